@@ -1,0 +1,17 @@
+"""minigrad: an autograd engine to read, and a course on computation graphs to do.
+
+    mg.Value                        the seed: scalars, on one page
+    mg.tensor, mg.Tensor            arrays that remember where they came from
+    mg.no_grad, mg.autograd         what is recorded; gradients as values, and their referee
+    mg.nn, mg.optim, mg.data        networks, trained
+    mg.draw, mg.widgets             a graph to look at, and to step through
+
+The table of contents, name by name, is `__init__.pyi`. A name is loaded when it is first used, so that
+the scalar lessons run where NumPy does not, and `import minigrad` takes no time.
+"""
+
+import lazy_loader
+
+__version__ = "0.1.0"
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,7 @@
+"""`python -m minigrad` is the command `minigrad`."""
+
+import sys
+
+from minigrad.course.cli import main
+
+sys.exit(main())

@@ -1,0 +1,48 @@
+"""Everything minigrad raises on purpose.
+
+MinigradError
+├── ShapeError        operands whose shapes do not fit the op
+├── DTypeError        operands whose dtype cannot do what is asked: integers asked for gradients, say
+├── DeviceError       operands that live on different devices, or a device this machine has not
+├── NoValueError      a value was asked of a tensor that has none: it is symbolic
+├── NoGradientError   a derivative was asked of something that has none
+├── FreedError        a second backward over a graph whose saved values the first one freed
+├── CycleError        a node that would need its own result first
+└── GradcheckError    a derivative that finite differences contradict
+"""
+
+
+class MinigradError(Exception):
+    """Base class: catch this to catch them all."""
+
+
+class ShapeError(MinigradError, ValueError):
+    """Operands whose shapes do not fit the op."""
+
+
+class DTypeError(MinigradError, TypeError):
+    """Operands whose dtype cannot do what is asked."""
+
+
+class DeviceError(MinigradError, RuntimeError):
+    """Operands that live on different devices, or a device this machine has not."""
+
+
+class NoValueError(MinigradError, RuntimeError):
+    """A value was asked of a tensor that has none: it is symbolic."""
+
+
+class NoGradientError(MinigradError, RuntimeError):
+    """A derivative was asked of something that has none."""
+
+
+class FreedError(MinigradError, RuntimeError):
+    """A second backward over a graph whose saved values the first one freed."""
+
+
+class CycleError(MinigradError, ValueError):
+    """A node that would need its own result first: no order of computing exists."""
+
+
+class GradcheckError(MinigradError, AssertionError):
+    """A derivative that finite differences contradict."""

@@ -1,0 +1,26 @@
+"""GradFn: one recorded op under the names PyTorch gives its derivative."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .node import Node
+
+
+@dataclass(frozen=True)
+class GradFn:
+    """The derivative of one recorded op; what it is equal to is decided by the node it looks at."""
+
+    node: Node
+
+    def name(self) -> str:
+        """MulBackward for a Mul; AccumulateGrad where the gradient stays, at a leaf."""
+        return f"{type(self.node.op).__name__}Backward" if self.node.inputs else "AccumulateGrad"
+
+    @property
+    def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
+        """Where the gradient goes on to, one pair for each operand: (its GradFn, or None if it wants no gradient, 0)."""
+        return tuple((GradFn(x) if x.needs_grad else None, 0) for x in self.node.inputs)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"

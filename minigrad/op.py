@@ -1,0 +1,132 @@
+"""What an operation must say about itself.
+
+    infer     specs of the operands → spec of the result        (checks; never computes)
+    forward   arrays → array                                    (written once, against `xp`)
+    vjp       gy, the gradient of the result → gx, the gradients of the operands
+    jvp       dx, the tangents of the operands → dy, the tangent of the result
+    flops     specs → number of scalar operations
+
+An op is a frozen dataclass: its fields are its static parameters (axes, exponents…), so two equal
+ops are interchangeable, and `repr(op)` is its label in every listing and drawing.
+
+Three families cover nearly the whole table, and each fixes what its members have in common:
+
+    Elementwise   y[i] = f(x[i], …)   says `partials`; vjp, jvp, infer and flops follow
+    Linear        y = A x             says `adjoint`, which is Aᵀ; jvp is A itself
+    Op            anything else       says everything
+
+Rules receive tensors (y, x₁, x₂, …) and use only their methods and operators. So this module and the
+table import no Tensor, and the same rule serves eager backward, compiled plans, staged graphs and
+second derivatives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from . import pen
+from .errors import NoGradientError
+from .spec import Spec, broadcast
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+
+class Interned(type):
+    """Equal calls give one instance: `Sum((0,)) is Sum((0,))`, so that what is planned for it once is found again.
+
+    Bounded: of ops with thousands of different parameters the oldest are forgotten, and planned again.
+    """
+
+    __call__ = lru_cache(maxsize=4096, typed=True)(type.__call__)
+
+
+@dataclass(frozen=True)
+class Op(metaclass=Interned):
+    """An operation with its parameters.
+
+    symbol    the sign in drawings; None for the class name
+    inline    whether `forward` is one expression, which compiled code may write in place of a call
+    """
+
+    symbol: ClassVar[str | None] = None
+    inline: ClassVar[bool] = True
+
+    def infer(self, *xs: Spec) -> Spec:
+        raise NotImplementedError(f"{self} does not say the shape of its result: write {type(self).__name__}.infer")
+
+    def forward(self, xp: Any, *xs: Any) -> Any:
+        raise NotImplementedError(f"{self} does not say how to compute: write {type(self).__name__}.forward")
+
+    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple:
+        raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.vjp")
+
+    def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
+        raise NoGradientError(f"{self} has no forward derivative: write {type(self).__name__}.jvp")
+
+    def flops(self, y: Spec, *xs: Spec) -> int:
+        raise NotImplementedError(f"{self} does not say what it costs: write {type(self).__name__}.flops")
+
+    def gradients(self, gy: Any, y: Any, *xs: Any) -> tuple:
+        """`vjp` as backward wants it: one gradient per operand, in that operand's dtype; None for integers."""
+        return tuple(
+            None if gx is None or not x.spec.is_float else gx.astype(x.spec.dtype)
+            for gx, x in zip(self.vjp(gy, y, *xs), xs, strict=True)
+        )
+
+    @cached_property
+    def plans(self) -> dict[tuple[Spec, ...], Plan]:
+        """What is decided once per operand specs: see plan.py."""
+        return {}
+
+    def __str__(self) -> str:
+        return repr(self).removesuffix("()")
+
+
+class Elementwise(Op):
+    """y[i] = f(x₁[i], x₂[i], …), with NumPy broadcasting."""
+
+    def partials(self, y: Any, *xs: Any) -> tuple:
+        """∂y/∂x₁, ∂y/∂x₂, …: one per operand, None where there is none to speak of."""
+        raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.partials")
+
+    def infer(self, *xs: Spec) -> Spec:
+        # The dtype is what `forward` itself gives on empty arrays: no second rule to keep in step.
+        nothing = self.forward(np, *(np.empty(0, x.dtype) for x in xs))
+        return broadcast(self, *xs).with_dtype(nothing.dtype)
+
+    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple:
+        # Broadcasting copied a value; the gradients of the copies add up.
+        return tuple(
+            None if p is None else (gy * p).sum_to(x.shape) for p, x in zip(self.partials(y, *xs), xs, strict=True)
+        )
+
+    def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
+        terms = [dx * p for dx, p in zip(dxs, self.partials(y, *xs), strict=True) if p is not None]
+        return sum(terms[1:], terms[0])
+
+    def flops(self, y: Spec, *xs: Spec) -> int:
+        return y.size * pen.cost(self.forward, len(xs))
+
+
+class Linear(Op):
+    """y = A x for a fixed linear map A: moving, copying, selecting or summing elements."""
+
+    def adjoint(self, gy: Any, x: Any) -> Any:
+        """Aᵀ gy. Only the spec of x is known here: a linear map keeps nothing for backward."""
+        raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.adjoint")
+
+    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple:
+        (x,) = xs
+        return (self.adjoint(gy, x),)
+
+    def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
+        (dx,) = dxs
+        return dx.apply(self)
+
+    def flops(self, y: Spec, *xs: Spec) -> int:
+        return 0  # elements move; nothing is computed

@@ -1,0 +1,35 @@
+"""Where graphs begin: nodes without inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import copysign
+
+from ..op import Op
+
+
+class Leaf(Op):
+    """A tensor the user made: data, or a parameter."""
+
+
+@dataclass(frozen=True)
+class Const(Op):
+    """A Python number. Arrays are never constants: they may change.
+
+    sign    tells 0.0 from −0.0, which are equal and yet divide differently
+    """
+
+    value: float
+    sign: float
+
+
+@dataclass(frozen=True)
+class Input(Op):
+    """A value to be given at each run."""
+
+    name: str
+
+
+def const(number: float) -> Const:
+    """The op of a Python number."""
+    return Const(number, copysign(1.0, number))

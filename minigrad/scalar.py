@@ -1,0 +1,120 @@
+"""The seed: reverse-mode differentiation of scalars, on one page.
+
+Nothing here is used by the rest of minigrad's engine. It is the whole idea, before arrays, ops and
+graphs give it their names; `tests/test_scalar.py` holds it to the same answers as Tensor.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+
+
+class Value:
+    """A number, the values it came from, and how much each of them moves it.
+
+    data     the number
+    parents  pairs (value, slope): the value it was made from, and ∂self/∂value there
+    op       the sign of the operation that made it; "" for a number given by hand
+    grad     after some y.backward(): ∂y/∂self, summed over every backward() since it was last 0
+    """
+
+    __slots__ = ("data", "parents", "op", "grad")
+
+    def __init__(self, data: float, parents: tuple[tuple[Value, float], ...] = (), op: str = ""):
+        self.data = data
+        self.parents = parents
+        self.op = op
+        self.grad = 0.0
+
+    def __add__(self, other: Value | float) -> Value:
+        other = value(other)
+        return Value(self.data + other.data, ((self, 1.0), (other, 1.0)), "+")
+
+    def __sub__(self, other: Value | float) -> Value:
+        other = value(other)
+        return Value(self.data - other.data, ((self, 1.0), (other, -1.0)), "−")
+
+    def __mul__(self, other: Value | float) -> Value:
+        other = value(other)
+        return Value(self.data * other.data, ((self, other.data), (other, self.data)), "×")
+
+    def __truediv__(self, other: Value | float) -> Value:
+        other = value(other)
+        z = self.data / other.data
+        return Value(z, ((self, 1.0 / other.data), (other, -z / other.data)), "÷")
+
+    def __pow__(self, p: float) -> Value:
+        """self to a fixed power p; for an exponent that is itself a Value, write (p * self.log()).exp()."""
+        if isinstance(p, Value):
+            raise TypeError("the exponent of ** is a plain number here; write (p * x.log()).exp() for a Value p")
+        slope = p * self.data ** (p - 1) if p else 0.0
+        return Value(self.data**p, ((self, slope),), f"^{p:g}")
+
+    def exp(self) -> Value:
+        y = math.exp(self.data)
+        return Value(y, ((self, y),), "exp")
+
+    def log(self) -> Value:
+        return Value(math.log(self.data), ((self, 1.0 / self.data),), "log")
+
+    def tanh(self) -> Value:
+        y = math.tanh(self.data)
+        return Value(y, ((self, 1.0 - y * y),), "tanh")
+
+    def relu(self) -> Value:
+        on = self.data > 0
+        return Value(self.data if on else 0.0, ((self, float(on)),), "relu")
+
+    def __neg__(self) -> Value: return Value(-self.data, ((self, -1.0),), "neg")
+    def __radd__(self, other: float) -> Value: return value(other) + self
+    def __rsub__(self, other: float) -> Value: return value(other) - self
+    def __rmul__(self, other: float) -> Value: return value(other) * self
+    def __rtruediv__(self, other: float) -> Value: return value(other) / self
+    def __repr__(self) -> str: return f"Value({self.data:g}, grad={self.grad:g})"
+
+    def backward(self) -> None:
+        """Add ∂self/∂v to v.grad, for every v that self came from: the chain rule, backwards."""
+        order = history(self)
+        gradient = dict.fromkeys(order, 0.0)
+        gradient[self] = 1.0
+        for v in reversed(order):
+            g = gradient[v]
+            v.grad += g
+            for parent, slope in v.parents:
+                gradient[parent] += g * slope
+
+
+def value(x: Value | float) -> Value:
+    """x itself if it is a Value, else a new Value of the number x."""
+    if isinstance(x, Value):
+        return x
+    if isinstance(x, Real):
+        return Value(float(x))
+    raise TypeError(f"a Value works with Values and plain numbers, and got {x!r} of type {type(x).__name__}")
+
+
+def history(y: Value) -> list[Value]:
+    """y and all it came from, parents before children, each once: a topological order.
+
+    Iterative, so that a chain of 100,000 values does not meet Python's recursion limit.
+    Raises ValueError where a value came from itself: a cycle has no such order.
+    """
+    order: dict[Value, bool] = {}  # value → whether all its parents are placed; a dict keeps its order
+    placed: list[Value] = []
+    stack = [y]
+    while stack:
+        v = stack[-1]
+        if v not in order:
+            order[v] = False
+            for parent, _ in v.parents:
+                if parent not in order:
+                    stack.append(parent)
+                elif not order[parent]:
+                    raise ValueError(f"{parent!r} came from itself: a computation graph has no cycle")
+        else:
+            stack.pop()
+            if not order[v]:
+                order[v] = True
+                placed.append(v)
+    return placed
