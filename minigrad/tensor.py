@@ -128,8 +128,8 @@ class Tensor(Operand):
         order = [node for node in toposort(self.node) if node.needs_grad]
         refuse_freed(order)
         pull = watched(compiled_pull if retain_graph else freeing_pull)
-        grads = pullback(order, {self.node: arriving(self, gradient)}, pull)
-        accumulate(grads)
+        seed = arriving(self, gradient)
+        accumulate(pullback(order, {self.node: seed}, pull), seed)
 
     def detach(self) -> Tensor:
         """The same value, with no origin."""
@@ -167,7 +167,9 @@ class Tensor(Operand):
     def __bool__(self) -> bool: return bool(self.item())
     def __float__(self) -> float: return float(self.item())
     def __int__(self) -> int: return int(self.item())
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: return np.array(self.value, dtype, copy=copy)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.numpy(), dtype, copy=copy)
 
     def __repr__(self) -> str:
         values = np.array2string(self.numpy(), separator=", ", precision=4, prefix="tensor(")
@@ -194,14 +196,14 @@ def arriving(y: Tensor, gradient: Any) -> Any:
     return array
 
 
-def accumulate(grads: dict[Node, Any]) -> None:
-    """Add each leaf's gradient to its `.grad`."""
-    taken: set[int] = set()
+def accumulate(grads: dict[Node, Any], seed: Any) -> None:
+    """Add each leaf's gradient to its `.grad`, as an array that nobody else holds."""
+    taken = {id(seed)}
     for node, g in grads.items():
         if node.grad is not None:
             node.grad = made(node.grad.value + g, node.spec)
             continue
-        # A rule may pass on the very array it got, or a view; what a leaf keeps must be its own.
+        # A rule may pass on the very array it got, or a view of it.
         own = not isinstance(g, np.generic) and g.flags.owndata and id(g) not in taken
         taken.add(id(g))
         node.grad = made(g if own else g.copy(), node.spec)

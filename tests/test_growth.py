@@ -1,0 +1,157 @@
+"""What grows must not blow up: depth, sharing, repetition. Counts and bytes, never seconds."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import modes, ops, plan
+from minigrad.node import toposort
+
+
+def test_a_chain_of_100_000_ops_meets_no_recursion_limit():
+    x = y = mg.tensor(1.0, requires_grad=True)
+    for _ in range(100_000):
+        y = y + 1
+    y.backward()
+
+    assert x.grad.item() == 1
+    del y  # nor does letting go of it
+
+
+def test_60_diamonds_pull_once_a_node_and_not_once_a_path():
+    pulls = []
+
+    class Counter:
+        def saw(self, y, node): ...
+        def pulled(self, node, gy, gxs):
+            pulls.append(node)
+
+    x = y = mg.tensor(1.0, requires_grad=True)
+    for _ in range(60):
+        y = y + y
+    with modes.watching(Counter()):
+        y.backward()
+
+    assert x.grad.item() == 2.0**60
+    assert len(pulls) == 60
+
+
+def test_a_second_fresh_pass_gives_27_again():
+    x = mg.tensor(3.0, requires_grad=True)
+    gradients = []
+    for _ in range(2):
+        x.grad = None
+        (x**3).backward()
+        gradients.append(x.grad.item())
+
+    assert gradients == [27, 27]
+
+
+def test_gradients_of_many_uses_add_up():
+    w = mg.tensor(np.ones(3), requires_grad=True)
+    total = w * 0
+    for i in range(100):
+        total = total + w * float(i)
+    total.sum().backward()
+
+    assert w.grad.numpy().tolist() == [4950.0] * 3
+
+
+def test_a_loop_of_one_shape_plans_each_op_once():
+    x = mg.tensor(np.ones((5, 5)), requires_grad=True)
+    ops.Tanh().plans.clear()
+    for _ in range(10):
+        x.tanh().sum().backward()
+
+    assert len(ops.Tanh().plans) == 1
+
+
+def test_ever_new_shapes_do_not_fill_the_memory_with_plans():
+    for n in range(2 * plan.MOST_PLANS):
+        mg.tensor(np.ones(n + 1)).exp()
+
+    assert len(ops.Exp().plans) <= plan.MOST_PLANS
+
+
+def test_only_what_a_rule_reads_is_kept():
+    x = mg.tensor(np.ones((100, 100)), requires_grad=True)
+    a, b = x + 1, x.tanh()
+    factor = mg.tensor(np.ones((100, 100)))
+    c, d = x * factor, a.sum()
+
+    assert a.node.saved == d.node.saved == ()
+    assert [id(b.value)] == [id(kept) for kept in b.node.saved]
+    assert [id(factor.value)] == [id(kept) for kept in c.node.saved]
+
+
+def test_data_costs_a_product_no_gradient_and_no_memory_for_one():
+    x, W = mg.tensor(np.ones((10, 4))), mg.tensor(np.ones((4, 2)), requires_grad=True)
+    y = x @ W
+
+    assert [x.value] == [*y.node.saved]
+    y.sum().backward()
+    assert x.grad is None
+
+
+def test_backward_frees_what_was_kept_as_it_passes():
+    x = mg.tensor(np.ones(1000), requires_grad=True)
+    y = x
+    for _ in range(50):
+        y = y.tanh()
+    loss = y.sum()
+    kept = sum(a.nbytes for node in toposort(loss.node) for a in node.saved or () if node.inputs)
+    loss.backward()
+    left = sum(a.nbytes for node in toposort(loss.node) for a in node.saved or () if node.inputs)
+
+    assert (kept, left) == (50 * 8000, 0)
+
+
+def test_a_graph_that_is_let_go_leaves_nothing_behind():
+    """No reference cycles: with the garbage collector off, memory is back where it was."""
+
+    def step():
+        x = mg.tensor(np.ones(100_000), requires_grad=True)
+        ((x * 2).tanh() + x).sum().backward()
+
+    step()
+    gc.collect()
+    gc.disable()
+    try:
+        tracemalloc.start()
+        before = tracemalloc.get_traced_memory()[0]
+        step()
+        after = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+
+    assert after - before < 50_000  # bytes; one array of the step has 800,000
+
+
+def test_no_grad_records_nothing_and_nests():
+    x = mg.tensor(1.0, requires_grad=True)
+    with mg.no_grad():
+        assert (x * 2).node is None
+        with mg.enable_grad():
+            assert (x * 2).requires_grad
+        assert not mg.is_grad_enabled()
+
+    @mg.no_grad()
+    def decorated():
+        return x * 2
+
+    assert not decorated().requires_grad
+    assert mg.is_grad_enabled()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (1,), (2, 0, 3)])
+def test_empty_and_axisless_arrays_pass_through(shape):
+    x = mg.tensor(np.ones(shape), requires_grad=True)
+    loss = ((x * 2 + 1).tanh() * x.logsumexp(keepdims=True).exp()).sum()
+    loss.backward()
+
+    assert x.grad.shape == shape
+    assert np.isfinite(loss.item())

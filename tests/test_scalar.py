@@ -1,0 +1,85 @@
+"""The seed: Value, on one page."""
+
+import subprocess
+import sys
+
+import pytest
+
+from minigrad.scalar import Value, history
+
+
+def test_every_operation_has_the_slope_that_nudging_finds():
+    operations = [
+        lambda x, y: x + y,
+        lambda x, y: x - y,
+        lambda x, y: x * y,
+        lambda x, y: x / y,
+        lambda x, y: x**3 + y**-2 + x**0,
+        lambda x, y: x.exp() + y.log() + x.tanh() + x.relu() + (-y).relu(),
+        lambda x, y: 2 + x, lambda x, y: 2 - x, lambda x, y: 2 * x, lambda x, y: 2 / x, lambda x, y: -x,
+    ]  # fmt: skip
+    h = 1e-6
+    for f in operations:
+        x, y = Value(0.8), Value(1.7)
+        f(x, y).backward()
+
+        by_x = (f(Value(0.8 + h), y).data - f(Value(0.8 - h), y).data) / (2 * h)
+        by_y = (f(x, Value(1.7 + h)).data - f(x, Value(1.7 - h)).data) / (2 * h)
+        assert x.grad == pytest.approx(by_x, rel=1e-8)
+        assert y.grad == pytest.approx(by_y, rel=1e-8)
+
+
+def test_a_second_backward_of_a_cube_at_3_gives_27_again():
+    """Where gradients of inner nodes stay from one pass to the next, the second pass gives 45."""
+    x = Value(3.0)
+    y = x * x * x
+    y.backward()
+    first, x.grad = x.grad, 0.0
+    y.backward()
+
+    assert first == x.grad == 27
+
+
+def test_60_diamonds_take_a_step_each_and_not_two_to_the_60():
+    x = y = Value(1.0)
+    for _ in range(60):
+        y = y + y
+    y.backward()
+
+    assert x.grad == 2.0**60
+    assert len(history(y)) == 61
+
+
+def test_a_chain_of_100_000_meets_no_recursion_limit():
+    x = y = Value(1.0)
+    for _ in range(100_000):
+        y = y + 1
+    y.backward()
+
+    assert x.grad == 1
+
+
+def test_a_cycle_is_refused_with_a_clear_sentence():
+    x = Value(1.0)
+    y = x + x
+    x.parents = ((y, 1.0),)
+
+    with pytest.raises(ValueError, match="no cycle"):
+        y.backward()
+
+
+@pytest.mark.parametrize("wrong", ["2", None, [1.0]])
+def test_what_is_no_number_is_refused_with_its_type(wrong):
+    with pytest.raises(TypeError, match=type(wrong).__name__):
+        Value(1.0) + wrong
+
+
+def test_a_value_for_an_exponent_is_refused_with_the_way_out():
+    with pytest.raises(TypeError, match=r"p \* x\.log"):
+        Value(2.0) ** Value(3.0)
+
+
+def test_it_runs_without_numpy():
+    """The scalar lessons run where NumPy cannot be had: in a browser, say."""
+    code = "import sys; import minigrad as mg; y = mg.Value(2.0) * 3; y.backward(); assert 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,143 @@
+"""Every op of the table, held to every law."""
+
+import numpy as np
+import pytest
+
+from minigrad import laws, ops, pen
+from minigrad.tensor import Tensor, tensor
+
+rng = np.random.default_rng(7)
+
+
+def positive(*shape):
+    return Tensor(rng.uniform(0.5, 2.0, shape))
+
+
+def signed(*shape):
+    x = rng.uniform(0.2, 1.5, shape)
+    return Tensor(x * rng.choice([-1, 1], shape))
+
+
+TIED = Tensor(np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 0.0]]))
+MASK = Tensor(rng.uniform(size=(2, 3)) > 0.5)
+ROWS = tensor([0, 2, 2])
+
+EXAMPLES = {
+    ops.Add: [(ops.Add(), signed(2, 3), signed(3))],
+    ops.Sub: [(ops.Sub(), signed(3), signed(2, 3))],
+    ops.Mul: [(ops.Mul(), signed(2, 1), signed(3)), (ops.Mul(), signed(), signed())],
+    ops.Div: [(ops.Div(), signed(2, 3), positive(2, 3))],
+    ops.Neg: [(ops.Neg(), signed(2, 3))],
+    ops.Pow: [(ops.Pow(p), positive(2, 3)) for p in (3, 2, 1, 0, -1, 0.5)] + [(ops.Pow(2), signed(3))],
+    ops.Power: [(ops.Power(), positive(2, 3), signed(3))],
+    ops.Exp: [(ops.Exp(), signed(2, 3))],
+    ops.Log: [(ops.Log(), positive(2, 3))],
+    ops.Sqrt: [(ops.Sqrt(), positive(2, 3))],
+    ops.Sin: [(ops.Sin(), signed(2, 3))],
+    ops.Cos: [(ops.Cos(), signed(2, 3))],
+    ops.Tanh: [(ops.Tanh(), signed(2, 3))],
+    ops.Sigmoid: [(ops.Sigmoid(), signed(2, 3))],
+    ops.Relu: [(ops.Relu(), signed(2, 3))],
+    ops.Abs: [(ops.Abs(), signed(2, 3))],
+    ops.Sign: [(ops.Sign(), signed(2, 3))],
+    ops.Cast: [(ops.Cast(np.dtype("f8")), signed(2, 3))],
+    ops.Maximum: [(ops.Maximum(), signed(2, 3), signed(3))],
+    ops.Minimum: [(ops.Minimum(), signed(2, 3), signed(3))],
+    ops.Where: [(ops.Where(), MASK, signed(2, 3), signed(3))],
+    **{c: [(c(), signed(2, 3), signed(3))] for c in
+       (ops.Greater, ops.GreaterEqual, ops.Less, ops.LessEqual, ops.Equal, ops.NotEqual)},
+    ops.Not: [(ops.Not(), MASK)],
+    ops.Reshape: [(ops.Reshape((3, 2)), signed(2, 3))],
+    ops.Transpose: [(ops.Transpose((2, 0, 1)), signed(2, 3, 4))],
+    ops.BroadcastTo: [(ops.BroadcastTo((4, 2, 3)), signed(2, 1))],
+    ops.Sum: [(ops.Sum((0, 2)), signed(2, 3, 4)), (ops.Sum((1,), True), signed(2, 3)), (ops.Sum(()), signed(2))],
+    ops.Mean: [(ops.Mean((0,)), signed(2, 3)), (ops.Mean((0, 1), True), signed(2, 3))],
+    ops.Max: [(ops.Max((1,)), signed(2, 3)), (ops.Max((0, 1), True), signed(2, 3))],
+    ops.LogSumExp: [(ops.LogSumExp((1,)), signed(2, 3)), (ops.LogSumExp((0,), True), signed(2, 3))],
+    ops.Index: [(ops.Index(ops.pattern_of((slice(None), 1))[0]), signed(2, 3)),
+                (ops.Index(ops.pattern_of((ROWS.numpy(),))[0]), signed(3, 2), ROWS)],
+    ops.IndexAdd: [(ops.IndexAdd(ops.pattern_of((slice(0, 4, 2),))[0], (5,)), signed(2)),
+                   (ops.IndexAdd(ops.pattern_of((ROWS.numpy(),))[0], (3, 2)), signed(3, 2), ROWS)],
+    ops.MatMul: [(ops.MatMul(), signed(2, 3), signed(3, 4)), (ops.MatMul(), signed(5, 2, 3), signed(3, 4))],
+}  # fmt: skip
+
+CASES = [case for examples in EXAMPLES.values() for case in examples]
+DIFFERENTIABLE = [case for case in CASES if case[0].infer(*(x.spec for x in case[1:])).is_float]
+
+
+def title(case):
+    return f"{case[0]} {' '.join(str(x.spec) for x in case[1:])}"
+
+
+def test_every_op_has_an_example():
+    assert set(ops.TABLE) == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=title)
+def test_infer_foretells_forward(case):
+    laws.infer_foretells_forward(*case)
+
+
+@pytest.mark.parametrize("law", laws.ALL[1:], ids=lambda law: law.__name__)
+@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=title)
+def test_every_differentiable_op_obeys(law, case):
+    law(*case)
+
+
+@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=title)
+def test_float32_stays_float32_forwards_and_backwards(case):
+    op, *xs = case
+    xs = [Tensor(x.numpy().astype("f4"), requires_grad=True) if x.spec.is_float else x for x in xs]
+    y = xs[0].apply(op, *xs[1:])
+
+    y.backward(np.ones(y.shape, y.dtype))
+
+    assert y.dtype == (np.float64 if isinstance(op, ops.Cast) else np.float32)
+    assert {x.grad.dtype for x in xs if x.grad is not None} <= {np.dtype("f4")}
+
+
+@pytest.mark.parametrize("case", CASES, ids=title)
+def test_every_op_says_what_it_costs(case):
+    op, *xs = case
+
+    assert op.flops(op.infer(*(x.spec for x in xs)), *(x.spec for x in xs)) >= 0
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c[0].inline], ids=title)
+def test_what_the_pen_writes_is_what_forward_computes(case):
+    op, *xs = case
+    names = [f"x{i}" for i in range(len(xs))]
+    scope = {"xp": np, "dtype": np.dtype} | {n: x.numpy() for n, x in zip(names, xs)}
+
+    np.testing.assert_array_equal(eval(pen.write(op.forward, *names), scope), op.forward(np, *(x.numpy() for x in xs)))
+
+
+def test_equal_ops_are_one_op():
+    assert ops.Sum((0,)) is ops.Sum((0,))
+    assert ops.Sum((0,)) is not ops.Sum((1,))
+    assert ops.const(0.0) != ops.const(-0.0)
+
+
+def test_the_laws_catch_a_wrong_derivative():
+    class SineWithItsOwnSlope(ops.Sin):
+        def partials(self, y, x):
+            return (x.sin(),)
+
+    with pytest.raises(AssertionError, match="nudging"):
+        laws.check(SineWithItsOwnSlope(), (3,))
+
+
+def test_the_laws_catch_a_wrong_adjoint():
+    class Shifted(ops.Transpose):
+        def adjoint(self, gy, x):
+            return gy.transpose(*self.axes)
+
+    with pytest.raises(AssertionError, match=r"gradient of operand|⟨"):
+        laws.check(Shifted((1, 2, 0)), (2, 3, 4))
+
+
+def test_ties_share_the_gradient_of_a_maximum():
+    x = Tensor(TIED.numpy(), requires_grad=True)
+    x.max(axis=1).sum().backward()
+
+    assert x.grad.numpy().tolist() == [[0, 0.5, 0.5], [0.5, 0.5, 0]]
