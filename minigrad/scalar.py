@@ -76,13 +76,15 @@ class Value:
     def backward(self) -> None:
         """Add ∂self/∂v to v.grad, for every v that self came from: the chain rule, backwards."""
         order = history(self)
-        gradient = dict.fromkeys(order, 0.0)
-        gradient[self] = 1.0
+        before = [v.grad for v in order]
+        for v in order:
+            v.grad = 0.0
+        self.grad = 1.0
         for v in reversed(order):
-            g = gradient[v]
-            v.grad += g
             for parent, slope in v.parents:
-                gradient[parent] += g * slope
+                parent.grad += v.grad * slope
+        for v, earlier in zip(order, before):
+            v.grad += earlier
 
 
 def value(x: Value | float) -> Value:
@@ -100,21 +102,22 @@ def history(y: Value) -> list[Value]:
     Iterative, so that a chain of 100,000 values does not meet Python's recursion limit.
     Raises ValueError where a value came from itself: a cycle has no such order.
     """
-    order: dict[Value, bool] = {}  # value → whether all its parents are placed; a dict keeps its order
     placed: list[Value] = []
+    opened: set[Value] = set()  # met, its parents on their way
+    closed: set[Value] = set()  # placed
     stack = [y]
     while stack:
         v = stack[-1]
-        if v not in order:
-            order[v] = False
+        if v not in opened:
+            opened.add(v)
             for parent, _ in v.parents:
-                if parent not in order:
+                if parent not in opened:
                     stack.append(parent)
-                elif not order[parent]:
+                elif parent not in closed:
                     raise ValueError(f"{parent!r} came from itself: a computation graph has no cycle")
         else:
             stack.pop()
-            if not order[v]:
-                order[v] = True
+            if v not in closed:
+                closed.add(v)
                 placed.append(v)
     return placed

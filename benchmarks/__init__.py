@@ -1,0 +1,1 @@
+"""What an op costs here, and beside the engines people know. `python -m benchmarks`."""
