@@ -40,6 +40,15 @@ def test_a_second_backward_of_a_cube_at_3_gives_27_again():
     assert first == x.grad == 27
 
 
+def test_gradients_add_up_from_one_backward_to_the_next():
+    x = Value(3.0)
+    y = x * x * x
+    y.backward()
+    y.backward()
+
+    assert (x.grad, y.grad) == (54, 2)
+
+
 def test_60_diamonds_take_a_step_each_and_not_two_to_the_60():
     x = y = Value(1.0)
     for _ in range(60):

@@ -1,0 +1,97 @@
+"""Rewriting and code generation: better graphs that compute the same, as text a student can read."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import ops
+from minigrad.compiler import codegen, rewrite
+from minigrad.compiler.graph import Graph
+from minigrad.device import CPU
+from minigrad.plan import plan
+from minigrad.spec import spec_of
+from minigrad.symbol import placeholder
+
+A = np.random.default_rng(0).normal(size=(2, 3, 4))
+
+
+def graph_of(f, *arrays):
+    xs = [placeholder(f"x{i}", spec_of(a)) for i, a in enumerate(arrays)]
+    return Graph(tuple(x.node for x in xs), (f(*xs).node,))
+
+
+def ran(graph, *arrays):
+    return codegen.function(graph, "program", CPU)(*arrays)[0]
+
+
+ALGEBRA = {
+    "x + 0": (lambda x: x + 0, 0),
+    "0 + x": (lambda x: 0 + x, 0),
+    "x − 0": (lambda x: x - 0, 0),
+    "x · 1": (lambda x: x * 1, 0),
+    "1 · x": (lambda x: 1 * x, 0),
+    "x / 1": (lambda x: x / 1, 0),
+    "x¹": (lambda x: x**1, 0),
+    "x · −1": (lambda x: x * -1, 1),
+    "−(−x)": (lambda x: (x * -1) * -1, 0),
+    "x²": (lambda x: x**2, 1),
+    "a reshape of a reshape": (lambda x: x.reshape(24).reshape(4, 6), 1),
+    "there and back": (lambda x: x.reshape(24).reshape(2, 3, 4), 0),
+    "a transpose of a transpose": (lambda x: x.transpose(1, 2, 0).transpose(1, 2, 0), 1),
+    "two different turns": (lambda x: x.transpose(1, 2, 0).transpose(0, 2, 1), 1),
+    "turned three times": (lambda x: x.transpose(1, 2, 0).transpose(1, 2, 0).transpose(1, 2, 0), 0),
+    "what is no identity": (lambda x: x * 2 + 1 - x**3, 4),
+    "the same twice": (lambda x: (x * 3).exp() + (x * 3).exp(), 3),
+}
+
+
+@pytest.mark.parametrize("case", ALGEBRA)
+def test_a_rewritten_graph_computes_the_same_in_as_many_ops_as_it_needs(case):
+    f, needed = ALGEBRA[case]
+    graph = graph_of(f, A)
+    better = rewrite.optimise(graph)
+
+    np.testing.assert_array_equal(ran(better, A), ran(graph, A))
+    assert sum(1 for node in better.nodes if node.inputs) == needed
+
+
+def test_a_rule_that_would_change_the_dtype_does_not_apply():
+    integers = np.arange(3)
+    graph = graph_of(lambda x: x * 1.0, integers)
+
+    assert ran(rewrite.optimise(graph), integers).dtype == np.float64
+
+
+def test_generated_code_is_read_as_it_is_written():
+    rule = plan(ops.Tanh(), (spec_of(A[0, 0]),)).rule((True,))
+
+    assert rule.reads == (0,)
+    assert [line.split("#")[0].strip() for line in rule.source.splitlines()] == [
+        "def pull(gy, y):",
+        "t0 = y * y",
+        "t1 = c0 - t0",
+        "t2 = gy * t1",
+        "return t2,",
+    ]
+
+
+def test_a_gradient_that_nobody_wants_is_not_computed():
+    specs = spec_of(A[0]), spec_of(A[1].T)
+    both, one = (plan(ops.MatMul(), specs).rule(wanted) for wanted in ((True, True), (False, True)))
+
+    assert (both.source.count("@"), one.source.count("@")) == (2, 1)
+    assert (both.reads, one.reads) == ((1, 2), (1,))
+
+
+def test_a_gradient_has_the_dtype_of_its_own_tensor():
+    narrow = mg.tensor(np.ones(3, "f4"), requires_grad=True)
+    wide = mg.tensor(np.ones(3), requires_grad=True)
+    (narrow * wide).sum().backward()
+
+    assert (narrow.grad.numpy().dtype, wide.grad.numpy().dtype) == (np.float32, np.float64)
+
+
+def test_zero_and_minus_zero_are_two_constants():
+    x = mg.tensor([1.0])
+    with np.errstate(divide="ignore"):
+        assert ((x / 0.0).item(), (x / -0.0).item(), (x / 0.0).item()) == (np.inf, -np.inf, np.inf)
