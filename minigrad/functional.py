@@ -37,9 +37,8 @@ def cross_entropy(logits: Tensor, target: Any) -> Tensor:
     if classes.dtype.kind not in "iu":
         raise DTypeError(f"cross_entropy needs integer classes, and the target is {classes.dtype}: use .astype(int)")
     if classes.size and not 0 <= classes.min() <= classes.max() < logits.shape[1]:
-        raise IndexError(
-            f"classes of {logits.spec} are 0 to {logits.shape[1] - 1}; the target holds {classes.min()} to {classes.max()}"
-        )
+        span = f"{classes.min()} to {classes.max()}"
+        raise IndexError(f"the classes of {logits.spec} are 0 to {logits.shape[1] - 1}, and the target holds {span}")
     chosen = logits[np.arange(len(classes)), classes]
     return (logits.logsumexp(1) - chosen).mean()
 

@@ -19,7 +19,7 @@ class GradFn:
 
     @property
     def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
-        """Where the gradient goes on to, one pair for each operand: (its GradFn, or None if it wants no gradient, 0)."""
+        """Where the gradient goes on to, a pair for each operand: its GradFn, or None if it wants none, and 0."""
         return tuple((GradFn(x) if x.needs_grad else None, 0) for x in self.node.inputs)
 
     def __repr__(self) -> str:

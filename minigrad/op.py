@@ -62,7 +62,7 @@ class Op(metaclass=Interned):
     def forward(self, xp: Any, *xs: Any) -> Any:
         raise NotImplementedError(f"{self} does not say how to compute: write {type(self).__name__}.forward")
 
-    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple:
+    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.vjp")
 
     def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
@@ -71,7 +71,7 @@ class Op(metaclass=Interned):
     def flops(self, y: Spec, *xs: Spec) -> int:
         raise NotImplementedError(f"{self} does not say what it costs: write {type(self).__name__}.flops")
 
-    def gradients(self, gy: Any, y: Any, *xs: Any) -> tuple:
+    def gradients(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         """`vjp` as backward wants it: one gradient per operand, in that operand's dtype; None for integers."""
         return tuple(
             None if gx is None or not x.spec.is_float else gx.astype(x.spec.dtype)
@@ -90,7 +90,7 @@ class Op(metaclass=Interned):
 class Elementwise(Op):
     """y[i] = f(x₁[i], x₂[i], …), with NumPy broadcasting."""
 
-    def partials(self, y: Any, *xs: Any) -> tuple:
+    def partials(self, y: Any, *xs: Any) -> tuple[Any, ...]:
         """∂y/∂x₁, ∂y/∂x₂, …: one per operand, None where there is none to speak of."""
         raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.partials")
 
@@ -99,7 +99,7 @@ class Elementwise(Op):
         nothing = self.forward(np, *(np.empty(0, x.dtype) for x in xs))
         return broadcast(self, *xs).with_dtype(nothing.dtype)
 
-    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple:
+    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         # Broadcasting copied a value; the gradients of the copies add up.
         return tuple(
             None if p is None else (gy * p).sum_to(x.shape) for p, x in zip(self.partials(y, *xs), xs, strict=True)
@@ -120,7 +120,7 @@ class Linear(Op):
         """Aᵀ gy. Only the spec of x is known here: a linear map keeps nothing for backward."""
         raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.adjoint")
 
-    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple:
+    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         (x,) = xs
         return (self.adjoint(gy, x),)
 

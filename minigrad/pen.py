@@ -20,57 +20,23 @@ class Ink:
     def __init__(self, text: str):
         self.text = text
 
-    def __repr__(self) -> str:
-        return self.text
-
-    def __add__(self, o):
-        return Ink(f"({self} + {o})")
-
-    def __sub__(self, o):
-        return Ink(f"({self} - {o})")
-
-    def __mul__(self, o):
-        return Ink(f"({self} * {o})")
-
-    def __truediv__(self, o):
-        return Ink(f"({self} / {o})")
-
-    def __rsub__(self, o):
-        return Ink(f"({o} - {self})")
-
-    def __rmul__(self, o):
-        return Ink(f"({o} * {self})")
-
-    def __rtruediv__(self, o):
-        return Ink(f"({o} / {self})")
-
-    def __radd__(self, o):
-        return Ink(f"({o} + {self})")
-
-    def __matmul__(self, o):
-        return Ink(f"({self} @ {o})")
-
-    def __neg__(self):
-        return Ink(f"(-{self})")
-
-    def __gt__(self, o):
-        return Ink(f"({self} > {o})")
-
-    def __lt__(self, o):
-        return Ink(f"({self} < {o})")
-
-    def __ge__(self, o):
-        return Ink(f"({self} >= {o})")
-
-    def __le__(self, o):
-        return Ink(f"({self} <= {o})")
-
-    def __invert__(self):
-        return Ink(f"(~{self})")
-
-    def __getitem__(self, index):
-        return Ink(f"{self}[{index!r}]")
-
+    def __repr__(self) -> str: return self.text
+    def __add__(self, o): return Ink(f"({self} + {o})")
+    def __sub__(self, o): return Ink(f"({self} - {o})")
+    def __mul__(self, o): return Ink(f"({self} * {o})")
+    def __truediv__(self, o): return Ink(f"({self} / {o})")
+    def __rsub__(self, o): return Ink(f"({o} - {self})")
+    def __rmul__(self, o): return Ink(f"({o} * {self})")
+    def __rtruediv__(self, o): return Ink(f"({o} / {self})")
+    def __radd__(self, o): return Ink(f"({o} + {self})")
+    def __matmul__(self, o): return Ink(f"({self} @ {o})")
+    def __neg__(self): return Ink(f"(-{self})")
+    def __gt__(self, o): return Ink(f"({self} > {o})")
+    def __lt__(self, o): return Ink(f"({self} < {o})")
+    def __ge__(self, o): return Ink(f"({self} >= {o})")
+    def __le__(self, o): return Ink(f"({self} <= {o})")
+    def __invert__(self): return Ink(f"(~{self})")
+    def __getitem__(self, index): return Ink(f"{self}[{index!r}]")
     def __getattr__(self, name):
         return Call(f"{self}.{name}")
 
@@ -88,13 +54,13 @@ class Call(Ink):
 XP = Ink("xp")  # stands where numpy stands
 
 
-def write(forward: Callable, *operands: str) -> str:
+def write(forward: Callable[..., Any], *operands: str) -> str:
     """The formula `forward` computes, over the given operand names: valid Python, `xp` being the array module."""
     text = str(forward(XP, *map(Ink, operands)))
     return text[1:-1] if _is_wrapped(text) else text
 
 
-def cost(forward: Callable, arity: int) -> int:
+def cost(forward: Callable[..., Any], arity: int) -> int:
     """Number of scalar operations per element in an elementwise `forward`: each operator and each call is one."""
     text = str(forward(XP, *(Ink(f"x{i}") for i in range(arity))))
     return len(re.findall(r"[(]", text))

@@ -27,7 +27,7 @@ class Slice(NamedTuple):
 
 ARRAY = "array"  # where an operand goes in a pattern
 
-Pattern = tuple[Slice | int | None | EllipsisType | str, ...]
+Pattern = tuple[Slice | int | EllipsisType | str | None, ...]
 
 
 def pattern_of(index: Any) -> tuple[Pattern, list[Any]]:
@@ -37,8 +37,10 @@ def pattern_of(index: Any) -> tuple[Pattern, list[Any]]:
     for part in index if isinstance(index, tuple) else (index,):
         if isinstance(part, slice):
             parts.append(Slice(part.start, part.stop, part.step))
-        elif part is None or part is Ellipsis or isinstance(part, int | np.integer) and not isinstance(part, bool):
-            parts.append(part if part is None or part is Ellipsis else int(part))
+        elif part is None or part is Ellipsis:
+            parts.append(part)
+        elif isinstance(part, int | np.integer) and not isinstance(part, bool):
+            parts.append(int(part))
         else:
             found = mask_or_integers(part)
             parts.extend([ARRAY] * len(found))

@@ -45,7 +45,7 @@ class Transpose(Linear):
 
     def infer(self, x):
         if sorted(self.axes) != list(range(x.ndim)):
-            raise ShapeError(f"transpose needs each axis of {x} once, 0 to {x.ndim - 1} in any order, and got {self.axes}")
+            raise ShapeError(f"transpose of {x} needs each axis once, 0 to {x.ndim - 1} in any order, not {self.axes}")
         return x.with_shape(tuple(x.shape[a] for a in self.axes))
 
     def forward(self, xp, x): return x.transpose(self.axes)
@@ -66,7 +66,7 @@ class BroadcastTo(Linear):
         except ValueError:
             fits = False
         if not fits:
-            raise ShapeError(f"cannot broadcast {x} to {self.shape}: axes are counted from the right, and only 1s stretch")
+            raise ShapeError(f"cannot broadcast {x} to {self.shape}: counted from the right, only axes of 1 stretch")
         return x.with_shape(self.shape)
 
     def forward(self, xp, x): return xp.broadcast_to(x, self.shape)
