@@ -1,0 +1,117 @@
+"""The command `minigrad`: lab, copy, reset, doctor.
+
+Its exit status is 0 if the thing is done, 1 if it is not, and a sentence on stderr says why and what to do, and 2
+if the command was not understood. With --json the outcome is data on stdout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from minigrad import __version__
+from minigrad.course import CourseError, doctor, lab, lessons
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a folder's name may not fit a pipe's encoding
+    parser = command_line()
+    arguments, rest = parser.parse_known_args(argv)
+    if arguments.verb is None:
+        parser.print_help()
+        return 0
+    if rest and arguments.verb != "lab":
+        parser.error(f"{arguments.verb} does not know {' '.join(rest)}")
+    arguments.options = rest
+    try:
+        return int(arguments.run(arguments))
+    except CourseError as error:
+        print(f"minigrad: {error}", file=sys.stderr)
+        return 1
+
+
+def command_line() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("minigrad", description="The course on computation graphs.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"minigrad {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+
+    def verb(name: str, run: Callable[[argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
+        added = verbs.add_parser(name, help=about, description=about, allow_abbrev=False)
+        added.set_defaults(run=run)
+        if name != "lab":
+            added.add_argument("--json", action="store_true", help="the outcome as JSON")
+        return added
+
+    opened = verb("lab", open_course, "Open the course in JupyterLab, bringing its files up to date first.")
+    opened.epilog = "Anything else is for JupyterLab, such as --no-browser or --port=9000."
+    copied = verb("copy", copy_course, "Bring the course's files up to date; your own edits stay.")
+    reset = verb("reset", reset_lesson, "Give a lesson back as it was; yours goes to backup/.")
+    reset.add_argument("name", help="a file such as lessons/00_start_here.ipynb, or the beginning of its name")
+    examined = verb("doctor", examine, "Say what this machine has and lacks for the course.")
+
+    copied.add_argument("dir", nargs="?", type=Path, metavar="DIR", help=FOLDER)
+    for parsed in (opened, reset, examined):
+        parsed.add_argument("--dir", type=Path, help=FOLDER)
+    return parser
+
+
+FOLDER = "the course folder (else: work/ in a checkout; this folder, if it is one or is empty; ~/minigrad-course)"
+
+
+def course_folder(arguments: argparse.Namespace) -> Path:
+    folder = lessons.default_folder() if arguments.dir is None else arguments.dir
+    return Path(folder).expanduser().absolute()
+
+
+def open_course(arguments: argparse.Namespace) -> int:
+    folder = course_folder(arguments)
+    report(lessons.copy(folder))
+    for address in lab.addresses(folder):
+        print(f"This folder is open in a JupyterLab already: {address}\nHere is another, on a port of its own.")
+    return lab.open_lab(folder, arguments.options)
+
+
+def copy_course(arguments: argparse.Namespace) -> int:
+    copied = lessons.copy(course_folder(arguments))
+    if arguments.json:
+        print(json.dumps(asdict(copied), default=str))
+    else:
+        report(copied)
+    return 0
+
+
+def report(copied: lessons.Copied) -> None:
+    counts = {
+        "new": len(copied.new),
+        "restored": len(copied.restored),
+        "updated": len(copied.updated),
+        "edited by you and kept": len(copied.kept),
+        "as they were": len(copied.same),
+    }
+    print(f"Course folder: {copied.folder} ({', '.join(f'{n} {what}' for what, n in counts.items() if n)})")
+    for name in copied.beside:
+        print(f"You have edited a file that has a new edition: the new one is {name}")
+
+
+def reset_lesson(arguments: argparse.Namespace) -> int:
+    name, backup = lessons.reset(course_folder(arguments), arguments.name)
+    if arguments.json:
+        print(json.dumps({"name": name, "backup": None if backup is None else str(backup)}))
+    else:
+        print(f"{name} is as it was shipped" + ("" if backup is None else f"; yours is {backup}"))
+    return 0
+
+
+def examine(arguments: argparse.Namespace) -> int:
+    findings = list(doctor.examination(course_folder(arguments)))
+    if arguments.json:
+        print(json.dumps([asdict(finding) for finding in findings]))
+    else:
+        print(*findings, sep="\n")
+    return 0 if all(finding.well for finding in findings) else 1

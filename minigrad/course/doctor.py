@@ -1,0 +1,151 @@
+"""What this machine has and lacks for the course: one finding a line, each with its way out.
+
+A finding is a problem only if the course cannot do without; a machine with no GPU is well.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata as metadata
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from minigrad import __version__
+from minigrad.course.lessons import PACKAGE, checkout, shipped
+
+DISTRIBUTION = "minigrad-course"
+FREE_GB = 0.5  # room for a learner's notebooks, their outputs, and JupyterLab's own files
+AGAIN = "run `python3 start.py` in the checkout, or `pip install --force-reinstall minigrad-course`"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: what was found, and what to do about it unless it is well."""
+
+    about: str
+    well: bool
+    found: str
+    advice: str = ""
+
+    def __str__(self) -> str:
+        line = f"{'ok' if self.well else 'PROBLEM':8}{self.about:14}{self.found}"
+        return f"{line}\n{'':22}{self.advice}" if self.advice else line
+
+
+def examination(folder: Path) -> Iterator[Finding]:
+    """Every finding about this Python, this installation and this course folder."""
+    yield python()
+    yield minigrad()
+    yield foreign()
+    yield packages()
+    yield drawing()
+    yield writable(folder)
+    yield space(folder)
+    yield gpu()
+
+
+def python() -> Finding:
+    return Finding("Python", True, f"{sys.version.split()[0]} at {sys.executable}")  # an older one could not be here
+
+
+def minigrad() -> Finding:
+    kind = "installed" if checkout() is None else "checkout"
+    known = installed(DISTRIBUTION) is not None
+    found = f"{__version__}, {kind} at {PACKAGE}, {len(shipped())} files for learners"
+    well = known and bool(shipped())
+    return Finding("minigrad", well, found if known else f"{found}; not installed", "" if well else AGAIN)
+
+
+def foreign() -> Finding:
+    """Another project's distribution is called minigrad, and would be imported in our place."""
+    other = installed("minigrad")
+    if other is None:
+        return Finding("its name", True, "no other minigrad is installed")
+    found = f"minigrad {other}, another project's, is installed too"
+    return Finding("its name", False, found, f"`pip uninstall minigrad`, then {AGAIN}")
+
+
+def packages() -> Finding:
+    """What the course requires, against what is installed."""
+    if find_spec("packaging") is None:
+        return Finding("packages", False, "`packaging` is missing, and so probably is JupyterLab", AGAIN)
+    from packaging.requirements import Requirement
+
+    needed = [Requirement(line) for line in required()]
+    needed = [need for need in needed if need.marker is None or need.marker.evaluate({"extra": ""})]
+    versions = {need: installed(need.name) for need in needed}
+    wrong = [f"{need} (found {v})" for need, v in versions.items() if v is None or not need.specifier.contains(v, True)]
+    if wrong:
+        return Finding("packages", False, f"needed: {', '.join(wrong)}", AGAIN)
+    return Finding("packages", True, ", ".join(f"{need.name} {version}" for need, version in versions.items()))
+
+
+def required() -> list[str]:
+    try:
+        return metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def installed(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def drawing() -> Finding:
+    """A graph of two nodes, laid out: the proof that a layout engine was found and runs."""
+    try:
+        from minigrad.draw.layout import engines, layout
+
+        layout("digraph { x -> y }")
+    except Exception as error:  # whatever stops it is the finding
+        return Finding("drawing", False, f"no graph can be laid out: {error}", AGAIN)
+    return Finding("drawing", True, f"graphs are laid out by {engines()[0]}")
+
+
+def writable(folder: Path) -> Finding:
+    place = nearest(folder)
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            return Finding("course folder", True, str(folder))
+    except OSError as error:
+        advice = "name a folder that you can write in: `minigrad lab --dir FOLDER`"
+        return Finding("course folder", False, f"cannot write in {place} ({error.strerror})", advice)
+
+
+def space(folder: Path) -> Finding:
+    free = shutil.disk_usage(nearest(folder)).free / 1e9
+    advice = "" if free >= FREE_GB else f"free at least {FREE_GB} GB, or use another disk: `minigrad lab --dir FOLDER`"
+    return Finding("free disk", not advice, f"{free:.1f} GB", advice)
+
+
+def nearest(folder: Path) -> Path:
+    """The folder itself, or what exists of the way to it."""
+    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
+
+
+def gpu() -> Finding:
+    if find_spec("cupy") is None:
+        card = "an NVIDIA driver is here, CuPy is not" if shutil.which("nvidia-smi") else "none"
+        return Finding("GPU", True, f"{card}; the CPU is enough for every lesson")
+    try:
+        import cupy
+
+        cards = range(cupy.cuda.runtime.getDeviceCount())
+        names = [cupy.cuda.runtime.getDeviceProperties(card)["name"].decode() for card in cards]
+    except Exception as error:  # CuPy raises a kind of its own for each layer of the driver
+        return Finding("GPU", True, f"none that CuPy {installed_cupy()} can use ({error}); the CPU is enough")
+    return Finding("GPU", True, f"{', '.join(names)}, by CuPy {installed_cupy()}, on {os.cpu_count()} CPU cores")
+
+
+def installed_cupy() -> str:
+    import cupy
+
+    return str(cupy.__version__)

@@ -1,0 +1,76 @@
+"""JupyterLab, opened on the learner's folder.
+
+Started by this Python, whatever `jupyter` the PATH would have found, and with this Python's own kernel first, whatever
+kernels the user has elsewhere. It asks nothing of the network: no news, no update, no catalogue of extensions.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from minigrad.course import CourseError
+from minigrad.course.lessons import FIRST
+
+
+def open_lab(folder: Path, options: Sequence[str] = ()) -> int:
+    """Become JupyterLab; on Windows, which has no way to, wait for it and return its exit status."""
+    if find_spec("jupyterlab") is None:
+        raise CourseError(
+            f"{sys.executable} has no JupyterLab: run `python3 start.py`, or `pip install minigrad-course` again"
+        )
+    command = lab_command(folder, options)
+    environment = os.environ | lab_environment(folder)
+    sys.stdout.flush()
+    if os.name == "posix":
+        os.execve(command[0], command, environment)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for JupyterLab, which asks whether it is meant
+    return subprocess.call(command, env=environment)
+
+
+def lab_command(folder: Path, options: Sequence[str]) -> list[str]:
+    """The command line; the user's own options come last, and so win."""
+    return [
+        *(sys.executable, "-P", "-m", "jupyterlab"),  # -P: a file json.py where the command is typed is not the module
+        *(["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []),
+        f"--ServerApp.root_dir={folder.absolute()}",
+        f"--LabApp.default_url=/lab/tree/{FIRST}",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        "--LabApp.extension_manager=readonly",
+        *options,
+    ]
+
+
+def lab_environment(folder: Path) -> dict[str, str]:
+    """What JupyterLab and its kernels find in their environment beyond the user's own.
+
+    The open tabs are remembered in the course's folder, so that those of another project do not turn up here.
+    """
+    return {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+        "PYTHONUTF8": "1",
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "JUPYTERLAB_WORKSPACES_DIR": str(folder.absolute() / ".jupyter" / "workspaces"),
+    }
+
+
+def addresses(folder: Path) -> list[str]:
+    """Where this folder is open in a running JupyterLab already."""
+    if find_spec("jupyter_core") is None:
+        return []
+    from jupyter_core.paths import jupyter_runtime_dir
+
+    if not any(Path(jupyter_runtime_dir()).glob("jpserver-*.json")):
+        return []  # jupyter_server takes two seconds to import
+    from jupyter_server.serverapp import list_running_servers
+
+    return [
+        f"{server['url']}lab?token={server['token']}"
+        for server in list_running_servers()
+        if Path(server["root_dir"]).resolve() == folder.resolve()
+    ]

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Set the course up, once, and open it. Needs Python 3.11 or newer, and nothing else.
+
+    python3 start.py                 open the course in JupyterLab   (on Windows: py start.py)
+    python3 start.py test            pass the tests; what follows `test` goes to scripts/check
+    python3 start.py add EXTRA       install an extra too: gpu-cu12, gpu-cu13 or instructor
+    python3 start.py doctor          or another verb of `minigrad`, such as copy and reset
+    python3 start.py --no-browser    or any option of JupyterLab
+
+Everything is installed into the folder .venv beside this file. A stamp in there says what was installed; an
+environment without one was left half-way and is made anew, so whatever went wrong, run this again.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
+STAMP = VENV / "finished.json"
+LONGEST_ROOT = 90  # characters: Windows allows 259, and the deepest file in .venv takes 163 of them
+PROOF = {
+    "course": ["minigrad", "lazy_loader", "jupyterlab", "anywidget", "numpy"],
+    "test": ["pytest", "nbval", "playwright", "mypy"],
+}
+
+
+def main(arguments: list) -> int:
+    if sys.version_info < (3, 11):
+        sys.exit(f"Python 3.11 or newer is needed, and this is {sys.version.split()[0]}: see https://www.python.org")
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
+    if os.name == "nt" and too_long(str(ROOT)):
+        sys.exit(too_long(str(ROOT)))
+    if not arguments or arguments[0].startswith("-"):
+        arguments = ["lab", *arguments]
+    verb, *rest = arguments
+    try:
+        set_up({"test"} if verb == "test" else known(rest) if verb == "add" else set())
+    except (OSError, ValueError) as error:  # ValueError: venv's word for a .venv that is no folder
+        sys.exit(
+            f"Cannot set up the course in {ROOT} ({error}). Close any JupyterLab that runs from there, "
+            f"or copy the folder to a place where you can write, and run start.py again."
+        )
+    if verb == "add":
+        return 0
+    command = [ROOT / "scripts" / "check", *rest] if verb == "test" else ["-P", "-m", "minigrad", *arguments]
+    command = [str(part) for part in (PYTHON, *command)]
+    if os.name == "posix":
+        os.execv(command[0], command)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for JupyterLab, which asks whether it is meant
+    return subprocess.call(command)
+
+
+def too_long(root: str) -> str:
+    """What is said on Windows of a path to this folder that leaves no room; nothing if it does."""
+    if len(root) <= LONGEST_ROOT:
+        return ""
+    return (
+        f"Windows has room for {LONGEST_ROOT} characters in the path to this folder, and {root} has {len(root)}: "
+        f"move it to a place with a shorter path, such as C:\\minigrad."
+    )
+
+
+def known(extras: list) -> set:
+    import tomllib  # new in Python 3.11, and older ones only come this far to be told so
+
+    offered = set(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"])
+    if not extras or not offered.issuperset(extras):
+        sys.exit(f"Name what to add, out of {', '.join(sorted(offered))}; this was {' '.join(extras) or 'nothing'}.")
+    return set(extras)
+
+
+def set_up(wanted: set) -> None:
+    """Make .venv, or bring it up to date, so that it holds the course and the wanted extras."""
+    made_for = sha256((ROOT / "pyproject.toml").read_bytes() + str(ROOT).encode()).hexdigest()
+    stamp = finished()
+    extras = set(stamp.get("extras", []))
+    sound = bool(stamp) and works(extras)
+    if sound and stamp["made_for"] == made_for and wanted <= extras:
+        return
+    print("Setting up: once, about a minute, 300 MB ...", flush=True)
+    if sound:
+        STAMP.unlink()
+    else:
+        make_environment()
+    if install(wanted | extras):
+        STAMP.write_text(json.dumps({"made_for": made_for, "extras": sorted(wanted | extras)}), "utf-8")
+        return
+    if sound:  # nothing was changed: installers fetch everything before they touch anything
+        STAMP.write_text(json.dumps(stamp), "utf-8")
+    if not (sound and works(wanted)):
+        sys.exit(
+            "Setting up failed: see above. It needs the network; behind a proxy, set HTTPS_PROXY. Then run this again."
+        )
+    print("Could not bring the installation up to date (see above): going on with what is there.", flush=True)
+
+
+def finished() -> dict:
+    """What the stamp says, and nothing if it is missing or damaged."""
+    try:
+        stamp = json.loads(STAMP.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stamp if isinstance(stamp, dict) and "made_for" in stamp else {}
+
+
+def works(extras: set) -> bool:
+    """Does .venv have a Python that runs, and what it must hold at the least?"""
+    modules = PROOF["course"] + [name for extra in extras for name in PROOF.get(extra, [])]
+    look = "import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1:])))"
+    try:
+        return run(PYTHON, "-P", "-c", look, *modules, stderr=subprocess.DEVNULL)
+    except OSError:
+        return False
+
+
+def make_environment() -> None:
+    try:
+        import venv
+    except ImportError:
+        sys.exit("This Python has no module venv. On Debian and Ubuntu: sudo apt install python3-venv")
+    # Without pip: quicker by far, and possible where ensurepip is a package of its own, as on Debian.
+    venv.EnvBuilder(with_pip=False, clear=True, symlinks=os.name != "nt").create(VENV)
+
+
+def install(extras: set) -> bool:
+    """Install by uv if there is one, or if pip can get one: it is four times as fast. Else by pip."""
+    course = ["--quiet", "--editable", f".[{','.join(sorted(extras))}]" if extras else "."]
+    pip = [] if uv() else pip_for_environment()
+    if pip:
+        run(*pip, "--quiet", "uv")
+    if uv() and run(uv(), "pip", "install", "--python", PYTHON, *course):
+        return True
+    pip = pip or pip_for_environment()
+    return bool(pip) and run(*pip, *course)
+
+
+def uv() -> str:
+    return shutil.which("uv") or shutil.which("uv", path=str(BIN)) or ""
+
+
+def pip_for_environment() -> list:
+    """How to install into .venv by the caller's own pip, or by one that ensurepip puts there."""
+    hidden = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    install = ["install", "--disable-pip-version-check"]
+    os.environ.setdefault("PIP_RETRIES", "2")  # no option, for pip builds the course by a pip of its own
+    own = [sys.executable, "-m", "pip", "--python", PYTHON]  # pip 22.3 and newer
+    if run(*own, "--version", **hidden):
+        return own + install
+    if run(PYTHON, "-m", "ensurepip", **hidden):
+        return [PYTHON, "-m", "pip", *install]
+    print("This Python has neither pip nor ensurepip. On Debian and Ubuntu: sudo apt install python3-venv", flush=True)
+    return []
+
+
+def run(*command: object, **streams: int) -> bool:
+    return subprocess.run([str(part) for part in command], cwd=str(ROOT), check=False, **streams).returncode == 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit("Stopped. Run this again to go on.")

@@ -1,0 +1,37 @@
+"""What several tests of the course's machinery start from."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from miniature import ROOT, Checkout
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    """This package under a name that is not easy, with two lessons, an exercise and some data."""
+    root = tmp_path / "Übung mit Leerzeichen" / "minigrad"
+    shutil.copytree(ROOT / "minigrad", root / "minigrad", ignore=shutil.ignore_patterns("__pycache__", "_course"))
+    made = Checkout(root)
+    made.ship("lessons/00_start_here.ipynb", "1 + 1", "2 + 2")
+    made.ship("lessons/01_graph.ipynb", "x = 3")
+    made.ship("exercises/01_graph.ipynb", "y = ...")
+    (root / "lessons" / "data").mkdir()
+    (root / "lessons" / "data" / "digits.csv").write_text("0,1\n", "utf-8")
+    return made
+
+
+@pytest.fixture
+def unprivileged() -> list[str]:
+    """What to put before a command so that it may not write where the folder's mode forbids it; root may, by itself."""
+    if os.name != "posix":
+        pytest.skip("the mode of a folder does not make it read-only on Windows")
+    if os.geteuid() != 0:
+        return []
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        pytest.skip("run by root, who may write everywhere, and there is no setpriv to give that up")
+    return [setpriv, "--bounding-set", "-dac_override,-dac_read_search"]

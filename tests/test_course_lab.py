@@ -1,0 +1,103 @@
+"""`minigrad lab`, opened for real: JupyterLab serves the learner's copy, on a port that is free."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from miniature import Checkout
+
+SECONDS = 60  # JupyterLab takes three on a quick machine, and many on a busy one
+
+
+class Lab:
+    """A `minigrad lab` that is running, what it has printed, and the server it has become."""
+
+    def __init__(self, checkout: Checkout, home: Path, *options: str):
+        environment = os.environ | {"PYTHONPATH": str(checkout.root), "PYTHONUTF8": "1", "HOME": str(home)}
+        for name in ("CONFIG", "DATA", "RUNTIME"):
+            environment[f"JUPYTER_{name}_DIR"] = str(home / name.lower())
+        command = [sys.executable, "-P", "-m", "minigrad", "lab", "--no-browser", *options]
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        self.process = subprocess.Popen(command, cwd=checkout.root, env=environment, encoding="utf-8", **streams)
+        self.printed = ""
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self) -> None:
+        for line in self.process.stdout:
+            self.printed += line
+
+    def match(self, pattern: str) -> re.Match[str]:
+        """Wait until a pattern has been printed."""
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            found = re.search(pattern, self.printed)
+            if found:
+                return found
+            time.sleep(0.05)
+        raise AssertionError(f"{pattern!r} was not printed in {SECONDS} s, but this:\n{self.printed}")
+
+    def get(self, path: str) -> dict:
+        address, token = self.match(r"(http://127\.0\.0\.1:\d+/)\S*token=(\w+)").groups()
+        with urllib.request.urlopen(f"{address}api/{path}?token={token}", timeout=SECONDS) as answer:
+            return json.load(answer)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(SECONDS)
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def lab(checkout: Checkout, tmp_path: Path) -> Iterator[Lab]:
+    opened = Lab(checkout, tmp_path)
+    yield opened
+    opened.stop()
+
+
+def test_jupyterlab_opens_at_the_first_lesson_in_the_learners_folder(lab: Lab, checkout: Checkout) -> None:
+    address = lab.match(r"http://127\.0\.0\.1:\d+(/\S*)\?token").group(1)
+    notebook = lab.get("contents/lessons/00_start_here.ipynb")
+
+    assert address == "/lab/tree/lessons/00_start_here.ipynb"
+    assert [cell["source"] for cell in notebook["content"]["cells"]] == ["1 + 1", "2 + 2"]
+    assert f"Course folder: {checkout.work} (4 new)" in lab.printed
+
+
+def test_a_second_jupyterlab_names_the_first_and_takes_another_port(
+    lab: Lab, checkout: Checkout, tmp_path: Path
+) -> None:
+    port = int(lab.match(r"http://127\.0\.0\.1:(\d+)/").group(1))
+    lab.get("status")
+
+    second = Lab(checkout, tmp_path, f"--port={port}")
+    other = int(second.match(r"http://127\.0\.0\.1:(\d+)/").group(1))
+    second.stop()
+
+    assert other != port
+    assert re.search(rf"open in a JupyterLab already: http://localhost:{port}/lab\?token=\w+\n", second.printed)
+    assert f"port {port} is already in use, trying another port" in second.printed
+
+
+def test_without_jupyterlab_the_way_to_get_it_is_said(checkout: Checkout) -> None:
+    """Python finds the site-packages of this test neither through -S nor through the path it is given."""
+    (checkout.root / "lazy_loader.py").write_text("attach_stub = lambda *names: (None, None, [])", "utf-8")
+    environment = os.environ | {"PYTHONPATH": str(checkout.root), "PYTHONUTF8": "1"}
+    command = [sys.executable, "-S", "-P", "-m", "minigrad", "lab"]
+
+    process = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False)
+
+    assert process.returncode == 1
+    assert process.stderr.endswith(
+        "has no JupyterLab: run `python3 start.py`, or `pip install minigrad-course` again\n"
+    )
+    assert process.stderr.count("\n") == 1
