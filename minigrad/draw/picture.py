@@ -1,0 +1,150 @@
+"""A computation graph as plain data: boxes and arrows, with nothing of the engine left in them.
+
+Both engines are read into this one form (`scalars.py`, `tensors.py`), and everything that shows a graph reads
+only this: the text twin, the SVG, the widgets. All numbers are already text, so that every view shows the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from .words import written
+
+UNKNOWN = "·"  # stands for a number that nobody has computed yet: 0 would be a lie
+
+
+@dataclass(frozen=True)
+class Box:
+    """One value of the graph, together with the operation that made it.
+
+    id      its name inside the picture: "b1", "b2", ... in topological order
+    kind    "leaf": given; "constant": a number written in an expression; "op": computed
+    name    what the learner calls it; "" where no variable holds it
+    op      the sign of its operation; "" unless kind is "op"
+    spec    shape and element type, as in f64[3, 4]; "" for a scalar of the scalar engine
+    value   as text; "·" while unknown
+    grad    as text; "·" while unknown; "" where no gradient is wanted
+    kept    whether backward will read this value again
+    """
+
+    id: str
+    kind: str
+    name: str
+    op: str
+    spec: str
+    value: str
+    grad: str
+    kept: bool = False
+
+    @property
+    def called(self) -> str:
+        """The learner's name, else the constant itself, else the box's number: #3."""
+        return self.name or (self.value if self.kind == "constant" else f"#{self.id[1:]}")
+
+    @property
+    def stated(self) -> str:
+        """What it is called and what it is: x = 2."""
+        return self.called if self.value in ("", self.called) else f"{self.called} = {self.value}"
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """One use of a value: from the box that made it to the box that reads it."""
+
+    id: str
+    tail: str
+    head: str
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Boxes, inputs before users, and the arrows between them. The output is the last box."""
+
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+
+    @property
+    def output(self) -> Box:
+        return self.boxes[-1]
+
+    @cached_property
+    def box(self) -> dict[str, Box]:
+        return {box.id: box for box in self.boxes}
+
+    @cached_property
+    def arrow(self) -> dict[str, Arrow]:
+        return {arrow.id: arrow for arrow in self.arrows}
+
+    @cached_property
+    def arrows_into(self) -> dict[str, list[Arrow]]:
+        """The arrows that enter each box, in the order of its operands."""
+        into: dict[str, list[Arrow]] = {box.id: [] for box in self.boxes}
+        for arrow in self.arrows:
+            into[arrow.head].append(arrow)
+        return into
+
+    @cached_property
+    def uses(self) -> dict[str, int]:
+        """How many arrows leave each box."""
+        count = {box.id: 0 for box in self.boxes}
+        for arrow in self.arrows:
+            count[arrow.tail] += 1
+        return count
+
+    def operands(self, box: Box) -> list[Box]:
+        return [self.box[arrow.tail] for arrow in self.arrows_into[box.id]]
+
+    def formula(self, box: Box) -> str:
+        """How the box is computed, in the learner's names: x × y. The box's own name if it is not."""
+        return written(box.op, [x.called for x in self.operands(box)]) if box.kind == "op" else box.called
+
+    def ops_on_arrows(self) -> Picture:
+        """The other convention: boxes are values only, and each arrow carries the operation it takes part in."""
+        boxes = tuple(replace(box, kind="value", op="") if box.kind == "op" else box for box in self.boxes)
+        return Picture(boxes, tuple(replace(arrow, label=self.box[arrow.head].op) for arrow in self.arrows))
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one arrow carried backwards.
+
+    Mostly that is the gradient at its head times the local derivative; an op that mixes elements has a rule of its own.
+
+    arrow      the arrow's id
+    incoming   gradient of the output with respect to the arrow's head
+    rule       the local derivative in symbols: y for ∂(x × y)/∂x; "" where nobody told
+    is_whole   whether `rule` is all that is done to the gradient, which it calls g: g @ yᵀ
+    slope      the local derivative in numbers; "" where they are many
+    outgoing   what reaches the arrow's tail
+    before     what the tail had collected by then; "" for the first share
+    after      what it has collected now
+    """
+
+    arrow: str
+    incoming: str
+    rule: str
+    is_whole: bool
+    slope: str
+    outgoing: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A whole run of a graph, forward and backward.
+
+    picture   every value and every final gradient filled in
+    seed      the gradient that backward started from
+    shares    what the arrows carried, in the order of the backward pass
+    reads     by operation, the boxes whose values its derivative reads; missing where nobody told
+    frees     whether this engine lets go of what it kept once backward has read it
+    """
+
+    picture: Picture
+    seed: str
+    shares: tuple[Share, ...]
+    reads: dict[str, tuple[str, ...]]
+    frees: bool

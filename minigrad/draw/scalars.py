@@ -1,0 +1,129 @@
+"""Pictures and replays of the scalar engine's graphs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ..scalar import Value, history
+from .names import names_in
+from .picture import UNKNOWN, Arrow, Box, Picture, Replay, Share
+from .words import number
+
+# The local derivatives of the engine's operations, in symbols: y is the result, a and b are the operands. The engine
+# itself stores numbers only; a test compares these words with its numbers.
+RULES: dict[str, tuple[str, ...]] = {
+    "+": ("1", "1"),
+    "−": ("1", "−1"),
+    "×": ("{b}", "{a}"),
+    "÷": ("1 ÷ {b}", "−{y} ÷ {b}"),
+    "neg": ("−1",),
+    "exp": ("{y}",),
+    "log": ("1 ÷ {a}",),
+    "tanh": ("1 − {y}²",),
+    "relu": ("1 if {a} > 0 else 0",),
+}
+POWER = re.compile(r"\^(-?[\d.]+(?:e[+-]?\d+)?)")
+
+
+def rules(op: str) -> tuple[str, ...]:
+    """The local derivatives of an operation, one for each operand; () for a leaf, or where we have no words."""
+    power = POWER.fullmatch(op)
+    if power is not None:
+        p = float(power[1])
+        simple = {0.0: "0", 1.0: "1", 2.0: "2 × {a}"}
+        return (simple.get(p, f"{number(p)} × {{a}}^{number(p - 1)}"),)
+    return RULES.get(op, ())
+
+
+def picture_of_value(y: Value, namespace: Mapping[str, object]) -> Picture:
+    """The graph that y came from. Gradients are unknown until some backward() has left a number in it."""
+    order = history(y)
+    names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
+    ids = {v: f"b{i}" for i, v in enumerate(order, 1)}
+    known = any(v.grad != 0 for v in order)
+    constants = constants_of(order, names)
+    kept = {x for v in order for x in reads_of(v, constants)}
+    boxes = tuple(
+        Box(
+            id=ids[v],
+            kind="op" if v.parents else "constant" if v in constants else "leaf",
+            name=names.get(v, ""),
+            op=v.op,
+            spec="",
+            value=number(v.data),
+            grad="" if v in constants else number(v.grad) if known else UNKNOWN,
+            kept=v in kept,
+        )
+        for v in order
+    )
+    uses = [(ids[parent], ids[v]) for v in order for parent, _ in v.parents]
+    return Picture(boxes, tuple(Arrow(f"a{i}", tail, head) for i, (tail, head) in enumerate(uses, 1)))
+
+
+def constants_of(order: list[Value], names: Mapping[Value, str]) -> set[Value]:
+    """The numbers that were written in an expression, such as the 2 of 2 * x.
+
+    The engine makes a fresh Value of each, so a constant has no name and one use. Where no leaf at all has a name we
+    cannot tell, and take them all for the learner's own.
+    """
+    leaves = [v for v in order if not v.parents]
+    if not any(v in names for v in leaves):
+        return set()
+    uses = dict.fromkeys(order, 0)
+    for v in order:
+        for parent, _ in v.parents:
+            uses[parent] += 1
+    return {v for v in leaves if v not in names and uses[v] == 1}
+
+
+def reads_of(v: Value, constants: set[Value]) -> list[Value]:
+    """The values that the derivative of v's operation mentions, towards those operands that are no constants."""
+    operands = [parent for parent, _ in v.parents]
+    words = "".join(rule for rule, x in zip(rules(v.op), operands, strict=False) if x not in constants)
+    slots = {"{a}": operands[:1], "{b}": operands[1:2], "{y}": [v]}
+    found = [x for slot, xs in slots.items() if slot in words for x in xs if x not in constants]
+    return list(dict.fromkeys(found))
+
+
+def replay_of_value(y: Value, namespace: Mapping[str, object]) -> Replay:
+    """The forward and backward pass over y's graph, run by the engine on a copy: the learner's .grad stays as it is."""
+    picture = picture_of_value(y, namespace)
+    order = history(y)
+    twin: dict[Value, Value] = {}
+    for v in order:
+        twin[v] = Value(v.data, tuple((twin[parent], slope) for parent, slope in v.parents), v.op)
+    twin[y].backward()
+
+    box = dict(zip(order, picture.boxes, strict=True))
+    constants = {v for v in order if box[v].kind == "constant"}
+    collected: dict[Value, float] = {}
+    shares = []
+    for v in reversed(order):
+        operands = [box[parent].called for parent, _ in v.parents]
+        symbols = dict(zip("ab", operands, strict=False), y=box[v].called)
+        words = [rule.format(**symbols) for rule in rules(v.op)]
+        if len(words) != len(operands):  # an operation of the learner's own, which we have no words for
+            words = [""] * len(operands)
+        for arrow, (parent, slope), rule in zip(picture.arrows_into[box[v].id], v.parents, words, strict=True):
+            if parent in constants:
+                continue
+            outgoing = twin[v].grad * slope
+            before = collected.get(parent)
+            collected[parent] = outgoing if before is None else before + outgoing
+            shares.append(
+                Share(
+                    arrow=arrow.id,
+                    incoming=number(twin[v].grad),
+                    rule=rule,
+                    is_whole=False,
+                    slope=number(slope),
+                    outgoing=number(outgoing),
+                    before="" if before is None else number(before),
+                    after=number(collected[parent]),
+                )
+            )
+    boxes = tuple(replace(box[v], grad=box[v].grad and number(twin[v].grad)) for v in order)
+    reads = {box[v].id: tuple(box[x].id for x in reads_of(v, constants)) for v in order if rules(v.op)}
+    return Replay(Picture(boxes, picture.arrows), seed="1", shares=tuple(shares), reads=reads, frees=False)

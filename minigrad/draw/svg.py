@@ -1,0 +1,220 @@
+"""A picture as SVG: Graphviz says where, this file says what it looks like.
+
+Every box is measured here, laid out as an empty rectangle, and then drawn: so that the picture is the same to the last
+byte on every machine, whatever its fonts. Colours are CSS variables with a light and a dark set. No element has an id
+(two pictures may share a page); boxes and arrows carry `data-id` for those who animate them.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape, quoteattr
+
+from .layout import layout
+from .picture import Arrow, Box, Picture
+from .words import shorten
+
+ROW = 17  # height of a line of text, in pixels
+PAD = 8
+LABEL = 38  # width of the words "value" and "grad" with the space after them
+LONGEST_NAME = 24  # characters; longer names end in an ellipsis here, and are whole in the text twin
+NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
+
+LIGHT = """--mg-ink: #1f2328; --mg-dim: #59636e; --mg-paper: #ffffff; --mg-line: #6e7781;
+  --mg-op: #f3f4f6; --mg-sign: #e2e5e9; --mg-leaf: #e3f0fb;
+  --mg-forward: #006ba6; --mg-backward: #b04600; --mg-kept: #7a5c00; --mg-kept-paper: #fff3c4;"""
+DARK = """--mg-ink: #e6edf3; --mg-dim: #a8b1bb; --mg-paper: #111418; --mg-line: #8b949e;
+  --mg-op: #22272e; --mg-sign: #343b44; --mg-leaf: #14344d;
+  --mg-forward: #56b4e9; --mg-backward: #f0a13c; --mg-kept: #f5d76e; --mg-kept-paper: #3d3413;"""
+
+
+def colours(light: str, dark: str) -> str:
+    """The two sets of colours as CSS: on a page of JupyterLab its theme decides, elsewhere the reader's system does.
+
+    light, dark    selectors of what the colours are for
+    """
+    return f"""{light} {{ {LIGHT} }}
+@media (prefers-color-scheme: dark) {{ {dark} {{ {DARK} }} }}
+body[data-jp-theme-light="true"] {light} {{ {LIGHT} }}
+body[data-jp-theme-light="false"] {light} {{ {DARK} }}"""
+
+
+STYLE = (
+    # `:root` is true only where the SVG is a file or an image: inside a page it must not touch the page.
+    colours(".mg-picture", "svg.mg-picture:root, .mg-widget .mg-picture")
+    + """
+svg.mg-picture:root { color-scheme: light dark; }
+.mg-picture text { font: 12px Arimo, Arial, Helvetica, "Liberation Sans", sans-serif; fill: var(--mg-ink); }
+.mg-picture .mg-name { font-weight: bold; font-size: 13px; }
+.mg-picture .mg-sign { text-anchor: middle; }
+.mg-picture .mg-dim { fill: var(--mg-dim); }
+.mg-picture .mg-number { text-anchor: end; }
+.mg-picture .mg-frame { fill: var(--mg-op); stroke: var(--mg-line); }
+.mg-picture .mg-leaf .mg-frame { fill: var(--mg-leaf); }
+.mg-picture .mg-constant .mg-frame { fill: var(--mg-paper); stroke-dasharray: 2 2; }
+.mg-picture .mg-chip { fill: var(--mg-sign); }
+.mg-picture .mg-output .mg-frame { stroke: var(--mg-ink); stroke-width: 3; }
+.mg-picture .mg-arrow path { fill: none; stroke: var(--mg-line); stroke-width: 1.2; }
+.mg-picture .mg-tip { fill: var(--mg-line); }
+.mg-picture .mg-tip-back { fill: none; }
+.mg-picture .mg-label { text-anchor: middle; paint-order: stroke; stroke: var(--mg-paper); stroke-width: 4px; }
+.mg-picture .mg-kept rect { fill: var(--mg-kept-paper); stroke: var(--mg-kept); }
+.mg-picture .mg-kept text { fill: var(--mg-kept); font-size: 10px; text-anchor: middle; }
+"""
+)
+
+
+def svg(picture: Picture, title: str, description: str, room: dict[str, str] | None = None) -> str:
+    """The picture, drawn.
+
+    title, description    what a screen reader says
+    room                  by arrow id, the longest label that an animation will write there
+    """
+    room = {arrow.id: arrow.label for arrow in picture.arrows} if room is None else room
+    sizes = {box.id: size(box) for box in picture.boxes}
+    drawn = ElementTree.fromstring(layout(dot(picture, sizes, room)))
+    left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
+    graph = drawn.find("svg:g", NAMESPACE)
+    assert graph is not None
+    places = {group.attrib["id"]: group for group in graph.findall("svg:g", NAMESPACE)}
+    boxes = [draw_box(box, *corner(places[box.id]), *sizes[box.id], box == picture.output) for box in picture.boxes]
+    arrows = [draw_arrow(arrow, places[arrow.id]) for arrow in picture.arrows]
+    move = re.search(r"translate\(.*?\)", graph.attrib["transform"])
+    assert move is not None
+    frame = f'width="{width:g}" height="{height:g}" viewBox="{left:g} {top:g} {width:g} {height:g}"'
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" {frame}>',
+            f"<title>{escape(title)}</title>",
+            f"<desc>{escape(description)}</desc>",
+            f"<style>{STYLE}</style>",
+            f'<g transform="{move[0]}">',
+            *arrows,
+            *boxes,
+            "</g>",
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def dot(picture: Picture, sizes: dict[str, tuple[float, float]], room: dict[str, str]) -> str:
+    """The graph in Graphviz's language: empty boxes of the right size, and space for the labels."""
+    from graphviz import Digraph
+
+    graph = Digraph(graph_attr={"rankdir": "LR", "nodesep": "0.3", "ranksep": "0.45", "pad": "0.15"})
+    graph.attr("node", shape="box", label="", fixedsize="true")
+    graph.attr("edge", arrowsize="0.8", fontname="Helvetica", fontsize="12")
+    for box in picture.boxes:
+        width, height = sizes[box.id]
+        graph.node(box.id, id=box.id, width=f"{width / 72:.4f}", height=f"{height / 72:.4f}")
+    for arrow in picture.arrows:
+        # The engines measure ASCII alike, and warn of anything else: so the label's room is booked in zeros.
+        graph.edge(arrow.tail, arrow.head, id=arrow.id, label="0" * len(room.get(arrow.id, "")))
+    return graph.source
+
+
+def size(box: Box) -> tuple[float, float]:
+    """Width and height of a box in pixels: Graphviz's points, one to one."""
+    if box.kind == "constant":
+        return text_width(box.value, 12) + 2 * PAD, ROW + PAD
+    texts = [text_width(shorten(box.called, LONGEST_NAME), 13) * 1.08, text_width(box.spec, 12)]
+    texts += [LABEL + text_width(row, 12) for row in (box.value, box.grad) if row]
+    rows = 1 + bool(box.spec) + bool(box.value) + bool(box.grad)
+    return chip_width(box) + max(texts) + 2 * PAD, rows * ROW + PAD
+
+
+def chip_width(box: Box) -> float:
+    return max(26.0, text_width(box.op, sign_size(box.op)) + 10) if box.op else 0.0
+
+
+def sign_size(op: str) -> int:
+    """The font size of an operation's sign: a word is smaller than a sign."""
+    return 18 if len(op) <= 3 else 14
+
+
+def text_width(text: str, font_size: float) -> float:
+    """About how wide a text is in Helvetica, never too little: 0.6 em for a letter or digit, 1 em for wider scripts."""
+    ems = sum(1.0 if ord(c) > 0x2E80 else 0.9 if c in "mwMW@" else 0.3 if c in "ijl.,:;'|![]() " else 0.6 for c in text)
+    return ems * font_size
+
+
+def corner(group: ElementTree.Element) -> tuple[float, float]:
+    """Left and top of the rectangle that Graphviz drew for a box."""
+    polygon = group.find("svg:polygon", NAMESPACE)
+    assert polygon is not None
+    points = [tuple(map(float, point.split(","))) for point in polygon.attrib["points"].split()]
+    return min(x for x, _ in points), min(y for _, y in points)
+
+
+def draw_box(box: Box, x: float, y: float, width: float, height: float, is_output: bool) -> str:
+    """One box: the operation's sign on the left, the name and the numbers on the right."""
+    classes = f"mg-box mg-{box.kind}" + " mg-output" * is_output
+    round_corners = "" if box.kind in ("leaf", "constant") else ' rx="8"'
+    chip = chip_width(box)
+    parts = [
+        f'<g class="{classes}" data-id="{box.id}">',
+        f"<title>{escape(box.name)}</title>" if shorten(box.name, LONGEST_NAME) != box.name else "",
+        f'<rect class="mg-frame" x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}"{round_corners}/>',
+    ]
+    if chip:
+        right = x + chip
+        parts.append(
+            f'<path class="mg-chip" d="M{right:.2f},{y + 1:.2f}v{height - 2:.2f}h{9 - chip:.2f}'
+            f'a8,8 0 0 1 -8,-8v{18 - height:.2f}a8,8 0 0 1 8,-8z"/>'
+            f'<text class="mg-sign" style="font-size: {sign_size(box.op)}px" x="{x + chip / 2:.2f}" '
+            f'y="{y + height / 2 + 6:.2f}">{escape(box.op)}</text>'
+        )
+    if box.kind == "constant":
+        parts.append(text("mg-value", x + PAD, y + ROW - 1, box.value))
+    else:
+        parts += rows(box, x + chip + PAD, x + width - PAD, y)
+    if box.kept:
+        parts.append(
+            f'<g class="mg-kept"><rect x="{x + width - 36:.2f}" y="{y - 8:.2f}" width="32" height="14" rx="7"/>'
+            f'<text x="{x + width - 20:.2f}" y="{y + 2.5:.2f}">kept</text></g>'
+        )
+    return "".join(parts) + "</g>"
+
+
+def rows(box: Box, left: float, right: float, top: float) -> list[str]:
+    """The name, the spec, the value and the gradient, one under the other."""
+    baseline = top + PAD / 2 + 13
+    lines = [text("mg-name" if box.name else "mg-name mg-dim", left, baseline, shorten(box.called, LONGEST_NAME))]
+    if box.spec:
+        baseline += ROW
+        lines.append(text("mg-dim", left, baseline, box.spec))
+    for label, css, number in (("value", "mg-value", box.value), ("grad", "mg-grad", box.grad)):
+        if number:
+            baseline += ROW
+            lines.append(text("mg-dim", left, baseline, label) + text(f"mg-number {css}", right, baseline, number))
+    return lines
+
+
+def text(css: str, x: float, y: float, words: str) -> str:
+    return f'<text class="{css}" x="{x:.2f}" y="{y:.2f}">{escape(words)}</text>'
+
+
+def draw_arrow(arrow: Arrow, group: ElementTree.Element) -> str:
+    """One arrow: its line, its tip, a second tip at its tail for the way back, and its label."""
+    path, tip = group.find("svg:path", NAMESPACE), group.find("svg:polygon", NAMESPACE)
+    assert path is not None
+    assert tip is not None
+    label = group.find("svg:text", NAMESPACE)
+    words = "" if label is None else text("mg-label", float(label.attrib["x"]), float(label.attrib["y"]), arrow.label)
+    return (
+        f'<g class="mg-arrow" data-id="{arrow.id}"><path d={quoteattr(path.attrib["d"])}/>'
+        f'<polygon class="mg-tip" points={quoteattr(tip.attrib["points"])}/>'
+        f'<polygon class="mg-tip-back" points="{tip_back(path.attrib["d"])}"/>{words}</g>'
+    )
+
+
+def tip_back(path: str) -> str:
+    """The three corners of an arrow tip at the start of a path, pointing out of it."""
+    x, y, towards_x, towards_y = (float(number) for number in re.findall(r"-?[\d.]+", path)[:4])
+    length = ((towards_x - x) ** 2 + (towards_y - y) ** 2) ** 0.5
+    assert length > 0
+    dx, dy = (towards_x - x) / length, (towards_y - y) / length
+    corners = [(x, y), (x + 8 * dx - 3 * dy, y + 8 * dy + 3 * dx), (x + 8 * dx + 3 * dy, y + 8 * dy - 3 * dx)]
+    return " ".join(f"{cx:.2f},{cy:.2f}" for cx, cy in corners)

@@ -1,0 +1,184 @@
+"""Pictures and replays of the tensor engine's graphs.
+
+A recorded node keeps no value that backward does not read. So a value is shown by running the recorded ops again, and a
+gradient by running the engine's own backward loop and compiled rules over what that gave. The graph itself, what it has
+kept or freed, and every .grad stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import NoGradientError
+from ..node import Node, toposort
+from ..op import Elementwise
+from ..ops import Const, Input
+from ..pullback import pullback
+from ..tensor import Tensor, arriving, origin
+from .names import names_in
+from .picture import UNKNOWN, Arrow, Box, Picture, Replay, Share
+from .rules import rules_of, sign_of
+from .words import number
+
+FEW = 4  # elements; so many are shown one by one
+
+
+def picture_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Picture:
+    """The graph recorded behind y, its values computed again. Gradients are known at leaves that backward() reached."""
+    return Drawn(y, namespace).picture
+
+
+def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Replay:
+    """The forward and backward pass over the graph recorded behind y. Raises NoGradientError where backward() would."""
+    if not y.requires_grad:
+        raise NoGradientError(
+            f"there is no backward to step through: this {y.spec} depends on no tensor with requires_grad=True"
+        )
+    return Drawn(y, namespace).replay(arriving(y, None))
+
+
+class Drawn:
+    """A recorded graph and its picture, side by side: which box is which node, and which arrow which use."""
+
+    @np.errstate(all="ignore")  # NumPy warned of these numbers when the graph ran first
+    def __init__(self, y: Tensor, namespace: Mapping[str, object]):
+        self.output = origin(y)
+        self.order = toposort(self.output)
+        self.values = values_of(self.order)
+        self.names = names_in(namespace, lambda x: x.node if isinstance(x, Tensor) else None)
+        self.kept = {x for node in self.order for x in read_by(node) if node.saved is not None}
+        self.box_of: dict[Node, Box] = {}
+        self.arrows_of: dict[Node, list[Arrow]] = {}
+        boxes: list[Box] = []
+        arrows: list[Arrow] = []
+        for node in self.order:
+            if isinstance(node.op, Const) and node is not self.output:
+                continue  # drawn beside each of its users
+            tails = []
+            for x in node.inputs:
+                if isinstance(x.op, Const):
+                    boxes.append(self.box(x, len(boxes) + 1))
+                    tails.append(boxes[-1].id)
+                else:
+                    tails.append(self.box_of[x].id)
+            self.box_of[node] = self.box(node, len(boxes) + 1)
+            boxes.append(self.box_of[node])
+            head = boxes[-1].id
+            self.arrows_of[node] = [Arrow(f"a{len(arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
+            arrows += self.arrows_of[node]
+        self.picture = Picture(tuple(boxes), tuple(arrows))
+
+    def box(self, node: Node, n: int) -> Box:
+        is_constant = isinstance(node.op, Const)
+        value = self.values.get(node)
+        grad = UNKNOWN if node.grad is None else described(node.grad.value)
+        return Box(
+            id=f"b{n}",
+            kind="op" if node.inputs else "constant" if is_constant else "leaf",
+            name=self.names.get(node, node.op.name if isinstance(node.op, Input) else ""),
+            op=sign_of(node.op) if node.inputs else "",
+            spec="" if is_constant else str(node.spec),
+            value=UNKNOWN if value is None else described(value),
+            grad=grad if node.needs_grad else "",
+            kept=node in self.kept,
+        )
+
+    @np.errstate(all="ignore")
+    def replay(self, seed: Any) -> Replay:
+        """What backpropagation does, told share by share."""
+        missing = [box.called for node, box in self.box_of.items() if node not in self.values]
+        if missing:
+            raise ValueError(f"the value of {missing[0]} is gone, so its graph cannot run again: redo the forward pass")
+        shares: list[Share] = []
+        collected: dict[Node, Any] = {}
+
+        def pull(node: Node, gy: Any) -> tuple[Any, ...]:
+            assert node.rule is not None
+            kept = node.rule.keep(self.values[node], *(self.values[x] for x in node.inputs))
+            gxs = node.rule.pull(gy, *kept)
+            slopes = self.slopes(node, gy, kept)
+            rules = rules_of(node, [self.box_of[node].called, *(self.called(x) for x in node.inputs)])
+            for arrow, x, gx, rule, slope in zip(self.arrows_of[node], node.inputs, gxs, rules, slopes, strict=True):
+                if gx is None:
+                    continue
+                before = collected.get(x)
+                collected[x] = gx if before is None else before + gx
+                shares.append(
+                    Share(
+                        arrow=arrow.id,
+                        incoming=described(gy),
+                        rule=rule.text,
+                        is_whole=rule.is_whole,
+                        slope=slope,
+                        outgoing=described(gx),
+                        before="" if before is None else described(before),
+                        after=described(collected[x]),
+                    )
+                )
+            return gxs
+
+        collected[self.output] = seed
+        pullback([node for node in self.order if node.needs_grad], {self.output: seed}, pull)
+        grads = {self.box_of[node].id: described(g) for node, g in collected.items()}
+        boxes = tuple(replace(box, grad=grads.get(box.id, box.grad)) for box in self.picture.boxes)
+        reads = {
+            box.id: tuple(self.box_of[x].id for x in read_by(node)) for node, box in self.box_of.items() if node.inputs
+        }
+        picture = Picture(boxes, self.picture.arrows)
+        return Replay(picture, seed=described(seed), shares=tuple(shares), reads=reads, frees=True)
+
+    def slopes(self, node: Node, gy: Any, kept: tuple[Any, ...]) -> list[str]:
+        """The local derivatives of an elementwise op, where they are few enough to be read; "" elsewhere."""
+        if not isinstance(node.op, Elementwise):
+            return [""] * len(node.inputs)
+        ones = node.spec.device.xp.ones_like(gy)
+        partials = node.rule.pull(ones, *kept)  # type: ignore[union-attr]
+        alike = [x.spec.shape == node.spec.shape and x.spec.size <= FEW for x in node.inputs]
+        return [described(p) if few and p is not None else "" for p, few in zip(partials, alike, strict=True)]
+
+    def called(self, x: Node) -> str:
+        return described(self.values[x]) if isinstance(x.op, Const) else self.box_of[x].called
+
+
+def read_by(node: Node) -> list[Node]:
+    """The nodes whose values the derivative of `node` reads: what forward keeps for it. Constants need no keeping."""
+    if node.rule is None:
+        return []
+    slots = (node, *node.inputs)
+    return [x for x in dict.fromkeys(slots[i] for i in node.rule.reads) if not isinstance(x.op, Const)]
+
+
+def values_of(order: list[Node]) -> dict[Node, Any]:
+    """The value of every node, as far as its leaves are still there."""
+    values: dict[Node, Any] = {}
+    for node in order:
+        if isinstance(node.op, Const):
+            values[node] = node.spec.device.array(node.op.value, node.spec.dtype)
+        elif node.inputs:
+            if all(x in values for x in node.inputs):
+                values[node] = node.op.forward(node.spec.device.xp, *(values[x] for x in node.inputs))
+        elif node.saved:
+            (values[node],) = node.saved
+        elif node.tensor is not None and node.tensor() is not None:
+            values[node] = node.tensor().value
+    return values
+
+
+def described(array: Any) -> str:
+    """An array in a few characters: its number, its few numbers, or its norm."""
+    if array.size == 1:
+        return number(float(array.reshape(())[()]))
+    if array.size <= FEW:
+        return listed(array.tolist())
+    if array.dtype.kind != "f":
+        return f"{number(int(array.min()))} … {number(int(array.max()))}"
+    return f"norm {number(float((array.astype(float) ** 2).sum() ** 0.5))}"
+
+
+def listed(numbers: Any) -> str:
+    """Nested lists of numbers: [1, 2.5]."""
+    return f"[{', '.join(map(listed, numbers))}]" if isinstance(numbers, list) else number(numbers)

@@ -1,0 +1,52 @@
+"""How graphs are put into words: numbers, formulas, lists."""
+
+from __future__ import annotations
+
+import re
+
+NUMBER = re.compile(r"−?(\d+(\.\d+)?(e[+−]\d+)?|inf|nan)")
+
+
+def number(x: float, digits: int = 4) -> str:
+    """x in a few significant digits, with a true minus sign: −0.002935."""
+    return f"{x + 0.0:.{digits}g}".replace("-", "−")  # + 0.0 turns −0 into 0
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is one number, as `number` writes it."""
+    return NUMBER.fullmatch(text) is not None
+
+
+def written(op: str, operands: list[str]) -> str:
+    """An operation as people write it: x × y, x^2, −x, tanh(x), 2 × (−3)."""
+    if op == "neg":
+        return f"−{guarded(operands[0])}"
+    if op == "transpose":
+        return f"{operands[0]}ᵀ"
+    if op == "[ ]":
+        return f"{operands[0]}[{', '.join(operands[1:]) or '…'}]"
+    if op.startswith("^") and len(operands) == 1:
+        return f"{guarded(operands[0])}{op}"
+    if len(operands) == 2 and not op.isidentifier():
+        return f"{operands[0]} {op} {guarded(operands[1])}"
+    return f"{op}({', '.join(operands)})"
+
+
+def guarded(operand: str) -> str:
+    """In brackets where a minus sign would meet another sign."""
+    return f"({operand})" if operand.startswith("−") else operand
+
+
+def listed(names: list[str]) -> str:
+    """x, y and z."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def counted(n: int, one: str, many: str) -> str:
+    """1 box, 2 boxes."""
+    return f"{n} {one if n == 1 else many}"
+
+
+def shorten(text: str, longest: int) -> str:
+    """The text, ending in an ellipsis where it would be longer."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"

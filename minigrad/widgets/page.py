@@ -1,0 +1,59 @@
+"""A widget as one HTML page: the same JavaScript, with a stand-in for the kernel; no network, nothing to install."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from html import escape
+
+# What a widget's JavaScript asks of its model, without a kernel behind it.
+MODEL = """
+const state = JSON.parse(document.getElementById("state").textContent);
+const listeners = {};
+const model = {
+  get: (key) => state[key],
+  set: (key, value) => { state[key] = value; for (const tell of listeners["change:" + key] ?? []) tell(); },
+  save_changes: () => {},
+  on: (event, tell) => (listeners[event] ??= []).push(tell),
+  off: () => {},
+};
+widget.render({ model, el: document.getElementById("widget") });
+"""
+
+
+def page(title: str, javascript: str, css: str, state: Mapping[str, object], text: str) -> str:
+    """The whole page.
+
+    javascript    an ES module whose default export has render({model, el})
+    state         the traits of the widget
+    text          what a browser without JavaScript shows
+    """
+    data = json.dumps(state, ensure_ascii=False).replace("</", "<\\/")
+    module = javascript.replace("export default", "const widget =")
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ margin: 12px; font-family: system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif; }}
+h1 {{ font-size: 20px; }}
+{css}
+</style>
+</head>
+<body>
+<main>
+<h1>{escape(title)}</h1>
+<div id="widget"></div>
+</main>
+<noscript><pre>{escape(text)}</pre></noscript>
+<script type="application/json" id="state">{data}</script>
+<script type="module">
+{module}
+{MODEL}
+</script>
+</body>
+</html>
+"""

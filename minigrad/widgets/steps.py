@@ -1,0 +1,180 @@
+"""A replay told step by step: what changes on the screen, and a sentence that says why.
+
+A step holds only what is new: the screen at step n is what steps 0 to n wrote, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+
+from ..draw.picture import Box, Picture, Replay, Share
+from ..draw.words import counted, is_number, listed, shorten, written
+
+Equation = tuple[tuple[str, str], ...]  # numbers, each with what it is, and the signs between them
+TIMES, PLUS, EQUALS = ("×", ""), ("+", ""), ("=", "")
+LONGEST_LABEL = 18  # characters on an arrow
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the run.
+
+    phase      "built", "forward", "backward" or "done"
+    say        the sentence
+    box        id of the box in the spotlight; "" for none
+    arrows     ids of the arrows in the spotlight
+    sources    boxes whose numbers the step reads
+    values     new values by box, as text; so are
+    grads      new gradients by box, and
+    labels     new labels by arrow
+    kept       boxes whose values are kept for backward from here on
+    freed      boxes whose values are let go
+    equations  the arithmetic of the step: rows of (number or sign, what it is)
+    """
+
+    phase: str
+    say: str
+    box: str = ""
+    arrows: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    values: dict[str, str] = field(default_factory=dict)
+    grads: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
+    freed: tuple[str, ...] = ()
+    equations: tuple[Equation, ...] = ()
+
+    def plain(self) -> dict[str, object]:
+        """The step as plain data, without what is empty."""
+        return {key: value for key, value in asdict(self).items() if value}
+
+
+def steps_of(replay: Replay) -> list[Step]:
+    """The whole run: built, forward box by box, backward arrow by arrow, done."""
+    picture = replay.picture
+    computed = [box for box in picture.boxes if box.kind == "op"]
+    return [
+        built(picture),
+        *given(picture),
+        *(forward(replay, box) for box in computed),
+        *backward(replay),
+        done(replay),
+    ]
+
+
+def built(picture: Picture) -> Step:
+    kinds = Counter(box.kind for box in picture.boxes)
+    leaves = counted(kinds["leaf"], "leaf", "leaves")
+    operations = counted(kinds["op"], "operation", "operations")
+    say = (
+        f"The graph of {picture.output.called}: {leaves} and {operations}. We run it anew, and no number is known yet."
+    )
+    return Step("built", say)
+
+
+def given(picture: Picture) -> list[Step]:
+    leaves = [box for box in picture.boxes if box.kind == "leaf"]
+    say = f"Forward starts at the leaves, which are given: {listed([box.stated for box in leaves])}."
+    return [Step("forward", say, values={box.id: box.value for box in leaves})] if leaves else []
+
+
+def forward(replay: Replay, box: Box) -> Step:
+    """One operation computes."""
+    picture = replay.picture
+    operands = picture.operands(box)
+    if all(is_number(x.value) for x in (box, *operands)):
+        numbers = written(box.op, [x.value for x in operands])
+        say = f"{box.called} = {picture.formula(box)} = {numbers} = {box.value}."
+        equations: tuple[Equation, ...] = (((numbers, picture.formula(box)), EQUALS, (box.value, box.called)),)
+    else:
+        say = f"{box.called} = {picture.formula(box)}, which is {box.value}."
+        equations = ()
+    read = replay.reads.get(box.id, ())
+    if read:
+        names = listed([picture.box[x].called for x in read])
+        say += f" Backward will need {names} here, so {'it is' if len(read) == 1 else 'they are'} kept."
+    elif box.grad and box.id in replay.reads:
+        say += " Backward needs no number from here: nothing is kept."
+    arrows = tuple(arrow.id for arrow in picture.arrows_into[box.id])
+    sources = tuple(x.id for x in operands)
+    return Step("forward", say, box.id, arrows, sources, values={box.id: box.value}, kept=read, equations=equations)
+
+
+def backward(replay: Replay) -> list[Step]:
+    """The seed, then the share of each arrow."""
+    picture, output = replay.picture, replay.picture.output
+    y = output.called
+    say = f"Backward starts at {y}, with ∂{y}/∂{y} = {replay.seed}: {y} moves exactly as much as {y}."
+    steps = [Step("backward", say, output.id, grads={output.id: replay.seed})]
+    to_come = Counter(picture.arrow[share.arrow].tail for share in replay.shares)
+    last_of = {picture.arrow[share.arrow].head: share for share in replay.shares}
+    still_read = Counter(x for head in last_of for x in replay.reads.get(head, ()))
+    for share in replay.shares:
+        arrow = picture.arrow[share.arrow]
+        to_come[arrow.tail] -= 1
+        freed: list[str] = []
+        if replay.frees and last_of[arrow.head] == share:
+            still_read.subtract(replay.reads[arrow.head])
+            freed = [x for x in replay.reads[arrow.head] if still_read[x] == 0]
+        steps.append(carried(picture, share, to_come[arrow.tail] > 0, freed))
+    return steps
+
+
+def carried(picture: Picture, share: Share, more_to_come: bool, freed: list[str]) -> Step:
+    """One arrow carries its share of the gradient back."""
+    arrow = picture.arrow[share.arrow]
+    head, tail = picture.box[arrow.head].called, picture.box[arrow.tail].called
+    way = f"From {head} back to {tail}"
+    equations: tuple[Equation, ...] = ()
+    if share.is_whole:
+        say = f"{way}: g ({share.incoming}) arrives at {head}, and the rule {share.rule} makes {share.outgoing}."
+    else:
+        derivative = f"∂{head}/∂{tail}"
+        local = derivative if share.rule in ("", share.slope) else f"{derivative} = {share.rule}"
+        times = f"{local} = {share.slope}" if share.slope else local
+        say = f"{way}: {share.incoming} arrives at {head}, times {times}, makes {share.outgoing}."
+        if share.slope:
+            arriving, result = (share.incoming, f"arrives at {head}"), (share.outgoing, f"for {tail}")
+            equations = ((arriving, TIMES, (share.slope, local), EQUALS, result),)
+    if share.before:
+        uses = {2: "twice"}.get(picture.uses[arrow.tail], f"{picture.uses[arrow.tail]} times")
+        total = f"{written('+', [share.before, share.outgoing])} = {share.after}"
+        summed = f": {total}" if is_number(share.after) else f" to {share.after}"
+        say += f" {tail} was used {uses}, so its gradients add{summed}."
+        if is_number(share.after):
+            terms = (
+                (share.before, "so far"),
+                PLUS,
+                (share.outgoing, "now"),
+                EQUALS,
+                (share.after, f"gradient of {tail}"),
+            )
+            equations += (terms,)
+    if freed:
+        names = listed([picture.box[x].called for x in freed])
+        say += f" Nobody needs {names} for backward any more: freed."
+    return Step(
+        "backward",
+        say,
+        arrow.tail,
+        (arrow.id,),
+        (arrow.head,),
+        grads={arrow.tail: f"{share.after} + …" if more_to_come else share.after},
+        labels={arrow.id: shorten(share.rule if share.is_whole else f"× {share.slope or share.rule}", LONGEST_LABEL)},
+        freed=tuple(freed),
+        equations=equations,
+    )
+
+
+def done(replay: Replay) -> Step:
+    picture = replay.picture
+    leaves = [box for box in picture.boxes if box.kind == "leaf" and box.grad]
+    grads = listed([f"{box.called}.grad = {box.grad}" for box in leaves])
+    say = f"Done: {grads}."
+    if leaves and is_number(leaves[0].grad):
+        first = leaves[0]
+        say += f" Nudge {first.called} by a tiny d, and {picture.output.called} moves by {first.grad} × d."
+    if replay.frees:
+        say += " What was kept is freed, so a second backward would find nothing to read."
+    return Step("done", say)

@@ -1,0 +1,46 @@
+"""Drawings as JupyterLab shows them."""
+
+from __future__ import annotations
+
+import base64
+
+from playwright.sync_api import Page, expect
+
+DRAWING = """
+import minigrad as mg
+
+x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(4.0)
+temp = x * y
+z = temp + w
+mg.draw(z)
+"""
+LEAF = {"JupyterLab Light": [0xE3, 0xF0, 0xFB], "JupyterLab Dark": [0x14, 0x34, 0x4D]}
+COUNT_PIXELS = """async ([png, [r, g, b]]) => {
+  const image = new Image();
+  image.src = "data:image/png;base64," + png;
+  await image.decode();
+  const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
+  context.drawImage(image, 0, 0);
+  const { data } = context.getImageData(0, 0, image.width, image.height);
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4) count += data[i] === r && data[i + 1] === g && data[i + 2] === b;
+  return count;
+}"""
+
+
+def pixels(page: Page, png: bytes, colour: list[int]) -> int:
+    return page.evaluate(COUNT_PIXELS, [base64.b64encode(png).decode(), colour])
+
+
+def test_a_drawing_follows_the_theme_of_jupyterlab(lab):
+    notebook = lab.open_cells(DRAWING)
+    notebook.run_all()
+    image = notebook.cell(0).locator(".jp-OutputArea-output :is(img, svg)").first
+    expect(image).to_be_visible()
+
+    for theme, other in (("JupyterLab Light", "JupyterLab Dark"), ("JupyterLab Dark", "JupyterLab Light")):
+        notebook.theme(theme)
+        notebook.page.wait_for_timeout(500)  # the theme's stylesheet is fetched, then the page repaints
+        shot = image.screenshot()
+        assert pixels(notebook.page, shot, LEAF[theme]) > 1000
+        assert pixels(notebook.page, shot, LEAF[other]) == 0
