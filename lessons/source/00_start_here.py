@@ -1,0 +1,262 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Start here
+#     minutes: 20
+#     objectives:
+#     - run a cell, predict before you run, and compare
+#     - draw the graph of an expression and read its first gradients
+#     - find your files, the keys, and help
+#     concepts: [A1]
+#     builds_on: []
+#     widgets: [ChainRule]
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 00 Start here
+#
+# You have a formula and change one of its numbers by a little. How much does the result move? Training a neural
+# network is asking that question about a million numbers at once. This course builds, and takes apart, the device
+# that answers it: the **computation graph**.
+#
+# **About 20 minutes.** Afterwards you can run a cell, predict before you run, draw the graph of a formula, read its
+# first gradients, and find your files, the keys and help.
+#
+# **Builds on** a little Python and school algebra. What a derivative is, the course shows as it goes.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## How to work with this page
+#
+# A **notebook** is a column of cells: prose like this one, and code. Click into the code cell below and press
+# **Shift+Enter**. The cell runs, its result appears under it, and the next cell is selected.
+
+# %% slideshow={"slide_type": "skip"}
+import minigrad as mg
+from minigrad.course import predict, reveal
+from minigrad.widgets import ChainRule
+
+"ready"
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The number in the brackets beside a cell, `[1]`, says when it ran; `[*]` says that it is running. What you see here
+# stays as you left it, so a result may belong to code that has changed since. When in doubt, use the menu: *Kernel →
+# Restart Kernel and Run All Cells…*
+#
+# | key | what it does |
+# |---|---|
+# | Shift+Enter | run this cell, go to the next |
+# | Ctrl+Enter | run this cell, stay |
+# | Enter, then Esc | go into a cell to write, and come out again |
+# | ↑ ↓ | outside of a cell: go from cell to cell |
+# | B, and D D | outside of a cell: add one below; delete this one |
+# | Z | outside of a cell: take that back |
+# | Tab, Shift+Tab | inside code: complete a name; show what it means |
+#
+# Each lesson has the same rhythm: a question, **your prediction**, the smallest code that answers, a picture, and the
+# gap between what you said and what came. The gap is where the learning is. A wrong prediction costs nothing.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A first graph
+#
+# A `Value` is a number that remembers where it came from. Three of them make a formula.
+
+# %% slideshow={"slide_type": "fragment"}
+x = mg.Value(2.0)
+y = mg.Value(3.0)
+w = mg.Value(1.0)
+z = x * y + w
+z.data
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# A plain float would have given 7 too, and forgotten the rest. `z` has not: here is all that it came from.
+
+# %% slideshow={"slide_type": "subslide"}
+mg.draw(z)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Read it from left to right. The tinted squares are the numbers we gave. A rounded box is an operation: its sign on
+# the left, its result on the right. An arrow says *this number goes in there*. The thick border marks the result. We
+# gave `x * y` no name, so the picture calls it by a number, with a `#`. (The badge *kept* is for lesson 02.)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Your first prediction
+#
+# We nudge `x` from 2 to 2.5 and leave `y` and `w` alone. **By how much does `z` move?** Write your number in place of
+# the three dots, run the cell, then run the next one. A decimal fraction has a point, as in `0.25`.
+
+# %% slideshow={"slide_type": "fragment"}
+predict("z moves by", ...)
+
+# %% slideshow={"slide_type": "fragment"}
+nudged = mg.Value(2.5) * y + w
+reveal("z moves by", nudged.data - z.data)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# The nudge was 0.5, and `z` moved three times as far. Three, because `x` goes into `z` multiplied by `y`, and `y` is
+# 3.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Your first gradient
+#
+# That 3, *how many times as far does the result move*, is the **gradient** of `z` with respect to `x`. (Where a
+# formula bends, it is true of small nudges only; lesson 02 says how small.) To find it we ran the formula again with
+# another `x`. A million numbers would take a million runs. The graph does it in one walk, backwards from `z`, and
+# finds the gradient of every number it passes.
+#
+# What will it say of `w`, which is only added on?
+
+# %% slideshow={"slide_type": "fragment"}
+predict("w.grad", ...)
+
+# %% slideshow={"slide_type": "subslide"}
+x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(1.0)  # anew, so that this cell can be run twice
+z = x * y + w
+z.backward()
+x.grad, y.grad, w.grad
+
+# %% slideshow={"slide_type": "fragment"}
+reveal("w.grad", w.grad)
+
+# %% slideshow={"slide_type": "fragment"}
+mg.draw(z)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# The same graph, and beside each value now its gradient. In the first picture there was a dot in its place: a dot is
+# a number that nobody has computed yet, which is not the same as 0.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Watch it happen
+#
+# Where do 3, 2 and 1 come from? Lesson 02 answers that. For now, look: the widget below runs your graph forward, box
+# by box, then backward, arrow by arrow, with a sentence for each step. It writes ∂z/∂x for *how many times as far `z`
+# moves as `x`*.
+#
+# Click *Step*. Or press Tab until the widget has a frame, then use **→** and **←** to step, **space** to play,
+# **Home** and **End** to jump; **Shift+Tab** leads out again.
+
+# %% slideshow={"slide_type": "fragment"}
+ChainRule(z)
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Whatever this course shows as a picture it also has as words, for screen readers and for all who like to read. Of a
+# drawing and of a widget they are called `.text`.
+
+# %% slideshow={"slide_type": "skip"}
+print(mg.draw(z).text)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Your turn
+#
+# Change the two numbers in this cell until **`out` is 14 and `a.grad` is 5**, and run both cells. Think before you
+# try: which of the two numbers decides `a.grad`?
+
+# %% slideshow={"slide_type": "fragment"}
+a = mg.Value(1.0)
+b = mg.Value(1.0)
+out = a * b + 4
+out.backward()
+mg.draw(out)
+
+# %% slideshow={"slide_type": "fragment"}
+print(f"out is {out.data:g}:", "reached" if out.data == 14 else "14 is wanted")
+print(f"a.grad is {a.grad:g}:", "reached" if a.grad == 5 else "5 is wanted")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# <details><summary>A hint</summary>
+#
+# In the first graph, `x.grad` was the value of `y`. What is multiplied with `a` here?
+# </details>
+# <details><summary>An answer</summary>
+#
+# `a.grad` is the value of `b`, so `b` is 5. Then `a * 5 + 4` is 14 when `a` is 2. The 4 has a dotted frame in the
+# picture: a **constant**, of which nobody wants a gradient.
+# </details>
+#
+# The exercises have a cell that looks at your answer in the same way, and says what it expected, what came, and where
+# to look. It works without a network and tells nobody.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## When something goes wrong
+#
+# Now the wrong thing, on purpose. An error is long; its **last line** says what was wanted and what came, so read
+# that one first.
+
+# %% tags=["raises-exception"] slideshow={"slide_type": "fragment"}
+x + "3"
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Nothing is broken: go on with the next cell. To learn what a thing is, ask it. `help(mg.Value)` tells all; what
+# follows is the part of it that says what a `Value` *is*.
+
+# %% slideshow={"slide_type": "skip"}
+from inspect import getdoc
+
+print(getdoc(mg.Value))
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## Your files
+#
+# - These notebooks are **your own copies**: the folder at the left has `lessons` and `exercises`. Write in them, add
+#   cells, take notes.
+# - **Nothing that you edit is ever overwritten.** When the course is updated, a new edition of a lesson you have
+#   edited is put beside yours, as `00_start_here.new.ipynb`.
+# - To have a lesson back as it was, close it, open a terminal (*File → New → Terminal*) and type `minigrad reset
+#   lessons/00`. Yours is moved to the folder `backup`, not deleted.
+# - Nothing here needs a network, and nothing you write leaves your machine.
+# - If something about the installation seems wrong, `minigrad doctor` in a terminal says what.
+#
+# ## Your eyes and hands
+#
+# *Settings → Theme → JupyterLab Dark* makes it dark, drawings and widgets too. Ctrl and + makes everything larger (⌘
+# and + on a Mac). You need no mouse: the keys above reach all of it, and *View → Activate Command Palette*
+# (Ctrl+Shift+C, ⌘⇧C) lists every command by name. Widgets stand still until you step them.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## What do you remember?
+#
+# <details><summary>A cell shows <code>[*]</code> beside it. What does that say?</summary>
+#
+# It is running, or waits for one before it that is. A number says that it has run.
+# </details>
+# <details><summary>In the first picture there is a dot beside <code>grad</code>. Is the gradient 0?</summary>
+#
+# Nobody knows yet: no `backward()` had run. A dot is a missing number; 0 would be a number.
+# </details>
+# <details><summary>In the first graph, w grows by 10. How far does z move, and which gradient told you?</summary>
+#
+# By 10: `w.grad` is 1, so `z` moves 1 times as far.
+# </details>
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The same elsewhere
+#
+# What you did here carries over; the ideas have the same names everywhere.
+#
+# | | a number with a memory | the formula | the walk back | the gradient |
+# |---|---|---|---|---|
+# | minigrad | `x = mg.Value(2.0)` | `z = x * y + w` | `z.backward()` | `x.grad` |
+# | PyTorch | `x = torch.tensor(2.0, requires_grad=True)` | `z = x * y + w` | `z.backward()` | `x.grad` |
+# | TensorFlow | `x = tf.Variable(2.0)` | `z = x * y + w`, on a `tape` | `gx = tape.gradient(z, x)` | `gx` |
+# | JAX | `x = 2.0`, and a function `f` | `z = f(x, y, w)` | `gx = jax.grad(f)(x, y, w)` | `gx` |
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The way ahead
+#
+# | lesson | its question |
+# |---|---|
+# | [01 What a computation graph is](01_what_a_graph_is.ipynb) | What does a formula leave behind when it runs? |
+# | [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) | How does one walk back find every gradient? |
+# | [03 Train a network](03_train_a_network.ipynb) | What are gradients good for? |
+#
+# An exercise has the number of the lesson that it belongs to; the first is [01 The pieces of a scalar
+# engine](../exercises/01_scalar_engine.ipynb).
+#
+# **What we saw.** A formula made of Values leaves a graph. A gradient says how many times as far the result moves as
+# one of its numbers. One walk backwards finds them all.
+#
+# **Sources.** The walk back was published by Seppo Linnainmaa, who followed rounding errors through long
+# computations: *Taylor expansion of the accumulated rounding error*, BIT 16 (1976), 146-160. Predicting before
+# running is the P of PRIMM: S. Sentance, J. Waite and M. Kallia, *Teaching computer programming with PRIMM: a
+# sociocultural perspective*, Computer Science Education 29 (2019), 136-176.
+#
+# **Next:** [01 What a computation graph is](01_what_a_graph_is.ipynb).

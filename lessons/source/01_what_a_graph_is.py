@@ -1,0 +1,468 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: What a computation graph is
+#     minutes: 40
+#     objectives:
+#     - name the nodes and edges of any expression, and pick its leaves, intermediate nodes and output
+#     - say in which orders a graph can be computed, and why it has no cycle
+#     - predict which graph a function leaves behind, with a branch, a loop, or a value used twice
+#     concepts: [A1, A2, A3, A4]
+#     builds_on: [00_start_here]
+#     widgets: [ChainRule]
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 01 What a computation graph is
+#
+# Python computes `z = x * y + w`, hands you a 7, and forgets how it got there. **What must be remembered, so that the
+# computation can be run again, walked backwards, drawn, or made faster?** The answer is a graph, and every
+# deep-learning framework keeps one.
+#
+# **About 40 minutes.** Afterwards you can
+#
+# - name the nodes and edges of any expression, and pick its leaves, intermediate nodes and output;
+# - say in which orders a graph can be computed, and why it has no cycle;
+# - predict which graph a function leaves behind: with a branch, a loop, or a value used twice.
+#
+# **Builds on** [00 Start here](00_start_here.ipynb).
+
+# %% slideshow={"slide_type": "skip"}
+import minigrad as mg
+from minigrad.course import predict, reveal
+from minigrad.scalar import history
+from minigrad.widgets import ChainRule
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Nodes and edges
+#
+# We give the product a name of its own, `temp`. How many boxes will the picture of `z` have?
+
+# %% slideshow={"slide_type": "fragment"}
+predict("boxes", ...)
+
+# %% slideshow={"slide_type": "fragment"}
+x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(1.0)
+temp = x * y
+z = temp + w
+mg.draw(z)
+
+# %% slideshow={"slide_type": "fragment"}
+reveal("boxes", len(history(z)))
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# A **computation graph** is a directed graph without cycles. Its **nodes** are operations, and the variables and
+# constants that operations work on. Its **edges** are the arrows: a number flows along each, and each is a **data
+# dependency**, *`z` needs `temp`*. An operation and its result share a box, because each operation here makes one
+# number.
+#
+# An arrow is stored at the end where it arrives: a node remembers its **parents**, the values it was made from.
+
+# %% slideshow={"slide_type": "subslide"}
+z.op, [parent.data for parent, slope in z.parents]
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# That is all there is to the data structure: a number, a sign, and references to the parents. (The `slope` beside
+# each parent is for the walk back, in lesson 02.) `history(z)` follows the references until there are none left, and
+# so finds the graph.
+#
+# Does the name matter? Below there is no `temp`. The node is there, and the picture calls it by a number.
+
+# %% slideshow={"slide_type": "fragment"}
+mg.draw(x * y + w)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Leaves, intermediate nodes, output
+#
+# | in the picture | what it is | here |
+# |---|---|---|
+# | tinted square | a **leaf**: given, not computed; an input, or a parameter that is to be trained | `x`, `y`, `w` |
+# | small box with a dotted frame | a **constant**: a number written in the expression; a leaf, too | none |
+# | rounded box with a sign | an **intermediate node**: an operation, and its result | `temp` |
+# | rounded box with a thick border | the **output**, of which the graph is the graph; in training, the loss | `z` |
+# | `kept` | the walk back will read this value again: lesson 02 | `x`, `y` |
+#
+# A leaf is what no operation made. So it has no parents, and that is how to find it:
+
+# %% slideshow={"slide_type": "subslide"}
+[v.data for v in history(z) if not v.parents]
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# **Your own graph.** Write an expression into the second line below: `+`, `-`, `*`, `/`, `** 2`, `.exp()`, `.tanh()`,
+# `.relu()`. Then, *before you run the cell*, list its leaves by name in `picked`.
+
+# %% slideshow={"slide_type": "fragment"}
+a, b, c = mg.Value(4.0), mg.Value(-1.0), mg.Value(0.5)
+mine = (a + b) * c - b
+picked = []  # such as [a, mine]
+
+
+# %% slideshow={"slide_type": "fragment"}
+def leaves(output):
+    return [v for v in history(output) if not v.parents]
+
+
+right = {v for v in picked if v in leaves(mine)}
+print(f"{len(leaves(mine))} leaves; you picked {len(right)} of them, and {len(set(picked) - right)} that are none")
+mg.draw(mine)
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# If one is missing that has no name, look for a dotted frame: a number that you wrote in the expression is a leaf.
+# And a value that is used twice is still one leaf; we come to that.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Operations on nodes, or on edges?
+#
+# Some books draw it the other way: a node is a value and nothing else, and the operation is written *on the edges*.
+
+# %% slideshow={"slide_type": "fragment"}
+mg.draw(z, ops="edges")
+
+# %% slideshow={"slide_type": "fragment"}
+signs_on_nodes = [v.op for v in history(z) if v.op]
+signs_on_edges = [v.op for v in history(z) for _ in v.parents]
+signs_on_nodes, signs_on_edges
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Both pictures show one graph. But an operation on two operands has two edges, so on edges each sign is written
+# twice: four signs for two operations. This course draws **operations on nodes**: one operation, one node, one place
+# for all that belongs to it.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## One function, two graphs
+#
+# `x * (y + w)` and `x * y + x * w` are equal for all numbers. How many **more** operations has the second graph?
+
+# %% slideshow={"slide_type": "fragment"}
+predict("more operations", ...)
+
+# %% slideshow={"slide_type": "fragment"}
+factored = x * (y + w)
+expanded = x * y + x * w
+mg.draw(factored)
+
+# %% slideshow={"slide_type": "fragment"}
+mg.draw(expanded)
+
+
+# %% slideshow={"slide_type": "subslide"}
+def operations(output):
+    return [v.op for v in history(output) if v.parents]
+
+
+print(factored.data, operations(factored))
+print(expanded.data, operations(expanded))
+reveal("more operations", len(operations(expanded)) - len(operations(factored)))
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# The same number, at the price of one more operation. A graph is not a function: it is **one way to compute it**.
+# Whoever holds the graph can look for a cheaper one. That is what compilers of graphs do, and a later part of this
+# course.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Used twice, or written twice?
+#
+# Both lines below compute `2 * x * y`. How many nodes has each graph?
+
+# %% slideshow={"slide_type": "fragment"}
+predict("nodes, used twice", ...)
+
+# %% slideshow={"slide_type": "fragment"}
+predict("nodes, written twice", ...)
+
+# %% slideshow={"slide_type": "fragment"}
+s = x * y
+used_twice = s + s
+written_twice = x * y + x * y
+mg.draw(used_twice)
+
+# %% slideshow={"slide_type": "fragment"}
+mg.draw(written_twice)
+
+# %% slideshow={"slide_type": "subslide"}
+reveal("nodes, used twice", len(history(used_twice)))
+
+# %% slideshow={"slide_type": "fragment"}
+reveal("nodes, written twice", len(history(written_twice)))
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# A value that is **used twice is one node with two arrows** leaving it; an expression that is **written twice is two
+# nodes**, because Python computed it twice. The graph knows objects, not formulas.
+#
+# Two arrows that leave one node are called **fan-out**. Remember the picture: on the way back, two things will come
+# together there.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Forward: parents first
+#
+# The **forward pass** computes the values, from the leaves to the output. Nothing more is needed for it than what the
+# graph remembers. Here it is, for the two operations that we have:
+
+
+# %% slideshow={"slide_type": "fragment"}
+def forward(order):
+    compute = {"+": lambda a, b: a + b, "×": lambda a, b: a * b}
+    known = {}
+    for v in order:
+        operands = [known[parent] for parent, _ in v.parents]
+        known[v] = compute[v.op](*operands) if v.parents else v.data
+    return known[order[-1]]
+
+
+forward([x, y, temp, w, z])
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# A node can be computed when all its parents are known, and not before. Ask for `temp` first, and `x`, the Value 2,
+# is not known yet:
+
+# %% tags=["raises-exception"] slideshow={"slide_type": "fragment"}
+forward([temp, x, y, w, z])
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# (That Value prints itself with `grad=0`, where the picture has a dot. No gradient has been computed; 0 is what each
+# Value starts with.)
+#
+# An order that respects every arrow is a **topological order**. Step through the blue half of the widget, to the word
+# *backward*. Before each step, say which boxes could be next: there may be more than one.
+
+# %% slideshow={"slide_type": "fragment"}
+ChainRule(expanded)
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# One product was computed first, and it might as well have been the other. So how many orders are there? The rule as
+# code:
+
+
+# %% slideshow={"slide_type": "fragment"}
+def is_topological(order):
+    place = {v: i for i, v in enumerate(order)}
+    return all(place[parent] < place[v] for v in order for parent, _ in v.parents)
+
+
+is_topological(history(z)), is_topological([x, y, temp, w, z]), is_topological([temp, x, y, w, z])
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# The five nodes of `z` can be put into a row in 120 ways. In how many of them are parents first? (`z` must be last;
+# `w` may be anywhere before it.)
+
+# %% slideshow={"slide_type": "fragment"}
+predict("orders", ...)
+
+# %% slideshow={"slide_type": "fragment"}
+from itertools import permutations
+
+rows = list(permutations(history(z)))
+orders = [row for row in rows if is_topological(row)]
+print(len(rows), "rows; results of the good ones:", {forward(order) for order in orders})
+reveal("orders", len(orders))
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# All of them give the same 7. The arrows say what *must* come first, and leave the rest open: `w` and the product do
+# not wait for each other, so two workers could fetch them at the same time. Freedom of order is what parallel
+# machines live on.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The graph records what ran
+#
+# There was no separate act of *building* a graph. It grew as Python ran, one node for each operation; this is called
+# **define by run**. So what does an `if` leave behind?
+
+
+# %% slideshow={"slide_type": "fragment"}
+def f(x):
+    if x.data > 0:
+        y = x * x
+    else:
+        y = (-x).exp()
+    return y + 1
+
+
+# %% slideshow={"slide_type": "fragment"}
+predict("f(3) has the exp of the other branch", ..., options=["yes", "no"])
+
+# %% slideshow={"slide_type": "subslide"}
+p = mg.Value(3.0)
+mg.draw(f(p))
+
+# %% slideshow={"slide_type": "fragment"}
+q = mg.Value(-0.5)
+mg.draw(f(q))
+
+# %% slideshow={"slide_type": "fragment"}
+reveal("f(3) has the exp of the other branch", "yes" if "exp" in operations(f(p)) else "no")
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# **One function, two inputs, two graphs.** Only the branch that ran is recorded. The `if` itself is nowhere to be
+# seen: it was Python's, and it looked at a plain number. A loop is no different. It is recorded once for each time
+# round, and how often that is may depend on the data:
+
+
+# %% slideshow={"slide_type": "fragment"}
+def halved(x):
+    while x.data > 1:
+        x = x / 2
+    return x
+
+
+[(number, operations(halved(mg.Value(number)))) for number in (0.7, 3.0, 20.0)]
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Why there is no cycle
+#
+# `y = y + 1` mentions `y` on both sides. Does that not make a node that needs itself? Three times in a row, starting
+# from one leaf: how many nodes is that, with the constants?
+
+# %% slideshow={"slide_type": "fragment"}
+predict("nodes after three", ...)
+
+# %% slideshow={"slide_type": "fragment"}
+start = mg.Value(0.0)
+count = start
+for _ in range(3):
+    count = count + 1
+mg.draw(count)
+
+# %% slideshow={"slide_type": "fragment"}
+reveal("nodes after three", len(history(count)))
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# No node changed. Each `count + 1` made a **new** node from an old one, and the *name* moved on to it. Parents exist
+# before their children, so arrows point from older to newer, and never back. A cycle cannot come about by computing;
+# we have to forge one, by writing into the parents by hand.
+
+# %% tags=["raises-exception"] slideshow={"slide_type": "subslide"}
+egg = mg.Value(1.0)
+hen = egg * 2
+egg.parents = ((hen, 1.0),)
+history(hen)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Which to compute first? Each waits for the other, so no order is topological; we can try them all.
+
+# %% slideshow={"slide_type": "fragment"}
+two = hen.parents[1][0]
+sum(map(is_topological, permutations([egg, hen, two])))
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# That is why the definition says **acyclic**, and why such graphs are called DAGs, directed acyclic graphs. A
+# recurrent network, which feeds its output back to its input, has no cycle either: its second moment is a new node,
+# as with `count`.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What it costs
+#
+# A node for each operation, and none forgotten as long as its output lives. A thousand rounds of two operations each:
+
+# %% slideshow={"slide_type": "fragment"}
+long = x
+for _ in range(1000):
+    long = long * w + 1
+unused = x.exp() * y
+len(operations(long)), len(history(long)), unused in history(long)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# 2000 operations, and 3002 nodes: to them come the two leaves, and a new constant in every round. `unused` was
+# computed too, but `long` does not depend on it: it is in no history that leads to `long`. So many boxes are not
+# drawn; the drawing says so.
+
+# %% slideshow={"slide_type": "fragment"}
+mg.draw(long)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# How long do the nodes live? We count all Values in memory, let the one name `long` stand for something else, and
+# count again.
+
+
+# %% slideshow={"slide_type": "fragment"}
+import gc
+
+
+def alive():
+    gc.collect()
+    return sum(isinstance(thing, mg.Value) for thing in gc.get_objects())
+
+
+before = alive()
+long = None
+before - alive()
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# That one name had kept 3000 nodes alive. Memory grows with the *length of the run*, not with the length of the
+# program: this is the price of being able to walk back.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Where it breaks, and how to see it
+#
+# Only operations on Values are recorded. Take the plain number out with `.data`, compute with that, and the thread is
+# cut. The result is right all the same, which makes this mistake a quiet one.
+
+# %% slideshow={"slide_type": "fragment"}
+cut = mg.Value(x.data * y.data) + w
+cut.data == z.data, x in history(cut)
+
+# %% slideshow={"slide_type": "fragment"}
+mg.draw(cut)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# The value is the same 7, and `x` is not in the picture. So a gradient cannot reach it: after `cut.backward()`,
+# `x.grad` would be 0, although `x` did influence the result. What a 0 there means, and what not, is a question for
+# lesson 02. When a gradient surprises you, **draw the graph first**.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## What do you remember?
+#
+# <details><summary>What are the leaves of <code>(a * a + 2) * b</code>, and how many arrows leave each?</summary>
+#
+# `a`, with two arrows (it is used twice), `b` with one, and the constant 2 with one.
+# </details>
+# <details><summary>Two runs of one function left different graphs. Name two causes.</summary>
+#
+# An `if` that went another way, and a loop that went round more or fewer times.
+# </details>
+# <details><summary>Is <code>[w, x, temp, y, z]</code> a topological order of the first graph?</summary>
+#
+# No: `temp = x * y` comes before `y`.
+# </details>
+# <details><summary>A friend says: "<code>y = y + 1</code> is a cycle." What do you answer?</summary>
+#
+# It makes a new node, whose parent is the old one, and moves the name `y`. The old node is still there, in the
+# history of the new one.
+# </details>
+# <details><summary>Renaming the output; using a value twice, not writing it twice. Which changes the graph?</summary>
+#
+# The second: it removes nodes. A name is a label on a node.
+# </details>
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The same elsewhere
+#
+# | | is it a leaf? | what made it | its parents | the whole graph |
+# |---|---|---|---|---|
+# | minigrad | `not z.parents` | `z.op` | `z.parents` | `history(z)`, `mg.draw(z)` |
+# | PyTorch | `z.is_leaf` | `z.grad_fn` | `z.grad_fn.next_functions` | follow them |
+# | TensorFlow | `not z.op.inputs` | `z.op.type` | `z.op.inputs` | `g.get_operations()` |
+# | JAX | in `jaxpr.invars` | `eqn.primitive` | `eqn.invars` | `jax.make_jaxpr(f)(2., 3., 1.)` |
+#
+# PyTorch records as we did here. The lines of TensorFlow are about a graph `g` that exists before it runs, with a
+# third kind of leaf, the **placeholder**: an input that has no value yet. JAX writes the graph down by calling the
+# function `f` with stand-ins for its numbers. Both ways are later lessons of this course.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What we saw
+#
+# - A computation graph has operations, variables and constants as nodes, and data dependencies as edges.
+# - Leaves are given, intermediate nodes are computed, the output is what we asked for.
+# - It is one way to compute a function, recorded as it ran: sharing, branches and loops included.
+# - It has no cycle, so it has topological orders, often many.
+#
+# **Sources.** F. L. Bauer, *Computational graphs and rounding error*, SIAM Journal on Numerical Analysis 11 (1974),
+# 87-96: graphs of computations, asked how errors travel through them. A. B. Kahn, *Topological sorting of large
+# networks*, Communications of the ACM 5 (1962), 558-562. S. Tokui and others, *Chainer: a deep learning framework for
+# accelerating the research cycle*, KDD 2019: define by run. A. G. Baydin and others, *Automatic differentiation in
+# machine learning: a survey*, JMLR 18 (2018), section 3.
+#
+# **Exercise.** [01 The pieces of a scalar engine](../exercises/01_scalar_engine.ipynb): build the pieces of
+# `mg.Value` yourself. Parts 1 to 3 need this lesson, 4 and 5 the next.
+#
+# **Next:** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) walks this graph from the output to the
+# leaves, and brings every gradient along.
