@@ -87,12 +87,18 @@ class Value:
             v.grad += earlier
 
 
+class Constant(Value):
+    """A number written in an expression, as the 2 of 2 * x: a leaf that nobody holds."""
+
+    __slots__ = ()
+
+
 def value(x: Value | float) -> Value:
-    """x itself if it is a Value, else a new Value of the number x."""
+    """x itself if it is a Value, else a new Constant of the number x."""
     if isinstance(x, Value):
         return x
     if isinstance(x, Real):
-        return Value(float(x))
+        return Constant(float(x))
     raise TypeError(f"a Value works with Values and plain numbers, and got {x!r} of type {type(x).__name__}")
 
 

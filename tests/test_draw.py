@@ -356,3 +356,19 @@ def test_a_drawing_is_plain_data():
     x = Value(1.0)
     assert draw(x) == draw(x)
     assert isinstance(draw(x), Drawing)
+
+
+def test_a_constant_stays_one_whatever_list_the_learner_keeps_it_in():
+    x = Value(2.0)
+    y = x * 3
+    leaves = [v for v in history(y) if not v.parents]
+
+    assert len(leaves) == 2
+    assert [box.kind for box in draw(y).picture.boxes] == ["leaf", "constant", "op"]
+    assert "3, a constant" in draw(y).text
+
+
+def test_the_text_says_where_operations_are_drawn():
+    y = Value(2.0) * 3
+
+    assert draw(y, ops="edges").text != draw(y).text

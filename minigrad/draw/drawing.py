@@ -91,7 +91,9 @@ class Drawing:
     def digest(self) -> str:
         """The drawing in one line."""
         boxes, arrows = len(self.picture.boxes), len(self.picture.arrows)
-        return f"{self.picture.output.stated}: {counted(boxes, 'box', 'boxes')}, {counted(arrows, 'arrow', 'arrows')}"
+        place = "" if self.ops == "nodes" else ", operations on the arrows"
+        said = f"{counted(boxes, 'box', 'boxes')}, {counted(arrows, 'arrow', 'arrows')}{place}"
+        return f"{self.picture.output.stated}: {said}"
 
     @property
     def too_large(self) -> str:

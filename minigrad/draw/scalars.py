@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..scalar import Value, history
+from ..scalar import Constant, Value, history
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Picture, Replay, Share
 from .words import number
@@ -43,13 +43,13 @@ def picture_of_value(y: Value, namespace: Mapping[str, object]) -> Picture:
     names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
     ids = {v: f"b{i}" for i, v in enumerate(order, 1)}
     known = any(v.grad != 0 for v in order)
-    constants = constants_of(order, names)
+    constants = {v for v in order if isinstance(v, Constant)}
     kept = {x for v in order for x in reads_of(v, constants)}
     boxes = tuple(
         Box(
             id=ids[v],
             kind="op" if v.parents else "constant" if v in constants else "leaf",
-            name=names.get(v, ""),
+            name="" if v in constants else names.get(v, ""),
             op=v.op,
             spec="",
             value=number(v.data),
@@ -60,22 +60,6 @@ def picture_of_value(y: Value, namespace: Mapping[str, object]) -> Picture:
     )
     uses = [(ids[parent], ids[v]) for v in order for parent, _ in v.parents]
     return Picture(boxes, tuple(Arrow(f"a{i}", tail, head) for i, (tail, head) in enumerate(uses, 1)))
-
-
-def constants_of(order: list[Value], names: Mapping[Value, str]) -> set[Value]:
-    """The numbers that were written in an expression, such as the 2 of 2 * x.
-
-    The engine makes a fresh Value of each, so a constant has no name and one use. Where no leaf at all has a name we
-    cannot tell, and take them all for the learner's own.
-    """
-    leaves = [v for v in order if not v.parents]
-    if not any(v in names for v in leaves):
-        return set()
-    uses = dict.fromkeys(order, 0)
-    for v in order:
-        for parent, _ in v.parents:
-            uses[parent] += 1
-    return {v for v in leaves if v not in names and uses[v] == 1}
 
 
 def reads_of(v: Value, constants: set[Value]) -> list[Value]:
