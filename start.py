@@ -45,10 +45,10 @@ def main(arguments: list) -> int:
     verb, *rest = arguments
     try:
         set_up({"test"} if verb == "test" else known(rest) if verb == "add" else set())
-    except (OSError, ValueError) as error:  # ValueError: venv's word for a .venv that is no folder
+    except (OSError, ValueError) as error:  # ValueError: venv's word for a path with a colon
         sys.exit(
             f"Cannot set up the course in {ROOT} ({error}). Close any JupyterLab that runs from there, "
-            f"or copy the folder to a place where you can write, and run start.py again."
+            f"or copy the folder to another place where you can write, and run start.py there."
         )
     if verb == "add":
         return 0

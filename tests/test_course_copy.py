@@ -36,7 +36,7 @@ def test_a_new_folder_gets_the_whole_course_without_outputs(checkout: Checkout) 
 
 def test_only_what_is_for_learners_is_copied(checkout: Checkout) -> None:
     for name in (
-        "lessons/source/00.py",
+        "lessons/source/00.ipynb",
         "solutions/01.ipynb",
         "lessons/.ipynb_checkpoints/00.ipynb",
         "lessons/.x.ipynb",
@@ -150,6 +150,18 @@ def test_a_notebook_that_cannot_be_read_is_the_learners_own(checkout: Checkout) 
 
     assert checkout.done("copy")["kept"] == [FIRST]
     assert (checkout.work / FIRST).read_bytes() == b'{"cells": [{"cell_ty'
+
+
+def test_an_update_replaces_the_file_and_never_writes_into_it(checkout: Checkout) -> None:
+    """A program that has the file open goes on reading the old one, whole; a second name for it shows what it sees."""
+    checkout.minigrad("copy")
+    (checkout.work / "as open elsewhere.ipynb").hardlink_to(checkout.work / FIRST)
+    checkout.ship(FIRST, "the second edition")
+
+    checkout.minigrad("copy")
+
+    assert sources(checkout.work / FIRST) == ["the second edition"]
+    assert sources(checkout.work / "as open elsewhere.ipynb") == ["1 + 1", "2 + 2"]
 
 
 def test_a_full_disk_leaves_the_old_lesson_whole(checkout: Checkout) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -22,11 +23,11 @@ SECONDS = 60  # JupyterLab takes three on a quick machine, and many on a busy on
 class Lab:
     """A `minigrad lab` that is running, what it has printed, and the server it has become."""
 
-    def __init__(self, checkout: Checkout, home: Path, *options: str):
+    def __init__(self, checkout: Checkout, home: Path, port: int):
         environment = os.environ | {"PYTHONPATH": str(checkout.root), "PYTHONUTF8": "1", "HOME": str(home)}
         for name in ("CONFIG", "DATA", "RUNTIME"):
             environment[f"JUPYTER_{name}_DIR"] = str(home / name.lower())
-        command = [sys.executable, "-P", "-m", "minigrad", "lab", "--no-browser", *options]
+        command = [sys.executable, "-P", "-m", "minigrad", "lab", "--no-browser", f"--port={port}"]
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         self.process = subprocess.Popen(command, cwd=checkout.root, env=environment, encoding="utf-8", **streams)
         self.printed = ""
@@ -57,9 +58,16 @@ class Lab:
         self.process.stdout.close()
 
 
+def free_port() -> int:
+    """A port that nobody has; two servers that start at the same moment would both find the usual one free."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
 @pytest.fixture
 def lab(checkout: Checkout, tmp_path: Path) -> Iterator[Lab]:
-    opened = Lab(checkout, tmp_path)
+    opened = Lab(checkout, tmp_path, free_port())
     yield opened
     opened.stop()
 
@@ -79,7 +87,7 @@ def test_a_second_jupyterlab_names_the_first_and_takes_another_port(
     port = int(lab.match(r"http://127\.0\.0\.1:(\d+)/").group(1))
     lab.get("status")
 
-    second = Lab(checkout, tmp_path, f"--port={port}")
+    second = Lab(checkout, tmp_path, port)
     other = int(second.match(r"http://127\.0\.0\.1:(\d+)/").group(1))
     second.stop()
 

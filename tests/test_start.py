@@ -294,14 +294,28 @@ def test_a_read_only_checkout_is_refused_with_a_way_out(fresh: Fresh, unprivileg
     fresh.root.chmod(0o755)
     assert process.returncode == 1
     assert process.stderr.startswith(f"Cannot set up the course in {fresh.root} ([Errno 13] Permission denied")
-    assert "copy the folder to a place where you can write" in process.stderr
+    assert "copy the folder to another place where you can write" in process.stderr
     assert process.stderr.count("\n") == 1
 
 
-def test_an_environment_that_is_no_folder_is_refused_with_a_way_out(fresh: Fresh) -> None:
-    (fresh.root / ".venv").touch()
+def be_a_file(root: Path) -> Path:
+    (root / ".venv").touch()
+    return root
 
-    assert fresh.start().stderr.startswith(f"Cannot set up the course in {fresh.root} (")
+
+def be_where_a_path_ends(root: Path) -> Path:
+    """A program's folder cannot be put on the PATH if its name has what separates one folder from the next there."""
+    return root.rename(root.parent / f"A{os.pathsep}B")
+
+
+@pytest.mark.parametrize("trouble", [be_a_file, be_where_a_path_ends], ids=lambda trouble: trouble.__name__)
+def test_a_place_for_no_environment_is_refused_with_a_way_out(fresh: Fresh, trouble: Callable[[Path], Path]) -> None:
+    root = trouble(fresh.root)
+
+    told = Fresh(Checkout(root), fresh.machine).start().stderr
+
+    assert told.startswith(f"Cannot set up the course in {root} (")
+    assert told.endswith("copy the folder to another place where you can write, and run start.py there.\n")
 
 
 def test_a_path_too_long_for_windows_is_refused_with_a_way_out() -> None:

@@ -231,8 +231,7 @@ def last_shipped(folder: Path) -> dict[str, str]:
         state = json.loads((folder / STATE).read_text("utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
-    entries = state.items() if isinstance(state, dict) else ()
-    return {name: seen for name, seen in entries if isinstance(seen, str)}
+    return state if isinstance(state, dict) else {}
 
 
 def remember(folder: Path, now: dict[str, str]) -> None:

@@ -1,0 +1,485 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Train a network
+#     minutes: 45
+#     objectives:
+#       - write gradient descent as five lines, and choose a learning rate by looking
+#       - train a network made of single numbers, and count what a step costs
+#       - recognise a forgotten zero_grad by what training then does
+#       - train on arrays to read handwritten digits, and judge the result on digits it never saw
+#     concepts: [A7]
+#     builds_on: [02_chain_rule_backwards]
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 03 Train a network
+#
+# A gradient says how far the loss moves when a number does. What do we do with a million of them? This lesson turns
+# them into steps: first for one number, then for a small network on the scalar engine, at last for a network on arrays
+# that reads handwritten digits.
+#
+# **About 45 minutes.** Afterwards you can
+#
+# - write gradient descent as five lines, and choose a learning rate by looking;
+# - train a network made of single numbers, and count what a step costs;
+# - recognise a forgotten `zero_grad` by what training then does;
+# - train on arrays to read handwritten digits, and judge the result on digits it never saw.
+#
+# **Builds on** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb).
+
+# %% slideshow={"slide_type": "skip"}
+import random
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+from tqdm import tqdm
+
+import minigrad as mg
+from minigrad.course import predict, reveal
+from minigrad.node import toposort
+from minigrad.scalar import history
+
+BLUE, VERMILION = "#0072B2", "#D55E00"
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## One number
+#
+# The loss (w − 3)² is smallest at w = 3, but suppose we can only ask for its slope. At w = 0 the slope is −6: the loss
+# falls when w grows. So we move *against* the gradient, by a fraction of it called the **learning rate**:
+#
+# w ← w − learning rate × gradient
+#
+# With the learning rate 0.1, where is w after one step from 0?
+
+# %%
+predict("w after one step", ...)
+
+
+# %%
+def descend(w, learning_rate, steps, clear=True):
+    """The path of w under gradient descent on (w − 3)²."""
+    path = [w.data]
+    for _ in range(steps):
+        loss = (w - 3) ** 2
+        if clear:
+            w.grad = 0.0
+        loss.backward()
+        w.data -= learning_rate * w.grad
+        path.append(w.data)
+    return path
+
+
+path = descend(mg.Value(0.0), learning_rate=0.1, steps=20)
+reveal("w after one step", round(path[1], 6))
+
+# %% [markdown]
+# The loop is the whole of **gradient descent**: forward, clear, backward, step. The path closes in on 3, in steps that
+# shrink with the slope:
+
+# %%
+print(" ".join(f"{w:.2f}" for w in path))
+
+# %% [markdown]
+# Would a larger learning rate get there sooner? Predict what w is doing at 1.1.
+
+# %%
+predict("learning rate 1.1", ..., options=["settling", "swinging for ever", "running away"])
+
+
+# %%
+def fate(path):
+    farthest = max(abs(w - 3) for w in path[-22:])
+    return "settling" if farthest < 1 else "swinging for ever" if farthest < 4 else "running away"
+
+
+for rate in (0.01, 0.1, 0.5, 0.9, 1.0, 1.1):
+    path = descend(mg.Value(0.0), rate, steps=20)
+    print(f"learning rate {rate:4}: {' '.join(f'{w:7.2f}' for w in path[:6])}  …  after 20 steps {path[-1]:8.2f}")
+reveal("learning rate 1.1", fate(path))
+
+# %% [markdown]
+# Each step multiplies the distance to 3 by 1 − 2 × rate. At 0.5 that is 0, and one step arrives; at 1.0 it is −1, and w
+# jumps between 0 and 6 for ever; beyond, it runs away. A slope is a local promise, and a long step outruns it. For a
+# loss we cannot write down nobody knows the limit beforehand, so one tries rates and looks at the curve.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Two moons
+#
+# Now a task that no straight line solves: tell the upper moon from the lower.
+
+# %%
+points, labels = mg.data.moons(60, noise=0.1, seed=0)
+
+
+def show_moons(ax):
+    for label, name, colour, marker in ((0, "upper moon", BLUE, "o"), (1, "lower moon", VERMILION, "s")):
+        ax.plot(*points[labels == label].T, marker, color=colour, markeredgecolor="white", label=name)
+    ax.set(xlabel="first coordinate", ylabel="second coordinate")
+    ax.legend()
+
+
+fig, ax = plt.subplots(figsize=(5, 3.2))
+show_moons(ax)
+ax.set_title("Two moons: 60 points")
+plt.show()
+
+# %% [markdown]
+# *The plot: two half circles, one opening downwards and one upwards, each with its end inside the other.*
+#
+# A **neuron** weighs its inputs, adds a bias, and bends the sum. With two inputs it is a graph you know how to read;
+# the numbers in it that training may change, w and b, are **parameters**.
+
+# %%
+x0, x1 = mg.Value(1.0), mg.Value(0.5)
+w0, w1, b = mg.Value(0.7), mg.Value(-1.2), mg.Value(0.1)
+neuron = (w0 * x0 + w1 * x1 + b).tanh()
+mg.draw(neuron)
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# A **layer** is several neurons on the same inputs. Our network has 8 neurons, and one more that weighs these 8 into a
+# single **score**: above 0 for the lower moon, below for the upper.
+
+
+# %%
+def new_layer(rng, inputs, neurons):
+    """A row for each neuron: its weights, and last its bias."""
+    return [[mg.Value(rng.uniform(-1, 1)) for _ in range(inputs + 1)] for _ in range(neurons)]
+
+
+def weigh(layer, xs):
+    return [sum((w * x for w, x in zip(row, xs)), row[-1]) for row in layer]
+
+
+def new_network():
+    rng = random.Random(0)
+    return new_layer(rng, 2, 8), new_layer(rng, 8, 1)
+
+
+def score(network, xs):
+    hidden, output = network
+    return weigh(output, [h.tanh() for h in weigh(hidden, xs)])[0]
+
+
+# %% [markdown]
+# The loss must fall when scores move to the right side. We take ln(1 + e⁻ˢ) for a lower point with the score s, and
+# ln(1 + eˢ) for an upper one: near 0 for a score far on the right side, growing evenly on the wrong one. The loss is
+# the mean over all points. How many values will its graph have, for 60 points and 8 × 3 + 9 parameters?
+
+# %%
+predict("values in the graph", ...)
+
+
+# %%
+def loss_on_moons(network):
+    losses = []
+    for xs, label in zip(points.tolist(), labels.tolist()):
+        s = score(network, xs)
+        losses.append((1 + (-s if label == 1 else s).exp()).log())
+    return sum(losses) / len(losses)
+
+
+network = new_network()
+graph = history(loss_on_moons(network))
+reveal("values in the graph", len(graph))
+
+# %%
+weight = network[0][0][0]
+print("arrows that leave one weight:", sum(parent is weight for v in graph for parent, _ in v.parents))
+
+# %% [markdown]
+# Each point needs its own copy of every operation in the network; the parameters are shared. So 60 arrows leave each
+# parameter, and its gradient is a sum over 60 points: this is where gradients that add earn their keep. Each step
+# builds this graph, walks it backwards, and drops it.
+
+
+# %% slideshow={"slide_type": "subslide"}
+def train_on_moons(learning_rate, steps, clear=True):
+    network = new_network()
+    parameters = [p for layer in network for row in layer for p in row]
+    curve = []
+    for _ in tqdm(range(steps), desc="steps", file=sys.stdout):
+        loss = loss_on_moons(network)
+        if clear:
+            for p in parameters:
+                p.grad = 0.0
+        loss.backward()
+        for p in parameters:
+            p.data -= learning_rate * p.grad
+        curve.append(loss.data)
+    return network, curve
+
+
+# %% tags=["nbval-ignore-output"]
+network, curve = train_on_moons(learning_rate=1.5, steps=200)
+
+# %%
+right = sum((score(network, xs).data > 0) == (label == 1) for xs, label in zip(points.tolist(), labels))
+print(f"loss: {curve[0]:.2f} before, {curve[-1]:.2f} after; {right} of {len(points)} points on the right side")
+
+# %% slideshow={"slide_type": "subslide"}
+fig, (left, ax) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+left.plot(curve, color=BLUE)
+left.set(xlabel="step", ylabel="loss", ylim=0, title="The loss falls")
+x0s, x1s = np.linspace(-1.5, 2.5, 41), np.linspace(-1, 1.5, 26)
+scores = [[score(network, [x0, x1]).data for x0 in x0s.tolist()] for x1 in x1s.tolist()]
+ax.contourf(x0s, x1s, scores, levels=[-1e9, 0, 1e9], colors=[BLUE, VERMILION], alpha=0.25)
+show_moons(ax)
+ax.set_title("The boundary bends around the moons")
+plt.show()
+
+# %% [markdown]
+# *The plots: on the left the loss, steep in the first steps, then a slow slope downwards. On the right the plane in two
+# colours, their border a wave between the moons.*
+#
+# The long slow part is a hint that step sizes deserve more thought; a later lesson is about that.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Where it breaks: the forgotten clearing
+#
+# `backward()` adds to `.grad`. Leave out the clearing, and each step follows the sum of all gradients so far. For (w −
+# 3)² with the learning rate 0.1, predict: what is w doing now?
+
+# %%
+predict("not cleared", ..., options=["settling", "swinging for ever", "running away"])
+
+# %%
+cleared = descend(mg.Value(0.0), learning_rate=0.1, steps=200)
+path = descend(mg.Value(0.0), learning_rate=0.1, steps=200, clear=False)
+fig, ax = plt.subplots(figsize=(6, 2.6))
+ax.plot(cleared[:67], ".-", color=BLUE, label="cleared")
+ax.plot(path[:67], ".-", color=VERMILION, label="not cleared")
+ax.set(xlabel="step", ylabel="w", title="The same gradients, cleared and gathered")
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+print(f"in the last 22 of 200 steps, not cleared: from {round(min(path[-22:]))} to {round(max(path[-22:]))}")
+reveal("not cleared", fate(path))
+
+# %% [markdown]
+# *The plot: cleared, w rises to 3 and stays there. Not cleared, it goes on to 6, back to 0, and again, like a wave.*
+#
+# It is like a ball in a bowl without friction: what the first steps have gathered is never given up. The formula for
+# each single gradient was right all the time. And now the moons:
+
+# %% tags=["nbval-ignore-output"]
+forgotten = train_on_moons(learning_rate=1.5, steps=200, clear=False)[1]
+
+# %%
+print(f"loss after 200 steps: cleared {curve[-1]:.2f}, not cleared {forgotten[-1]:.2f}")
+
+# %% [markdown]
+# *Lower.* On an easy task the gathered speed helps, which is why this mistake can live for long: a falling loss does
+# not prove that the gradients are what you think. Below, on a harder task, it will not help. (Gathered speed *with*
+# friction is a method, **momentum**: `mg.optim.SGD(..., momentum=0.9)`.)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Handwritten digits, on arrays
+#
+# Nearly two hundred of each digit, written by hand, as 8 × 8 pixels from 0 (paper) to 1 (ink). We learn from four
+# fifths of them, and keep the rest away from the learning, to judge it by.
+
+# %%
+digits = mg.data.digits()
+print("to learn from:", digits.train_x.shape, " to judge by:", digits.test_x.shape)
+
+
+def show_digits(images, titles):
+    fig, axes = plt.subplots(1, len(images), figsize=(1.1 * len(images), 1.6), squeeze=False, layout="constrained")
+    for ax, image, title in zip(axes[0], images, titles):
+        ax.imshow(image.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
+        ax.set_title(title, fontsize=10)
+        ax.set_axis_off()
+
+
+one_of_each = [np.flatnonzero(digits.train_y == digit)[0] for digit in range(10)]
+show_digits(digits.train_x[one_of_each], range(10))
+
+# %% [markdown]
+# *The plots: the digits 0 to 9, coarse, in shades of grey, each under its name.*
+#
+# The network has 64 inputs, 64 neurons and 10 scores, one for each digit; `relu` does the bending. First we build it
+# from scalars, for *one* image, and count. How many values does it take?
+
+# %%
+predict("values for one image", ...)
+
+# %%
+rng = random.Random(0)
+hidden, output = new_layer(rng, 64, 64), new_layer(rng, 64, 10)
+scores = weigh(output, [h.relu() for h in weigh(hidden, digits.train_x[0].tolist())])
+per_image = len(history(sum(scores)))
+reveal("values for one image", per_image)
+
+# %% [markdown]
+# Now the same network with arrays as nodes: one multiplication of matrices for each layer. `cross_entropy` is the loss
+# for ten classes: −ln of the probability that the network gives to the right one. We feed it 32 images at once, a
+# **mini-batch**. How many nodes are in its graph?
+
+# %%
+predict("nodes for 32 images", ...)
+
+
+# %%
+def new_model(rng):
+    return mg.nn.Sequential(mg.nn.Linear(64, 64, rng=rng), mg.nn.ReLU(), mg.nn.Linear(64, 10, rng=rng))
+
+
+model = new_model(np.random.default_rng(0))
+x, y = mg.tensor(digits.train_x[:32]), digits.train_y[:32]
+loss = mg.cross_entropy(model(x), y)
+reveal("nodes for 32 images", len(toposort(loss.node)))
+
+# %% slideshow={"slide_type": "subslide"}
+mg.draw(loss, names={"images": x, "loss": loss, **dict(model.named_parameters())})
+
+# %% [markdown]
+# Scroll it sideways: images enter on the left, the loss is on the right, and four parameters join on the way. Every box
+# is now a whole array, with its shape written in it; norm is the length of its numbers taken as one vector. The chain
+# rule in it is the one you stepped through, and the arithmetic is the same, too: what has gone is Python's work for
+# each single number. The loss before any training, beside that of ten equal guesses, ln 10:
+
+# %%
+nodes = len(toposort(loss.node))
+print(f"loss {loss.item():.1f}, ln 10 = {np.log(10):.1f}")
+parameters = sum(len(row) for layer in (hidden, output) for row in layer)
+in_scalars = parameters + 32 * (per_image - parameters)
+print(f"values for 32 images: about {in_scalars:,} scalars, or {nodes} arrays")
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# The loop is the one from the start of the lesson, with the names that PyTorch gives its parts. One pass over all
+# images is an **epoch**; `batches` deals them in a new order each time.
+
+
+# %%
+def train(epochs, clear=True):
+    rng = np.random.default_rng(0)
+    model = new_model(rng)
+    optimizer = mg.optim.SGD(model.parameters(), lr=0.5)
+    curve = []
+    for _ in tqdm(range(epochs), desc="epochs", file=sys.stdout):
+        for x, y in mg.data.batches(digits.train_x, digits.train_y, 32, rng):
+            loss = mg.cross_entropy(model(mg.tensor(x)), y)
+            if clear:
+                optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            curve.append(loss.item())
+    return model, curve
+
+
+# %% tags=["nbval-ignore-output"]
+model, curve = train(epochs=15)
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# The bar says how long that took on your machine. Which part of the 360 unseen digits does it read rightly, in per
+# cent? By guessing it would be 10.
+
+# %%
+predict("per cent right", ...)
+
+
+# %%
+def accuracy(model, x, y):
+    with mg.no_grad():
+        return float((model(mg.tensor(x)).numpy().argmax(axis=1) == y).mean())
+
+
+unseen = accuracy(model, digits.test_x, digits.test_y)
+assert unseen > 0.95
+reveal("per cent right", round(100 * unseen))
+
+# %%
+print(f"on the digits it learned from: {accuracy(model, digits.train_x, digits.train_y):.0%}")
+fig, ax = plt.subplots(figsize=(5, 3))
+ax.plot(curve, color=BLUE, linewidth=0.7)
+ax.set(xlabel="step", ylabel="loss of the batch", ylim=0, title="15 epochs of 45 steps")
+plt.show()
+
+# %% [markdown]
+# *The plot: from 2.3 the loss falls below 0.5 within 100 steps, and then creeps towards 0, jagged, because each batch
+# is another sample.*
+#
+# `no_grad` says that nobody will ask for gradients: nothing is recorded and nothing kept. Which digits are read
+# wrongly? We look at ten of them at most.
+
+# %%
+with mg.no_grad():
+    read = model(mg.tensor(digits.test_x)).numpy().argmax(axis=1)
+wrong = np.flatnonzero(read != digits.test_y)[:10]
+show_digits(digits.test_x[wrong], [f"{digits.test_y[i]}, read {read[i]}" for i in wrong])
+
+# %% [markdown]
+# *The plots: the wrongly read digits, each under "what was written, read as what". Several you might misread yourself.*
+#
+# And the forgotten clearing, on this task? Guessing, remember, gets 10 % right.
+
+# %% tags=["nbval-ignore-output"]
+careless = train(epochs=15, clear=False)[0]
+
+# %%
+careless_unseen = accuracy(careless, digits.test_x, digits.test_y)
+print("better than 95 %:", careless_unseen > 0.95, "  better than 20 %:", careless_unseen > 0.2)
+
+# %% [markdown]
+# The slip that looked like a gift on the moons ruins this network. So we clear, and when we want speed, we ask for it
+# by its name, momentum, with a friction that we choose.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## What do you remember?
+#
+# Answer aloud, then unfold.
+#
+# <details><summary>Why is there a minus in w ← w − rate × gradient?</summary>
+#
+# The gradient points to where the loss grows; we want it to fall.
+# </details>
+# <details><summary>The loss goes 2.3, 2.9, 7.1, 40. What do you change first?</summary>
+#
+# The learning rate, downwards: steps outrun the slopes they follow.
+# </details>
+# <details><summary><code>optimizer.zero_grad()</code> clears the parameters only. Why are the other nodes not
+# cleared?</summary>
+#
+# Each forward pass makes them anew; only the parameters live on.
+# </details>
+# <details><summary>A parameter serves 60 points. How do 60 points share one gradient?</summary>
+#
+# 60 arrows leave the parameter; their gradients add.
+# </details>
+# <details><summary>Why judge by digits that were not learned from?</summary>
+#
+# A network can learn its examples by heart. What we want to know is what it does with new ones.
+# </details>
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## The same elsewhere
+#
+# | minigrad | PyTorch | TensorFlow 2 (Keras) | JAX |
+# |---|---|---|---|
+# | `mg.nn.Linear(64, 10)` | `torch.nn.Linear(64, 10)` | `Dense(10)` of Keras | `x @ W + b`, or Flax |
+# | `mg.cross_entropy` | `torch.nn.functional.cross_entropy` | `SparseCategoricalCrossentropy` | `optax` has one |
+# | `loss.backward()` | the same | `tape.gradient(loss, variables)` | `jax.grad(loss_function)(params)` |
+# | `optimizer.zero_grad()` | the same | not needed: gradients are new | not needed: gradients are new |
+# | `optimizer.step()` | the same | `optimizer.apply_gradients(...)` | `optax.apply_updates(...)` |
+# | `with mg.no_grad():` | `with torch.no_grad():` | compute outside any tape | do not ask for `grad` |
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What we saw
+#
+# - Gradient descent is forward, clear, backward, step. The learning rate decides whether it creeps, settles or runs
+#   away.
+# - A parameter that serves many examples gets the sum of their gradients: fan-out again.
+# - Forgotten clearing gathers speed. It may help, swing, or ruin; a falling loss alone does not show which.
+# - Arrays as nodes: thousands of scalar values become a handful, and the chain rule stays what it was.
+# - A network is judged by examples that it has not learned from.
+#
+# **Sources.** D. E. Rumelhart, G. E. Hinton, R. J. Williams, *Learning representations by back-propagating errors*,
+# Nature 323 (1986), 533-536: equation 8 is the step against the gradient, equation 9 momentum. B. T. Polyak, *Some
+# methods of speeding up the convergence of iteration methods*, USSR Computational Mathematics and Mathematical Physics
+# 4 (1964), 1-17: where momentum comes from. E. Alpaydin, C. Kaynak, *Optical Recognition of Handwritten Digits*, UCI
+# Machine Learning Repository (1998), [doi:10.24432/C50P49](https://doi.org/10.24432/C50P49), CC BY 4.0: the digits.
+#
+# **Exercise.** [03 A new op](../exercises/03_a_new_op.ipynb): teach the engine operations that it does not have.
+#
+# **Next:** change something here. Eight neurons to two? A learning rate of 5? 64 neurons to 8? Write down what you
+# expect before you run it. The next lessons are being written.

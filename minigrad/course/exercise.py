@@ -1,0 +1,187 @@
+"""What the course knows of an exercise, and the verdict on what its probes gave.
+
+Nothing here is written for one exercise. When the notebooks are built, the worked solution and each known-wrong answer
+are run against the probes, and what they gave is stored in answers/NAME.json. The verdict compares data with data: the
+same as the solution's is right; the same as a known-wrong answer's is that misconception, by name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minigrad.course.probe import Outcome, Probe, observe, parsed
+
+ANSWERS = Path(__file__).resolve().parent / "answers"
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong answer that is known: what it shows, the hint that helps, and what the probes give on it."""
+
+    shows: str
+    hint: str
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One task of an exercise.
+
+    name        what the learner passes to check()
+    points      for getting it right
+    defines     the names that an answer gives a meaning
+    open        whether the learner is told what was expected: of a function yes; where the number is the answer, no
+    probes      the text of the probes
+    expected    what they give on the solution
+    hints       from a nudge to nearly all of it
+    """
+
+    name: str
+    points: int
+    defines: tuple[str, ...]
+    open: bool
+    probes: str
+    expected: tuple[Outcome, ...]
+    wrong: tuple[Wrong, ...]
+    hints: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """name, as its notebook is called; title; parts in order"""
+
+    name: str
+    title: str
+    parts: tuple[Part, ...]
+
+    @property
+    def points(self) -> int:
+        return sum(part.points for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of an answer.
+
+    state    todo, fail or pass
+    says     sentences on what came out
+    hint     what to think of next, if it failed
+    wrong    the known-wrong answer that it is
+    probe    the one that did not give what it should
+    """
+
+    part: Part
+    state: str
+    says: tuple[str, ...]
+    hint: str = ""
+    wrong: Wrong | None = None
+    probe: Probe | None = None
+
+    @property
+    def points(self) -> int:
+        return self.part.points if self.state == "pass" else 0
+
+
+def named(name: str) -> Exercise:
+    """The exercise whose notebook is called so. Raises FileNotFoundError if there is none."""
+    facts = json.loads((ANSWERS / f"{name}.json").read_text("utf-8"))
+    return Exercise(name, facts["title"], tuple(part_of(key, part) for key, part in facts["parts"].items()))
+
+
+def every() -> Iterator[Exercise]:
+    """All exercises, in the order of the lessons."""
+    return (named(path.stem) for path in sorted(ANSWERS.glob("*.json")))
+
+
+def part_of(name: str, facts: dict[str, Any]) -> Part:
+    read = {
+        "defines": tuple(facts["defines"]),
+        "expected": outcomes_of(facts["expected"]),
+        "hints": tuple(facts["hints"]),
+        "wrong": tuple(Wrong(w["shows"], w["hint"], outcomes_of(w["outcomes"])) for w in facts["wrong"]),
+    }
+    return Part(name, **{**facts, **read})
+
+
+def outcomes_of(pairs: list[list[Any]]) -> tuple[Outcome, ...]:
+    return tuple(Outcome(kind, value) for kind, value in pairs)
+
+
+def judged(part: Part, namespace: dict[str, Any], earlier: list[str]) -> Verdict:
+    """Look at an answer, and say what it is. A wrong outcome that is new is added to `earlier`."""
+    missing = [name for name in part.defines if namespace.get(name, ...) is ...]
+    if missing:
+        return Verdict(part, "todo", (f"There is no `{'` and no `'.join(missing)}` yet.",))
+    return verdict(part, observe(part.probes, namespace), earlier)
+
+
+def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
+    """What these outcomes of the part's probes say of the answer."""
+    for outcome in outcomes:
+        if outcome.kind == "todo":
+            return Verdict(part, "todo", (f"`{outcome.told}` is not written yet.",) if outcome.told else ())
+    if alike(outcomes, part.expected):
+        return Verdict(part, "pass", (f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}.",))
+    probe, wanted, came = next(
+        both for both in zip(parsed(part.probes), part.expected, outcomes) if not both[1].matches(both[2])
+    )
+    says = (difference(part, probe.expression, wanted, came),)
+    for wrong in part.wrong:
+        if alike(outcomes, wrong.outcomes):
+            return Verdict(part, "fail", (*says, wrong.shows), f"Hint: {wrong.hint}", wrong, probe)
+    return Verdict(part, "fail", says, next_hint(part, outcomes, earlier), None, probe)
+
+
+def next_hint(part: Part, outcomes: list[Outcome], earlier: list[str]) -> str:
+    """The hint for an attempt: the first for the first, and one more for each that came out differently."""
+    attempt = json.dumps([(outcome.kind, outcome.value) for outcome in outcomes], sort_keys=True)
+    if attempt not in earlier:
+        earlier.append(attempt)
+    number = min(earlier.index(attempt), len(part.hints) - 1)
+    more = " Another attempt brings the next." if number + 1 < len(part.hints) else ""
+    return f"Hint {number + 1} of {len(part.hints)}: {part.hints[number]}{more}"
+
+
+def alike(outcomes: Any, others: Any) -> bool:
+    return len(outcomes) == len(others) and all(a.matches(b) for a, b in zip(outcomes, others))
+
+
+def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
+    """What a probe should have given, and what it gave, in words."""
+    asked, got = shown(wanted.value), shown(came.value)
+    if asked == got:
+        asked, got = repr(wanted.value), repr(came.value)
+    match came.kind:
+        case "gave":
+            end = f"gave {got}."
+        case "odd":
+            end = f"gave an object, of type {came.value}, where plain numbers, text or lists of them are wanted."
+        case "endless":
+            end = "was still running after a few seconds, and was stopped: is there a loop that never ends?"
+        case "stuck":
+            end = "is still running, and could not be stopped: restart the kernel, and look for a loop that never ends."
+        case _:
+            end = f"raised {came.value}{f' ({came.told})' if came.told else ''}."
+    if not part.open:
+        return f"`{probe}` {end.replace('gave', 'is', 1).rstrip('.')}, and that is not right yet."
+    return f"`{probe}` should {'raise' if wanted.kind == 'raised' else 'give'} {asked}, and {end}"
+
+
+def shown(value: Any) -> str:
+    """Plain data in few characters: numbers to six digits, long lists cut."""
+    match value:
+        case bool() | None | str():
+            text = repr(value)
+        case float():
+            text = f"{value:.6g}"
+        case list():
+            text = f"[{', '.join(map(shown, value))}]"
+        case dict():
+            text = f"{{{', '.join(f'{key!r}: {shown(entry)}' for key, entry in value.items())}}}"
+        case _:
+            text = str(value)
+    return text if len(text) <= 160 else f"{text[:150]} …"

@@ -1,0 +1,219 @@
+"""Probes in, plain data out: how a learner's work is looked at, and never trusted.
+
+A probe is an expression over the learner's names, as `product(3, -2)`. What it gives is copied into plain data
+(numbers, strings, lists, dictionaries) through the base types themselves, and everything after that is a comparison of
+data. So a class that claims to be equal to everything is just a class, and a verdict can be reached far from the code
+that is judged.
+
+Each probe runs on a thread of its own, in a scope of its own, with its output discarded, and is stopped when its time
+is up. What cannot be stopped: one call into C that never returns, code that catches every exception for ever, and
+os._exit. The first two leave a thread behind, and the learner is told to restart the kernel.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import ctypes
+import io
+import math
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import Any
+
+SECONDS = 2.0  # for a probe: they take milliseconds, and a slow disk may have to load a module first
+GRACE = 0.5  # seconds that code may take to stop when told to
+MOST_ITEMS = 10_000
+DEEPEST = 20
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a probe.
+
+    kind     gave, raised, odd (no plain data), todo (not written yet), endless (stopped), stuck (could not be stopped)
+    value    what it gave; or the name of the exception, or of the odd type
+    told     the exception's own words, and where in the learner's code it came from
+    """
+
+    kind: str
+    value: Any = None
+    told: str = ""
+
+    def matches(self, other: Outcome) -> bool:
+        """Whether both came out the same, whatever words an exception had."""
+        return self.kind == other.kind and equal(self.value, other.value)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An expression, and the statements that it needs to have run; texts, both."""
+
+    preparation: str
+    expression: str
+
+
+class Stop(BaseException):
+    """Raised inside a probe whose time is up."""
+
+
+class Odd(Exception):
+    """A value that is no plain data; its argument is the name of its type."""
+
+
+class Nowhere(io.TextIOBase):
+    """A stream that keeps nothing, however much is printed."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def observe(probes: str, namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
+    """What each probe gives on these names. After one that had to be stopped, the rest are not run."""
+    outcomes: list[Outcome] = []
+    for probe in parsed(probes):
+        outcomes.append(limited(partial(evaluated, probe, namespace), seconds))
+        if outcomes[-1].kind in ("endless", "stuck"):
+            break
+    return outcomes
+
+
+def parsed(probes: str) -> Iterator[Probe]:
+    """The expressions of a text, each with the statements before it."""
+    preparation: list[str] = []
+    for statement in ast.parse(probes).body:
+        if isinstance(statement, ast.Expr):
+            yield Probe("\n".join(preparation), ast.unparse(statement))
+        else:
+            preparation.append(ast.unparse(statement))
+
+
+def evaluated(probe: Probe, namespace: dict[str, Any]) -> Outcome:
+    """One probe. A name such as `sum` is Python's own here, whatever the learner has put under it."""
+    scope = {name: value for name, value in namespace.items() if not hasattr(builtins, name)}
+    try:
+        exec(compile(probe.preparation, "<probe>", "exec"), scope)
+        value = eval(compile(probe.expression, "<probe>", "eval"), scope)
+        return Outcome("todo") if value is ... else Outcome("gave", plain(value))
+    except Odd as odd:
+        return Outcome("odd", str(odd))
+    except NotImplementedError as error:
+        return Outcome("todo", None, place(error, namespace)[0])
+    except Stop:
+        return Outcome("endless")
+    except BaseException as error:  # sys.exit in an answer must end neither the kernel nor the check
+        return Outcome("raised", type(error).__name__, words(error, namespace))
+
+
+def words(error: BaseException, namespace: dict[str, Any]) -> str:
+    """What an exception says, and the line of the learner's code it came from."""
+    try:
+        said = " ".join(str(error).split())[:300]
+    except Exception:
+        said = ""
+    function, line = place(error, namespace)
+    where = f"in line {line} of the cell of `{function}`" if function else ""
+    return ", ".join(filter(None, [said, where]))
+
+
+def place(error: BaseException, namespace: dict[str, Any]) -> tuple[str, int]:
+    """The innermost function of the learner's that an exception came through, and the line; "" if there is none."""
+    frames = [(frame.f_code.co_name, line) for frame, line in traceback.walk_tb(error.__traceback__)
+              if frame.f_globals is namespace]  # fmt: skip
+    return frames[-1] if frames else ("", 0)
+
+
+def limited(call: Callable[[], Outcome], seconds: float) -> Outcome:
+    """What the call gives on a thread of its own, silently; `endless` if it had to be stopped."""
+    if sys.platform == "emscripten":  # a browser has no threads, and so no limit
+        return call()
+    outcomes: list[Outcome] = []
+    done = threading.Event()  # a join that is interrupted takes the thread for ended, and so cannot be relied on
+
+    def work() -> None:
+        try:
+            outcomes.append(call())
+        except BaseException:
+            outcomes.append(Outcome("endless"))  # the word to stop came a moment after the end
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=work, daemon=True)
+    with contextlib.redirect_stdout(Nowhere()), contextlib.redirect_stderr(Nowhere()):
+        thread.start()
+        try:
+            done.wait(seconds)
+        finally:  # also when the learner interrupts the kernel
+            for _ in range(5):
+                if not done.is_set():
+                    stop(thread)
+                    done.wait(GRACE / 5)
+    return outcomes[0] if outcomes else Outcome("stuck")
+
+
+def stop(thread: threading.Thread) -> None:
+    """Raise Stop in another thread, at its next step in Python."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Stop))
+
+
+# -- plain data -------------------------------------------------------------------------------
+
+
+def plain(value: Any) -> Any:
+    """A copy of the value in base types. Raises Odd for what is none: an object, a class, too much of anything."""
+    return copied(value, count(), 0)
+
+
+def copied(x: Any, items: Iterator[int], depth: int) -> Any:
+    kind = type(x)  # the true one: x.__class__ is the learner's to write
+    if next(items) > MOST_ITEMS or depth > DEEPEST:
+        raise Odd(f"{kind.__name__} of more than {MOST_ITEMS} items or {DEEPEST} levels")
+    if x is None or kind is bool:
+        return x
+    for base, copy in ((int, int.__int__), (float, float.__float__), (str, str.__str__)):
+        if issubclass(kind, base):
+            return copy(x)
+    if issubclass(kind, list | tuple):
+        return [copied(y, items, depth + 1) for y in (list if issubclass(kind, list) else tuple).__iter__(x)]
+    if issubclass(kind, dict):
+        return {str(copied(k, items, DEEPEST)): copied(v, items, depth + 1) for k, v in dict.items(x)}
+    return copied(from_numpy(x), items, depth)
+
+
+def from_numpy(x: Any) -> Any:
+    """A NumPy number or array as Python numbers. Raises Odd if it is neither."""
+    np = sys.modules.get("numpy")
+    if np is not None and issubclass(type(x), np.ndarray) and np.ndarray.size.__get__(x) <= MOST_ITEMS:
+        return np.ndarray.tolist(x)
+    if np is not None and issubclass(type(x), np.generic) and not issubclass(type(x), np.void | np.longdouble):
+        return np.generic.item(x)
+    raise Odd(type(x).__name__)
+
+
+def equal(expected: Any, came: Any) -> bool:
+    """Whether two plain data are the same: numbers to six digits, whole numbers exactly, True not 1, NaN only NaN."""
+    if isinstance(expected, bool) or isinstance(came, bool):
+        return expected is came
+    if isinstance(expected, int | float) and isinstance(came, int | float):
+        return close(expected, came)
+    if isinstance(expected, list) and isinstance(came, list):
+        return len(expected) == len(came) and all(map(equal, expected, came))
+    if isinstance(expected, dict) and isinstance(came, dict):
+        return expected.keys() == came.keys() and all(equal(expected[key], came[key]) for key in expected)
+    return type(expected) is type(came) and bool(expected == came)
+
+
+def close(a: float, b: float) -> bool:
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    try:
+        a, b = float(a), float(b)
+    except OverflowError:
+        return False
+    return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) or (math.isnan(a) and math.isnan(b))

@@ -1,0 +1,188 @@
+"""A worked solution becomes an exercise, and the data that `check` judges it by.
+
+In the source of a solution, a cell's own line says what it is:
+
+    # %% answer="product" points=2        what the learner writes, between BEGIN SOLUTION and END SOLUTION
+    # %% probes="product"                 expressions over the learner's names, after what they need
+    # %% [markdown] hints="product"       a numbered list, from a nudge to nearly all of it
+    # %% wrong="product"                  in place of the answer; opens with `# Shows:` and `# Hint:`
+
+The last three are not run in the notebook and are not in the exercise. A cell that only calls check("product") carries
+the points, and the Markdown before an answer is its task.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from copy import deepcopy
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_raw_cell
+from traitlets.config import Config
+
+from minigrad.course.exercise import alike
+from minigrad.course.feedback import run, source_of
+from minigrad.course.probe import Outcome, observe
+from notebooks.source import BuildError
+
+ASIDE = ("probes", "wrong", "hints")  # what the learner does not see
+FEWEST_WRONG = 3
+STUB = "# Your code here.\nraise NotImplementedError"
+CHECK = re.compile(r'check\("(\w+)"\)')
+HINT = re.compile(r"^\d+\. (.*?)(?=\n\d+\. |\Z)", re.DOTALL | re.MULTILINE)
+WRONG = re.compile(r"# Shows: (?P<shows>.*?)\n# Hint: (?P<hint>.*?)\n(?!#)(?P<code>.*)", re.DOTALL)
+STEPS = (
+    *("LockCells", "ClearSolutions", "ClearOutput", "CheckCellMetadata", "ComputeChecksums", "ClearHiddenTests"),
+    *("ComputeChecksums", "CheckCellMetadata"),
+)
+
+
+def solution(nb: NotebookNode, name: str) -> NotebookNode:
+    """The worked solution in nbgrader's format."""
+    nb = deepcopy(nb)
+    nb.metadata.minigrad["exercise"] = name
+    points = {cell.metadata.answer: cell.metadata.points for cell in nb.cells if "answer" in cell.metadata}
+    for i, cell in enumerate(nb.cells):
+        marks = {key: cell.metadata.pop(key) for key in (*ASIDE, "answer", "points") if key in cell.metadata}
+        checked = CHECK.fullmatch(cell.source)
+        if "answer" in marks:
+            part = marks["answer"]
+            task = next((before for before in reversed(nb.cells[:i]) if before.cell_type == "markdown"), None)
+            if task is None or "nbgrader" in task.metadata:
+                raise BuildError(f"{name}: between the answer {part!r} and the one before there is no Markdown: a task")
+            grade(task, f"task-{part}", locked=True)
+            grade(cell, part, solution=True)
+            cell.metadata["tags"] = ["raises-exception"]  # so that Run All goes on past what is not written yet
+        elif checked:
+            part = checked[1]
+            grade(cell, f"check-{part}", grade=True, locked=True, points=points[part])
+            # For nbgrader's own autograder, to which a cell that raises nothing has earned its points.
+            cell.source = f"### BEGIN HIDDEN TESTS\nassert {cell.source}.passed\n### END HIDDEN TESTS\n{cell.source}"
+        elif marks:
+            nb.cells[i] = new_raw_cell(cell.source, id=cell.id, metadata={"minigrad": marks})
+    return nb
+
+
+def grade(cell: NotebookNode, name: str, **marks: Any) -> None:
+    """Give a cell nbgrader's metadata, and its name as id."""
+    plain = {"grade": False, "solution": False, "locked": False, "task": False}
+    cell.metadata["nbgrader"] = {"schema_version": 3, "grade_id": name, **plain, **marks}
+    cell.id = name
+
+
+def exercise(solved: NotebookNode) -> NotebookNode:
+    """What the learner gets: the solution without its answers, made by nbgrader's own steps."""
+    from nbgrader import preprocessors  # three seconds, which a build of lessons alone has no use for
+
+    nb = deepcopy(solved)
+    nb.cells = [cell for cell in nb.cells if not any(key in cell.metadata.get("minigrad", {}) for key in ASIDE)]
+    config = Config()
+    config.ClearSolutions.code_stub = {"python": STUB}
+    resources: dict[str, Any] = {}
+    for step in STEPS:
+        nb, resources = getattr(preprocessors, step)(config=config).preprocess(nb, resources)
+    return nb
+
+
+# -- what check must know -----------------------------------------------------------------------
+
+
+def answers(nb: NotebookNode, name: str) -> str:
+    """The text of answers/NAME.json: what the probes give on the solution and on each known-wrong answer."""
+    names = [cell.metadata.answer for cell in nb.cells if "answer" in cell.metadata]
+    facts = {"title": nb.metadata.minigrad["title"], "parts": {part: facts_of(nb, part, name) for part in names}}
+    return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+
+
+def facts_of(nb: NotebookNode, part: str, name: str) -> dict[str, Any]:
+    where = f"{name}, part {part!r}"
+    answer = the_one(nb, "answer", part, where)
+    probes = the_one(nb, "probes", part, where).source
+    hints = HINT.findall(the_one(nb, "hints", part, where).source)
+    if not hints:
+        raise BuildError(f"{where}: the hints are a numbered list, and none is there")
+    expected = outcomes(nb, part, answer.source, probes, f"{where}, the solution")
+    if {outcome.kind for outcome in expected} - {"gave", "raised"}:
+        raise BuildError(f"{where}: a probe of the solution gives no plain data: {expected}")
+    known = [wrong(nb, cell.source, part, probes, where) for cell in nb.cells if cell.metadata.get("wrong") == part]
+    refuse_alike([("the solution", expected), *((w["shows"], w["outcomes"]) for w in known)], where)
+    if len(known) < FEWEST_WRONG:
+        raise BuildError(f"{where}: {len(known)} known-wrong answers, and at least {FEWEST_WRONG} are wanted")
+    return {
+        "points": answer.metadata.points,
+        "defines": defined(answer.source),
+        "open": any(isinstance(s, ast.FunctionDef | ast.ClassDef) for s in ast.parse(answer.source).body),
+        "probes": probes,
+        "expected": stored(expected),
+        "hints": [" ".join(hint.split()) for hint in hints],
+        "wrong": [{**w, "outcomes": stored(w["outcomes"])} for w in known],
+    }
+
+
+def the_one(nb: NotebookNode, key: str, part: str, where: str) -> NotebookNode:
+    cells = [cell for cell in nb.cells if cell.metadata.get(key) == part]
+    if len(cells) != 1:
+        raise BuildError(f"{where}: {len(cells)} cells are its {key}, and one is wanted")
+    return cells[0]
+
+
+def wrong(nb: NotebookNode, source: str, part: str, probes: str, where: str) -> dict[str, Any]:
+    found = WRONG.fullmatch(source)
+    if not found:
+        raise BuildError(f"{where}: a wrong answer opens with `# Shows: …` and `# Hint: …`, not {source[:60]!r}")
+    shows, hint = (" ".join(found[key].replace("\n# ", " ").split()) for key in ("shows", "hint"))
+    return {"shows": shows, "hint": hint, "outcomes": outcomes(nb, part, found["code"], probes, f"{where}: {shows}")}
+
+
+def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) -> list[Outcome]:
+    """What the probes give where this is the answer to the part, and all before it is solved."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for cell in nb.cells:
+        mine = cell.metadata.get("answer") == part
+        aside = CHECK.fullmatch(cell.source) or any(key in cell.metadata for key in ASIDE)
+        if cell.cell_type == "code" and not aside:
+            error = run(answer if mine else source_of(cell), namespace)
+            if error:
+                raise BuildError(f"{where}: a cell ends with {error}: {cell.source[:80]!r}")
+        if mine:
+            break
+    return observe(probes, namespace)
+
+
+def refuse_alike(known: list[tuple[str, list[Outcome]]], where: str) -> None:
+    """Raises BuildError if the probes cannot tell two answers apart."""
+    for i, (shows, came) in enumerate(known):
+        for other, others in known[:i]:
+            if alike(came, others):
+                raise BuildError(f"{where}: the probes cannot tell apart {other!r} and {shows!r}: add one that does")
+
+
+def defined(source: str) -> list[str]:
+    """The names a cell gives a meaning, but for private ones."""
+    names: list[str] = []
+    for statement in ast.parse(source).body:
+        match statement:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names.append(name)
+            case ast.Assign(targets=targets):
+                names += [node.id for t in targets for node in ast.walk(t) if isinstance(node, ast.Name)]
+    return [name for name in dict.fromkeys(names) if not name.startswith("_")]
+
+
+def stored(came: list[Outcome]) -> list[list[Any]]:
+    return [[outcome.kind, rounded(outcome.value)] for outcome in came]
+
+
+def rounded(x: Any) -> Any:
+    """Plain data with nine digits of each number: processors differ in the last."""
+    match x:
+        case float():
+            return float(f"{x:.9g}") if abs(x) > 1e-12 or x != x else 0.0
+        case list():
+            return list(map(rounded, x))
+        case dict():
+            return {key: rounded(value) for key, value in x.items()}
+    return x

@@ -1,0 +1,81 @@
+"""A percent script becomes a notebook.
+
+The header of the script says what the notebook is, and ends up in its metadata under `minigrad`:
+
+    # ---
+    # jupyter:
+    #   minigrad:
+    #     title: What a graph is
+    #     minutes: 35
+    # ---
+
+A cell's id is a hash of what is in it, so that a cell put in between changes no other; `name="…"` on the cell's
+own line gives it an id that outlives its text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+LAYOUT = ("lines_to_next_cell", "lines_to_end_of_cell_marker")  # the script's own, of no use in a notebook
+WANTED = {
+    "lessons": {"title": str, "minutes": int, "objectives": list, "concepts": list, "builds_on": list},
+    "solutions": {"title": str, "minutes": int, "lesson": str, "concepts": list},
+}
+
+
+class BuildError(Exception):
+    """A notebook that cannot be built, told as: where, what is wrong, and the way out."""
+
+
+def notebook(path: Path) -> NotebookNode:
+    """The notebook that a percent script describes, not yet run."""
+    nb = jupytext.reads(path.read_text("utf-8"), fmt="py:percent")
+    facts = checked_facts(path, nb.metadata.get("minigrad"))
+    nb.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}, "minigrad": facts})
+    nb.nbformat, nb.nbformat_minor = 4, 5
+    seen: Counter[str] = Counter()
+    for cell in nb.cells:
+        for key in LAYOUT:
+            cell.metadata.pop(key, None)
+        digest = identity(path.stem, cell, seen)
+        cell.id = cell.metadata.pop("name", digest)
+    repeated = [name for name, n in Counter(cell.id for cell in nb.cells).items() if n > 1]
+    if repeated:
+        raise BuildError(f"{path.name}: two cells are called {repeated[0]!r}; a name is for one")
+    return nb
+
+
+def identity(stem: str, cell: NotebookNode, seen: Counter[str]) -> str:
+    """Eight hex digits from the notebook's name, the cell's text, and how often that text came before."""
+    text = f"{cell.cell_type}\n{cell.source}"
+    seen[text] += 1
+    return hashlib.sha256(f"{stem}\n{seen[text]}\n{text}".encode()).hexdigest()[:8]
+
+
+def checked_facts(path: Path, facts: Any) -> dict[str, Any]:
+    """What the header says, with everything that the course map needs."""
+    kind = path.parent.parent.name
+    wanted = WANTED.get(kind, {})
+    if not isinstance(facts, dict):
+        raise BuildError(f"{path.name}: no header; it starts with `# ---`, `# jupyter:`, `#   minigrad:` and says "
+                         f"{', '.join(wanted)}")  # fmt: skip
+    for key, kind_of in wanted.items():
+        if not isinstance(facts.get(key), kind_of):
+            raise BuildError(f"{path.name}: the header's {key!r} is {facts.get(key)!r}; a {kind_of.__name__} is wanted")
+    return dict(facts)
+
+
+def text_of(nb: NotebookNode) -> str:
+    """The file: sorted keys, one space of indent, no escapes, a final newline."""
+    nbformat.validate(nb)
+    return json.dumps(nbformat.v4.rwbase.split_lines(nb.copy()), indent=1, sort_keys=True, ensure_ascii=False) + "\n"

@@ -1,0 +1,440 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: The pieces of a scalar engine
+#     minutes: 35
+#     lesson: 01_what_a_graph_is
+#     concepts: [A1, A2, A4, A5, A6]
+# ---
+
+# %% [markdown]
+# # 01 The pieces of a scalar engine
+#
+# `mg.Value` computes with numbers and remembers where they came from. Here you build its pieces yourself: a product
+# that remembers, an order to walk in, and the walk backwards. About 35 minutes, 10 points, in five parts.
+#
+# Write in the cells that say *Your code here*, run them, and run the `check` cell below each. It tells you what came
+# out, what should have, and where to look next. You may ask as often as you like; a new attempt brings a new hint.
+
+# %%
+from minigrad.course import check
+
+# %% [markdown]
+# ## What is given
+#
+# A node is a number, the nodes it was made from, and the slope towards each: how much the number moves for a small
+# nudge of that parent. A node without parents is a leaf. A sum is written out for you.
+
+
+# %% name="given"
+class Node:
+    def __init__(self, data, parents=()):
+        self.data = data
+        self.parents = parents  # pairs (node, slope)
+
+
+def add(a, b):
+    return Node(a.data + b.data, ((a, 1.0), (b, 1.0)))
+
+
+# %% [markdown]
+# ## 1. A product that remembers
+#
+# **2 points, 5 minutes.** Given two nodes, `multiply(a, b)` is a new node: its number is the product, its parents are
+# `a` and `b`, in this order, each with its slope. Nudge a by 0.001 in a · b with b = 7: by how much does the product
+# move?
+
+
+# %% answer="product" points=2
+def multiply(a, b):
+    ### BEGIN SOLUTION
+    return Node(a.data * b.data, ((a, b.data), (b, a.data)))
+    ### END SOLUTION
+
+
+# %%
+check("product")
+
+# %% probes="product"
+a, b = Node(3.0), Node(-2.0)
+
+multiply(a, b).data
+[slope for _, slope in multiply(a, b).parents]
+[parent is leaf for (parent, _), leaf in zip(multiply(a, b).parents, (a, b))]
+[slope for _, slope in multiply(a, a).parents]
+
+# %% [markdown] hints="product"
+# 1. Look at `add`: the pattern is the same, and only the number and the two slopes differ.
+# 2. With b fixed, a · b is a straight line in a. Its slope is b. And the other way round.
+# 3. The parents are `((a, b.data), (b, a.data))`.
+
+
+# %% wrong="product"
+# Shows: Each factor is given its own value as its slope.
+# Hint: Nudge a in a · b by 0.001: the product moves by 0.001 times b. The slope towards one factor is the value of the
+# other.
+def multiply(a, b):
+    return Node(a.data * b.data, ((a, a.data), (b, b.data)))
+
+
+# %% wrong="product"
+# Shows: The slopes of a product are taken to be those of a sum.
+# Hint: In a sum, a nudge arrives as large as it was: slope 1. In a product it is multiplied by the other factor.
+def multiply(a, b):
+    return Node(a.data * b.data, ((a, 1.0), (b, 1.0)))
+
+
+# %% wrong="product"
+# Shows: The number is right, and the node has forgotten where it came from: it is a leaf.
+# Hint: Give Node its second argument, the pairs (parent, slope). Without them there is nothing to walk back along.
+def multiply(a, b):
+    return Node(a.data * b.data)
+
+
+# %% wrong="product"
+# Shows: The parents are kept as numbers, and a number does not know where it came from.
+# Hint: Keep the nodes a and b themselves in the pairs, not a.data and b.data.
+def multiply(a, b):
+    return Node(a.data * b.data, ((a.data, b.data), (b.data, a.data)))
+
+
+# %% [markdown]
+# ## 2. An order to walk in
+#
+# **3 points, 10 minutes.** `order(y)` is a list of y and all it came from: each node once, and each after all of its
+# parents. There may be several such orders, and any will do. The graph below is a diamond: `t` is used twice.
+#
+# <pre>
+#         ┌─→ u ─┐
+# x ─→ t ─┤      ├─→ y
+#         └─→ v ─┘
+# </pre>
+#
+# Your function must also finish where a chain of forty diamonds hangs together. A set of the nodes already seen helps.
+
+
+# %% answer="order" points=3
+def order(y):
+    ### BEGIN SOLUTION
+    placed, seen = [], set()
+
+    def visit(node):
+        if node not in seen:
+            seen.add(node)
+            for parent, _ in node.parents:
+                visit(parent)
+            placed.append(node)
+
+    visit(y)
+    return placed
+    ### END SOLUTION
+
+
+# %%
+check("order")
+
+
+# %% probes="order"
+def diamonds(n, x):
+    y = Node(x)
+    for _ in range(n):
+        y = add(y, y)
+    return y
+
+
+def lopsided():
+    """y = x + (x + (x + x)): the leaf is a parent near the end, and far from it."""
+    x = Node(1.0)
+    return add(x, add(x, add(x, x)))
+
+
+def told(y):
+    placed = order(y)
+    where = {id(node): i for i, node in enumerate(placed)}
+    after = all(id(p) in where and where[id(p)] < where[id(node)] for node in placed for p, _ in node.parents)
+    return {"nodes": len(placed), "different nodes": len(where), "each after its parents": after}
+
+
+told(Node(5.0))
+told(add(Node(1.0), Node(2.0)))
+told(diamonds(1, 3.0))
+told(lopsided())
+told(diamonds(40, 3.0))
+
+# %% [markdown] hints="order"
+# 1. To place a node, first place its parents. That is a function that calls itself.
+# 2. Before you visit a node, ask whether it was visited before; if so, there is nothing to do.
+# 3. `visit(node)`: if it is not in `seen`, add it, visit each parent, and only then append the node to the list.
+
+
+# %% wrong="order"
+# Shows: Every path is walked, not every node: a node that is used twice is placed twice, and forty diamonds have 2 to
+# the power 40 paths. This is the recursion without an order; it is not a little slower, it never ends.
+# Hint: Keep a set of the nodes already seen, and return at once when you come to one of them again.
+def order(y):
+    placed = []
+    for parent, _ in y.parents:
+        placed += order(parent)
+    return placed + [y]
+
+
+# %% wrong="order"
+# Shows: The list runs from the result to the leaves: each node stands before its parents.
+# Hint: Append the node after the loop over its parents; or turn the list round at the end.
+def order(y):
+    placed, seen = [], set()
+
+    def visit(node):
+        if node not in seen:
+            seen.add(node)
+            for parent, _ in node.parents:
+                visit(parent)
+            placed.append(node)
+
+    visit(y)
+    return placed[::-1]
+
+
+# %% wrong="order"
+# Shows: A node is placed when it is first met, before its parents, and turning the list round does not repair that
+# where one parent is met early and needed late.
+# Hint: Place a node when you leave it, not when you enter it: append after the loop over its parents.
+def order(y):
+    placed, seen = [], set()
+
+    def visit(node):
+        if node not in seen:
+            seen.add(node)
+            placed.append(node)
+            for parent, _ in node.parents:
+                visit(parent)
+
+    visit(y)
+    return placed[::-1]
+
+
+# %% wrong="order"
+# Shows: Only the result and its own parents are there; what those were made from is missing.
+# Hint: A parent has parents too: the function has to call itself for each of them.
+def order(y):
+    return [*dict.fromkeys(parent for parent, _ in y.parents), y]
+
+
+# %% [markdown]
+# ## 3. How much an order saves
+#
+# **1 point, 5 minutes.** Take x and ten times `y = add(y, y)`. A walk from y back to x *without* a memory follows
+# every path there is. How often does it come to x? Write the number down as `times_at_x`. And how many nodes
+# are there to visit at all, x and y included? Write that down as `nodes`.
+
+# %% answer="visits" points=1
+### BEGIN SOLUTION
+times_at_x = 2**10
+nodes = 11
+### END SOLUTION
+
+# %%
+check("visits")
+
+# %% probes="visits"
+times_at_x
+nodes
+
+# %% [markdown] hints="visits"
+# 1. Draw three of them. How many ways lead from the last one back to x?
+# 2. Each node offers two ways to the one before it; the ways multiply. Each `add` makes one node.
+
+# %% wrong="visits"
+# Shows: Twenty is the number of edges. The walk goes along an edge again each time it comes to the node above.
+# Hint: Two ways from the last node, and from each of their ends two more: the ways multiply, they do not add.
+times_at_x = 20
+nodes = 11
+
+# %% wrong="visits"
+# Shows: Ten is how often `add` was called. Without a memory, the walk does not know that it has been somewhere.
+# Hint: Draw two diamonds and count the paths from top to bottom with a pencil. Then three.
+times_at_x = 10
+nodes = 11
+
+# %% wrong="visits"
+# Shows: The paths are right. The ten sums are ten nodes, and x is a node as well.
+# Hint: Count the leaf too.
+times_at_x = 1024
+nodes = 10
+
+# %% wrong="visits"
+# Shows: Each diamond is drawn with two nodes in its middle; but `add(y, y)` makes one node, with two edges to the
+# same y.
+# Hint: Count the calls of Node, one for the leaf and one for each sum.
+times_at_x = 1024
+nodes = 21
+
+# %% [markdown]
+# ## 4. The walk backwards
+#
+# **3 points, 12 minutes.** `gradients(y)` is a dictionary: node → how much y moves for a small nudge of that node.
+# Start from y, which moves by 1 for a nudge of 1. Go through `order(y)` from its end. At each node, every parent gets
+# the node's gradient times the slope towards that parent. Where a node is used twice, what it gets comes in two
+# pieces.
+
+
+# %% answer="gradients" points=3
+def gradients(y):
+    ### BEGIN SOLUTION
+    grad = dict.fromkeys(order(y), 0.0)
+    grad[y] = 1.0
+    for node in reversed(order(y)):
+        for parent, slope in node.parents:
+            grad[parent] += grad[node] * slope
+    return grad
+    ### END SOLUTION
+
+
+# %%
+check("gradients")
+
+
+# %% probes="gradients"
+def product(a, b):
+    return Node(a.data * b.data, ((a, b.data), (b, a.data)))
+
+
+x, w = Node(3.0), Node(-2.0)
+line = add(product(x, w), w)
+chain = product(product(x, w), Node(5.0))
+square = product(x, x)
+t = add(x, w)
+kite = product(t, add(t, x))
+tower = x
+for _ in range(10):
+    tower = add(tower, tower)
+
+
+def towards(y, *nodes):
+    return [gradients(y)[node] for node in nodes]
+
+
+towards(x, x)
+towards(line, x, w)
+towards(chain, x, w)
+towards(square, x)
+towards(kite, x, w, t)
+towards(tower, x)
+
+# %% [markdown] hints="gradients"
+# 1. Begin with a dictionary in which y has 1.0 and every other node 0.0.
+# 2. Go through `reversed(order(y))`: then a node's gradient is complete before it is passed on.
+# 3. In the inner loop: `grad[parent] += grad[node] * slope`.
+
+
+# %% wrong="gradients"
+# Shows: A node that is used twice keeps only the last of its two pieces: it was written with `=`, and not added.
+# Hint: Use += where a parent receives its piece. In y = x + x, both arrows bring 1, and x must get 2.
+def gradients(y):
+    grad = {y: 1.0}
+    for node in reversed(order(y)):
+        for parent, slope in node.parents:
+            grad[parent] = grad[node] * slope
+    return grad
+
+
+# %% wrong="gradients"
+# Shows: Every gradient is 0: nothing was put in at the start, and nothing times any slope is nothing.
+# Hint: y moves by 1 for a nudge of 1 of itself. Set grad[y] = 1.0 before the walk.
+def gradients(y):
+    grad = dict.fromkeys(order(y), 0.0)
+    for node in reversed(order(y)):
+        for parent, slope in node.parents:
+            grad[parent] += grad[node] * slope
+    return grad
+
+
+# %% wrong="gradients"
+# Shows: Only the slope is passed on. The chain rule multiplies it by the gradient that has arrived so far.
+# Hint: What a parent gets is grad[node] * slope, not slope alone.
+def gradients(y):
+    grad = dict.fromkeys(order(y), 0.0)
+    grad[y] = 1.0
+    for node in reversed(order(y)):
+        for parent, slope in node.parents:
+            grad[parent] += slope
+    return grad
+
+
+# %% wrong="gradients"
+# Shows: The walk goes from the leaves to y: the nodes pass on what they have not received yet.
+# Hint: Go through reversed(order(y)): y first, and the leaves last.
+def gradients(y):
+    grad = dict.fromkeys(order(y), 0.0)
+    grad[y] = 1.0
+    for node in order(y):
+        for parent, slope in node.parents:
+            grad[parent] += grad[node] * slope
+    return grad
+
+
+# %% wrong="gradients"
+# Shows: A node passes its gradient on each time a piece arrives, and so passes the earlier pieces on again.
+# Hint: Walk along order(y), backwards, once: by the time you come to a node, all of its pieces have arrived.
+def gradients(y):
+    grad = dict.fromkeys(order(y), 0.0)
+    grad[y] = 1.0
+
+    def pass_on(node):
+        for parent, slope in node.parents:
+            grad[parent] += grad[node] * slope
+            pass_on(parent)
+
+    pass_on(y)
+    return grad
+
+
+# %% [markdown]
+# ## 5. What a zero says
+#
+# **1 point, 3 minutes.** You build `y = x * x` from `x = mg.Value(3.0)`, run nothing else, and look at `x.grad`. It
+# is 0. What does that say? Set `zero_says` to one letter, as text.
+#
+# - **a** x has no influence on y
+# - **b** no backward pass has arrived at x yet
+# - **c** the slope of y is 0 as long as x stays at 3
+# - **d** the engine cannot differentiate x * x
+
+# %% answer="zero" points=1
+### BEGIN SOLUTION
+zero_says = "b"
+### END SOLUTION
+
+# %%
+check("zero")
+
+# %% probes="zero"
+zero_says
+
+# %% [markdown] hints="zero"
+# 1. Type it in: build y, look at x.grad, call y.backward(), and look again.
+# 2. `zero_says` is one small letter in quotes: "a", "b", "c" or "d".
+
+# %% wrong="zero"
+# Shows: The 0 is read as "no influence". But x at 3 moves y by 6 times a nudge.
+# Hint: Every .grad starts as 0, before anything was computed backwards. Look at x.grad again after y.backward().
+zero_says = "a"
+
+# %% wrong="zero"
+# Shows: A slope does not wait for x to move: it says what a nudge would do, and at 3 that is 6 times the nudge.
+# Hint: The 0 was there before the product was built. Which call would have changed it?
+zero_says = "c"
+
+# %% wrong="zero"
+# Shows: Where the engine cannot differentiate, it says so with an error. It leaves no 0 behind.
+# Hint: Call y.backward(), and look at x.grad again.
+zero_says = "d"
+
+# %% [markdown]
+# ## What you have now
+#
+# A node with parents and slopes, an order, and nine lines that differentiate anything built from them. Compare with
+# `minigrad/scalar.py`: it is the same, with more operations, and with a walk that does not call itself, so that a
+# chain of 100,000 nodes does not end at Python's recursion limit.
+#
+# **Next**: [02 The chain rule, backwards](../lessons/02_chain_rule_backwards.ipynb).

@@ -1,0 +1,418 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Backward, by hand
+#     minutes: 35
+#     lesson: 02_chain_rule_backwards
+#     concepts: [A5, A6, A9]
+# ---
+
+# %% [markdown]
+# # 02 Backward, by hand
+#
+# You compute gradients with a pencil, say what a second backward pass does, repair a walk that goes wrong, and call
+# in a referee. About 35 minutes, 10 points, in four parts.
+#
+# Write in the cells that say *Your code here*, run them, and run the `check` cell below each. You may ask as often as
+# you like; a new attempt brings a new hint.
+
+# %%
+import minigrad as mg
+from minigrad.course import check
+from minigrad.scalar import history
+
+# %% [markdown]
+# ## 1. With a pencil
+#
+# **2 points, 10 minutes.** Given `p = x * y`, `s = p + w` and `L = s * x`, at x = 2, y = 3, w = 4. Note that x is
+# used twice. Draw the graph, write the values in, and then go backwards from L, arrow by arrow. Give five numbers,
+# how much L moves for a nudge of each: `dL_ds`, `dL_dp`, `dL_dw`, `dL_dy` and `dL_dx`. (The engine could tell you. It
+# will be more use to you afterwards, to see where your arrows and its own part.)
+
+# %% answer="by_hand" points=2
+### BEGIN SOLUTION
+dL_ds = 2
+dL_dp = 2
+dL_dw = 2
+dL_dy = 4
+dL_dx = 16
+### END SOLUTION
+
+# %%
+check("by_hand")
+
+# %% probes="by_hand"
+dL_ds
+dL_dp
+dL_dw
+dL_dy
+dL_dx
+
+# %% [markdown] hints="by_hand"
+# 1. Begin at L = s · x. With x = 2 fixed, a nudge of s arrives doubled.
+# 2. A sum passes on what it gets: p and w have the gradient of s. In p = x · y, the slope towards y is the value of x.
+# 3. Two arrows leave x. One goes straight to L, and its slope is the value of s; the other goes through p and s. Add
+# what the two bring.
+
+# %% wrong="by_hand"
+# Shows: x got what comes straight from L, and not what comes by way of p.
+# Hint: x is used twice, in L = s · x and in p = x · y. Follow the second arrow as well, and add: 10, and something.
+dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 4, 10
+
+# %% wrong="by_hand"
+# Shows: x got what comes by way of p, and not what comes straight from L.
+# Hint: There is an arrow from x to L itself, in L = s · x. Its slope is the value of s. Add what it brings.
+dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 4, 6
+
+# %% wrong="by_hand"
+# Shows: What the two arrows bring to x was multiplied.
+# Hint: Along a path, slopes are multiplied. Where paths meet, what they bring is added.
+dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 4, 60
+
+# %% wrong="by_hand"
+# Shows: The slope of each step is right, and the gradient that arrives was left out: y and x got the slope alone.
+# Hint: Outgoing is incoming times slope. At p the incoming gradient is 2: p passes on 2 · x to y, and 2 · y to x.
+dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 2, 13
+
+# %% wrong="by_hand"
+# Shows: In each product, the value of a factor was taken for the slope towards that factor.
+# Hint: The slope towards one factor is the value of the other: towards s it is x, which is 2.
+dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 10, 10, 10, 30, 22
+
+# %% [markdown]
+# ## 2. Twice
+#
+# **2 points, 5 minutes.** Before you run anything, write down what the three prints will say, as the numbers
+# `first`, `second` and `third`. `loss` builds the same graph anew at each call; `x` is one and the same leaf.
+#
+# ```python
+# def loss(x):
+#     return x * x + x
+#
+# x = mg.Value(3.0)
+# loss(x).backward(); print(x.grad)     # first
+# loss(x).backward(); print(x.grad)     # second
+# x.grad = 0.0
+# loss(x).backward(); print(x.grad)     # third
+# ```
+
+# %% answer="twice" points=2
+### BEGIN SOLUTION
+first, second, third = 7, 14, 7
+### END SOLUTION
+
+# %%
+check("twice")
+
+# %% probes="twice"
+first
+second
+third
+
+# %% [markdown] hints="twice"
+# 1. x² + x at 3: three arrows leave x, two into the product and one into the sum.
+# 2. `.grad` is what was there before, plus what this pass brings.
+# 3. If the first number is g, the second is g + g, and after setting it to 0 the third is g.
+
+# %% wrong="twice"
+# Shows: The second pass is thought to replace what the first one left.
+# Hint: backward() adds to .grad. That is why a training loop sets the gradients to zero before each step.
+first, second, third = 7, 7, 7
+
+# %% wrong="twice"
+# Shows: Setting x.grad to 0 is thought to change nothing for the passes after it, as if the engine kept its own
+# account.
+# Hint: .grad is the only account there is: what you write there is what the next pass adds to.
+first, second, third = 7, 14, 21
+
+# %% wrong="twice"
+# Shows: The second pass is thought to multiply what the first one left.
+# Hint: Gradients that meet are added, whether they come along two arrows or in two passes.
+first, second, third = 7, 49, 7
+
+# %% wrong="twice"
+# Shows: x · x was counted, and the second term, x alone, was not.
+# Hint: Nudge x in x · x + x: the product moves by 6 nudges, and the sum by one more.
+first, second, third = 6, 12, 6
+
+# %% wrong="twice"
+# Shows: One of the arrows from x into x · x is missing.
+# Hint: In x · x the same leaf is both factors, and each arrow brings 3.
+first, second, third = 4, 8, 4
+
+# %% [markdown]
+# ## 3. A walk to repair
+#
+# **3 points, 12 minutes.** Somebody wrote this, and it passes their test:
+#
+# ```python
+# def backward(y):
+#     y.grad = 1.0
+#     waiting = [y]
+#     while waiting:
+#         v = waiting.pop()
+#         for parent, slope in v.parents:
+#             parent.grad += v.grad * slope
+#             waiting.append(parent)
+#
+# x, w = mg.Value(2.0), mg.Value(5.0)
+# backward(x * w + w)                   # x.grad is 5 and w.grad is 3: right
+# ```
+#
+# Try it on `t = x + w; y = t * t`, whose gradient towards x is 2t, and on a chain of ten `y = y + y`. Then write it
+# so that it is right on every graph of values whose `.grad` is 0. `history(y)` lists y and all it came from, parents
+# before children, each once; a value `v` has `v.parents`, pairs of a value and a slope.
+
+
+# %% answer="repair" points=3
+def backward(y):
+    ### BEGIN SOLUTION
+    y.grad = 1.0
+    for v in reversed(history(y)):
+        for parent, slope in v.parents:
+            parent.grad += v.grad * slope
+    ### END SOLUTION
+
+
+# %%
+check("repair")
+
+# %% probes="repair"
+from minigrad import Value
+
+
+def after(build, *numbers):
+    leaves = [Value(number) for number in numbers]
+    backward(build(*leaves))
+    return [leaf.grad for leaf in leaves]
+
+
+def squared_sum(x, w):
+    t = x + w
+    return t * t
+
+
+def chain(x):
+    for _ in range(10):
+        x = x + x
+    return x
+
+
+def early_and_late(x, w):
+    t = x * w
+    return t.tanh() * x + t
+
+
+after(lambda x, w: x * w + w, 2.0, 5.0)
+after(squared_sum, 2.0, 5.0)
+after(chain, 1.0)
+after(early_and_late, 0.5, -1.5)
+after(lambda x: x, 4.0)
+
+# %% [markdown] hints="repair"
+# 1. On `t * t`, note down each time something arrives at t, and each time t passes something on.
+# 2. A value may pass its gradient on once, and only when everything has arrived at it. In which order must you go?
+# 3. Go through `reversed(history(y))` with one loop, and keep the line with `+=` as it is.
+
+
+# %% wrong="repair"
+# Shows: Nothing has changed: a value still passes its gradient on each time a piece arrives, earlier pieces included.
+# Hint: On t * t, t comes up twice. The first time it passes on what has arrived; what does it pass on the second time?
+def backward(y):
+    y.grad = 1.0
+    waiting = [y]
+    while waiting:
+        v = waiting.pop()
+        for parent, slope in v.parents:
+            parent.grad += v.grad * slope
+            waiting.append(parent)
+
+
+# %% wrong="repair"
+# Shows: The values already seen are left out, so that each passes on once. But some pass on before all of it has
+# arrived.
+# Hint: Once is not enough, it must also be late enough. Only an order in which children come before parents is.
+def backward(y):
+    y.grad = 1.0
+    waiting, seen = [y], set()
+    while waiting:
+        v = waiting.pop()
+        if v not in seen:
+            seen.add(v)
+            for parent, slope in v.parents:
+                parent.grad += v.grad * slope
+                waiting.append(parent)
+
+
+# %% wrong="repair"
+# Shows: The order is right, and `=` in place of `+=` throws away what arrived before.
+# Hint: A value that is used twice receives two pieces. Keep the line with += from the original.
+def backward(y):
+    y.grad = 1.0
+    for v in reversed(history(y)):
+        for parent, slope in v.parents:
+            parent.grad = v.grad * slope
+
+
+# %% wrong="repair"
+# Shows: The list is followed from the leaves to y: the leaves pass on before anything has arrived.
+# Hint: history lists parents before children. You need it the other way round: reversed(history(y)).
+def backward(y):
+    y.grad = 1.0
+    for v in history(y):
+        for parent, slope in v.parents:
+            parent.grad += v.grad * slope
+
+
+# %% wrong="repair"
+# Shows: Nothing arrives anywhere: the gradient of y itself was never set, and it is 0.
+# Hint: Keep the first line of the original, y.grad = 1.0.
+def backward(y):
+    for v in reversed(history(y)):
+        for parent, slope in v.parents:
+            parent.grad += v.grad * slope
+
+
+# %% [markdown]
+# ## 4. The referee
+#
+# **3 points, 8 minutes.** A gradient that is there need not be right. `mg.gradcheck(f, x, raise_exception=False)`
+# compares what backward says of `f` at the tensor `x` with a small nudge of x, which knows nothing of the chain rule;
+# it is True where they agree. Write `suspects(functions, points)`: from a dictionary of functions, a list of the
+# names, sorted, of those whose backward is wrong at one or more of the points. A point is a number: make a fresh
+# `mg.tensor` of it, a float.
+#
+# Two functions to try it on are given. `bent` is right. `cube` has a backward of its own, and a wrong one.
+
+
+# %% name="functions"
+from minigrad.op import Elementwise
+
+
+class WrongCube(Elementwise):
+    def forward(self, xp, x):
+        return x * x * x
+
+    def partials(self, y, x):
+        return (3 * x,)
+
+
+functions = {"bent": lambda x: x * x.tanh(), "cube": lambda x: x.apply(WrongCube())}
+
+
+# %% answer="referee" points=3
+def suspects(functions, points):
+    ### BEGIN SOLUTION
+    def wrong(f):
+        return not all(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points)
+
+    return sorted(name for name, f in functions.items() if wrong(f))
+    ### END SOLUTION
+
+
+# %%
+check("referee")
+
+# %% probes="referee"
+from minigrad.op import Elementwise
+
+
+class Cube(Elementwise):
+    def forward(self, xp, x):
+        return x * x * x
+
+    def partials(self, y, x):
+        return (3 * x,)
+
+
+class Slow(Elementwise):
+    def forward(self, xp, x):
+        return xp.sin(x)
+
+    def partials(self, y, x):
+        return (x * 0 + 1,)
+
+
+def sine(x):
+    return x.sin()
+
+
+def cube(x):
+    return x.apply(Cube())
+
+
+def slow(x):
+    return x.apply(Slow())
+
+
+def parabola(x):
+    return x * x
+
+
+suspects({"sine": sine, "cube": cube, "parabola": parabola}, [2.0])
+suspects({"sine": sine, "parabola": parabola}, [0.5, 2.0])
+suspects({"slow": slow, "cube": cube}, [0.5, 2.0])
+suspects({"cube": cube}, [1.0])
+suspects({"cube": cube, "slow": slow}, [1.0, 0.0])
+suspects({"slow": slow, "sine": sine}, [0.0])
+suspects({"cube": cube}, [0.0, 1.0])
+suspects({"cube": cube, "parabola": parabola}, [1.0, 3])
+
+# %% [markdown] hints="referee"
+# 1. For one function and one point: `mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False)` is True or False.
+# 2. A function is suspect if it is not True at all of the points.
+# 3. `sorted(name for name, f in functions.items() if not all(... for x in points))`.
+
+
+# %% wrong="referee"
+# Shows: A gradient that is not None is taken for a right one. The backward of `cube` leaves a number too, and a wrong
+# one.
+# Hint: Whether there is a gradient says nothing. Ask mg.gradcheck whether it agrees with a nudge.
+def suspects(functions, points):
+    def missing(f, number):
+        x = mg.tensor(float(number), requires_grad=True)
+        f(x).backward()
+        return x.grad is None
+
+    return sorted(name for name, f in functions.items() if any(missing(f, number) for number in points))
+
+
+# %% wrong="referee"
+# Shows: The functions whose backward is right were listed: gradcheck says True where it agrees.
+# Hint: Suspect is who is not agreed with: put a `not` in.
+def suspects(functions, points):
+    def agreed(f):
+        return all(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points)
+
+    return sorted(name for name, f in functions.items() if agreed(f))
+
+
+# %% wrong="referee"
+# Shows: Only the first point was looked at. A wrong derivative may well be right at one point: 3x and 3x² meet at 0
+# and 1.
+# Hint: Look at every point, and let one disagreement be enough.
+def suspects(functions, points):
+    def wrong(f):
+        return not mg.gradcheck(f, mg.tensor(float(points[0])), raise_exception=False)
+
+    return sorted(name for name, f in functions.items() if wrong(f))
+
+
+# %% wrong="referee"
+# Shows: A function goes free as soon as it is right at one of the points.
+# Hint: One disagreement is enough: it has to be right at all points, so `all` and not `any`.
+def suspects(functions, points):
+    def right(f):
+        return any(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points)
+
+    return sorted(name for name, f in functions.items() if not right(f))
+
+
+# %% [markdown]
+# ## What you have now
+#
+# Outgoing is incoming times slope; what meets is added; nothing passes on before all of it has arrived; and a number
+# is believed when an independent one agrees. To see the first exercise walk, `mg.widgets.ChainRule` steps through it:
+# build L from `mg.Value`s and look where your pencil was right.
+#
+# **Next**: [03 Train a network](../lessons/03_train_a_network.ipynb).

@@ -1,0 +1,313 @@
+"""What `check` says, and what cannot fool or break it: a small exercise, answered in every way but the right one."""
+
+from __future__ import annotations
+
+import _thread
+import math
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.course import exercise, feedback
+from minigrad.course.exercise import Part, Verdict, judged, part_of
+from minigrad.course.probe import Odd, Outcome, equal, limited, observe, plain
+
+DOUBLE = part_of(
+    "double",
+    {
+        "points": 2,
+        "defines": ["double"],
+        "open": True,
+        "probes": "numbers = [1, 2]\ndouble(3)\ndouble(numbers)\ndouble(numbers)",
+        "expected": [["gave", 6], ["gave", [1, 2, 1, 2]], ["gave", [1, 2, 1, 2]]],
+        "hints": ["First.", "Second.", "Third."],
+        "wrong": [
+            {
+                "shows": "It squares.",
+                "hint": "Add, do not multiply.",
+                "outcomes": [["gave", 9], ["raised", "TypeError"], ["raised", "TypeError"]],
+            },
+        ],
+    },
+)
+RIGHT = "def double(x): return x * 2"
+
+
+def answered(source: str, part: Part = DOUBLE, earlier: list[str] | None = None) -> Verdict:
+    return judged(part, names_after(source), [] if earlier is None else earlier)
+
+
+def names_after(source: str) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(source, "<cell>", "exec"), namespace)
+    return namespace
+
+
+def test_a_right_answer_earns_all_points_however_it_is_written():
+    for source in (RIGHT, "double = lambda x: x + x", "class double:\n    def __new__(cls, x): return 2 * x"):
+        verdict = answered(source)
+
+        assert (verdict.state, verdict.points) == ("pass", 2), source
+
+
+def test_a_stub_is_not_attempted_yet_and_is_named():
+    verdict = answered("def double(x): return times(x)\ndef times(x): raise NotImplementedError")
+
+    assert (verdict.state, verdict.points, verdict.says) == ("todo", 0, ("`times` is not written yet.",))
+
+
+def test_a_name_that_is_missing_or_still_dots_is_not_attempted_yet():
+    for source in ("", "double = ..."):
+        assert answered(source).says == ("There is no `double` yet.",)
+    assert answered("def double(x): return ...").state == "todo"
+
+
+def test_a_known_wrong_answer_gets_its_own_hint_and_no_points():
+    verdict = answered("def double(x): return x ** 2")
+
+    assert (verdict.state, verdict.points, verdict.hint) == ("fail", 0, "Hint: Add, do not multiply.")
+    assert verdict.says == ("`double(3)` should give 6, and gave 9.", "It squares.")
+
+
+def test_each_different_attempt_brings_another_hint_and_the_same_attempt_does_not():
+    earlier: list[str] = []
+    attempts = ["x + 1", "x + 1", "x + 2", "x + 1", "x + 3", "x + 4"]
+
+    hints = [answered(f"def double(x): return {attempt}", earlier=earlier).hint for attempt in attempts]
+
+    assert [hint.split(".")[0] for hint in hints] == [
+        *("Hint 1 of 3: First", "Hint 1 of 3: First", "Hint 2 of 3: Second", "Hint 1 of 3: First"),
+        *("Hint 3 of 3: Third", "Hint 3 of 3: Third"),
+    ]
+
+
+def test_where_a_number_is_the_answer_it_is_not_given_away():
+    part = part_of(
+        "n", {"points": 1, "defines": ["n"], "open": False, "probes": "n", "expected": [["gave", 1024]],
+              "hints": ["Count."], "wrong": []}
+    )  # fmt: skip
+
+    verdict = answered("n = 20", part)
+
+    assert verdict.says == ("`n` is 20, and that is not right yet.",)
+    assert "1024" not in str(feedback.note(verdict)._repr_mimebundle_())
+
+
+@pytest.mark.parametrize("ending", ["import sys; sys.exit(0)", "raise KeyboardInterrupt", "raise GeneratorExit"])
+def test_an_answer_that_ends_the_program_ends_nothing(ending):
+    assert answered(f"def double(x): {ending}").state == "fail"
+
+
+def test_an_endless_recursion_is_an_error_like_another():
+    verdict = answered("def double(x): return double(x)")
+
+    assert "raised RecursionError (maximum recursion depth exceeded" in verdict.says[0]
+
+
+def test_an_endless_loop_is_stopped_and_said_to_be_endless():
+    before = set(threading.enumerate())
+
+    outcomes = observe(DOUBLE.probes, names_after("def double(x):\n    while True: pass"), seconds=0.2)
+
+    assert [outcome.kind for outcome in outcomes] == ["endless"]
+    assert set(threading.enumerate()) == before
+
+
+def test_a_loop_that_cannot_be_stopped_is_left_behind_and_the_learner_told():
+    source = (
+        "over = []\ndef double(x):\n while not over:\n  try:\n   while not over: pass\n  except BaseException: pass"
+    )
+    namespace = names_after(source)
+
+    start = time.perf_counter()
+    outcomes = observe(DOUBLE.probes, namespace, seconds=0.2)
+    took = time.perf_counter() - start
+    namespace["over"].append(True)
+
+    assert took < 5
+    assert [outcome.kind for outcome in outcomes] == ["stuck"]
+    assert "restart the kernel" in exercise.verdict(DOUBLE, outcomes, []).says[0]
+
+
+def test_an_object_that_says_it_equals_everything_equals_nothing():
+    claims = (
+        "class Six:\n  __eq__ = lambda *_: True\n  __class__ = property(lambda _: int)\n  __float__ = lambda _: 6.0\n"
+    )
+    verdict = answered(f"{claims}def double(x): return Six()")
+
+    assert verdict.state == "fail"
+    assert "gave an object, of type Six" in verdict.says[0]
+
+
+def test_a_number_that_lies_about_its_equality_is_taken_at_its_value():
+    lying = "class Lie(int):\n  __eq__ = lambda *_: True\n  __hash__ = int.__hash__\n  __int__ = lambda _: 6\n"
+
+    assert answered(f"{lying}def double(x): return Lie(7)").state == "fail"
+    assert answered(f"{lying}def double(x): return Lie(6) if x == 3 else x * 2").state == "pass"
+
+
+def test_a_list_that_lies_about_its_items_is_read_as_it_is():
+    class Lie(list):
+        def __iter__(self):
+            return iter([1, 2, 3])
+
+    assert plain(Lie([7])) == [7]
+
+
+def test_a_class_instead_of_a_number_is_said_to_be_one():
+    assert "of type type" in answered("def double(x): return int").says[0]
+
+
+def test_a_flood_of_output_is_not_shown(capsys):
+    verdict = answered("def double(x):\n    for _ in range(50_000): print('spam' * 100)\n    return x * 2")
+
+    assert verdict.state == "pass"
+    assert capsys.readouterr() == ("", "")
+
+
+def test_names_of_python_that_the_learner_has_taken_do_not_disturb_the_probes():
+    part = part_of("n", {"points": 1, "defines": ["n"], "open": True, "probes": "sum([len(str(n)), 1])",
+                         "expected": [["gave", 3]], "hints": ["."], "wrong": []})  # fmt: skip
+
+    assert answered("n = 12\nsum = len = print = str = None", part).state == "pass"
+
+
+def test_an_answer_that_changes_what_it_is_given_does_not_disturb_the_next_probe():
+    assert answered("def double(x):\n    if x == 3: return 6\n    x += x\n    return x").state == "pass"
+
+
+def test_an_answer_cannot_pass_by_changing_the_names_of_the_probes():
+    source = "def double(x):\n    globals()['numbers'] = [0]\n    globals()['double'] = lambda x: 0\n    return 0"
+
+    assert answered(source).state == "fail"
+
+
+def test_an_error_is_told_with_the_line_it_came_from():
+    verdict = answered("def double(x):\n    y = x\n    return y / 0")
+
+    assert "raised ZeroDivisionError (division by zero, in line 3 of the cell of `double`)." in verdict.says[0]
+
+
+def test_an_error_that_cannot_say_what_it_is_is_still_an_error():
+    assert answered("class Bad(Exception):\n def __str__(self): 1 / 0\ndef double(x): raise Bad").state == "fail"
+
+
+def test_nan_is_nothing_but_nan():
+    assert equal(math.nan, math.nan)
+    for other in (0.0, 1.0, math.inf, None, "nan", True):
+        assert not equal(math.nan, other)
+        assert not equal(other, math.nan)
+
+
+def test_plain_data_are_the_same_when_a_reader_would_say_so():
+    same = [
+        (1, 1.0),
+        (0.1 + 0.2, 0.3),
+        ([1, [2.0]], [1.0, [2]]),
+        ({"a": 1}, {"a": 1.0}),
+        (None, None),
+        (10**400, 10**400),
+    ]
+    different = [(1, True), (0, False), (0, None), ("1", 1), ([1], [1, 1]), ({"a": 1}, {"b": 1}), (10**9, 10**9 + 1),
+                 (1.0, 1.0001), (10**400, 1.0), ([], {})]  # fmt: skip
+
+    assert all(equal(a, b) and equal(b, a) for a, b in same)
+    assert not any(equal(a, b) or equal(b, a) for a, b in different)
+
+
+def test_numpy_becomes_plain_and_objects_do_not():
+    given = {"a": (np.float32(0.5), np.arange(2), np.bool_(True)), 3: np.array(7)}
+
+    assert plain(given) == {"a": [0.5, [0, 1], True], "3": 7}
+    for odd in (object(), int, len, {1, 2}, b"1", 1j, np.array([object()]), np.arange(10**6), [0] * 10**6):
+        with pytest.raises(Odd):
+            plain(odd)
+
+
+def test_a_list_within_itself_is_no_plain_data():
+    endless: list[Any] = []
+    endless.append(endless)
+
+    with pytest.raises(Odd, match="levels"):
+        plain(endless)
+
+
+def test_outcomes_of_a_kind_match_whatever_words_an_exception_had():
+    assert Outcome("raised", "TypeError", "one").matches(Outcome("raised", "TypeError", "two"))
+    assert not Outcome("raised", "TypeError").matches(Outcome("raised", "ValueError"))
+    assert not Outcome("gave", "TypeError").matches(Outcome("raised", "TypeError"))
+
+
+def test_interrupting_the_kernel_interrupts_the_check_and_stops_what_it_ran():
+    def work() -> Outcome:
+        while True:
+            time.sleep(0.01)
+
+    before = set(threading.enumerate())
+    interrupt = threading.Timer(0.2, _thread.interrupt_main)
+    interrupt.start()
+
+    with pytest.raises(KeyboardInterrupt):
+        limited(work, 2)
+
+    interrupt.join()
+    time.sleep(0.05)  # a thread that has said its last word takes a moment to go
+    assert set(threading.enumerate()) == before
+
+
+# -- the function the learner calls ---------------------------------------------------------------
+
+
+def said(source: str) -> feedback.Note:
+    note = names_after(f"from minigrad.course import check\n{source}")["said"]
+    assert isinstance(note, feedback.Note)
+    return note
+
+
+def test_check_reads_the_names_of_the_notebook_it_is_called_in():
+    assert said("times_at_x, nodes = 1024, 11\nsaid = check('visits')").passed
+    assert said("times_at_x, nodes = 1024, 11\ndef ask(): return check('visits')\nsaid = ask()").passed
+    assert not said("said = check('visits')").passed
+
+
+def test_check_keeps_count_of_attempts_for_as_long_as_the_notebook_lives():
+    first, _, second = names_after(
+        "from minigrad.course import check\nnodes, said = 0, []\nfor times_at_x in 1, 1, 2: said += [check('visits')]"
+    )["said"]
+
+    assert "Hint 1 of 2" in repr(first)
+    assert "Hint 2 of 2" in repr(second)
+    assert "Hint 1 of 2" in repr(said("times_at_x = nodes = 3\nsaid = check('visits')"))
+
+
+@pytest.mark.parametrize("call", ["check()", "check('')", "check('no such part')", "check(3)", "check(['visits'])"])
+def test_check_of_no_part_lists_the_parts(call):
+    note = said(f"said = {call}")
+
+    assert "01_scalar_engine: product (2 points), order (3 points), visits (1 point)" in repr(note)
+    assert note.state == "todo"
+
+
+def test_check_of_a_misspelt_part_says_which_was_meant():
+    assert repr(said("said = check('visit')")).startswith("There is no part 'visit'. Did you mean 'visits'?")
+
+
+def test_what_check_shows_is_the_same_each_time_and_safe_to_show():
+    shown = [said("times_at_x = nodes = '<script>'\nsaid = check('visits')")._repr_mimebundle_() for _ in range(2)]
+
+    assert shown[0] == shown[1]
+    assert shown[0].keys() == {"text/plain", "text/html"}
+    assert "<script>" not in shown[0]["text/html"]
+    assert "visits: not yet (0 of 1 point)." in shown[0]["text/html"]
+
+
+def test_a_learner_can_see_what_was_run():
+    note = said("def multiply(a, b): return None\ndef add(a, b): pass\nNode = float\nsaid = check('product')")
+
+    assert (
+        "<summary>What was run</summary><pre>a, b = (Node(3.0), Node(-2.0))\nmultiply(a, b).data</pre>"
+        in (note._repr_mimebundle_()["text/html"])
+    )

@@ -1,0 +1,292 @@
+"""Every exercise proves itself: the solution earns full marks, the untouched exercise none, and each known-wrong answer
+gets the hint that was written for it. One test for all exercises, those to come included.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbgrader.preprocessors import CheckCellMetadata
+
+from minigrad.course import exercise, feedback, score
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from notebooks import exercise as making  # noqa: E402
+from notebooks.difference import difference  # noqa: E402
+from notebooks.source import BuildError, notebook, text_of  # noqa: E402
+
+SOURCES = sorted((ROOT / "solutions" / "source").glob("*.py"))
+NAMES = [path.stem for path in SOURCES]
+WRONG = [
+    pytest.param(path, part.name, number, id=f"{path.stem}-{part.name}-{number}")
+    for path in SOURCES
+    for part in exercise.named(path.stem).parts
+    for number in range(len(part.wrong))
+]
+
+
+def cells(folder: str, name: str) -> list[dict[str, Any]]:
+    return json.loads((ROOT / folder / f"{name}.ipynb").read_text("utf-8"))["cells"]
+
+
+def with_answer(folder: str, name: str, part: str, answer: str, tmp_path: Path) -> Path:
+    """A copy of a notebook in which a part has this answer."""
+    nb = json.loads((ROOT / folder / f"{name}.ipynb").read_text("utf-8"))
+    next(cell for cell in nb["cells"] if cell["id"] == part)["source"] = answer
+    path = tmp_path / f"{name}.ipynb"
+    path.write_text(json.dumps(nb), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_solution_scores_full_and_each_answer_is_checked_within_a_second(name):
+    marks = score(ROOT / "solutions" / f"{name}.ipynb")
+
+    assert (marks["status"], marks["cells"]) == ("graded", {})
+    assert {part["state"] for part in marks["parts"].values()} == {"pass"}
+    assert marks["points"] == marks["of"] == 10
+
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for cell in cells("solutions", name):
+        if cell["cell_type"] == "code":
+            start = time.process_time()
+            exec("".join(cell["source"]), namespace)
+            took = time.process_time() - start
+            assert took < 1 or not cell["id"].startswith("check-"), f"{cell['id']} took {took:.1f} s"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_untouched_exercise_scores_nothing_and_is_said_to_be_untouched(name):
+    marks = score(ROOT / "exercises" / f"{name}.ipynb")
+
+    assert (marks["status"], marks["points"], marks["of"]) == ("graded", 0, 10)
+    assert {part["state"] for part in marks["parts"].values()} == {"todo"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_exercise_runs_to_its_end_in_one_go(name):
+    """What fails is a cell that is still to be written, and it is tagged so that Run All goes on."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for cell in cells("exercises", name):
+        if cell["cell_type"] == "code":
+            try:
+                exec("".join(cell["source"]), namespace)
+            except NotImplementedError:
+                assert cell["metadata"]["tags"] == ["raises-exception"], cell["id"]
+
+
+@pytest.mark.parametrize(("source", "part", "number"), WRONG)
+def test_a_known_wrong_answer_loses_its_part_and_gets_its_own_hint(source, part, number, tmp_path):
+    written = [cell.source for cell in notebook(source).cells if cell.metadata.get("wrong") == part]
+    known = next(p for p in exercise.named(source.stem).parts if p.name == part)
+
+    marks = score(with_answer("solutions", source.stem, part, written[number], tmp_path))
+
+    mine = marks["parts"][part]
+    assert (mine["state"], mine["points"]) == ("fail", 0)
+    assert f"\n  {known.wrong[number].shows}\n  Hint: {known.wrong[number].hint}" in mine["says"]
+    hints = [wrong.hint for wrong in known.wrong]
+    assert len(set(hints)) == len(hints) >= 3
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
+def test_what_is_committed_is_what_would_be_made(source):
+    nb = notebook(source)
+    solved = making.solution(nb, source.stem)
+
+    made = text_of(making.exercise(solved))
+
+    assert made == text_of(making.exercise(making.solution(notebook(source), source.stem)))
+    assert (ROOT / "exercises" / f"{source.stem}.ipynb").read_bytes() == made.encode("utf-8")
+    assert exercise.ANSWERS.joinpath(f"{source.stem}.json").read_bytes() == making.answers(nb, source.stem).encode(
+        "utf-8"
+    )
+    stored = nbformat.reads((ROOT / "solutions" / f"{source.stem}.ipynb").read_text("utf-8"), 4)
+    assert [(cell.id, cell.source) for cell in stored.cells] == [(cell.id, cell.source) for cell in solved.cells]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_of_a_solution_is_in_the_exercise(name):
+    source = notebook(ROOT / "solutions" / "source" / f"{name}.py").cells
+    asides = [cell.source for cell in source if any(key in cell.metadata for key in making.ASIDE)]
+    answers = [cell.source for cell in source if "answer" in cell.metadata]
+    solved = [block.split("### END SOLUTION")[0] for text in answers for block in text.split("### BEGIN SOLUTION")[1:]]
+    secrets = {line.strip() for text in [*solved, *asides] for line in text.splitlines() if line.strip()}
+    ordinary = {cell.source for cell in source} - {*asides, *answers}
+
+    written = {cell["id"]: "".join(cell["source"]) for cell in cells("exercises", name)}
+    parts = {part.name for part in exercise.named(name).parts}
+
+    assert {text for cell, text in written.items() if cell not in parts} == ordinary
+    for part in parts:
+        outside = {line.strip() for line in answer_without_solution(name, part).splitlines()}
+        lines = {line.strip() for line in written[part].splitlines()}
+        assert lines - outside == {"# Your code here.", "raise NotImplementedError"}
+        assert not (lines - outside) & secrets
+
+
+def answer_without_solution(name: str, part: str) -> str:
+    """What is given in the cell of an answer, around the solution: a first line, a docstring."""
+    text = next("".join(cell["source"]) for cell in cells("solutions", name) if cell["id"] == part)
+    before, _, rest = text.partition("### BEGIN SOLUTION")
+    return before + rest.partition("### END SOLUTION")[2]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nbgrader_accepts_the_exercise(name):
+    for folder in ("exercises", "solutions"):
+        nb = nbformat.read(ROOT / folder / f"{name}.ipynb", 4)
+        CheckCellMetadata().preprocess(nb, {})
+        nbformat.validate(nb)
+        marked = [cell for cell in nb.cells if "nbgrader" in cell.metadata]
+        assert sum(cell.metadata.nbgrader.get("points", 0) for cell in marked) == 10
+        assert all(cell.id == cell.metadata.nbgrader.grade_id for cell in marked)
+    nb = nbformat.read(ROOT / "exercises" / f"{name}.ipynb", 4)
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in nb.cells)
+
+
+def test_no_two_parts_of_the_course_have_one_name():
+    names = [part.name for each in exercise.every() for part in each.parts]
+
+    assert len(set(names)) == len(names) >= 9
+    assert sorted(each.name for each in exercise.every()) == NAMES
+
+
+# -- submissions that are not as they should be -------------------------------------------------
+
+
+NAME = "01_scalar_engine"
+
+
+def submission(tmp_path: Path, change: Any) -> dict[str, Any]:
+    """The score of a solved notebook after `change` was made to its cells."""
+    nb = json.loads((ROOT / "solutions" / f"{NAME}.ipynb").read_text("utf-8"))
+    nb["cells"] = [cell for cell in nb["cells"] if cell["cell_type"] != "raw"]
+    change(nb["cells"])
+    path = tmp_path / "handed in.ipynb"
+    path.write_text(json.dumps(nb), "utf-8")
+    return score(path)
+
+
+def put_first(source: str) -> Any:
+    return lambda cells: cells.insert(1, {"cell_type": "code", "source": source, "metadata": {}, "outputs": []})
+
+
+def without_checks(cells: list[dict[str, Any]]) -> None:
+    cells[:] = [cell for cell in cells if not str(cell.get("id")).startswith("check-")]
+
+
+def doubled(cells: list[dict[str, Any]]) -> None:
+    cells += list(cells)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        without_checks,
+        doubled,
+        lambda cells: [cell.update(metadata={}) for cell in cells],
+        put_first("import sys; sys.exit(0)"),
+        put_first("%matplotlib inline\n!ls\n1 / 0"),
+        put_first("print('spam\\n' * 100_000)"),
+        put_first("def check(*_): return 'full marks'\ndef print(*_): raise SystemExit"),
+    ],
+    ids=["checks deleted", "cells doubled", "metadata lost", "sys.exit", "magics", "flood", "check redefined"],
+)
+def test_a_right_submission_in_a_bad_state_keeps_its_points(change, tmp_path):
+    marks = submission(tmp_path, change)
+
+    assert (marks["status"], marks["points"]) == ("graded", 10), marks
+
+
+@pytest.mark.parametrize(
+    ("part", "answer"),
+    [
+        ("zero", "class Spoof(str):\n    __eq__ = lambda *_: True\n    __hash__ = None\nzero_says = Spoof('a')"),
+        ("visits", "class Any:\n    __eq__ = lambda *_: True\ntimes_at_x = nodes = Any()"),
+        ("visits", "times_at_x = nodes = float('nan')"),
+        ("visits", "times_at_x, nodes = True, 11"),
+        ("product", "from unittest.mock import MagicMock\nmultiply = MagicMock()"),
+        ("product", "import sys\ndef multiply(a, b): sys.exit(0)"),
+        (
+            "product",
+            "def multiply(a, b):\n    a.data = b.data = 0.0\n    return Node(0.0, ((a, 0.0), (b, 0.0)))",
+        ),
+        ("order", "order = list"),
+        ("gradients", "def gradients(y): return 6.0"),
+    ],
+)
+def test_a_wrong_answer_in_disguise_scores_nothing_for_its_part(part, answer, tmp_path):
+    marks = score(with_answer("solutions", NAME, part, answer, tmp_path))
+
+    assert marks["parts"][part]["state"] == "fail"
+    assert marks["parts"][part]["points"] == 0
+
+
+def test_what_cannot_be_scored_says_why(tmp_path):
+    (tmp_path / "no.ipynb").write_text("not JSON", "utf-8")
+    (tmp_path / "empty.ipynb").write_text("", "utf-8")
+    (tmp_path / "list.ipynb").write_text("[]", "utf-8")
+    (tmp_path / "other.ipynb").write_text('{"cells": [], "metadata": {}}', "utf-8")
+
+    status = {name: score(tmp_path / f"{name}.ipynb")["status"] for name in ("no", "empty", "list", "other", "missing")}
+
+    assert all(status[name].startswith(f"{name}.ipynb is no notebook: ") for name in ("no", "empty", "list")), status
+    assert status["other"] == "other.ipynb is of no exercise we know"
+    assert status["missing"].startswith("there is no ")
+    with pytest.raises(ValueError, match="of which exercise"):
+        score({})
+    assert score({}, NAME)["points"] == 0
+
+
+# -- what the author of an exercise may get wrong -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('# %% probes="visits"', '# %% probes="visit"', "0 cells are its probes, and one is wanted"),
+        ('# %% wrong="visits"\n# Shows: ', '# %% wrong="visits"\n# Sees: ', "a wrong answer opens with"),
+        ("times_at_x = 10\n", "times_at_x = 20\n", "the probes cannot tell apart"),
+        ("times_at_x = 10\n", "times_at_x = 1024\n", "the probes cannot tell apart 'the solution' and"),
+        ("times_at_x = 10\n", "times_at_x = 1 / 0\n", "a cell ends with ZeroDivisionError"),
+        ('hints="visits"\n# 1. ', 'hints="visits"\n# ', "the hints are a numbered list"),
+    ],
+)
+def test_a_defective_exercise_is_not_built(old, new, words, tmp_path):
+    text = SOURCES[0].read_text("utf-8")
+    assert old in text
+    path = tmp_path / "solutions" / "source" / SOURCES[0].name
+    path.parent.mkdir(parents=True)
+    text = text.replace(old, new, 1).replace("# 2. Each node offers", "# Each node offers")
+    path.write_text(text, "utf-8")
+
+    with pytest.raises(BuildError, match=words):
+        making.answers(notebook(path), path.stem)
+
+
+def test_a_difference_between_two_notebooks_is_named():
+    text = (ROOT / "exercises" / f"{NAME}.ipynb").read_text("utf-8")
+
+    assert difference(text, text) is None
+    told = difference(text, text.replace("A product that remembers", "A product that forgets"))
+    assert "(task-product) has another source: stored …" in str(told)
+
+
+def test_feedback_never_tells_a_learner_more_than_the_next_hint(tmp_path):
+    path = with_answer("solutions", NAME, "product", "def multiply(a, b): return add(a, b)", tmp_path)
+
+    says = score(path)["parts"]["product"]["says"]
+
+    hints = next(iter(exercise.named(NAME).parts)).hints
+    assert hints[0] in says
+    assert hints[1] not in says
+    assert feedback.WORDS["fail"] in says
