@@ -131,3 +131,10 @@ def test_both_engines_lay_out_a_classifier(engine):
 
     assert svg.count('class="node"') == len(picture.boxes)
     assert svg.count('class="edge"') == len(picture.arrows)
+
+
+def test_a_module_lends_its_parameters_their_names():
+    model = mg.nn.Sequential(mg.nn.Linear(2, 1))
+    loss = model(mg.tensor([[1.0, 2.0]])).sum()
+
+    assert {"model.0.weight", "model.0.bias", "loss"} <= {box.name for box in mg.draw(loss).picture.boxes}

@@ -43,7 +43,7 @@ def picture_of_value(y: Value, namespace: Mapping[str, object]) -> Picture:
     names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
     ids = {v: f"b{i}" for i, v in enumerate(order, 1)}
     known = any(v.grad != 0 for v in order)
-    constants = {v for v in order if isinstance(v, Constant)}
+    constants: set[Value] = {v for v in order if isinstance(v, Constant)}
     kept = {x for v in order for x in reads_of(v, constants)}
     boxes = tuple(
         Box(
