@@ -330,7 +330,7 @@ loss = mg.cross_entropy(model(x), y)
 reveal("nodes for 32 images", len(toposort(loss.node)))
 
 # %% slideshow={"slide_type": "subslide"}
-mg.draw(loss, names={"images": x, "loss": loss, **dict(model.named_parameters())})
+mg.draw(loss)
 
 # %% [markdown]
 # Scroll it sideways: images enter on the left, the loss is on the right, and four parameters join on the way. Every box
