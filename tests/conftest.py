@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from fresh import INSTALLER, Fresh, module, with_uv
 from miniature import ROOT, Checkout
 
 
@@ -35,3 +36,15 @@ def unprivileged() -> list[str]:
     if setpriv is None:
         pytest.skip("run by root, who may write everywhere, and there is no setpriv to give that up")
     return [setpriv, "--bounding-set", "-dac_override,-dac_read_search"]
+
+
+@pytest.fixture
+def fresh(checkout: Checkout, tmp_path: Path) -> Fresh:
+    for name in ("start.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, checkout.root)
+    (checkout.root / "scripts").mkdir()
+    (checkout.root / "scripts" / "check").write_text("import sys; print('checking', *sys.argv[1:])", "utf-8")
+    machine = tmp_path / "machine"
+    module(machine, "pip", INSTALLER)
+    with_uv(machine)
+    return Fresh(checkout, machine)

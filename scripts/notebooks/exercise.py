@@ -30,13 +30,13 @@ from notebooks.source import BuildError
 
 ASIDE = ("probes", "wrong", "hints")  # what the learner does not see
 FEWEST_WRONG = 3
-STUB = "# Your code here.\nraise NotImplementedError"
 CHECK = re.compile(r'check\("(\w+)"\)')
 HINT = re.compile(r"^\d+\. (.*?)(?=\n\d+\. |\Z)", re.DOTALL | re.MULTILINE)
 WRONG = re.compile(r"# Shows: (?P<shows>.*?)\n# Hint: (?P<hint>.*?)\n(?!#)(?P<code>.*)", re.DOTALL)
+REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)\s*### END SOLUTION", re.DOTALL)
 STEPS = (
-    *("LockCells", "ClearSolutions", "ClearOutput", "CheckCellMetadata", "ComputeChecksums", "ClearHiddenTests"),
-    *("ComputeChecksums", "CheckCellMetadata"),
+    *("LockCells", "ClearOutput", "CheckCellMetadata", "ComputeChecksums", "ClearHiddenTests", "ComputeChecksums"),
+    "CheckCellMetadata",
 )
 
 
@@ -79,12 +79,23 @@ def exercise(solved: NotebookNode) -> NotebookNode:
 
     nb = deepcopy(solved)
     nb.cells = [cell for cell in nb.cells if not any(key in cell.metadata.get("minigrad", {}) for key in ASIDE)]
-    config = Config()
-    config.ClearSolutions.code_stub = {"python": STUB}
+    for i, cell in enumerate(nb.cells):
+        config = Config()
+        config.ClearSolutions.code_stub = {"python": stub(cell.source)}
+        preprocessors.ClearSolutions(config=config).preprocess_cell(cell, {"language": "python"}, i)
     resources: dict[str, Any] = {}
     for step in STEPS:
-        nb, resources = getattr(preprocessors, step)(config=config).preprocess(nb, resources)
+        nb, resources = getattr(preprocessors, step)().preprocess(nb, resources)
     return nb
+
+
+def stub(source: str) -> str:
+    """What stands in place of a solution: dots where numbers are asked for, and else the error of what is missing."""
+    found = REGION.search(source)
+    statements = ast.parse(found[1]).body if found and not found[1].startswith(" ") else []
+    if statements and all(isinstance(statement, ast.Assign) for statement in statements):
+        return "\n".join(f"{name} = ..." for name in defined(found[1]))
+    return "# Your code here.\nraise NotImplementedError"
 
 
 # -- what check must know -----------------------------------------------------------------------

@@ -13,8 +13,9 @@
 # `mg.Value` computes with numbers and remembers where they came from. Here you build its pieces yourself: a product
 # that remembers, an order to walk in, and the walk backwards. About 35 minutes, 10 points, in five parts.
 #
-# Write in the cells that say *Your code here*, run them, and run the `check` cell below each. It tells you what came
-# out, what should have, and where to look next. You may ask as often as you like; a new attempt brings a new hint.
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint.
 
 # %%
 from minigrad.course import check

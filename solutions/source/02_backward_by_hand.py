@@ -13,8 +13,9 @@
 # You compute gradients with a pencil, say what a second backward pass does, repair a walk that goes wrong, and call
 # in a referee. About 35 minutes, 10 points, in four parts.
 #
-# Write in the cells that say *Your code here*, run them, and run the `check` cell below each. You may ask as often as
-# you like; a new attempt brings a new hint.
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint.
 
 # %%
 import minigrad as mg

@@ -14,8 +14,8 @@
 # three ops that it does not have, and then one of your own. The judge is `mg.laws`, which tests the engine's own ops:
 # it nudges, and compares. About 40 minutes, 10 points, in four parts.
 #
-# Write in the cells that say *Your code here*, run them, and run the `check` cell below each. You may ask as often as
-# you like; a new attempt brings a new hint.
+# Write where it says *Your code here*; run the cell, and then the `check` cell below it. It tells you what came out,
+# what is wrong with it, and where to look next. You may ask as often as you like: a new attempt brings a new hint.
 
 # %%
 from dataclasses import dataclass
@@ -62,14 +62,15 @@ class Softplus(Elementwise):
 
     beta: float
 
-    ### BEGIN SOLUTION
     def forward(self, xp, x):
+        ### BEGIN SOLUTION
         return xp.log(1 + xp.exp(self.beta * x)) / self.beta
+        ### END SOLUTION
 
     def partials(self, y, x):
+        ### BEGIN SOLUTION
         return ((self.beta * x).sigmoid(),)
-
-    ### END SOLUTION
+        ### END SOLUTION
 
 
 # %%
@@ -187,14 +188,15 @@ class SumOfSquares(Reduction):
     def jvp(self, dxs, y, x):
         return (2 * x * dxs[0]).sum(self.axes, self.keepdims)
 
-    ### BEGIN SOLUTION
     def forward(self, xp, x):
+        ### BEGIN SOLUTION
         return xp.sum(x * x, self.axes, keepdims=self.keepdims)
+        ### END SOLUTION
 
     def vjp(self, gy, y, x):
+        ### BEGIN SOLUTION
         return (2 * x * self.lift(gy, x),)
-
-    ### END SOLUTION
+        ### END SOLUTION
 
 
 # %%
@@ -301,17 +303,20 @@ class SumOfSquares(Reduction):
 class RunningTotal(Linear):
     """yⱼ = x₁ + … + xⱼ"""
 
-    ### BEGIN SOLUTION
     def infer(self, x):
+        ### BEGIN SOLUTION
         return x
+        ### END SOLUTION
 
     def forward(self, xp, x):
+        ### BEGIN SOLUTION
         return xp.cumsum(x)
+        ### END SOLUTION
 
     def adjoint(self, gy, x):
+        ### BEGIN SOLUTION
         return gy[::-1].apply(self)[::-1]
-
-    ### END SOLUTION
+        ### END SOLUTION
 
 
 # %%
@@ -421,18 +426,17 @@ class RunningTotal(Linear):
 
 
 # %% answer="own" points=2
-### BEGIN SOLUTION
 class MyOp(Elementwise):
-    """y = exp(−x²)"""
-
     def forward(self, xp, x):
+        ### BEGIN SOLUTION
         return xp.exp(-x * x)
+        ### END SOLUTION
 
     def partials(self, y, x):
+        ### BEGIN SOLUTION
         return (-2 * x * y,)
+        ### END SOLUTION
 
-
-### END SOLUTION
 
 # %%
 check("own")
