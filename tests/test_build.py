@@ -18,9 +18,11 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from notebooks.difference import same  # noqa: E402
+from notebooks import exercise as making  # noqa: E402
+from notebooks.difference import difference, same  # noqa: E402
 from notebooks.source import BuildError, notebook  # noqa: E402
 
+SOLUTION = ROOT / "solutions" / "source" / "01_scalar_engine.py"
 HEADER = """\
 # ---
 # jupyter:
@@ -224,3 +226,39 @@ def test_every_lesson_is_stored_with_its_outputs():
     for path in [*(ROOT / "lessons").glob("*.ipynb"), *(ROOT / "solutions").glob("*.ipynb")]:
         cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
         assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1)), path.name
+
+
+# -- what the author of an exercise may get wrong -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('# %% probes="visits"', '# %% probes="visit"', "0 cells are its probes, and one is wanted"),
+        ('# %% wrong="visits"\n# Shows: ', '# %% wrong="visits"\n# Sees: ', "a wrong answer opens with"),
+        ("times_at_x = 10\n", "times_at_x = 20\n", "the probes cannot tell apart"),
+        ("times_at_x = 10\n", "times_at_x = 1024\n", "the probes cannot tell apart 'the solution' and"),
+        ("times_at_x = 10\n", "times_at_x = 1 / 0\n", "a cell ends with ZeroDivisionError"),
+        ('hints="visits"\n# 1. ', 'hints="visits"\n# ', "the hints are a numbered list"),
+    ],
+)
+def test_a_defective_exercise_is_not_built(old, new, words, tmp_path):
+    text = SOLUTION.read_text("utf-8")
+    assert old in text
+    path = tmp_path / "solutions" / "source" / SOLUTION.name
+    path.parent.mkdir(parents=True)
+    text = text.replace(old, new, 1).replace("# 2. Each node offers", "# Each node offers")
+    path.write_text(text, "utf-8")
+
+    with pytest.raises(BuildError, match=words):
+        making.answers(notebook(path), path.stem)
+
+
+def test_a_difference_between_two_notebooks_is_named():
+    text = (ROOT / "exercises" / f"{SOLUTION.stem}.ipynb").read_text("utf-8")
+
+    assert difference(text, text) is None
+    assert difference(json.dumps(json.loads(text)), text) == "the same content, laid out in another way"
+    assert difference("not JSON", text) == "the file is no JSON"
+    told = difference(text, text.replace("A product that remembers", "A product that forgets"))
+    assert "(task-product) has another source: stored …" in str(told)

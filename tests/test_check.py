@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import _thread
-import math
 import threading
 import time
 from typing import Any
 
-import numpy as np
 import pytest
 
 from minigrad.course import exercise, feedback
 from minigrad.course.exercise import Part, Verdict, judged, part_of
-from minigrad.course.probe import Odd, Outcome, equal, limited, observe, plain
+from minigrad.course.probe import observe
 
 DOUBLE = part_of(
     "double",
@@ -103,9 +100,9 @@ def test_where_a_number_is_the_answer_it_is_not_given_away():
     assert "1024" not in str(feedback.note(verdict)._repr_mimebundle_())
 
 
-@pytest.mark.parametrize("ending", ["import sys; sys.exit(0)", "raise KeyboardInterrupt", "raise GeneratorExit"])
+@pytest.mark.parametrize("ending", ["SystemExit", "KeyboardInterrupt", "GeneratorExit"])
 def test_an_answer_that_ends_the_program_ends_nothing(ending):
-    assert answered(f"def double(x): {ending}").state == "fail"
+    assert f"and raised {ending}" in answered(f"def double(x): raise {ending}").says[0]
 
 
 def test_an_endless_recursion_is_an_error_like_another():
@@ -152,16 +149,8 @@ def test_an_object_that_says_it_equals_everything_equals_nothing():
 def test_a_number_that_lies_about_its_equality_is_taken_at_its_value():
     lying = "class Lie(int):\n  __eq__ = lambda *_: True\n  __hash__ = int.__hash__\n  __int__ = lambda _: 6\n"
 
-    assert answered(f"{lying}def double(x): return Lie(7)").state == "fail"
+    assert answered(f"{lying}def double(x): return Lie(7) if x == 3 else x * 2").state == "fail"
     assert answered(f"{lying}def double(x): return Lie(6) if x == 3 else x * 2").state == "pass"
-
-
-def test_a_list_that_lies_about_its_items_is_read_as_it_is():
-    class Lie(list):
-        def __iter__(self):
-            return iter([1, 2, 3])
-
-    assert plain(Lie([7])) == [7]
 
 
 def test_a_class_instead_of_a_number_is_said_to_be_one():
@@ -200,69 +189,6 @@ def test_an_error_is_told_with_the_line_it_came_from():
 
 def test_an_error_that_cannot_say_what_it_is_is_still_an_error():
     assert answered("class Bad(Exception):\n def __str__(self): 1 / 0\ndef double(x): raise Bad").state == "fail"
-
-
-def test_nan_is_nothing_but_nan():
-    assert equal(math.nan, math.nan)
-    for other in (0.0, 1.0, math.inf, None, "nan", True):
-        assert not equal(math.nan, other)
-        assert not equal(other, math.nan)
-
-
-def test_plain_data_are_the_same_when_a_reader_would_say_so():
-    same = [
-        (1, 1.0),
-        (0.1 + 0.2, 0.3),
-        ([1, [2.0]], [1.0, [2]]),
-        ({"a": 1}, {"a": 1.0}),
-        (None, None),
-        (10**400, 10**400),
-    ]
-    different = [(1, True), (0, False), (0, None), ("1", 1), ([1], [1, 1]), ({"a": 1}, {"b": 1}), (10**9, 10**9 + 1),
-                 (1.0, 1.0001), (10**400, 1.0), ([], {})]  # fmt: skip
-
-    assert all(equal(a, b) and equal(b, a) for a, b in same)
-    assert not any(equal(a, b) or equal(b, a) for a, b in different)
-
-
-def test_numpy_becomes_plain_and_objects_do_not():
-    given = {"a": (np.float32(0.5), np.arange(2), np.bool_(True)), 3: np.array(7)}
-
-    assert plain(given) == {"a": [0.5, [0, 1], True], "3": 7}
-    for odd in (object(), int, len, {1, 2}, b"1", 1j, np.array([object()]), np.arange(10**6), [0] * 10**6):
-        with pytest.raises(Odd):
-            plain(odd)
-
-
-def test_a_list_within_itself_is_no_plain_data():
-    endless: list[Any] = []
-    endless.append(endless)
-
-    with pytest.raises(Odd, match="levels"):
-        plain(endless)
-
-
-def test_outcomes_of_a_kind_match_whatever_words_an_exception_had():
-    assert Outcome("raised", "TypeError", "one").matches(Outcome("raised", "TypeError", "two"))
-    assert not Outcome("raised", "TypeError").matches(Outcome("raised", "ValueError"))
-    assert not Outcome("gave", "TypeError").matches(Outcome("raised", "TypeError"))
-
-
-def test_interrupting_the_kernel_interrupts_the_check_and_stops_what_it_ran():
-    def work() -> Outcome:
-        while True:
-            time.sleep(0.01)
-
-    before = set(threading.enumerate())
-    interrupt = threading.Timer(0.2, _thread.interrupt_main)
-    interrupt.start()
-
-    with pytest.raises(KeyboardInterrupt):
-        limited(work, 2)
-
-    interrupt.join()
-    time.sleep(0.05)  # a thread that has said its last word takes a moment to go
-    assert set(threading.enumerate()) == before
 
 
 # -- the function the learner calls ---------------------------------------------------------------

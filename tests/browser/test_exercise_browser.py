@@ -46,6 +46,7 @@ def test_a_learner_fails_an_exercise_reads_the_hint_and_solves_it(lab):
     expect(said.locator("pre")).to_contain_text("a, b = (Node(3.0), Node(-2.0))")
     for theme in ("JupyterLab Light", "JupyterLab Dark"):
         notebook.theme(theme)
+        page.wait_for_timeout(500)  # the theme's stylesheet is fetched, then the page repaints
         assert notebook.violations(".jp-OutputArea-output [role=status]") == []
     notebook.theme("JupyterLab Light")
 
