@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-import numpy as np
-
 from .errors import DeviceError
 
 
@@ -38,7 +36,7 @@ class Device:
 
     def array(self, data: Any, dtype: Any = None) -> Any:
         """`data` as an array on this device; the same memory where it already is one."""
-        if self is CPU and hasattr(data, "get") and type(data).__module__.startswith("cupy"):
+        if self is CPU and device_of(data) is GPU:
             data = data.get()
         return self.xp.asarray(data, dtype)
 
@@ -62,5 +60,5 @@ def device(name: str | Device) -> Device:
 
 
 def device_of(array: Any) -> Device:
-    """The device an array lives on."""
-    return CPU if isinstance(array, (np.ndarray, np.generic)) else GPU
+    """The device an array lives on; whatever is no CuPy array is on the CPU."""
+    return GPU if type(array).__module__.split(".")[0] == "cupy" else CPU

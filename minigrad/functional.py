@@ -11,17 +11,18 @@ from .operand import Operand
 from .tensor import Tensor
 
 
-def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
+def log_softmax(x: Any, axis: int = -1) -> Any:
     """ln of softmax: x − ln Σ eˣ along the axis, which stays exact where softmax itself rounds to 0."""
+    x = operand(x)
     return x - x.logsumexp(axis, keepdims=True)
 
 
-def softmax(x: Tensor, axis: int = -1) -> Tensor:
+def softmax(x: Any, axis: int = -1) -> Any:
     """eˣ / Σ eˣ along the axis: positive, and summing to 1."""
     return log_softmax(x, axis).exp()
 
 
-def cross_entropy(logits: Tensor, target: Any) -> Tensor:
+def cross_entropy(logits: Any, target: Any) -> Any:
     """Mean over the batch of −ln softmax(logits)[target]: what a classifier pays for its doubt.
 
     logits    (N, C)  scores, before any softmax
@@ -29,6 +30,7 @@ def cross_entropy(logits: Tensor, target: Any) -> Tensor:
 
     Raises ShapeError or DTypeError on targets that are no such indices, IndexError outside 0 to C − 1.
     """
+    logits = operand(logits)
     classes = target.numpy() if isinstance(target, Tensor) else np.asarray(target)
     if logits.ndim != 2 or classes.shape != logits.shape[:1]:
         raise ShapeError(
@@ -43,8 +45,9 @@ def cross_entropy(logits: Tensor, target: Any) -> Tensor:
     return (logits.logsumexp(1) - chosen).mean()
 
 
-def mse_loss(x: Tensor, target: Any) -> Tensor:
+def mse_loss(x: Any, target: Any) -> Any:
     """Mean of (x − target)². Raises ShapeError where the shapes differ: broadcasting here hides mistakes."""
+    x = operand(x)
     y = x.lift(target)
     if x.shape != y.shape:
         raise ShapeError(f"mse_loss compares tensors of one shape, and got {x.spec} with {y.spec}")
@@ -53,5 +56,11 @@ def mse_loss(x: Tensor, target: Any) -> Tensor:
 
 def where(condition: Any, x: Any, y: Any) -> Any:
     """x where the condition holds, y elsewhere."""
-    operand = next(o for o in (x, y, condition) if isinstance(o, Operand))
-    return operand.lift(x).where(condition, y)
+    kind = next((o for o in (x, y, condition) if isinstance(o, Operand)), None)
+    kind = Tensor(x) if kind is None else kind
+    return kind.lift(x).where(condition, y)
+
+
+def operand(x: Any) -> Any:
+    """x if ops apply to it already, else a tensor of it."""
+    return x if isinstance(x, Operand) else Tensor(x)

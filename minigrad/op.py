@@ -73,9 +73,10 @@ class Op(metaclass=Interned):
 
     def gradients(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         """`vjp` as backward wants it: one gradient per operand, in that operand's dtype; None for integers."""
+        gxs = one_each(self, "vjp", self.vjp(gy, y, *xs), xs)
         return tuple(
             None if gx is None or not x.spec.is_float else gx.astype(x.spec.dtype)
-            for gx, x in zip(self.vjp(gy, y, *xs), xs, strict=True)
+            for gx, x in zip(gxs, xs, strict=True)
         )
 
     @cached_property
@@ -101,12 +102,12 @@ class Elementwise(Op):
 
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         # Broadcasting copied a value; the gradients of the copies add up.
-        return tuple(
-            None if p is None else (gy * p).sum_to(x.shape) for p, x in zip(self.partials(y, *xs), xs, strict=True)
-        )
+        partials = one_each(self, "partials", self.partials(y, *xs), xs)
+        return tuple(None if p is None else (gy * p).sum_to(x.shape) for p, x in zip(partials, xs, strict=True))
 
     def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
-        terms = [dx * p for dx, p in zip(dxs, self.partials(y, *xs), strict=True) if p is not None]
+        partials = one_each(self, "partials", self.partials(y, *xs), xs)
+        terms = [dx * p for dx, p in zip(dxs, partials, strict=True) if p is not None]
         return sum(terms[1:], terms[0])
 
     def flops(self, y: Spec, *xs: Spec) -> int:
@@ -130,3 +131,13 @@ class Linear(Op):
 
     def flops(self, y: Spec, *xs: Spec) -> int:
         return 0  # elements move; nothing is computed
+
+
+def one_each(op: Op, rule: str, said: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a rule said, if it is one thing for each operand. Raises TypeError otherwise: a comma is soon forgotten."""
+    if isinstance(said, tuple) and len(said) == len(xs):
+        return said
+    wanted = "return (slope,)" if len(xs) == 1 else f"return {', '.join(f'slope{i}' for i in range(len(xs)))}"
+    raise TypeError(
+        f"{op}.{rule} gives a tuple, one entry for each of {len(xs)} operands, as `{wanted}`; it gave {said!r}"
+    )

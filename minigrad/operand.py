@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from . import ops
-from .errors import ShapeError
+from .errors import DTypeError, ShapeError
 from .op import Op
 from .spec import Spec
 
@@ -62,7 +62,7 @@ class Operand:
     def __rmatmul__(self, o: Any) -> Self: return self.lift(o).matmul(self)
 
     def __pow__(self, p: Any) -> Self:
-        return self.apply(ops.Pow(p)) if isinstance(p, int | float) else self.apply(ops.Power(), p)
+        return self.apply(ops.Pow(p)) if type(p) in (int, float) else self.apply(ops.Power(), p)
 
     # -- comparisons ------------------------------------------------------------------------
 
@@ -92,11 +92,13 @@ class Operand:
 
     def where(self, condition: Any, other: Any) -> Self:
         """self where the condition holds, other elsewhere."""
-        return self.lift(condition).apply(ops.Where(), self, other)
+        return self.lift(condition).astype(bool).apply(ops.Where(), self, other)
 
     def astype(self, dtype: Any) -> Self:
         """The same numbers in another dtype; self if it is its own."""
         to = self.spec.with_dtype(dtype)
+        if to.dtype.kind not in "fiub":
+            raise DTypeError(f"a tensor holds real numbers, integers or booleans, and {to.dtype} was asked")
         return self if to == self.spec else self.apply(ops.Cast(to.dtype))
 
     # -- moving elements --------------------------------------------------------------------
@@ -128,7 +130,7 @@ class Operand:
         return self.sum(stretched, keepdims=True).reshape(shape)
 
     def __getitem__(self, index: Any) -> Self:
-        pattern, arrays = ops.pattern_of(index)
+        pattern, arrays = ops.pattern_of(index, self.shape)
         return self.apply(ops.Index(pattern), *arrays)
 
     # -- reducing ---------------------------------------------------------------------------
@@ -169,7 +171,9 @@ class Operand:
 
     def _worked_out(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape with its one −1, if any, replaced by the length that fits."""
-        if shape.count(-1) != 1:
+        if any(n < -1 for n in shape) or shape.count(-1) > 1:
+            raise ShapeError(f"a shape has lengths of 0 or more, and at most one −1 to be worked out; this is {shape}")
+        if -1 not in shape:
             return shape
         known = -1
         for n in shape:
@@ -185,7 +189,8 @@ class Operand:
             raise TypeError(f"a reduction takes axis (or dim) and keepdims (or keepdim), not {', '.join(torch)}")
         axes = tuple(range(self.ndim)) if axis is None else _ints((axis,))
         if any(not -self.ndim <= a < self.ndim for a in axes):
-            raise ShapeError(f"{self.spec} has axes 0 to {self.ndim - 1}, and axis {axis} was asked")
+            has = f"axes 0 to {self.ndim - 1}" if self.ndim else "no axes"
+            raise ShapeError(f"{self.spec} has {has}, and axis {axis} was asked")
         return tuple(sorted({a % self.ndim for a in axes})), bool(keepdims)
 
 

@@ -12,11 +12,17 @@ class Optimizer:
     """Parameters, and a rule that moves each against its gradient."""
 
     def __init__(self, parameters: Iterable[Tensor], lr: float):
-        self.parameters = list(parameters)
+        self.parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
         if not self.parameters:
             raise ValueError(
                 f"{type(self).__name__} got no parameters: pass model.parameters(), afresh if it was used up"
             )
+        for i, p in enumerate(self.parameters):
+            if not (isinstance(p, Tensor) and p.is_leaf and p.requires_grad):
+                raise TypeError(
+                    f"{type(self).__name__} moves leaves that require a gradient, and parameter {i} is {p!r}: "
+                    "pass model.parameters(), or a list as in [w]"
+                )
         self.lr = lr
 
     def zero_grad(self) -> None:
@@ -67,8 +73,7 @@ class Adam(Optimizer):
     ):
         super().__init__(parameters, lr)
         self.betas, self.eps, self.t = betas, eps, 0
-        self.m = [0 * p.value for p in self.parameters]
-        self.v = [0 * p.value for p in self.parameters]
+        self.m, self.v = ([p.spec.device.xp.zeros_like(p.value) for p in self.parameters] for _ in "mv")
 
     def step(self) -> None:
         self.t += 1

@@ -30,6 +30,8 @@ class Ink:
     def __rtruediv__(self, o): return Ink(f"({o} / {self})")
     def __radd__(self, o): return Ink(f"({o} + {self})")
     def __matmul__(self, o): return Ink(f"({self} @ {o})")
+    def __pow__(self, o): return Ink(f"({self} ** {o})")
+    def __rpow__(self, o): return Ink(f"({o} ** {self})")
     def __neg__(self): return Ink(f"(-{self})")
     def __gt__(self, o): return Ink(f"({self} > {o})")
     def __lt__(self, o): return Ink(f"({self} < {o})")

@@ -32,12 +32,14 @@ class Rule:
 
     reads    the slots it needs: 0 is the result, 1, 2, … are the operands
     keep     (y, x₁, x₂, …) → the arrays at those slots, for backward
-    pull     (gy, *kept) → one gradient per operand, None where none is wanted
+    graph    the derivative as a graph, of (gy, *kept): what `create_graph` runs on tensors
+    pull     the same graph compiled: (gy, *kept) → one gradient per operand, None where none is wanted
     source   the Python text of `pull`
     """
 
     reads: tuple[int, ...]
     keep: Callable[..., tuple[Any, ...]]
+    graph: Graph
     pull: Callable[..., tuple[Any, ...]]
     source: str
 
@@ -85,7 +87,7 @@ def staged(plan: Plan, wanted: tuple[bool, ...]) -> Rule | None:
     reads = tuple(i for i, slot in enumerate(slots) if slot.node in graph.nodes)
     graph = Graph((gy.node, *(slots[i].node for i in reads)), graph.outputs)
     pull = function(graph, "pull", plan.spec.device)
-    return Rule(reads, keeper(slots, reads, plan.spec.device), pull, pull.source)  # type: ignore[attr-defined]
+    return Rule(reads, keeper(slots, reads, plan.spec.device), graph, pull, pull.source)  # type: ignore[attr-defined]
 
 
 def keeper(slots: list[Symbol], reads: tuple[int, ...], device: Device) -> Callable[..., tuple[Any, ...]]:

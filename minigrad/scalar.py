@@ -22,7 +22,7 @@ class Value:
     __slots__ = ("data", "parents", "op", "grad")
 
     def __init__(self, data: float, parents: tuple[tuple[Value, float], ...] = (), op: str = ""):
-        self.data = data
+        self.data = data if type(data) is float else real(data)
         self.parents = parents
         self.op = op
         self.grad = 0.0
@@ -48,6 +48,9 @@ class Value:
         """self to a fixed power p; for an exponent that is itself a Value, write (p * self.log()).exp()."""
         if isinstance(p, Value):
             raise TypeError("the exponent of ** is a plain number here; write (p * x.log()).exp() for a Value p")
+        p = real(p)
+        if self.data < 0 and p % 1:
+            raise ValueError(f"{self.data:g} to the power {p:g} is no real number")
         slope = p * self.data ** (p - 1) if p else 0.0
         return Value(self.data**p, ((self, slope),), f"^{p:g}")
 
@@ -95,10 +98,13 @@ class Constant(Value):
 
 def value(x: Value | float) -> Value:
     """x itself if it is a Value, else a new Constant of the number x."""
-    if isinstance(x, Value):
-        return x
+    return x if isinstance(x, Value) else Constant(x)
+
+
+def real(x: float) -> float:
+    """x as a float. Raises TypeError for what is no number."""
     if isinstance(x, Real):
-        return Constant(float(x))
+        return float(x)
     raise TypeError(f"a Value works with Values and plain numbers, and got {x!r} of type {type(x).__name__}")
 
 

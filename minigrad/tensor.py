@@ -88,7 +88,8 @@ class Tensor(Operand):
                 f"a gradient says how much a small nudge matters, and {self.spec} cannot be nudged: "
                 "make it floating, as in tensor([1., 2.]) or x.astype(float)"
             )
-        self.node = leaf(self, requires_grad)
+        if requires_grad != self.requires_grad:  # a leaf that is in a graph already stays in it
+            self.node = leaf(self, requires_grad)
         return self
 
     @property
@@ -168,6 +169,14 @@ class Tensor(Operand):
     def __float__(self) -> float: return float(self.item())
     def __int__(self) -> int: return int(self.item())
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise NoGradientError("only a leaf can be copied, and this one carries its history: copy x.detach()")
+        copied = memo[id(self)] = Tensor(self.value.copy(), requires_grad=self.requires_grad)
+        if self.grad is not None:
+            copied.grad = Tensor(self.grad.value.copy())
+        return copied
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.numpy(), dtype, copy=copy)
 
@@ -244,11 +253,13 @@ def array_of(data: Any, dtype: Any, where: Device | str | None) -> Any:
     data = data.value if isinstance(data, Tensor) else data
     if isinstance(data, list | tuple):
         data = unwrapped(data)
-    place = device(where) if where is not None else device_of(data) if hasattr(data, "dtype") else device("cpu")
+    place = device_of(data) if where is None else device(where)
     try:
         array = place.array(data, dtype)
     except ValueError as reason:
-        raise ShapeError(f"a tensor needs rows of equal length: {reason}") from None
+        if "inhomogeneous" in str(reason):
+            raise ShapeError(f"a tensor needs rows of equal length: {reason}") from None
+        raise DTypeError(f"a tensor holds numbers: {reason}") from None
     if array.dtype.kind not in "fiub":
         raise DTypeError(f"a tensor holds real numbers, integers or booleans, and this is {array.dtype}: {data!r}")
     return array

@@ -54,10 +54,10 @@ EXAMPLES = {
     ops.Mean: [(ops.Mean((0,)), signed(2, 3)), (ops.Mean((0, 1), True), signed(2, 3))],
     ops.Max: [(ops.Max((1,)), signed(2, 3)), (ops.Max((0, 1), True), signed(2, 3))],
     ops.LogSumExp: [(ops.LogSumExp((1,)), signed(2, 3)), (ops.LogSumExp((0,), True), signed(2, 3))],
-    ops.Index: [(ops.Index(ops.pattern_of((slice(None), 1))[0]), signed(2, 3)),
-                (ops.Index(ops.pattern_of((ROWS.numpy(),))[0]), signed(3, 2), ROWS)],
-    ops.IndexAdd: [(ops.IndexAdd(ops.pattern_of((slice(0, 4, 2),))[0], (5,)), signed(2)),
-                   (ops.IndexAdd(ops.pattern_of((ROWS.numpy(),))[0], (3, 2)), signed(3, 2), ROWS)],
+    ops.Index: [(ops.Index(ops.pattern_of((slice(None), 1), (2, 3))[0]), signed(2, 3)),
+                (ops.Index(ops.pattern_of((ROWS.numpy(),), (3, 2))[0]), signed(3, 2), ROWS)],
+    ops.IndexAdd: [(ops.IndexAdd(ops.pattern_of((slice(0, 4, 2),), (5,))[0], (5,)), signed(2)),
+                   (ops.IndexAdd(ops.pattern_of((ROWS.numpy(),), (3, 2))[0], (3, 2)), signed(3, 2), ROWS)],
     ops.MatMul: [(ops.MatMul(), signed(2, 3), signed(3, 4)), (ops.MatMul(), signed(5, 2, 3), signed(3, 4))],
 }  # fmt: skip
 

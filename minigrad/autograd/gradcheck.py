@@ -57,8 +57,8 @@ def backward_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray]) -> list[np
     for out in np.ndindex(*y.shape):
         seed = np.zeros(y.shape)
         seed[out] = 1
-        for jacobian, gx in zip(jacobians, grad(y, fresh, seed, retain_graph=True), strict=True):
-            jacobian[out] = gx.numpy()
+        for jacobian, gx in zip(jacobians, grad(y, fresh, seed, retain_graph=True, allow_unused=True), strict=True):
+            jacobian[out] = 0 if gx is None else gx.numpy()
     return jacobians
 
 

@@ -22,7 +22,7 @@ def neutral(node: Node) -> Node | None:
     match node:
         case Node(Add(), (x, Node(Const(0))) | (Node(Const(0)), x)):
             return x
-        case Node(Sub() | Add(), (x, Node(Const(0)))):
+        case Node(Sub(), (x, Node(Const(0)))):
             return x
         case Node(Mul(), (x, Node(Const(1))) | (Node(Const(1)), x)):
             return x

@@ -19,6 +19,7 @@ from .words import number, written
 
 ARRIVING = "g"  # the gradient that arrives at the result
 TIGHTNESS = {
+    **dict.fromkeys(("=", "≠", ">", "≥", "<", "≤"), 0),
     "+": 1,
     "−": 1,
     "×": 2,

@@ -161,10 +161,10 @@ def values_of(order: list[Node]) -> dict[Node, Any]:
         elif node.inputs:
             if all(x in values for x in node.inputs):
                 values[node] = node.op.forward(node.spec.device.xp, *(values[x] for x in node.inputs))
-        elif node.saved:
-            (values[node],) = node.saved
         elif node.tensor is not None and node.tensor() is not None:
             values[node] = node.tensor().value
+        elif node.saved:
+            (values[node],) = node.saved
     return values
 
 

@@ -36,8 +36,8 @@ class Module:
                 yield prefix + name, part
 
     def parameters(self) -> Iterator[Tensor]:
-        """Each tensor that requires a gradient, here and below."""
-        return (p for _, p in self.named_parameters())
+        """Each tensor that requires a gradient, here and below; once, however many layers share it."""
+        return iter(dict.fromkeys(p for _, p in self.named_parameters()))
 
     def zero_grad(self) -> None:
         """Forget every parameter's gradient."""
@@ -68,7 +68,8 @@ class Linear(Module):
         self.weight = Tensor(rng.uniform(-bound, bound, (out_features, in_features)), requires_grad=True)
         self.bias = Tensor(rng.uniform(-bound, bound, out_features), requires_grad=True) if bias else None
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
+        x = x if isinstance(x, Tensor) else Tensor(x)
         if not x.ndim or x.shape[-1] != self.in_features:
             raise ShapeError(f"{self} needs x (…, {self.in_features}), and got {x.spec}")
         y: Tensor = x @ self.weight.T
@@ -97,6 +98,10 @@ class Sequential(Module):
 
     def __init__(self, *modules: Module):
         for i, module in enumerate(modules):
+            if not isinstance(module, Module):
+                raise TypeError(
+                    f"Sequential is made of modules, and number {i} is {module!r}: write a Module that calls it"
+                )
             setattr(self, str(i), module)
 
     def forward(self, x: Any) -> Any:

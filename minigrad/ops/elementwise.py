@@ -189,6 +189,7 @@ class Cast(Elementwise):
 
     def forward(self, xp, x): return x.astype(self.dtype)
     def partials(self, y, x): return 1,
+    def flops(self, y, x): return 0  # moved, not computed
 
 
 # -- choosing and comparing ---------------------------------------------------------------------

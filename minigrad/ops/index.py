@@ -30,8 +30,8 @@ ARRAY = "array"  # where an operand goes in a pattern
 Pattern = tuple[Slice | int | EllipsisType | str | None, ...]
 
 
-def pattern_of(index: Any) -> tuple[Pattern, list[Any]]:
-    """An index as Python gives it to `x[index]`, taken apart: its pattern, and its arrays in order."""
+def pattern_of(index: Any, shape: tuple[int, ...]) -> tuple[Pattern, list[Any]]:
+    """An index as Python gives it to `x[index]`, x being of that shape: its pattern, and its arrays in order."""
     parts: list[Any] = []
     arrays: list[Any] = []
     for part in index if isinstance(index, tuple) else (index,):
@@ -42,20 +42,23 @@ def pattern_of(index: Any) -> tuple[Pattern, list[Any]]:
         elif isinstance(part, int | np.integer) and not isinstance(part, bool):
             parts.append(int(part))
         else:
-            found = mask_or_integers(part)
+            found = mask_or_integers(part, index, shape)
             parts.extend([ARRAY] * len(found))
             arrays.extend(found)
     return tuple(parts), arrays
 
 
-def mask_or_integers(part: Any) -> tuple[Any, ...]:
+def mask_or_integers(part: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     """The integer arrays an array-like index stands for: itself, or a mask's places, one array per axis."""
     if not hasattr(part, "dtype"):
         part = np.asarray(part, dtype=None if np.size(part) else np.int64)
-    if part.dtype.kind == "b":
+    if part.dtype.kind == "b" and part.ndim:
+        whole = index if isinstance(index, tuple) else (index,)
+        as_numpy = tuple(np.asarray(p) if hasattr(p, "dtype") or isinstance(p, list) else p for p in whole)
+        np.broadcast_to(False, shape)[as_numpy]  # NumPy says where a mask does not fit
         return np.nonzero(np.asarray(part))
     if part.dtype.kind not in "iu":
-        raise DTypeError(f"an index is made of integers, slices or booleans, and this one holds {part.dtype}: {part!r}")
+        raise DTypeError(f"an index is made of integers, slices or masks, and this one holds {part.dtype}: {part!r}")
     return (part,)
 
 

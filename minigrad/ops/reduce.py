@@ -29,7 +29,7 @@ class Reduction(Op):
             return tuple(1 if a in self.axes else n for a, n in enumerate(shape))
         return tuple(n for a, n in enumerate(shape) if a not in self.axes)
 
-    def lift(self, y, x):
+    def spread(self, y, x):
         """y with its reduced axes back, of length 1, so that it broadcasts against x."""
         return y.reshape(tuple(1 if a in self.axes else n for a, n in enumerate(x.shape)))
 
@@ -47,7 +47,7 @@ class Sum(Reduction):
     symbol = "sum"
 
     def forward(self, xp, x): return xp.sum(x, self.axes, keepdims=self.keepdims)
-    def vjp(self, gy, y, x): return self.lift(gy, x).broadcast_to(x.shape),
+    def vjp(self, gy, y, x): return self.spread(gy, x).broadcast_to(x.shape),
     def jvp(self, dxs, y, x): return dxs[0].apply(self)
 
 
@@ -58,7 +58,7 @@ class Mean(Reduction):
     symbol = "mean"
 
     def forward(self, xp, x): return xp.mean(x, self.axes, keepdims=self.keepdims)
-    def vjp(self, gy, y, x): return (self.lift(gy, x) / self.count(x)).broadcast_to(x.shape),
+    def vjp(self, gy, y, x): return (self.spread(gy, x) / self.count(x)).broadcast_to(x.shape),
     def jvp(self, dxs, y, x): return dxs[0].apply(self)
     def flops(self, y, x): return x.size
 
@@ -75,12 +75,12 @@ class Max(Reduction):
         return super().infer(x)
 
     def forward(self, xp, x): return xp.max(x, self.axes, keepdims=self.keepdims)
-    def vjp(self, gy, y, x): return self.lift(gy, x) * self.share(y, x),
+    def vjp(self, gy, y, x): return self.spread(gy, x) * self.share(y, x),
     def jvp(self, dxs, y, x): return (dxs[0] * self.share(y, x)).sum(self.axes, self.keepdims)
 
     def share(self, y, x):
         """1/k at each of the k winners, 0 elsewhere. Shape of x."""
-        wins = x.equal(self.lift(y, x)).astype(x.spec.dtype)
+        wins = x.equal(self.spread(y, x)).astype(x.spec.dtype)
         return wins / wins.sum(self.axes, keepdims=True)
 
 
@@ -92,14 +92,17 @@ class LogSumExp(Reduction):
     inline = False
 
     def forward(self, xp, x):
-        top = xp.max(x, self.axes, keepdims=True, initial=-np.inf)
+        x = x if x.dtype.kind == "f" else x.astype(np.float64)
+        if not x.size:
+            return xp.full(self.reduced(x.shape), -np.inf, x.dtype)  # a sum of nothing is 0
+        top = xp.max(x, self.axes, keepdims=True)
         top = xp.where(xp.isfinite(top), top, x.dtype.type(0))  # −inf − (−inf) is no number; −inf − 0 is
-        # An empty or all −inf row sums to 0, whose log is −inf: the right answer, and no cause for a warning.
+        # A row of −inf sums to 0, whose log is −inf: the right answer, and no cause for a warning.
         with np.errstate(divide="ignore"):
             y = xp.log(xp.sum(xp.exp(x - top), self.axes, keepdims=True)) + top
         return y if self.keepdims else y.reshape(self.reduced(x.shape))
 
-    def vjp(self, gy, y, x): return self.lift(gy, x) * self.softmax(y, x),
+    def vjp(self, gy, y, x): return self.spread(gy, x) * self.softmax(y, x),
     def jvp(self, dxs, y, x): return (dxs[0] * self.softmax(y, x)).sum(self.axes, self.keepdims)
-    def softmax(self, y, x): return (x - self.lift(y, x)).exp()
+    def softmax(self, y, x): return (x - self.spread(y, x)).exp()
     def flops(self, y, x): return 4 * x.size  # max, subtract, exp, add

@@ -175,6 +175,6 @@ def done(replay: Replay) -> Step:
     if leaves and is_number(leaves[0].grad):
         first = leaves[0]
         say += f" Nudge {first.called} by a tiny d, and {picture.output.called} moves by {first.grad} × d."
-    if replay.frees:
+    if replay.frees and any(replay.reads.values()):
         say += " What was kept is freed, so a second backward would find nothing to read."
     return Step("done", say)

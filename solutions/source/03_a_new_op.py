@@ -176,7 +176,7 @@ class Softplus(Elementwise):
 #
 # **3 points, 12 minutes.** `SumOfSquares(axes)` is y = Σ x², over the given axes. A `Reduction` knows which shape
 # comes out. Write `forward`, and `vjp`: from `gy`, the gradient that arrives at y, to a tuple with the gradient of x,
-# which has the shape of x. The arriving gradient is smaller than x: `self.lift(gy, x)` gives it back its reduced
+# which has the shape of x. The arriving gradient is smaller than x: `self.spread(gy, x)` gives it back its reduced
 # axes, of length 1, so that it multiplies with x. How the result moves when x moves by `dx` is written out for you.
 
 
@@ -195,7 +195,7 @@ class SumOfSquares(Reduction):
 
     def vjp(self, gy, y, x):
         ### BEGIN SOLUTION
-        return (2 * x * self.lift(gy, x),)
+        return (2 * x * self.spread(gy, x),)
         ### END SOLUTION
 
 
@@ -222,13 +222,13 @@ mg.laws.check(SumOfSquares((0, 2), keepdims=True), (2, 3, 2))
 # %% [markdown] hints="squares"
 # 1. `forward` is `xp.sum(x * x, self.axes, keepdims=self.keepdims)`.
 # 2. A nudge of one element x moves y by 2x nudges, and whatever y is used for by gy times that.
-# 3. Bring gy to where it multiplies with x: `self.lift(gy, x)`. And the result is a tuple.
+# 3. Bring gy to where it multiplies with x: `self.spread(gy, x)`. And the result is a tuple.
 
 
 # %% wrong="squares"
 # Shows: The gradient that arrives is multiplied as it is, in the wrong shape: it ran along the wrong axis, or did not
 # fit.
-# Hint: gy has lost the reduced axes. `self.lift(gy, x)` puts them back, with length 1, where they were.
+# Hint: gy has lost the reduced axes. `self.spread(gy, x)` puts them back, with length 1, where they were.
 @dataclass(frozen=True)
 class SumOfSquares(Reduction):
     def jvp(self, dxs, y, x):
@@ -243,7 +243,7 @@ class SumOfSquares(Reduction):
 
 # %% wrong="squares"
 # Shows: The slope is given, and what arrived is ignored: the gradient is right only where 1 arrives.
-# Hint: y is not always the end. Multiply by the gradient that arrives, `self.lift(gy, x)`.
+# Hint: y is not always the end. Multiply by the gradient that arrives, `self.spread(gy, x)`.
 @dataclass(frozen=True)
 class SumOfSquares(Reduction):
     def jvp(self, dxs, y, x):
@@ -268,7 +268,7 @@ class SumOfSquares(Reduction):
         return xp.sum(x * x, self.axes, keepdims=self.keepdims)
 
     def vjp(self, gy, y, x):
-        return (x * self.lift(gy, x),)
+        return (x * self.spread(gy, x),)
 
 
 # %% wrong="squares"
@@ -283,7 +283,7 @@ class SumOfSquares(Reduction):
         return xp.sum(x * x, self.axes, keepdims=self.keepdims)
 
     def vjp(self, gy, y, x):
-        return (self.lift(gy, x).broadcast_to(x.shape),)
+        return (self.spread(gy, x).broadcast_to(x.shape),)
 
 
 # %% [markdown]
