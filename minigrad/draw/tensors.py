@@ -97,28 +97,8 @@ class Drawn:
         collected: dict[Node, Any] = {}
 
         def pull(node: Node, gy: Any) -> tuple[Any, ...]:
-            assert node.rule is not None
-            kept = node.rule.keep(self.values[node], *(self.values[x] for x in node.inputs))
-            gxs = node.rule.pull(gy, *kept)
-            slopes = self.slopes(node, gy, kept)
-            rules = rules_of(node, [self.box_of[node].called, *(self.called(x) for x in node.inputs)])
-            for arrow, x, gx, rule, slope in zip(self.arrows_of[node], node.inputs, gxs, rules, slopes, strict=True):
-                if gx is None:
-                    continue
-                before = collected.get(x)
-                collected[x] = gx if before is None else before + gx
-                shares.append(
-                    Share(
-                        arrow=arrow.id,
-                        incoming=described(gy),
-                        rule=rule.text,
-                        is_whole=rule.is_whole,
-                        slope=slope,
-                        outgoing=described(gx),
-                        before="" if before is None else described(before),
-                        after=described(collected[x]),
-                    )
-                )
+            gxs, found = self.pulled(node, gy, collected)
+            shares.extend(found)
             return gxs
 
         collected[self.output] = seed
@@ -130,6 +110,33 @@ class Drawn:
         }
         picture = Picture(boxes, self.picture.arrows)
         return Replay(picture, seed=described(seed), shares=tuple(shares), reads=reads, frees=True)
+
+    def pulled(self, node: Node, gy: Any, collected: dict[Node, Any]) -> tuple[tuple[Any, ...], list[Share]]:
+        """The gradients that a node sends on, by its compiled rule, and the story of each; adds them to `collected`."""
+        assert node.rule is not None
+        kept = node.rule.keep(self.values[node], *(self.values[x] for x in node.inputs))
+        gxs = node.rule.pull(gy, *kept)
+        rules = rules_of(node, [self.box_of[node].called, *(self.called(x) for x in node.inputs)])
+        uses = zip(self.arrows_of[node], node.inputs, gxs, rules, self.slopes(node, gy, kept), strict=True)
+        shares = []
+        for arrow, x, gx, rule, slope in uses:
+            if gx is None:
+                continue
+            before = collected.get(x)
+            collected[x] = gx if before is None else before + gx
+            shares.append(
+                Share(
+                    arrow=arrow.id,
+                    incoming=described(gy),
+                    rule=rule.text,
+                    is_whole=rule.is_whole,
+                    slope=slope,
+                    outgoing=described(gx),
+                    before="" if before is None else described(before),
+                    after=described(collected[x]),
+                )
+            )
+        return gxs, shares
 
     def slopes(self, node: Node, gy: Any, kept: tuple[Any, ...]) -> list[str]:
         """The local derivatives of an elementwise op, where they are few enough to be read; "" elsewhere."""

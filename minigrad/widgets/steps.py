@@ -138,19 +138,8 @@ def carried(picture: Picture, share: Share, more_to_come: bool, freed: list[str]
             arriving, result = (share.incoming, f"arrives at {head}"), (share.outgoing, f"for {tail}")
             equations = ((arriving, TIMES, (share.slope, local), EQUALS, result),)
     if share.before:
-        uses = {2: "twice"}.get(picture.uses[arrow.tail], f"{picture.uses[arrow.tail]} times")
-        total = f"{written('+', [share.before, share.outgoing])} = {share.after}"
-        summed = f": {total}" if is_number(share.after) else f" to {share.after}"
-        say += f" {tail} was used {uses}, so its gradients add{summed}."
-        if is_number(share.after):
-            terms = (
-                (share.before, "so far"),
-                PLUS,
-                (share.outgoing, "now"),
-                EQUALS,
-                (share.after, f"gradient of {tail}"),
-            )
-            equations += (terms,)
+        words, sums = added_up(tail, picture.uses[arrow.tail], share)
+        say, equations = say + words, equations + sums
     if freed:
         names = listed([picture.box[x].called for x in freed])
         say += f" Nobody needs {names} for backward any more: freed."
@@ -165,6 +154,16 @@ def carried(picture: Picture, share: Share, more_to_come: bool, freed: list[str]
         freed=tuple(freed),
         equations=equations,
     )
+
+
+def added_up(called: str, uses: int, share: Share) -> tuple[str, tuple[Equation, ...]]:
+    """What a value that is used more than once does with the share that has just arrived: add it to the others."""
+    times = "twice" if uses == 2 else f"{uses} times"
+    say = f" {called} was used {times}, so its gradients add"
+    if not is_number(share.after):
+        return f"{say} to {share.after}.", ()
+    terms = ((share.before, "so far"), PLUS, (share.outgoing, "now"), EQUALS, (share.after, f"gradient of {called}"))
+    return f"{say}: {written('+', [share.before, share.outgoing])} = {share.after}.", (terms,)
 
 
 def done(replay: Replay) -> Step:
