@@ -123,7 +123,10 @@ class Linear(Op):
 
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         (x,) = xs
-        return (self.adjoint(gy, x),)
+        gx = self.adjoint(gy, x)
+        if isinstance(gx, tuple):
+            raise TypeError(f"{self}.adjoint returns Aᵀ gy itself, and it gave a tuple: {gx!r}")
+        return (gx,)
 
     def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
         (dx,) = dxs
@@ -135,9 +138,10 @@ class Linear(Op):
 
 def one_each(op: Op, rule: str, said: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a rule said, if it is one thing for each operand. Raises TypeError otherwise: a comma is soon forgotten."""
-    if isinstance(said, tuple) and len(said) == len(xs):
+    if isinstance(said, tuple) and len(said) == len(xs) and not any(isinstance(entry, tuple) for entry in said):
         return said
-    wanted = "return (slope,)" if len(xs) == 1 else f"return {', '.join(f'slope{i}' for i in range(len(xs)))}"
+    entries = "gradient" if rule == "vjp" else "slope"
+    wanted = f"({entries},)" if len(xs) == 1 else f"({', '.join(f'{entries}{i}' for i in range(len(xs)))})"
     raise TypeError(
-        f"{op}.{rule} gives a tuple, one entry for each of {len(xs)} operands, as `{wanted}`; it gave {said!r}"
+        f"{op}.{rule} returns a tuple, one {entries} for each of its operands, as {wanted}; it gave {said!r}"
     )

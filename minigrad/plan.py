@@ -69,6 +69,8 @@ class Plan:
 def plan(op: Op, operands: tuple[Spec, ...]) -> Plan:
     """The plan, from the op's own book or made now. Raises what `op.infer` raises on operands that do not fit."""
     spec = op.infer(*operands)
+    if not isinstance(spec, Spec):
+        raise TypeError(f"{op}.infer returns a Spec, as x.with_shape(shape) is one; it gave {spec!r}")
     if len(op.plans) >= MOST_PLANS:
         op.plans.clear()
     made = op.plans[operands] = Plan(op, operands, spec, spec.device.xp)

@@ -282,3 +282,16 @@ def test_a_command_typed_in_a_course_folder_is_about_that_folder(checkout: Check
 
     assert sources(elsewhere / GRAPH) == ["x = 3"]
     assert not checkout.work.exists()
+
+
+def test_a_command_typed_in_a_terminal_of_jupyterlab_is_about_the_folder_that_is_open(
+    checkout: Checkout, tmp_path: Path
+) -> None:
+    opened = tmp_path / "opened"
+    checkout.done("copy", opened)
+    write_notebook(opened / GRAPH, ("mine",), output="")
+
+    said = checkout.minigrad("reset", "lessons/01", cwd=tmp_path, env={"JUPYTER_SERVER_ROOT": str(opened)}).stdout
+
+    assert sources(opened / GRAPH) == ["x = 3"]
+    assert str(opened) in said

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import errors, laws
+from minigrad import errors, laws, ops
 from minigrad.op import Elementwise
 
 
@@ -157,8 +157,23 @@ def test_a_forgotten_comma_is_named():
         def partials(self, z, x, y):
             return y
 
-    with pytest.raises(TypeError, match=r"Forgotten.partials gives a tuple.*return slope0, slope1"):
+    with pytest.raises(TypeError, match=r"Forgotten.partials returns a tuple.*\(slope0, slope1\)"):
         leaf(1.0, 2.0).apply(Forgotten(), leaf(3.0, 5.0))
+
+
+def test_a_tuple_too_many_and_a_shape_for_a_spec_are_named():
+    class Tupled(ops.Reshape):
+        def adjoint(self, gy, x):
+            return (gy.reshape(x.shape),)
+
+    class Shapely(ops.Reshape):
+        def infer(self, x):
+            return self.shape
+
+    with pytest.raises(TypeError, match="adjoint returns Aᵀ gy itself"):
+        leaf(1.0, 2.0).apply(Tupled((2, 1)))
+    with pytest.raises(TypeError, match="infer returns a Spec"):
+        leaf(1.0, 2.0).apply(Shapely((2, 1)))
 
 
 MISTAKES = {

@@ -9,6 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.course import predict, reveal
+from minigrad.course.prediction import AGAIN
 
 
 @pytest.fixture
@@ -64,14 +65,14 @@ def test_a_guess_may_be_changed_until_the_answer_is_shown_and_never_after(notebo
 
     late = notebook("predict('n', 3)")
 
-    assert repr(late) == "n: the answer has been shown, your prediction stays 2; 3 comes too late."
+    assert repr(late) == f"n: the answer has been shown, your prediction stays 2; 3 comes too late. {AGAIN}"
     assert "you predicted 2" in repr(notebook("reveal('n', 3)"))
     assert repr(notebook("predict('n', 2)")) == "n: you predict 2."  # the same cell, run again
 
 
 def test_after_the_answer_no_prediction_can_be_made(notebook):
     assert repr(notebook("reveal('n', 3)")) == "n: it is 3. You made no prediction."
-    assert repr(notebook("predict('n', 3)")) == "n: the answer has been shown; 3 comes too late."
+    assert repr(notebook("predict('n', 3)")) == f"n: the answer has been shown; 3 comes too late. {AGAIN}"
     assert repr(notebook("predict('n', ...)")) == "n: the answer has been shown."
     assert repr(notebook("reveal('n', 3)")) == "n: it is 3. You made no prediction."
 
@@ -117,3 +118,11 @@ def test_what_is_shown_is_the_same_text_and_safe_to_show(notebook):
 
     assert shown["text/plain"] == "<b>: you predict 3."
     assert "&lt;b&gt;: you predict 3." in shown["text/html"]
+
+
+def test_a_decimal_comma_is_explained(notebook):
+    assert repr(notebook("predict('n', 1,5)")).endswith("A decimal fraction has a point: 1.5")
+
+
+def test_a_number_beyond_every_float_is_a_number(notebook):
+    assert "you predict" in repr(notebook("predict('n', 10**400)"))

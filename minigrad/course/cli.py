@@ -73,7 +73,8 @@ def open_course(arguments: argparse.Namespace) -> int:
     folder = course_folder(arguments)
     report(lessons.copy(folder))
     for address in lab.addresses(folder):
-        print(f"This folder is open in a JupyterLab already: {address}\nHere is another, on a port of its own.")
+        print(f"This folder is open in a JupyterLab already: {address}")
+        print("Better use that one: two would edit the same notebooks. Here is another, on a port of its own.")
     return lab.open_lab(folder, arguments.options)
 
 
@@ -100,11 +101,12 @@ def report(copied: lessons.Copied) -> None:
 
 
 def reset_lesson(arguments: argparse.Namespace) -> int:
-    name, backup = lessons.reset(course_folder(arguments), arguments.name)
+    folder = course_folder(arguments)
+    name, backup = lessons.reset(folder, arguments.name)
     if arguments.json:
         print(json.dumps({"name": name, "backup": None if backup is None else str(backup)}))
     else:
-        print(f"{name} is as it was shipped" + ("" if backup is None else f"; yours is {backup}"))
+        print(f"{name} in {folder} is as it was shipped" + ("" if backup is None else f"; yours is {backup}"))
     return 0
 
 

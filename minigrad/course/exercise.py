@@ -138,6 +138,8 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
 
 def next_hint(part: Part, outcomes: list[Outcome], earlier: list[str]) -> str:
     """The hint for an attempt: the first for the first, and one more for each that came out differently."""
+    if any(outcome.kind in ("endless", "stuck") for outcome in outcomes):
+        return ""  # what was said is hint enough, and no attempt is spent
     attempt = json.dumps([(outcome.kind, outcome.value) for outcome in outcomes], sort_keys=True)
     if attempt not in earlier:
         earlier.append(attempt)
@@ -166,9 +168,20 @@ def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
             end = "is still running, and could not be stopped: restart the kernel, and look for a loop that never ends."
         case _:
             end = f"raised {came.value}{f' ({came.told})' if came.told else ''}."
+    if came.kind == "raised" and "'NoneType'" in came.told:
+        end += " Something is None there: is a `return` missing?"
     if not part.open:
-        return f"`{probe}` {end.replace('gave', 'is', 1).rstrip('.')}, and that is not right yet."
+        return f"`{probe}` {end.replace('gave', 'is', 1).rstrip('.')}, and that is not right yet.{form(wanted, came)}"
     return f"`{probe}` should {'raise' if wanted.kind == 'raised' else 'give'} {asked}, and {end}"
+
+
+def form(wanted: Outcome, came: Outcome) -> str:
+    """What is wrong with the form of an answer, whatever it says; nothing if its form is right."""
+    if isinstance(came.value, str) and isinstance(wanted.value, int | float):
+        return " It is text, and a number is wanted: no quotation marks."
+    if isinstance(came.value, str) and isinstance(wanted.value, str) and came.value != came.value.lower():
+        return " Write it as the question does, in small letters."
+    return ""
 
 
 def shown(value: Any) -> str:

@@ -35,6 +35,7 @@ def open_lab(folder: Path, options: Sequence[str] = ()) -> int:
 
 def lab_command(folder: Path, options: Sequence[str]) -> list[str]:
     """The command line; the user's own options come last, and so win."""
+    shell = os.environ.get("SHELL") if os.name == "posix" else None
     return [
         *(sys.executable, "-P", "-m", "jupyterlab"),  # -P: a file json.py where the command is typed is not the module
         *(["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []),
@@ -42,6 +43,8 @@ def lab_command(folder: Path, options: Sequence[str]) -> list[str]:
         f"--LabApp.default_url=/lab/tree/{FIRST}",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",
+        # Without a tty its terminals would be login shells, with a PATH of their own, and no `minigrad` on it.
+        *([f"--ServerApp.terminado_settings={ {'shell_command': [shell]}!r}"] if shell else []),
         *options,
     ]
 

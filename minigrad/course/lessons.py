@@ -64,13 +64,14 @@ def shipped() -> list[str]:
 
 
 def default_folder() -> Path:
-    """The folder used when none is named: the course folder that the command is typed in, if it is one.
+    """The folder used when none is named: the course folder that the command is typed in, or whose JupyterLab it is.
 
     Elsewhere a checkout has its own, work/; for an installed course an empty folder becomes one, and from
     anywhere else it is minigrad-course in the home folder.
     """
     repository, here = checkout(), Path.cwd()
-    for folder in (here, *here.parents):
+    opened = os.environ.get("JUPYTER_SERVER_ROOT")  # set in JupyterLab's own terminals, which start elsewhere
+    for folder in (here, *here.parents, *([Path(opened)] if opened else [])):
         if (folder / STATE).is_file():
             return folder
     if repository is not None:

@@ -16,6 +16,8 @@ from typing import Any
 from minigrad.course.memory import Guess, memory
 from minigrad.course.probe import Odd, equal, plain
 
+AGAIN = "To predict again, restart the kernel and run from the top, cell by cell."
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -35,6 +37,10 @@ class Prediction:
 def predict(name: str, guess: Any, options: Sequence[Any] | None = None) -> Prediction:
     """Write down a guess: a number, or one of the options. `...` is no guess yet."""
     kept = memory(sys._getframe(1).f_globals).guesses.setdefault(name, Guess())
+    if isinstance(options, int | float):
+        return Prediction(
+            f"{name}: {guess},{options} is two numbers to Python. A decimal fraction has a point: {guess}.{options}"
+        )
     choices = None if options is None else tuple(options)
     if guess is ...:
         if kept.revealed:
@@ -46,7 +52,7 @@ def predict(name: str, guess: Any, options: Sequence[Any] | None = None) -> Pred
         return Prediction(f"{name}: {problem}", kept.value)
     guess = plain(guess)
     if kept.revealed and not equal(kept.value, guess):
-        late = f"{name}: the answer has been shown{yours(kept)}; {shown(guess)} comes too late."
+        late = f"{name}: the answer has been shown{yours(kept)}; {shown(guess)} comes too late. {AGAIN}"
         return Prediction(late, kept.value)
     kept.value, kept.options = guess, choices
     return Prediction(f"{name}: you predict {shown(guess)}.", guess)
@@ -74,7 +80,11 @@ def misfit(guess: Any, choices: tuple[Any, ...] | None) -> str:
         return "" if fits else f"{guess!r:.60} is not one of {listed(choices)}. Choose one of them."
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"{given}, and the prediction is a number, such as 2 or 0.5."
-    return "" if math.isfinite(value) else f"{shown(value)} is no finite number, such as 2 or 0.5."
+    return (
+        ""
+        if isinstance(value, int) or math.isfinite(value)
+        else f"{shown(value)} is no finite number, such as 2 or 0.5."
+    )
 
 
 def gap(guess: Any, came: Any) -> str:
