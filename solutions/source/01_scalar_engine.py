@@ -181,7 +181,7 @@ def order(y):
 
 # %% wrong="order"
 # Shows: The list runs from the result to the leaves: each node stands before its parents.
-# Hint: Append the node after the loop over its parents; or turn the list round at the end.
+# Hint: Place a node when you leave it: append it after the loop over its parents, and return the list as it is.
 def order(y):
     placed, seen = [], set()
 
@@ -255,6 +255,12 @@ nodes = 11
 # Shows: Ten is how often `add` was called. Without a memory, the walk does not know that it has been somewhere.
 # Hint: Draw two diamonds and count the paths from top to bottom with a pencil. Then three.
 times_at_x = 10
+nodes = 11
+
+# %% wrong="visits"
+# Shows: 2047 are the visits to all nodes together.
+# Hint: Only those that end at x are asked for: each of the ten steps doubles the ways.
+times_at_x = 2047
 nodes = 11
 
 # %% wrong="visits"

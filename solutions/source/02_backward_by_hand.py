@@ -76,6 +76,16 @@ dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 4, 60
 dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 2, 13
 
 # %% wrong="by_hand"
+# Shows: y got what arrives at p as it is, and p is a product.
+# Hint: The slope from p to y is x: multiply by it.
+dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 2, 16
+
+# %% wrong="by_hand"
+# Shows: Only dL/dL is 1. To the others a nudge does not arrive as large as it was.
+# Hint: L = s · x, and so dL/ds is x, not 1. Begin there, and multiply along each path.
+dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 1, 1, 1, 1, 1
+
+# %% wrong="by_hand"
 # Shows: In each product, the value of a factor was taken for the slope towards that factor.
 # Hint: The slope towards one factor is the value of the other: towards s it is x, which is 2.
 dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 10, 10, 10, 30, 22
@@ -162,7 +172,8 @@ first, second, third = 4, 8, 4
 #
 # Try it on `t = x + w; y = t * t`, whose gradient towards x is 2t, and on a chain of ten `y = y + y`. Then write it
 # so that it is right on every graph of values whose `.grad` is 0. `history(y)` lists y and all it came from, parents
-# before children, each once; a value `v` has `v.parents`, pairs of a value and a slope.
+# before children, each once; a value `v` has `v.parents`, pairs of a value and a slope. The walk is to be your own:
+# `y.backward()`, the engine's, may not be called.
 
 
 # %% answer="repair" points=3
@@ -180,11 +191,28 @@ check("repair")
 
 # %% probes="repair"
 from minigrad import Value
+from minigrad.scalar import history as all_of
+
+
+class NotYourOwnWalk(Exception):
+    pass
+
+
+class Still(Value):
+    """A value that does not walk by itself."""
+
+    __slots__ = ()
+
+    def backward(self):
+        raise NotYourOwnWalk("y.backward() may not be called here: write the walk")
 
 
 def after(build, *numbers):
     leaves = [Value(number) for number in numbers]
-    backward(build(*leaves))
+    y = build(*leaves)
+    for v in all_of(y):
+        v.__class__ = Still
+    backward(y)
     return [leaf.grad for leaf in leaves]
 
 
@@ -263,6 +291,13 @@ def backward(y):
     for v in history(y):
         for parent, slope in v.parents:
             parent.grad += v.grad * slope
+
+
+# %% wrong="repair"
+# Shows: The engine was asked to walk. The values of this check have no walk of their own.
+# Hint: y.backward() is what you are writing here: set y.grad, and go through the values of history(y) yourself.
+def backward(y):
+    y.backward()
 
 
 # %% wrong="repair"
@@ -407,6 +442,26 @@ def suspects(functions, points):
         return any(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points)
 
     return sorted(name for name, f in functions.items() if not right(f))
+
+
+# %% wrong="referee"
+# Shows: gradcheck raised its error at the first disagreement, and so there was no list.
+# Hint: Give it raise_exception=False: then it is False where it would have raised.
+def suspects(functions, points):
+    def wrong(f):
+        return not all(mg.gradcheck(f, mg.tensor(float(x))) for x in points)
+
+    return sorted(name for name, f in functions.items() if wrong(f))
+
+
+# %% wrong="referee"
+# Shows: A name is listed once for each point at which its backward is wrong.
+# Hint: Stop at the first bad point, or collect the names in a set.
+def suspects(functions, points):
+    def wrong(f, x):
+        return not mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False)
+
+    return sorted(name for name, f in functions.items() for x in points if wrong(f, x))
 
 
 # %% [markdown]

@@ -178,6 +178,8 @@ class Softplus(Elementwise):
 # comes out. Write `forward`, and `vjp`: from `gy`, the gradient that arrives at y, to a tuple with the gradient of x,
 # which has the shape of x. The arriving gradient is smaller than x: `self.spread(gy, x)` gives it back its reduced
 # axes, of length 1, so that it multiplies with x. How the result moves when x moves by `dx` is written out for you.
+# There, a tensor is summed by `.sum(self.axes, self.keepdims)`; in `forward` it is
+# `xp.sum(..., axis=self.axes, keepdims=self.keepdims)`: arrays want the names.
 
 
 # %% answer="squares" points=3
@@ -190,7 +192,7 @@ class SumOfSquares(Reduction):
 
     def forward(self, xp, x):
         ### BEGIN SOLUTION
-        return xp.sum(x * x, self.axes, keepdims=self.keepdims)
+        return xp.sum(x * x, axis=self.axes, keepdims=self.keepdims)
         ### END SOLUTION
 
     def vjp(self, gy, y, x):
@@ -204,6 +206,7 @@ check("squares")
 
 # %% probes="squares"
 import minigrad as mg
+import numpy as np
 
 
 def gradient(axes, numbers, gy):
@@ -212,15 +215,29 @@ def gradient(axes, numbers, gy):
     return x.grad.numpy()
 
 
+def what_vjp_gives():
+    return type(SumOfSquares((0,)).vjp(mg.tensor(1.0), mg.tensor(5.0), mg.tensor([1.0, 2.0]))).__name__
+
+
+def keepdims_is_taken_for_a_dtype():
+    try:
+        SumOfSquares((0,)).forward(np, np.ones(2))
+    except TypeError as error:
+        return "data type" in str(error)
+    return False
+
+
 mg.tensor([[1.0, 2.0], [3.0, 4.0]]).apply(SumOfSquares((1,))).numpy()
 gradient((0,), [1.0, -2.0, 3.0], 1.0)
 gradient((0,), [1.0, -2.0, 3.0], 10.0)
 gradient((1,), [[1.0, 2.0], [3.0, 4.0]], [1.0, 100.0])
 mg.laws.check(SumOfSquares((1,)), (2, 3))
 mg.laws.check(SumOfSquares((0, 2), keepdims=True), (2, 3, 2))
+what_vjp_gives()
+keepdims_is_taken_for_a_dtype()
 
 # %% [markdown] hints="squares"
-# 1. `forward` is `xp.sum(x * x, self.axes, keepdims=self.keepdims)`.
+# 1. `forward` is `xp.sum(x * x, axis=self.axes, keepdims=self.keepdims)`.
 # 2. A nudge of one element x moves y by 2x nudges, and whatever y is used for by gy times that.
 # 3. Bring gy to where it multiplies with x: `self.spread(gy, x)`. And the result is a tuple.
 
@@ -235,7 +252,7 @@ class SumOfSquares(Reduction):
         return (2 * x * dxs[0]).sum(self.axes, self.keepdims)
 
     def forward(self, xp, x):
-        return xp.sum(x * x, self.axes, keepdims=self.keepdims)
+        return xp.sum(x * x, axis=self.axes, keepdims=self.keepdims)
 
     def vjp(self, gy, y, x):
         return (2 * x * gy,)
@@ -250,7 +267,7 @@ class SumOfSquares(Reduction):
         return (2 * x * dxs[0]).sum(self.axes, self.keepdims)
 
     def forward(self, xp, x):
-        return xp.sum(x * x, self.axes, keepdims=self.keepdims)
+        return xp.sum(x * x, axis=self.axes, keepdims=self.keepdims)
 
     def vjp(self, gy, y, x):
         return (2 * x,)
@@ -265,7 +282,7 @@ class SumOfSquares(Reduction):
         return (2 * x * dxs[0]).sum(self.axes, self.keepdims)
 
     def forward(self, xp, x):
-        return xp.sum(x * x, self.axes, keepdims=self.keepdims)
+        return xp.sum(x * x, axis=self.axes, keepdims=self.keepdims)
 
     def vjp(self, gy, y, x):
         return (x * self.spread(gy, x),)
@@ -280,10 +297,55 @@ class SumOfSquares(Reduction):
         return (2 * x * dxs[0]).sum(self.axes, self.keepdims)
 
     def forward(self, xp, x):
-        return xp.sum(x * x, self.axes, keepdims=self.keepdims)
+        return xp.sum(x * x, axis=self.axes, keepdims=self.keepdims)
 
     def vjp(self, gy, y, x):
         return (self.spread(gy, x).broadcast_to(x.shape),)
+
+
+# %% wrong="squares"
+# Shows: `forward` sums as `jvp` does, without names, and the second thing that an array's sum takes is a dtype.
+# Hint: `jvp` has tensors, and `forward` arrays: write xp.sum(..., axis=self.axes, keepdims=self.keepdims).
+@dataclass(frozen=True)
+class SumOfSquares(Reduction):
+    def jvp(self, dxs, y, x):
+        return (2 * x * dxs[0]).sum(self.axes, self.keepdims)
+
+    def forward(self, xp, x):
+        return xp.sum(x * x, self.axes, self.keepdims)
+
+    def vjp(self, gy, y, x):
+        return (2 * x * self.spread(gy, x),)
+
+
+# %% wrong="squares"
+# Shows: `forward` leaves keepdims out: where the reduced axes are to stay, with length 1, they go.
+# Hint: Hand on what the op was made with: xp.sum(..., axis=self.axes, keepdims=self.keepdims).
+@dataclass(frozen=True)
+class SumOfSquares(Reduction):
+    def jvp(self, dxs, y, x):
+        return (2 * x * dxs[0]).sum(self.axes, self.keepdims)
+
+    def forward(self, xp, x):
+        return xp.sum(x * x, axis=self.axes)
+
+    def vjp(self, gy, y, x):
+        return (2 * x * self.spread(gy, x),)
+
+
+# %% wrong="squares"
+# Shows: `vjp` returned a tensor, and not a tuple with a tensor in it.
+# Hint: One gradient per operand, in a tuple: for one operand, write the comma, `return (gx,)`.
+@dataclass(frozen=True)
+class SumOfSquares(Reduction):
+    def jvp(self, dxs, y, x):
+        return (2 * x * dxs[0]).sum(self.axes, self.keepdims)
+
+    def forward(self, xp, x):
+        return xp.sum(x * x, axis=self.axes, keepdims=self.keepdims)
+
+    def vjp(self, gy, y, x):
+        return 2 * x * self.spread(gy, x)
 
 
 # %% [markdown]
@@ -332,12 +394,17 @@ def gradient(numbers, gy):
     return x.grad.numpy()
 
 
+def what_adjoint_gives():
+    return type(RunningTotal().adjoint(mg.tensor([1.0, 2.0]), mg.tensor([5.0, 5.0]))).__name__
+
+
 mg.tensor([1.0, 2.0, 3.0]).apply(RunningTotal()).numpy()
 mg.tensor([1.0, 2.0, 3.0]).apply(RunningTotal()).shape
 gradient([5.0, 5.0, 5.0], [1.0, 0.0, 0.0])
 gradient([5.0, 5.0, 5.0], [0.0, 0.0, 1.0])
 gradient([1.0, 2.0, 3.0], [1.0, 10.0, 100.0])
 mg.laws.check(RunningTotal(), (4,))
+what_adjoint_gives()
 
 # %% [markdown] hints="running_total"
 # 1. The result has as many elements as x, of the same dtype: `infer` returns x as it is.
@@ -415,6 +482,34 @@ class RunningTotal(Linear):
 
     def adjoint(self, gy, x):
         return gy[::-1].apply(self)[::-1]
+
+
+# %% wrong="running_total"
+# Shows: `infer` returned a shape. A spec is more: shape, dtype and device.
+# Hint: x is a spec already, and that of the result is the same: return x, not x.shape.
+class RunningTotal(Linear):
+    def infer(self, x):
+        return x.shape
+
+    def forward(self, xp, x):
+        return xp.cumsum(x)
+
+    def adjoint(self, gy, x):
+        return gy[::-1].apply(self)[::-1]
+
+
+# %% wrong="running_total"
+# Shows: `adjoint` returned a tuple. `vjp` and `partials` do; a linear op has one operand, and its adjoint one tensor.
+# Hint: Return the tensor itself, without the comma or the brackets around it.
+class RunningTotal(Linear):
+    def infer(self, x):
+        return x
+
+    def forward(self, xp, x):
+        return xp.cumsum(x)
+
+    def adjoint(self, gy, x):
+        return (gy[::-1].apply(self)[::-1],)
 
 
 # %% [markdown]
