@@ -39,8 +39,9 @@ from minigrad.widgets import ChainRule
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # The number in the brackets beside a cell, `[1]`, says when it ran; `[*]` says that it is running. What you see here
-# stays as you left it, so a result may belong to code that has changed since. When in doubt, use the menu: *Kernel →
-# Restart Kernel and Run All Cells…*
+# stays as you left it, so a result may belong to code that has changed since. When in doubt, start over: *Kernel →
+# Restart Kernel…* in the menu, then cell by cell from the top. (*Run All Cells* shows every answer, and then it is too
+# late to predict.)
 #
 # | key | what it does |
 # |---|---|
@@ -76,7 +77,8 @@ mg.draw(z)
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Read it from left to right. The tinted squares are the numbers we gave. A rounded box is an operation: its sign on
 # the left, its result on the right. An arrow says *this number goes in there*. The thick border marks the result. We
-# gave `x * y` no name, so the picture calls it by a number, with a `#`. (The badge *kept* is for lesson 02.)
+# gave `x * y` no name, so the picture calls it by a number with a `#`, its place in the order: x is 1, y is 2, and this
+# is `#3`. (The badge *kept* is for lesson 02.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Your first prediction

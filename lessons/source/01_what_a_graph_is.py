@@ -89,7 +89,8 @@ mg.draw(x * y + w)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # **Your own graph.** Write an expression into the second line below: `+`, `-`, `*`, `/`, `** 2`, `.exp()`, `.tanh()`,
-# `.relu()`. Then, *before you run the cell*, list its leaves by name in `picked`.
+# `.relu()`. (tanh squeezes any number between −1 and 1; relu(x) is x above 0, and 0 below.) Then, *before you run the
+# cell*, list its leaves by name in `picked`.
 
 # %% slideshow={"slide_type": "fragment"}
 a, b, c = mg.Value(4.0), mg.Value(-1.0), mg.Value(0.5)
@@ -222,8 +223,8 @@ forward([temp, x, y, w, z])
 # (That Value prints itself with `grad=0`, where the picture has a dot. No gradient has been computed; 0 is what each
 # Value starts with.)
 #
-# An order that respects every arrow is a **topological order**. Step through the blue half of the widget, to the word
-# *backward*. Before each step, say which boxes could be next: there may be more than one.
+# An order that respects every arrow is a **topological order**. Step through the *forward* half of the widget, to the
+# word *backward*. Before each step, say which boxes could be next: there may be more than one.
 
 # %% slideshow={"slide_type": "fragment"}
 ChainRule(expanded)
@@ -278,7 +279,7 @@ def f(x):
 
 
 # %% slideshow={"slide_type": "fragment"}
-predict("f(3) has the exp of the other branch", ..., options=["yes", "no"])
+predict("exp in the graph of f(3)", ..., options=["yes", "no"])
 
 # %% slideshow={"slide_type": "subslide"}
 p = mg.Value(3.0)
@@ -289,7 +290,7 @@ q = mg.Value(-0.5)
 mg.draw(f(q))
 
 # %% slideshow={"slide_type": "fragment"}
-reveal("f(3) has the exp of the other branch", "yes" if "exp" in operations(f(p)) else "no")
+reveal("exp in the graph of f(3)", "yes" if "exp" in operations(f(p)) else "no")
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # **One function, two inputs, two graphs.** Only the branch that ran is recorded. The `if` itself is nowhere to be

@@ -118,6 +118,10 @@ for name, v, nudge in zip("xyw", [x, y, w], nudges):
 # %%
 mg.draw(loss)
 
+# %% [markdown]
+# The badge *kept* marks a value that a local slope is made from: the slopes of × are the other operand, that of s² is
+# 2 × s; + needs none. (A Value stores the finished slope; an array engine stores the value.)
+
 # %% [markdown] slideshow={"slide_type": "slide"}
 # Step through it. Click the widget once, then use the arrow keys; in the backward phase, say the next number before you
 # press the key. Then change the numbers or the expression above and make the widget again.
@@ -206,6 +210,7 @@ print("first:", first, "  cleared and run again:", x.grad)
 # ### A dot is not a zero
 #
 # Before `backward()` the engine has 0.0 in `.grad`, and the picture shows a dot. Does x have no influence on y here?
+# (relu(x) is x above 0, and 0 below.)
 
 # %%
 x = mg.Value(-2.0)
@@ -416,10 +421,12 @@ mg.gradcheck(lambda x, y: (x * y).sum(), (x, y))
 # **Where it breaks.** Ask the same graph a second time, and read the message aloud.
 
 # %%
+import textwrap
+
 try:
     loss.backward()
 except mg.errors.FreedError as error:
-    print(error)
+    print(textwrap.fill(str(error), 80))
 
 # %% [markdown]
 # × needs x and y for its slopes, so the forward pass keeps both arrays. `backward()` lets go of them as it passes: in a
