@@ -201,5 +201,5 @@ def _ints(given: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(operator.index(n) for n in given)
 
 
-# Interning finds an op again in 0.15 µs; for the four commonest even that shows.
+# Interning finds an op again in 0.15 µs; for the commonest even that shows.
 _ADD, _SUB, _MUL, _DIV, _TANH, _MATMUL = ops.Add(), ops.Sub(), ops.Mul(), ops.Div(), ops.Tanh(), ops.MatMul()

@@ -180,12 +180,12 @@ def described(array: Any) -> str:
     if array.size == 1:
         return number(float(array.reshape(())[()]))
     if array.size <= FEW:
-        return listed(array.tolist())
+        return nested(array.tolist())
     if array.dtype.kind != "f":
         return f"{number(int(array.min()))} … {number(int(array.max()))}"
     return f"norm {number(float((array.astype(float) ** 2).sum() ** 0.5))}"
 
 
-def listed(numbers: Any) -> str:
+def nested(numbers: Any) -> str:
     """Nested lists of numbers: [1, 2.5]."""
-    return f"[{', '.join(map(listed, numbers))}]" if isinstance(numbers, list) else number(numbers)
+    return f"[{', '.join(map(nested, numbers))}]" if isinstance(numbers, list) else number(numbers)
