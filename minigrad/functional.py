@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DTypeError, ShapeError
+from .functions.face import operand
 from .operand import Operand
 from .tensor import Tensor
 
@@ -59,8 +60,3 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     kind = next((o for o in (x, y, condition) if isinstance(o, Operand)), None)
     kind = Tensor(x) if kind is None else kind
     return kind.lift(x).where(condition, y)
-
-
-def operand(x: Any) -> Any:
-    """x if ops apply to it already, else a tensor of it."""
-    return x if isinstance(x, Operand) else Tensor(x)

@@ -11,11 +11,15 @@ ROOT = Path(minigrad.__file__).parent
 LAYERS = """
 errors  device  spec  pen  op
 ops.leaf ops.elementwise ops.movement ops.reduce ops.index ops.linalg ops
-node  operand  symbol
+node
+operand.base operand.arithmetic operand.pointwise operand.movement
+operand.indexing operand.reduction operand.algebra operand
+symbol
 compiler.graph compiler.rewrite compiler.codegen compiler
 plan  grad_fn  modes  pullback  tensor
 autograd.gradient autograd.gradcheck autograd
-laws  functional
+laws  functions.face functions
+functional
 nn.module nn  optim  data.datasets data.loading data
 """.split()  # noqa: SIM905  (it is read as lines)
 CORE = set(LAYERS[: LAYERS.index("autograd") + 1])

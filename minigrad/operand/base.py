@@ -1,0 +1,64 @@
+"""What every operand has: a spec, and the one door through which ops are applied."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any, Self
+
+from ..errors import ShapeError
+from ..op import Op
+from ..spec import Spec
+
+
+class Base:
+    """Something with a spec that ops can be applied to."""
+
+    __slots__ = ()
+    __array_priority__ = 100  # so that ndarray + Tensor comes to us
+    __array_ufunc__ = None
+    __hash__ = object.__hash__  # == compares elements, identity is what a dictionary wants
+
+    spec: Spec
+
+    def apply(self, op: Op, *others: Any) -> Self:
+        """The result of `op` on self and others."""
+        raise NotImplementedError
+
+    def lift(self, o: Any) -> Self:
+        """o as an operand of self's kind; a Python number takes the dtype it has beside self (NEP 50)."""
+        raise NotImplementedError
+
+    shape = property(lambda self: self.spec.shape, doc="Length of each axis.")
+    dtype = property(lambda self: self.spec.dtype, doc="Type of the elements.")
+    ndim = property(lambda self: len(self.spec.shape), doc="Number of axes.")
+    size = property(lambda self: self.spec.size, doc="Number of elements.")
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a tensor of shape () has no length")
+        return self.spec.shape[0]
+
+    def __iter__(self) -> Iterator[Self]: return (self[i] for i in range(len(self)))
+
+    # -- reading arguments ------------------------------------------------------------------
+
+    def axis(self, axis: Any) -> int:
+        """An axis counted from the left. Raises ShapeError where there is none of that number."""
+        n = operator.index(axis)
+        if not -self.ndim <= n < self.ndim:
+            has = f"axes 0 to {self.ndim - 1}" if self.ndim else "no axes"
+            raise ShapeError(f"{self.spec} has {has}, and axis {n} was asked")
+        return n % self.ndim
+
+    def axes(self, axis: Any) -> tuple[int, ...]:
+        """One axis, several, or all if None: counted from the left, in order, each once."""
+        chosen = range(self.ndim) if axis is None else integers((axis,))
+        return tuple(sorted({self.axis(a) for a in chosen}))
+
+
+def integers(given: tuple[Any, ...]) -> tuple[int, ...]:
+    """Integers given one by one, or as one sequence: `(2, 3)` of both `f(2, 3)` and `f((2, 3))`."""
+    if len(given) == 1 and isinstance(given[0], tuple | list):
+        given = tuple(given[0])
+    return tuple(operator.index(n) for n in given)
