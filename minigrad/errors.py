@@ -2,11 +2,14 @@
 
 MinigradError
 ├── ShapeError        operands whose shapes do not fit the op
+├── BoundsError       an index past the end of its axis
 ├── DTypeError        operands whose dtype cannot do what is asked: integers asked for gradients, say
 ├── DeviceError       operands that live on different devices, or a device this machine has not
 ├── NoValueError      a value was asked of a tensor that has none: it is symbolic
 ├── NoGradientError   a derivative was asked of something that has none
 ├── FreedError        a second backward over a graph whose saved values the first one freed
+├── StateError        a state that does not fit what it is loaded into
+├── EditedError       an in-place edit of what backward will need, or of a leaf that is being recorded
 ├── CycleError        a node that would need its own result first
 └── GradcheckError    a derivative that finite differences contradict
 """
@@ -18,6 +21,10 @@ class MinigradError(Exception):
 
 class ShapeError(MinigradError, ValueError):
     """Operands whose shapes do not fit the op."""
+
+
+class BoundsError(MinigradError, IndexError):
+    """An index past the end of its axis."""
 
 
 class DTypeError(MinigradError, TypeError):
@@ -38,6 +45,14 @@ class NoGradientError(MinigradError, RuntimeError):
 
 class FreedError(MinigradError, RuntimeError):
     """A second backward over a graph whose saved values the first one freed."""
+
+
+class StateError(MinigradError, RuntimeError):
+    """A state that does not fit what it is loaded into: names or shapes differ."""
+
+
+class EditedError(MinigradError, RuntimeError):
+    """An in-place edit of what backward will need, or of a leaf that is being recorded."""
 
 
 class CycleError(MinigradError, ValueError):

@@ -1,26 +1,27 @@
 """What a running op consults: is it recorded, and who is watching?
 
-A mode holds for a `with` block, or for a decorated function, in one thread; blocks nest.
+A mode holds for a `with` block, for a decorated function, or from a call on; in one thread; blocks nest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from .node import Node
+    from .op import Op
     from .tensor import Tensor
 
 
 class Watcher(Protocol):
     """Told of every op as it runs, and of every derivative as backward passes it."""
 
-    def saw(self, y: Tensor, node: Node) -> None:
-        """Forward: `node` was computed, and its value is y's."""
+    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        """Forward: y is the result of op on xs."""
 
     def pulled(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
         """Backward: gradient gy reached `node`, which sends gxs on to its inputs (None where it sends nothing)."""
@@ -31,55 +32,86 @@ class Mode:
     """How ops run just now.
 
     recording    whether what backward needs is kept
-    watchers     who is told
+    tracked      what a result is told that was not recorded: False, or None where it never may be
+    watchers     who is told, the outermost first
     """
 
     recording: bool = True
+    tracked: bool | None = False
     watchers: tuple[Watcher, ...] = ()
 
 
-current: ContextVar[Mode] = ContextVar("minigrad mode", default=Mode())  # noqa: B039  (frozen, so it can be shared)
+class Current(threading.local):
+    """The mode of this thread. A new thread begins with the default."""
+
+    mode: Mode = Mode()
+
+
+current = Current()
 
 
 @contextmanager
-def set_mode(mode: Mode) -> Iterator[None]:
-    """The mode of a block."""
-    token = current.set(mode)
+def in_mode(**changes: Any) -> Iterator[None]:
+    """A block in which the mode is another."""
+    before = current.mode
+    current.mode = replace(before, **changes)
     try:
         yield
     finally:
-        current.reset(token)
+        current.mode = before
 
 
-@contextmanager
-def set_grad_enabled(recording: bool) -> Iterator[None]:
-    """Whether ops in this block are recorded for backward."""
-    with set_mode(replace(current.get(), recording=recording)):
-        yield
+def no_grad(f: Callable[..., Any] | None = None) -> Any:
+    """A block, or a function, whose ops are computed and not recorded: no backward, and no memory kept for one."""
+    return block(f, recording=False)
 
 
-@contextmanager
-def no_grad() -> Iterator[None]:
-    """A block whose ops are computed and not recorded: no backward, and no memory kept for one."""
-    with set_grad_enabled(False):
-        yield
+def enable_grad(f: Callable[..., Any] | None = None) -> Any:
+    """A block, or a function, whose ops are recorded again, inside a no_grad block."""
+    return block(f, recording=True)
 
 
-@contextmanager
-def enable_grad() -> Iterator[None]:
-    """A block whose ops are recorded again, inside a no_grad block."""
-    with set_grad_enabled(True):
-        yield
+def inference_mode(mode: Callable[..., Any] | bool = True) -> Any:
+    """no_grad for good: what is made in the block, or the function, can never take part in a recorded op."""
+    changes = {"recording": not mode, "tracked": None if mode else False}
+    return block(mode if callable(mode) else None, **changes)
+
+
+def block(f: Callable[..., Any] | None, **changes: Any) -> Any:
+    """The mode of a block; of a function, if one is given."""
+    return in_mode(**changes) if f is None else in_mode(**changes)(f)
+
+
+class set_grad_enabled:  # noqa: N801  (PyTorch's name)
+    """Whether ops are recorded: from this call on, in the block that it opens, or in the function below it."""
+
+    def __init__(self, mode: bool):
+        self.before = current.mode
+        self.mode = current.mode = replace(self.before, recording=mode)
+
+    def __enter__(self) -> None:
+        current.mode = self.mode
+
+    def __exit__(self, *raised: object) -> None:
+        current.mode = self.before
+
+    def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        current.mode = self.before
+        return block(f, recording=self.mode.recording)
 
 
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[Watcher]:
     """A block that tells the watcher of each op and each derivative."""
-    mode = current.get()
-    with set_mode(replace(mode, watchers=(*mode.watchers, watcher))):
+    with in_mode(watchers=(*current.mode.watchers, watcher)):
         yield watcher
 
 
 def is_grad_enabled() -> bool:
     """Whether an op that ran now would be recorded."""
-    return current.get().recording
+    return current.mode.recording
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether an inference_mode block is open."""
+    return current.mode.tracked is None

@@ -7,9 +7,12 @@ optimise and compile) and drawn on the screen. A graph is whatever can be reache
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from .clock import now
 from .errors import CycleError
+from .hooks import Hooks
 from .op import Op
 from .spec import Spec
 
@@ -20,35 +23,22 @@ if TYPE_CHECKING:
 class Node:
     """One application of an op.
 
-    inputs       the nodes of its operands, in order
-    spec         shape, dtype and device of its result
-    needs_grad   whether a backward will want to pass through it
-    rule         its compiled derivative, on a recorded node: see plan.py
-    saved        the arrays that rule reads; None once a backward has freed them
-    grad         where backward leaves the gradient, on a leaf
-    tensor       a weak reference to the leaf tensor it stands for
+    inputs    the nodes of its operands, in order
+    spec      shape, dtype and device of its result
     """
 
-    __slots__ = ("__weakref__", "grad", "inputs", "needs_grad", "op", "rule", "saved", "spec", "tensor")
+    __slots__ = ("__weakref__", "inputs", "op", "spec")
     __match_args__ = ("op", "inputs")
 
-    def __init__(
-        self,
-        op: Op,
-        inputs: tuple[Node, ...] = (),
-        spec: Spec | None = None,
-        needs_grad: bool = False,
-        rule: Rule | None = None,
-        saved: tuple[Any, ...] | None = (),
-    ):
+    needs_grad = False
+    rule: ClassVar[Rule | None] = None
+    saved: ClassVar[tuple[Any, ...] | None] = ()
+    hooks: ClassVar[Hooks | None] = None
+
+    def __init__(self, op: Op, inputs: tuple[Node, ...] = (), spec: Spec | None = None):
         self.op = op
         self.inputs = inputs
         self.spec: Spec = op.infer(*(x.spec for x in inputs)) if spec is None else spec
-        self.needs_grad = needs_grad
-        self.rule = rule
-        self.saved = saved
-        self.grad: Any = None
-        self.tensor: Any = None
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
         """The same op on other nodes; itself if they are its own."""
@@ -56,6 +46,63 @@ class Node:
 
     def __repr__(self) -> str:
         return f"{self.op} → {self.spec}"
+
+
+class Source(Node):
+    """Where a graph begins: a tensor that no recorded op made.
+
+    needs_grad    whether it was asked for a gradient
+    tensor        a weak reference to it
+    saved         its array, if that is small: a graph of numbers can then always be drawn
+    hooks         what its gradient passes through: see hooks.py
+    """
+
+    __slots__ = ("hooks", "needs_grad", "saved", "tensor")
+
+    def __init__(self, op: Op, spec: Spec, needs_grad: bool, tensor: Any, saved: tuple[Any, ...]):
+        self.op, self.inputs, self.spec = op, (), spec
+        self.needs_grad = needs_grad
+        self.tensor = tensor
+        self.saved = saved
+        self.hooks: Hooks | None = None
+
+
+class Record(Node):
+    """An op that ran, and what backward needs of it. Made of the arrays at its slots: (result, operand, …).
+
+    rule     its derivative, compiled
+    saved    the arrays that rule reads; None once a backward has freed them
+    born     when it ran: later than all it was made from
+    hooks    what its gradient passes through on arrival; None for none
+    """
+
+    __slots__ = ("born", "hooks", "rule", "saved")
+
+    needs_grad = True
+
+    def __init__(self, op: Op, inputs: tuple[Node, ...], rule: Rule, slots: tuple[Any, ...]):
+        self.op = op
+        self.inputs = inputs
+        self.spec = rule.spec
+        self.rule = rule
+        self.saved = rule.keep(slots)
+        self.born = now()
+        self.hooks: Hooks | None = None
+
+
+def history(*outputs: Node) -> list[Record]:
+    """Every recorded op the outputs came from, oldest first: inputs before users, each once.
+
+    No recursion, and no search for an order: the clock has kept it.
+    """
+    found: set[Node] = set()
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node.needs_grad and node not in found and node.inputs:
+            found.add(node)
+            stack += node.inputs
+    return sorted(found, key=attrgetter("born"))  # type: ignore[arg-type]
 
 
 def toposort(*outputs: Node) -> list[Node]:

@@ -13,15 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from operator import itemgetter
 from typing import Any
+
+import numpy as np
 
 from .compiler.codegen import function
 from .compiler.graph import Graph
 from .compiler.rewrite import optimise
-from .device import Device
+from .errors import NoGradientError
 from .op import Op
+from .ops import Const
 from .spec import Spec
 from .symbol import Symbol, placeholder
+from .ufunc import ufunc_of
 
 MOST_PLANS = 256  # per op; a program of ever new shapes starts over rather than grow
 
@@ -30,6 +36,7 @@ MOST_PLANS = 256  # per op; a program of ever new shapes starts over rather than
 class Rule:
     """A compiled derivative.
 
+    spec     of the op's result, and so of the gradient that arrives
     reads    the slots it needs: 0 is the result, 1, 2, … are the operands
     keep     (y, x₁, x₂, …) → the arrays at those slots, for backward
     graph    the derivative as a graph, of (gy, *kept): what `create_graph` runs on tensors
@@ -37,11 +44,25 @@ class Rule:
     source   the Python text of `pull`
     """
 
+    spec: Spec
     reads: tuple[int, ...]
-    keep: Callable[..., tuple[Any, ...]]
+    keep: Callable[[tuple[Any, ...]], tuple[Any, ...]]
     graph: Graph
     pull: Callable[..., tuple[Any, ...]]
     source: str
+
+    def trace(self, node: Any, gy: Any) -> tuple[Any, ...]:
+        """What `node` sends to its inputs for a tensor gy: the graph run on tensors, each at its place in the record."""
+        slots = (node, *node.inputs)
+        kept = (gy.placed(array, slots[slot]) for slot, array in zip(self.reads, node.saved))
+        values = dict(zip(self.graph.inputs, (gy, *kept)))
+        for step in self.graph.nodes:
+            if isinstance(step.op, Const):
+                values[step] = gy.placed(step.spec.device.array(step.op.value, step.spec.dtype), step)
+            elif step.inputs:
+                x, *others = (values[n] for n in step.inputs)
+                values[step] = x.apply(step.op, *others)
+        return tuple(None if y is None else values[y] for y in self.graph.outputs)
 
 
 @dataclass
@@ -49,21 +70,30 @@ class Plan:
     """What (op, operand specs) decide.
 
     spec     of the result
-    xp       the array module that computes it
+    run      the operands' arrays → the result's
     rules    which operands want gradients → the compiled derivative; filled when first asked
     """
 
     op: Op
     operands: tuple[Spec, ...]
     spec: Spec
-    xp: Any
+    run: Callable[..., Any]
     rules: dict[tuple[bool, ...], Rule | None] = field(default_factory=dict)
 
-    def rule(self, wanted: tuple[bool, ...]) -> Rule | None:
-        """The derivative towards the wanted operands; None where no gradient can pass."""
-        if wanted not in self.rules:
-            self.rules[wanted] = staged(self, wanted) if self.spec.is_float else None
-        return self.rules[wanted]
+    def rule(self, wanted: tuple[bool | None, ...]) -> Rule | None:
+        """The derivative towards the wanted operands; None where no gradient can pass.
+
+        Raises NoGradientError where an operand was made in inference_mode.
+        """
+        if None in wanted:
+            raise NoGradientError(
+                f"operand {wanted.index(None)} of {self.op} was made in inference_mode, and a recorded op cannot use it: "
+                "make it under no_grad() instead, or take x.clone() of it here"
+            )
+        known = tuple(map(bool, wanted))
+        if known not in self.rules:
+            self.rules[known] = staged(self, known) if self.spec.is_float else None
+        return self.rules[known]
 
 
 def plan(op: Op, operands: tuple[Spec, ...]) -> Plan:
@@ -73,8 +103,16 @@ def plan(op: Op, operands: tuple[Spec, ...]) -> Plan:
         raise TypeError(f"{op}.infer returns a Spec, as x.with_shape(shape) is one; it gave {spec!r}")
     if len(op.plans) >= MOST_PLANS:
         op.plans.clear()
-    made = op.plans[operands] = Plan(op, operands, spec, spec.device.xp)
+    made = op.plans[operands] = Plan(op, operands, spec, runner(op, operands, spec))
     return made
+
+
+def runner(op: Op, operands: tuple[Spec, ...], spec: Spec) -> Callable[..., Any]:
+    """`op.forward` on the device; the ufunc itself where forward is one, which saves a call."""
+    xp = spec.device.xp
+    run = ufunc_of(op, len(operands)) if xp is np else None
+    run = run or partial(op.forward, xp)
+    return run if spec.shape or xp is not np else lambda *xs: np.asarray(run(*xs))  # NumPy gives numbers for 0-d arrays
 
 
 def staged(plan: Plan, wanted: tuple[bool, ...]) -> Rule | None:
@@ -89,16 +127,10 @@ def staged(plan: Plan, wanted: tuple[bool, ...]) -> Rule | None:
     reads = tuple(i for i, slot in enumerate(slots) if slot.node in graph.nodes)
     graph = Graph((gy.node, *(slots[i].node for i in reads)), graph.outputs)
     pull = function(graph, "pull", plan.spec.device)
-    return Rule(reads, keeper(slots, reads, plan.spec.device), graph, pull, pull.source)  # type: ignore[attr-defined]
+    return Rule(plan.spec, reads, keeper(reads), graph, pull, pull.source)  # type: ignore[attr-defined]
 
 
-def keeper(slots: list[Symbol], reads: tuple[int, ...], device: Device) -> Callable[..., tuple[Any, ...]]:
-    """The function that picks, from the result and the operands, what the rule reads."""
-    if not reads:
-        return nothing
-    return function(Graph(tuple(s.node for s in slots), tuple(slots[i].node for i in reads)), "keep", device)
-
-
-def nothing(*slots: Any) -> tuple[()]:
-    """What a rule keeps that reads only the gradient."""
-    return ()
+def keeper(reads: tuple[int, ...]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """The function that picks, from (result, operand, …), what the rule reads: never a loop."""
+    start, stop = (reads[0], reads[-1] + 1) if reads else (0, 0)
+    return itemgetter(slice(start, stop)) if reads == tuple(range(start, stop)) else itemgetter(*reads)

@@ -2,67 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from operator import add, attrgetter, iadd
 from typing import Any
 
 from . import modes
-from .errors import FreedError
-from .node import Node
+from .clock import any_edit_since, edited_since
+from .errors import EditedError, FreedError
+from .node import Node, Record
 
-Pull = Callable[[Node, Any], tuple[Any, ...]]
+Grads = dict[Node, Any]
+Pull = Callable[[Any, Any], tuple[Any, ...]]
 
 
-def pullback(order: list[Node], grads: dict[Node, Any], pull: Pull, keep: Collection[Node] = ()) -> dict[Node, Any]:
+def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[Node] = (), plus: Any = iadd) -> Grads:
     """The gradients of the leaves, and of the nodes to `keep`, from those of some results.
 
-    order    every node between, inputs before users
+    order    every op between, inputs before users
     grads    node → the gradient that arrives there from outside; used up
     pull     (node, gy) → the gradients it sends to its inputs, None where it sends nothing
+    plus     adds to a gradient that was made here by adding, and so may be added to in place
     """
-    sums: set[Node] = set()  # gradients made here by adding, which may be added to in place
+    sums: set[Node] = set()
     for node in reversed(order):
-        if node not in grads or not node.inputs:
+        gy = grads.pop(node, None)
+        if gy is None:
             continue
-        gy = grads[node] if node in keep else grads.pop(node)
-        for x, gx in zip(node.inputs, pull(node, gy), strict=True):
-            if gx is None:
-                continue
-            if x not in grads:
-                grads[x] = gx
-            elif x in sums:
-                grads[x] += gx
-            else:
-                grads[x] = grads[x] + gx
+        gy = gy if node.hooks is None else node.hooks(gy)
+        if node in keep:
+            grads[node] = gy
+        for x, gx in zip(node.inputs, pull(node, gy)):
+            if gx is not None and x in grads:
+                grads[x] = plus(grads[x], gx) if x in sums else grads[x] + gx
                 sums.add(x)
+            elif gx is not None:
+                grads[x] = gx
     return grads
 
 
-def compiled_pull(node: Node, gy: Any) -> tuple[Any, ...]:
+def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: bool, keep: Collection[Node]) -> Grads:
+    """`pullback` over recorded ops: on arrays, or on tensors where the gradients shall have a graph of their own.
+
+    Raises FreedError or EditedError, before anything is changed, where what a rule reads is no longer there.
+    """
+    refuse_freed(order)
+    refuse_edited(order)
+    pull = tensor_pull if create_graph else compiled_pull if retain else freeing_pull
+    with modes.in_mode(recording=create_graph):
+        return pullback(order, grads, watched(pull), keep, add if create_graph else iadd)
+
+
+def compiled_pull(node: Record, gy: Any) -> tuple[Any, ...]:
     """What `node` sends to its inputs, by its compiled rule on the arrays it kept."""
-    return node.rule.pull(gy, *node.saved)  # type: ignore[union-attr, misc]
+    return node.rule.pull(gy, *node.saved)  # type: ignore[misc]
 
 
-def freeing_pull(node: Node, gy: Any) -> tuple[Any, ...]:
+def freeing_pull(node: Record, gy: Any) -> tuple[Any, ...]:
     """The same, after which what was kept is let go."""
-    gxs = node.rule.pull(gy, *node.saved)  # type: ignore[union-attr, misc]
+    gxs = node.rule.pull(gy, *node.saved)  # type: ignore[misc]
     if node.saved:
         node.saved = None
     return gxs
 
 
-def refuse_freed(order: list[Node]) -> None:
-    """Raises FreedError if any node's saved arrays are gone, before anything is changed."""
-    for node in order:
-        if node.saved is None:
-            raise FreedError(
-                f"backward reached {node} a second time, and the first backward freed what it had kept. "
-                "Call the first one with retain_graph=True, or run the forward pass again"
-            )
+def tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
+    """The same by the rule run on tensors: an expression that is itself recorded."""
+    return node.rule.trace(node, gy)
 
 
 def watched(pull: Pull) -> Pull:
     """`pull`, telling the watchers of the current mode, if there are any."""
-    watchers = modes.current.get().watchers
+    watchers = modes.current.mode.watchers
     if not watchers:
         return pull
 
@@ -73,3 +83,27 @@ def watched(pull: Pull) -> Pull:
         return gxs
 
     return telling
+
+
+def refuse_freed(order: list[Record]) -> None:
+    """Raises FreedError if any node's saved arrays are gone."""
+    if None in map(attrgetter("saved"), order):
+        node = next(node for node in order if node.saved is None)
+        raise FreedError(
+            f"backward reached {node} a second time, and the first backward freed what it had kept. "
+            "Call the first one with retain_graph=True, or run the forward pass again"
+        )
+
+
+def refuse_edited(order: list[Record]) -> None:
+    """Raises EditedError if an array that a rule will read was edited in place since it was kept."""
+    if not order or not any_edit_since(order[0].born):
+        return
+    for node in order:
+        for slot, array in zip(node.rule.reads, node.saved or ()):
+            if edited_since(array, node.born):
+                kept = "its result" if slot == 0 else f"its operand {slot - 1}"
+                raise EditedError(
+                    f"backward of {node} reads {kept}, which was edited in place after {node.op} had kept it. Edit a "
+                    "copy, as in x.clone().add_(1), or write x = x + 1, which makes a new tensor"
+                )

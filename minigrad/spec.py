@@ -3,40 +3,63 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from threading import Lock
+from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from .device import CPU, Device, device_of
 from .errors import DeviceError, ShapeError
 
+_known: WeakValueDictionary[Any, Spec] = WeakValueDictionary()
+_making = Lock()
 
-class Spec(NamedTuple):
-    """A tensor's type, written ``f32[64, 10]``: enough to check, count and plan, not to compute."""
+
+class Spec:
+    """A tensor's type, written ``f32[64, 10]``: enough to check, count and plan, not to compute.
+
+    shape       length of each axis
+    dtype       type of the elements
+    device      where they live
+    size        number of elements
+    ndim        number of axes
+    nbytes      bytes of storage, contiguous
+    is_float    whether it can carry a gradient: integers and booleans cannot
+
+    Equal specs are one object, so that to compare two, or to look one up, takes no longer than `is`.
+    """
+
+    __slots__ = ("__weakref__", "device", "dtype", "is_float", "nbytes", "ndim", "shape", "size")
+    __match_args__ = ("shape", "dtype", "device")
 
     shape: tuple[int, ...]
     dtype: np.dtype
-    device: Device = CPU
+    device: Device
+    size: int
+    ndim: int
+    nbytes: int
+    is_float: bool
 
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return prod(self.shape)
+    def __new__(cls, shape: tuple[int, ...], dtype: Any, device: Device = CPU) -> Spec:
+        key = (shape, np.dtype(dtype), device)
+        return _known.get(key) or cls._made(*key)
 
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
+    @classmethod
+    def _made(cls, shape: tuple[int, ...], dtype: np.dtype, device: Device) -> Spec:
+        """The one spec of that description, made unless another thread was quicker."""
+        with _making:
+            spec = _known.get((shape, dtype, device))
+            if spec is None:
+                spec = object.__new__(cls)
+                spec.shape, spec.dtype, spec.device = shape, dtype, device
+                spec.size, spec.ndim, spec.is_float = prod(shape), len(shape), dtype.kind == "f"
+                spec.nbytes = spec.size * dtype.itemsize
+                _known[shape, dtype, device] = spec
+            return spec
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of storage, contiguous."""
-        return self.size * self.dtype.itemsize
-
-    @property
-    def is_float(self) -> bool:
-        """Whether it can carry a gradient: integers and booleans cannot."""
-        return self.dtype.kind == "f"
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Spec, (self.shape, self.dtype, self.device)
 
     def with_shape(self, shape: tuple[int, ...]) -> Spec:
         """The same dtype and device in another shape."""
@@ -44,9 +67,9 @@ class Spec(NamedTuple):
 
     def with_dtype(self, dtype: Any) -> Spec:
         """The same shape and device with another dtype."""
-        return Spec(self.shape, np.dtype(dtype), self.device)
+        return Spec(self.shape, dtype, self.device)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         kind = "bool" if self.dtype.kind == "b" else f"{self.dtype.kind}{8 * self.dtype.itemsize}"
         place = "" if self.device is CPU else f"@{self.device.name}"
         return f"{kind}[{', '.join(map(str, self.shape))}]{place}"

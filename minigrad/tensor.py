@@ -6,62 +6,66 @@ What can be done to a tensor is listed in operand.py.
 
 from __future__ import annotations
 
-import weakref
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from . import modes, ops
+from . import ops
 from .device import Device, device, device_of
+from .differentiable import Differentiable, origin
+from .editable import Editable, view
 from .errors import DTypeError, NoGradientError, ShapeError
-from .grad_fn import GradFn
-from .node import Node, toposort
+from .modes import current
+from .node import Node, Record
 from .op import Op
 from .operand import Operand
 from .plan import plan
-from .pullback import compiled_pull, freeing_pull, pullback, refuse_freed, watched
 from .spec import Spec, spec_of
+from .unroll import unrolled
 
-SMALL_BYTES = 256  # a leaf this small is kept by its node, so that a graph of numbers can always be drawn
 
-
-class Tensor(Operand):
+class Tensor(Editable, Differentiable, Operand):
     """An n-dimensional array that remembers its origin.
 
-    value    the array
-    spec     its shape, dtype and device
-    node     where it came from; None as long as nobody asked
+    value      the array
+    spec       its shape, dtype and device
+    node       where it came from; None as long as nobody asked
+    tracked    whether backward will pass through it
     """
 
-    __slots__ = ("__weakref__", "node", "spec", "value")
+    __slots__ = ("__weakref__", "_grad", "alias", "node", "spec", "tracked", "value", "views")
+    __hash__ = Operand.__hash__
 
     def __init__(self, data: Any, dtype: Any = None, requires_grad: bool = False, device: Device | str | None = None):
         self.value = array_of(data, dtype, device)
         self.spec: Spec = spec_of(self.value)
         self.node: Node | None = None
+        self.tracked: bool | None = False
         if requires_grad:
             self.requires_grad_()
 
     # -- the one door -------------------------------------------------------------------
 
+    @unrolled
     def apply(self, op: Op, *others: Any) -> Tensor:
         """The result of `op` on self and others. Raises what `op.infer` raises on operands that do not fit."""
-        xs = (self, *[o if type(o) is Tensor else self.lift(o) for o in others])
-        specs = tuple([x.spec for x in xs])
-        planned = op.plans.get(specs) or plan(op, specs)
+        xs = (self, *others)
+        try:
+            specs = tuple([x.spec for x in xs])
+        except AttributeError:  # a number, an array, a list
+            return self.apply(op, *map(self.lift, others))
+        planned, mode = op.plans.get(specs) or plan(op, specs), current.mode
         values = [x.value for x in xs]
-        y = made(op.forward(planned.xp, *values), planned.spec)
-
-        mode = modes.current.get()
-        if mode.recording:
-            wanted = tuple([x.node is not None and x.node.needs_grad for x in xs])
-            if True in wanted:
-                rule = planned.rules.get(wanted) or planned.rule(wanted)
-                if rule is not None:
-                    y.node = Node(op, tuple([origin(x) for x in xs]), y.spec, True, rule, rule.keep(y.value, *values))
+        y: Tensor = _new(Tensor)
+        y.value, y.spec, y.node, y.tracked = planned.run(*values), planned.spec, None, mode.tracked
+        if mode.recording and True in (wanted := tuple([x.tracked for x in xs])):
+            if rule := planned.rules.get(wanted) or planned.rule(wanted):
+                y.node, y.tracked = Record(op, tuple([x.node or origin(x) for x in xs]), rule, (y.value, *values)), True
+        if op.is_view:
+            view(y, self, op)
         for watcher in mode.watchers:
-            watcher.saw(y, origin(y))
+            watcher.saw(op, y, xs)
         return y
 
     def lift(self, o: Any) -> Tensor:
@@ -72,69 +76,30 @@ class Tensor(Operand):
             return constant(o, self.spec) if o else constant.__wrapped__(o, self.spec)
         return Tensor(o, device=self.spec.device)
 
-    # -- derivatives --------------------------------------------------------------------
+    def arriving(self, gradient: Any) -> Tensor:
+        """The gradient that arrives here from outside, of self's spec: 1 for a tensor of one element."""
+        if gradient is None:
+            if self.size != 1:
+                raise NoGradientError(
+                    f"backward() starts from one number, and this is {self.spec}: reduce it, as in .sum() or .mean(), or "
+                    "say how much each element counts with backward(gradient=…)"
+                )
+            return made(self.spec.device.xp.ones(self.shape, self.dtype), self.spec)
+        given = gradient if isinstance(gradient, Tensor) else Tensor(gradient, self.dtype, device=self.spec.device)
+        if given.shape != self.shape:
+            raise ShapeError(f"gradient= needs the shape of {self.spec}, and got {given.shape}")
+        return given.astype(self.dtype)
 
-    @property
-    def requires_grad(self) -> bool:
-        """Whether backward will pass through here."""
-        return self.node is not None and self.node.needs_grad
+    def placed(self, value: Any, node: Node) -> Tensor:
+        """A value at its place in the graph."""
+        x = made(value, node.spec)
+        x.node, x.tracked = node, node.needs_grad
+        return x
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Ask for gradients of this leaf. Raises DTypeError for integers and booleans."""
-        if not self.is_leaf:
-            raise NoGradientError(f"only a leaf can be told to require gradients, and this is a result of {self.node}")
-        if requires_grad and not self.spec.is_float:
-            raise DTypeError(
-                f"a gradient says how much a small nudge matters, and {self.spec} cannot be nudged: "
-                "make it floating, as in tensor([1., 2.]) or x.astype(float)"
-            )
-        if requires_grad != self.requires_grad:  # a leaf that is in a graph already stays in it
-            self.node = leaf(self, requires_grad)
-        return self
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether it was made by hand, not by an op that was recorded."""
-        return self.node is None or not self.node.inputs
-
-    @property
-    def grad_fn(self) -> GradFn | None:
-        """The derivative that backward will run first; None on a leaf."""
-        return None if self.node is None or not self.node.inputs else GradFn(self.node)
-
-    @property
-    def grad(self) -> Tensor | None:
-        """What backward() left here; None before, and on whatever is no leaf."""
-        return None if self.node is None else self.node.grad
-
-    @grad.setter
-    def grad(self, grad: Tensor | None) -> None:
-        if grad is not None and (not isinstance(grad, Tensor) or grad.shape != self.shape):
-            raise ShapeError(f"the gradient of {self.spec} is a tensor of that shape, and got {grad!r}")
-        origin(self).grad = grad
-
-    def backward(self, gradient: Any = None, retain_graph: bool = False) -> None:
-        """Add ∂self/∂leaf to `.grad` of every leaf that requires it, and free what was kept for it.
-
-        gradient        what arrives from outside, in self's shape; 1 for a tensor of one element
-
-        Raises NoGradientError if self depends on nothing that requires a gradient, or has many elements
-        and no `gradient` came; FreedError on a second call, unless the first said retain_graph=True.
-        """
-        if self.node is None or not self.node.needs_grad:
-            raise NoGradientError(
-                f"backward() from {self.spec}: it depends on no tensor with requires_grad=True. "
-                "Make one of its leaves with requires_grad=True, and compute it outside no_grad()"
-            )
-        order = [node for node in toposort(self.node) if node.needs_grad]
-        refuse_freed(order)
-        pull = watched(compiled_pull if retain_graph else freeing_pull)
-        seed = arriving(self, gradient)
-        accumulate(pullback(order, {self.node: seed}, pull), seed)
-
-    def detach(self) -> Tensor:
-        """The same value, with no origin."""
-        return made(self.value, self.spec)
+    @staticmethod
+    def made(value: Any, spec: Spec) -> Tensor:
+        """A tensor around an array whose spec is known, with no origin."""
+        return made(value, spec)
 
     # -- its value ----------------------------------------------------------------------
 
@@ -187,37 +152,6 @@ class Tensor(Operand):
         return f"tensor({values}{kind}{origin})"
 
 
-# -- the two ends of backward -------------------------------------------------------------------
-
-
-def arriving(y: Tensor, gradient: Any) -> Any:
-    """The gradient that arrives at y from outside, as an array of y's spec."""
-    if gradient is None:
-        if y.size != 1:
-            raise NoGradientError(
-                f"backward() starts from one number, and this is {y.spec}: reduce it, as in .sum() or .mean(), or say "
-                "how much each element counts with backward(gradient=…)"
-            )
-        return y.spec.device.xp.ones(y.shape, y.dtype)
-    array = array_of(gradient, y.dtype, y.spec.device)
-    if array.shape != y.shape:
-        raise ShapeError(f"gradient= needs the shape of {y.spec}, and got {array.shape}")
-    return array
-
-
-def accumulate(grads: dict[Node, Any], seed: Any) -> None:
-    """Add each leaf's gradient to its `.grad`, as an array that nobody else holds."""
-    taken = {id(seed)}
-    for node, g in grads.items():
-        if node.grad is not None:
-            node.grad = made(node.grad.value + g, node.spec)
-            continue
-        # A rule may pass on the very array it got, or a view of it.
-        own = not isinstance(g, np.generic) and g.flags.owndata and id(g) not in taken
-        taken.add(id(g))
-        node.grad = made(g if own else g.copy(), node.spec)
-
-
 # -- making tensors ---------------------------------------------------------------------------
 
 
@@ -232,10 +166,9 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: De
 
 def made(value: Any, spec: Spec) -> Tensor:
     """A tensor around a value whose spec is known, with no origin yet."""
-    y: Tensor = Tensor.__new__(Tensor)
+    y = _new(Tensor)
     y.value = np.asarray(value) if isinstance(value, np.generic) else value  # NumPy may give a number for an array
-    y.spec = spec
-    y.node = None
+    y.spec, y.node, y.tracked = spec, None, False
     return y
 
 
@@ -272,15 +205,4 @@ def unwrapped(data: Any) -> Any:
     return data.value if isinstance(data, Tensor) else data
 
 
-def leaf(x: Tensor, needs_grad: bool) -> Node:
-    """The node of a tensor that no op made."""
-    node = Node(ops.Leaf(), (), x.spec, needs_grad, None, (x.value,) if x.value.nbytes <= SMALL_BYTES else ())
-    node.tensor = weakref.ref(x)
-    return node
-
-
-def origin(x: Tensor) -> Node:
-    """x's node, made now if nobody asked before."""
-    if x.node is None:
-        x.node = leaf(x, False)
-    return x.node
+_new: Any = Tensor.__new__

@@ -34,7 +34,7 @@ def test_second_derivatives_of_a_network_on_data_match_finite_differences():
 
 def test_a_gradient_that_is_a_tensor_keeps_its_origin():
     x, v = leaf(3.0), leaf(2.0)
-    (g,) = mg.grad(x * x, x, gradient=v, create_graph=True)
+    (g,) = mg.grad(x * x, x, grad_outputs=v, create_graph=True)
     (by_v,) = mg.grad(g, v)
 
     assert by_v.item() == 6

@@ -25,7 +25,7 @@ def test_60_diamonds_pull_once_a_node_and_not_once_a_path():
     pulls = []
 
     class Counter:
-        def saw(self, y, node): ...
+        def saw(self, op, y, xs): ...
         def pulled(self, node, gy, gxs):
             pulls.append(node)
 

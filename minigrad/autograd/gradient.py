@@ -5,76 +5,82 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..differentiable import arrived, arriving, towards
+from ..differentiable import backward as backward_from
 from ..errors import NoGradientError
-from ..node import Node, depending_on, toposort
-from ..ops import Const
-from ..pullback import compiled_pull, freeing_pull, pullback, refuse_freed, watched
-from ..tensor import Tensor, arriving, made
+from ..node import history
+from ..pullback import run_backward
+from ..tensor import Tensor, made
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add to `.grad` of the leaves, from several tensors in one pass.
+
+    grad_tensors    what arrives at each from outside; None for 1 at tensors of one element
+    """
+    ys = listed(tensors)
+    backward_from(ys, gradients_of(ys, grad_tensors), retain_graph, create_graph, inputs)
 
 
 def grad(
-    output: Tensor,
+    outputs: Tensor | Sequence[Tensor],
     inputs: Tensor | Sequence[Tensor],
-    gradient: Any = None,
+    grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool = False,
+    materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """∂output/∂x for each x of inputs, leaving every `.grad` alone.
+    """∂(Σ outputs)/∂x for each x of inputs, leaving every `.grad` alone.
 
-    gradient        what arrives at output from outside; 1 for a tensor of one element
-    retain_graph    keep what backward reads; by default only for create_graph
-    create_graph    run the rules on tensors, so that the gradients can be differentiated again
-    allow_unused    give None for an input that the output does not depend on
+    grad_outputs         what arrives at each output from outside; 1 for a tensor of one element
+    retain_graph         keep what backward reads; by default only for create_graph
+    create_graph         run the rules on tensors, so that the gradients can be differentiated again
+    allow_unused         give None for an input that the outputs do not depend on
+    materialize_grads    give zeros there
 
-    Raises NoGradientError if the output depends on none of them, or on too few.
+    Raises NoGradientError if the outputs depend on none of them, or on too few.
     """
-    xs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    wrt = [x.node for x in xs if x.node is not None and x.node.needs_grad]
-    if len(wrt) < len(xs) or output.node is None:
-        raise NoGradientError("grad() needs an output computed from inputs with requires_grad=True, outside no_grad()")
-    order = toposort(output.node)
-    between = depending_on(order, wrt)
-    order = [node for node in order if not between.isdisjoint(node.inputs)]
-    refuse_freed(order)
-    grads = {output.node: arriving_tensor(output, gradient)}
-    if create_graph:
-        grads = pullback(order, grads, tensor_pull, set(wrt))
-    else:
-        pull = compiled_pull if retain_graph else freeing_pull
-        arrays = pullback(order, {node: g.value for node, g in grads.items()}, watched(pull), set(wrt))
-        grads = {node: made(g, node.spec) for node, g in arrays.items()}
+    ys, xs = listed(outputs), listed(inputs)
+    if not all(x.tracked for x in (*xs, *ys)):
+        raise NoGradientError("grad() needs outputs computed from inputs with requires_grad=True, outside no_grad()")
+    seeds = arriving(ys, gradients_of(ys, grad_outputs), create_graph)
+    wrt = [x.node for x in xs]
+    order = towards(history(*seeds), wrt)
+    retain = create_graph if retain_graph is None else retain_graph
+    grads = run_backward(order, seeds, retain, create_graph, set(wrt))
     unused = [i for i, node in enumerate(wrt) if node not in grads]
-    if unused and not allow_unused:
+    if unused and not (allow_unused or materialize_grads):
         raise NoGradientError(
             f"the output does not depend on inputs {unused}, so it has no gradient there: allow_unused=True gives None"
         )
-    return tuple(grads.get(node) for node in wrt)
+    given = {node: arrived(node, grads[node]) for node in set(wrt) if node in grads}
+    if not create_graph:
+        given = {node: made(g, node.spec) for node, g in given.items()}
+    return tuple(zeros_like(x) if materialize_grads and x.node not in given else given.get(x.node) for x in xs)
 
 
-def arriving_tensor(output: Tensor, gradient: Any) -> Tensor:
-    """The gradient that arrives from outside, with its own origin if it is a tensor that has one."""
-    seed = arriving(output, gradient)
-    return gradient if isinstance(gradient, Tensor) and gradient.spec == output.spec else made(seed, output.spec)
+def listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
+    """One tensor or several, as a list."""
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def tensor_pull(node: Node, gy: Tensor) -> tuple[Tensor | None, ...]:
-    """What `node` sends to its inputs, by its rule run on tensors: an expression that is itself recorded."""
-    assert node.rule is not None
-    graph, slots = node.rule.graph, (node, *node.inputs)
-    kept = [connected(array, slots[slot]) for slot, array in zip(node.rule.reads, node.saved or (), strict=True)]
-    values: dict[Node, Tensor] = dict(zip(graph.inputs, (gy, *kept), strict=True))
-    for step in graph.nodes:
-        if isinstance(step.op, Const):
-            values[step] = connected(step.spec.device.array(step.op.value, step.spec.dtype), step)
-        elif step.inputs:
-            x, *others = (values[n] for n in step.inputs)
-            values[step] = x.apply(step.op, *others)
-    return tuple(None if y is None else values[y] for y in graph.outputs)
+def gradients_of(ys: list[Tensor], gradients: Any) -> list[Any]:
+    """One gradient for each output: given one by one, or alone for a single output."""
+    if gradients is None:
+        return [None] * len(ys)
+    given = list(gradients) if isinstance(gradients, tuple | list) and len(gradients) == len(ys) else [gradients]
+    if len(given) != len(ys):
+        raise NoGradientError(f"{len(ys)} outputs need {len(ys)} gradients, and got {len(given)}")
+    return given
 
 
-def connected(value: Any, node: Node) -> Tensor:
-    """A value at its place in the graph."""
-    x = made(value, node.spec)
-    x.node = node
-    return x
+def zeros_like(x: Tensor) -> Tensor:
+    """A gradient of nothing."""
+    return made(x.spec.device.xp.zeros(x.shape, x.dtype), x.spec)

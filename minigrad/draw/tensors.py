@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import NoGradientError
-from ..node import Node, toposort
+from ..node import Node, Source, toposort
 from ..op import Elementwise
 from ..ops import Const, Input
 from ..pullback import pullback
-from ..tensor import Tensor, arriving, origin
+from ..differentiable import origin
+from ..tensor import Tensor
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Picture, Replay, Share
 from .rules import rules_of, sign_of
@@ -38,7 +39,7 @@ def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Replay:
         raise NoGradientError(
             f"there is no backward to step through: this {y.spec} depends on no tensor with requires_grad=True"
         )
-    return Drawn(y, namespace).replay(arriving(y, None))
+    return Drawn(y, namespace).replay(y.arriving(None).value)
 
 
 class Drawn:
@@ -75,7 +76,6 @@ class Drawn:
     def box(self, node: Node, n: int) -> Box:
         is_constant = isinstance(node.op, Const)
         value = self.values.get(node)
-        grad = UNKNOWN if node.grad is None else described(node.grad.value)
         return Box(
             id=f"b{n}",
             kind="op" if node.inputs else "constant" if is_constant else "leaf",
@@ -83,7 +83,7 @@ class Drawn:
             op=sign_of(node.op) if node.inputs else "",
             spec="" if is_constant else str(node.spec),
             value=UNKNOWN if value is None else described(value),
-            grad=grad if node.needs_grad else "",
+            grad=grad_of(node) if node.needs_grad else "",
             kept=node in self.kept,
         )
 
@@ -102,7 +102,7 @@ class Drawn:
             return gxs
 
         collected[self.output] = seed
-        pullback([node for node in self.order if node.needs_grad], {self.output: seed}, pull)
+        pullback([node for node in self.order if node.needs_grad and node.inputs], {self.output: seed}, pull)
         grads = {self.box_of[node].id: described(g) for node, g in collected.items()}
         boxes = tuple(replace(box, grad=grads.get(box.id, box.grad)) for box in self.picture.boxes)
         reads = {
@@ -114,7 +114,7 @@ class Drawn:
     def pulled(self, node: Node, gy: Any, collected: dict[Node, Any]) -> tuple[tuple[Any, ...], list[Share]]:
         """The gradients that a node sends on, by its compiled rule, and the story of each; adds them to `collected`."""
         assert node.rule is not None
-        kept = node.rule.keep(self.values[node], *(self.values[x] for x in node.inputs))
+        kept = node.rule.keep((self.values[node], *(self.values[x] for x in node.inputs)))
         gxs = node.rule.pull(gy, *kept)
         rules = rules_of(node, [self.box_of[node].called, *(self.called(x) for x in node.inputs)])
         uses = zip(self.arrows_of[node], node.inputs, gxs, rules, self.slopes(node, gy, kept), strict=True)
@@ -159,6 +159,12 @@ def read_by(node: Node) -> list[Node]:
     return [x for x in dict.fromkeys(slots[i] for i in node.rule.reads) if not isinstance(x.op, Const)]
 
 
+def grad_of(node: Node) -> str:
+    """The gradient that backward left on a leaf."""
+    leaf = node.tensor() if isinstance(node, Source) else None
+    return UNKNOWN if leaf is None or leaf.grad is None else described(leaf.grad.value)
+
+
 def values_of(order: list[Node]) -> dict[Node, Any]:
     """The value of every node, as far as its leaves are still there."""
     values: dict[Node, Any] = {}
@@ -168,7 +174,7 @@ def values_of(order: list[Node]) -> dict[Node, Any]:
         elif node.inputs:
             if all(x in values for x in node.inputs):
                 values[node] = node.op.forward(node.spec.device.xp, *(values[x] for x in node.inputs))
-        elif node.tensor is not None and node.tensor() is not None:
+        elif isinstance(node, Source) and node.tensor() is not None:
             values[node] = node.tensor().value
         elif node.saved:
             (values[node],) = node.saved

@@ -1,0 +1,65 @@
+"""One clock for ops and edits: what happened first, and what was written to since.
+
+An op is younger than all it reads, so the order of birth is a topological order; and an array that was
+edited after an op kept it is no longer what that op's derivative needs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+from weakref import ref
+
+now = itertools.count(1).__next__
+
+
+@dataclass
+class Edits:
+    """The edits of one piece of memory.
+
+    memory    a weak reference to the array that owns it
+    count     how many there were: PyTorch's `_version`
+    last      when the last one was
+    """
+
+    memory: ref[Any]
+    count: int = 0
+    last: int = 0
+
+
+edited: dict[int, Edits] = {}  # id of the owning array → its edits; the entry goes when the array does
+
+
+def edit(array: Any) -> None:
+    """Note that an array was written to in place."""
+    memory = owner(array)
+    key = id(memory)
+    if key not in edited:
+        edited[key] = Edits(ref(memory, lambda _: edited.pop(key, None)))
+    edits = edited[key]
+    edits.count, edits.last = edits.count + 1, now()
+
+
+def edits_of(array: Any) -> int:
+    """How often the array's memory was edited, through whatever view."""
+    edits = edited.get(id(owner(array)))
+    return 0 if edits is None else edits.count
+
+
+def any_edit_since(birth: int) -> bool:
+    """Whether anything at all was edited after that moment."""
+    return any(edits.last > birth for edits in [*edited.values()])
+
+
+def edited_since(array: Any, birth: int) -> bool:
+    """Whether the array's memory was edited after that moment."""
+    edits = edited.get(id(owner(array)))
+    return edits is not None and edits.last > birth
+
+
+def owner(array: Any) -> Any:
+    """The array whose memory a view looks at; the array itself if it is no view."""
+    while isinstance(array.base, type(array)):
+        array = array.base
+    return array

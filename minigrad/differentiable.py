@@ -1,0 +1,267 @@
+"""What a tensor promises about its derivative: PyTorch's words, over the one backward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+from weakref import ref
+
+from . import ops
+from .errors import DTypeError, EditedError, NoGradientError, ShapeError
+from .grad_fn import GradFn
+from .hooks import Handle, Hook, Hooks
+from .node import Node, Record, Source, depending_on, history
+from .pullback import Grads, run_backward
+from .spec import Spec
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+SMALL_BYTES = 256  # a leaf this small is kept by its node, so that a graph of numbers can always be drawn
+
+
+class Differentiable:
+    """The part of Tensor that is about gradients.
+
+    node       where it came from; None as long as nobody asked
+    tracked    whether backward will pass through it; None if it never may, being made in inference_mode
+    """
+
+    __slots__ = ()
+
+    value: Any
+    spec: Spec
+    node: Any
+    tracked: bool | None
+
+    # -- what it is ---------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether backward will pass through here."""
+        return bool(self.tracked)
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self.requires_grad_(wanted)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Ask for gradients of this leaf. Raises DTypeError for integers and booleans."""
+        if not self.is_leaf:
+            raise NoGradientError(
+                f"only a leaf can be told whether to require gradients, and this is a result of {self.node}: "
+                "x.detach() is a leaf with the same value"
+            )
+        if requires_grad and not self.spec.is_float:
+            raise DTypeError(
+                f"a gradient says how much a small nudge matters, and {self.spec} cannot be nudged: "
+                "make it floating, as in tensor([1., 2.]) or x.astype(float)"
+            )
+        if requires_grad and self.tracked is None:
+            raise NoGradientError("what was made in inference_mode has no gradient: take x.clone() outside the block")
+        if requires_grad != self.requires_grad:  # a leaf that is in a graph already stays in it
+            self.node = leaf(self, requires_grad)
+            self.tracked = bool(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it was made by hand, not by an op that was recorded."""
+        return self.node is None or not self.node.inputs
+
+    @property
+    def grad_fn(self) -> GradFn | None:
+        """The derivative that backward will run first; None on a leaf."""
+        return GradFn(self.node) if self.tracked and self.node.inputs else None
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward() left here; None before, and on what is neither a leaf nor told to retain_grad()."""
+        return getattr(self, "_grad", None)
+
+    @grad.setter
+    def grad(self, grad: Tensor | None) -> None:
+        if grad is not None and (not isinstance(grad, Differentiable) or grad.spec.shape != self.spec.shape):
+            raise ShapeError(f"the gradient of {self.spec} is a tensor of that shape, and got {grad!r}")
+        self._grad = grad
+
+    # -- backward -----------------------------------------------------------------------
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add ∂self/∂leaf to `.grad` of every leaf that requires it, and free what was kept for it.
+
+        gradient        what arrives from outside, in self's shape; 1 for a tensor of one element
+        retain_graph    keep what was kept, for another backward; by default only for create_graph
+        create_graph    give the gradients a graph of their own, to be differentiated again
+        inputs          these alone, leaves or not, receive a `.grad`
+
+        Raises NoGradientError if self depends on nothing that requires a gradient, or has many elements
+        and no `gradient` came; FreedError on a second call, unless the first said retain_graph=True;
+        EditedError where an array that a rule reads was edited in place since.
+        """
+        backward([self], [gradient], retain_graph, create_graph, inputs)
+
+    def retain_grad(self) -> None:
+        """Let backward leave a `.grad` here, although this is no leaf."""
+        self._must_be_tracked("retain_grad()")
+        if not self.is_leaf:
+            self._hooks().retain = keeping(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether retain_grad() was called on this result."""
+        return not self.is_leaf and self.node.hooks is not None and self.node.hooks.retain is not None
+
+    def register_hook(self, hook: Hook) -> Handle:
+        """Show `hook` the gradient that arrives here; what it returns, if anything, goes on in its place.
+
+        Returns a handle whose remove() takes the hook away.
+        """
+        self._must_be_tracked("register_hook()")
+        return Handle(self._hooks().arriving, replacing(self, hook))
+
+    def register_post_accumulate_grad_hook(self, hook: Hook) -> Handle:
+        """Call hook(self) whenever backward has added to this leaf's `.grad`."""
+        self._must_be_tracked("register_post_accumulate_grad_hook()")
+        if not self.is_leaf:
+            raise NoGradientError(f"gradients accumulate on leaves, and this is a result of {self.node}: register_hook()")
+        return Handle(self._hooks().after, hook)
+
+    def detach(self) -> Self:
+        """The same value, in the same memory, with no origin."""
+        return self.made(self.value, self.spec)
+
+    def detach_(self) -> Self:
+        """Forget where this came from; it becomes a leaf."""
+        if getattr(self, "alias", None) is not None:
+            raise EditedError("a view shares its origin with what it looks at, and cannot leave it: use x.detach()")
+        self.node, self.tracked = None, False
+        return self
+
+    made: Callable[[Any, Spec], Any]  # a tensor around an array; Tensor says how
+
+    def _must_be_tracked(self, asked: str) -> None:
+        if not self.tracked:
+            raise NoGradientError(f"{asked} on {self.spec}, which no gradient passes: requires_grad is False")
+
+    def _hooks(self) -> Hooks:
+        if self.node.hooks is None:
+            self.node.hooks = Hooks()
+        return self.node.hooks
+
+
+# -- the two ends of a backward pass ---------------------------------------------------------------
+
+
+def backward(
+    outputs: Sequence[Any],
+    gradients: Sequence[Any],
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add to `.grad` of the leaves, or of the inputs if they are named, from several outputs in one pass."""
+    for y in outputs:
+        if not y.tracked:
+            raise NoGradientError(
+                f"backward() from {y.spec}: it depends on no tensor with requires_grad=True. "
+                "Make one of its leaves with requires_grad=True, and compute it outside no_grad()"
+            )
+    seeds = arriving(outputs, gradients, create_graph)
+    order = history(*seeds)
+    retain = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        grads = run_backward(order, dict(seeds), retain, create_graph, ())
+        receivers = {node: node.tensor() for node in grads}
+    else:
+        receivers = {x.node: x for x in ([inputs] if isinstance(inputs, Differentiable) else inputs)}
+        grads = run_backward(towards(order, receivers), dict(seeds), retain, create_graph, receivers)
+    taken = {id(seed) for seed in seeds.values()}
+    for node, x in receivers.items():
+        if x is not None and node in grads:
+            accumulate(x, arrived(node, grads[node]), taken)
+
+
+def towards(order: list[Record], wrt: Any) -> list[Record]:
+    """Those ops through which a gradient reaches one of wrt."""
+    between = depending_on(order, wrt)
+    return [node for node in order if not between.isdisjoint(node.inputs)]
+
+
+def arrived(node: Node, g: Any) -> Any:
+    """The gradient of a leaf after the leaf's hooks; an op's hooks have seen it on its way."""
+    return g if node.inputs or node.hooks is None else node.hooks(g)
+
+
+def arriving(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> Grads:
+    """Node → the gradient that arrives there from outside: an array, or a tensor for create_graph."""
+    seeds: Grads = {}
+    for y, gradient in zip(outputs, gradients, strict=True):
+        seed = y.arriving(gradient)
+        seed = seed if create_graph else seed.value
+        seeds[y.node] = seeds[y.node] + seed if y.node in seeds else seed
+    return seeds
+
+
+def accumulate(x: Any, g: Any, taken: set[int]) -> None:
+    """Add g to x.grad, which is a tensor that nobody else holds.
+
+    taken    ids of the arrays that are somebody's already: a rule may pass on the very array it got
+    """
+    if isinstance(g, Differentiable):
+        x.grad = g if x.grad is None else x.grad + g
+    elif x.grad is not None:
+        x.grad = x.made(x.grad.value + g, x.spec)
+    else:
+        own = getattr(g, "base", 0) is None and id(g) not in taken
+        taken.add(id(g))
+        x.grad = x.made(g if own else g.copy(), x.spec)
+    if x.node.hooks is not None:
+        for hook in [*x.node.hooks.after.values()]:
+            hook(x)
+
+
+def keeping(x: Any) -> Hook:
+    """The hook that leaves the gradient on x."""
+    held = ref(x)
+
+    def retain(gy: Any) -> None:
+        y = held()
+        if y is not None:
+            accumulate(y, gy, {id(gy)})
+
+    return retain
+
+
+def replacing(x: Any, hook: Hook) -> Hook:
+    """`hook`, which knows tensors, for gradients that may be arrays."""
+    made, spec = x.made, x.spec
+
+    def replace(gy: Any) -> Any:
+        is_tensor = isinstance(gy, Differentiable)
+        new = hook(gy if is_tensor else made(gy, spec))
+        if new is None:
+            return gy
+        if not isinstance(new, Differentiable) or new.spec != spec:
+            raise ShapeError(f"a hook on {spec} returns a gradient of that spec, or None to leave it; it gave {new!r}")
+        return new if is_tensor else new.value
+
+    return replace
+
+
+def leaf(x: Any, needs_grad: bool) -> Source:
+    """The node of a tensor that no recorded op made."""
+    return Source(ops.Leaf(), x.spec, needs_grad, ref(x), (x.value,) if x.spec.nbytes <= SMALL_BYTES else ())
+
+
+def origin(x: Any) -> Node:
+    """x's node, made now if nobody asked before."""
+    if x.node is None:
+        x.node = leaf(x, False)
+    return x.node  # type: ignore[no-any-return]

@@ -1,0 +1,141 @@
+"""In-place operations: the same op, its result written into the memory of its first operand.
+
+`x.add_(y)` computes x + y, writes it where x was, and gives x the history of the sum. Others may look at
+the same memory. Views of x, and what x is a view of, are told: the tensor that owns the memory becomes
+`Overlay(its old self, x)`, and every view of it becomes a view of that. What backward kept is not told,
+and need not be: the clock says that it was kept before the edit, and backward refuses (pullback.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, Self
+from weakref import ref
+
+from . import clock, modes, ops
+from .errors import EditedError, ShapeError
+from .op import Op
+from .operand import Operand
+
+
+class Alias(NamedTuple):
+    """What a view knows of the memory it looks at.
+
+    root    the tensor that owns it
+    ops     the way from there to the view
+    """
+
+    root: Any
+    ops: tuple[Op, ...]
+
+
+def view(y: Any, x: Any, op: Op) -> None:
+    """Note that y = op(x) looks at x's memory, if it does."""
+    if clock.owner(y.value) is clock.owner(x.value):
+        root, way = getattr(x, "alias", None) or (x, ())
+        y.alias = Alias(root, (*way, op))
+        views = [v for v in getattr(root, "views", ()) if v() is not None]
+        root.views = [*views, ref(y)]
+
+
+def become(x: Any, y: Any) -> None:
+    """x takes y's value, in its own memory, and y's history.
+
+    Raises ShapeError where y does not fit, EditedError where x is a leaf that is being recorded.
+    """
+    root = (getattr(x, "alias", None) or (x,))[0]
+    if modes.current.mode.recording and root.tracked and root.is_leaf:
+        what = "a view of a leaf" if root is not x else "a leaf"
+        raise EditedError(
+            f"{x.spec} is {what} that requires a gradient: edited in place, its old value could not be told from its new "
+            "one. Edit it inside `with no_grad():`, or make a new tensor, as x = x + 1 does"
+        )
+    write(x, y.value)
+    if modes.current.mode.recording:
+        x.node, x.tracked = (y.node, y.tracked) if y.tracked else (None, False)
+        renew(root, x)
+
+
+def write(x: Any, value: Any) -> None:
+    """Write a value into x's memory, unrecorded: what backward kept of it is out of date."""
+    if value.shape != x.shape and x.device.xp.broadcast_shapes(value.shape, x.shape) != x.shape:
+        raise ShapeError(f"the result has shape {value.shape}, and {x.spec} is edited in place: its shape stays")
+    try:
+        x.value[...] = value
+    except ValueError:
+        raise EditedError(
+            f"{x.spec} cannot be written to: it looks at memory in which several elements are one, or that is "
+            "read-only. Edit x.clone()"
+        ) from None
+    clock.edit(x.value)
+
+
+def renew(root: Any, x: Any) -> None:
+    """After x was edited, which shares root's memory: root and all its views take their new places in the graph."""
+    if root is not x and (root.tracked or x.tracked):
+        y = root.apply(ops.Overlay(x.alias.ops), x)
+        root.node, root.tracked = y.node, y.tracked
+    for v in [held() for held in getattr(root, "views", ())]:
+        if v is not None and root.tracked:
+            y = root
+            for op in v.alias.ops:
+                y = y.apply(op)
+            v.node, v.tracked = y.node, y.tracked
+
+
+def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, its result written into the tensor itself: `add_` of `add`."""
+
+    @wraps(method)
+    def edit(self: Any, *others: Any, **options: Any) -> Any:
+        become(self, method(self, *others, **options))
+        return self
+
+    edit.__name__ = edit.__qualname__ = f"{method.__name__}_"
+    edit.__doc__ = f"{method.__name__}, in place: {method.__doc__ or ''}".rstrip(": ")
+    return edit
+
+
+class Editable:
+    """The part of Tensor that changes values in place."""
+
+    __slots__ = ()
+
+    @property
+    def _version(self: Any) -> int:
+        """How often this memory was edited in place."""
+        return clock.edits_of(self.value)
+
+    def copy_(self: Any, other: Any) -> Self:
+        """Take the other's values."""
+        become(self, self.lift(other).astype(self.dtype).broadcast_to(self.shape))
+        return self  # type: ignore[no-any-return]
+
+    def fill_(self: Any, number: Any) -> Self:
+        """Take one number everywhere."""
+        return self.copy_(number)  # type: ignore[no-any-return]
+
+    def zero_(self: Any) -> Self:
+        """Become 0 everywhere."""
+        return self.copy_(0)  # type: ignore[no-any-return]
+
+    def __setitem__(self: Any, index: Any, value: Any) -> None:
+        pattern, arrays = ops.pattern_of(index, self.shape)
+        become(self, self.apply(ops.IndexSet(pattern), value, *arrays))
+
+    __iadd__ = add_ = in_place(Operand.__add__)
+    __isub__ = sub_ = in_place(Operand.__sub__)
+    __imul__ = mul_ = in_place(Operand.__mul__)
+    __itruediv__ = div_ = in_place(Operand.__truediv__)
+    __ipow__ = pow_ = in_place(Operand.__pow__)
+    neg_ = in_place(Operand.__neg__)
+    abs_ = in_place(Operand.abs)
+    exp_ = in_place(Operand.exp)
+    log_ = in_place(Operand.log)
+    sqrt_ = in_place(Operand.sqrt)
+    sin_ = in_place(Operand.sin)
+    cos_ = in_place(Operand.cos)
+    tanh_ = in_place(Operand.tanh)
+    sigmoid_ = in_place(Operand.sigmoid)
+    relu_ = in_place(Operand.relu)

@@ -1,0 +1,53 @@
+"""Hooks: functions that a gradient passes through where it arrives."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+Hook = Callable[[Any], Any]
+
+_ticket = itertools.count().__next__
+
+
+class Hooks:
+    """The hooks of one tensor.
+
+    arriving    shown the gradient, which they may replace; in the order they were registered
+    retain      keeps the gradient that came out of them: retain_grad()
+    after       shown the leaf, once the gradient has been added to its `.grad`
+    """
+
+    __slots__ = ("after", "arriving", "retain")
+
+    def __init__(self) -> None:
+        self.arriving: dict[int, Hook] = {}
+        self.after: dict[int, Hook] = {}
+        self.retain: Hook | None = None
+
+    def __call__(self, gy: Any) -> Any:
+        """The gradient that the node goes on with."""
+        for hook in [*self.arriving.values()]:
+            gy = hook(gy)
+        if self.retain is not None:
+            self.retain(gy)
+        return gy
+
+
+class Handle:
+    """A registered hook, to be removed by remove(), or by leaving a `with` block."""
+
+    def __init__(self, book: dict[int, Hook], hook: Hook):
+        self.book, self.ticket = book, _ticket()
+        book[self.ticket] = hook
+
+    def remove(self) -> None:
+        """Forget the hook; a second time does nothing."""
+        self.book.pop(self.ticket, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.remove()
