@@ -10,6 +10,7 @@ from . import ops
 from .errors import DTypeError, EditedError, NoGradientError, ShapeError
 from .grad_fn import GradFn
 from .hooks import Handle, Hook, Hooks
+from .modes import followed
 from .node import Node, Record, Source, depending_on, history
 from .pullback import Grads, run_backward
 from .spec import Spec
@@ -173,6 +174,7 @@ def backward(
                 f"backward() from {y.spec}: it depends on no tensor with requires_grad=True. "
                 "Make one of its leaves with requires_grad=True, and compute it outside no_grad()"
             )
+    create_graph = create_graph or followed()
     seeds = arriving(outputs, gradients, create_graph)
     order = history(*seeds)
     retain = create_graph if retain_graph is None else retain_graph

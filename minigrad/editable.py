@@ -51,10 +51,14 @@ def become(x: Any, y: Any) -> None:
             f"{x.spec} is {what} that requires a gradient: edited in place, its old value could not be told from its new "
             "one. Edit it inside `with no_grad():`, or make a new tensor, as x = x + 1 does"
         )
+    if y.tracked and y.node.saved:  # what the rule reads of x is its old value
+        y.node.saved = tuple([kept.copy() if kept is x.value else kept for kept in y.node.saved])
     write(x, y.value)
     if modes.current.mode.recording:
         x.node, x.tracked = (y.node, y.tracked) if y.tracked else (None, False)
         renew(root, x)
+    for watcher in modes.current.mode.watchers:
+        watcher.saw(ops.Alias(), x, (y,))
 
 
 def write(x: Any, value: Any) -> None:
@@ -77,7 +81,7 @@ def renew(root: Any, x: Any) -> None:
         y = root.apply(ops.Overlay(x.alias.ops), x)
         root.node, root.tracked = y.node, y.tracked
     for v in [held() for held in getattr(root, "views", ())]:
-        if v is not None and root.tracked:
+        if v is not None:
             y = root
             for op in v.alias.ops:
                 y = y.apply(op)

@@ -10,6 +10,7 @@ MinigradError
 ├── FreedError        a second backward over a graph whose saved values the first one freed
 ├── StateError        a state that does not fit what it is loaded into
 ├── EditedError       an in-place edit of what backward will need, or of a leaf that is being recorded
+├── AnomalyError      a NaN that detect_anomaly() met on the way back
 ├── CycleError        a node that would need its own result first
 └── GradcheckError    a derivative that finite differences contradict
 """
@@ -53,6 +54,10 @@ class StateError(MinigradError, RuntimeError):
 
 class EditedError(MinigradError, RuntimeError):
     """An in-place edit of what backward will need, or of a leaf that is being recorded."""
+
+
+class AnomalyError(MinigradError, ArithmeticError):
+    """A NaN that detect_anomaly() met on the way back."""
 
 
 class CycleError(MinigradError, ValueError):

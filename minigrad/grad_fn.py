@@ -15,7 +15,7 @@ class GradFn:
 
     def name(self) -> str:
         """MulBackward for a Mul; AccumulateGrad where the gradient stays, at a leaf."""
-        return f"{type(self.node.op).__name__}Backward" if self.node.inputs else "AccumulateGrad"
+        return f"{self.node.op.kind}Backward" if self.node.inputs else "AccumulateGrad"
 
     @property
     def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:

@@ -107,6 +107,11 @@ def watching(watcher: Watcher) -> Iterator[Watcher]:
         yield watcher
 
 
+def followed() -> bool:
+    """Whether a watcher must see the ops of a backward pass, which is then run on tensors: forward mode over it."""
+    return any(getattr(watcher, "follows", False) for watcher in current.mode.watchers)
+
+
 def is_grad_enabled() -> bool:
     """Whether an op that ran now would be recorded."""
     return current.mode.recording

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, Protocol
 
 from .clock import now
 from .errors import CycleError
@@ -16,8 +16,28 @@ from .hooks import Hooks
 from .op import Op
 from .spec import Spec
 
-if TYPE_CHECKING:
-    from .plan import Rule
+
+class Derivative(Protocol):
+    """The rule by which a record answers a gradient: compiled from its op (plan.py), or written by hand.
+
+    spec     of the gradient that arrives
+    reads    which slots are kept: 0 is the result, 1, 2, … the operands; None for what no slot holds
+    """
+
+    @property
+    def spec(self) -> Spec: ...
+
+    @property
+    def reads(self) -> tuple[int | None, ...]: ...
+
+    def keep(self, slots: tuple[Any, ...], /) -> tuple[Any, ...]:
+        """Of (result, operand, …), what backward needs."""
+
+    def pull(self, gy: Any, *saved: Any) -> tuple[Any, ...]:
+        """One gradient for each input, as arrays; None where there is none."""
+
+    def trace(self, node: Any, gy: Any, *saved: Any) -> tuple[Any, ...]:
+        """The same as tensors, recorded, for a gradient gy that is a tensor."""
 
 
 class Node:
@@ -30,10 +50,10 @@ class Node:
     __slots__ = ("__weakref__", "inputs", "op", "spec")
     __match_args__ = ("op", "inputs")
 
-    needs_grad = False
-    rule: ClassVar[Rule | None] = None
-    saved: ClassVar[tuple[Any, ...] | None] = ()
-    hooks: ClassVar[Hooks | None] = None
+    needs_grad: bool = False
+    rule: Any = None
+    saved: Any = ()
+    hooks: Any = None
 
     def __init__(self, op: Op, inputs: tuple[Node, ...] = (), spec: Spec | None = None):
         self.op = op
@@ -80,11 +100,11 @@ class Record(Node):
 
     needs_grad = True
 
-    def __init__(self, op: Op, inputs: tuple[Node, ...], rule: Rule, slots: tuple[Any, ...]):
+    def __init__(self, op: Op, inputs: tuple[Node, ...], rule: Derivative, slots: tuple[Any, ...]):
         self.op = op
         self.inputs = inputs
         self.spec = rule.spec
-        self.rule = rule
+        self.rule: Derivative = rule
         self.saved = rule.keep(slots)
         self.born = now()
         self.hooks: Hooks | None = None

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from . import pen
-from .errors import NoGradientError
+from .errors import DTypeError, NoGradientError
 from .spec import Spec, broadcast
 
 if TYPE_CHECKING:
@@ -86,6 +86,11 @@ class Op(metaclass=Interned):
         """What is decided once per operand specs: see plan.py."""
         return {}
 
+    @property
+    def kind(self) -> str:
+        """What kind of op it is, in one word."""
+        return type(self).__name__
+
     def __str__(self) -> str:
         return repr(self).removesuffix("()")
 
@@ -99,7 +104,10 @@ class Elementwise(Op):
 
     def infer(self, *xs: Spec) -> Spec:
         # The dtype is what `forward` itself gives on empty arrays: no second rule to keep in step.
-        nothing = self.forward(np, *(np.empty(0, x.dtype) for x in xs))
+        try:
+            nothing = self.forward(np, *(np.empty(0, x.dtype) for x in xs))
+        except TypeError as reason:
+            raise DTypeError(f"{self} of {' and '.join(map(str, xs))}: {reason}") from reason
         return broadcast(self, *xs).with_dtype(nothing.dtype)
 
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:

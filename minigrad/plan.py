@@ -51,10 +51,10 @@ class Rule:
     pull: Callable[..., tuple[Any, ...]]
     source: str
 
-    def trace(self, node: Any, gy: Any) -> tuple[Any, ...]:
+    def trace(self, node: Any, gy: Any, *saved: Any) -> tuple[Any, ...]:
         """What `node` sends to its inputs for a tensor gy: the graph run on tensors, each at its place in the record."""
         slots = (node, *node.inputs)
-        kept = (gy.placed(array, slots[slot]) for slot, array in zip(self.reads, node.saved))
+        kept = (gy.placed(array, slots[slot]) for slot, array in zip(self.reads, saved))
         values = dict(zip(self.graph.inputs, (gy, *kept)))
         for step in self.graph.nodes:
             if isinstance(step.op, Const):

@@ -67,7 +67,7 @@ def freeing_pull(node: Record, gy: Any) -> tuple[Any, ...]:
 
 def tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
     """The same by the rule run on tensors: an expression that is itself recorded."""
-    return node.rule.trace(node, gy)
+    return node.rule.trace(node, gy, *node.saved)  # type: ignore[misc]
 
 
 def watched(pull: Pull) -> Pull:
@@ -101,8 +101,8 @@ def refuse_edited(order: list[Record]) -> None:
         return
     for node in order:
         for slot, array in zip(node.rule.reads, node.saved or ()):
-            if edited_since(array, node.born):
-                kept = "its result" if slot == 0 else f"its operand {slot - 1}"
+            if array is not None and edited_since(array, node.born):
+                kept = "what it saved" if slot is None else f"its operand {slot - 1}" if slot else "its result"
                 raise EditedError(
                     f"backward of {node} reads {kept}, which was edited in place after {node.op} had kept it. Edit a "
                     "copy, as in x.clone().add_(1), or write x = x + 1, which makes a new tensor"

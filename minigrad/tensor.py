@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from . import ops
-from .device import Device, device, device_of
+from .device import CPU, Device, device_of
+from .device import device as device_called
 from .differentiable import Differentiable, origin
 from .editable import Editable, view
 from .errors import DTypeError, NoGradientError, ShapeError
@@ -105,7 +106,7 @@ class Tensor(Editable, Differentiable, Operand):
 
     def numpy(self) -> np.ndarray:
         """The value as a NumPy array: on the CPU the same memory, not a copy."""
-        array: np.ndarray = device("cpu").array(self.value)
+        array: np.ndarray = CPU.array(self.value)
         return array
 
     @property
@@ -126,9 +127,26 @@ class Tensor(Editable, Differentiable, Operand):
             raise ShapeError(f"item() needs a tensor of one element, and this is {self.spec}: index or reduce it first")
         return self.value.item()
 
-    def to(self, where: Device | str) -> Tensor:
-        """The same value on another device, with no origin; self if it is there."""
-        return self if device(where) is self.spec.device else Tensor(self.value, device=where)
+    def tolist(self) -> Any:
+        """The elements as Python numbers, in nested lists."""
+        return self.numpy().tolist()
+
+    def to(self, *where: Any, dtype: Any = None, device: Any = None) -> Tensor:
+        """The same numbers on another device, or in another dtype, or both; self where nothing changes."""
+        x = self
+        for to in (*where, dtype, device):
+            if isinstance(to, Tensor):
+                x = x.to(to.spec.dtype, to.spec.device)
+            elif isinstance(to, Device | str) and str(to) not in np.sctypeDict:
+                x = x if device_called(to) is x.spec.device else x.apply(ops.Move(device_called(to)))
+            elif to is not None:
+                x = x.astype(to)
+        return x
+
+    def cpu(self) -> Tensor: return self.to("cpu")
+    def cuda(self) -> Tensor: return self.to("gpu")
+    def clone(self) -> Tensor: return self.apply(ops.Clone())
+    device = property(lambda self: self.spec.device, doc="Where it lives.")
 
     def __bool__(self) -> bool: return bool(self.item())
     def __float__(self) -> float: return float(self.item())
@@ -186,7 +204,7 @@ def array_of(data: Any, dtype: Any, where: Device | str | None) -> Any:
     data = data.value if isinstance(data, Tensor) else data
     if isinstance(data, list | tuple):
         data = unwrapped(data)
-    place = device_of(data) if where is None else device(where)
+    place = device_of(data) if where is None else device_called(where)
     try:
         array = place.array(data, dtype)
     except ValueError as reason:

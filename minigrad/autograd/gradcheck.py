@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import modes, ops
 from ..errors import DTypeError, GradcheckError
 from ..tensor import Tensor, tensor
 from .gradient import grad
@@ -47,6 +48,34 @@ def gradcheck(
                 f"backward says {told[at]:.10g}, finite differences say {found[at]:.10g}"
             )
     return True
+
+
+def gradgradcheck(
+    f: Callable[..., Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Any = None,
+    eps: float = NUDGE,
+    rtol: float = 1e-4,
+    atol: float = 1e-6,
+    raise_exception: bool = True,
+) -> bool:
+    """Whether the gradients of f's gradients agree with finite differences of f's gradients.
+
+    grad_outputs    what arrives at f's output; random numbers, by a fixed seed, if None
+    """
+    xs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    y = f(*xs)
+    seed = np.random.default_rng(0).normal(size=y.shape) if grad_outputs is None else grad_outputs
+    gy = tensor(seed, dtype=y.dtype)
+
+    def slope(*given: Tensor) -> Tensor:
+        *ts, g = given
+        with modes.enable_grad():
+            ts = [t if t.tracked else t.detach().requires_grad_() for t in ts]
+            gxs = grad(f(*ts), ts, g, create_graph=True, materialize_grads=True)
+        return gxs[0].reshape(-1).apply(ops.Concatenate(0), *(gx.reshape(-1) for gx in gxs[1:]))
+
+    return gradcheck(slope, [*xs, gy], eps, rtol, atol, raise_exception)
 
 
 def backward_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray]) -> list[np.ndarray]:

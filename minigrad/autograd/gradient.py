@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any
 
 from ..differentiable import arrived, arriving, towards
 from ..differentiable import backward as backward_from
 from ..errors import NoGradientError
+from ..modes import followed
 from ..node import history
 from ..pullback import run_backward
 from ..tensor import Tensor, made
@@ -50,20 +52,28 @@ def grad(
     ys, xs = listed(outputs), listed(inputs)
     if not all(x.tracked for x in (*xs, *ys)):
         raise NoGradientError("grad() needs outputs computed from inputs with requires_grad=True, outside no_grad()")
-    seeds = arriving(ys, gradients_of(ys, grad_outputs), create_graph)
-    wrt = [x.node for x in xs]
-    order = towards(history(*seeds), wrt)
-    retain = create_graph if retain_graph is None else retain_graph
-    grads = run_backward(order, seeds, retain, create_graph, set(wrt))
-    unused = [i for i, node in enumerate(wrt) if node not in grads]
+    gxs = gradients(ys, [x.node for x in xs], gradients_of(ys, grad_outputs), retain_graph, create_graph)
+    unused = [i for i, gx in enumerate(gxs) if gx is None]
     if unused and not (allow_unused or materialize_grads):
         raise NoGradientError(
             f"the output does not depend on inputs {unused}, so it has no gradient there: allow_unused=True gives None"
         )
+    return tuple(zeros_like(x) if gx is None and materialize_grads else gx for x, gx in zip(xs, gxs))
+
+
+def gradients(
+    ys: list[Tensor], wrt: list[Any], gys: list[Any], retain_graph: bool | None = None, create_graph: bool = False
+) -> list[Tensor | None]:
+    """The gradient of the ys together at each node of wrt; None where there is none."""
+    create_graph = create_graph or followed()
+    seeds = arriving(ys, gys, create_graph)
+    order = towards(history(*seeds), wrt)
+    retain = create_graph if retain_graph is None else retain_graph
+    grads = run_backward(order, seeds, retain, create_graph, set(wrt))
     given = {node: arrived(node, grads[node]) for node in set(wrt) if node in grads}
     if not create_graph:
         given = {node: made(g, node.spec) for node, g in given.items()}
-    return tuple(zeros_like(x) if materialize_grads and x.node not in given else given.get(x.node) for x in xs)
+    return [given.get(node) for node in wrt]
 
 
 def listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
@@ -75,10 +85,16 @@ def gradients_of(ys: list[Tensor], gradients: Any) -> list[Any]:
     """One gradient for each output: given one by one, or alone for a single output."""
     if gradients is None:
         return [None] * len(ys)
-    given = list(gradients) if isinstance(gradients, tuple | list) and len(gradients) == len(ys) else [gradients]
+    one_each = isinstance(gradients, tuple | list) and all(isinstance(g, Tensor | NoneType) for g in gradients)
+    given = list(gradients) if one_each or len(ys) > 1 else [gradients]
     if len(given) != len(ys):
         raise NoGradientError(f"{len(ys)} outputs need {len(ys)} gradients, and got {len(given)}")
     return given
+
+
+def ones_like(x: Tensor) -> Tensor:
+    """A gradient that counts every element once."""
+    return made(x.spec.device.xp.ones(x.shape, x.dtype), x.spec)
 
 
 def zeros_like(x: Tensor) -> Tensor:

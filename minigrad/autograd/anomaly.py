@@ -1,0 +1,72 @@
+"""Where did the NaN come from? Each op remembers its line, and backward stops at the first that makes one."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from .. import modes
+from ..errors import AnomalyError
+from ..node import Node
+from ..op import Op
+from ..tensor import Tensor
+
+PACKAGE = str(Path(__file__).parents[1])
+
+lines: WeakKeyDictionary[Node, str] = WeakKeyDictionary()  # node → the line of the user's that ran it
+
+
+class Witness:
+    """The watcher that notes lines, and looks at every gradient."""
+
+    def __init__(self, check_nan: bool):
+        self.check_nan = check_nan
+
+    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        if y.tracked:
+            lines[y.node] = users_line()  # type: ignore[index]
+
+    def pulled(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
+        for i, gx in enumerate(gxs):
+            if self.check_nan and gx is not None and has_nan(gx):
+                where = lines.get(node, "  (recorded outside detect_anomaly, so its line was not noted)")
+                came = "from a NaN that arrived" if has_nan(gy) else f"from {gy}"
+                raise AnomalyError(
+                    f"the backward of {node} made a NaN as the gradient of its operand {i}, {came}. Forward ran here:\n{where}"
+                )
+
+
+@contextmanager
+def detect_anomaly(check_nan: bool = True) -> Iterator[None]:
+    """A block in which backward raises AnomalyError at the first NaN, naming the forward line it belongs to.
+
+    Forward must run inside as well, for its lines to be noted. It takes some five times as long.
+    """
+    with modes.watching(Witness(check_nan)):
+        yield
+
+
+@contextmanager
+def set_detect_anomaly(mode: bool, check_nan: bool = True) -> Iterator[None]:
+    """detect_anomaly, or not."""
+    if mode:
+        with detect_anomaly(check_nan):
+            yield
+    else:
+        yield
+
+
+def has_nan(g: Any) -> bool:
+    """Whether a gradient, an array or a tensor, holds a NaN."""
+    array = getattr(g, "value", g)
+    return bool((array != array).any())
+
+
+def users_line() -> str:
+    """The innermost line that is not the engine's own, as a traceback shows it."""
+    frames = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(PACKAGE)]
+    return "".join(traceback.format_list(frames[-1:])).rstrip()

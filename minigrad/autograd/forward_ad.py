@@ -1,0 +1,104 @@
+"""Forward mode: tangents that travel with the values, in the order in which the program runs.
+
+Beside each tensor x goes dx, how it moves when the inputs move; each op turns dxs into dy by its `jvp` as it
+runs. Nothing is recorded and nothing is kept. One pass gives J dx, one direction of the inputs seen by every
+output, where a backward pass gives Jᵀ gy, one direction of the outputs seen by every input.
+
+    with dual_level():
+        x = make_dual(x, dx)
+        y, dy = unpack_dual(f(x))
+
+Wengert 1964, “A simple automatic derivative evaluation program”; Griewank & Walther 2008, §3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from .. import modes, ops
+from ..differentiable import origin
+from ..errors import NoGradientError, ShapeError
+from ..node import Node
+from ..op import Op
+from ..tensor import Tensor
+
+
+class Tangents:
+    """The watcher that gives every result its tangent.
+
+    Levels nest. What one level computes is seen by those outside it, and not by itself.
+    """
+
+    follows = True  # backward must run on tensors under its eyes
+
+    def __init__(self) -> None:
+        # By node: backward reads what was kept of a tensor at the tensor's place in the graph.
+        self.book: WeakKeyDictionary[Node, Tensor] = WeakKeyDictionary()
+
+    def set(self, x: Tensor, dx: Tensor) -> None:
+        """Let x move by dx."""
+        self.book[origin(x)] = dx
+
+    def get(self, x: Tensor) -> Tensor | None:
+        """How x moves; None if it stands still."""
+        return None if x.node is None else self.book.get(x.node)
+
+    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        dxs = [self.get(x) for x in xs]
+        if y.spec.is_float and any(dx is not None for dx in dxs):
+            watchers = modes.current.mode.watchers
+            with modes.in_mode(watchers=watchers[: watchers.index(self)]):
+                moved = [still(x) if dx is None else dx for x, dx in zip(xs, dxs)]
+                self.set(y, op.jvp(moved, y, *xs).astype(y.dtype).broadcast_to(y.shape))
+
+    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+        pass
+
+
+class Dual(NamedTuple):
+    """A value, and how it moves."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def still(x: Tensor) -> Tensor:
+    """The tangent of what does not move."""
+    dtype = x.dtype if x.spec.is_float else float
+    return x.lift(0).astype(dtype).broadcast_to(x.shape)
+
+
+@contextmanager
+def dual_level() -> Iterator[Tangents]:
+    """A block in which make_dual and unpack_dual work."""
+    with modes.watching(Tangents()) as level:
+        yield level
+
+
+def make_dual(tensor: Tensor, tangent: Any, level: Tangents | None = None) -> Tensor:
+    """The tensor, to move by `tangent` from here on, in the innermost level unless another is given."""
+    level = innermost() if level is None else level
+    dx = tangent if isinstance(tangent, Tensor) else Tensor(tangent, tensor.dtype, device=tensor.spec.device)
+    if dx.shape != tensor.shape:
+        raise ShapeError(f"the tangent of {tensor.spec} has its shape, and got {dx.spec}")
+    watchers = modes.current.mode.watchers
+    with modes.in_mode(watchers=watchers[: watchers.index(level)]):
+        x = tensor.apply(ops.Alias())
+    level.set(x, dx)
+    return x
+
+
+def unpack_dual(tensor: Tensor, level: Tangents | None = None) -> Dual:
+    """The tensor and its tangent, in the innermost level unless another is given."""
+    return Dual(tensor, (innermost() if level is None else level).get(tensor))
+
+
+def innermost() -> Tangents:
+    """The level of the innermost dual_level block."""
+    levels = [w for w in modes.current.mode.watchers if isinstance(w, Tangents)]
+    if not levels:
+        raise NoGradientError("dual numbers live in a block: with mg.autograd.forward_ad.dual_level():")
+    return levels[-1]

@@ -1,0 +1,45 @@
+"""The same numbers, elsewhere: in the graph, in memory, on another device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..device import Device
+from ..op import Linear
+from ..spec import Spec
+
+
+class Alias(Linear):
+    """y = x, at a place of its own in the graph: what is done to y's gradient is not done to x's."""
+
+    symbol = "alias"
+    inline = False
+    is_view = True
+
+    def infer(self, x): return x
+    def forward(self, xp, x): return x[...]
+    def adjoint(self, gy, x): return gy
+
+
+class Clone(Linear):
+    """y = x, in memory of its own."""
+
+    symbol = "clone"
+
+    def infer(self, x): return x
+    def forward(self, xp, x): return x.copy()
+    def adjoint(self, gy, x): return gy
+
+
+@dataclass(frozen=True)
+class Move(Linear):
+    """y = x, on another device."""
+
+    device: Device
+
+    symbol = "to"
+    inline = False
+
+    def infer(self, x): return Spec(x.shape, x.dtype, self.device)
+    def forward(self, xp, x): return self.device.array(x)
+    def adjoint(self, gy, x): return gy.apply(Move(x.spec.device))

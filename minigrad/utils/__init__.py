@@ -1,0 +1,3 @@
+"""PyTorch's address for checkpoint: `mg.utils.checkpoint.checkpoint`."""
+
+from . import checkpoint as checkpoint
