@@ -113,7 +113,7 @@ class Editable:
 
     def copy_(self: Any, other: Any) -> Self:
         """Take the other's values."""
-        become(self, self.lift(other).astype(self.dtype).broadcast_to(self.shape))
+        become(self, self.apply(ops.Overlay(()), self.lift(other).astype(self.dtype).broadcast_to(self.shape)))
         return self  # type: ignore[no-any-return]
 
     def fill_(self: Any, number: Any) -> Self:

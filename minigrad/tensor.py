@@ -42,7 +42,7 @@ class Tensor(Editable, Differentiable, Operand):
         self.value = array_of(data, dtype, device)
         self.spec: Spec = spec_of(self.value)
         self.node: Node | None = None
-        self.tracked: bool | None = False
+        self.tracked: bool | None = current.mode.tracked
         if requires_grad:
             self.requires_grad_()
 
@@ -195,7 +195,7 @@ def constant(number: float, beside: Spec) -> Tensor:
     """A Python number as the tensor it is beside a tensor of that spec."""
     dtype = np.result_type(beside.dtype, number)
     y = Tensor(number, dtype, device=beside.device)
-    y.node = Node(ops.const(number), (), y.spec)
+    y.node, y.tracked = Node(ops.const(number), (), y.spec), False  # it is shared with every mode
     return y
 
 
