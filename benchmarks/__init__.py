@@ -1,1 +1,9 @@
-"""What an op costs here, and beside the engines people know. `python -m benchmarks`."""
+"""What an op costs here, and beside the engines people know. `python -m benchmarks`.
+
+workloads    the losses, each written once for all engines
+engines      what runs them; engines.numpy by hand, without any engine
+reference    what the answers are, in float64
+worker       one engine in its own process;  rounds: their turns;  peak: their memory
+report       the tables, beside what was aimed at
+profile      where minigrad's own time goes
+"""

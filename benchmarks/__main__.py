@@ -1,68 +1,74 @@
-"""python -m benchmarks [--rounds N] [--json FILE]: every workload on every engine that is installed, side by side.
+"""python -m benchmarks [profile WORKLOAD]: every workload on every engine that is installed, side by side.
 
-The engines take turns within each round, so that a busy machine is busy for all of them. A figure is the
-best round, in CPU seconds of this process; read the ratios, which hold from machine to machine.
+A figure is the best round, in CPU seconds of the engine's process, one thread. Every engine is checked against a
+float64 reference first. Read the ratios: they hold from machine to machine. `profile` shows where minigrad's own
+time goes.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import platform
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .engines import CHAIN_OPS, WORKLOADS, Workload, installed
+from . import report, rounds
+from .engines import HOMES, PEERS
+from .workloads import WORKLOADS
 
-UNITS = {"chain": (CHAIN_OPS, 1e6, "µs/op"), "scalars": (1, 1e3, "ms/step")}
-
-
-def measure(engines: dict[str, Callable[[], Workload]], rounds: int) -> dict[str, float]:
-    """Engine → its best CPU seconds for one run, after all have given the same gradient."""
-    runs = {name: make() for name, make in engines.items() if installed(name)}
-    answers = {name: run() for name, run in runs.items()}
-    for name, answer in answers.items():
-        np.testing.assert_allclose(answer, answers["minigrad"], rtol=1e-4, err_msg=f"{name} disagrees with minigrad")
-    best = dict.fromkeys(runs, float("inf"))
-    for _ in range(rounds):
-        for name, run in runs.items():
-            gc.collect()
-            start = time.process_time()
-            run()
-            best[name] = min(best[name], time.process_time() - start)
-    return best
+WEIGHED = ["mlp", "cnn", "transformer", "hvp"]  # whose arrays outweigh the records of an engine
 
 
-def table(workload: str, best: dict[str, float]) -> str:
-    """The workload's figures, fastest first, each beside minigrad's."""
-    count, scale, unit = UNITS[workload]
-    lines = [f"{workload:<12}{unit:>12}{'x minigrad':>14}"]
-    for name, seconds in sorted(best.items(), key=lambda pair: pair[1]):
-        lines.append(f"  {name:<10}{seconds / count * scale:>12.3g}{seconds / best['minigrad']:>14.2f}")
-    absent = [name for name in WORKLOADS[workload] if name not in best]
-    return "\n".join(lines + [f"  {name:<10}{'not installed':>26}" for name in absent])
+def chosen(only: str) -> tuple[list[str], list[str], bool]:
+    """The workloads and the engines asked for, all where none of them is named; and whether bytes are."""
+    names = set(filter(None, only.split(",")))
+    unknown = names - {*WORKLOADS, *HOMES, "bytes"}
+    if unknown:
+        raise SystemExit(f"--only knows {', '.join([*WORKLOADS, 'bytes', *HOMES])}; not {', '.join(sorted(unknown))}")
+    workloads = [w for w in WORKLOADS if w in names]
+    engines = [e for e in HOMES if e in names] or [*HOMES]
+    return workloads or [*WORKLOADS] * ("bytes" not in names), engines, "bytes" in names or not workloads
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """All figures, printed as they come."""
+    workloads, engines, weigh = chosen(options.only)
+    versions = f"Python {platform.python_version()}, NumPy {np.__version__}"
+    found: dict[str, Any] = {"machine": f"{platform.system()} {platform.machine()}, {versions}"}
+    print(f"{found['machine']}; CPU time, one thread, best of {options.rounds} rounds", flush=True)
+    for name in workloads:
+        names = [e for e in ["minigrad", *PEERS[name]] if e in engines]
+        found[name] = rounds.figures(WORKLOADS[name], names, options.rounds)
+        print("\n" + report.times(name, found[name]), flush=True)
+    for name in (w for w in WEIGHED if weigh):
+        names = [e for e in ["minigrad", *PEERS[name]] if e in engines]
+        found[f"bytes {name}"] = rounds.peaks(WORKLOADS[name], names)
+        print("\n" + report.bytes_alive(name, found[f"bytes {name}"]), flush=True)
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split("\n\n")[1])
-    parser.add_argument("--rounds", type=int, default=30, help="how often each is run; the best counts")
-    parser.add_argument("--json", type=Path, help="also write the figures here")
+    parser.add_argument("what", nargs="?", choices=["measure", "profile"], default="measure")
+    parser.add_argument("workload", nargs="?", choices=[*WORKLOADS], help="the one to profile")
+    parser.add_argument("--rounds", type=int, default=20, help="how often each engine has its turn; the best counts")
+    parser.add_argument("--quick", action="store_true", help="three rounds")
+    parser.add_argument("--only", default="", help="some workloads, engines or `bytes`, as in chain,mlp,torch,minigrad")
+    parser.add_argument("--json", type=Path, help="also write the figures here, in seconds and bytes")
     options = parser.parse_args()
-    versions = f"Python {platform.python_version()}, NumPy {np.__version__}"
-    figures: dict[str, Any] = {"machine": f"{platform.system()} {platform.machine()}, {versions}"}
     sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-    print(figures["machine"])
-    for workload, engines in WORKLOADS.items():
-        figures[workload] = measure(engines, options.rounds)
-        print("\n" + table(workload, figures[workload]))
+    if options.what == "profile":
+        if options.workload is None:
+            parser.error(f"profile needs a workload: {', '.join(WORKLOADS)}")
+        raise SystemExit(rounds.alone("benchmarks.profile", options.workload).wait())
+    options.rounds = 3 if options.quick else options.rounds
+    found = measure(options)
     if options.json:
-        options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+        options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,25 +1,40 @@
-"""Where arrays live. A device is a name, and the module `xp` that computes there.
+"""Where arrays live, and the one home of what differs between NumPy and CuPy.
 
-CPU    NumPy
-GPU    CuPy, imported when a GPU tensor is first asked for: a machine without one never needs it
+CPU          NumPy
+GPU          CuPy, imported when a GPU tensor is first asked for: a machine without one never needs it
+SIMULATED    NumPy behind CuPy's strict rules, which counts what a GPU would make expensive (devices/simulated.py)
+
+An op is written once, against `xp`. Where the two modules differ in meaning, not in name, the op asks
+the device: how indices are checked, how repeated indices are added, how a value is read.
 """
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
-from .errors import DeviceError
+import numpy as np
+
+from .devices import simulated
+from .devices.counts import Counts, counting
+from .errors import BoundsError, DeviceError
 
 
 @dataclass(frozen=True, eq=False)  # two devices are equal if they are the same one
 class Device:
-    """A place for arrays, and the name of the NumPy-like module that computes there."""
+    """A place for arrays, and the name of the NumPy-like module that computes there.
+
+    block      how many elements a loop over cache-sized pieces takes at once
+    doubts     what may be wrong there and is not yet told: message → the error, and whether, a 0-d boolean array
+    """
 
     name: str
     module: str
+    block: int = 1 << 22
+    doubts: dict[str, tuple[Exception, Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def xp(self) -> Any:
@@ -27,38 +42,127 @@ class Device:
 
         Raises DeviceError where the module or its hardware is missing.
         """
-        try:
-            xp = importlib.import_module(self.module)
-            xp.zeros(1)
-        except Exception as reason:
-            raise DeviceError(f"no {self.name} here: {self.module} says “{reason}”. Use device='cpu'") from reason
-        return xp
+        if self is SIMULATED:
+            return simulated.xp
+        if self is GPU:
+            works, reason = gpu_status()
+            if not works:
+                raise DeviceError(f"no gpu here: {reason}. Use device='cpu', or 'simulated' to see what a GPU would do")
+        return importlib.import_module(self.module)
+
+    # -- in and out ---------------------------------------------------------------------------
 
     def array(self, data: Any, dtype: Any = None) -> Any:
         """`data` as an array on this device; the same memory where it already is one."""
-        if self is CPU and device_of(data) is GPU:
-            data = data.get()
+        home = device_of(data)
+        if home is not self and home is not CPU:
+            data = home.read(data)
         return self.xp.asarray(data, dtype)
+
+    def read(self, array: Any) -> np.ndarray:
+        """An array of this device as a NumPy array: on a GPU a copy, which waits until it is computed.
+
+        Raises what `refuse` was told to raise meanwhile.
+        """
+        if self is CPU:
+            return np.asarray(array)
+        host: np.ndarray = array.get()
+        doubts = list(self.doubts.values())
+        self.doubts.clear()
+        for error, wrong in doubts:
+            if wrong:
+                raise error
+        return host
+
+    def item(self, array: Any) -> Any:
+        """The one element as a Python number; waits, and raises, as `read` does."""
+        return self.read(array).item()
+
+    # -- what NumPy and CuPy do differently ---------------------------------------------------------
+
+    def refuse(self, wrong: Any, error: Exception) -> None:
+        """Raises the error if any element of the boolean array `wrong` is true.
+
+        To ask would stop a GPU. There the question is put, and its answer heard when a value is next read,
+        as CUDA's own assertions are.
+        """
+        found = wrong.any()
+        if self is not CPU:
+            known = self.doubts.get(str(error))
+            self.doubts[str(error)] = error, found if known is None else known[1] | found
+        elif found:
+            raise error
+
+    def check_range(self, index: Any, length: int, op: object) -> None:
+        """Refuses an index array that leaves −length … length − 1, which CuPy would wrap round without a word."""
+        message = f"{op} needs indices from {-length} to {length - 1}"
+        if self is not CPU:
+            self.refuse((index < -length) | (index >= length), BoundsError(message))
+        elif index.size:
+            low, high = int(index.min()), int(index.max())
+            if low < -length or high >= length:
+                raise BoundsError(f"{message}, and got {low if low < -length else high}")
+
+    def scatter_add(self, y: Any, index: Any, x: Any) -> None:
+        """y[index] += x, where a place named twice receives twice. Half precision is summed in single."""
+        if y.dtype == np.float16:
+            total = y.astype(np.float32)
+            self.scatter_add(total, index, x.astype(np.float32))
+            y[...] = total
+        elif y.dtype.kind in "fiu" and y.dtype.itemsize >= 4:
+            self.xp.add.at(y, index, x)
+        else:  # CuPy adds atomically in words of four and eight bytes only
+            total = y.astype(np.int64)
+            self.scatter_add(total, index, x.astype(np.int64))
+            y[...] = total
+
+    # -- what it costs ------------------------------------------------------------------------------
+
+    def counts(self) -> AbstractContextManager[Counts]:
+        """What a block makes the simulated device do: `with device('simulated').counts() as n: …; n.launches`."""
+        if self is not SIMULATED:
+            raise DeviceError(f"only the simulated device counts, and this is {self}: use device('simulated')")
+        return counting()
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
 
 
-CPU = Device("cpu", "numpy")
+CPU = Device("cpu", "numpy", block=1 << 13)
 GPU = Device("gpu", "cupy")
+SIMULATED = Device("simulated", "minigrad.devices.simulated")
+
+NAMES = {"cpu": CPU, "gpu": GPU, "cuda": GPU, "cuda:0": GPU, "simulated": SIMULATED}
+HOMES = {"cupy": GPU, "minigrad.devices.simulated": SIMULATED}  # by the module of an array's type
 
 
 @cache
 def device(name: str | Device) -> Device:
-    """The device of that name: 'cpu', or 'gpu' (also spelled 'cuda')."""
+    """The device of that name: 'cpu', 'gpu' (also spelled 'cuda'), or 'simulated'."""
     if isinstance(name, Device):
         return name
-    names = {"cpu": CPU, "gpu": GPU, "cuda": GPU}
-    if name not in names:
-        raise DeviceError(f"wanted a device, one of {sorted(names)}, and got {name!r}")
-    return names[name]
+    if name not in NAMES:
+        raise DeviceError(f"wanted a device, one of {sorted(NAMES)}, and got {name!r}")
+    return NAMES[name]
 
 
 def device_of(array: Any) -> Device:
-    """The device an array lives on; whatever is no CuPy array is on the CPU."""
-    return GPU if type(array).__module__.split(".")[0] == "cupy" else CPU
+    """The device an array lives on; whatever is no array of another device is on the CPU."""
+    return HOMES.get(type(array).__module__, CPU)
+
+
+@cache
+def gpu_status() -> tuple[bool, str]:
+    """Whether a GPU can be used here, and its name; or what is missing, and how to get it."""
+    try:
+        cupy = importlib.import_module("cupy")
+    except ImportError:
+        return False, "CuPy is not installed: python -m pip install cupy-cuda13x, or cupy-cuda12x for an older driver"
+    if not cupy.is_available():
+        return False, "CuPy is installed, and finds no GPU, or no driver for it"
+    try:
+        float(cupy.ones(1).sum())  # only a kernel shows whether the compiler and its headers are there
+    except Exception as reason:
+        return False, f"there is a GPU, and its kernels do not compile: {reason}"
+    properties = cupy.cuda.runtime.getDeviceProperties(0)
+    return True, properties["name"].decode()

@@ -184,7 +184,7 @@ MISTAKES = {
     "one boolean for an index": (lambda: mg.tensor([1.0, 2.0])[True], errors.DTypeError, "masks"),
     "text with a dtype": (lambda: mg.tensor("abc", dtype=float), errors.DTypeError, "holds numbers"),
     "a cast to text": (lambda: mg.tensor([1.0]).astype(str), errors.DTypeError, "real numbers"),
-    "an axis of a number": (lambda: mg.tensor(1.0).sum(0), errors.ShapeError, "no axes"),
+    "an axis of a number": (lambda: mg.tensor(1.0).sum(1), errors.ShapeError, "no axes"),
     "two lengths to be worked out": (lambda: mg.tensor([1.0]).reshape(-1, -1), errors.ShapeError, "at most one"),
     "a negative length": (lambda: mg.tensor([1.0]).reshape(-2, -3), errors.ShapeError, "0 or more"),
     "NumPy data of another width": (lambda: mg.nn.Linear(3, 2)(np.ones((5, 4))), errors.ShapeError, r"\(…, 3\)"),

@@ -22,7 +22,7 @@ CASES = {
     "a reshape that loses elements": (lambda: ones(6).reshape(4), errors.ShapeError, "6 elements.*4 elements"),
     "a −1 that no length fits": (lambda: ones(6).reshape(4, -1), errors.ShapeError, "no length fits"),
     "an axis too many": (lambda: ones(2, 3).sum(axis=2), errors.ShapeError, "axes 0 to 1"),
-    "an axis twice in a transpose": (lambda: ones(2, 3).transpose(0, 0), errors.ShapeError, "each axis once"),
+    "an axis twice in a transpose": (lambda: ones(2, 3).permute(0, 0), errors.ShapeError, "each axis once"),
     "a broadcast that shrinks": (lambda: ones(2, 3).broadcast_to(3), errors.ShapeError, "cannot broadcast"),
     "the largest of nothing": (lambda: ones(0).max(), errors.ShapeError, "does not exist"),
     "a backward from many": (

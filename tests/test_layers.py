@@ -9,18 +9,31 @@ import minigrad
 
 ROOT = Path(minigrad.__file__).parent
 LAYERS = """
-errors  device  spec  pen  op
-ops.leaf ops.elementwise ops.movement ops.reduce ops.index ops.linalg ops
+errors  dtypes  devices.counts devices.simulated devices device philox  spec  pen  op
+clock  hooks
+ops.leaf ops.arithmetic ops.comparison ops.pointwise ops.blocks ops.erf ops.activation ops.loss ops.movement ops.joining ops.placing ops.scan ops.reduce ops.sort ops.softmax ops.standardise ops.pattern ops.index ops.scatter ops.linalg
+ops.einsum ops.solving ops.window ops.convolution ops.pooling ops.quantile ops.random ops.identity ops.overlay ops
 node
-operand.base operand.arithmetic operand.pointwise operand.movement
-operand.indexing operand.reduction operand.algebra operand
+operand.base operand.synonyms operand.arithmetic operand.pointwise operand.casting operand.movement operand.pieces
+operand.indexing operand.reduction operand.ordering operand.scanning operand.normalising operand.einsum operand.algebra operand
 symbol
 compiler.graph compiler.rewrite compiler.codegen compiler
-plan  grad_fn  modes  pullback  tensor
-autograd.gradient autograd.gradcheck autograd
-laws  functions.face functions
-functional
-nn.module nn  optim  data.datasets data.loading data
+ufunc  plan  modes  pullback  grad_fn  differentiable  editable  unroll  tensor
+tree
+autograd.gradient autograd.function autograd.custom_gradient autograd.graph autograd.anomaly autograd.forward_ad
+autograd.functional autograd.tape autograd.gradcheck autograd
+laws  functions.face functions.algebra linalg functions.movement functions.indexing functions.creation functions.pointwise functions.reduction functions.activation special random functions.random functions
+utils.checkpoint utils func
+functional.activation functional.loss functional.classification functional.select functional.dense functional.sparse
+functional.convolution functional.pooling
+functional.normalise functional.dropout functional.attention functional
+nn.parameter nn.tree nn.state nn.hooks nn.module nn.init nn.container nn.linear nn.activation nn.conv nn.pooling nn.norm
+nn.dropout nn.embedding nn.loss nn.utils.clip nn.utils.vector nn.utils.rnn nn.utils nn.steps nn.cells nn.recurrent
+nn.attention nn.transformer nn
+optim.groups optim.inplace optim.optimizer optim.sgd optim.adam optim.rmsprop optim.adagrad
+optim.lr_scheduler.scheduler optim.lr_scheduler.factor optim.lr_scheduler.cosine optim.lr_scheduler.joined
+optim.lr_scheduler.plateau optim.lr_scheduler optim
+data.datasets data.loading data.sampler data.dataset data.collate data.loader data
 """.split()  # noqa: SIM905  (it is read as lines)
 CORE = set(LAYERS[: LAYERS.index("autograd") + 1])
 USERS = {"draw", "widgets", "course"}  # packages that stand on the core; their own order is theirs

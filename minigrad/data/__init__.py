@@ -1,6 +1,15 @@
-"""Data small enough to travel with the course, and the batches to train on it."""
+"""Data sets, the batches to train on, and data small enough to travel with the course."""
 
+from .collate import default_collate as default_collate
+from .dataset import ConcatDataset as ConcatDataset
+from .dataset import Dataset as Dataset
+from .dataset import Subset as Subset
+from .dataset import TensorDataset as TensorDataset
+from .dataset import random_split as random_split
 from .datasets import Split as Split
 from .datasets import digits as digits
 from .datasets import moons as moons
+from .loader import DataLoader as DataLoader
 from .loading import batches as batches
+from .sampler import RandomSampler as RandomSampler
+from .sampler import SequentialSampler as SequentialSampler

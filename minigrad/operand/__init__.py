@@ -5,24 +5,34 @@ in a graph (symbol.py). The rules of the op table use what is written here and n
 cannot tell the two apart.
 
     base          a spec, and `apply`
-    arithmetic    + − × ÷, comparisons
+    arithmetic    + − × ÷, comparisons, logic
     pointwise     functions of each element
+    casting       other dtypes
     movement      the same elements in other places
+    pieces        a tensor cut, the parts of a matrix
     indexing      some of the elements
     reduction     many elements to one
+    ordering      the larger, the smaller, and all in order
+    scanning      running totals
+    normalising   rows brought to a common scale
     algebra       products of matrices
 """
 
 from .algebra import Algebra
 from .arithmetic import Arithmetic
 from .base import integers as integers
+from .casting import Casting
 from .indexing import Indexing
 from .movement import Movement
+from .normalising import Normalising
+from .ordering import Ordering
+from .pieces import Pieces
 from .pointwise import Pointwise
 from .reduction import Reduction
+from .scanning import Scanning
 
 
-class Operand(Arithmetic, Pointwise, Movement, Indexing, Reduction, Algebra):
+class Operand(Arithmetic, Pointwise, Casting, Movement, Pieces, Indexing, Reduction, Ordering, Scanning, Normalising, Algebra):
     """Something with a spec that ops can be applied to."""
 
     __slots__ = ()

@@ -1,11 +1,26 @@
-"""Choosing elements by their places."""
+"""Choosing elements by their places, and writing there. Names and meaning are PyTorch's.
+
+    by any index      x[…]  index_set  index_put
+    along one axis    select narrow index_select index_add index_copy index_fill
+    element by element along an axis    gather take_along_dim scatter scatter_add
+    by a mask         masked_select masked_fill nonzero
+    counted through   take
+
+Nothing here changes its operand: what writes gives a new tensor, with gradients to what was there and to what is
+written. Integers outside their axis are refused. Negative ones count from the end, but for gather and scatter.
+"""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, Self
 
+import numpy as np
+
 from .. import ops
+from ..errors import BoundsError, DTypeError, ShapeError
 from .base import Base
+from .synonyms import hears_dim
 
 
 class Indexing(Base):
@@ -13,6 +28,208 @@ class Indexing(Base):
 
     __slots__ = ()
 
+    # -- by any index -------------------------------------------------------------------------
+
     def __getitem__(self, index: Any) -> Self:
+        if self._is_mask(index):
+            return self.masked_select(index)
         pattern, arrays = ops.pattern_of(index, self.shape)
         return self.apply(ops.Index(pattern), *arrays)
+
+    def index_set(self, index: Any, value: Any) -> Self:
+        """`x[index] = value` as a function: a copy of x in which the value, broadcast, is written there."""
+        if self._is_mask(index) and not np.ndim(value):
+            return self.masked_fill(index, value)
+        pattern, arrays = ops.pattern_of(index, self.shape)
+        return self.apply(ops.IndexSet(pattern), self._stretching(value), *arrays)
+
+    def index_put(self, indices: tuple[Any, ...], values: Any, accumulate: bool = False) -> Self:
+        """The same for a tuple of index tensors; with `accumulate` the values are added."""
+        if not accumulate:
+            return self.index_set(tuple(indices), values)
+        pattern, arrays = ops.pattern_of(tuple(indices), self.shape)
+        return self.apply(ops.Add(), self._stretching(values).apply(ops.IndexAdd(pattern, self.shape), *arrays))
+
+    # -- along one axis -----------------------------------------------------------------------
+
+    @hears_dim
+    def select(self, axis: int, index: int) -> Self:
+        """The slice at one place of an axis, which is gone. A view."""
+        return self[(*_before(self.axis(axis)), index)]
+
+    @hears_dim
+    def narrow(self, axis: int, start: int, length: int) -> Self:
+        """`length` places of an axis, from `start` on. A view."""
+        axis = self.axis(axis)
+        n = self.shape[axis]
+        first = start + n if start < 0 else start
+        if not 0 <= first <= first + length <= n:
+            raise BoundsError(f"narrow asks for {length} from {start} on, of the {n} along axis {axis} of {self.spec}")
+        return self.apply(ops.Index((*(ops.Slice(),) * axis, ops.Slice(first, first + length))))
+
+    @hears_dim
+    def index_select(self, axis: int, index: Any) -> Self:
+        """The places of an axis that the index names, a vector of integers."""
+        axis, index = self.axis(axis), self._places(index, "index_select")
+        return self.apply(ops.Index(_along(axis)), index)
+
+    @hears_dim
+    def index_add(self, axis: int, index: Any, source: Any, *, alpha: float = 1) -> Self:
+        """A copy with alpha · source added at the places of an axis; those named twice receive twice."""
+        axis, index = self.axis(axis), self._places(index, "index_add")
+        source = self._beside(source, axis, index.size, "index_add")
+        scaled = source if alpha == 1 else source * alpha
+        return self.apply(ops.Add(), scaled.apply(ops.IndexAdd(_along(axis), self.shape), index))
+
+    @hears_dim
+    def index_copy(self, axis: int, index: Any, source: Any) -> Self:
+        """A copy with source written at the places of an axis."""
+        axis, index = self.axis(axis), self._places(index, "index_copy")
+        source = self._beside(source, axis, index.size, "index_copy")
+        return self.apply(ops.IndexSet(_along(axis)), source, index)
+
+    @hears_dim
+    def index_fill(self, axis: int, index: Any, value: Any) -> Self:
+        """A copy with one number written at the places of an axis."""
+        axis, index = self.axis(axis), self._places(index, "index_fill")
+        return self.apply(ops.IndexSet(_along(axis)), self._number(value, "index_fill"), index)
+
+    # -- element by element along an axis -----------------------------------------------------
+
+    @hears_dim
+    def gather(self, axis: int, index: Any) -> Self:
+        """y[i, j] = x[index[i, j], j] along axis 0, and likewise along others."""
+        return self.apply(ops.Gather(self.axis(axis)), index)
+
+    @hears_dim
+    def take_along_dim(self, indices: Any, axis: int | None = None) -> Self:
+        """`gather`, where the index broadcasts against x along the other axes; with no axis said, of all elements."""
+        index = self.lift(indices)
+        if axis is None:
+            return self.ravel().gather(0, index.ravel())
+        axis = self.axis(axis)
+        if index.ndim != self.ndim:
+            raise ShapeError(f"take_along_dim needs an index with as many axes as {self.spec}, and got {index.spec}")
+        ours, its = list(self.shape), list(index.shape)
+        ours[axis] = its[axis] = 1
+        shape = list(np.broadcast_shapes(tuple(ours), tuple(its)))
+        whole = self.broadcast_to(*shape[:axis], self.shape[axis], *shape[axis + 1 :])
+        return whole.gather(axis, index.broadcast_to(*shape[:axis], index.shape[axis], *shape[axis + 1 :]))
+
+    @hears_dim
+    def scatter_add(self, axis: int, index: Any, src: Any) -> Self:
+        """A copy with src[i, j] added at [index[i, j], j] along axis 0, and likewise along others."""
+        axis, index = self.axis(axis), self.lift(index)
+        return self.apply(ops.Add(), self._cut(src, index).apply(ops.ScatterAdd(axis, self.shape), index))
+
+    @hears_dim
+    def scatter(self, axis: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Self:
+        """A copy with src[i, j], or a number, written at [index[i, j], j] along axis 0, and likewise along others.
+
+        reduce    'add' adds instead
+        """
+        axis, index = self.axis(axis), self.lift(index)
+        source = self._cut(src if value is None else value, index)
+        if reduce == "add":
+            return self.scatter_add(axis, index, source.broadcast_to(index.shape))
+        if reduce is not None:
+            raise ShapeError(f"scatter writes, or with reduce='add' adds, and {reduce!r} was asked")
+        return self.apply(ops.Scatter(axis), source, index)
+
+    # -- by a mask ----------------------------------------------------------------------------
+
+    def masked_select(self, mask: Any) -> Self:
+        """The elements where the mask is True, in one axis; both broadcast."""
+        mask = self._mask(mask, "masked_select")
+        shape = np.broadcast_shapes(self.shape, mask.shape)
+        pattern, arrays = ops.pattern_of(mask.broadcast_to(shape).ravel(), (prod(shape),))  # one axis: the fastest
+        return self.broadcast_to(shape).ravel().apply(ops.Index(pattern), *arrays)
+
+    def masked_fill(self, mask: Any, value: Any) -> Self:
+        """A copy with one number where the mask is True; both broadcast."""
+        return self._mask(mask, "masked_fill").apply(ops.Where(), self._number(value, "masked_fill"), self)
+
+    def nonzero(self, as_tuple: bool = False) -> Any:
+        """The places of what is not zero, a row for each; or one vector of places for each axis."""
+        array = self.value if hasattr(self, "value") else self.numpy()
+        if as_tuple:
+            return tuple(self.lift(places) for places in array.reshape(self.shape or 1).nonzero())
+        found = array.nonzero() if self.ndim else ()
+        count = found[0].size if found else int(self.ravel().nonzero().shape[0])
+        columns = [self.lift(places) for places in found]
+        if not columns:
+            return self.lift(np.empty((count, 0), np.int64))
+        return columns[0].apply(ops.Stack(1), *columns[1:])
+
+    # -- counted through ----------------------------------------------------------------------
+
+    @hears_dim
+    def take(self, index: Any, axis: int | None = None) -> Self:
+        """The elements at those places, counted through the whole tensor, in the index's shape; or along an axis."""
+        if axis is None:
+            return self.ravel().apply(ops.Index(_along(0)), index)
+        return self.apply(ops.Index(_along(self.axis(axis))), index)
+
+    # -- reading arguments --------------------------------------------------------------------
+
+    def _places(self, index: Any, name: str) -> Self:
+        """An index that is a vector of integers; one number counts as a vector of one."""
+        index = self.lift(np.asarray(index, np.int64) if isinstance(index, int | list | tuple) else index)
+        if index.dtype.kind not in "iu" or index.ndim > 1:
+            raise DTypeError(f"{name} needs a vector of integers for its index, and got {index.spec}")
+        return index.reshape(index.size)
+
+    def _is_mask(self, index: Any) -> bool:
+        """Whether an index is a mask of every element, in more axes than one."""
+        return self.ndim > 1 and getattr(index, "shape", None) == self.shape and index.dtype.kind == "b"
+
+    def _mask(self, mask: Any, name: str) -> Self:
+        """A mask of booleans. Raises DTypeError where it is of numbers."""
+        mask = self.lift(np.asarray(mask) if isinstance(mask, bool | list | tuple) else mask)
+        if mask.dtype.kind != "b":
+            raise DTypeError(f"{name} needs a mask of booleans, and got {mask.spec}: compare, as in x > 0")
+        return mask
+
+    def _written(self, value: Any) -> Self:
+        """A value to be written, in self's dtype."""
+        return self.lift(value).astype(self.dtype)
+
+    def _stretching(self, value: Any) -> Self:
+        """The same without leading axes of 1, which broadcasting adds where they are needed."""
+        value = self._written(value)
+        extra = next((a for a, n in enumerate(value.shape) if n != 1), value.ndim)
+        return value.reshape(value.shape[extra:])
+
+    def _number(self, value: Any, name: str) -> Self:
+        """A value of one element, in self's dtype."""
+        value = self._written(value)
+        if value.ndim:
+            raise ShapeError(f"{name} writes one number, and got {value.spec}")
+        return value
+
+    def _cut(self, src: Any, index: Self) -> Self:
+        """What a scatter writes: of src as much as there is index. A number stays one."""
+        src = self._written(src)
+        if src.ndim != index.ndim or src.shape == index.shape:
+            return src
+        if any(n > m for n, m in zip(index.shape, src.shape)):
+            raise ShapeError(f"a scatter needs an element for each of its index, and got {src.spec} for {index.spec}")
+        return src.apply(ops.Index(tuple(ops.Slice(0, n) for n in index.shape)))
+
+    def _beside(self, source: Any, axis: int, length: int, name: str) -> Self:
+        """A source that has self's shape but along the axis, where it has one place for each of the index."""
+        source = self._written(source)
+        wanted = (*self.shape[:axis], length, *self.shape[axis + 1 :])
+        if source.shape != wanted and not (length == 1 and source.shape == self.shape[:axis] + self.shape[axis + 1 :]):
+            raise ShapeError(f"{name} needs a source of shape {wanted}, and got {source.spec}")
+        return source.reshape(wanted)
+
+
+def _before(axis: int) -> tuple[slice, ...]:
+    """Whole axes, up to the one that is meant."""
+    return (slice(None),) * axis
+
+
+def _along(axis: int) -> tuple[Any, ...]:
+    """The pattern of an index array along one axis."""
+    return (*(ops.Slice(),) * axis, ops.ARRAY)

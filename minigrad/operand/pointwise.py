@@ -1,11 +1,10 @@
-"""Functions of each element."""
+"""Functions of each element, with PyTorch's names."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 from .. import ops
-from ..errors import DTypeError
 from .base import Base
 
 
@@ -14,26 +13,97 @@ class Pointwise(Base):
 
     __slots__ = ()
 
+    # -- exponentials, logarithms, roots ------------------------------------------------------
+
     def exp(self) -> Self: return self.apply(ops.Exp())
+    def exp2(self) -> Self: return self.apply(ops.Exp2())
+    def expm1(self) -> Self: return self.apply(ops.Expm1())
     def log(self) -> Self: return self.apply(ops.Log())
+    def log2(self) -> Self: return self.apply(ops.Log2())
+    def log10(self) -> Self: return self.apply(ops.Log10())
+    def log1p(self) -> Self: return self.apply(ops.Log1p())
     def sqrt(self) -> Self: return self.apply(ops.Sqrt())
+    def rsqrt(self) -> Self: return self.apply(ops.Rsqrt())
+    def square(self) -> Self: return self.apply(ops.Pow(2))
+    def reciprocal(self) -> Self: return self.lift(1).apply(ops.Div(), self)
+
+    # -- angles, hyperbolas, the error function -----------------------------------------------
+
     def sin(self) -> Self: return self.apply(ops.Sin())
     def cos(self) -> Self: return self.apply(ops.Cos())
+    def tan(self) -> Self: return self.apply(ops.Tan())
+    def asin(self) -> Self: return self.apply(ops.Asin())
+    def acos(self) -> Self: return self.apply(ops.Acos())
+    def atan(self) -> Self: return self.apply(ops.Atan())
+    def sinh(self) -> Self: return self.apply(ops.Sinh())
+    def cosh(self) -> Self: return self.apply(ops.Cosh())
     def tanh(self) -> Self: return self.apply(ops.Tanh())
-    def sigmoid(self) -> Self: return self.apply(ops.Sigmoid())
-    def relu(self) -> Self: return self.apply(ops.Relu())
+    def asinh(self) -> Self: return self.apply(ops.Asinh())
+    def acosh(self) -> Self: return self.apply(ops.Acosh())
+    def atanh(self) -> Self: return self.apply(ops.Atanh())
+    def erf(self) -> Self: return self.apply(ops.Erf())
+    def erfc(self) -> Self: return self.apply(ops.Erfc())
+
+    arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
+
+    # -- size, sign, whole numbers --------------------------------------------------------------
+
     def abs(self) -> Self: return self.apply(ops.Abs())
     def sign(self) -> Self: return self.apply(ops.Sign())
-    def maximum(self, o: Any) -> Self: return self.apply(ops.Maximum(), o)
-    def minimum(self, o: Any) -> Self: return self.apply(ops.Minimum(), o)
+    def floor(self) -> Self: return self.apply(ops.Floor())
+    def ceil(self) -> Self: return self.apply(ops.Ceil())
+    def trunc(self) -> Self: return self.apply(ops.Trunc())
+    def round(self, decimals: int = 0) -> Self: return self.apply(ops.Round(decimals))
+    def frac(self) -> Self: return self.apply(ops.Sub(), self.trunc())
 
-    def where(self, condition: Any, other: Any) -> Self:
-        """self where the condition holds, other elsewhere."""
-        return self.lift(condition).astype(bool).apply(ops.Where(), self, other)
+    fix = trunc
 
-    def astype(self, dtype: Any) -> Self:
-        """The same numbers in another dtype; self if it is its own."""
-        to = self.spec.with_dtype(dtype)
-        if to.dtype.kind not in "fiub":
-            raise DTypeError(f"a tensor holds real numbers, integers or booleans, and {to.dtype} was asked")
-        return self if to == self.spec else self.apply(ops.Cast(to.dtype))
+    # -- what is no number, and what is out of bounds -----------------------------------------------
+
+    def isnan(self) -> Self: return self.apply(ops.IsNaN())
+    def isinf(self) -> Self: return self.apply(ops.IsInf())
+    def isfinite(self) -> Self: return self.apply(ops.IsFinite())
+
+    def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:
+        """Numbers in place of NaN, ∞ and −∞; the last two become the largest of the dtype if none is given."""
+        return self.apply(ops.NanToNum(nan, posinf, neginf))
+
+    def clamp(self, min: Any = None, max: Any = None) -> Self:
+        """x moved into [min, max]: numbers, or tensors that broadcast. The gradient passes at the bounds themselves."""
+        if min is None and max is None:
+            raise ValueError("clamp needs min, max or both, and got neither")
+        if all(bound is None or type(bound) in (int, float) for bound in (min, max)):
+            return self.apply(ops.Clamp(min, max))
+        low = self if min is None else self.lift(min).where(self < min, self)
+        return low if max is None else self.lift(max).where(low > max, low)
+
+    clip = clamp
+
+    # -- activations: integers count as floats --------------------------------------------------------
+
+    def sigmoid(self) -> Self: return self.real_valued().apply(ops.Sigmoid())
+    def relu(self) -> Self: return self.apply(ops.Relu())
+    def logsigmoid(self) -> Self: return self.real_valued().apply(ops.LogSigmoid())
+    def silu(self) -> Self: return self.real_valued().apply(ops.Silu())
+    def mish(self) -> Self: return self.real_valued().apply(ops.Mish())
+
+    def softplus(self, beta: float = 1.0, threshold: float = 20.0) -> Self:
+        """ln(1 + e^(βx)) / β, and x itself where βx > threshold."""
+        return self.real_valued().apply(ops.Softplus(float(beta), float(threshold)))
+
+    def gelu(self, approximate: str = "none") -> Self:
+        """x Φ(x), or with approximate="tanh" the quicker formula beside it."""
+        if approximate not in ("none", "tanh"):
+            raise ValueError(f'gelu takes approximate="none" or "tanh", and got {approximate!r}')
+        return self.real_valued().apply(ops.GeluTanh() if approximate == "tanh" else ops.Gelu())
+
+    def logit(self, eps: float | None = None) -> Self:
+        """ln(x / (1 − x)), the inverse of the sigmoid; with eps, of x moved into [eps, 1 − eps]."""
+        x: Any = self.real_valued() if eps is None else self.real_valued().clamp(eps, 1 - eps)
+        return (x / (1 - x)).log()
+
+    expit = sigmoid
+
+    def real_valued(self) -> Self:
+        """self, if it holds floats; else the same numbers in float64."""
+        return self if self.spec.is_float else self.astype(float)

@@ -1,11 +1,32 @@
-"""Many elements to one, along an axis, several, or all."""
+"""Many elements to one, along an axis, several, or all.
+
+    sums       sum mean prod count_nonzero
+    spread     var std var_mean std_mean norm
+    extremes   amax amin aminmax logsumexp
+    truth      all any
+
+An axis of length 0 gives what nothing gives: a sum of 0, a product of 1, a mean that is no number; an extreme
+of nothing is refused. A tensor without axes may be reduced along axis 0 or −1, as if it were a row of one.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Self
+import operator
+from math import inf
+from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from .. import ops
-from .base import Base
+from ..op import Op
+from .base import Base, integers
+
+
+class MinMax(NamedTuple):
+    """The smallest and the largest element."""
+
+    min: Any
+    max: Any
 
 
 class Reduction(Base):
@@ -13,25 +34,136 @@ class Reduction(Base):
 
     __slots__ = ()
 
-    def sum(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
-        """Σ over an axis, several, or all."""
-        return self.apply(ops.Sum(*self._reduction(axis, keepdims, **torch)))
+    # -- sums ---------------------------------------------------------------------------------
 
-    def mean(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
-        """Σ / n over an axis, several, or all."""
-        return self.apply(ops.Mean(*self._reduction(axis, keepdims, **torch)))
+    def sum(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
+        """Σ over an axis, several, or all. Integers and booleans sum to int64, or to `dtype`."""
+        return self._summand(dtype)._gathered(ops.Sum(*self._reduction(axis, keepdims, **torch)))
 
-    def max(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
+    def mean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
+        """Σ / n over an axis, several, or all. Of integers it is float64."""
+        return self._as(dtype)._gathered(ops.Mean(*self._reduction(axis, keepdims, **torch)))
+
+    def prod(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
+        """Π over an axis, several, or all; its gradient is right where factors are 0, too."""
+        axes, keepdims = self._reduction(axis, keepdims, **torch)
+        x = self._summand(dtype)
+        shape = tuple(1 if a in axes else n for a, n in enumerate(self.shape))
+        if axes == tuple(range(self.ndim)):
+            x, axes = x.reshape(x.size), (0,)
+        for a in axes:
+            x = x._gathered(ops.Prod((a,), keepdims=True))
+        return x.reshape(shape if keepdims else ops.Sum(self._reduction(axis, False, **torch)[0]).reduced(self.shape))
+
+    def count_nonzero(self, axis: Any = None, **torch: Any) -> Self:
+        """How many elements are not 0."""
+        return self.apply(ops.NotEqual(), 0).sum(axis, **torch)
+
+    # -- spread -------------------------------------------------------------------------------
+
+    def var(
+        self, axis: Any = None, *, keepdims: bool = False, correction: float = 1, unbiased: Any = None, **torch: Any
+    ) -> Self:
+        """Σ (x − mean)² / (n − correction). `unbiased=False` is an older word for correction=0."""
+        return self._gathered(ops.Var(*self._reduction(axis, keepdims, **torch), _correction(correction, unbiased)))
+
+    def std(
+        self, axis: Any = None, *, keepdims: bool = False, correction: float = 1, unbiased: Any = None, **torch: Any
+    ) -> Self:
+        """√var; its slope is 0 where all elements are equal."""
+        return self._gathered(ops.Std(*self._reduction(axis, keepdims, **torch), _correction(correction, unbiased)))
+
+    def var_mean(self, axis: Any = None, *, keepdims: bool = False, **options: Any) -> tuple[Self, Self]:
+        """The variance and the mean."""
+        mean = {word: axes for word, axes in options.items() if word in ("dim", "keepdim")}
+        return self.var(axis, keepdims=keepdims, **options), self.mean(axis, keepdims, **mean)
+
+    def std_mean(self, axis: Any = None, *, keepdims: bool = False, **options: Any) -> tuple[Self, Self]:
+        """The standard deviation and the mean."""
+        mean = {word: axes for word, axes in options.items() if word in ("dim", "keepdim")}
+        return self.std(axis, keepdims=keepdims, **options), self.mean(axis, keepdims, **mean)
+
+    def norm(
+        self, p: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any
+    ) -> Self:
+        """(Σ |x|ᵖ)^(1/p): of the elements as one vector, or of each vector along the axes; 'fro' is 2.
+
+        p    0 counts what is not 0; inf and −inf are the largest and the smallest |x|
+        """
+        x = self._as(dtype)
+        axes, keepdims = self._reduction(axis, keepdims, **torch)
+        p = 2 if p in ("fro", None) else p
+        if p == 0:
+            return x.sign().abs().sum(axes, keepdims)  # flat, and so of slope 0
+        if p in (inf, -inf):
+            return x.abs().amax(axes, keepdims) if p > 0 else x.abs().amin(axes, keepdims)
+        x = x if x.spec.is_float else x.astype(np.float64)
+        return x._gathered(ops.Norm(axes, keepdims, p))
+
+    # -- extremes -----------------------------------------------------------------------------
+
+    def amax(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
         """The largest element; tied ones share the gradient equally."""
         return self.apply(ops.Max(*self._reduction(axis, keepdims, **torch)))
 
+    def amin(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
+        """The smallest element; tied ones share the gradient equally."""
+        return self.apply(ops.Min(*self._reduction(axis, keepdims, **torch)))
+
+    def aminmax(self, *, axis: Any = None, keepdims: bool = False, **torch: Any) -> MinMax:
+        """amin and amax, by name."""
+        return MinMax(self.amin(axis, keepdims, **torch), self.amax(axis, keepdims, **torch))
+
     def logsumexp(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
         """ln Σ eˣ, without forming a large eˣ."""
-        return self.apply(ops.LogSumExp(*self._reduction(axis, keepdims, **torch)))
+        return self._gathered(ops.LogSumExp(*self._reduction(axis, keepdims, **torch)))
+
+    # -- truth --------------------------------------------------------------------------------
+
+    def all(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
+        """Whether no element is 0."""
+        return self.apply(ops.All(*self._reduction(axis, keepdims, **torch)))
+
+    def any(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
+        """Whether some element is not 0."""
+        return self.apply(ops.Any(*self._reduction(axis, keepdims, **torch)))
+
+    # -- reading arguments --------------------------------------------------------------------
 
     def _reduction(self, axis: Any, keepdims: bool, **torch: Any) -> tuple[tuple[int, ...], bool]:
         """The axes counted from the left, in order, and keepdims; PyTorch's `dim` and `keepdim` are heard too."""
-        axis, keepdims = torch.pop("dim", axis), torch.pop("keepdim", keepdims)
         if torch:
-            raise TypeError(f"a reduction takes axis (or dim) and keepdims (or keepdim), not {', '.join(torch)}")
+            axis, keepdims = torch.pop("dim", axis), torch.pop("keepdim", keepdims)
+            if torch:
+                raise TypeError(f"a reduction takes axis (or dim) and keepdims (or keepdim), not {', '.join(torch)}")
+        if axis is None:
+            return tuple(range(self.ndim)), bool(keepdims)
+        if not self.ndim and set(integers((axis,))) <= {0, -1}:
+            return (), bool(keepdims)
         return self.axes(axis), bool(keepdims)
+
+    def _single(self, axis: Any) -> tuple[Self, int]:
+        """self and one of its axes; a number as a row of one, which may be asked along 0 or −1."""
+        if self.ndim or operator.index(axis) not in (0, -1):
+            return self, self.axis(axis)
+        return self.reshape(1), 0
+
+    def _as(self, dtype: Any) -> Self:
+        return self if dtype is None else self.astype(dtype)
+
+    def _summand(self, dtype: Any) -> Self:
+        """In the dtype that is summed: unsigned integers, which NumPy keeps unsigned, are int64 as all others."""
+        if dtype is None and self.dtype.kind == "u":
+            dtype = np.int64
+        return self._as(dtype)
+
+    def _gathered(self, op: Op, *others: Any) -> Self:
+        """The op, on float16 in float32: sums of float16 lose digits and overflow before their result does."""
+        if self.dtype == np.float16:
+            return self.astype(np.float32).apply(op, *others).astype(np.float16)
+        return self.apply(op, *others)
+
+
+def _correction(correction: float, unbiased: Any) -> float:
+    """What is taken off n."""
+    return correction if unbiased is None else int(unbiased)

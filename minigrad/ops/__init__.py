@@ -1,54 +1,208 @@
 """The op table: everything minigrad can do, one class each.
 
-Reading order: elementwise, then movement and reduce (each other's adjoints), then index and linalg.
+Reading order: arithmetic, comparison, pointwise, erf, activation: element by element; then movement and reduce (each
+other's adjoints), then index and linalg.
 """
 
-from .elementwise import Abs as Abs
-from .elementwise import Add as Add
-from .elementwise import Cast as Cast
-from .elementwise import Cos as Cos
-from .elementwise import Div as Div
-from .elementwise import Equal as Equal
-from .elementwise import Exp as Exp
-from .elementwise import Greater as Greater
-from .elementwise import GreaterEqual as GreaterEqual
-from .elementwise import Less as Less
-from .elementwise import LessEqual as LessEqual
-from .elementwise import Log as Log
-from .elementwise import Maximum as Maximum
-from .elementwise import Minimum as Minimum
-from .elementwise import Mul as Mul
-from .elementwise import Neg as Neg
-from .elementwise import Not as Not
-from .elementwise import NotEqual as NotEqual
-from .elementwise import Pow as Pow
-from .elementwise import Power as Power
-from .elementwise import Relu as Relu
-from .elementwise import Sigmoid as Sigmoid
-from .elementwise import Sign as Sign
-from .elementwise import Sin as Sin
-from .elementwise import Sqrt as Sqrt
-from .elementwise import Sub as Sub
-from .elementwise import Tanh as Tanh
-from .elementwise import Where as Where
+from .activation import Elu as Elu
+from .activation import Gelu as Gelu
+from .activation import GeluSlope as GeluSlope
+from .activation import GeluTanh as GeluTanh
+from .activation import GeluTanhSlope as GeluTanhSlope
+from .activation import Hardtanh as Hardtanh
+from .activation import Hardswish as Hardswish
+from .activation import LeakyRelu as LeakyRelu
+from .activation import LogSigmoid as LogSigmoid
+from .activation import Mish as Mish
+from .activation import Relu as Relu
+from .activation import Sigmoid as Sigmoid
+from .activation import Silu as Silu
+from .activation import Softplus as Softplus
+from .activation import Threshold as Threshold
+from .arithmetic import Add as Add
+from .arithmetic import Atan2 as Atan2
+from .arithmetic import Div as Div
+from .arithmetic import FloorDivide as FloorDivide
+from .arithmetic import Fmod as Fmod
+from .arithmetic import Hypot as Hypot
+from .arithmetic import LogAddExp as LogAddExp
+from .arithmetic import Mul as Mul
+from .arithmetic import Neg as Neg
+from .arithmetic import Pow as Pow
+from .arithmetic import Power as Power
+from .arithmetic import Remainder as Remainder
+from .arithmetic import Sub as Sub
+from .arithmetic import XLogY as XLogY
+from .comparison import And as And
+from .comparison import Clamp as Clamp
+from .comparison import Equal as Equal
+from .comparison import Greater as Greater
+from .comparison import GreaterEqual as GreaterEqual
+from .comparison import Heaviside as Heaviside
+from .comparison import IsFinite as IsFinite
+from .comparison import IsInf as IsInf
+from .comparison import IsNaN as IsNaN
+from .comparison import Less as Less
+from .comparison import LessEqual as LessEqual
+from .comparison import Maximum as Maximum
+from .comparison import Minimum as Minimum
+from .comparison import NanToNum as NanToNum
+from .comparison import Not as Not
+from .comparison import NotEqual as NotEqual
+from .comparison import Or as Or
+from .comparison import Where as Where
+from .comparison import Xor as Xor
+from .erf import Erf as Erf
+from .erf import Erfc as Erfc
+from .pointwise import Abs as Abs
+from .pointwise import Acos as Acos
+from .pointwise import Acosh as Acosh
+from .pointwise import Asin as Asin
+from .pointwise import Asinh as Asinh
+from .pointwise import Atan as Atan
+from .pointwise import Atanh as Atanh
+from .pointwise import Cast as Cast
+from .pointwise import Ceil as Ceil
+from .pointwise import Cos as Cos
+from .pointwise import Cosh as Cosh
+from .pointwise import Exp as Exp
+from .pointwise import Exp2 as Exp2
+from .pointwise import Expm1 as Expm1
+from .pointwise import Floor as Floor
+from .pointwise import Log as Log
+from .pointwise import Log1p as Log1p
+from .pointwise import Log2 as Log2
+from .pointwise import Log10 as Log10
+from .pointwise import Round as Round
+from .pointwise import Rsqrt as Rsqrt
+from .pointwise import Sign as Sign
+from .pointwise import Sin as Sin
+from .pointwise import Sinh as Sinh
+from .pointwise import Sqrt as Sqrt
+from .pointwise import Tan as Tan
+from .pointwise import Tanh as Tanh
+from .pointwise import Trunc as Trunc
 from .index import Index as Index
 from .index import IndexAdd as IndexAdd
-from .index import pattern_of as pattern_of
+from .index import IndexSet as IndexSet
+from .index import Last as Last
+from .joining import Concatenate as Concatenate
+from .joining import Stack as Stack
 from .leaf import Const as Const
 from .leaf import Input as Input
 from .leaf import Leaf as Leaf
+from .loss import BinaryCrossEntropy as BinaryCrossEntropy
 from .leaf import const as const
+from .convolution import Convolution as Convolution
+from .convolution import ConvolutionFilter as ConvolutionFilter
+from .convolution import ConvolutionTranspose as ConvolutionTranspose
+from .einsum import Contract as Contract
+from .linalg import Affine as Affine
 from .linalg import MatMul as MatMul
+from .identity import Alias as Alias
+from .identity import Clone as Clone
+from .identity import Move as Move
+from .overlay import Overlay as Overlay
+from .pooling import AdaptiveAvgPool as AdaptiveAvgPool
+from .pooling import AdaptiveAvgUnpool as AdaptiveAvgUnpool
+from .pooling import ArgMaxPool as ArgMaxPool
+from .pooling import AvgPool as AvgPool
+from .pooling import AvgUnpool as AvgUnpool
+from .pooling import MaxPool as MaxPool
+from .pooling import PutTaps as PutTaps
+from .pooling import TakeTaps as TakeTaps
+from .pooling import TapPlaces as TapPlaces
+from .pooling import adaptive as adaptive
+from .solving import Cholesky as Cholesky
+from .solving import Cofactors as Cofactors
+from .solving import Det as Det
+from .solving import Eigenvalues as Eigenvalues
+from .solving import Eigenvectors as Eigenvectors
+from .solving import Inverse as Inverse
+from .solving import LogAbsDet as LogAbsDet
+from .solving import SignDet as SignDet
+from .solving import Solve as Solve
+from .window import Fold as Fold
+from .window import Unfold as Unfold
+from .window import Window as Window
 from .movement import BroadcastTo as BroadcastTo
+from .movement import Contiguous as Contiguous
+from .movement import Flip as Flip
 from .movement import Reshape as Reshape
+from .movement import Roll as Roll
 from .movement import Transpose as Transpose
+from .movement import View as View
+from .pattern import ARRAY as ARRAY
+from .pattern import Slice as Slice
+from .pattern import pattern_of as pattern_of
+from .placing import Diagonal as Diagonal
+from .placing import OnDiagonal as OnDiagonal
+from .placing import Pad as Pad
+from .placing import Tril as Tril
+from .placing import Triu as Triu
+from .random import FoldIn as FoldIn
+from .random import RandomBernoulli as RandomBernoulli
+from .random import RandomBits as RandomBits
+from .random import RandomChoice as RandomChoice
+from .random import RandomIntegers as RandomIntegers
+from .random import RandomNormal as RandomNormal
+from .random import RandomPermutation as RandomPermutation
+from .random import RandomTruncatedNormal as RandomTruncatedNormal
+from .random import RandomUniform as RandomUniform
+from .random import SplitKey as SplitKey
+from .reduce import All as All
+from .reduce import Any as Any
 from .reduce import LogSumExp as LogSumExp
 from .reduce import Max as Max
 from .reduce import Mean as Mean
+from .reduce import Min as Min
+from .reduce import Norm as Norm
+from .reduce import Prod as Prod
+from .reduce import Std as Std
 from .reduce import Sum as Sum
+from .reduce import SumOfProducts as SumOfProducts
+from .reduce import Var as Var
+from .scan import ArgCumMax as ArgCumMax
+from .scan import ArgCumMin as ArgCumMin
+from .scan import CumProd as CumProd
+from .scan import CumSum as CumSum
+from .scan import LogCumSumExp as LogCumSumExp
+from .scan import Recurrence as Recurrence
+from .scan import Shift as Shift
+from .scatter import Gather as Gather
+from .scatter import Scatter as Scatter
+from .scatter import ScatterAdd as ScatterAdd
+from .scatter import SearchSorted as SearchSorted
+from .softmax import CrossEntropy as CrossEntropy
+from .softmax import LogSoftmax as LogSoftmax
+from .softmax import Softmax as Softmax
+from .softmax import SoftmaxMinusOneHot as SoftmaxMinusOneHot
+from .sort import ArgMax as ArgMax
+from .sort import ArgMin as ArgMin
+from .sort import ArgSort as ArgSort
+from .sort import ArgTopK as ArgTopK
+from .standardise import Centre as Centre
+from .standardise import InverseRMS as InverseRMS
+from .standardise import RMSNormalise as RMSNormalise
 
 TABLE = (
-    *(Add, Sub, Mul, Div, Neg, Pow, Power, Exp, Log, Sqrt, Sin, Cos, Tanh, Sigmoid, Relu, Abs, Sign, Cast),
-    *(Maximum, Minimum, Where, Greater, GreaterEqual, Less, LessEqual, Equal, NotEqual, Not),
-    *(Reshape, Transpose, BroadcastTo, Sum, Mean, Max, LogSumExp, Index, IndexAdd, MatMul),
+    *(SumOfProducts, Prod, Var, Std, Norm, Min, All, Any, CumSum, CumProd, LogCumSumExp, ArgCumMax, ArgCumMin),
+    *(Shift, Recurrence, ArgSort, ArgTopK, ArgMax, ArgMin, Softmax, LogSoftmax, CrossEntropy, SoftmaxMinusOneHot),
+    BinaryCrossEntropy,
+    *(Centre, InverseRMS, RMSNormalise),
+    *(Affine, Contract, Inverse, Solve, Det, Cofactors, LogAbsDet, SignDet, Cholesky, Eigenvalues, Eigenvectors),
+    *(Convolution, ConvolutionTranspose, ConvolutionFilter, Unfold, Fold),
+    *(MaxPool, ArgMaxPool, TapPlaces, TakeTaps, PutTaps, AvgPool, AvgUnpool, AdaptiveAvgPool, AdaptiveAvgUnpool),
+    *(Add, Sub, Mul, Div, Neg, Pow, Power, FloorDivide, Remainder, Fmod, Hypot, Atan2, LogAddExp, XLogY),
+    *(Greater, GreaterEqual, Less, LessEqual, Equal, NotEqual, IsNaN, IsInf, IsFinite, And, Or, Xor, Not),
+    *(Where, Maximum, Minimum, Clamp, NanToNum, Heaviside),
+    *(Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Sin, Cos, Tan, Asin, Acos, Atan),
+    *(Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf, Erfc, Abs, Sign, Floor, Ceil, Trunc, Round, Cast),
+    *(Sigmoid, LogSigmoid, Relu, LeakyRelu, Threshold, Hardtanh, Hardswish, Softplus, Elu, Silu),
+    *(Mish, Gelu, GeluSlope, GeluTanh, GeluTanhSlope),
+    *(Reshape, Transpose, BroadcastTo, Sum, Mean, Max, LogSumExp, Index, IndexAdd, Overlay, Alias, Clone, Move, MatMul),
+    *(View, Contiguous, Flip, Roll, Concatenate, Stack, Pad, Diagonal, OnDiagonal, Tril, Triu),
+    *(IndexSet, Last, Gather, ScatterAdd, Scatter, SearchSorted),
+    *(RandomBits, RandomUniform, RandomNormal, RandomTruncatedNormal, RandomBernoulli, RandomIntegers),
+    *(RandomPermutation, RandomChoice, SplitKey, FoldIn),
 )

@@ -5,6 +5,8 @@ Each one's adjoint sends the gradient back the way the element came:
     reshape       ↔  reshape
     transpose     ↔  transpose by the inverse permutation
     broadcast_to  ↔  sum
+    flip          ↔  flip
+    roll          ↔  roll the other way
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ class Reshape(Linear):
     shape: tuple[int, ...]
 
     symbol = "reshape"
+    is_view = True
 
     def infer(self, x):
         if prod(self.shape) != x.size:
@@ -36,12 +39,40 @@ class Reshape(Linear):
 
 
 @dataclass(frozen=True)
+class View(Reshape):
+    """A reshape that may not copy: y and x are one memory."""
+
+    inline = False
+
+    def forward(self, xp, x):
+        y = x.reshape(self.shape)
+        if y.size and not xp.may_share_memory(x, y):
+            raise ShapeError(
+                f"view {self.shape} of a tensor of shape {x.shape} would need a copy: its elements do not lie "
+                "in memory in the order of its axes, as after a transpose. Use reshape, which copies where it must"
+            )
+        return y
+
+
+@dataclass(frozen=True)
+class Contiguous(Linear):
+    """y = x, its elements in memory in the order of its axes."""
+
+    symbol = "contiguous"
+
+    def forward(self, xp, x): return xp.array(x, order="C")
+    def infer(self, x): return x
+    def adjoint(self, gy, x): return gy
+
+
+@dataclass(frozen=True)
 class Transpose(Linear):
     """Axes permuted: y.shape[i] = x.shape[axes[i]]."""
 
     axes: tuple[int, ...]
 
     symbol = "transpose"
+    is_view = True
 
     def infer(self, x):
         if sorted(self.axes) != list(range(x.ndim)):
@@ -49,7 +80,7 @@ class Transpose(Linear):
         return x.with_shape(tuple(x.shape[a] for a in self.axes))
 
     def forward(self, xp, x): return x.transpose(self.axes)
-    def adjoint(self, gy, x): return gy.transpose(*np.argsort(self.axes).tolist())
+    def adjoint(self, gy, x): return gy.permute(*np.argsort(self.axes).tolist())
 
 
 @dataclass(frozen=True)
@@ -59,6 +90,7 @@ class BroadcastTo(Linear):
     shape: tuple[int, ...]
 
     symbol = "broadcast"
+    is_view = True
 
     def infer(self, x):
         try:
@@ -71,3 +103,31 @@ class BroadcastTo(Linear):
 
     def forward(self, xp, x): return xp.broadcast_to(x, self.shape)
     def adjoint(self, gy, x): return gy.sum_to(x.shape)
+
+
+@dataclass(frozen=True)
+class Flip(Linear):
+    """The order along some axes reversed. A view: no bytes."""
+
+    axes: tuple[int, ...]
+
+    symbol = "flip"
+    is_view = True
+
+    def infer(self, x): return x
+    def forward(self, xp, x): return xp.flip(x, self.axes)
+    def adjoint(self, gy, x): return gy.flip(self.axes)
+
+
+@dataclass(frozen=True)
+class Roll(Linear):
+    """y[i + shift] = x[i] along each of the axes; what falls off the end comes in at the front."""
+
+    shifts: tuple[int, ...]
+    axes: tuple[int, ...]
+
+    symbol = "roll"
+
+    def infer(self, x): return x
+    def forward(self, xp, x): return xp.roll(x, self.shifts, self.axes)
+    def adjoint(self, gy, x): return gy.roll(tuple(-s for s in self.shifts), self.axes)

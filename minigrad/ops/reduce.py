@@ -1,15 +1,24 @@
-"""Reductions: many elements to one, along `axes`; `keepdims` leaves them with length 1."""
+"""Reductions: many elements to one, along `axes`; `keepdims` leaves them with length 1.
+
+    sums       Sum, Mean, SumOfProducts, Prod
+    spread     Var, Std, Norm
+    extremes   Max, Min, and LogSumExp, which is a soft one
+    truth      All, Any
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from functools import lru_cache
+from math import inf, nan, prod
+from string import ascii_letters
 
 import numpy as np
 
 from ..errors import ShapeError
 from ..op import Op
-from ..spec import Spec
+from ..spec import Spec, common_device
+from .scan import CumProd
 
 
 @dataclass(frozen=True)
@@ -40,48 +49,204 @@ class Reduction(Op):
     def flops(self, y, x): return x.size - y.size
 
 
+# -- sums -------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Sum(Reduction):
     """y = Σ x"""
 
     symbol = "sum"
 
-    def forward(self, xp, x): return xp.sum(x, self.axes, keepdims=self.keepdims)
+    def forward(self, xp, x): return x.sum(self.axes, keepdims=self.keepdims)
     def vjp(self, gy, y, x): return self.spread(gy, x).broadcast_to(x.shape),
     def jvp(self, dxs, y, x): return dxs[0].apply(self)
 
 
 @dataclass(frozen=True)
 class Mean(Reduction):
-    """y = Σ x / n"""
+    """y = Σ x / n, and no number where n = 0"""
 
     symbol = "mean"
+    inline = False
 
-    def forward(self, xp, x): return xp.mean(x, self.axes, keepdims=self.keepdims)
-    def vjp(self, gy, y, x): return (self.spread(gy, x) / self.count(x)).broadcast_to(x.shape),
+    def forward(self, xp, x):
+        y = x.sum(self.axes, keepdims=self.keepdims)
+        return y / self.count(x) if self.count(x) else y * nan
+
+    def vjp(self, gy, y, x): return (self.spread(gy, x) / max(self.count(x), 1)).broadcast_to(x.shape),
     def jvp(self, dxs, y, x): return dxs[0].apply(self)
     def flops(self, y, x): return x.size
 
 
-@dataclass(frozen=True)
-class Max(Reduction):
-    """y = max x; tied elements share the gradient equally."""
+@lru_cache
+def subscripts(ndim: int, axes: tuple[int, ...]) -> tuple[str, str]:
+    """Letters for all axes, and for those that stay: what einsum wants."""
+    letters = ascii_letters[:ndim]
+    return letters, "".join(c for a, c in enumerate(letters) if a not in axes)
 
-    symbol = "max"
+
+@dataclass(frozen=True)
+class SumOfProducts(Op):
+    """z = Σ x y along `axes`, which stay with length 1: one pass, and no array of products."""
+
+    axes: tuple[int, ...]
+
+    symbol = "Σ×"
+    inline = False
+
+    def infer(self, x, y):
+        if x.shape != y.shape:
+            raise ShapeError(f"{self} needs two operands of one shape, and got {x} with {y}")
+        shape = tuple(1 if a in self.axes else n for a, n in enumerate(x.shape))
+        return Spec(shape, np.result_type(x.dtype, y.dtype), common_device(self, x, y))
+
+    def forward(self, xp, x, y):
+        all_axes, kept = subscripts(x.ndim, self.axes)
+        z = xp.einsum(f"{all_axes},{all_axes}->{kept}", x, y)
+        return z.reshape(tuple(1 if a in self.axes else n for a, n in enumerate(x.shape)))
+
+    def vjp(self, gz, z, x, y): return gz * y, gz * x
+    def jvp(self, dxs, z, x, y): return dxs[0].apply(self, y) + x.apply(self, dxs[1])
+    def flops(self, z, x, y): return 2 * x.size
+
+
+@dataclass(frozen=True)
+class Prod(Reduction):
+    """y = Π x along one axis. ∂y/∂xᵢ is the product of all the others, without a division: xᵢ may be 0."""
+
+    symbol = "Π"
+
+    def forward(self, xp, x): return x.prod(self.axes, keepdims=self.keepdims)
+    def vjp(self, gy, y, x): return self.spread(gy, x) * self.others(x),
+    def jvp(self, dxs, y, x): return (dxs[0] * self.others(x)).sum(self.axes, self.keepdims)
+
+    def others(self, x):
+        """Those before times those after. Shape of x."""
+        (axis,) = self.axes
+        return x.apply(CumProd(axis, exclusive=True)) * x.apply(CumProd(axis, exclusive=True, reverse=True))
+
+
+# -- spread -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Var(Reduction):
+    """y = Σ (x − mean x)² / (n − correction), in two passes: the squares of large x never meet"""
+
+    correction: float = 1
+
+    symbol = "var"
+    inline = False
+
+    def forward(self, xp, x):
+        c = x - x.sum(self.axes, keepdims=True) / max(self.count(x), 1)
+        y = (c * c).sum(self.axes, keepdims=self.keepdims)
+        if self.freedom(x):
+            return y / self.freedom(x)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return y / 0.0  # no number, as it should be
+
+    def vjp(self, gy, y, x): return self.spread(gy * (2 / (self.freedom(x) or nan)), x) * self.centred(x),
+
+    def jvp(self, dxs, y, x):
+        return (dxs[0] * self.centred(x)).sum(self.axes, self.keepdims) * (2 / (self.freedom(x) or nan))
+
+    def freedom(self, x) -> float:
+        """The degrees of freedom, n − correction, or 0."""
+        return max(self.count(x) - self.correction, 0)
+
+    def centred(self, x): return x - x.mean(self.axes, keepdims=True)
+    def flops(self, y, x): return 4 * x.size
+
+
+@dataclass(frozen=True)
+class Std(Var):
+    """y = √var; where all are equal, its slope is taken as 0"""
+
+    symbol = "std"
+
+    def forward(self, xp, x): return xp.sqrt(super().forward(xp, x))
+    def vjp(self, gy, y, x): return self.spread(gy * self.slope(y, x), x) * self.centred(x),
+    def jvp(self, dxs, y, x): return (dxs[0] * self.centred(x)).sum(self.axes, self.keepdims) * self.slope(y, x)
+    def slope(self, y, x): return 1 / ((y + (y == 0)) * (self.freedom(x) or nan))
+
+
+@dataclass(frozen=True)
+class Norm(Reduction):
+    """y = (Σ |x|ᵖ)^(1/p) for a finite p ≠ 0; at the origin its slope is taken as 0"""
+
+    p: float = 2
+
+    inline = False
+
+    @property
+    def symbol(self): return f"‖·‖{self.p:g}"
+
+    def forward(self, xp, x):
+        if self.p == 2:
+            return xp.sqrt((x * x).sum(self.axes, keepdims=self.keepdims))
+        if self.p == 1:
+            return xp.abs(x).sum(self.axes, keepdims=self.keepdims)
+        with np.errstate(divide="ignore"):  # 0 to a negative power is infinite, and the norm 0
+            return xp.power(xp.power(xp.abs(x), self.p).sum(self.axes, keepdims=self.keepdims), 1 / self.p)
+
+    def vjp(self, gy, y, x): return self.spread(gy, x) * self.slope(y, x),
+    def jvp(self, dxs, y, x): return (dxs[0] * self.slope(y, x)).sum(self.axes, self.keepdims)
+
+    def slope(self, y, x):
+        """sign x · (|x| / y)ᵖ⁻¹, and 0 where x is."""
+        if self.p == 1:
+            return x.sign()
+        y = self.spread(y + (y == 0), x)
+        return x / y if self.p == 2 else x.sign() * (abs(x) / y + (x == 0)) ** (self.p - 1)
+
+    def flops(self, y, x): return 2 * x.size if self.p in (1, 2) else 3 * x.size
+
+
+# -- extremes ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Extreme(Reduction):
+    """An element that no other surpasses; tied elements share the gradient equally."""
 
     def infer(self, x):
         if self.count(x) == 0:
-            raise ShapeError(f"{self} of {x}: the largest of no elements does not exist")
+            raise ShapeError(f"{self} of {x}: an extreme of no elements does not exist: check the size first")
         return super().infer(x)
 
-    def forward(self, xp, x): return xp.max(x, self.axes, keepdims=self.keepdims)
     def vjp(self, gy, y, x): return self.spread(gy, x) * self.share(y, x),
     def jvp(self, dxs, y, x): return (dxs[0] * self.share(y, x)).sum(self.axes, self.keepdims)
 
     def share(self, y, x):
         """1/k at each of the k winners, 0 elsewhere. Shape of x."""
-        wins = x.equal(self.spread(y, x)).astype(x.spec.dtype)
+        wins = (~self.surpassed(x, self.spread(y, x))).astype(x.spec.dtype)
         return wins / wins.sum(self.axes, keepdims=True)
+
+    def surpassed(self, x, y):
+        """Where x has lost to y. Where y is no number all have won, so that k is never 0."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Max(Extreme):
+    """y = max x; tied elements share the gradient equally."""
+
+    symbol = "max"
+
+    def forward(self, xp, x): return x.max(self.axes, keepdims=self.keepdims)
+    def surpassed(self, x, y): return x < y
+
+
+@dataclass(frozen=True)
+class Min(Extreme):
+    """y = min x; tied elements share the gradient equally."""
+
+    symbol = "min"
+
+    def forward(self, xp, x): return x.min(self.axes, keepdims=self.keepdims)
+    def surpassed(self, x, y): return x > y
 
 
 @dataclass(frozen=True)
@@ -94,15 +259,37 @@ class LogSumExp(Reduction):
     def forward(self, xp, x):
         x = x if x.dtype.kind == "f" else x.astype(np.float64)
         if not x.size:
-            return xp.full(self.reduced(x.shape), -np.inf, x.dtype)  # a sum of nothing is 0
-        top = xp.max(x, self.axes, keepdims=True)
+            return xp.full(self.reduced(x.shape), -inf, x.dtype)  # a sum of nothing is 0
+        top = x.max(self.axes, keepdims=True)
         top = xp.where(xp.isfinite(top), top, x.dtype.type(0))  # −inf − (−inf) is no number; −inf − 0 is
+        e = xp.asarray(x - top)  # NumPy may give a number, which cannot be written into
         # A row of −inf sums to 0, whose log is −inf: the right answer, and no cause for a warning.
         with np.errstate(divide="ignore"):
-            y = xp.log(xp.sum(xp.exp(x - top), self.axes, keepdims=True)) + top
+            y = xp.log(xp.exp(e, out=e).sum(self.axes, keepdims=True)) + top
         return y if self.keepdims else y.reshape(self.reduced(x.shape))
 
     def vjp(self, gy, y, x): return self.spread(gy, x) * self.softmax(y, x),
     def jvp(self, dxs, y, x): return (dxs[0] * self.softmax(y, x)).sum(self.axes, self.keepdims)
     def softmax(self, y, x): return (x - self.spread(y, x)).exp()
     def flops(self, y, x): return 4 * x.size  # max, subtract, exp, add
+
+
+# -- truth ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class All(Reduction):
+    """y = whether no x is 0"""
+
+    symbol = "∀"
+
+    def forward(self, xp, x): return x.all(self.axes, keepdims=self.keepdims)
+
+
+@dataclass(frozen=True)
+class Any(Reduction):
+    """y = whether some x is not 0"""
+
+    symbol = "∃"
+
+    def forward(self, xp, x): return x.any(self.axes, keepdims=self.keepdims)

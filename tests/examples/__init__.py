@@ -1,6 +1,6 @@
 """Examples of every op of the table, family by family: the laws are held against them."""
 
-from . import algebra, arithmetic, indexing, movement, pointwise, reduction
+from . import algebra, arithmetic, indexing, loss, movement, pointwise, random, reduction, scan, softmax, sort, window
 
-FAMILIES = (arithmetic, pointwise, movement, reduction, indexing, algebra)
+FAMILIES = (arithmetic, pointwise, movement, reduction, scan, sort, softmax, loss, indexing, algebra, window, random)
 EXAMPLES = {op: examples for family in FAMILIES for op, examples in family.EXAMPLES.items()}

@@ -3,19 +3,30 @@
 import numpy as np
 
 from minigrad import ops
+from minigrad.tensor import Tensor
 
 from .draws import positive, signed
 
+EVERYWHERE = (
+    *(ops.Exp, ops.Exp2, ops.Expm1, ops.Sin, ops.Cos, ops.Tan, ops.Atan, ops.Sinh, ops.Cosh, ops.Tanh, ops.Asinh),
+    *(ops.Erf, ops.Erfc, ops.Abs, ops.Sign, ops.Floor, ops.Ceil, ops.Trunc),
+    *(ops.Sigmoid, ops.LogSigmoid, ops.Relu, ops.Silu, ops.Mish),
+    *(ops.Gelu, ops.GeluSlope, ops.GeluTanh, ops.GeluTanhSlope),
+)
+ABOVE_0 = (ops.Log, ops.Log2, ops.Log10, ops.Log1p, ops.Sqrt, ops.Rsqrt)
+WITHIN_1 = (ops.Asin, ops.Acos, ops.Atanh)
+
 EXAMPLES = {
-    ops.Exp: [(ops.Exp(), signed(2, 3))],
-    ops.Log: [(ops.Log(), positive(2, 3))],
-    ops.Sqrt: [(ops.Sqrt(), positive(2, 3))],
-    ops.Sin: [(ops.Sin(), signed(2, 3))],
-    ops.Cos: [(ops.Cos(), signed(2, 3))],
-    ops.Tanh: [(ops.Tanh(), signed(2, 3))],
-    ops.Sigmoid: [(ops.Sigmoid(), signed(2, 3))],
-    ops.Relu: [(ops.Relu(), signed(2, 3))],
-    ops.Abs: [(ops.Abs(), signed(2, 3))],
-    ops.Sign: [(ops.Sign(), signed(2, 3))],
+    **{op: [(op(), signed(2, 3))] for op in EVERYWHERE},
+    **{op: [(op(), positive(2, 3))] for op in ABOVE_0},
+    **{op: [(op(), signed(2, 3) * 0.6)] for op in WITHIN_1},
+    ops.Acosh: [(ops.Acosh(), positive(2, 3) + 1)],
+    ops.Round: [(ops.Round(), signed(2, 3)), (ops.Round(1), Tensor(np.array([0.23, -1.28])))],
     ops.Cast: [(ops.Cast(np.dtype("f8")), signed(2, 3))],
-}  # fmt: skip
+    ops.LeakyRelu: [(ops.LeakyRelu(0.1), signed(2, 3)), (ops.LeakyRelu(2.0), signed(3))],
+    ops.Threshold: [(ops.Threshold(0.1, 3.0), signed(2, 3))],
+    ops.Hardtanh: [(ops.Hardtanh(-1.0, 1.0), signed(2, 3))],
+    ops.Hardswish: [(ops.Hardswish(), signed(2, 3) * 4)],
+    ops.Softplus: [(ops.Softplus(), signed(2, 3)), (ops.Softplus(2.0, 1.0), signed(4))],
+    ops.Elu: [(ops.Elu(), signed(2, 3)), (ops.Elu(0.5, 1.5, 2.0), signed(4))],
+}

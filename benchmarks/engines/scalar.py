@@ -1,0 +1,88 @@
+"""Engines of single numbers: minigrad.Value, micrograd's, and tensors without axes, which are all used alike."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from ..workloads import Workload
+from . import Run
+
+
+class Scalar:
+    """A class of values with + and ×, relu, backward() and grad."""
+
+    def __init__(self, number: Any):
+        self.number, self.relu = number, number.relu
+
+    def scalars(self, workload: Workload) -> Run:
+        return scalars_of(self, workload)
+
+    def graph(self, workload: Workload) -> Run:
+        return graph_of(self, workload)
+
+
+class Value(Scalar):
+    def __init__(self) -> None:
+        import minigrad
+
+        super().__init__(minigrad.Value)
+
+
+class Micrograd(Scalar):
+    def __init__(self) -> None:
+        from micrograd.engine import Value
+
+        sys.setrecursionlimit(100_000)  # its sort calls itself once per node
+        super().__init__(Value)
+
+
+def scalars_of(e: Any, workload: Workload) -> Run:
+    """One step of plain descent: numbers made once, loss, backward, update."""
+    batch, parameters = workload.arrays()
+    points = batch["points"].tolist()
+    numbers = [e.number(n) for n in parameters["numbers"].tolist()]
+    nothing = numbers[0].grad
+
+    def gradients() -> Any:
+        for p in numbers:
+            p.grad = nothing
+        loss = workload.loss(e, points, numbers)
+        loss.backward()
+        return loss
+
+    def step() -> None:
+        gradients()
+        for p in numbers:
+            p.data -= workload.lr * p.grad
+
+    def answer() -> tuple[float, dict[str, np.ndarray]]:
+        loss = float(gradients().data)
+        return loss, {"numbers": np.array([float(p.grad) for p in numbers])}
+
+    return Run({"step": step}, answer)
+
+
+def graph_of(e: Any, workload: Workload) -> Run:
+    """Building the graph, and backward through it; what is left of the last one is dropped while the next is built."""
+    _, parameters = workload.arrays()
+    numbers = [e.number(n) for n in parameters["numbers"].tolist()]
+    nothing = numbers[0].grad
+    built: list[Any] = []
+
+    def build() -> None:
+        built[:] = [workload.loss(e, numbers)]
+
+    def backward() -> None:
+        for p in numbers:
+            p.grad = nothing
+        built[0].backward()
+
+    def answer() -> tuple[float, dict[str, np.ndarray]]:
+        build()
+        backward()
+        return float(built[0].data), {"numbers": np.array([float(p.grad) for p in numbers])}
+
+    return Run({"build": build, "backward": backward}, answer)

@@ -1,0 +1,124 @@
+"""PyTorch, and minigrad, which takes the same program: only the import differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..workloads import Workload
+from . import Run
+from .scalar import graph_of, scalars_of
+
+
+class Torchlike:
+    """PyTorch's functions, taken from `lib`."""
+
+    def __init__(self, lib: ModuleType):
+        self.lib, self.F = lib, lib.nn.functional
+
+    def __getattr__(self, name: str) -> Any:
+        """A method of tensors, or else a function of networks, of that name; found once."""
+        found = getattr(self.lib.Tensor, name, None) or getattr(self.F, name)
+        setattr(self, name, found)
+        return found
+
+    def gelu(self, x: Any) -> Any:
+        return self.F.gelu(x, approximate="tanh")
+
+    def attention(self, q: Any, k: Any, v: Any) -> Any:
+        return self.F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    def unbind(self, x: Any) -> Any:
+        return x.unbind(0)
+
+    def update(self, workload: Workload, parameters: Iterable[Any]) -> Callable[[], Any] | None:
+        """The update of one step, by the library's own optimiser."""
+        optim = self.lib.optim
+        match workload.update:
+            case "sgd":
+                return optim.SGD(list(parameters), lr=workload.lr).step  # type: ignore[no-any-return]
+            case "adam":
+                return optim.Adam(list(parameters), lr=workload.lr).step  # type: ignore[no-any-return]
+        return None
+
+    def arrays(self, workload: Workload) -> tuple[dict[str, Any], dict[str, Any]]:
+        batch, parameters = workload.arrays()
+        tensor = self.lib.tensor
+        return (
+            {name: tensor(array) for name, array in batch.items()},
+            {name: tensor(array, requires_grad=True) for name, array in parameters.items()},
+        )
+
+    def training(self, workload: Workload) -> Run:
+        batch, parameters = self.arrays(workload)
+        update = self.update(workload, parameters.values())
+
+        def forward() -> Any:
+            return workload.loss(self, **batch, **parameters)
+
+        def gradients() -> Any:
+            for p in parameters.values():
+                p.grad = None
+            loss = forward()
+            loss.backward()
+            return loss
+
+        def step() -> None:
+            gradients()
+            if update is not None:
+                update()
+
+        def answer() -> tuple[float, dict[str, np.ndarray]]:
+            loss = gradients().item()
+            return loss, {name: p.grad.numpy().copy() for name, p in parameters.items()}
+
+        return Run({"step": step}, answer, {"forward": forward} | ({"update": update} if update else {}))
+
+    def hvp(self, workload: Workload) -> Run:
+        batch, parameters = self.arrays(workload)
+        vectors = [self.lib.tensor(v) for v in workload.vectors().values()]
+        grad = self.lib.autograd.grad
+
+        def product() -> Any:
+            loss = workload.loss(self, **batch, **parameters)
+            gs = grad(loss, list(parameters.values()), create_graph=True)
+            return loss, grad(gs, list(parameters.values()), vectors)
+
+        def answer() -> tuple[float, dict[str, np.ndarray]]:
+            loss, products = product()
+            return loss.item(), {name: h.numpy() for name, h in zip(parameters, products)}
+
+        return Run({"product": product}, answer)
+
+    def number(self, n: float) -> Any:
+        """A scalar that requires a gradient."""
+        return self.lib.tensor(n, dtype=self.lib.float64, requires_grad=True)
+
+    def graph(self, workload: Workload) -> Run:
+        return graph_of(self, workload)
+
+
+class Torch(Torchlike):
+    def __init__(self) -> None:
+        import torch
+
+        torch.set_num_threads(1)
+        super().__init__(torch)
+
+    def scalars(self, workload: Workload) -> Run:
+        return scalars_of(self, workload)
+
+
+class Minigrad(Torchlike):
+    def __init__(self) -> None:
+        import minigrad
+
+        super().__init__(minigrad)
+
+    def scalars(self, workload: Workload) -> Run:
+        from .scalar import Value
+
+        return scalars_of(Value(), workload)

@@ -1,0 +1,53 @@
+"""What the loss and the gradients are, in float64 and without any engine."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .engines.numpy import Numpy, smooth_mlp
+from .workloads import CHAINS, DEPTH, Arrays, Workload
+
+
+def reference(workload: Workload) -> tuple[float, Arrays]:
+    """By hand, and for the graph by its recurrence; Hessian times vector as the slope of the gradient along v."""
+    match workload.kind:
+        case "hvp":
+            return hessian_vector(workload)
+        case "graph":
+            return recurrence(workload)
+        case kind:
+            answer: tuple[float, Arrays] = getattr(Numpy("f8"), kind)(workload).answer()
+            return answer
+
+
+def hessian_vector(workload: Workload, h: float = 1e-5) -> tuple[float, Arrays]:
+    """(g(p + h v) − g(p − h v)) / 2h: its error, h² ≈ 1e-10 and rounding / h ≈ 1e-11, is far below float32's."""
+    batch, P = workload.arrays()
+    v = {name: array.astype("f8") for name, array in workload.vectors().items()}
+    x, y = batch["x"].astype("f8"), batch["y"]
+
+    def moved(step: float) -> Arrays:
+        return {name: p + step * v[name] for name, p in P.items()}
+
+    (_, above), (_, below) = smooth_mlp(moved(h), x, y), smooth_mlp(moved(-h), x, y)
+    return float(smooth_mlp(moved(0), x, y)[0]), {name: (above[name] - below[name]) / (2 * h) for name in P}
+
+
+def recurrence(workload: Workload) -> tuple[float, Arrays]:
+    """v ← a v + b, with its two derivatives beside it."""
+    a, b = workload.arrays()[1]["numbers"]
+    v, da, db = a, 1.0, 0.0
+    for _ in range(DEPTH // 2):
+        v, da, db = a * v + b, a * da + v, a * db + 1
+    return CHAINS * v, {"numbers": CHAINS * np.array([da, db])}
+
+
+def error(got: tuple[float, Arrays], wanted: tuple[float, Arrays]) -> float:
+    """The largest relative error among the loss and the gradients, each taken as a vector; infinite for a nan."""
+    loss, gradients = wanted
+    assert got[1].keys() == gradients.keys(), f"gradients of {sorted(got[1])}, wanted {sorted(gradients)}"
+    errors = [abs(got[0] - loss) / abs(loss)]
+    for name, gradient in gradients.items():
+        difference = np.linalg.norm(np.asarray(got[1][name], "f8") - gradient)
+        errors.append(float(difference / np.linalg.norm(gradient)))
+    return max(e if np.isfinite(e) else np.inf for e in errors)

@@ -1,0 +1,102 @@
+"""Taking turns: in every round each engine runs for a moment, so that a busy machine is busy for all of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from . import engines
+from .workloads import Workload
+
+MOMENT = 0.03  # CPU seconds of a turn: a thousand times the clock's grain
+PATIENCE = 8.0  # CPU seconds on one engine; a slow one gets fewer rounds, but three
+
+# One thread each; set before an engine is imported, which is why engines are processes.
+THREADS = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"], "1")
+
+
+def alone(module: str, *arguments: str, **pipes: Any) -> subprocess.Popen[str]:
+    """A module of the benchmarks running in a process of its own, with one thread."""
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.Popen(command, env=os.environ | THREADS, cwd=Path(__file__).parents[1], text=True, **pipes)
+
+
+class Worker:
+    """An engine in its own process, made ready and checked.
+
+    status    {"status": "ok"}, or what hinders it
+    rounds    stage → the CPU seconds of one step, a number for each round
+    """
+
+    def __init__(self, engine: str, workload: str, *what: str):
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process = alone("benchmarks.worker", engine, workload, *what, **pipes)
+        self.status = self.heard()
+        self.steps, self.spent = 1, 0.0
+        self.rounds: dict[str, list[float]] = {}
+
+    def heard(self) -> Any:
+        """The next thing it says; a profiler may write lines of its own."""
+        for line in self.process.stdout or []:
+            if line.startswith("{"):
+                return json.loads(line)
+        return {"status": "failed", "why": f"its process ended with {self.process.wait()}"}
+
+    def turn(self) -> None:
+        """One round, of as many steps as fill the moment."""
+        assert self.process.stdin
+        self.process.stdin.write(f"{self.steps}\n")
+        self.process.stdin.flush()
+        seconds = self.heard()
+        for stage, s in seconds.items():
+            self.rounds.setdefault(stage, []).append(s)
+        step = sum(seconds.values())
+        self.spent += step * self.steps
+        self.steps = max(1, round(MOMENT / step))
+
+    def close(self) -> None:
+        """Ends the process: it stops at the end of its input."""
+        if self.process.stdin:
+            self.process.stdin.close()
+        self.process.wait()
+        if self.process.stdout:
+            self.process.stdout.close()
+
+
+def figures(workload: Workload, names: list[str], rounds: int) -> dict[str, dict[str, Any]]:
+    """Engine → its status and, if it is right, {"stages": {stage: {"best": seconds, "median": seconds}}}."""
+    workers = {name: Worker(name, workload.name) for name in names if engines.installed(name)}
+    timed = [w for w in workers.values() if w.status["status"] == "ok"]
+    for turn in range(rounds + 1):
+        for worker in timed:
+            if turn <= 3 or worker.spent < PATIENCE:
+                worker.turn()
+    absent = {name: {"status": "not installed"} for name in names if name not in workers}
+    found: dict[str, dict[str, Any]] = {name: worker.status for name, worker in workers.items()}
+    for name, worker in workers.items():
+        worker.close()
+        if worker.rounds:
+            found[name] |= {"stages": {stage: summary(samples) for stage, samples in worker.rounds.items()}}
+    return found | absent
+
+
+def summary(samples: list[float]) -> dict[str, float]:
+    """Of all rounds but the first, which was one step to find its measure."""
+    samples = samples[1:] or samples
+    return {"best": min(samples), "median": median(samples), "rounds": len(samples)}
+
+
+def peaks(workload: Workload, names: list[str]) -> dict[str, dict[str, Any]]:
+    """Engine → its status and, if it could be found, the bytes alive at the peak of one step: see peak.py."""
+    found = {}
+    for name in names:
+        if engines.installed(name):
+            worker = Worker(name, workload.name, "bytes")
+            found[name] = worker.status
+            worker.close()
+    return found

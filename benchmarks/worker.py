@@ -1,0 +1,61 @@
+"""python -m benchmarks.worker ENGINE WORKLOAD [bytes]: one engine on one workload, in a process of its own.
+
+So each engine has the memory, the garbage collector and the modules that its users have, and no other's. The first
+line says how the check against the reference went; after that, every number n on a line of input is answered with
+the CPU seconds of n steps. With `bytes` the one line is the peak of memory: see peak.py.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import time
+from typing import Any
+
+from . import engines, peak
+from .reference import error, reference
+from .workloads import WORKLOADS, Workload
+
+
+def ready(engine: str, workload: Workload) -> tuple[dict[str, Any], engines.Run | None]:
+    """How it stands with the engine, and the run to be timed if it is right."""
+    try:
+        run = engines.run(engine, workload)
+        off = error(run.answer(), reference(workload))
+    except (AttributeError, ImportError, NotImplementedError) as lack:
+        return {"status": "lacks", "why": f"{type(lack).__name__}: {lack}"}, None
+    except Exception as failure:
+        return {"status": "failed", "why": f"{type(failure).__name__}: {failure}"}, None
+    if not off <= workload.tolerance:
+        return {"status": "wrong", "why": f"relative error {off:.1e}, allowed {workload.tolerance:.0e}"}, None
+    sample(run, 1)  # the second step: whatever an engine prepares in its first is prepared
+    return {"status": "ok", "error": off}, run
+
+
+def sample(run: engines.Run, steps: int) -> dict[str, float]:
+    """Stage → CPU seconds of one step, the mean of so many."""
+    gc.collect()
+    spent = dict.fromkeys(run.stages, 0.0)
+    for _ in range(steps):
+        for name, stage in run.stages.items():
+            start = time.process_time()
+            stage()
+            spent[name] += time.process_time() - start
+    return {name: seconds / steps for name, seconds in spent.items()}
+
+
+def main() -> None:
+    engine, workload = sys.argv[1], WORKLOADS[sys.argv[2]]
+    if sys.argv[3:] == ["bytes"]:
+        print(json.dumps(peak.peak(engine, workload)), flush=True)
+        return
+    status, run = ready(engine, workload)
+    print(json.dumps(status), flush=True)
+    if run is not None:
+        for line in sys.stdin:
+            print(json.dumps(sample(run, int(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Data sets: samples that are counted, and asked for by number.
+
+Anything with a length and an index is one, a list too. Here are those made of arrays, and those made of others.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from math import floor, isclose
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import ShapeError
+from ..tensor import Tensor
+from .sampler import Source, drawn, shuffled
+
+
+class Samples(Protocol):
+    """What a data set can do: len(data), and data[i] for i from 0."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any, /) -> Any: ...
+
+
+class Dataset:
+    """A data set to derive from: say `__len__` and `__getitem__`; two are joined with +."""
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} does not say its sample number {index}: write __getitem__")
+
+    def __len__(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__} does not say how many samples it has: write __len__")
+
+    def __add__(self, other: Samples) -> ConcatDataset:
+        return ConcatDataset([self, other])
+
+
+class TensorDataset(Dataset):
+    """Sample i is the i-th row of each tensor; an array of numbers gives the rows of a whole batch."""
+
+    def __init__(self, *tensors: Any):
+        self.tensors = tuple(t if isinstance(t, Tensor) else Tensor(t) for t in tensors)
+        if not tensors or not all(t.ndim for t in self.tensors):
+            raise ShapeError(f"TensorDataset needs tensors with rows, and got {[str(t.spec) for t in self.tensors]}")
+        if len({t.shape[0] for t in self.tensors}) > 1:
+            raise ShapeError(
+                f"TensorDataset needs as many rows in each tensor, and got {[str(t.spec) for t in self.tensors]}"
+            )
+
+    def __len__(self) -> int:
+        return int(self.tensors[0].shape[0])
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple(Tensor(t.value[index], device=t.spec.device) for t in self.tensors)
+
+    def batch(self, rows: Sequence[int]) -> tuple[Tensor, ...]:
+        """The samples of these numbers, stacked."""
+        return tuple(Tensor(t.value[t.spec.device.array(rows, np.int64)]) for t in self.tensors)
+
+
+class Subset(Dataset):
+    """The samples of another data set that `indices` names, in that order."""
+
+    def __init__(self, dataset: Samples, indices: Sequence[int]):
+        self.dataset, self.indices = dataset, indices
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.dataset[self.indices[index]]
+
+
+class ConcatDataset(Dataset):
+    """Data sets, one after the other."""
+
+    def __init__(self, datasets: Sequence[Samples]):
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise ValueError("ConcatDataset joins data sets, and got none")
+        self.ends = list(accumulate(len(d) for d in self.datasets))
+
+    def __len__(self) -> int:
+        return self.ends[-1]
+
+    def __getitem__(self, index: Any) -> Any:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"sample {index} was asked of a data set of {len(self)}")
+        index %= len(self)
+        part = bisect_right(self.ends, index)
+        return self.datasets[part][index - self.ends[part] + len(self.datasets[part])]
+
+
+def random_split(dataset: Samples, lengths: Sequence[float], generator: Source = None) -> list[Subset]:
+    """The samples dealt at random to subsets: each sample to one of them.
+
+    lengths      how many each gets, or which part of all, adding up to 1; what rounding leaves goes one by one in turn
+    generator    a seed, a key or a Generator, which deal the same on every machine
+    """
+    n = len(dataset)
+    sizes = parts(n, lengths) if isclose(sum(lengths), 1) and n != 1 else [int(size) for size in lengths]
+    if sum(sizes) != n or min(sizes) < 0:
+        raise ValueError(
+            f"random_split needs lengths that add up to the {n} samples, or to 1, and {list(lengths)} add up to "
+            f"{sum(lengths)}"
+        )
+    dealt = shuffled(n, drawn(generator))
+    return [Subset(dataset, dealt[end - size : end]) for size, end in zip(sizes, accumulate(sizes))]
+
+
+def parts(n: int, fractions: Sequence[float]) -> list[int]:
+    """n in whole parts."""
+    sizes = [floor(n * f) for f in fractions]
+    for i in range(n - sum(sizes)):
+        sizes[i % len(sizes)] += 1
+    return sizes

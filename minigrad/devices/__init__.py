@@ -1,0 +1,1 @@
+"""Devices made here, for where there is none: see simulated.py."""

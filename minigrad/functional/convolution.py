@@ -1,0 +1,210 @@
+"""Convolutions, with PyTorch's names and arguments: x (N, C, *size), or (C, *size) for one example.
+
+Numbers are given one for all axes, or one per axis. A kernel is not mirrored: mathematics calls this correlation.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from .. import ops
+from ..errors import ShapeError
+from ..functions.face import operand
+
+Lengths = int | tuple[int, ...] | list[int]
+
+
+def conv1d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Lengths = 1,
+    padding: Lengths | str = 0,
+    dilation: Lengths = 1,
+    groups: int = 1,
+) -> Any:
+    """x (N, C, L) ⋆ weight (O, C / groups, k) + bias (O,) → (N, O, L'). padding may be 'same' or 'valid'."""
+    return convolved(1, x, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Lengths = 1,
+    padding: Lengths | str = 0,
+    dilation: Lengths = 1,
+    groups: int = 1,
+) -> Any:
+    """x (N, C, H, W) ⋆ weight (O, C / groups, kh, kw) + bias (O,) → (N, O, H', W'). padding as in conv1d."""
+    return convolved(2, x, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Lengths = 1,
+    padding: Lengths | str = 0,
+    dilation: Lengths = 1,
+    groups: int = 1,
+) -> Any:
+    """x (N, C, D, H, W) ⋆ weight (O, C / groups, kd, kh, kw) + bias (O,) → (N, O, D', H', W')."""
+    return convolved(3, x, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_transpose1d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Lengths = 1,
+    padding: Lengths = 0,
+    output_padding: Lengths = 0,
+    groups: int = 1,
+    dilation: Lengths = 1,
+) -> Any:
+    """conv1d's gradient towards its input: x (N, C, L), weight (C, O / groups, k) → (N, O, L')."""
+    return stamped(1, x, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose2d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Lengths = 1,
+    padding: Lengths = 0,
+    output_padding: Lengths = 0,
+    groups: int = 1,
+    dilation: Lengths = 1,
+) -> Any:
+    """conv2d's gradient towards its input: x (N, C, H, W), weight (C, O / groups, kh, kw) → (N, O, H', W')."""
+    return stamped(2, x, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose3d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Lengths = 1,
+    padding: Lengths = 0,
+    output_padding: Lengths = 0,
+    groups: int = 1,
+    dilation: Lengths = 1,
+) -> Any:
+    """conv3d's gradient towards its input: x (N, C, D, H, W), weight (C, O / groups, kd, kh, kw)."""
+    return stamped(3, x, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def unfold(x: Any, kernel_size: Lengths, dilation: Lengths = 1, padding: Lengths = 0, stride: Lengths = 1) -> Any:
+    """Each window of x (N, C, H, W) as a column: (N, C · kh · kw, places). Known as im2col."""
+    return batched(2, operand(x), lambda x: x.apply(ops.Unfold(window(2, kernel_size, stride, padding, dilation))))
+
+
+def fold(
+    x: Any,
+    output_size: Lengths,
+    kernel_size: Lengths,
+    dilation: Lengths = 1,
+    padding: Lengths = 0,
+    stride: Lengths = 1,
+) -> Any:
+    """unfold's adjoint: columns (N, C · kh · kw, places) added up where they were read, (N, C, *output_size)."""
+    op = ops.Fold(window(2, kernel_size, stride, padding, dilation), each("output_size", output_size, 2))
+    return batched(1, operand(x), lambda x: x.apply(op))
+
+
+# -- what they have in common ---------------------------------------------------------------------
+
+
+def convolved(n: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """Convolution over the last n axes."""
+    x = operand(x)
+    w = x.lift(weight)
+    checked(n, x, w)
+    op = convolution(n, w.shape[2:], hashable(stride), hashable(padding), hashable(dilation), groups)
+    operands = (w,) if bias is None else (w, bias)
+    return batched(n, x, lambda x: x.apply(op, *operands))
+
+
+def stamped(
+    n: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+) -> Any:
+    """Transposed convolution over the last n axes."""
+    x = operand(x)
+    w = x.lift(weight)
+    checked(n, x, w)
+    seen = window(n, w.shape[2:], hashable(stride), hashable(padding), hashable(dilation))
+    extra = each("output_padding", output_padding, n)
+    if any(e >= max(s, d) for e, s, d in zip(extra, seen.stride, seen.dilation)):
+        raise ShapeError(f"output_padding is smaller than the stride or the dilation, and got {extra} with {seen}")
+    entries = zip(x.shape[-n:], seen.kernel, seen.stride, seen.padding, seen.dilation, extra, strict=True)
+    size = tuple((p - 1) * s - sum(ends) + d * (k - 1) + e + 1 for p, k, s, ends, d, e in entries)
+    y = batched(n, x, lambda x: x.apply(ops.ConvolutionTranspose(seen, groups, size), w))
+    return y if bias is None else y + y.lift(bias).reshape(-1, *[1] * n)
+
+
+def checked(n: int, x: Any, w: Any) -> None:
+    """Raises ShapeError where x or w has not the axes of n-dimensional convolution."""
+    if w.ndim != n + 2 or x.ndim not in (n + 1, n + 2):
+        raise ShapeError(
+            f"{n}-dimensional convolution needs x (N, C, *size) or (C, *size), and w (O, C, *kernel), "
+            f"size and kernel of {n} axes: got {x.spec} and {w.spec}"
+        )
+
+
+def batched(n: int, x: Any, result: Any) -> Any:
+    """The result for x (N, C, *size), size of n axes; x (C, *size) is taken as a batch of one, and given back so."""
+    if x.ndim != n + 1:
+        return result(x)
+    y = result(x.reshape(1, *x.shape))
+    return y.reshape(y.shape[1:])
+
+
+@lru_cache(maxsize=1024)
+def convolution(
+    n: int, kernel: tuple[int, ...], stride: Any, padding: Any, dilation: Any, groups: int
+) -> ops.Convolution:
+    """The op, from arguments as a user gives them."""
+    if groups < 1:
+        raise ShapeError(f"groups is 1 or more, and got {groups}")
+    return ops.Convolution(window(n, kernel, stride, padding, dilation), groups)
+
+
+def window(n: int, kernel: Any, stride: Any, padding: Any, dilation: Any) -> ops.Window:
+    """The window over n axes, from arguments as a user gives them."""
+    lengths = each("kernel_size", kernel, n)
+    steps, spread = each("stride", stride, n), each("dilation", dilation, n)
+    if min(*lengths, *steps, *spread) < 1:
+        raise ShapeError(f"kernel, stride and dilation are 1 or more, and got {lengths}, {steps} and {spread}")
+    return ops.Window(lengths, steps, ends(padding, lengths, steps, spread), spread)
+
+
+def ends(padding: Any, kernel: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> Any:
+    """Padding as (before, after) for each axis."""
+    if padding == "valid":
+        return ((0, 0),) * len(kernel)
+    if padding == "same":
+        if max(stride) > 1:
+            raise ShapeError(f"padding='same' keeps the size of x, which a stride of {stride} does not: give numbers")
+        missing = tuple(d * (k - 1) for k, d in zip(kernel, dilation))
+        return tuple((m // 2, m - m // 2) for m in missing)
+    return tuple((p, p) for p in each("padding", padding, len(kernel)))
+
+
+def each(name: str, given: Any, n: int) -> tuple[int, ...]:
+    """One number for each of n axes. Raises ShapeError where as many were not given, or one is negative."""
+    if isinstance(given, int):
+        numbers = (given,) * n
+    elif isinstance(given, str):
+        raise ShapeError(f"{name} is a number, one for each axis, 'same' or 'valid', and got {given!r}")
+    else:
+        numbers = tuple(given) * n if len(given) == 1 else tuple(given)
+    if len(numbers) != n or min(numbers) < 0:
+        raise ShapeError(f"{name} is a number, or one for each of {n} axes, none negative; got {given}")
+    return numbers
+
+
+def hashable(given: Any) -> Any:
+    """A list as a tuple, so that an op can be found by it."""
+    return tuple(given) if isinstance(given, list) else given

@@ -1,0 +1,135 @@
+"""Losses: how far a prediction is from its target, one number for all elements, or one for each.
+
+    reduction    'mean' over the elements, their 'sum', or 'none': each its own
+
+Target and prediction have one shape: broadcasting here hides mistakes, such as (N,) beside (N, 1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ops
+from ..errors import ShapeError
+from ..functions.face import operand
+from ..tensor import Tensor
+
+
+def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
+    """(x − t)²"""
+    x, t = pair("mse_loss", input, target)
+    return reduced((x - t) ** 2, reduction)
+
+
+def l1_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
+    """|x − t|"""
+    x, t = pair("l1_loss", input, target)
+    return reduced((x - t).abs(), reduction)
+
+
+def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: float = 1.0) -> Any:
+    """(x − t)² / 2β where |x − t| < β, |x − t| − β/2 beyond.
+
+    Girshick 2015, “Fast R-CNN”, eq. 3. https://arxiv.org/abs/1504.08083
+    """
+    if beta < 0:
+        raise ValueError(f"smooth_l1_loss needs beta of 0 or more, and got {beta}")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    x, t = pair("smooth_l1_loss", input, target)
+    far = (x - t).abs()
+    return reduced((far * far * (0.5 / beta)).where(far < beta, far - 0.5 * beta), reduction)
+
+
+def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float = 1.0) -> Any:
+    """(x − t)² / 2 where |x − t| < δ, δ (|x − t| − δ/2) beyond.
+
+    Huber 1964, “Robust estimation of a location parameter”, eq. 1.
+    """
+    if delta <= 0:
+        raise ValueError(f"huber_loss needs delta above 0, and got {delta}")
+    x, t = pair("huber_loss", input, target)
+    far = (x - t).abs()
+    return reduced((far * far * 0.5).where(far < delta, (far - 0.5 * delta) * delta), reduction)
+
+
+def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
+    """−t ln x − (1 − t) ln(1 − x), for probabilities x; each ln no less than −100, so that a sure mistake stays finite.
+
+    From scores, `binary_cross_entropy_with_logits` is exact where this rounds.
+    """
+    x, t = pair("binary_cross_entropy", input, target)
+    if isinstance(x, Tensor) and x.size and not 0 <= x.value.min() <= x.value.max() <= 1:
+        span = f"{x.value.min():g} to {x.value.max():g}"
+        raise ValueError(
+            f"binary_cross_entropy is of probabilities 0 to 1, and got {span}: pass x.sigmoid(), or the scores to "
+            "binary_cross_entropy_with_logits"
+        )
+    return reduced(weighed(x.apply(ops.BinaryCrossEntropy(), t), weight), reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Any, target: Any, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None
+) -> Any:
+    """−p t ln σ(x) − (1 − t) ln(1 − σ(x)), for scores x, without forming σ(x).
+
+    weight        of each element
+    pos_weight    p, of the positive class: above 1 it raises recall, below 1 precision
+    """
+    x, t = pair("binary_cross_entropy_with_logits", input, target)
+    doubt = -x.logsigmoid()  # −ln σ(x); −ln(1 − σ(x)) is x more
+    if pos_weight is None:
+        return reduced(weighed((1 - t) * x + doubt, weight), reduction)
+    return reduced(weighed((1 - t) * x + (1 + (x.lift(pos_weight) - 1) * t) * doubt, weight), reduction)
+
+
+def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool = False) -> Any:
+    """t (ln t − x), for log-probabilities x and probabilities t; 0 where t is 0.
+
+    reduction     also 'batchmean', the sum divided by the length of axis 0: the divergence as it is defined
+    log_target    whether the target is ln t
+
+    Kullback & Leibler 1951, “On information and sufficiency”, eq. 2.4.
+    """
+    x, t = pair("kl_div", input, target)
+    loss = t.exp() * (t - x) if log_target else t * (t.where(t != 0, 1.0).log() - x)
+    return loss.sum() / x.shape[0] if reduction == "batchmean" else reduced(loss, reduction)
+
+
+def gaussian_nll_loss(
+    input: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
+    """(ln v + (x − t)² / v) / 2, v being var and at least eps: the doubt of a prediction that says its own variance.
+
+    full    whether to add ln(2π) / 2, so that it is the likelihood itself
+
+    Nix & Weigend 1994, “Estimating the mean and variance of the target probability distribution”, eq. 3.
+    """
+    x, t = pair("gaussian_nll_loss", input, target)
+    v = x.lift(var).maximum(eps)
+    half_log_2pi = 0.9189385332046727
+    return reduced((v.log() + (x - t) ** 2 / v) * 0.5 + (half_log_2pi if full else 0.0), reduction)
+
+
+def pair(loss: str, input: Any, target: Any) -> tuple[Any, Any]:
+    """Prediction and target as operands, in one shape; a target of integers in the prediction's dtype."""
+    x = operand(input)
+    t = x.lift(target)
+    if x.shape != t.shape:
+        raise ShapeError(f"{loss} compares tensors of one shape, and got {x.spec} with {t.spec}")
+    return x, t.astype(x.dtype) if x.spec.is_float and not t.spec.is_float else t
+
+
+def weighed(loss: Any, weight: Any) -> Any:
+    return loss if weight is None else loss * weight
+
+
+def reduced(loss: Any, reduction: str) -> Any:
+    """The losses of the elements as `reduction` says."""
+    if reduction == "mean":
+        return loss.mean()
+    if reduction == "sum":
+        return loss.sum()
+    if reduction == "none":
+        return loss
+    raise ValueError(f"reduction is 'mean', 'sum' or 'none', and got {reduction!r}")

@@ -1,0 +1,220 @@
+"""Pooling, with PyTorch's names and arguments: x (N, C, *size), or (C, *size) for one example."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..errors import ShapeError
+from ..functions.face import operand
+from .convolution import Lengths, batched, each, hashable
+
+
+def max_pool1d(
+    x: Any,
+    kernel_size: Lengths,
+    stride: Lengths | None = None,
+    padding: Lengths = 0,
+    dilation: Lengths = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest of each window over the last axis; of equal ones the first has the gradient."""
+    return max_pooled(1, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool2d(
+    x: Any,
+    kernel_size: Lengths,
+    stride: Lengths | None = None,
+    padding: Lengths = 0,
+    dilation: Lengths = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest of each window over the last two axes; of equal ones the first has the gradient."""
+    return max_pooled(2, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool3d(
+    x: Any,
+    kernel_size: Lengths,
+    stride: Lengths | None = None,
+    padding: Lengths = 0,
+    dilation: Lengths = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest of each window over the last three axes; of equal ones the first has the gradient."""
+    return max_pooled(3, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def avg_pool1d(
+    x: Any,
+    kernel_size: Lengths,
+    stride: Lengths | None = None,
+    padding: Lengths = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Any:
+    """The mean of each window over the last axis."""
+    return avg_pooled(1, x, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+
+def avg_pool2d(
+    x: Any,
+    kernel_size: Lengths,
+    stride: Lengths | None = None,
+    padding: Lengths = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    """The mean of each window over the last two axes."""
+    return avg_pooled(2, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def avg_pool3d(
+    x: Any,
+    kernel_size: Lengths,
+    stride: Lengths | None = None,
+    padding: Lengths = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    """The mean of each window over the last three axes."""
+    return avg_pooled(3, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def adaptive_avg_pool1d(x: Any, output_size: Any) -> Any:
+    """The means of output_size windows that cover the last axis evenly."""
+    return adaptive_avg_pooled(1, x, output_size)
+
+
+def adaptive_avg_pool2d(x: Any, output_size: Any) -> Any:
+    """The means of output_size windows that cover the last two axes evenly; None keeps an axis."""
+    return adaptive_avg_pooled(2, x, output_size)
+
+
+def adaptive_max_pool1d(x: Any, output_size: Any) -> Any:
+    """The largest of each of output_size windows that cover the last axis evenly."""
+    return adaptive_max_pooled(1, x, output_size)
+
+
+def adaptive_max_pool2d(x: Any, output_size: Any) -> Any:
+    """The largest of each of output_size windows that cover the last two axes evenly; None keeps an axis."""
+    return adaptive_max_pooled(2, x, output_size)
+
+
+# -- over any number of axes ----------------------------------------------------------------------
+
+
+def max_pooled(
+    n: int, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
+) -> Any:
+    """Max pooling over the last n axes, and the place of each maximum in its plane where that is asked."""
+    x = operand(x)
+    size = planes(n, x)
+    window = pool(n, size, hashable(kernel), hashable(stride), hashable(padding), hashable(dilation), ceil_mode)
+    y = batched(n, x, lambda x: x.apply(ops.MaxPool(window)))
+    if not return_indices:
+        return y
+    plane, found = (x, y) if x.ndim == n + 2 else (x.reshape(1, *x.shape), y.reshape(1, *y.shape))
+    places = plane.apply(ops.ArgMaxPool(window), found).apply(ops.TapPlaces(window, size))
+    return y, places.reshape(y.shape)
+
+
+def avg_pooled(
+    n: int, x: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, counted: bool, divisor: int | None
+) -> Any:
+    """Average pooling over the last n axes."""
+    x = operand(x)
+    window = pool(n, planes(n, x), hashable(kernel), hashable(stride), hashable(padding), 1, ceil_mode)
+    if divisor is not None:
+        everywhere = tuple((max(window.kernel), max(window.kernel) + sum(p)) for p in window.padding)
+        return batched(n, x, lambda x: x.apply(ops.AvgPool(window, everywhere))) * (window.taps / divisor)
+    ends = tuple((p, p) for p in each("padding", padding, n)) if counted else ((0, 0),) * n
+    return batched(n, x, lambda x: x.apply(ops.AvgPool(window, ends)))
+
+
+def adaptive_avg_pooled(n: int, x: Any, output_size: Any) -> Any:
+    """Adaptive average pooling over the last n axes, one after the other."""
+    x = operand(x)
+    size = planes(n, x)
+    wanted = outputs(n, size, output_size)
+    if divides(wanted, size):
+        op = ops.AvgPool(tiles(wanted, size), ((0, 0),) * n)
+        return batched(n, x, lambda x: x.apply(op))
+    for i, m in enumerate(wanted):
+        x = x.apply(ops.AdaptiveAvgPool(x.ndim - n + i, m))
+    return x
+
+
+def adaptive_max_pooled(n: int, x: Any, output_size: Any) -> Any:
+    """Adaptive max pooling over the last n axes: windows laid side by side, the shorter ones ending in repeats."""
+    x = operand(x)
+    wanted = outputs(n, planes(n, x), output_size)
+    for i, m in enumerate(wanted):
+        axis = x.ndim - n + i
+        if x.shape[axis] % m:
+            start, stop = ops.adaptive(x.shape[axis], m)
+            longest = np.arange(max(stop - start))
+            x = x[(*[slice(None)] * axis, np.minimum(start[:, None] + longest, stop[:, None] - 1).reshape(-1))]
+    op = ops.MaxPool(tiles(wanted, x.shape[-n:]))
+    return batched(n, x, lambda x: x.apply(op))
+
+
+def planes(n: int, x: Any) -> tuple[int, ...]:
+    """The lengths of the last n axes. Raises ShapeError where they are not all that follows batch and channels."""
+    if x.ndim not in (n + 1, n + 2):
+        raise ShapeError(f"pooling over {n} axes needs (N, C, *size) or (C, *size), size of {n} axes, and got {x.spec}")
+    size: tuple[int, ...] = x.shape[-n:]
+    return size
+
+
+@lru_cache(maxsize=1024)
+def pool(
+    n: int, size: tuple[int, ...], kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> ops.Window:
+    """The window of a pooling, from arguments as a user gives them; ceil_mode is more padding after."""
+    lengths = each("kernel_size", kernel, n)
+    steps = lengths if stride is None or stride == () else each("stride", stride, n)
+    before, spread = each("padding", padding, n), each("dilation", dilation, n)
+    if min(*lengths, *steps, *spread) < 1:
+        raise ShapeError(f"kernel, stride and dilation are 1 or more, and got {lengths}, {steps} and {spread}")
+    if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(before, lengths, spread)):
+        raise ShapeError(f"padding is at most half of the window, or some have nothing in them: {before} for {lengths}")
+    after = before
+    if ceil_mode:
+        entries = zip(size, lengths, steps, before, spread)
+        after = tuple(p + over(m + 2 * p - d * (k - 1) - 1, s, m + p) for m, k, s, p, d in entries)
+    return ops.Window(lengths, steps, tuple(zip(before, after)), spread)
+
+
+def over(room: int, stride: int, end: int) -> int:
+    """How much padding makes the last, incomplete window fit; none where it would begin in the padding after x."""
+    return -room % stride if (-(-room // stride)) * stride < end else 0
+
+
+def outputs(n: int, size: tuple[int, ...], output_size: Any) -> tuple[int, ...]:
+    """How many windows along each axis; None stands for as many as there are elements."""
+    given = output_size if isinstance(output_size, tuple | list) else (output_size,) * n
+    if len(given) != n or any(m is not None and m < 1 for m in given):
+        raise ShapeError(f"output_size is a number of 1 or more, or None, for each of {n} axes, and got {output_size}")
+    return tuple(m if g is None else g for g, m in zip(given, size))
+
+
+def divides(wanted: tuple[int, ...], size: tuple[int, ...]) -> bool:
+    """Whether every window is equally long."""
+    return prod(size) > 0 and all(m % w == 0 for w, m in zip(wanted, size))
+
+
+def tiles(wanted: tuple[int, ...], size: tuple[int, ...]) -> ops.Window:
+    """Windows of equal length, side by side."""
+    kernel = tuple(m // w for w, m in zip(wanted, size))
+    return ops.Window(kernel, kernel, ((0, 0),) * len(size), (1,) * len(size))

@@ -1,0 +1,67 @@
+"""Linear algebra as functions: `mg.matmul(x, y)` beside `x @ y`, and what takes several operands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..operand import Operand
+from ..operand import einsum as contraction
+from .face import function, operand
+
+matmul = function(Operand.matmul)
+mm = function(Operand.mm)
+bmm = function(Operand.bmm)
+mv = function(Operand.mv)
+dot = function(Operand.dot)
+outer = function(Operand.outer)
+inner = function(Operand.inner)
+tensordot = function(Operand.tensordot)
+addmm = function(Operand.addmm)
+matrix_power = function(Operand.matrix_power)
+inverse = function(Operand.inverse)
+det = function(Operand.det)
+logdet = function(Operand.logdet)
+slogdet = function(Operand.slogdet)
+cholesky = function(Operand.cholesky)
+
+
+def einsum(equation: str, *operands: Any) -> Any:
+    """Σ of products of elements: letters name axes, and those not after the arrow are summed over.
+
+    einsum("bij,bjk->bik", x, y)    batched matrix product
+    einsum("ii", x)                 trace
+    einsum("...i,i", x, w)          weighted sum over the last axis, whatever is before
+
+    Several operands are contracted in pairs, from the left.
+    """
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = tuple(operands[0])
+    kind = next((x for x in operands if isinstance(x, Operand)), None)
+    kind = operand(operands[0]) if kind is None else kind
+    return contraction.einsum(equation, *(kind.lift(x) for x in operands))
+
+
+def chain_matmul(*matrices: Any) -> Any:
+    """x₁ x₂ … xₙ, in the order that needs the fewest multiplications: matrix chain multiplication.
+
+    Cormen, Leiserson, Rivest and Stein, “Introduction to Algorithms”, section 15.2.
+    The first and the last may be vectors.
+    """
+    xs = [operand(x) for x in matrices]
+    first, last = xs[0].ndim == 1, xs[-1].ndim == 1
+    lengths = [1 if first else xs[0].shape[0], *(x.shape[0] for x in xs[1:]), 1 if last else xs[-1].shape[-1]]
+    lengths[1:-1] = [x.shape[-1] for x in xs[:-1]]
+    cost: dict[tuple[int, int], tuple[int, int]] = {(i, i): (0, i) for i in range(len(xs))}
+    for n in range(1, len(xs)):
+        for i in range(len(xs) - n):
+            j = i + n
+            cost[i, j] = min(
+                (cost[i, k][0] + cost[k + 1, j][0] + lengths[i] * lengths[k + 1] * lengths[j + 1], k)
+                for k in range(i, j)
+            )
+
+    def product(i: int, j: int) -> Any:
+        k = cost[i, j][1]
+        return xs[i] if i == j else product(i, k) @ product(k + 1, j)
+
+    return product(0, len(xs) - 1)

@@ -1,0 +1,169 @@
+"""Tensors made of nothing but their shape, or of arrays that are there. The names are PyTorch's.
+
+All take `dtype`, `device` and `requires_grad`. Real numbers are float64 unless `dtype` says otherwise, as Python's
+own are; PyTorch's are float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..device import CPU, Device, device_of
+from ..device import device as device_named
+from ..errors import DTypeError, ShapeError
+from ..operand import integers
+from ..tensor import Tensor
+
+Place = Device | str | None
+
+
+def place(device: Place) -> Device:
+    """The device that was said; the CPU if none was."""
+    return CPU if device is None else device_named(device)
+
+
+def from_shape(size: tuple[Any, ...], value: float, dtype: Any, device: Place, requires_grad: bool) -> Tensor:
+    """A tensor of one value. Raises ShapeError on a negative length."""
+    shape = integers(size)
+    if min(shape, default=0) < 0:
+        raise ShapeError(f"a shape has lengths of 0 or more, and this is {shape}")
+    where = place(device)
+    array = where.xp.full(shape, value, np.float64 if dtype is None else dtype)
+    return Tensor(array, None, requires_grad, where)
+
+
+def zeros(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """All 0."""
+    return from_shape(size, 0, dtype, device, requires_grad)
+
+
+def ones(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """All 1."""
+    return from_shape(size, 1, dtype, device, requires_grad)
+
+
+def empty(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """To be filled: all 0 here, where PyTorch leaves what was in memory, which is different at every run."""
+    return from_shape(size, 0, dtype, device, requires_grad)
+
+
+def full(size: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """All one value, in the value's dtype."""
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    kind = np.asarray(value).dtype if dtype is None else dtype
+    return from_shape((size,), value, kind, device, requires_grad)
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """All one value, with the shape of x, and its dtype and device."""
+    spec = (x if isinstance(x, Tensor) else Tensor(x)).spec
+    where = spec.device if device is None else device
+    return from_shape((spec.shape,), fill_value, spec.dtype if dtype is None else dtype, where, requires_grad)
+
+
+def zeros_like(x: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """All 0, with the shape of x, and its dtype and device."""
+    return full_like(x, 0, dtype, device, requires_grad)
+
+
+def ones_like(x: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """All 1, with the shape of x, and its dtype and device."""
+    return full_like(x, 1, dtype, device, requires_grad)
+
+
+def empty_like(x: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """To be filled, with the shape of x, and its dtype and device: all 0 here."""
+    return full_like(x, 0, dtype, device, requires_grad)
+
+
+# -- numbers in a row -----------------------------------------------------------------------------
+
+
+def arange(
+    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
+) -> Tensor:
+    """start, start + step, … before end; `arange(n)` is 0 … n − 1. Integers if all three are."""
+    first, last = (0, start) if end is None else (start, end)
+    numbers = [n.item() if isinstance(n, Tensor) else n for n in (first, last, step)]
+    if numbers[2] == 0 or (numbers[1] - numbers[0]) * numbers[2] < 0:
+        raise ShapeError(f"arange goes from {numbers[0]} to {numbers[1]}: a step of {numbers[2]} does not lead there")
+    kind = np.result_type(*(np.asarray(n).dtype for n in numbers)) if dtype is None else np.dtype(dtype)
+    where = place(device)
+    return Tensor(where.xp.arange(*numbers, dtype=kind), None, requires_grad, where)
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
+) -> Tensor:
+    """`steps` numbers from start to end, both included, equally far apart."""
+    return in_a_row("linspace", start, end, steps, dtype, device, requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Place = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """baseˣ for the x of linspace: each number the same multiple of the one before."""
+    return in_a_row("logspace", start, end, steps, dtype, device, requires_grad, base=base)
+
+
+def in_a_row(
+    name: str, start: Any, end: Any, steps: int, dtype: Any, device: Place, requires_grad: bool, **options: float
+) -> Tensor:
+    """What the array module's function of that name gives."""
+    if steps < 0:
+        raise ShapeError(f"{name} needs 0 steps or more, and got {steps}")
+    where = place(device)
+    row: Callable[..., Any] = getattr(where.xp, name)
+    numbers = [n.item() if isinstance(n, Tensor) else n for n in (start, end)]
+    array = row(*numbers, steps, dtype=np.dtype(np.float64 if dtype is None else dtype), **options)
+    return Tensor(array, None, requires_grad, where)
+
+
+# -- matrices -------------------------------------------------------------------------------------
+
+
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
+) -> Tensor:
+    """The n × m matrix of zeros with ones on its diagonal."""
+    where = place(device)
+    array = where.xp.eye(n, n if m is None else m, dtype=np.dtype(np.float64 if dtype is None else dtype))
+    return Tensor(array, None, requires_grad, where)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
+    """The places on and below a diagonal of a row × col matrix: two rows, of their row and column numbers."""
+    return Tensor(np.stack(np.tril_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
+    """The places on and above a diagonal of a row × col matrix: two rows, of their row and column numbers."""
+    return Tensor(np.stack(np.triu_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
+
+
+# -- of arrays that are there ---------------------------------------------------------------------
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor in the array's own memory: what is written to one is seen in the other."""
+    if not isinstance(array, np.ndarray):
+        raise DTypeError(f"from_numpy needs a NumPy array, and got {type(array).__name__}: use tensor(data)")
+    return Tensor(array)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Place = None) -> Tensor:
+    """`data` as a tensor, in its own memory where it can be: a tensor that fits already is itself."""
+    if isinstance(data, Tensor):
+        there = data if device is None else data.to(device)
+        return there if dtype is None else there.astype(dtype)
+    return Tensor(data, dtype, False, device_of(data) if device is None else device)

@@ -1,0 +1,70 @@
+"""Choosing and writing by index, as functions. The names are PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..errors import BoundsError, DTypeError, ShapeError
+from ..operand import Operand
+from .face import function, operand
+from .movement import operands
+
+select = function(Operand.select)
+narrow = function(Operand.narrow)
+take = function(Operand.take)
+take_along_dim = function(Operand.take_along_dim)
+gather = function(Operand.gather)
+scatter = function(Operand.scatter)
+scatter_add = function(Operand.scatter_add)
+index_select = function(Operand.index_select)
+index_add = function(Operand.index_add)
+index_copy = function(Operand.index_copy)
+index_fill = function(Operand.index_fill)
+index_put = function(Operand.index_put)
+masked_select = function(Operand.masked_select)
+masked_fill = function(Operand.masked_fill)
+nonzero = function(Operand.nonzero)
+argwhere = function(Operand.nonzero)
+
+
+def one_hot(x: Any, num_classes: int = -1) -> Any:
+    """y[…, c] = 1 if x[…] is c, else 0: integers as rows of a unit matrix.
+
+    num_classes    the length of a row; −1 for one more than the largest x
+    """
+    x = operand(x)
+    if x.dtype.kind not in "iu":
+        raise DTypeError(f"one_hot needs integer classes, and got {x.spec}: use .astype(int)")
+    low, high = (int(x.numpy().min()), int(x.numpy().max())) if x.size else (0, -1)
+    classes = high + 1 if num_classes == -1 else num_classes
+    if low < 0 or high >= classes:
+        raise BoundsError(f"one_hot needs classes 0 to {classes - 1}, and got {low if low < 0 else high}")
+    if not classes:
+        raise ShapeError(f"one_hot cannot tell the number of classes from no element: {x.spec}. Say num_classes")
+    return x.unsqueeze(-1).eq(np.arange(classes)).astype(np.int64)
+
+
+def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
+    """Where each value would go into a row that is sorted, so that it stays so.
+
+    right    behind those that are equal to it
+    sorted_sequence    one row, or as many as there are rows of values
+    """
+    row, x = operands((sorted_sequence, values), "searchsorted")
+    if row.ndim == 1:
+        return row.apply(ops.SearchSorted(right), x)
+    if row.shape[:-1] != x.shape[:-1]:
+        raise ShapeError(f"searchsorted needs a sorted row for each row of values, and got {row.spec} with {x.spec}")
+    rows, columns = row.unsqueeze(-2), x.unsqueeze(-1)
+    return (rows <= columns if right else rows < columns).astype(np.int64).sum(-1)
+
+
+def bucketize(x: Any, boundaries: Any, right: bool = False) -> Any:
+    """The number of the bucket each x is in: how many boundaries are below it; with `right`, not above it."""
+    x, row = operands((x, boundaries), "bucketize")
+    if row.ndim != 1:
+        raise ShapeError(f"bucketize needs its boundaries in one row, and got {row.spec}")
+    return searchsorted(row, x, right)

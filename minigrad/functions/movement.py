@@ -1,0 +1,219 @@
+"""Moving, joining and cutting, as functions. The names, and where an axis is said, are PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..errors import ShapeError
+from ..operand import Operand
+from ..operand.synonyms import hears_dim
+from ..tensor import Tensor
+from .face import function, operand
+
+reshape = function(Operand.reshape)
+flatten = function(Operand.flatten)
+unflatten = function(Operand.unflatten)
+ravel = function(Operand.ravel)
+squeeze = function(Operand.squeeze)
+unsqueeze = function(Operand.unsqueeze)
+permute = function(Operand.permute)
+transpose = function(Operand.transpose)
+swapaxes = function(Operand.swapaxes)
+swapdims = function(Operand.swapdims)
+movedim = function(Operand.movedim)
+moveaxis = function(Operand.moveaxis)
+t = function(Operand.t)
+flip = function(Operand.flip)
+fliplr = function(Operand.fliplr)
+flipud = function(Operand.flipud)
+roll = function(Operand.roll)
+rot90 = function(Operand.rot90)
+broadcast_to = function(Operand.broadcast_to)
+tile = function(Operand.tile)
+repeat_interleave = function(Operand.repeat_interleave)
+split = function(Operand.split)
+chunk = function(Operand.chunk)
+tensor_split = function(Operand.tensor_split)
+unbind = function(Operand.unbind)
+tril = function(Operand.tril)
+triu = function(Operand.triu)
+trace = function(Operand.trace)
+diag = function(Operand.diag)
+diagonal = function(Operand.diagonal)
+diag_embed = function(Operand.diag_embed)
+
+
+def operands(xs: Any, name: str) -> list[Any]:
+    """Several operands of one kind. Raises ShapeError where there is none."""
+    xs = list(xs)
+    if not xs:
+        raise ShapeError(f"{name} needs at least one tensor, and got none")
+    kind = next((x for x in xs if isinstance(x, Operand)), None)
+    kind = Tensor(xs[0]) if kind is None else kind
+    return [kind.lift(x) for x in xs]
+
+
+# -- many to one ----------------------------------------------------------------------------------
+
+
+@hears_dim
+def cat(tensors: Any, axis: int = 0) -> Any:
+    """One behind the other along an axis they have. As in PyTorch, an empty vector beside larger tensors counts not."""
+    xs = operands(tensors, "cat")
+    xs = [x for x in xs if x.shape != (0,)] or xs[:1]
+    return xs[0].apply(ops.Concatenate(xs[0].axis(axis)), *xs[1:])
+
+
+concat = concatenate = cat
+
+
+@hears_dim
+def stack(tensors: Any, axis: int = 0) -> Any:
+    """Tensors of one shape along a new axis."""
+    x, *others = operands(tensors, "stack")
+    if not -x.ndim - 1 <= axis <= x.ndim:
+        raise ShapeError(f"stack of {x.spec} has room for a new axis at {-x.ndim - 1} to {x.ndim}, and not at {axis}")
+    return x.apply(ops.Stack(axis % (x.ndim + 1)), *others)
+
+
+def atleast(x: Any, n: int) -> Any:
+    """x with at least n axes: as a row, and of rows as many as there are behind one another."""
+    shape = {0: (1,) * n, 1: (1, *x.shape) if n > 1 else x.shape}.get(x.ndim, x.shape)
+    return x.reshape(shape if n < 3 or len(shape) > 2 else (*shape, 1))
+
+
+def atleast_1d(x: Any) -> Any:
+    """x with at least one axis."""
+    return atleast(operand(x), 1)
+
+
+def atleast_2d(x: Any) -> Any:
+    """x with at least two axes: a vector is a row."""
+    return atleast(operand(x), 2)
+
+
+def atleast_3d(x: Any) -> Any:
+    """x with at least three axes: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1)."""
+    return atleast(operand(x), 3)
+
+
+def hstack(tensors: Any) -> Any:
+    """Side by side: along the second axis, vectors along their only one."""
+    xs = [atleast(x, 1) for x in operands(tensors, "hstack")]
+    return cat(xs, 0 if xs[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Any) -> Any:
+    """One below the other; a vector is a row."""
+    return cat([atleast(x, 2) for x in operands(tensors, "vstack")])
+
+
+def dstack(tensors: Any) -> Any:
+    """One behind the other, along the third axis."""
+    return cat([atleast(x, 3) for x in operands(tensors, "dstack")], 2)
+
+
+# -- several at once ------------------------------------------------------------------------------
+
+
+def broadcast_tensors(*tensors: Any) -> list[Any]:
+    """All of them in the shape they have together."""
+    xs = operands(tensors, "broadcast_tensors")
+    try:
+        shape = np.broadcast_shapes(*(x.shape for x in xs))
+    except ValueError:
+        came = ", ".join(str(x.spec) for x in xs)
+        raise ShapeError(f"broadcast_tensors needs shapes that broadcast, and got {came}") from None
+    return [x.broadcast_to(shape) for x in xs]
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> list[Any]:
+    """Vectors as the coordinates of a grid: the i-th varies along axis i.
+
+    indexing    'ij', or 'xy', where the first two axes are exchanged, as plots want them
+    """
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
+    xs = [atleast(x, 1) for x in operands(given, "meshgrid")]
+    if any(x.ndim > 1 for x in xs) or indexing not in ("ij", "xy"):
+        came = ", ".join(str(x.spec) for x in xs)
+        raise ShapeError(f"meshgrid needs vectors, and indexing='ij' or 'xy'; it got {came} with {indexing!r}")
+    n = len(xs)
+    grids = broadcast_tensors(*(x.reshape((1,) * i + x.shape + (1,) * (n - 1 - i)) for i, x in enumerate(xs)))
+    return [g.swapaxes(0, 1) for g in grids] if indexing == "xy" and n > 1 else grids
+
+
+def cartesian_prod(*tensors: Any) -> Any:
+    """Every choice of one element from each vector, a row for each choice."""
+    grids = meshgrid(*tensors)
+    return grids[0].ravel() if len(grids) == 1 else stack([g.ravel() for g in grids], 1)
+
+
+def kron(x: Any, y: Any) -> Any:
+    """Kronecker's product: x, with each element replaced by its product with the whole of y."""
+    x, y = operands((x, y), "kron")
+    n = max(x.ndim, y.ndim)
+    p, q = ((1,) * (n - z.ndim) + z.shape for z in (x, y))
+    blocks = x.reshape(tuple(k for a in p for k in (a, 1))) * y.reshape(tuple(k for b in q for k in (1, b)))
+    return blocks.reshape(tuple(a * b for a, b in zip(p, q)))
+
+
+# -- a margin -------------------------------------------------------------------------------------
+
+
+def pad(x: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
+    """x with a margin, or where a width is negative, cut.
+
+    pad     before and after, for the last axis first: (left, right, top, bottom, …)
+    mode    'constant': `value`, or 0 · 'reflect': mirrored at the edge, which is not repeated ·
+            'replicate': the edge repeated · 'circular': what is at the other end
+    """
+    x = operand(x)
+    widths = tuple(pad)
+    if len(widths) % 2 or len(widths) > 2 * x.ndim:
+        raise ShapeError(f"pad needs two widths for each of the last axes of {x.spec}, and got {widths}")
+    pairs = [(widths[i], widths[i + 1]) for i in range(0, len(widths), 2)][::-1]
+    pairs = [(0, 0)] * (x.ndim - len(pairs)) + pairs
+    if mode == "constant":
+        for axis, (n, (before, after)) in enumerate(zip(x.shape, pairs)):
+            if min(before, after) < 0:
+                cut = max(0, -before), n - max(0, -before) - max(0, -after)
+                if cut[1] < 0:
+                    raise ShapeError(f"pad of {x.spec} by {widths} leaves less than nothing of axis {axis}")
+                x = x.narrow(axis, *cut)
+        pairs = [(max(0, before), max(0, after)) for before, after in pairs]
+        return x.apply(ops.Pad(tuple(pairs), 0.0 if value is None else value)) if any(map(any, pairs)) else x
+    if mode not in MARGINS or value is not None:
+        modes = "'constant', with a value, 'reflect', 'replicate' or 'circular'"
+        raise ShapeError(f"pad knows the modes {modes}; it got {mode!r} with value={value}")
+    for axis, (before, after) in enumerate(pairs):
+        if before or after:
+            x = with_margin(x, axis, before, after, mode)
+    return x
+
+
+MARGINS = {  # mode → (how far x reaches, what it says when that is not enough)
+    "reflect": (-1, "less than the length"),
+    "circular": (0, "at most the length"),
+    "replicate": (None, "0 or more, of a length that is not 0"),
+}
+
+
+def with_margin(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
+    """x with a margin at both ends of an axis, made of what is there."""
+    n = x.shape[axis]
+    less, wanted = MARGINS[mode]
+    if min(before, after) < 0 or n == 0 or (less is not None and max(before, after) > n + less):
+        raise ShapeError(
+            f"pad with mode {mode!r} of axis {axis} of {x.spec} needs widths {wanted}, not {before}, {after}"
+        )
+    if mode == "circular":
+        ends = x.narrow(axis, n - before, before), x.narrow(axis, 0, after)
+    elif mode == "reflect":
+        ends = x.narrow(axis, 1, before).flip(axis), x.narrow(axis, n - 1 - after, after).flip(axis)
+    else:
+        shape = [(*x.shape[:axis], width, *x.shape[axis + 1 :]) for width in (before, after)]
+        ends = x.narrow(axis, 0, 1).broadcast_to(shape[0]), x.narrow(axis, n - 1, 1).broadcast_to(shape[1])
+    return cat([ends[0], x, ends[1]], axis)

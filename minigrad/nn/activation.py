@@ -1,0 +1,197 @@
+"""Functions between the layers, as modules without parameters."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from .. import functional
+from ..device import Device
+from .init import fill
+from .module import Module
+from .parameter import parameter
+
+
+class Activation(Module):
+    """y = f(x), f being the function of that name."""
+
+    name: ClassVar[str]
+
+    def forward(self, x: Any) -> Any:
+        return getattr(functional, self.name)(x)
+
+
+class ReLU(Activation):
+    """y = max(x, 0)"""
+
+    name = "relu"
+
+
+class Tanh(Activation):
+    """y = tanh x"""
+
+    name = "tanh"
+
+
+class Sigmoid(Activation):
+    """y = 1 / (1 + e⁻ˣ)"""
+
+    name = "sigmoid"
+
+
+class LogSigmoid(Activation):
+    """y = −ln(1 + e⁻ˣ)"""
+
+    name = "logsigmoid"
+
+
+class ReLU6(Activation):
+    """y = min(max(x, 0), 6)"""
+
+    name = "relu6"
+
+
+class SELU(Activation):
+    """y = λ max(x, 0) + λ min(α (eˣ − 1), 0). Klambauer et al. 2017, “Self-Normalizing Neural Networks”, eq. 2."""
+
+    name = "selu"
+
+
+class SiLU(Activation):
+    """y = x σ(x). Hendrycks & Gimpel 2016, “Gaussian Error Linear Units”, §2."""
+
+    name = "silu"
+
+
+class Mish(Activation):
+    """y = x tanh ln(1 + eˣ). Misra 2019, “Mish”, eq. 1. https://arxiv.org/abs/1908.08681"""
+
+    name = "mish"
+
+
+class Softsign(Activation):
+    """y = x / (1 + |x|)"""
+
+    name = "softsign"
+
+
+class Hardtanh(Module):
+    """y = x between min_val and max_val, and those two outside."""
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0):
+        if not min_val < max_val:
+            raise ValueError(f"Hardtanh needs min_val below max_val, and got {min_val} and {max_val}")
+        self.min_val, self.max_val = min_val, max_val
+
+    def forward(self, x: Any) -> Any:
+        return functional.hardtanh(x, self.min_val, self.max_val)
+
+    def extra_repr(self) -> str:
+        return f"min_val={self.min_val}, max_val={self.max_val}"
+
+
+class Hardsigmoid(Activation):
+    """y = min(max(x / 6 + 1/2, 0), 1)"""
+
+    name = "hardsigmoid"
+
+
+class Hardswish(Activation):
+    """y = x min(max(x / 6 + 1/2, 0), 1). Howard et al. 2019, “Searching for MobileNetV3”, §5.2."""
+
+    name = "hardswish"
+
+
+class GELU(Module):
+    """y = x Φ(x), Φ being the normal distribution function; with approximate='tanh', nearly.
+
+    Hendrycks & Gimpel 2016, “Gaussian Error Linear Units”, §2. https://arxiv.org/abs/1606.08415
+    """
+
+    def __init__(self, approximate: str = "none"):
+        self.approximate = approximate
+
+    def forward(self, x: Any) -> Any:
+        return functional.gelu(x, self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class LeakyReLU(Module):
+    """y = x where x > 0, s x elsewhere. Maas et al. 2013, “Rectifier Nonlinearities Improve Acoustic Models”, eq. 2."""
+
+    def __init__(self, negative_slope: float = 0.01):
+        self.negative_slope = negative_slope
+
+    def forward(self, x: Any) -> Any:
+        return functional.leaky_relu(x, self.negative_slope)
+
+    def extra_repr(self) -> str:
+        return f"negative_slope={self.negative_slope}"
+
+
+class PReLU(Module):
+    """y = x where x > 0, w x elsewhere, w being learned.
+
+    weight    (num_parameters,): 1, or one for each channel; `init` at the start
+
+    He et al. 2015, “Delving Deep into Rectifiers”, eq. 1. https://arxiv.org/abs/1502.01852
+    """
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, *, device: Device | str | None = None, dtype: Any = None
+    ):
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = fill(parameter(num_parameters, dtype=dtype, device=device), init)
+
+    def forward(self, x: Any) -> Any:
+        return functional.prelu(x, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class ELU(Module):
+    """y = x where x > 0, α (eˣ − 1) elsewhere. Clevert et al. 2015, “Exponential Linear Units”, eq. 15."""
+
+    def __init__(self, alpha: float = 1.0):
+        self.alpha = alpha
+
+    def forward(self, x: Any) -> Any:
+        return functional.elu(x, self.alpha)
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}"
+
+
+class Softplus(Module):
+    """y = ln(1 + e^(β x)) / β, and x where β x is above the threshold."""
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0):
+        self.beta, self.threshold = beta, threshold
+
+    def forward(self, x: Any) -> Any:
+        return functional.softplus(x, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class Softmax(Module):
+    """y = eˣ / Σ eˣ along the axis `dim`."""
+
+    def __init__(self, dim: int = -1):
+        self.dim = dim
+
+    def forward(self, x: Any) -> Any:
+        return functional.softmax(x, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Softmax):
+    """y = x − ln Σ eˣ along the axis `dim`."""
+
+    def forward(self, x: Any) -> Any:
+        return functional.log_softmax(x, self.dim)

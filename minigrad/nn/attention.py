@@ -1,0 +1,169 @@
+"""Attention with several heads, as a layer."""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+
+from .. import functional
+from ..device import Device
+from ..errors import ShapeError
+from ..functional.attention import attention_weights
+from ..functions.face import operand
+from ..tensor import Tensor
+from . import init
+from .linear import Linear
+from .module import Module
+from .parameter import parameter
+
+
+class MultiheadAttention(Module):
+    """Heads of attention side by side, each on projections of its own, and a projection of them together.
+
+    in_proj_weight    (3 · embed_dim, embed_dim), of queries, keys and values, one below the other, from Xavier's
+                      uniform; where kdim or vdim differ, q_proj_weight, k_proj_weight and v_proj_weight instead
+    in_proj_bias      (3 · embed_dim,), zero; None without bias
+    out_proj          Linear(embed_dim, embed_dim)
+
+    Vaswani et al. 2017, “Attention Is All You Need”, §3.2.2. https://arxiv.org/abs/1706.03762
+    """
+
+    in_proj_bias: Tensor | None
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        *,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Device | str | None = None,
+        dtype: Any = None,
+        rng: np.random.Generator | None = None,
+    ):
+        if num_heads < 1 or embed_dim % num_heads:
+            raise ValueError(f"the heads divide embed_dim among them alike: {embed_dim} into {num_heads} does not go")
+        self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+        self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
+        where = {"device": device, "dtype": dtype}
+        if self.kdim == self.vdim == embed_dim:
+            self.in_proj_weight = parameter(3 * embed_dim, embed_dim, **where)
+        else:
+            self.q_proj_weight = parameter(embed_dim, embed_dim, **where)
+            self.k_proj_weight = parameter(embed_dim, self.kdim, **where)
+            self.v_proj_weight = parameter(embed_dim, self.vdim, **where)
+        self.register_parameter("in_proj_bias", parameter(3 * embed_dim, **where) if bias else None)
+        self.out_proj = Linear(embed_dim, embed_dim, bias, rng=rng, **where)
+        self.reset_parameters(rng)
+
+    def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
+        """Draw the projections of queries, keys and values anew; every bias zero."""
+        for p in self.parameters(recurse=False):
+            if p.ndim > 1:
+                init.xavier_uniform_(p, generator=rng)
+            else:
+                init.zeros_(p)
+        if self.out_proj.bias is not None:
+            init.zeros_(self.out_proj.bias)
+
+    def forward(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        key_padding_mask: Any = None,
+        need_weights: bool = True,
+        attn_mask: Any = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Any, Any]:
+        """What each query finds, and how much it looked at each key (N, L, S), or None without need_weights.
+
+        query                   (L, N, embed_dim), or (N, L, embed_dim) with batch_first; (L, embed_dim) of one example
+        key                     (S, N, kdim), likewise
+        value                   (S, N, vdim), likewise
+        key_padding_mask        (N, S): booleans, True where a key is padding; or numbers, added to the scores
+        attn_mask               (L, S) or (N · num_heads, L, S): booleans, True where a query must not look; or numbers
+        average_attn_weights    whether the weights are the mean of the heads, or (N, num_heads, L, S)
+        is_causal               whether query i looks at keys 0 to i only
+
+        True forbids here and allows in scaled_dot_product_attention: both as in PyTorch.
+        """
+        q = operand(query)
+        k, v = q.lift(key), q.lift(value)
+        if not q.ndim == k.ndim == v.ndim or q.ndim not in (2, 3):
+            raise ShapeError(
+                f"{type(self).__name__} needs three axes each, or two, and got {q.spec}, {k.spec}, {v.spec}"
+            )
+        widths = (q.shape[-1], k.shape[-1], v.shape[-1])
+        if widths != (self.embed_dim, self.kdim, self.vdim):
+            wanted = f"{self.embed_dim}, {self.kdim} and {self.vdim}"
+            raise ShapeError(f"{type(self).__name__} needs {wanted} features, and got {q.spec}, {k.spec}, {v.spec}")
+        alone = q.ndim == 2
+        if alone:
+            q, k, v = q.unsqueeze(0), k.unsqueeze(0), v.unsqueeze(0)
+        elif not self.batch_first:
+            q, k, v = q.swapaxes(0, 1), k.swapaxes(0, 1), v.swapaxes(0, 1)
+        q, k, v = (self._heads(x) for x in self._projected(q, k, v))
+        mask = self._mask(q, k, key_padding_mask, attn_mask, is_causal)
+        dropped = self.dropout if self.training else 0.0
+        weights = None
+        if need_weights:
+            weights = functional.dropout(attention_weights(q, k, mask, 1 / sqrt(q.shape[-1])), dropped)
+            heads = weights @ v
+            weights = weights.mean(1) if average_attn_weights else weights
+            weights = weights.squeeze(0) if alone else weights
+        else:
+            heads = functional.scaled_dot_product_attention(q, k, v, mask, dropped)
+        N, _, L, _ = heads.shape  # batch, queries
+        y = self.out_proj(heads.swapaxes(1, 2).reshape(N, L, self.embed_dim))
+        if alone:
+            return y.squeeze(0), weights
+        return y if self.batch_first else y.swapaxes(0, 1), weights
+
+    def _projected(self, q: Any, k: Any, v: Any) -> list[Any]:
+        E, b = self.embed_dim, self.in_proj_bias
+        biases = (None, None, None) if b is None else b.chunk(3)
+        if self.kdim == self.vdim == E:
+            if q is k is v:
+                return list(functional.linear(q, self.in_proj_weight, b).chunk(3, -1))
+            weights = self.in_proj_weight.chunk(3)
+        else:
+            weights = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
+        return [functional.linear(x, W, b) for x, W, b in zip((q, k, v), weights, biases)]
+
+    def _heads(self, x: Any) -> Any:
+        """(N, L, embed_dim) → (N, heads, L, embed_dim / heads)"""
+        N, L, E = x.shape
+        return x.reshape(N, L, self.num_heads, E // self.num_heads).swapaxes(1, 2)
+
+    def _mask(self, q: Any, k: Any, key_padding_mask: Any, attn_mask: Any, is_causal: bool) -> Any:
+        """All the masks as one that is added to the scores (N, heads, L, S); None without any."""
+        N, H, L, _ = q.shape
+        S = k.shape[2]
+        mask: Any = None
+        if attn_mask is not None:
+            mask = added(q, attn_mask)
+            if mask.shape not in ((L, S), (N * H, L, S)):
+                raise ShapeError(f"attn_mask is ({L}, {S}) or ({N * H}, {L}, {S}) here, and got {mask.spec}")
+            mask = mask if mask.ndim == 2 else mask.reshape(N, H, L, S)
+        elif is_causal:
+            mask = added(q, ~np.tri(L, S, dtype=bool))
+        if key_padding_mask is None:
+            return mask
+        padding = added(q, key_padding_mask)
+        if padding.shape not in ((N, S), (S,)[: N == 1]):
+            raise ShapeError(f"key_padding_mask is ({N}, {S}) here, and got {padding.spec}")
+        padding = padding.reshape(N, 1, 1, S)
+        return padding if mask is None else mask + padding
+
+
+def added(q: Any, mask: Any) -> Any:
+    """A mask as numbers to add to scores: −∞ where a boolean one is True."""
+    mask = q.lift(mask)
+    return q.lift(-inf).where(mask, 0.0) if mask.dtype.kind == "b" else mask.astype(q.dtype)

@@ -1,0 +1,192 @@
+"""Convolution layers, and their transposes."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import functional
+from ..device import Device
+from ..errors import ShapeError
+from ..functional.convolution import Lengths, each
+from ..functions.face import operand
+from ..tensor import Tensor
+from .linear import uniform_of_fan
+from .module import Module
+from .parameter import parameter
+
+
+class Windowed(Module):
+    """What convolutions over n axes have in common: a weight, and a bias for each channel that comes out.
+
+    weight    from U(−1/√f, 1/√f), f being how many numbers go into one
+    bias      (out_channels,), likewise; None without
+    """
+
+    n: ClassVar[int]
+    transposed: ClassVar[bool] = False
+    output_padding: tuple[int, ...]
+    bias: Tensor | None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Lengths,
+        stride: Lengths,
+        padding: Lengths | str,
+        dilation: Lengths,
+        groups: int,
+        bias: bool,
+        device: Device | str | None,
+        dtype: Any,
+        rng: np.random.Generator | None,
+    ):
+        if groups < 1 or in_channels % groups or out_channels % groups:
+            raise ValueError(
+                f"{type(self).__name__} divides channels into groups alike: {in_channels} and {out_channels} "
+                f"into {groups} does not go"
+            )
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size = each("kernel_size", kernel_size, self.n)
+        self.stride, self.dilation = each("stride", stride, self.n), each("dilation", dilation, self.n)
+        self.padding = padding if isinstance(padding, str) else each("padding", padding, self.n)
+        first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        self.weight = parameter(first, second // groups, *self.kernel_size, dtype=dtype, device=device)
+        self.register_parameter("bias", parameter(out_channels, dtype=dtype, device=device) if bias else None)
+        self.reset_parameters(rng)
+
+    def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
+        """Draw weight and bias anew."""
+        uniform_of_fan(prod(self.weight.shape[1:]), self.weight, self.bias, rng)
+
+    def _checked(self, x: Any) -> Any:
+        x = operand(x)
+        if x.ndim not in (self.n + 1, self.n + 2) or x.shape[-self.n - 1] != self.in_channels:
+            size = ", ".join("DHW"[-self.n :] if self.n > 1 else "L")
+            raise ShapeError(f"{self} needs x (N, {self.in_channels}, {size}), or one without N, and got {x.spec}")
+        return x
+
+    def extra_repr(self) -> str:
+        none = (0,) * self.n
+        return "".join(
+            [
+                f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}",
+                "" if self.padding == none else f", padding={self.padding}",
+                "" if self.dilation == (1,) * self.n else f", dilation={self.dilation}",
+                "" if self.output_padding == none else f", output_padding={self.output_padding}",
+                "" if self.groups == 1 else f", groups={self.groups}",
+                "" if self.bias is not None else ", bias=False",
+            ]
+        )
+
+
+class Conv(Windowed):
+    """y = x ⋆ W + b: see functional.conv1d and its kin.
+
+    weight    W (out_channels, in_channels / groups, *kernel_size)
+    x         (N, in_channels, *size)  →  y (N, out_channels, *size')
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Lengths,
+        stride: Lengths = 1,
+        padding: Lengths | str = 0,
+        dilation: Lengths = 1,
+        groups: int = 1,
+        bias: bool = True,
+        *,
+        device: Device | str | None = None,
+        dtype: Any = None,
+        rng: np.random.Generator | None = None,
+    ):
+        self.output_padding = (0,) * self.n
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype, rng
+        )
+
+    def forward(self, x: Any) -> Any:
+        convolution = getattr(functional, f"conv{self.n}d")
+        return convolution(
+            self._checked(x), self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
+        )
+
+
+class Conv1d(Conv):
+    __doc__ = Conv.__doc__
+    n = 1
+
+
+class Conv2d(Conv):
+    __doc__ = Conv.__doc__
+    n = 2
+
+
+class Conv3d(Conv):
+    __doc__ = Conv.__doc__
+    n = 3
+
+
+class ConvTranspose(Windowed):
+    """The transpose of a convolution: see functional.conv_transpose1d and its kin.
+
+    weight            (in_channels, out_channels / groups, *kernel_size)
+    output_padding    how much longer the result is: with a stride, several lengths are convolved to the same one
+    x                 (N, in_channels, *size)  →  y (N, out_channels, *size')
+    """
+
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Lengths,
+        stride: Lengths = 1,
+        padding: Lengths = 0,
+        output_padding: Lengths = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Lengths = 1,
+        *,
+        device: Device | str | None = None,
+        dtype: Any = None,
+        rng: np.random.Generator | None = None,
+    ):
+        self.output_padding = each("output_padding", output_padding, self.n)
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype, rng
+        )
+
+    def forward(self, x: Any) -> Any:
+        convolution = getattr(functional, f"conv_transpose{self.n}d")
+        return convolution(
+            self._checked(x),
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            self.output_padding,
+            self.groups,
+            self.dilation,
+        )
+
+
+class ConvTranspose1d(ConvTranspose):
+    __doc__ = ConvTranspose.__doc__
+    n = 1
+
+
+class ConvTranspose2d(ConvTranspose):
+    __doc__ = ConvTranspose.__doc__
+    n = 2
+
+
+class ConvTranspose3d(ConvTranspose):
+    __doc__ = ConvTranspose.__doc__
+    n = 3

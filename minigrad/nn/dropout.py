@@ -1,0 +1,38 @@
+"""Dropout, as layers: active in training, the identity after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import functional
+from .module import Module
+
+
+class Dropout(Module):
+    """Each element zero with probability p, the others divided by 1 − p: see functional.dropout."""
+
+    def __init__(self, p: float = 0.5):
+        if not 0 <= p <= 1:
+            raise ValueError(f"{type(self).__name__} needs a probability of 0 to 1, and got p={p}")
+        self.p = p
+
+    def forward(self, x: Any, *, key: Any = None) -> Any:
+        return functional.dropout(x, self.p, self.training, key=key)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}"
+
+
+class Dropout1d(Dropout):
+    """Each channel of x (N, C, …) zero with probability p: see functional.dropout1d."""
+
+    def forward(self, x: Any, *, key: Any = None) -> Any:
+        return functional.dropout1d(x, self.p, self.training, key=key)
+
+
+class Dropout2d(Dropout1d):
+    __doc__ = Dropout1d.__doc__
+
+
+class Dropout3d(Dropout1d):
+    __doc__ = Dropout1d.__doc__

@@ -1,0 +1,66 @@
+"""Tables of vectors, looked up by index."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from .. import functional
+from ..device import Device
+from ..errors import ShapeError
+from ..modes import no_grad
+from ..tensor import Tensor
+from . import init
+from .module import Module
+from .parameter import Parameter, parameter
+
+
+class Embedding(Module):
+    """y[i…, :] = W[x[i…], :]
+
+    weight         W (num_embeddings, embedding_dim), from N(0, 1)
+    padding_idx    a row that starts at zero and receives no gradient
+    x              integers of any shape  →  y (…, embedding_dim)
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        *,
+        device: Device | str | None = None,
+        dtype: Any = None,
+        rng: np.random.Generator | None = None,
+    ):
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise IndexError(f"padding_idx is one of the {num_embeddings} rows, and got {padding_idx}")
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        self.weight = parameter(num_embeddings, embedding_dim, dtype=dtype, device=device)
+        self.reset_parameters(rng)
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None) -> Self:
+        """A table that exists already, (num_embeddings, embedding_dim); frozen unless freeze=False."""
+        table = Tensor(embeddings)
+        if table.ndim != 2:
+            raise ShapeError(f"a table is (num_embeddings, embedding_dim), and got {table.spec}")
+        made = cls(table.shape[0], table.shape[1], padding_idx)
+        made.weight = Parameter(table, requires_grad=not freeze)
+        return made
+
+    def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
+        """Draw the table anew."""
+        init.normal_(self.weight, generator=rng)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx] = 0.0
+
+    def forward(self, x: Any) -> Any:
+        return functional.embedding(x, self.weight, self.padding_idx)
+
+    def extra_repr(self) -> str:
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"

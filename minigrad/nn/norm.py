@@ -1,0 +1,260 @@
+"""Normalisation layers: the functions of functional/normalise.py, with the scale and shift that are learned."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from .. import functional
+from ..device import Device
+from ..errors import ShapeError
+from ..functions.face import operand
+from ..operand import integers
+from ..tensor import Tensor
+from . import init
+from .module import Module
+from .parameter import parameter
+
+
+class Norm(Module):
+    """Layers with a scale, one where it starts, and a shift, zero; either may be None."""
+
+    weight: Tensor | None
+    bias: Tensor | None
+
+    def _affine(self, shape: tuple[int, ...], scale: bool, shift: bool, **where: Any) -> None:
+        self.register_parameter("weight", parameter(*shape, **where) if scale else None)
+        self.register_parameter("bias", parameter(*shape, **where) if shift else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Scale 1 and shift 0, as at the start."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(Norm):
+    """(x − μ) / √(σ² + ε) · w + b, over the last axes: see functional.layer_norm.
+
+    weight, bias    w and b, of normalized_shape; b, or both, None without
+    """
+
+    def __init__(
+        self,
+        normalized_shape: int | tuple[int, ...],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        *,
+        device: Device | str | None = None,
+        dtype: Any = None,
+    ):
+        self.normalized_shape, self.eps = integers((normalized_shape,)), eps
+        self.elementwise_affine = elementwise_affine
+        self._affine(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device=device, dtype=dtype)
+
+    def forward(self, x: Any) -> Any:
+        return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Norm):
+    """x / √(mean x² + ε) · w, over the last axes: see functional.rms_norm."""
+
+    def __init__(
+        self,
+        normalized_shape: int | tuple[int, ...],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        *,
+        device: Device | str | None = None,
+        dtype: Any = None,
+    ):
+        self.normalized_shape, self.eps = integers((normalized_shape,)), eps
+        self.elementwise_affine = elementwise_affine
+        self._affine(self.normalized_shape, elementwise_affine, False, device=device, dtype=dtype)
+
+    def forward(self, x: Any) -> Any:
+        return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Norm):
+    """(x − μ) / √(σ² + ε) · w + b for each group of channels of each example: see functional.group_norm.
+
+    weight, bias    w and b (num_channels,); None without
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        *,
+        bias: bool = True,
+        device: Device | str | None = None,
+        dtype: Any = None,
+    ):
+        if num_channels % num_groups:
+            raise ValueError(
+                f"GroupNorm divides channels into groups alike: {num_channels} into {num_groups} does not go"
+            )
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        self._affine((num_channels,), affine, affine and bias, device=device, dtype=dtype)
+
+    def forward(self, x: Any) -> Any:
+        return functional.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class Running(Norm):
+    """Layers that follow the mean and variance of what they saw, for when training is over.
+
+    weight, bias                 w and b (num_features,); None without
+    running_mean, running_var    (num_features,), buffers; None without
+    num_batches_tracked          how many batches they have seen
+    """
+
+    dims: ClassVar[tuple[int, ...]]
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        *,
+        bias: bool = True,
+        device: Device | str | None = None,
+        dtype: Any = None,
+    ):
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        where = {"device": device, "dtype": dtype}
+        self._affine((num_features,), affine, affine and bias, **where)
+        statistics = (
+            [Tensor([float(n)] * num_features, **where) for n in (0, 1)] if track_running_stats else (None, None)
+        )
+        for name, value in zip(("running_mean", "running_var"), statistics):
+            self.register_buffer(name, value)
+        self.register_buffer("num_batches_tracked", Tensor(0, device=device) if track_running_stats else None)
+
+    def reset_running_stats(self) -> None:
+        """Forget what was seen."""
+        for statistic, start in ((self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0)):
+            if statistic is not None:
+                init.constant_(statistic, start)
+
+    def _checked(self, x: Any) -> Any:
+        x = operand(x)
+        if x.ndim not in self.dims or x.shape[1] != self.num_features:
+            shapes = " or ".join(f"(N, {self.num_features}{', …' * (n > 2)}), {n} axes" for n in self.dims)
+            raise ShapeError(f"{type(self).__name__}({self.num_features}) needs x {shapes}, and got {x.spec}")
+        return x
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class BatchNorm(Running):
+    """(x − μ) / √(σ² + ε) · w + b for each channel: see functional.batch_norm."""
+
+    def _momentum(self) -> float:
+        """How far the running statistics move; None stands for their plain mean. Counts this batch."""
+        if not self.training or self.num_batches_tracked is None:
+            return 0.0
+        init.fill(self.num_batches_tracked, self.num_batches_tracked.value + 1)
+        return 1 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
+
+    def forward(self, x: Any) -> Any:
+        x = self._checked(x)
+        return functional.batch_norm(
+            x,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self._momentum(),
+            self.eps,
+        )
+
+
+class BatchNorm1d(BatchNorm):
+    __doc__ = BatchNorm.__doc__
+    dims = (2, 3)
+
+
+class BatchNorm2d(BatchNorm):
+    __doc__ = BatchNorm.__doc__
+    dims = (4,)
+
+
+class BatchNorm3d(BatchNorm):
+    __doc__ = BatchNorm.__doc__
+    dims = (5,)
+
+
+class InstanceNorm(Running):
+    """(x − μ) / √(σ² + ε) · w + b for each channel of each example: see functional.instance_norm."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        **where: Any,
+    ):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, **where)
+
+    def forward(self, x: Any) -> Any:
+        x = self._checked(x)
+        return functional.instance_norm(
+            x,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.1 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+
+
+class InstanceNorm1d(InstanceNorm):
+    __doc__ = InstanceNorm.__doc__
+    dims = (3,)
+
+
+class InstanceNorm2d(InstanceNorm):
+    __doc__ = InstanceNorm.__doc__
+    dims = (4,)
+
+
+class InstanceNorm3d(InstanceNorm):
+    __doc__ = InstanceNorm.__doc__
+    dims = (5,)

@@ -1,0 +1,188 @@
+"""What a module holds: parameters, buffers and other modules, each under its attribute's name.
+
+Names are dotted on the way down: `encoder.0.weight` is the weight of the part 0 of the part encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+from ..tensor import Tensor
+from .parameter import Parameter
+
+
+class Tree:
+    """Parameters, buffers and modules, held as attributes.
+
+    parameter    a Parameter, or any leaf tensor that requires a gradient: it is learned
+    buffer       a tensor that `register_buffer` made known: it belongs to the state, and is not learned
+    module       another part of the tree
+
+    Other attributes, plain tensors and lists among them, are the module's own business.
+    """
+
+    _parameters: set[str]
+    _buffers: dict[str, bool]  # name → whether state_dict has it
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        # Here and not in __init__, so that a subclass which forgets super().__init__() is whole all the same.
+        self = super().__new__(cls)
+        vars(self).update(_parameters=set(), _buffers={})
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Tree):
+            self._forget(name)
+        elif learned(value):
+            self._buffers.pop(name, None)
+            self._parameters.add(name)
+        elif name in self._parameters and value is not None:
+            raise TypeError(
+                f"{type(self).__name__}.{name} is a parameter, and got {kind_of(value)}: assign a Parameter or None, "
+                f"or change its values in place"
+            )
+        elif name in self._buffers and not (value is None or isinstance(value, Tensor)):
+            raise TypeError(f"{type(self).__name__}.{name} is a buffer, and got {kind_of(value)}: assign a tensor")
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        self._forget(name)
+
+    def _forget(self, name: str) -> None:
+        self._parameters.discard(name)
+        self._buffers.pop(name, None)
+
+    # -- making known ---------------------------------------------------------------------------
+
+    def register_parameter(self, name: str, param: Tensor | None) -> None:
+        """Hold a parameter under a name; None reserves the name, as a layer without bias does."""
+        self._new_name("parameter", name)
+        if not (param is None or learned(param)):
+            raise TypeError(f"parameter {name!r} is a Parameter or None, and got {kind_of(param)}")
+        self._parameters.add(name)
+        setattr(self, name, param)
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Hold a tensor that is part of the state and not learned, as a running mean is.
+
+        persistent    whether it is in state_dict
+        """
+        self._new_name("buffer", name)
+        if not (tensor is None or isinstance(tensor, Tensor)):
+            raise TypeError(f"buffer {name!r} is a tensor or None, and got {kind_of(tensor)}: wrap it in mg.tensor")
+        self._buffers[name] = persistent
+        object.__setattr__(self, name, tensor)
+
+    def register_module(self, name: str, module: Tree | None) -> None:
+        """Hold a module under a name that is no word of Python, as '0' is."""
+        self._new_name("module", name)
+        if not (module is None or isinstance(module, Tree)):
+            raise TypeError(f"module {name!r} is a Module or None, and got {kind_of(module)}")
+        setattr(self, name, module)
+
+    add_module = register_module
+
+    def _new_name(self, what: str, name: str) -> None:
+        if not isinstance(name, str) or not name or "." in name:
+            raise KeyError(f"the name of a {what} is a word without a dot, and got {name!r}")
+        if hasattr(self, name) and name not in self._parameters | self._buffers.keys():
+            raise KeyError(f"{type(self).__name__} has an attribute {name!r} already: choose another name")
+
+    # -- walking --------------------------------------------------------------------------------
+
+    def named_children(self) -> Iterator[tuple[str, Self]]:
+        """(name, module) for each module held right here; once, if under several names."""
+        seen = set()
+        for name, part in self._modules():
+            if id(part) not in seen:
+                seen.add(id(part))
+                yield name, part
+
+    def children(self) -> Iterator[Self]:
+        """Each module held right here."""
+        return (part for _, part in self.named_children())
+
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Self]]:
+        """(dotted name, module) for this module, named '', and for each below."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, part in self._modules():
+            yield from part.named_modules(memo, dotted(prefix, name), remove_duplicate)
+
+    def modules(self) -> Iterator[Self]:
+        """This module and each below."""
+        return (module for _, module in self.named_modules())
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """(dotted name, parameter), here and below; once, however many layers share it."""
+        return self._named("_own_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Each parameter, here and below."""
+        return (p for _, p in self.named_parameters(recurse=recurse))
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """(dotted name, buffer), here and below."""
+        return self._named("_own_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Each buffer, here and below."""
+        return (b for _, b in self.named_buffers(recurse=recurse))
+
+    def get_submodule(self, target: str) -> Any:
+        """The part of a dotted name. Raises AttributeError where there is none."""
+        part: Any = self
+        for name in target.split(".") if target else ():
+            part = getattr(part, name)
+        return part
+
+    get_parameter = get_buffer = get_submodule
+
+    def _named(self, own: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Tensor]]:
+        seen = set()
+        modules = self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, x in getattr(module, own)():
+                if not remove_duplicate or id(x) not in seen:
+                    seen.add(id(x))
+                    yield dotted(path, name), x
+
+    def _modules(self) -> Iterator[tuple[str, Any]]:
+        return ((name, part) for name, part in list(vars(self).items()) if isinstance(part, Tree))
+
+    def _own_parameters(self) -> Iterator[tuple[str, Tensor]]:
+        for name, x in list(vars(self).items()):
+            # A plain tensor may have been told to require its gradient after it was assigned.
+            if isinstance(x, Tensor) and name not in self._buffers and (name in self._parameters or learned(x)):
+                yield name, x
+
+    def _own_buffers(self) -> Iterator[tuple[str, Tensor]]:
+        return ((name, getattr(self, name)) for name in list(self._buffers) if getattr(self, name) is not None)
+
+
+def learned(x: Any) -> bool:
+    """Whether x, once assigned to a module, is a parameter."""
+    return isinstance(x, Parameter) or (isinstance(x, Tensor) and x.requires_grad and x.is_leaf)
+
+
+def dotted(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name
+
+
+def kind_of(x: Any) -> str:
+    """What x is, in an error's words."""
+    if not isinstance(x, Tensor):
+        return f"a {type(x).__name__}"
+    return f"{x.spec}, which {'requires no gradient' if x.is_leaf else 'is the result of an op'}"

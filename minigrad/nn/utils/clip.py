@@ -1,0 +1,52 @@
+"""Gradients kept small: by their length all together, or one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from typing import Any
+
+from ...editable import write
+from ...tensor import Tensor
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+def clip_grad_norm_(
+    parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Tensor:
+    """Scale all gradients alike, in place, so that ‖all of them‖ is at most max_norm. Gives the norm they had.
+
+    Pascanu et al. 2013, “On the difficulty of training recurrent neural networks”, algorithm 1.
+    https://arxiv.org/abs/1211.5063
+    """
+    grads = gradients(parameters)
+    total = total_norm(grads, norm_type)
+    if error_if_nonfinite and not total < inf:
+        raise RuntimeError(f"the norm of the gradients is {total}, and clipping cannot make it finite")
+    scale = max_norm / (total + 1e-6)
+    if not scale >= 1:  # a norm that is no number makes all gradients none, so that it shows
+        for g in grads:
+            write(g, g.value * scale)
+    return Tensor(total)
+
+
+def total_norm(grads: list[Tensor], norm_type: float) -> Any:
+    """‖g₁, g₂, …‖ₚ, as one vector."""
+    if not grads:
+        return 0.0
+    if norm_type == inf:
+        return float(max(abs(g.value).max() for g in grads))
+    return float(sum((abs(g.value) ** norm_type).sum() for g in grads) ** (1 / norm_type))
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float) -> None:
+    """Cut each gradient's elements, in place, to −clip_value … clip_value."""
+    for g in gradients(parameters):
+        write(g, g.value.clip(-clip_value, clip_value))
+
+
+def gradients(parameters: Tensors) -> list[Tensor]:
+    """The gradients there are."""
+    each = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [p.grad for p in each if p.grad is not None]

@@ -1,0 +1,88 @@
+"""Sequences of different lengths in one array: padded to the longest, or packed.
+
+padded    (T, N, …), or (N, T, …) with batch_first; what follows a sequence's end is padding
+packed    (ΣT, …): first elements of all sequences, then their second ones, …, longest sequence first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import ShapeError
+from ...functions.face import operand
+from ...functions.movement import pad, stack
+from ...tensor import Tensor
+
+
+class PackedSequence(NamedTuple):
+    """Sequences without padding.
+
+    data                (ΣT, …)
+    batch_sizes         how many sequences have an element t, for each t
+    sorted_indices      the place each packed sequence had in the batch
+    unsorted_indices    the place each of the batch has among the packed
+    """
+
+    data: Any
+    batch_sizes: list[int]
+    sorted_indices: np.ndarray
+    unsorted_indices: np.ndarray
+
+
+def pack_padded_sequence(
+    input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """A padded batch, packed.
+
+    lengths           how many elements of each sequence are its own, one or more
+    enforce_sorted    whether to raise ValueError unless the longest come first
+    """
+    x = operand(input)
+    x = x.swapaxes(0, 1) if batch_first else x
+    T, N = x.shape[:2]  # time, batch
+    lengths = np.asarray(lengths)
+    if lengths.shape != (N,) or lengths.dtype.kind not in "iu":
+        raise ShapeError(f"lengths are {N} integers, one for each sequence of {x.spec}, and got {lengths!r}")
+    if N == 0 or not 1 <= lengths.min() <= lengths.max() <= T:
+        raise ValueError(f"lengths are 1 to {T} for {x.spec}, and got {lengths.tolist()}")
+    if enforce_sorted and (np.diff(lengths) > 0).any():
+        raise ValueError(f"the longest sequence comes first, and got {lengths.tolist()}: pass enforce_sorted=False")
+    order = np.argsort(-lengths.astype(np.int64), kind="stable")
+    present = np.arange(int(lengths.max()))[:, None] < lengths[order]
+    times, places = np.nonzero(present)
+    return PackedSequence(x[times, order[places]], present.sum(1).tolist(), order, np.argsort(order))
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Any, Tensor]:
+    """A packed batch, padded, in its first order; and the lengths, an integer tensor (N,)."""
+    x = operand(sequence.data)
+    sizes, order = np.array(sequence.batch_sizes), sequence.unsorted_indices
+    lengths = (sizes[:, None] > np.arange(sizes[0])).sum(0)[order]
+    T = len(sizes) if total_length is None else total_length
+    if len(sizes) > T:
+        raise ValueError(f"the longest sequence has {len(sizes)} elements, and total_length is {total_length}")
+    first = np.cumsum(sizes) - sizes
+    present = np.arange(T)[:, None] < lengths
+    places = np.zeros((T, len(order)), np.int64)
+    places[: len(sizes)] = first[:, None] + order
+    y = x[np.where(present, places, 0)]
+    y = y.where(present.reshape(*present.shape, *(1,) * (x.ndim - 1)), padding_value)
+    return y.swapaxes(0, 1) if batch_first else y, Tensor(lengths)
+
+
+def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_value: float = 0.0) -> Any:
+    """Sequences (T₁, …), (T₂, …), … as one padded batch."""
+    xs = [operand(x) for x in sequences]
+    T = max(len(x) for x in xs)
+    padded = [pad(x, (0, 0) * (x.ndim - 1) + (0, T - len(x)), value=padding_value) for x in xs]
+    return stack(padded, 0 if batch_first else 1)
+
+
+def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
+    """Sequences (T₁, …), (T₂, …), …, packed."""
+    return pack_padded_sequence(pad_sequence(sequences), [len(x) for x in sequences], False, enforce_sorted)

@@ -1,0 +1,223 @@
+"""Activations: functions of one number that stand between the layers of a network.
+
+They take floats. An exponential that overflows to ∞ is meant to: 1 / ∞ is the 0 that the function tends to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi, sqrt
+
+from ..op import Elementwise
+from .blocks import blockwise
+from .comparison import Clamp
+from .erf import erf
+
+# -- steps, smoothed ------------------------------------------------------------------------------
+
+
+class Sigmoid(Elementwise):
+    """y = 1 / (1 + e⁻ˣ)"""
+
+    symbol = "σ"
+
+    def forward(self, xp, x): return 1 / (1 + xp.exp(-x))
+    def partials(self, y, x): return y * (1 - y),
+
+
+class LogSigmoid(Elementwise):
+    """y = ln σ(x) = min(x, 0) − ln(1 + e^−|x|)"""
+
+    symbol = "ln σ"
+
+    def forward(self, xp, x): return xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x)))
+    def partials(self, y, x): return -y.expm1(),  # 1 − σ(x), exact where σ is nearly 1
+
+
+# -- ramps with a corner ------------------------------------------------------------------------------
+
+
+class Relu(Elementwise):
+    """y = max(x, 0); its slope at 0 is taken as 0"""
+
+    symbol = "relu"
+
+    def forward(self, xp, x): return xp.maximum(x, 0)
+    def partials(self, y, x): return y > 0,
+
+
+@dataclass(frozen=True)
+class LeakyRelu(Elementwise):
+    """y = x where x > 0, a x elsewhere"""
+
+    slope: float
+
+    symbol = "leaky relu"
+
+    def forward(self, xp, x): return xp.where(x > 0, x, x * self.slope)
+    def partials(self, y, x): return x.lift(1.0).where(x > 0, self.slope),
+
+
+@dataclass(frozen=True)
+class Threshold(Elementwise):
+    """y = x where x > t, a fixed value elsewhere"""
+
+    threshold: float
+    value: float
+
+    def forward(self, xp, x): return xp.where(x > self.threshold, x, self.value)
+    def partials(self, y, x): return x > self.threshold,
+
+
+class Hardtanh(Clamp):
+    """y = x moved into [min, max]; the gradient stops at the bounds themselves"""
+
+    def partials(self, y, x): return (x > self.min) & (x < self.max),
+
+
+class Hardswish(Elementwise):
+    """y = x · min(max(x + 3, 0), 6) / 6. Howard et al. 2019, "Searching for MobileNetV3", section 5.2.
+
+    https://arxiv.org/abs/1905.02244
+    """
+
+    symbol = "hardswish"
+
+    def forward(self, xp, x): return x * (xp.minimum(xp.maximum(x + 3, 0), 6) / 6)
+    def partials(self, y, x): return (x / 3 + 0.5).where(x < 3, 1).where(x > -3, 0),
+
+
+# -- ramps, smoothed ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Softplus(Elementwise):
+    """y = ln(1 + e^(βx)) / β, and x itself where βx > threshold, from where on they are nearly equal"""
+
+    beta: float = 1.0
+    threshold: float = 20.0
+
+    symbol = "softplus"
+
+    def forward(self, xp, x):
+        return xp.where(x * self.beta > self.threshold, x, xp.log1p(xp.exp(x * self.beta)) / self.beta)
+
+    def partials(self, y, x):
+        steep = x * self.beta
+        return steep.sigmoid().where(steep <= self.threshold, 1),
+
+
+@dataclass(frozen=True)
+class Elu(Elementwise):
+    """y = s x where x > 0, s a (e^(bx) − 1) elsewhere
+
+    a        alpha
+    s        scale; with SELU's a and s, layers keep mean 0 and variance 1. Klambauer et al. 2017,
+             "Self-Normalizing Neural Networks", eq. 2. https://arxiv.org/abs/1706.02515
+    b        input scale; with b = 1 / a the slope is continuous (CELU)
+    """
+
+    alpha: float = 1.0
+    scale: float = 1.0
+    input_scale: float = 1.0
+
+    symbol = "elu"
+
+    def forward(self, xp, x):
+        below = xp.expm1(x * self.input_scale) * (self.alpha * self.scale)
+        return xp.where(x > 0, x * self.scale, below)
+
+    def partials(self, y, x):
+        below = (x.clamp(max=0) * self.input_scale).exp() * (self.alpha * self.scale * self.input_scale)
+        return below.where(x <= 0, self.scale),
+
+
+class Silu(Elementwise):
+    """y = x σ(x)"""
+
+    symbol = "silu"
+
+    def forward(self, xp, x): return x / (1 + xp.exp(-x))
+
+    def partials(self, y, x):
+        s = x.sigmoid()
+        return s * (1 + x * (1 - s)),
+
+
+class Mish(Elementwise):
+    """y = x tanh(ln(1 + eˣ)). Misra 2019, eq. 1. https://arxiv.org/abs/1908.08681"""
+
+    symbol = "mish"
+
+    def forward(self, xp, x): return x * xp.tanh(xp.log1p(xp.exp(x)))
+
+    def partials(self, y, x):
+        t = x.softplus().tanh()
+        return t + x * x.sigmoid() * (1 - t * t),
+
+
+class Gelu(Elementwise):
+    """y = x Φ(x), where Φ(x) = ½ (1 + erf(x/√2)) is the normal distribution.
+
+    Hendrycks & Gimpel 2016, "Gaussian Error Linear Units", section 2. https://arxiv.org/abs/1606.08415
+    """
+
+    symbol = "gelu"
+    inline = False
+
+    @blockwise
+    def forward(self, xp, x): return x * (erf(xp, x * sqrt(0.5)) * 0.5 + 0.5)
+
+    def partials(self, y, x): return x.apply(GeluSlope()),
+    def flops(self, y, x): return 5 * y.size
+
+
+class GeluSlope(Elementwise):
+    """y = Φ(x) + x φ(x), the slope of `Gelu`, where φ(x) = e^(−x²/2) / √(2π); φ' = −x φ"""
+
+    symbol = "gelu′"
+    inline = False
+
+    @blockwise
+    def forward(self, xp, x): return erf(xp, x * sqrt(0.5)) * 0.5 + 0.5 + x * xp.exp(x * x * -0.5) * (2 * pi) ** -0.5
+
+    def partials(self, y, x): return (2 - x * x) * (x * x * -0.5).exp() * (2 * pi) ** -0.5,
+    def flops(self, y, x): return 10 * y.size
+
+
+class GeluTanh(Elementwise):
+    """y = ½ x (1 + tanh u) = x σ(2u) with u = √(2/π) (x + 0.044715 x³): nearly `Gelu`, and quicker. Same source."""
+
+    symbol = "gelu"
+    inline = False
+
+    @blockwise
+    def forward(self, xp, x): return x / (1 + xp.exp(x * (x * x * -CUBE - LINE)))
+
+    def partials(self, y, x): return x.apply(GeluTanhSlope()),
+    def flops(self, y, x): return 8 * y.size
+
+
+class GeluTanhSlope(Elementwise):
+    """y = p + x p (1 − p) v, the slope of `GeluTanh`, where p = σ(2u) and v = 2u′"""
+
+    symbol = "gelu′"
+    inline = False
+
+    @blockwise
+    def forward(self, xp, x):
+        square = x * x
+        p = 1 / (1 + xp.exp(x * (square * -CUBE - LINE)))
+        return p + x * p * (1 - p) * (square * (3 * CUBE) + LINE)
+
+    def partials(self, y, x):
+        square = x * x
+        p = (x * (square * CUBE + LINE)).sigmoid()
+        v = square * (3 * CUBE) + LINE
+        return p * (1 - p) * (2 * v + x * (1 - 2 * p) * v * v + square * (6 * CUBE)),
+
+    def flops(self, y, x): return 15 * y.size
+
+
+LINE = 2 * sqrt(2 / pi)  # 2u = LINE x + CUBE x³
+CUBE = LINE * 0.044715

@@ -1,0 +1,179 @@
+"""Arithmetic: two numbers make one. The value in one line, the derivative in one line.
+
+z = f(x, y) on each element; `partials` gives (∂z/∂x, ∂z/∂y). What is flat has 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import DTypeError
+from ..op import Elementwise
+
+# -- the four, and the sign -----------------------------------------------------------------------
+
+
+class Add(Elementwise):
+    """z = x + y"""
+
+    symbol = "+"
+
+    def forward(self, xp, x, y): return x + y
+    def partials(self, z, x, y): return 1, 1
+
+
+class Sub(Elementwise):
+    """z = x − y"""
+
+    symbol = "−"
+
+    def forward(self, xp, x, y): return x - y
+    def partials(self, z, x, y): return 1, -1
+
+
+class Mul(Elementwise):
+    """z = x · y"""
+
+    symbol = "×"
+
+    def forward(self, xp, x, y): return x * y
+    def partials(self, z, x, y): return y, x
+
+
+class Div(Elementwise):
+    """z = x / y"""
+
+    symbol = "÷"
+
+    def forward(self, xp, x, y): return x / y
+    def partials(self, z, x, y): return 1 / y, -z / y
+
+    def vjp(self, gz, z, x, y):
+        gx = gz / y
+        return gx.sum_to(x.shape), -(gx * z).sum_to(y.shape)
+
+
+class Neg(Elementwise):
+    """y = −x"""
+
+    symbol = "neg"
+
+    def forward(self, xp, x): return -x
+    def partials(self, y, x): return -1,
+
+
+# -- powers ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pow(Elementwise):
+    """y = xᵖ for a fixed number p"""
+
+    exponent: float
+
+    @property
+    def symbol(self): return f"^{self.exponent:g}"
+
+    def infer(self, x):
+        if x.dtype.kind in "iub" and self.exponent < 0 and isinstance(self.exponent, int):
+            raise DTypeError(
+                f"{self} of {x}: an integer to a negative power is no integer. Use x.double() ** {self.exponent}"
+            )
+        return super().infer(x)
+
+    # A general power takes ten times as long as two products.
+    def forward(self, xp, x): return x * x * x if self.exponent == 3 else x ** self.exponent
+
+    def partials(self, y, x):
+        # x⁰ is 1 everywhere: written out, since 0 · x⁻¹ is no number at 0.
+        return 0 if self.exponent == 0 else self.exponent * x ** (self.exponent - 1),
+
+
+class Power(Elementwise):
+    """z = xʸ, both of them tensors; 0⁰ is 1, and flat there in both directions"""
+
+    symbol = "^"
+
+    def forward(self, xp, x, y): return xp.power(x, y)
+
+    def partials(self, z, x, y):
+        # Where a factor is 0 beside an infinite one, 1 stands for the base: the product is 0, not no number.
+        base = x.where((x != 0) | (y != 0), 1)
+        argument = x.where((x != 0) | (y < 0), 1)
+        return y * base ** (y - 1), z * argument.log()
+
+
+# -- quotients that are whole, and what they leave ----------------------------------------------------
+
+
+class FloorDivide(Elementwise):
+    """z = ⌊x / y⌋"""
+
+    symbol = "//"
+
+    def forward(self, xp, x, y): return xp.floor_divide(x, y)
+    def partials(self, z, x, y): return 0, 0
+
+
+class Remainder(Elementwise):
+    """z = x − y ⌊x / y⌋, with the sign of y: Python's %"""
+
+    symbol = "%"
+
+    def forward(self, xp, x, y): return xp.remainder(x, y)
+    def partials(self, z, x, y): return 1, -(x // y)
+
+
+class Fmod(Elementwise):
+    """z = x − y · (x / y without its fraction), with the sign of x: C's fmod"""
+
+    symbol = "fmod"
+
+    def forward(self, xp, x, y): return xp.fmod(x, y)
+    def partials(self, z, x, y): return 1, -(x / y).trunc()
+
+
+# -- functions of two numbers ---------------------------------------------------------------------------
+
+
+class Hypot(Elementwise):
+    """z = √(x² + y²), without forming a large square"""
+
+    symbol = "hypot"
+
+    def forward(self, xp, x, y): return xp.hypot(x, y)
+    def partials(self, z, x, y): return x / z, y / z
+
+
+class Atan2(Elementwise):
+    """z = the angle of the point (y, x), in (−π, π]: the tangent of z is x / y"""
+
+    symbol = "atan2"
+
+    def forward(self, xp, x, y): return xp.arctan2(x, y)
+
+    def partials(self, z, x, y):
+        square = x * x + y * y
+        square = square.where(square != 0, 1)  # the origin has no angle; its slopes are taken as 0
+        return y / square, -x / square
+
+
+class LogAddExp(Elementwise):
+    """z = ln(eˣ + eʸ), without forming a large e"""
+
+    symbol = "logaddexp"
+
+    def forward(self, xp, x, y): return xp.logaddexp(x, y)
+    def partials(self, z, x, y): return (x - y).sigmoid(), (y - x).sigmoid()
+
+
+class XLogY(Elementwise):
+    """z = x ln y, and 0 where x is 0: what 0 ln 0 tends to"""
+
+    symbol = "xlogy"
+
+    def forward(self, xp, x, y): return xp.where(xp.equal(x, 0) * xp.equal(y, y), 0, x * xp.log(y))
+
+    def partials(self, z, x, y):
+        argument = y.where((x != 0) | (y > 0), 1)
+        return argument.log(), x / y

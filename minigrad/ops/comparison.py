@@ -1,0 +1,209 @@
+"""Comparing and choosing: which is larger, and take it.
+
+What is no function of a real number, as the answer to a question, has None for a derivative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..op import Elementwise
+
+# -- questions ------------------------------------------------------------------------------------
+
+
+class Question(Elementwise):
+    """z = whether something holds of x, or of x and y: no nudge changes it by a little, so it has no derivative"""
+
+    def partials(self, z, *xs): return (None,) * len(xs)
+
+
+class Greater(Question):
+    """z = x > y"""
+
+    symbol = ">"
+
+    def forward(self, xp, x, y): return x > y
+
+
+class GreaterEqual(Question):
+    """z = x ≥ y"""
+
+    symbol = "≥"
+
+    def forward(self, xp, x, y): return x >= y
+
+
+class Less(Question):
+    """z = x < y"""
+
+    symbol = "<"
+
+    def forward(self, xp, x, y): return x < y
+
+
+class LessEqual(Question):
+    """z = x ≤ y"""
+
+    symbol = "≤"
+
+    def forward(self, xp, x, y): return x <= y
+
+
+class Equal(Question):
+    """z = whether x equals y"""
+
+    symbol = "="
+
+    def forward(self, xp, x, y): return xp.equal(x, y)
+
+
+class NotEqual(Question):
+    """z = whether x differs from y"""
+
+    symbol = "≠"
+
+    def forward(self, xp, x, y): return xp.not_equal(x, y)
+
+
+class IsNaN(Question):
+    """y = whether x is no number"""
+
+    symbol = "isnan"
+
+    def forward(self, xp, x): return xp.isnan(x)
+
+
+class IsInf(Question):
+    """y = whether x is ∞ or −∞"""
+
+    symbol = "isinf"
+
+    def forward(self, xp, x): return xp.isinf(x)
+
+
+class IsFinite(Question):
+    """y = whether x is a number, and neither ∞ nor −∞"""
+
+    symbol = "isfinite"
+
+    def forward(self, xp, x): return xp.isfinite(x)
+
+
+# -- logic: of booleans, and of the bits of integers --------------------------------------------------
+
+
+class And(Question):
+    """z = x and y, bit by bit"""
+
+    symbol = "∧"
+
+    def forward(self, xp, x, y): return xp.bitwise_and(x, y)
+
+
+class Or(Question):
+    """z = x or y, bit by bit"""
+
+    symbol = "∨"
+
+    def forward(self, xp, x, y): return xp.bitwise_or(x, y)
+
+
+class Xor(Question):
+    """z = either x or y, bit by bit"""
+
+    symbol = "xor"
+
+    def forward(self, xp, x, y): return xp.bitwise_xor(x, y)
+
+
+class Not(Question):
+    """y = not x, bit by bit"""
+
+    symbol = "not"
+
+    def forward(self, xp, x): return ~x
+
+
+# -- choosing -------------------------------------------------------------------------------------------
+
+
+class Where(Elementwise):
+    """z = x where c holds, y elsewhere"""
+
+    symbol = "where"
+
+    def forward(self, xp, c, x, y): return xp.where(c, x, y)
+    def partials(self, z, c, x, y): return None, c, ~c
+
+    def vjp(self, gz, z, c, x, y):
+        # Chosen, not multiplied: an infinite gradient stays on its own side, where 0 · ∞ would be no number.
+        return None, gz.where(c, 0).sum_to(x.shape), gz.where(~c, 0).sum_to(y.shape)
+
+    def jvp(self, dxs, z, c, x, y): return dxs[1].where(c, dxs[2])
+
+
+class Maximum(Elementwise):
+    """z = max(x, y); where they tie, each has half of the gradient"""
+
+    symbol = "max"
+
+    def forward(self, xp, x, y): return xp.maximum(x, y)
+    def partials(self, z, x, y): return share(z, x >= y, x > y), share(z, y >= x, y > x)
+
+
+class Minimum(Elementwise):
+    """z = min(x, y); where they tie, each has half of the gradient"""
+
+    symbol = "min"
+
+    def forward(self, xp, x, y): return xp.minimum(x, y)
+    def partials(self, z, x, y): return share(z, x <= y, x < y), share(z, y <= x, y < x)
+
+
+def share(z, wins_or_ties, wins):
+    """1 for who wins, ½ for who ties, 0 for who loses."""
+    half = z.lift(0.5)  # in z's dtype: a number beside a boolean would be a wider one
+    return wins_or_ties * half + wins * half
+
+
+@dataclass(frozen=True)
+class Clamp(Elementwise):
+    """y = x moved into [min, max], where None is no bound; the gradient passes at the bounds themselves"""
+
+    min: float | None
+    max: float | None
+
+    symbol = "clamp"
+
+    def forward(self, xp, x):
+        x = x if self.min is None else xp.maximum(x, self.min)
+        return x if self.max is None else xp.minimum(x, self.max)
+
+    def partials(self, y, x):
+        if self.min is None:
+            return x <= self.max,
+        return x >= self.min if self.max is None else (x >= self.min) & (x <= self.max),
+
+
+@dataclass(frozen=True)
+class NanToNum(Elementwise):
+    """y = x with numbers in place of NaN, ∞ and −∞; None for the largest of its dtype"""
+
+    nan: float = 0.0
+    posinf: float | None = None
+    neginf: float | None = None
+
+    symbol = "nan_to_num"
+
+    def forward(self, xp, x): return xp.nan_to_num(x, nan=self.nan, posinf=self.posinf, neginf=self.neginf)
+    def partials(self, y, x): return x.isfinite(),
+
+
+class Heaviside(Elementwise):
+    """z = 0 for x < 0, y for x = 0, 1 for x > 0"""
+
+    symbol = "heaviside"
+
+    def forward(self, xp, x, y): return xp.heaviside(x, y)
+    def partials(self, z, x, y): return 0, x == 0

@@ -1,0 +1,158 @@
+"""What `x[…]` says, read: a pattern, which can be hashed, and the integer arrays that go into it."""
+
+from __future__ import annotations
+
+from types import EllipsisType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import BoundsError, DTypeError, ShapeError
+from ..spec import Spec
+
+
+class Slice(NamedTuple):
+    """A slice that can be hashed, which Python's own cannot before 3.12."""
+
+    start: int | None = None
+    stop: int | None = None
+    step: int | None = None
+
+
+ARRAY = "array"  # where an operand goes in a pattern
+PLACES = "places"  # the same, made of a mask: no two of its places are equal
+
+Pattern = tuple[Slice | int | EllipsisType | str | None, ...]
+
+
+# -- reading an index ---------------------------------------------------------------------------
+
+
+def pattern_of(index: Any, shape: tuple[int, ...]) -> tuple[Pattern, list[Any]]:
+    """An index as Python gives it to `x[index]`, x being of that shape: its pattern, and its arrays in order."""
+    parts: list[Any] = []
+    arrays: list[Any] = []
+    whole = index if isinstance(index, tuple) else (index,)
+    for position, part in enumerate(whole):
+        if isinstance(part, slice):
+            parts.append(Slice(part.start, part.stop, part.step))
+        elif part is None or part is Ellipsis:
+            parts.append(part)
+        elif isinstance(part, int | np.integer) and not isinstance(part, bool):
+            parts.append(int(part))
+        else:
+            part = part if hasattr(part, "dtype") else np.asarray(part, dtype=None if np.size(part) else np.int64)
+            if part.dtype.kind == "b" and part.ndim:
+                found = places_of(part, whole, position, shape)
+                parts.extend([PLACES] * len(found))
+                arrays.extend(found)
+            elif part.dtype.kind in "iu":
+                parts.append(ARRAY)
+                arrays.append(part)
+            else:
+                raise DTypeError(
+                    f"an index is made of integers, slices or masks, and this one holds {part.dtype}: {part!r}"
+                )
+    return tuple(parts), arrays
+
+
+def places_of(mask: Any, whole: tuple[Any, ...], position: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Where a mask at that position of an index is True: one integer array per axis of the mask."""
+    taken = [axes_taken(part) for part in whole]
+    axis = sum(taken[:position])
+    if any(part is Ellipsis for part in whole[:position]):
+        axis += len(shape) - sum(taken)
+    if shape[axis : axis + mask.ndim] != mask.shape:
+        raise BoundsError(
+            f"a boolean index has the shape of the axes it chooses from, {shape[axis : axis + mask.ndim]} "
+            f"in shape {shape}, and this mask is {mask.shape}"
+        )
+    array = mask if isinstance(mask, np.ndarray) else mask.value if hasattr(mask, "value") else mask.numpy()
+    found: tuple[Any, ...] = array.nonzero()
+    return found
+
+
+def axes_taken(part: Any) -> int:
+    """How many axes one part of an index stands for; the ellipsis, which takes the rest, counts none."""
+    if part is None or part is Ellipsis:
+        return 0
+    is_mask = not isinstance(part, slice) and np.asarray(getattr(part, "dtype", part)).dtype.kind == "b"
+    return np.ndim(part) if is_mask else 1
+
+
+def integers_first(pattern: Pattern) -> tuple[Any, ...] | None:
+    """The index of the integers alone, if there are arrays beside them; None if there is nothing to do first.
+
+    The integers of an index are applied before its arrays, as in PyTorch: NumPy takes an integer for one more array,
+    and then moves what arrays that stand apart choose to the front.
+    """
+    kinds = {type(p) for p in pattern}
+    if not {int, str} <= kinds:
+        return None
+    return tuple(p if p is Ellipsis or isinstance(p, int) else slice(None) for p in pattern if p is not None)
+
+
+def filled(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The index again, as NumPy wants it; beside arrays without its integers, which come first."""
+    rest = iter(arrays)
+    pattern = tuple(p for p in pattern if not isinstance(p, int)) if arrays else pattern
+    return tuple(next(rest) if isinstance(p, str) else slice(*p) if isinstance(p, Slice) else p for p in pattern)
+
+
+def written(pattern: Pattern) -> str:
+    """The index as it is typed: x[:, 2, i]."""
+    signs: dict[Any, str] = {None: "None", Ellipsis: "…", ARRAY: "i", PLACES: "mask"}
+    return f"x[{', '.join(span(p) if isinstance(p, Slice) else str(signs.get(p, p)) for p in pattern)}]"
+
+
+def span(part: Slice) -> str:
+    """A slice as it is typed: 2:5, ::-1."""
+    start, stop, step = ("" if n is None else str(n) for n in part)
+    return f"{start}:{stop}" + (f":{step}" if step else "")
+
+
+# -- integers outside their axis ------------------------------------------------------------------
+
+
+def array_axes(pattern: Pattern, ndim: int) -> list[int]:
+    """The axis each array of an index counts along."""
+    taken = [p is not None and p is not Ellipsis for p in pattern]
+    rest = ndim - sum(taken)
+    return [
+        sum(taken[:i]) + (rest if Ellipsis in pattern[:i] else 0) for i, p in enumerate(pattern) if isinstance(p, str)
+    ]
+
+
+def refuse_outside(name: str, index: Any, axis: int, size: int, lowest: int = 0) -> None:
+    """Raises BoundsError if an integer array names a place outside lowest … size − 1. One pass over the array."""
+    # Counted from `lowest` and read as unsigned, a number too small is a number too large.
+    counted = (index.astype(np.int64, copy=False) - lowest).view(np.uint64)
+    if counted.size and int(counted.max()) >= size - lowest:
+        wrong = int(index.reshape(-1)[int(counted.argmax())])
+        raise BoundsError(
+            f"{name}: index {wrong} is out of bounds for axis {axis} with size {size}, which allows "
+            + (f"{lowest} to {size - 1}" if size else "none")
+        )
+
+
+def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ...]:
+    """The shape of x[pattern]. Raises BoundsError where x has no such place, as far as specs can tell."""
+    shell = np.broadcast_to(np.empty((), x.dtype), x.shape)
+    first = integers_first(pattern)
+    try:
+        shell = shell if first is None else shell[first]
+        found: tuple[int, ...] = shell[filled(pattern, tuple(np.zeros(a.shape, np.intp) for a in arrays))].shape
+    except IndexError as reason:
+        raise BoundsError(f"{written(pattern)} of {x}: {reason}") from None
+    return found
+
+
+def fits_region(pattern: Pattern, x: Spec, value: Spec, arrays: tuple[Spec, ...]) -> None:
+    """Raises ShapeError if a value does not broadcast to x[pattern]."""
+    there = region(pattern, x, arrays)
+    try:
+        fits = np.broadcast_shapes(value.shape, there) == there
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"{written(pattern)} of {x} has shape {there}, to which {value} does not broadcast")

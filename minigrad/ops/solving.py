@@ -1,0 +1,218 @@
+"""Square matrices: inverses, equations, determinants, factors. They lie in the last two axes; those before are a batch.
+
+Where a rule is not a line of calculus, it is from Giles 2008, “Collected matrix derivative results for forward and
+reverse mode algorithmic differentiation”, with the section given.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import DTypeError, ShapeError
+from ..op import Op
+from ..spec import Spec, common_device
+from .placing import Diagonal, OnDiagonal, Tril
+
+
+class OfSquare(Op):
+    """An op of one square matrix, floating; the result has its shape, if `infer` says nothing else."""
+
+    inline = False
+
+    def infer(self, x):
+        check_square(self, x)
+        return x
+
+    def flops(self, y, x): return 2 * x.size * x.shape[-1]  # n³ of a matrix, to a small factor
+
+
+class Inverse(OfSquare):
+    """y = x⁻¹"""
+
+    symbol = "inv"
+
+    def forward(self, xp, x): return xp.linalg.inv(x)
+    def vjp(self, gy, y, x): return -(y.mT @ gy @ y.mT),
+    def jvp(self, dxs, y, x): return -(y @ dxs[0] @ y)
+
+
+class Solve(Op):
+    """y = a⁻¹ b, which is a y = b solved, for a (…, n, n) and b (…, n, k)"""
+
+    symbol = "solve"
+    inline = False
+
+    def infer(self, a, b):
+        check_square(self, a)
+        if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
+            raise ShapeError(f"solve needs a (…, n, n) and b (…, n, k), and got {a} and {b}")
+        try:
+            batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        except ValueError:
+            raise ShapeError(f"solve needs leading axes that broadcast, and got {a} and {b}") from None
+        return Spec((*batch, *b.shape[-2:]), np.result_type(a.dtype, b.dtype), common_device(self, a, b))
+
+    def forward(self, xp, a, b):
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # which CuPy wants to be equal
+        return xp.linalg.solve(xp.broadcast_to(a, batch + a.shape[-2:]), xp.broadcast_to(b, batch + b.shape[-2:]))
+
+    def vjp(self, gy, y, a, b):
+        gb = a.mT.apply(self, gy)
+        return -(gb @ y.mT).sum_to(a.shape), gb.sum_to(b.shape)
+
+    def jvp(self, dxs, y, a, b): return a.apply(self, dxs[1] - dxs[0] @ y)
+    def flops(self, y, a, b): return 2 * a.size * a.shape[-1] // 3 + 2 * y.size * a.shape[-1]
+
+
+# -- determinants ---------------------------------------------------------------------------------
+
+
+class Det(OfSquare):
+    """y = det x"""
+
+    symbol = "det"
+
+    def infer(self, x): return super().infer(x).with_shape(x.shape[:-2])
+    def forward(self, xp, x): return xp.linalg.det(x)
+    def vjp(self, gy, y, x): return across(gy) * x.apply(Cofactors()),
+    def jvp(self, dxs, y, x): return (dxs[0] * x.apply(Cofactors())).sum((-2, -1))
+
+
+class Cofactors(OfSquare):
+    """y = ∂ det x / ∂x, which is det(x) x⁻ᵀ where x has an inverse, and is there where it has none.
+
+    From x = U S Vᵀ: cof x = det(U) det(V) U cof(S) Vᵀ, and cof(S) is the product of the other singular values.
+    """
+
+    symbol = "cof"
+
+    def forward(self, xp, x):
+        n = x.shape[-1]
+        u, s, vt = xp.linalg.svd(x)
+        others = xp.where(xp.eye(n, dtype=bool), x.dtype.type(1), s[..., None, :])
+        sign = xp.linalg.det(u) * xp.linalg.det(vt)
+        return sign[..., None, None] * (u * xp.prod(others, -1)[..., None, :] @ vt)
+
+    def vjp(self, gy, y, x): return self.jvp((gy,), y, x),  # the second derivative of det is symmetric
+
+    def jvp(self, dxs, y, x):
+        # d(det(x) x⁻ᵀ), where x has an inverse.
+        inverse = x.apply(Inverse())
+        slope = (inverse * dxs[0].mT).sum((-2, -1), keepdims=True)
+        return y * slope - (dxs[0] @ inverse).mT @ y
+
+
+class LogAbsDet(OfSquare):
+    """y = ln |det x|; −∞ where x has no inverse"""
+
+    symbol = "ln|det|"
+
+    def infer(self, x): return super().infer(x).with_shape(x.shape[:-2])
+    def forward(self, xp, x): return xp.linalg.slogdet(x)[1]
+    def vjp(self, gy, y, x): return across(gy) * x.apply(Inverse()).mT,
+    def jvp(self, dxs, y, x): return (dxs[0] * x.apply(Inverse()).mT).sum((-2, -1))
+
+
+class SignDet(OfSquare):
+    """y = the sign of det x: flat, where it is continuous"""
+
+    symbol = "sign det"
+
+    def infer(self, x): return super().infer(x).with_shape(x.shape[:-2])
+    def forward(self, xp, x): return xp.linalg.slogdet(x)[0]
+    def vjp(self, gy, y, x): return across(gy * 0).broadcast_to(x.shape),
+    def jvp(self, dxs, y, x): return y * 0
+
+
+# -- factors --------------------------------------------------------------------------------------
+
+
+class OfSymmetric(OfSquare):
+    """An op of the symmetric part of a matrix, (x + xᵀ) / 2, which a symmetric matrix is itself; so is the gradient."""
+
+
+class Cholesky(OfSymmetric):
+    """x = y yᵀ with y lower triangular, for x symmetric and positive definite.
+
+    Murray 2016, “Differentiation of the Cholesky decomposition”, eq. 8–10. https://arxiv.org/abs/1602.07527
+    """
+
+    symbol = "cholesky"
+
+    def forward(self, xp, x): return xp.linalg.cholesky((x + x.swapaxes(-1, -2)) * x.dtype.type(0.5))
+
+    def vjp(self, gy, y, x):
+        inner = lower_half(y.mT @ gy)
+        return symmetric(y.mT.apply(Solve(), y.mT.apply(Solve(), inner.mT).mT)),
+
+    def jvp(self, dxs, y, x):
+        half = y.apply(Solve(), symmetric(dxs[0]))
+        return y @ lower_half(y.apply(Solve(), half.mT))
+
+
+class Eigenvalues(OfSymmetric):
+    """The eigenvalues of x, which is symmetric, growing: Giles 2008, section 3.1."""
+
+    symbol = "λ"
+
+    def infer(self, x): return super().infer(x).with_shape(x.shape[:-1])
+    def forward(self, xp, x): return xp.linalg.eigvalsh((x + x.swapaxes(-1, -2)) * x.dtype.type(0.5))
+
+    def vjp(self, gy, y, x):
+        v = x.apply(Eigenvectors())
+        return (v * gy.reshape(*gy.shape[:-1], 1, gy.shape[-1])) @ v.mT,
+
+    def jvp(self, dxs, y, x):
+        v = x.apply(Eigenvectors())
+        return (v * (symmetric(dxs[0]) @ v)).sum(-2)
+
+
+class Eigenvectors(OfSymmetric):
+    """The columns of y are orthonormal eigenvectors of x, which is symmetric, by growing eigenvalue.
+
+    Where two eigenvalues are equal there is no derivative: Giles 2008, section 3.1.
+    """
+
+    symbol = "eigenvectors"
+
+    def forward(self, xp, x): return xp.linalg.eigh((x + x.swapaxes(-1, -2)) * x.dtype.type(0.5))[1]
+    def vjp(self, gy, y, x): return symmetric(y @ ((y.mT @ gy) * self.closeness(x)) @ y.mT),
+    def jvp(self, dxs, y, x): return y @ ((y.mT @ symmetric(dxs[0]) @ y) * self.closeness(x))
+
+    def closeness(self, x):
+        """1 / (λⱼ − λᵢ) at (i, j), and 0 on the diagonal."""
+        λ = x.apply(Eigenvalues())
+        gap = λ.reshape(*λ.shape[:-1], 1, λ.shape[-1]) - λ.reshape(*λ.shape, 1)
+        same = on_diagonal(λ * 0 + 1)
+        return (1 - same) / (gap + same)
+
+
+# -- words of the rules ---------------------------------------------------------------------------
+
+
+def check_square(op, x):
+    """Raises ShapeError where x holds no square matrices, DTypeError where LAPACK cannot compute with them."""
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"{op} needs square matrices (…, n, n), and got {x}")
+    if not x.is_float or x.dtype.itemsize < 4:
+        raise DTypeError(f"{op} needs float32 or float64, and got {x}: use .astype(float)")
+
+
+def across(y):
+    """A number for each matrix, to multiply the matrix by."""
+    return y.reshape(*y.shape, 1, 1)
+
+
+def on_diagonal(x):
+    """A diagonal matrix."""
+    return x.apply(OnDiagonal((x.shape[-1], x.shape[-1])))
+
+
+def symmetric(x):
+    """(x + xᵀ) / 2"""
+    return (x + x.mT) * 0.5
+
+
+def lower_half(x):
+    """The lower triangle with its diagonal halved: what of a symmetric matrix belongs to one triangle."""
+    return x.apply(Tril()) - on_diagonal(x.apply(Diagonal())) * 0.5

@@ -1,0 +1,192 @@
+"""Sliding windows: the geometry that convolution, pooling and unfolding share.
+
+Along one axis a window of k taps stands at places o = 0, 1, …, and its tap t reads the element
+
+    o · stride + t · dilation − before
+
+of x. What falls outside is padding, and is never stored: for each tap only the places that read inside
+are listed. So a sum or a maximum over windows is a loop over the few taps, each one whole slab of x,
+and no loop over places or over the batch.
+
+Slabs are copied with the batch as the innermost axis in memory, (C, *spatial, N): every run of memory that a
+tap reads is then N · width long. Results are views with their axes in the usual order, and elementwise
+ops keep the order of the memory they find, so that a network of convolutions turns its batch once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Any
+
+from ..errors import ShapeError
+from ..op import Linear
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window over the last axes of x: one entry per axis.
+
+    padding    how many places of padding before and after
+    """
+
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    dilation: tuple[int, ...]
+
+    @property
+    def taps(self) -> int:
+        """How many elements one window reads."""
+        return prod(self.kernel)
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether two windows may read the same element."""
+        return any((k - 1) * d >= s for k, d, s in zip(self.kernel, self.dilation, self.stride))
+
+    @property
+    def plain(self) -> bool:
+        """Whether each element is its own window."""
+        return self.taps == 1 == prod(self.stride) and not self.padded
+
+    @property
+    def padded(self) -> bool:
+        """Whether there is padding, so that some taps may read nothing."""
+        return any(before or after for before, after in self.padding)
+
+    def places(self, op: object, size: tuple[int, ...]) -> tuple[int, ...]:
+        """How many places there are along each axis. Raises ShapeError where the window does not fit in once."""
+        entries = zip(size, self.kernel, self.stride, self.padding, self.dilation, strict=True)
+        places = tuple((n + sum(p) - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in entries)
+        if min(places, default=1) < 1:
+            extent = tuple(d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation))
+            padded = tuple(n + sum(p) for n, p in zip(size, self.padding))
+            raise ShapeError(
+                f"{type(op).__name__} needs its window to fit, and a window of {extent} does not fit in {size}, "
+                f"with padding {padded}: use a smaller kernel, or more padding"
+            )
+        return places
+
+    def axis(self, i: int, size: int, places: int) -> tuple[tuple[slice, slice], ...]:
+        """For each tap along axis i: what it reads of x, and the places that read it."""
+        return reach(size, places, self.kernel[i], self.stride[i], self.padding[i][0], self.dilation[i])
+
+    def slabs(self, size: tuple[int, ...], places: tuple[int, ...]) -> list[Any]:
+        """For each tap of all axes, the last axis fastest: its position, what it reads of x, who reads it."""
+        return slabs(self, size, places)
+
+
+
+@lru_cache(maxsize=4096)
+def reach(n: int, places: int, k: int, stride: int, before: int, dilation: int) -> tuple[tuple[slice, slice], ...]:
+    """For each of k taps over an axis of n elements: the slice of elements it reads, and the slice of places."""
+    taps = []
+    for t in range(k):
+        shift = t * dilation - before
+        first = min(max(0, -(shift // stride)), places)  # the first place that reads no padding before …
+        last = max(first, min(places, (n - 1 - shift) // stride + 1))  # … and the last that reads none after
+        start = first * stride + shift
+        read = slice(start, start + (last - first - 1) * stride + 1, stride) if last > first else slice(0, 0)
+        taps.append((read, slice(first, last)))
+    return tuple(taps)
+
+
+@lru_cache(maxsize=1024)
+def slabs(window: Window, size: tuple[int, ...], places: tuple[int, ...]) -> list[Any]:
+    """See `Window.slabs`: decided once for each size."""
+    axes = [enumerate(window.axis(i, n, p)) for i, (n, p) in enumerate(zip(size, places))]
+    return [
+        (tuple(t for t, _ in tap), tuple(read for _, (read, _) in tap), tuple(at for _, (_, at) in tap))
+        for tap in product(*axes)
+    ]
+
+
+# -- batch innermost in memory --------------------------------------------------------------------
+
+
+def batch_last(xp, x):
+    """x (N, C, *size) as (C, *size, N), contiguous: copied unless it is so in memory already."""
+    return xp.ascontiguousarray(x.transpose(*range(1, x.ndim), 0))
+
+
+def batch_first(y):
+    """y (C, *size, N) seen as (N, C, *size)."""
+    return y.transpose(-1, *range(y.ndim - 1))
+
+
+def columns(xp, x, window: Window, places: tuple[int, ...]):
+    """What each tap reads: x (C, *size, N) → (C · taps, places · N), a copy unless each element is its own window."""
+    channels, *size, batch = x.shape
+    shape = channels * window.taps, prod(places) * batch
+    if window.plain:
+        return x.reshape(shape)
+    cols = (xp.zeros if window.padded else xp.empty)((channels, *window.kernel, *places, batch), x.dtype)
+    for tap, read, at in window.slabs(tuple(size), places):
+        cols[(slice(None), *tap, *at)] = x[(slice(None), *read)]
+    return cols.reshape(shape)
+
+
+def folded(xp, cols, window: Window, places: tuple[int, ...], size: tuple[int, ...], batch: int):
+    """The adjoint of `columns`: (C · taps, places · N) → (C, *size, N), each element the sum of where it was read."""
+    channels = len(cols) // window.taps
+    if window.plain:
+        return cols.reshape(channels, *size, batch)
+    cols = cols.reshape(channels, *window.kernel, *places, batch)
+    x = xp.zeros((channels, *size, batch), cols.dtype)
+    for tap, read, at in window.slabs(size, places):
+        x[(slice(None), *read)] += cols[(slice(None), *tap, *at)]
+    return x
+
+
+# -- windows as rows of a matrix ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Unfold(Linear):
+    """x (N, C, *size) → (N, C · taps, places): each window of x a column. Known as im2col."""
+
+    window: Window
+
+    symbol = "unfold"
+    inline = False
+
+    def infer(self, x):
+        batch, channels, *size = x.shape
+        return x.with_shape((batch, channels * self.window.taps, prod(self.window.places(self, tuple(size)))))
+
+    def forward(self, xp, x):
+        batch, channels, *size = x.shape
+        places = self.window.places(self, tuple(size))
+        cols = columns(xp, batch_last(xp, x), self.window, places)
+        return cols.reshape(channels * self.window.taps, prod(places), batch).transpose(2, 0, 1)
+
+    def adjoint(self, gy, x): return gy.apply(Fold(self.window, x.shape[2:]))
+
+
+@dataclass(frozen=True)
+class Fold(Linear):
+    """y (N, C · taps, places) → (N, C, *size): each element of x the sum of its copies in y. Known as col2im."""
+
+    window: Window
+    size: tuple[int, ...]
+
+    symbol = "fold"
+    inline = False
+
+    def infer(self, y):
+        places = self.window.places(self, self.size)
+        if y.ndim != 3 or y.shape[1] % self.window.taps or y.shape[2] != prod(places):
+            wanted = f"(N, C · {self.window.taps}, {prod(places)}), a column for each of {places} windows"
+            raise ShapeError(f"fold into {self.size} needs {wanted}, and got {y}")
+        return y.with_shape((y.shape[0], y.shape[1] // self.window.taps, *self.size))
+
+    def forward(self, xp, y):
+        batch, rows, _ = y.shape
+        cols = xp.ascontiguousarray(y.transpose(1, 2, 0)).reshape(rows, -1 if y.size else 0)
+        return batch_first(folded(xp, cols, self.window, self.window.places(self, self.size), self.size, batch))
+
+    def adjoint(self, gx, y): return gx.apply(Unfold(self.window))
+    def flops(self, x, y): return y.size

@@ -1,0 +1,190 @@
+"""Adam and its kin: the gradient's running mean, over its running spread."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from .groups import Group, Params, State
+from .inplace import Pad
+from .optimizer import Optimizer
+
+
+class Adam(Optimizer):
+    """m ← β₁ m + (1 − β₁) g;  v ← β₂ v + (1 − β₂) g²;  p ← p − lr m̂ / (√v̂ + ε)
+
+    with m̂ = m / (1 − β₁ᵗ) and v̂ = v / (1 − β₂ᵗ): both means began at 0, and this undoes it. A step is of size
+    about lr, whatever the gradient's unit. Kingma & Ba 2015, “Adam”, algorithm 1, in the order of the end of its
+    section 2: the fraction is multiplied by √(1 − β₂ᵗ) above and below. https://arxiv.org/abs/1412.6980
+
+    amsgrad    divide by the largest v so far: Reddi et al. 2018, “On the Convergence of Adam and Beyond”, algorithm 2
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        decoupled_weight_decay: bool = False,
+    ):
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad}
+        decoupled = {"decoupled_weight_decay": decoupled_weight_decay}
+        super().__init__(params, {**defaults, "maximize": maximize, **decoupled})
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if options["amsgrad"] else 2]
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, v: Any, v_max: Any = None) -> None:
+        (beta1, beta2), t = options["betas"], state["step"]
+        pad.lerp_(m, g, 1 - beta1)
+        pad.lerp_(v, pad.square(g), 1 - beta2)
+        if v_max is not None:
+            v = pad.xp.maximum(v_max, v, out=v_max)
+        unbiased = sqrt(1 - beta2**t)
+        pad.addcdiv_(p, m, pad.root(v, options["eps"] * unbiased), -options["lr"] * unbiased / (1 - beta1**t))
+
+
+class AdamW(Adam):
+    """Adam, and p ← (1 − lr λ) p: the decay is not divided by the gradient's spread.
+
+    Loshchilov & Hutter 2019, “Decoupled Weight Decay Regularization”, algorithm 2. https://arxiv.org/abs/1711.05101
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ):
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True)
+
+
+class Adamax(Optimizer):
+    """m ← β₁ m + (1 − β₁) g;  u ← max(β₂ u, |g| + ε);  p ← p − lr / (1 − β₁ᵗ) m / u
+
+    Adam with the largest recent gradient for a spread. Kingma & Ba 2015, “Adam”, algorithm 2.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        *,
+        maximize: bool = False,
+    ):
+        super().__init__(
+            params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+        )
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return "exp_avg", "exp_inf"
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, u: Any) -> None:
+        (beta1, beta2), t = options["betas"], state["step"]
+        pad.lerp_(m, g, 1 - beta1)
+        u *= beta2
+        size = pad.xp.absolute(g, out=pad.term)
+        size += options["eps"]
+        pad.xp.maximum(u, size, out=u)
+        pad.addcdiv_(p, m, u, -options["lr"] / (1 - beta1**t))
+
+
+class NAdam(Optimizer):
+    """Adam with Nesterov's look ahead:  p ← p − lr (μₜ₊₁ m / (1 − ∏μ μₜ₊₁) + (1 − μₜ) g / (1 − ∏μ)) / (√v̂ + ε)
+
+    where μₜ = β₁ (1 − ½ 0.96^(ψ t)) warms the momentum up, and ∏μ is the product of those so far.
+    Dozat 2016, “Incorporating Nesterov Momentum into Adam”, algorithm 2.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        maximize: bool = False,
+    ):
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+        decays = {"momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay}
+        super().__init__(params, {**defaults, **decays})
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return "exp_avg", "exp_avg_sq"
+
+    def momentum(self, t: int, options: Group) -> float:
+        """μₜ"""
+        mu: float = options["betas"][0] * (1 - 0.5 * 0.96 ** (t * options["momentum_decay"]))
+        return mu
+
+    def count(self, state: State, options: Group) -> None:
+        super().count(state, options)
+        state["mu_product"] = state.get("mu_product", 1.0) * self.momentum(state["step"], options)
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, v: Any) -> None:
+        (beta1, beta2), t, so_far = options["betas"], state["step"], state["mu_product"]
+        now, ahead = self.momentum(t, options), self.momentum(t + 1, options)
+        pad.lerp_(m, g, 1 - beta1)
+        pad.lerp_(v, pad.square(g), 1 - beta2)
+        unbiased = sqrt(1 - beta2**t)
+        rate = options["lr"] * unbiased
+        spread = pad._replace(term=pad.second).root(v, options["eps"] * unbiased)
+        pad.addcdiv_(p, g, spread, -rate * (1 - now) / (1 - so_far))
+        pad.addcdiv_(p, m, spread, -rate * ahead / (1 - so_far * ahead))
+
+
+class RAdam(Optimizer):
+    """Adam that waits until it knows the spread:  p ← p − lr r m̂ / √v̂,  and  p ← p − lr m̂ while ρ ≤ 5
+
+    ρ = ρ∞ − 2 t β₂ᵗ / (1 − β₂ᵗ), with ρ∞ = 2 / (1 − β₂) − 1, is how many gradients v has seen, in effect; and
+    r = √((ρ−4)(ρ−2)ρ∞ / ((ρ∞−4)(ρ∞−2)ρ)) shortens the step while they are few.
+    Liu et al. 2020, “On the Variance of the Adaptive Learning Rate and Beyond”, algorithm 2; its bound on ρ is 4,
+    PyTorch's and its authors' code's is 5. https://arxiv.org/abs/1908.03265
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        decoupled_weight_decay: bool = False,
+        *,
+        maximize: bool = False,
+    ):
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+        super().__init__(params, {**defaults, "decoupled_weight_decay": decoupled_weight_decay})
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return "exp_avg", "exp_avg_sq"
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, v: Any) -> None:
+        (beta1, beta2), t = options["betas"], state["step"]
+        pad.lerp_(m, g, 1 - beta1)
+        pad.lerp_(v, pad.square(g), 1 - beta2)
+        rate = options["lr"] / (1 - beta1**t)
+        unbiased = 1 - beta2**t
+        rho_end = 2 / (1 - beta2) - 1
+        rho = rho_end - 2 * t * beta2**t / unbiased
+        if rho > 5:
+            r = sqrt((rho - 4) * (rho - 2) * rho_end / ((rho_end - 4) * (rho_end - 2) * rho))
+            pad.addcdiv_(p, m, pad.root(v, options["eps"]), -rate * r * sqrt(unbiased))
+        else:
+            pad.add_(p, m, -rate)

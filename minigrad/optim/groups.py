@@ -1,0 +1,99 @@
+"""Parameter groups: who is moved, and with which options. Everything wrong with either is said here, at the door.
+
+A group is a dictionary, as in PyTorch: {"params": [w, b], "lr": 0.1, "weight_decay": 0.0, …}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+
+Group = dict[str, Any]
+State = dict[str, Any]
+Params = Tensor | Iterable[Tensor] | Iterable[Group]
+NOTES = {"params", "initial_lr", "name"}  # what a group may say beside the optimiser's options
+
+
+def nonnegative(x: Any) -> bool:
+    return isinstance(x, Real) and float(x) >= 0
+
+
+def fraction(x: Any) -> bool:
+    return nonnegative(x) and x <= 1
+
+
+def decay(x: Any) -> bool:
+    return nonnegative(x) and x < 1
+
+
+def two_decays(x: Any) -> bool:
+    return isinstance(x, Sequence) and len(x) == 2 and all(map(decay, x))
+
+
+LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(
+        ["lr", "momentum", "weight_decay", "eps", "alpha", "lr_decay", "initial_accumulator_value", "momentum_decay"],
+        (nonnegative, "a number that is not negative"),
+    ),
+    "dampening": (lambda x: isinstance(x, Real), "a number"),
+    "rho": (fraction, "a number from 0 to 1"),
+    "betas": (two_decays, "two numbers, each at least 0 and below 1"),
+}
+
+
+def checked(optimizer: str, options: Group) -> Group:
+    """The options as Python numbers. Raises ValueError on one out of its limits."""
+    plain = {name: x.item() if isinstance(x, np.generic) else x for name, x in options.items()}
+    for name, x in plain.items():
+        if name in LIMITS and not LIMITS[name][0](x):
+            raise ValueError(f"{optimizer} needs {name} to be {LIMITS[name][1]}, and got {x!r}")
+    return plain
+
+
+def groups_of(optimizer: str, params: Params) -> list[Group]:
+    """What the user passed, as groups. Raises ValueError where there is nothing to move."""
+    if isinstance(params, Tensor):
+        params = [params]
+    if isinstance(params, set | frozenset):
+        raise TypeError(f"{optimizer} remembers parameters by their order, and a set has none: pass a list")
+    if not isinstance(params, Iterable):
+        raise TypeError(f"{optimizer} needs parameters, and got {params!r}: pass model.parameters(), or a list as [w]")
+    given: list[Any] = list(params)
+    if not given:
+        raise ValueError(f"{optimizer} got no parameters: pass model.parameters(), afresh if it was used up")
+    return given if all(isinstance(g, dict) for g in given) else [{"params": given}]
+
+
+def members(optimizer: str, group: Group, options: Group) -> list[Tensor]:
+    """The parameters of a group, each a leaf. Raises on a group that names none, or has an option of no meaning."""
+    if "params" not in group:
+        raise ValueError(f'{optimizer} needs groups that say whom they move, as {{"params": [w]}}, and got {group!r}')
+    if unknown := group.keys() - options.keys() - NOTES:
+        raise ValueError(f"{optimizer} has no option {', '.join(sorted(unknown))}; it has {', '.join(options)}")
+    given = group["params"]
+    params = [given] if isinstance(given, Tensor) else list(given)
+    if not params and isinstance(given, Iterator):
+        raise ValueError(f"{optimizer} got a group whose parameters were used up: call model.parameters() afresh")
+    for i, p in enumerate(params):
+        if not (isinstance(p, Tensor) and p.is_leaf):
+            raise TypeError(
+                f"{optimizer} moves leaves that require a gradient, and parameter {i} is {p!r}: "
+                "pass model.parameters(), or a list as in [w]"
+            )
+    return params
+
+
+def refuse_twice(optimizer: str, groups: list[Group]) -> None:
+    """Raises ValueError on a parameter that two places of the groups hold: it would be moved twice a step."""
+    seen: dict[int, str] = {}
+    places = (((f"parameter {i} of group {n}", p) for i, p in enumerate(g["params"])) for n, g in enumerate(groups))
+    for place, p in chain.from_iterable(places):
+        if id(p) in seen:
+            raise ValueError(f"{optimizer} moves a parameter once a step, and {place} is also {seen[id(p)]}")
+        seen[id(p)] = place

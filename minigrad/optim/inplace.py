@@ -1,0 +1,53 @@
+"""Arithmetic that makes no arrays: an update writes over its operands, and over scratch that is used again.
+
+The words are PyTorch's: a name that ends in _ changes its first operand.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Pad(NamedTuple):
+    """Three scratch arrays as large as the operands, and the words that write on them.
+
+    xp          the module that computes
+    term        where every word works, and leaves what it gives back: until the next word
+    second      for a rule that needs two things at once
+    gradient    the gradient, where it is not the one that backward left
+    """
+
+    xp: Any
+    term: Any
+    second: Any
+    gradient: Any
+
+    def add_(self, y: Any, x: Any, alpha: float) -> None:
+        """y ← y + α x"""
+        y += self.xp.multiply(x, alpha, out=self.term)
+
+    def lerp_(self, y: Any, x: Any, weight: float) -> None:
+        """y ← y + w (x − y), which is (1 − w) y + w x: a running mean takes in x."""
+        step = self.xp.subtract(x, y, out=self.term)
+        step *= weight
+        y += step
+
+    def addcdiv_(self, y: Any, x: Any, z: Any, value: float) -> None:
+        """y ← y + c x / z"""
+        step = self.xp.divide(x, z, out=self.term)
+        step *= value
+        y += step
+
+    def square(self, x: Any) -> Any:
+        """x²"""
+        return self.xp.multiply(x, x, out=self.term)
+
+    def root(self, x: Any, eps: float) -> Any:
+        """√x + ε"""
+        y = self.xp.sqrt(x, out=self.term)
+        y += eps
+        return y
+
+    def plus(self, x: Any, y: Any, alpha: float) -> Any:
+        """x + α y, written where the gradient may be changed."""
+        return self.xp.add(x, self.xp.multiply(y, alpha, out=self.term), out=self.gradient)

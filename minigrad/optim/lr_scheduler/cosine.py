@@ -1,0 +1,137 @@
+"""Schedules along half a wave: slow to leave, slow to arrive."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from math import cos, pi
+
+from ..groups import Group
+from ..optimizer import Optimizer
+from .scheduler import LRScheduler, each_group, whole
+
+
+def cosine(start: float, end: float, done: float) -> float:
+    """From start to end along half a wave, as `done` goes from 0 to 1."""
+    return end + (start - end) * (1 + cos(pi * done)) / 2
+
+
+def line(start: float, end: float, done: float) -> float:
+    """From start to end, evenly."""
+    return start + (end - start) * done
+
+
+class CosineAnnealingLR(LRScheduler):
+    """η_min + ½ (base − η_min) (1 + cos(π t / T_max))
+
+    Loshchilov & Hutter 2017, “SGDR: Stochastic Gradient Descent with Warm Restarts”, eq. 5, without the restarts:
+    after T_max it climbs the wave again. https://arxiv.org/abs/1608.03983
+    """
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
+        self.T_max, self.eta_min = whole(self, "T_max", T_max), eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def lr_at(self, t: float, base: float, group: int = 0) -> float:
+        return cosine(base, self.eta_min, t / self.T_max)
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """The same cosine, from the start again after T_0 steps, after T_0 · T_mult more, after T_0 · T_mult² more …
+
+    Loshchilov & Hutter 2017, eq. 5. `step(epoch + i / n)` follows it between epochs.
+    """
+
+    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1):
+        self.T_0, self.T_mult, self.eta_min = whole(self, "T_0", T_0), whole(self, "T_mult", T_mult), eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def lr_at(self, t: float, base: float, group: int = 0) -> float:
+        if self.T_mult == 1:
+            return cosine(base, self.eta_min, t % self.T_0 / self.T_0)
+        period = self.T_0
+        while t >= period:
+            t, period = t - period, period * self.T_mult
+        return cosine(base, self.eta_min, t / period)
+
+
+class OneCycleLR(LRScheduler):
+    """From max_lr / div_factor up to max_lr, then down to a final_div_factor-th of where it began.
+
+    pct_start         the part of all steps that goes up
+    three_phase       down as long as up, to the first rate; what is left goes to the last one
+    cycle_momentum    momentum (β₁ of Adam and its kin) does the opposite, from max_momentum down to base_momentum
+
+    Smith & Topin 2019, “Super-Convergence”, §4; Smith 2018, “A disciplined approach to neural network
+    hyper-parameters: Part 1”, §4.3. https://arxiv.org/abs/1803.09820
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: float | list[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.85,
+        max_momentum: float | list[float] = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ):
+        if total_steps is None:
+            total_steps = whole(self, "epochs", epochs) * whole(self, "steps_per_epoch", steps_per_epoch)
+        if not 0 <= pct_start <= 1:
+            raise ValueError(f"pct_start is the part of the steps that goes up, from 0 to 1, and got {pct_start}")
+        if anneal_strategy not in CURVES:
+            raise ValueError(f"anneal_strategy is one of {sorted(CURVES)}, and got {anneal_strategy!r}")
+        self.total_steps, self.curve = whole(self, "total_steps", total_steps), CURVES[anneal_strategy]
+        top = pct_start * total_steps - 1
+        self.ends = [top, 2 * top, total_steps - 1] if three_phase else [top, total_steps - 1]
+        self.levels = [1, div_factor, 1, 1 / final_div_factor] if three_phase else [1, div_factor, 1 / final_div_factor]
+
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum and not optimizer.defaults.keys() & {"momentum", "betas"}:
+            raise ValueError(f"{optimizer.name} has no momentum to cycle: pass cycle_momentum=False")
+        self.momenta = list(
+            zip(
+                each_group(optimizer, "max_momentum", max_momentum),
+                each_group(optimizer, "base_momentum", base_momentum),
+            )
+        )
+        if last_epoch == -1:
+            for group, highest in zip(optimizer.param_groups, each_group(optimizer, "max_lr", max_lr)):
+                group["initial_lr"] = highest / div_factor
+        super().__init__(optimizer, last_epoch)
+
+    def between(self, levels: list[float], t: float) -> float:
+        """Where step t is on the way from level to level."""
+        i = min(bisect_left(self.ends, t), len(self.ends) - 1)
+        begin, end = self.ends[i - 1] if i else 0, self.ends[i]
+        done = min((t - begin) / (end - begin), 1) if end > begin else 1
+        return self.curve(levels[i], levels[i + 1], done)
+
+    def lr_at(self, t: float, base: float, group: int = 0) -> float:
+        if t > self.total_steps:
+            raise ValueError(f"this cycle has {self.total_steps} steps, and was asked for number {t}")
+        return self.between([base * level for level in self.levels], t)
+
+    def apply(self, t: float) -> None:
+        super().apply(t)
+        if self.cycle_momentum:
+            for group, (high, low) in zip(self.optimizer.param_groups, self.momenta):
+                set_momentum(group, self.between([high, low, high, high], t))
+
+
+def set_momentum(group: Group, momentum: float) -> None:
+    """Give a group its momentum: for Adam and its kin, β₁."""
+    if "betas" in group:
+        group["betas"] = (momentum, *group["betas"][1:])
+    else:
+        group["momentum"] = momentum
+
+
+CURVES = {"cos": cosine, "linear": line}

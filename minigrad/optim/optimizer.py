@@ -1,0 +1,254 @@
+"""Optimizer: parameters in groups, what is remembered of each, and the walk over them.
+
+An update rule is elementwise: it looks at one number of the parameter, of the gradient and of the running means
+at a time. So a parameter is moved piece by piece, each piece so small that all of it stays in the processor's
+cache while a rule of a dozen array calls passes over it, and one small scratch serves all pieces.
+A subclass says its rule, in `move`, and which running means it carries.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..device import CPU, device_of
+from ..errors import ShapeError
+from ..modes import enable_grad
+from ..tensor import Tensor
+from .groups import Group, Params, State, checked, groups_of, members, refuse_twice
+from .inplace import Pad
+
+PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
+PIECE_OFF_CPU = 1 << 22  # there a call is dear
+WORKING = {np.dtype(np.float16): np.dtype(np.float32)}  # the precision of the update, where it is not the parameter's
+
+
+def edited(p: Tensor) -> None:
+    """Told once a step of each parameter whose value was changed in place."""
+
+
+class Optimizer:
+    """Parameters, and a rule that moves each against its gradient.
+
+    param_groups    list of groups: dictionaries of parameters and of options
+    state           parameter → what is remembered of it: its count of steps, and arrays of its shape
+    defaults        the options of a group that does not say its own
+    """
+
+    def __init__(self, params: Params, defaults: Group):
+        self.defaults = defaults
+        self.param_groups: list[Group] = []
+        self.state: defaultdict[Tensor, State] = defaultdict(dict)
+        self.scratch: dict[Any, Any] = {}
+        for group in groups_of(self.name, params):
+            self.add_param_group(group)
+        if not any(p.requires_grad for p in self.parameters()):
+            first = next(self.parameters(), None)
+            raise TypeError(
+                f"{self.name} moves leaves that require a gradient, and none here does, {first!r} for one: "
+                "make them with requires_grad=True, or pass model.parameters()"
+            )
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def lr(self) -> float:
+        """The learning rate of the first group; assigning gives it to every group."""
+        lr: float = self.param_groups[0]["lr"]
+        return lr
+
+    @lr.setter
+    def lr(self, lr: float) -> None:
+        for group in self.param_groups:
+            group |= checked(self.name, {"lr": lr})
+
+    def parameters(self) -> Iterator[Tensor]:
+        """Every parameter, group after group: the order in which a state_dict counts them."""
+        return (p for group in self.param_groups for p in group["params"])
+
+    def add_param_group(self, param_group: Group) -> None:
+        """More parameters, with their own options: a layer that is unfrozen later.
+
+        Raises ValueError on a parameter that is in a group already, or an option this optimiser has not.
+        """
+        params = members(self.name, param_group, self.defaults)
+        group = {"params": params} | checked(self.name, {**self.defaults, **param_group, "params": params})
+        refuse_twice(self.name, [*self.param_groups, group])
+        self.param_groups.append(group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget every gradient, since backward() adds to what is there; or set them to 0, in the same memory."""
+        for p in self.parameters():
+            if set_to_none:
+                p.grad = None
+            elif p.grad is not None:
+                p.grad.value[...] = 0
+                edited(p.grad)
+
+    # -- one step -----------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Move every parameter that has a gradient.
+
+        closure    computes the loss anew, its backward included; what it returns is returned
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    self.update(p, p.grad.value, group)
+                    edited(p)
+        return loss
+
+    def update(self, p: Tensor, g: Any, options: Group) -> None:
+        """Move p, piece by piece. A float16 parameter is moved in float32, where ε and g² do not vanish."""
+        value, state, carried = p.value, self.state[p], self.carried(options)
+        dtype = WORKING.get(value.dtype, value.dtype)
+        self.count(state, options)
+        for name in carried:
+            if name not in state:
+                state[name] = p.spec.device.xp.full(value.shape, self.start(name, options), dtype)
+
+        in_place = value.dtype == dtype and value.flags.c_contiguous
+        moved = value if in_place else value.astype(dtype, order="C")
+        if g.dtype != dtype:
+            g = g.astype(dtype)
+        flat = [moved.reshape(-1), g.reshape(-1), *[state[name].reshape(-1) for name in carried]]
+        for p_, g_, *means in pieces(flat, PIECE if p.spec.device is CPU else PIECE_OFF_CPU):
+            pad = self.pad(p_)
+            self.move(p_, wanted(p_, g_, pad, options), pad, options, state, *means)
+        if not in_place:
+            value[...] = moved
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, *means: Any) -> None:
+        """Change p, a piece of a parameter, in place.
+
+        g        the gradient there
+        pad      scratch for it
+        state    what is remembered of the parameter; its "step" is the number of this one, from 1
+        means    the pieces of what `carried` names
+        """
+        raise NotImplementedError(f"{self.name} does not say how it moves a parameter")
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        """The names, in `state`, of the arrays that are remembered from step to step."""
+        return ()
+
+    def start(self, name: str, options: Group) -> float:
+        """What a remembered array is filled with before the first step."""
+        return 0.0
+
+    def count(self, state: State, options: Group) -> None:
+        """Note in `state` that a step begins."""
+        state["step"] = state.get("step", 0) + 1
+
+    def pad(self, p: Any) -> Pad:
+        """Scratch for a piece: the same memory for every piece of one dtype."""
+        xp, n = device_of(p).xp, p.size
+        key = xp, p.dtype
+        whole = self.scratch.get(key)
+        if whole is None or whole.term.size < n:
+            whole = self.scratch[key] = Pad(xp, *[xp.empty(n, p.dtype) for _ in Pad._fields[1:]])
+        if whole.term.size == n:
+            return whole
+        return Pad(xp, whole.term[:n], whole.second[:n], whole.gradient[:n])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "scratch": {}}  # a copy makes its own
+
+    def __repr__(self) -> str:
+        lines = [
+            f"  group {i}: {len(group['params'])} parameters, "
+            + ", ".join(f"{name}={x!r}" for name, x in group.items() if name != "params")
+            for i, group in enumerate(self.param_groups)
+        ]
+        return "\n".join([f"{self.name}(", *lines, ")"])
+
+    # -- what a checkpoint keeps ----------------------------------------------------------
+
+    def state_dict(self) -> Group:
+        """What continues this run elsewhere, parameters counted instead of named. Arrays are copied.
+
+        {"state": {0: {"step": 7, …}, …}, "param_groups": [{"lr": 0.1, …, "params": [0, 1]}]}, PyTorch's format.
+        """
+        number = {p: i for i, p in enumerate(self.parameters())}
+        groups = [{**group, "params": [number[p] for p in group["params"]]} for group in self.param_groups]
+        state = {
+            number[p]: {name: x.copy() if hasattr(x, "shape") else x for name, x in kept.items()}
+            for p, kept in self.state.items()
+        }
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: Group) -> None:
+        """Continue where the run that gave `state_dict` stopped: its state and its options.
+
+        Raises ValueError where the groups are not as many, or not as large; ShapeError where an array does not fit.
+        """
+        groups = state_dict["param_groups"]
+        sizes, wanted = ([len(group["params"]) for group in gs] for gs in (groups, self.param_groups))
+        if sizes != wanted:
+            raise ValueError(f"{self.name} has groups of {wanted} parameters, and this state is of groups of {sizes}")
+        numbers = [i for group in groups for i in group["params"]]
+        fitting = [
+            (p, fitted(p, state_dict["state"][i]))
+            for i, p in zip(numbers, self.parameters())
+            if i in state_dict["state"]
+        ]
+        self.state.clear()
+        self.state.update(fitting)
+        for group, loaded in zip(self.param_groups, groups):
+            group |= {name: x for name, x in loaded.items() if name != "params"}
+
+
+def pieces(arrays: list[Any], most: int) -> Iterator[list[Any]]:
+    """The flat arrays, cut alike into runs of at most `most` elements."""
+    n = arrays[0].size
+    if 0 < n <= most:
+        yield arrays
+    else:
+        for start in range(0, n, most):
+            yield [a[start : start + most] for a in arrays]
+
+
+def wanted(p: Any, g: Any, pad: Pad, options: Group) -> Any:
+    """The gradient of what is minimised: of −f to maximise f, and of f + λ/2 |p|² to decay the weights.
+
+    Decoupled, p shrinks by itself and the gradient stays as it is:
+    Loshchilov & Hutter 2019, “Decoupled Weight Decay Regularization”, algorithm 2. https://arxiv.org/abs/1711.05101
+    """
+    if options.get("maximize"):
+        g = pad.xp.negative(g, out=pad.gradient)
+    if rate := options.get("weight_decay"):
+        if options.get("decoupled_weight_decay"):
+            p *= 1 - options["lr"] * rate
+        else:
+            g = pad.plus(g, p, rate)
+    return g
+
+
+def fitted(p: Tensor, kept: State) -> State:
+    """What was remembered of another run's parameter, as p remembers it: on p's device, in p's precision.
+
+    Numbers that another library keeps as arrays of no axes become numbers; what it has not begun is left out.
+    """
+    dtype = WORKING.get(p.dtype, p.dtype)
+    state: State = {"step": 1}  # PyTorch's SGD does not count: whatever it remembers, it made a step
+    for name, x in kept.items():
+        if x is None:
+            continue
+        array = p.spec.device.array(x)
+        if name in ("step", "mu_product"):
+            state[name] = int(array) if name == "step" else float(array)
+        elif array.shape != p.shape:
+            raise ShapeError(f"the state of {p.spec} is of its shape, and {name} is {array.shape}")
+        else:
+            state[name] = array.astype(dtype)
+    return state

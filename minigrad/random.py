@@ -1,0 +1,188 @@
+"""Random numbers with explicit keys, and the key sequence behind `mg.rand` and its kin.
+
+    key = mg.random.key(0)
+    k1, k2 = mg.random.split(key)
+    mg.random.normal(k1, (2, 3))              # the same numbers whenever, and wherever, it runs
+
+A key is a tensor, uint32[2]. It is not used up: the same key gives the same numbers again. So a key is
+drawn from once, or split, and not both. Names are those of `jax.random`.
+
+PyTorch's functions take no key. They draw one from a sequence that `mg.manual_seed` starts: mg.rand,
+mg.randn, … in functions/random.py, and dropout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from . import ops, philox
+from .device import Device
+from .functions.face import operand
+from .operand import integers
+from .tensor import Tensor
+
+Shape = int | tuple[int, ...] | list[int]
+
+# -- keys ---------------------------------------------------------------------------------------
+
+
+def key(seed: int, device: Device | str | None = None) -> Tensor:
+    """The key of a seed: its 64 bits, as two words."""
+    return Tensor(np.array(words(seed), np.uint32), device=device)
+
+
+def split(key: Any, num: int = 2) -> Any:
+    """`num` new keys, uint32[num, 2]: independent streams, of each other and of `key`'s own."""
+    return operand(key).apply(ops.SplitKey(num))
+
+
+def fold_in(key: Any, n: Any) -> Any:
+    """The key that an integer leads to: one per step, or layer. Of a tensor n, one for each element."""
+    key = operand(key)
+    return key.apply(ops.FoldIn(), Tensor(np.array(n), device=key.spec.device) if isinstance(n, int) else n)
+
+
+def words(seed: int) -> tuple[int, int]:
+    """A seed's lower and upper 32 bits. Raises ValueError where it has more than 64."""
+    if not -(2**63) <= seed < 2**64:
+        raise ValueError(f"a seed has 64 bits, and this one is {seed}")
+    return seed & philox.WORD, seed >> 32 & philox.WORD
+
+
+# -- draws --------------------------------------------------------------------------------------
+
+
+def bits(key: Any, shape: Shape = (), dtype: Any = np.uint32) -> Any:
+    """Uniform over all values of an unsigned integer dtype."""
+    return operand(key).apply(ops.RandomBits(lengths(shape), np.dtype(dtype)))
+
+
+def uniform(key: Any, shape: Shape = (), dtype: Any = np.float64, minval: float = 0.0, maxval: float = 1.0) -> Any:
+    """Uniform in [minval, maxval)."""
+    u = operand(key).apply(ops.RandomUniform(lengths(shape), np.dtype(dtype)))
+    return u if (minval, maxval) == (0, 1) else u * (maxval - minval) + minval
+
+
+def normal(key: Any, shape: Shape = (), dtype: Any = np.float64) -> Any:
+    """From N(0, 1)."""
+    return operand(key).apply(ops.RandomNormal(lengths(shape), np.dtype(dtype)))
+
+
+def truncated_normal(key: Any, lower: float, upper: float, shape: Shape = (), dtype: Any = np.float64) -> Any:
+    """From N(0, 1), given that it falls between the two."""
+    return operand(key).apply(ops.RandomTruncatedNormal(lengths(shape), np.dtype(dtype), float(lower), float(upper)))
+
+
+def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
+    """True with probability p, which is a number, or a tensor that broadcasts to the shape."""
+    key = operand(key)
+    if isinstance(p, int | float):
+        shape = () if shape is None else lengths(shape)
+        return key.apply(ops.RandomBernoulli(shape, np.dtype(bool), float(p)))
+    p = operand(p)
+    return uniform(key, p.shape if shape is None else shape, p.dtype) < p
+
+
+def randint(key: Any, shape: Shape, minval: int, maxval: int, dtype: Any = np.int64) -> Any:
+    """Uniform over minval, …, maxval − 1; each of s values with a probability within 2⁻⁶⁴ of 1/s."""
+    return operand(key).apply(ops.RandomIntegers(lengths(shape), np.dtype(dtype), int(minval), int(maxval)))
+
+
+def permutation(key: Any, x: Any) -> Any:
+    """0, …, x − 1 in random order; or, of a tensor, its rows."""
+    if isinstance(x, int):
+        return operand(key).apply(ops.RandomPermutation(x))
+    x = operand(x)
+    return x[permutation(key, len(x))]
+
+
+def choice(key: Any, weights: Any, num: int = 1, replacement: bool = False) -> Any:
+    """`num` indices along the last axis, each with a probability in proportion to its weight."""
+    return operand(key).apply(ops.RandomChoice(num, replacement), operand(weights))
+
+
+def lengths(shape: Shape) -> tuple[int, ...]:
+    """A shape, of which one axis may be given as a number."""
+    found: tuple[int, ...] = integers((shape,))
+    if any(n < 0 for n in found):
+        raise ValueError(f"a shape has lengths of 0 or more, and this is {found}")
+    return found
+
+
+# -- the sequence behind functions without a key ------------------------------------------------------
+
+
+class Generator:
+    """A sequence of keys: the n-th is a function of the seed and n, and is given out once.
+
+    One lock guards the count, so no two threads get one key. Which of them gets which is not decided:
+    threads that must be reproducible split a key and take one each. The sequence is of the process, not of
+    a context: in a notebook each cell may run in a context of its own, and a seed set in one must hold in the next.
+    """
+
+    BATCH = 64  # making one key costs as much as making sixty-four
+
+    def __init__(self, seed: int = 0):
+        self.lock = Lock()
+        self.manual_seed(seed)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start over, at this seed."""
+        self.set_state((seed, 0))
+        return self
+
+    def initial_seed(self) -> int:
+        return self.state[0]
+
+    def get_state(self) -> tuple[int, int]:
+        """(seed, how many keys were given out): with `set_state`, to draw the same again."""
+        return self.state
+
+    def set_state(self, state: tuple[int, int]) -> None:
+        words(state[0])
+        with self.lock:
+            self.state = state
+            self.batch = None
+
+    def next_key(self, device: Device | str | None = None) -> Tensor:
+        """The next key of the sequence."""
+        with self.lock:
+            seed, n = self.state
+            if self.batch is None or n % self.BATCH == 0:
+                start = n - n % self.BATCH
+                numbers = np.arange(start, start + self.BATCH, dtype=np.uint64)
+                self.batch = philox.subkeys(np, np.array(words(seed), np.uint32), numbers, philox.SEQUENCE)
+            found = self.batch[n % self.BATCH]
+            self.state = seed, n + 1
+        return Tensor(found, device=device)
+
+    state: tuple[int, int]
+    batch: np.ndarray | None
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the key sequence behind mg.rand, mg.randn, … and dropout over, at this seed."""
+    return default_generator.manual_seed(seed)
+
+
+def next_key(device: Device | str | None = None) -> Tensor:
+    """The next key of the default sequence."""
+    return default_generator.next_key(device)
+
+
+@contextmanager
+def fork_rng() -> Iterator[None]:
+    """A block after which the default sequence goes on as if nothing had been drawn in it."""
+    state = default_generator.get_state()
+    try:
+        yield
+    finally:
+        default_generator.set_state(state)

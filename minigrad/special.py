@@ -1,0 +1,35 @@
+"""Special functions, under the names of `torch.special`."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from .functions.face import operand
+from .functions.pointwise import erf as erf
+from .functions.pointwise import erfc as erfc
+from .functions.pointwise import exp2 as exp2
+from .functions.pointwise import expit as expit
+from .functions.pointwise import expm1 as expm1
+from .functions.pointwise import log1p as log1p
+from .functions.pointwise import logit as logit
+from .functions.pointwise import round as round
+from .functions.pointwise import xlogy as xlogy
+
+
+def xlog1py(x: Any, y: Any) -> Any:
+    """x ln(1 + y), and 0 where x is 0."""
+    x = operand(x)
+    y = x.lift(y)
+    return x * y.where((x != 0) | (y > -1), 0).log1p()
+
+
+def entr(x: Any) -> Any:
+    """−x ln x, what an event of probability x adds to an entropy; 0 at 0, and −∞ below."""
+    x = operand(x)
+    return (-x.xlogy(x)).where(~(x < 0), -float("inf"))
+
+
+def ndtr(x: Any) -> Any:
+    """Φ(x) = ½ erfc(−x/√2): the probability that a normal number of mean 0 and variance 1 is below x."""
+    return (operand(x) * -sqrt(0.5)).erfc() / 2

@@ -1,0 +1,18 @@
+"""One or more calls of each op that brings rows to a common scale: (op, operand, …)."""
+
+from minigrad import ops
+from minigrad.tensor import tensor
+
+from .draws import signed
+
+CLASSES = tensor([2, 0, 2])
+
+EXAMPLES = {
+    ops.Softmax: [(ops.Softmax(1), signed(2, 3)), (ops.Softmax(0), signed(4, 2))],
+    ops.LogSoftmax: [(ops.LogSoftmax(1), signed(2, 3)), (ops.LogSoftmax(0), signed(4, 2))],
+    ops.CrossEntropy: [(ops.CrossEntropy(), signed(3, 4), CLASSES)],
+    ops.SoftmaxMinusOneHot: [(ops.SoftmaxMinusOneHot(), signed(3, 4), CLASSES)],
+    ops.Centre: [(ops.Centre((1,)), signed(2, 3)), (ops.Centre((0, 2)), signed(2, 3, 4))],
+    ops.InverseRMS: [(ops.InverseRMS((1,), 0.1), signed(2, 3)), (ops.InverseRMS((0, 2), 0.0), signed(2, 3, 4))],
+    ops.RMSNormalise: [(ops.RMSNormalise((1,), 0.1), signed(2, 3)), (ops.RMSNormalise((0, 2), 0.0), signed(2, 3, 4))],
+}  # fmt: skip

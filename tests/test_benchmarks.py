@@ -1,0 +1,131 @@
+"""The benchmarks compute what they say: a fast wrong answer is not a figure. No time is asserted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks import engines, report, rounds
+from benchmarks.__main__ import chosen
+from benchmarks.profile import by_op
+from benchmarks.reference import error, reference
+from benchmarks.worker import ready
+from benchmarks.workloads import CHAIN_OPS, WORKLOADS
+
+TRAINED = [name for name, workload in WORKLOADS.items() if workload.kind == "training" and workload.update]
+
+
+def in_float64(workload):
+    """The same numbers and more digits, so that agreement says more."""
+
+    def doubled(arrays):
+        return {name: a.astype("f8") if a.dtype.kind == "f" else a for name, a in arrays.items()}
+
+    return replace(workload, data=lambda rng: tuple(doubled(arrays) for arrays in workload.data(rng)))
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_minigrad_answers_as_the_reference_does(name):
+    run = engines.run("minigrad", WORKLOADS[name])
+
+    assert error(run.answer(), reference(WORKLOADS[name])) < WORKLOADS[name].tolerance
+    for stage in run.stages.values():
+        stage()
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_the_reference_is_pytorch_s_answer_in_float64(name):
+    pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+    double = in_float64(WORKLOADS[name])
+
+    run = engines.run("torch", double)
+
+    assert error(run.answer(), reference(double)) < 1e-8  # differences of gradients, for hvp, know ten digits
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_three_steps_move_the_parameters_as_pytorch_s_do(name):
+    pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+    far = replace(in_float64(WORKLOADS[name]), lr=1e-2)
+    moved = {}
+    for engine in ("minigrad", "torch"):
+        run = engines.run(engine, far)
+        for _ in range(3):
+            run.stages["step"]()
+        moved[engine] = run.answer()
+
+    assert error(moved["minigrad"], moved["torch"]) < 1e-6  # Adam divides by the root of squares near 0
+    assert error(moved["torch"], engines.run("torch", far).answer()) > 1e-3
+
+
+@pytest.mark.parametrize("slip", [{"h": 1.01}, {"shift": float("nan")}])
+def test_a_gradient_that_is_off_is_seen(slip):
+    wanted = reference(WORKLOADS["chain"])
+    loss, gradients = wanted
+
+    got = loss, {name: g * slip.get(name, 1.0) for name, g in gradients.items()}
+
+    assert error(got, wanted) >= 0.0099
+
+
+def test_a_float32_answer_is_a_float32_answer():
+    """An engine that computed in float64 would be timed at another task."""
+    run = engines.run("minigrad", WORKLOADS["mlp"])
+
+    assert {g.dtype for g in run.answer()[1].values()} == {np.dtype("f4")}
+
+
+def test_engines_take_turns_in_processes_of_their_own():
+    found = rounds.figures(WORKLOADS["tiny"], ["minigrad", "numpy"], rounds=2)
+
+    assert {engine: f["status"] for engine, f in found.items()} == {"minigrad": "ok", "numpy": "ok"}
+    assert all(f["stages"]["step"]["rounds"] == 2 for f in found.values())
+    assert "x PyTorch" in report.times("tiny", found)
+
+
+def test_an_engine_without_a_function_is_said_to_lack_it():
+    found = rounds.figures(WORKLOADS["hvp"], ["numpy"], rounds=1)
+
+    assert found["numpy"]["status"] == "lacks"
+    assert "hvp" in report.times("hvp", found)
+
+
+def test_a_wrong_engine_is_called_wrong_and_not_timed():
+    """As float32 is, where twelve digits are asked for."""
+    status, run = ready("numpy", replace(WORKLOADS["tiny"], tolerance=1e-12))
+
+    assert status["status"] == "wrong"
+    assert run is None
+
+
+@pytest.mark.parametrize("engine", ["numpy", "torch"])
+def test_the_peak_of_a_step_holds_what_backward_needs(engine):
+    if not engines.installed(engine):
+        pytest.skip("PyTorch is not installed: python -m pip install torch adds this oracle")
+
+    peak = rounds.peaks(WORKLOADS["cnn"], [engine])[engine]["bytes"]
+
+    assert peak >= 4 * 64 * (8 * 26 * 26 + 16 * 11 * 11)  # both convolutions' results, for relu or for pooling
+    assert peak <= 20e6  # a few times as much: no step before it is counted with it
+
+
+def test_a_target_is_met_or_missed():
+    assert "met" in report.target("tiny", "torch", {"minigrad": 0.6, "torch": 1.0})
+    assert "missed" in report.target("tiny", "torch", {"minigrad": 0.8, "torch": 1.0})
+
+
+def test_the_profile_counts_every_op():
+    lines = by_op(engines.run("minigrad", WORKLOADS["chain"]).stages["step"], repeats=2).splitlines()
+    counts = {line.split("(")[0]: int(line.split()[-5]) for line in lines[1:]}
+
+    assert counts == {"Mul": 334, "Add": 333, "Tanh": 333, "Sum": 1}
+    assert sum(counts.values()) == CHAIN_OPS + 1
+
+
+def test_only_names_workloads_and_engines():
+    workloads, chosen_engines, weigh = chosen("mlp,torch")
+
+    assert (workloads, chosen_engines, weigh) == (["mlp"], ["torch"], False)
+    assert chosen("")[0] == [*WORKLOADS]
+    with pytest.raises(SystemExit, match="lstm"):
+        chosen("lstm")

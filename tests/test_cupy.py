@@ -1,0 +1,91 @@
+"""CuPy as the oracle of names: what ops call, CuPy has, with the parameters they use. No GPU is needed to ask."""
+
+import ast
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cupy_names import listing
+
+import minigrad
+from minigrad.device import GPU, HOMES, device_of
+from minigrad.devices.simulated import contract
+
+ROOT = Path(minigrad.__file__).parent
+SOURCES = [f for f in sorted(ROOT.rglob("*.py")) if "devices" not in f.parts]
+MODULES = {"linalg", "lib", "lib.stride_tricks"}
+
+
+def dotted(node):
+    """'linalg.solve' of the expression xp.linalg.solve, or x.device.xp.linalg.solve; '' of any other."""
+    parts = []
+    while isinstance(node, ast.Attribute) and node.attr != "xp":
+        parts.append(node.attr)
+        node = node.value
+    is_xp = isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and node.id == "xp")
+    return ".".join(reversed(parts)) if is_xp else ""
+
+
+def used():
+    """(file:line, name, names of the keyword arguments) of every xp.NAME in the sources."""
+    for path in SOURCES:
+        tree = ast.parse(path.read_text("utf-8"))
+        called = {id(n.func): n for n in ast.walk(tree) if isinstance(n, ast.Call)}
+        for node in ast.walk(tree):
+            name = dotted(node)
+            if name and name not in MODULES:
+                call = called.get(id(node))
+                options = [k.arg for k in call.keywords if k.arg] if call else []
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", name, options
+
+
+USED = sorted({(name, tuple(sorted(options)), where) for where, name, options in used()})
+
+
+def test_the_search_finds_what_ops_call():
+    assert {"exp", "where", "bitwise_xor", "linalg.solve"} <= {name for name, _, _ in USED}
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _, _ in USED if not name.endswith((".at", ".reduce"))}))
+def test_what_ops_call_is_in_the_list_of_cupys_names(name):
+    parameters = contract().get(name) or contract().get(name.split(".")[0])  # a method of a ufunc: np.add.at
+    assert parameters is not None, f"CuPy has no {name}: {[where for n, _, where in USED if n == name]}"
+    known = ["out", "dtype", "casting", "axis", "keepdims"] if parameters == ["ufunc"] else parameters
+
+    for used_name, options, where in USED:
+        if used_name == name and parameters.count("*") < 2 and parameters != ["*"]:
+            assert set(options) <= set(known), f"{where}: CuPy's {name} takes {known}, and not all of {options}"
+
+
+# -- where CuPy is installed ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cupy():
+    return pytest.importorskip("cupy", reason="CuPy is not installed: python -m pip install cupy-cuda13x")
+
+
+def test_the_list_is_what_cupy_has(cupy):
+    kept = files("minigrad.devices").joinpath("cupy.txt").read_text("utf-8").splitlines()
+    if cupy.__version__ not in kept[0]:
+        pytest.skip(f"the list is of another version than {cupy.__version__}: {kept[0]}")
+
+    assert kept[1:] == listing(cupy)
+
+
+def test_a_cupy_array_lives_on_the_gpu(cupy):
+    """`device_of` knows an array by the module of its type, and must not import CuPy to do so."""
+    assert HOMES[cupy.ndarray.__module__] is GPU
+
+
+def test_on_a_gpu_random_bits_are_those_of_the_cpu(cupy):
+    works, reason = minigrad.gpu_status()
+    if not works:
+        pytest.skip(f"no GPU: {reason}")
+    key = minigrad.random.key(5)
+
+    there = minigrad.random.bits(key.to("gpu"), (1000,))
+
+    assert there.spec.device is GPU is device_of(there.data)
+    np.testing.assert_array_equal(there.numpy(), minigrad.random.bits(key, (1000,)).numpy())

@@ -1,0 +1,274 @@
+"""Optimisers by themselves: what is stated, and what is kept."""
+
+import copy
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.errors import ShapeError
+
+EVERY = [mg.optim.SGD, mg.optim.Adam, mg.optim.AdamW, mg.optim.Adamax, mg.optim.NAdam, mg.optim.RAdam]
+EVERY += [mg.optim.RMSprop, mg.optim.Adagrad, mg.optim.Adadelta]
+rng = np.random.default_rng(5)
+
+
+def leaf(data, dtype=None):
+    return mg.tensor(data, dtype, requires_grad=True)
+
+
+def down(optimizer, steps=1):
+    """Steps towards 0."""
+    for _ in range(steps):
+        optimizer.zero_grad()
+        for p in optimizer.parameters():
+            (p * p).sum().backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_step_goes_down(kind):
+    w = leaf([1.0, -2.0])
+    optimizer = kind([w])
+
+    down(optimizer, 3)
+
+    assert 0 < w.numpy()[0] < 1
+    assert -2 < w.numpy()[1] < 0
+
+
+def test_the_first_step_of_adam_is_the_learning_rate_whatever_the_unit():
+    w = leaf([1.0, 1000.0, -1e-3])
+    before = w.numpy().copy()
+
+    down(mg.optim.Adam([w], lr=1e-4))
+
+    np.testing.assert_allclose(w.numpy() - before, [-1e-4, -1e-4, 1e-4], rtol=1e-5)  # ε = 1e-8 beside 2e-3
+
+
+def test_momentum_sums_a_geometric_series():
+    w = leaf(0.0)
+    optimizer = mg.optim.SGD([w], lr=1.0, momentum=0.5)
+
+    for _ in range(3):
+        optimizer.zero_grad()
+        (w * 1.0).backward()
+        optimizer.step()
+
+    assert w.item() == -(1 + 1.5 + 1.75)
+
+
+def test_decoupled_decay_shrinks_a_weight_whatever_its_gradient():
+    w = leaf([4.0, 4.0])
+    optimizer = mg.optim.AdamW([w], lr=0.1, weight_decay=0.5)
+    (w * mg.tensor([0.0, 1e-30])).sum().backward()
+
+    optimizer.step()
+
+    np.testing.assert_allclose(w.numpy(), 4 * (1 - 0.1 * 0.5))
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_an_update_makes_no_arrays(kind):
+    w = leaf(rng.normal(size=(1000, 400)), np.float32)
+    optimizer = kind([w], weight_decay=0.1)
+    down(optimizer)
+
+    tracemalloc.start()
+    optimizer.step()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 20_000  # bytes; the parameter has 1 600 000
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_parameter_is_moved_where_it_lies_and_in_its_own_precision(kind):
+    for dtype in (np.float16, np.float32, np.float64):
+        w = leaf(rng.normal(size=(3, 2)), dtype)
+        place = w.numpy()
+        optimizer = kind([w])
+
+        down(optimizer, 2)
+
+        assert w.numpy() is place or np.shares_memory(w.numpy(), place)
+        assert w.dtype == dtype
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_pieces_and_layouts_do_not_matter(kind):
+    numbers = rng.normal(size=(290, 300))
+    whole, turned, lone = leaf(numbers), leaf(0 * numbers.T), [leaf(x) for x in numbers[:2, 0]]
+    turned.data = np.asfortranarray(numbers.T).T.T
+
+    assert not turned.numpy().flags.c_contiguous
+    down(kind([whole]), 3)
+    down(kind([turned, *lone]), 3)
+
+    np.testing.assert_array_equal(turned.numpy().T, whole.numpy())
+    assert [x.item() for x in lone] == whole.numpy()[:2, 0].tolist()
+
+
+def test_a_small_gradient_in_float16_moves_its_parameter():
+    """In float16 the square of 1e-4, and ε, are 0: the step was 0 / 0."""
+    w = leaf([1.0], np.float16)
+    optimizer = mg.optim.Adam([w], lr=0.25)
+    w.grad = mg.tensor([1e-4], np.float16)
+
+    optimizer.step()
+
+    assert w.numpy().tolist() == [0.75]
+    assert optimizer.state[w]["exp_avg_sq"].dtype == np.float32
+
+
+def test_numbers_of_numpy_as_options_do_not_change_the_precision():
+    w = leaf([1.0], np.float32)
+    optimizer = mg.optim.Adam([w], lr=np.float64(0.1))
+
+    down(optimizer)
+
+    assert type(optimizer.lr) is float
+    assert optimizer.state[w]["exp_avg"].dtype == np.float32
+
+
+def test_a_network_on_the_simulated_device_trains_as_on_the_cpu():
+    paths = []
+    for device in ("cpu", "simulated"):
+        w = mg.tensor(np.linspace(-1, 1, 7), requires_grad=True, device=device)
+        for kind in EVERY:
+            down(kind([w], weight_decay=0.1), 3)
+        paths.append(w.to("cpu").numpy())
+
+    np.testing.assert_array_equal(*paths)
+
+
+# -- groups -------------------------------------------------------------------------------------
+
+
+def test_lr_is_the_first_groups_and_is_given_to_all():
+    a, b = leaf(1.0), leaf(1.0)
+    optimizer = mg.optim.SGD([{"params": a}, {"params": b, "lr": 0.5}], lr=0.1)
+
+    assert optimizer.lr == 0.1
+    optimizer.lr = 0.25
+    down(optimizer)
+
+    assert (a.item(), b.item()) == (0.5, 0.5)
+    with pytest.raises(ValueError, match=r"lr.*not negative.*-1"):
+        optimizer.lr = -1
+
+
+def test_a_frozen_parameter_may_stand_beside_others_and_stays():
+    w, frozen = leaf(1.0), mg.tensor(1.0)
+    optimizer = mg.optim.Adam([w, frozen])
+
+    (w * frozen).backward()
+    optimizer.step()
+
+    assert w.item() < 1
+    assert frozen.item() == 1
+    assert frozen not in optimizer.state
+
+
+def test_a_gradient_is_forgotten_or_becomes_zero_where_it_is():
+    w = leaf([1.0, 2.0])
+    optimizer = mg.optim.SGD([w, leaf(1.0)])
+    (w * w).sum().backward()
+    grad = w.grad.numpy()
+
+    optimizer.zero_grad(set_to_none=False)
+    assert grad.tolist() == [0, 0]
+    assert np.shares_memory(w.grad.numpy(), grad)
+
+    optimizer.zero_grad()
+    assert w.grad is None
+
+
+def test_a_closure_computes_the_loss_anew_and_is_recorded_even_under_no_grad():
+    w = leaf(2.0)
+    optimizer = mg.optim.SGD([w], lr=0.25)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = w * w
+        loss.backward()
+        return loss
+
+    with mg.no_grad():
+        losses = [optimizer.step(closure).item() for _ in range(3)]
+
+    assert losses == [4, 1, 0.25]
+    assert optimizer.step() is None
+
+
+def test_an_optimiser_of_ones_own_says_only_how_it_moves():
+    class SignSGD(mg.optim.Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, {"lr": lr})
+
+        def move(self, p, g, pad, options, state):
+            pad.add_(p, np.sign(g), -options["lr"])
+
+    w = leaf([3.0, -4.0])
+    down(SignSGD([w], lr=0.5), 2)
+
+    assert w.numpy().tolist() == [2, -3]
+
+
+# -- checkpoints --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_run_that_is_stopped_and_continued_is_the_same_run(kind):
+    through, stopped = leaf([1.0, 2.0]), leaf([1.0, 2.0])
+    whole = kind([through], lr=0.1)
+    down(whole, 5)
+
+    first = kind([stopped], lr=0.1)
+    down(first, 2)
+    kept = pickle.loads(pickle.dumps(first.state_dict()))
+    down(first, 1)  # what was kept does not see this
+    resumed = leaf([1.0, 2.0])
+    again = kind([resumed], lr=0.1)
+    down(again, 2)
+    again = kind([resumed], lr=9.0)
+    again.load_state_dict(kept)
+    down(again, 3)
+
+    assert again.lr == 0.1
+    assert resumed.numpy().tolist() == through.numpy().tolist()
+
+
+def test_a_state_that_does_not_fit_is_refused_and_changes_nothing():
+    one = mg.optim.Adam([leaf([1.0, 2.0])])
+    two = mg.optim.Adam([leaf(1.0), leaf(2.0)])
+    other = mg.optim.Adam([leaf([1.0, 2.0, 3.0])])
+    for optimizer in (one, two, other):
+        down(optimizer)
+
+    with pytest.raises(ValueError, match=r"groups of \[2\] parameters.*groups of \[1\]"):
+        two.load_state_dict(one.state_dict())
+    with pytest.raises(ShapeError, match=r"f64\[3\].*exp_avg is \(2,\)"):
+        other.load_state_dict(one.state_dict())
+    assert [kept["step"] for kept in other.state.values()] == [1]
+
+
+def test_a_copy_of_model_and_optimiser_trains_by_itself():
+    w = leaf([1.0])
+    optimizer = mg.optim.Adam([w], lr=0.1)
+    down(optimizer)
+
+    v, copied = copy.deepcopy((w, optimizer))
+    down(copied)
+
+    assert w.item() == pytest.approx(0.9)
+    assert v.item() < 0.85
+
+
+def test_an_optimiser_shows_its_groups():
+    optimizer = mg.optim.SGD([{"params": [leaf(1.0), leaf(2.0)]}, {"params": leaf(1.0), "lr": 0.5}], lr=0.1)
+
+    assert repr(optimizer).splitlines()[1].startswith("  group 0: 2 parameters, lr=0.1, momentum=0.0")
+    assert "lr=0.5" in repr(optimizer).splitlines()[2]

@@ -1,0 +1,1 @@
+"""PyTorch as an oracle, one file for each family of names."""

@@ -1,0 +1,252 @@
+"""PyTorch as an oracle of linear algebra: values, first and second gradients, in float64."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.errors import DTypeError, ShapeError
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+rng = np.random.default_rng(12)
+
+
+def normal(*shape):
+    return rng.normal(size=shape)
+
+
+def invertible(*shape):
+    return normal(*shape) + 3 * np.eye(shape[-1])
+
+
+def definite(*shape):
+    x = normal(*shape)
+    return x @ x.swapaxes(-1, -2) + np.diag(np.arange(1.0, 1 + shape[-1]))
+
+
+def agrees(ours, theirs, arrays, rtol=1e-9):
+    """Ours has the value of theirs, its gradients, and the gradients of a function of the gradients."""
+    xs = [mg.tensor(a, requires_grad=True) for a in arrays]
+    ts = [torch.tensor(a, requires_grad=True) for a in arrays]
+    y, t = ours(*xs), theirs(*ts)
+    assert y.shape == tuple(t.shape)
+    np.testing.assert_allclose(y.numpy(), t.detach().numpy(), rtol=rtol, atol=1e-12)
+
+    weights = rng.normal(size=y.shape)
+    gs = mg.grad((y * y * weights).sum(), xs, create_graph=True)
+    hs = torch.autograd.grad((t * t * torch.tensor(weights)).sum(), ts, create_graph=True)
+    for g, h in zip(gs, hs):
+        np.testing.assert_allclose(g.numpy(), h.detach().numpy(), rtol=rtol, atol=1e-10)
+
+    seconds = mg.grad(sum((g**3).sum() for g in gs), xs)
+    expected = torch.autograd.grad(sum((h**3).sum() for h in hs), ts)
+    for g, h in zip(seconds, expected):
+        scale = np.abs(h.numpy()).max(initial=1)
+        np.testing.assert_allclose(g.numpy() / scale, h.numpy() / scale, rtol=1e-7, atol=1e-10)
+
+
+EQUATIONS = {
+    "ij,jk->ik": ((2, 3), (3, 4)),
+    "ij,jk": ((2, 3), (3, 4)),
+    "ba,cb": ((2, 3), (4, 2)),
+    "ij->ji": ((2, 3),),
+    "ij->": ((2, 3),),
+    "ij->j": ((2, 3),),
+    "ii": ((3, 3),),
+    "ii->i": ((3, 3),),
+    "iji->j": ((3, 2, 3),),
+    "iii->i": ((3, 3, 3),),
+    "i,i": ((3,), (3,)),
+    "i,i->i": ((3,), (3,)),
+    "i,j->ij": ((3,), (4,)),
+    "i,j->ji": ((3,), (4,)),
+    "bij,bjk->bik": ((2, 3, 4), (2, 4, 5)),
+    "bhqd,bkhd->bqhk": ((2, 3, 4, 5), (2, 6, 3, 5)),
+    "bi,ij,bj->b": ((2, 3), (3, 4), (2, 4)),
+    "ab,bc,cd,de->ae": ((2, 3), (3, 4), (4, 2), (2, 5)),
+    "ij,kj->i": ((2, 3), (4, 3)),
+    "ij,k->j": ((2, 3), (4,)),
+    "...ij,...jk->...ik": ((2, 3, 4), (4, 5)),
+    "...i,i": ((2, 3, 4), (4,)),
+    "...,...->...": ((2, 3), (3,)),
+    "i...,i...->...": ((2, 3, 4), (2, 1, 4)),
+    "...ii->...i": ((2, 3, 3),),
+    "...i->i...": ((2, 3, 4),),
+    "ij,ij->ij": ((2, 3), (2, 1)),
+    "i,ij": ((1,), (2, 3)),
+    " i j , j -> i ": ((2, 3), (3,)),
+    "bn,anm,bm->ba": ((2, 3), (5, 3, 4), (2, 4)),
+    ",i->i": ((), (3,)),
+}
+
+
+@pytest.mark.parametrize("equation", EQUATIONS)
+def test_einsum_is_pytorchs(equation):
+    arrays = [normal(*shape) for shape in EQUATIONS[equation]]
+    agrees(lambda *xs: mg.einsum(equation, *xs), lambda *ts: torch.einsum(equation, *ts), arrays)
+
+
+SQUARE = {
+    "inverse": (mg.inverse, torch.inverse, invertible),
+    "inv": (mg.linalg.inv, torch.linalg.inv, invertible),
+    "det": (mg.det, torch.det, invertible),
+    "logdet": (mg.logdet, torch.logdet, definite),
+    "slogdet": (lambda x: mg.slogdet(x)[1], lambda t: torch.slogdet(t)[1], invertible),
+    "cholesky": (mg.cholesky, torch.linalg.cholesky, definite),
+    "cholesky, upper": (lambda x: x.cholesky(upper=True), lambda t: torch.linalg.cholesky(t, upper=True), definite),
+    "eigenvalues": (mg.linalg.eigvalsh, lambda t: torch.linalg.eigvalsh((t + t.mT) / 2), definite),
+    "eigenvectors": (
+        lambda x: mg.linalg.eigh(x)[1].abs(),  # each is there up to its sign
+        lambda t: torch.linalg.eigh((t + t.mT) / 2)[1].abs(),
+        definite,
+    ),
+    "singular values": (mg.linalg.svdvals, torch.linalg.svdvals, lambda *shape: normal(*shape)[..., :-1, :]),
+    **{f"to the power {n}": (lambda x, n=n: x.matrix_power(n), lambda t, n=n: t.matrix_power(n), invertible)
+       for n in (1, 2, 3, 5, -1, -3)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("batch", [(), (2,)], ids=["one", "batch"])
+@pytest.mark.parametrize("name", SQUARE)
+def test_functions_of_a_square_matrix_are_pytorchs(name, batch):
+    ours, theirs, draw = SQUARE[name]
+    agrees(ours, theirs, [draw(*batch, 3, 3)], rtol=1e-8)
+
+
+SEVERAL = {
+    "solve": ("linalg.solve", [invertible(3, 3), normal(3, 2)], {}),
+    "solve for a vector": ("linalg.solve", [invertible(3, 3), normal(3)], {}),
+    "solve for vectors": ("linalg.solve", [invertible(4, 3, 3), normal(4, 3)], {}),
+    "solve, broadcast": ("linalg.solve", [invertible(3, 3), normal(4, 3, 1)], {}),
+    "a lower triangle": ("linalg.solve_triangular", [invertible(3, 3), normal(3, 2)], {"upper": False}),
+    "an upper triangle": ("linalg.solve_triangular", [invertible(2, 3, 3), normal(2, 3, 2)], {"upper": True}),
+    "from the right": ("linalg.solve_triangular", [invertible(3, 3), normal(2, 3)], {"upper": True, "left": False}),
+    "ones on the diagonal": (
+        "linalg.solve_triangular", [invertible(3, 3), normal(3, 2)], {"upper": False, "unitriangular": True}),
+    "mm": ("mm", [normal(2, 3), normal(3, 4)], {}),
+    "bmm": ("bmm", [normal(5, 2, 3), normal(5, 3, 4)], {}),
+    "mv": ("mv", [normal(2, 3), normal(3)], {}),
+    "dot": ("dot", [normal(3), normal(3)], {}),
+    "outer": ("outer", [normal(3), normal(4)], {}),
+    "inner": ("inner", [normal(2, 3), normal(4, 5, 3)], {}),
+    "inner of numbers": ("inner", [normal(), normal(2, 3)], {}),
+    "addmm": ("addmm", [normal(4), normal(2, 3), normal(3, 4)], {}),
+    "addmm, broadcast": ("addmm", [normal(2, 1), normal(2, 3), normal(3, 4)], {}),
+    "tensordot": ("tensordot", [normal(2, 3, 4), normal(3, 4, 5)], {}),
+    "tensordot of no axes": ("tensordot", [normal(2, 3), normal(4)], {"dims": 0}),
+    "tensordot of named axes": ("tensordot", [normal(2, 3, 4), normal(4, 5, 2)], {"dims": ([0, -1], [2, 0])}),
+    "vecdot": ("linalg.vecdot", [normal(2, 3), normal(2, 3)], {}),
+    "matmul of batches": ("matmul", [normal(4, 1, 2, 3), normal(5, 3, 4)], {}),
+    "matmul by one matrix": ("matmul", [normal(4, 5, 2, 3), normal(3, 4)], {}),
+    "matmul of one matrix": ("matmul", [normal(2, 3), normal(5, 3, 4)], {}),
+    "a vector by matrices": ("matmul", [normal(3), normal(5, 3, 4)], {}),
+    "matrices by a vector": ("matmul", [normal(5, 4, 3), normal(3)], {}),
+    "matmul of nothing": ("matmul", [normal(2, 0), normal(0, 3)], {}),
+    "matmul of no batch": ("matmul", [normal(0, 2, 3), normal(3, 4)], {}),
+    "linear": ("nn.functional.linear", [normal(5, 2, 3), normal(4, 3), normal(4)], {}),
+    "linear without bias": ("nn.functional.linear", [normal(2, 3), normal(4, 3)], {}),
+    "linear of a vector": ("nn.functional.linear", [normal(3), normal(4, 3), normal(4)], {}),
+    "linear of no batch": ("nn.functional.linear", [normal(0, 3), normal(4, 3), normal(4)], {}),
+    "linear of no features": ("nn.functional.linear", [normal(2, 0), normal(4, 0), normal(4)], {}),
+}  # fmt: skip
+
+
+def named(module, name):
+    for part in name.removeprefix("nn." if module is mg else "").split("."):
+        module = getattr(module, part)
+    return module
+
+
+@pytest.mark.parametrize("case", SEVERAL)
+def test_functions_of_several_operands_are_pytorchs(case):
+    name, arrays, options = SEVERAL[case]
+    agrees(lambda *xs: named(mg, name)(*xs, **options), lambda *ts: named(torch, name)(*ts, **options), arrays)
+
+
+def test_a_chain_of_products_is_pytorchs():
+    matrices = [normal(2, 9), normal(9, 3), normal(3, 8), normal(8)]
+    agrees(lambda *xs: mg.linalg.multi_dot(xs), lambda *ts: torch.linalg.multi_dot(ts), matrices)
+
+
+@pytest.mark.parametrize("ord", ["fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_norms_of_matrices_are_pytorchs(ord, keepdim):
+    agrees(
+        lambda x: mg.linalg.matrix_norm(x, ord, (0, 2), keepdim),
+        lambda t: torch.linalg.matrix_norm(t, ord, (0, 2), keepdim),
+        [normal(3, 2, 4)],
+        rtol=1e-8,
+    )
+
+
+@pytest.mark.parametrize("ord", [2, 1, 3, np.inf, -np.inf, 0.5])
+def test_norms_of_vectors_are_pytorchs(ord):
+    agrees(lambda x: mg.linalg.vector_norm(x, ord, 1), lambda t: torch.linalg.vector_norm(t, ord, 1), [normal(3, 4)])
+    np.testing.assert_allclose(mg.linalg.norm(mg.tensor([[3.0, 4.0]])).numpy(), 5)
+
+
+def test_a_determinant_of_0_has_a_gradient():
+    """det is a polynomial, and smooth everywhere; det(x) x⁻¹ is not there to say so."""
+    for x in ([[1.0, 2.0], [2.0, 4.0]], np.zeros((2, 2)), np.diag([1.0, 2.0, 0.0])):
+        x = mg.tensor(x, requires_grad=True)
+
+        (g,) = mg.grad(x.det(), [x])
+
+        h = 1e-6
+        for i in np.ndindex(*x.shape):
+            nudge = np.zeros(x.shape)
+            nudge[i] = h
+            slope = (np.linalg.det(x.numpy() + nudge) - np.linalg.det(x.numpy() - nudge)) / (2 * h)
+            np.testing.assert_allclose(g.numpy()[i], slope, atol=1e-9)
+
+
+def test_signs_of_determinants_are_flat():
+    x = mg.tensor(invertible(3, 3), requires_grad=True)
+    sign, _ = mg.slogdet(-x)
+    sign.backward()
+
+    assert sign.item() == -1
+    assert not x.grad.numpy().any()
+    assert np.isnan(mg.logdet(-x).item())
+
+
+def test_equal_eigenvalues_have_gradients_though_their_vectors_have_none():
+    x = mg.tensor(np.eye(3), requires_grad=True)
+    mg.linalg.eigvalsh(x).sum().backward()
+
+    np.testing.assert_allclose(x.grad.numpy(), np.eye(3), atol=1e-12)
+
+
+def test_float32_and_integers_keep_their_dtype():
+    x = mg.tensor(invertible(3, 3).astype("f4"))
+    i = mg.tensor(np.arange(6).reshape(2, 3))
+
+    for y in (x.inv(), x.det(), x.solve(x), x @ x, mg.einsum("ij,jk,kl->il", x, x, x), mg.linalg.eigvalsh(x)):
+        assert y.dtype == np.float32
+    assert mg.einsum("ij,kj", i, i).numpy().tolist() == [[5, 14], [14, 50]]
+    assert i.linear(i).dtype == np.int64
+
+
+MISTAKES = {
+    "mm": (ShapeError, "mm needs operands of 2 and 2 axes", lambda x: mg.mm(x[0], x)),
+    "bmm": (ShapeError, "the first of equal length", lambda x: mg.bmm(np.ones((2, 1, 1)), np.ones((3, 1, 1)))),
+    "outer": (ShapeError, "two vectors", lambda x: mg.outer(x, x)),
+    "tensordot": (ShapeError, "equal length", lambda x: mg.tensordot(x, x, 1)),
+    "linear": (ShapeError, "W \\(n, k\\)", lambda x: x.linear(np.ones((4, 2)))),
+    "linear's bias": (ShapeError, "4 outputs", lambda x: x.linear(np.ones((4, 3)), np.ones(3))),
+    "inverse": (ShapeError, "square", lambda x: x.inv()),
+    "of integers": (DTypeError, "astype", lambda x: mg.inverse(np.eye(2, dtype=int))),
+    "solve": (ShapeError, "solve needs", lambda x: mg.linalg.solve(np.eye(3), x)),
+    "terms": (ShapeError, "1 terms, and 2 operands", lambda x: mg.einsum("ij", x, x)),
+    "axes": (ShapeError, "does not name 2 axes", lambda x: mg.einsum("ijk", x)),
+    "lengths": (ShapeError, "j is 3 long, and 2 in", lambda x: mg.einsum("ij,jk", x, x)),
+    "a diagonal": (ShapeError, "diagonal ii", lambda x: mg.einsum("ii", x[:1])),
+    "a letter from nowhere": (ShapeError, "'k'", lambda x: mg.einsum("ij->k", x)),
+    "no letter": (ShapeError, "letters a to z", lambda x: mg.einsum("i1", x)),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_what_does_not_fit_is_said(mistake):
+    error, says, call = MISTAKES[mistake]
+    with pytest.raises(error, match=says):
+        call(mg.tensor(normal(2, 3)))

@@ -1,0 +1,256 @@
+"""Optimisers and schedules walk PyTorch's path."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+rng = np.random.default_rng(3)
+STEPS = 20
+SHAPES = [(), (3,), (0, 2), (300, 301)]  # the last is moved in two pieces
+STARTS = [rng.normal(size=shape) for shape in SHAPES]
+
+OPTIMISERS = {
+    "SGD": {"lr": 0.01},
+    "SGD momentum": {"lr": 0.01, "momentum": 0.9},
+    "SGD dampening": {"lr": 0.01, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1},
+    "SGD Nesterov": {"lr": 0.01, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+    "SGD maximize": {"lr": 0.001, "momentum": 0.9, "maximize": True, "weight_decay": 0.1},
+    "Adam": {"lr": 0.1},
+    "Adam options": {"lr": 0.1, "betas": (0.8, 0.9), "eps": 1e-3, "weight_decay": 0.1},
+    "Adam amsgrad": {"lr": 0.1, "betas": (0.5, 0.6), "amsgrad": True, "maximize": True},
+    "Adam decoupled": {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True},
+    "AdamW": {"lr": 0.1},
+    "AdamW options": {"lr": 0.1, "weight_decay": 0.3, "amsgrad": True, "maximize": True},
+    "Adamax": {"lr": 0.1, "weight_decay": 0.1},
+    "NAdam": {"lr": 0.1, "weight_decay": 0.1},
+    "NAdam decoupled": {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True, "maximize": True},
+    "RAdam": {"lr": 0.1, "weight_decay": 0.1},
+    "RAdam decoupled": {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True},
+    "RMSprop": {"lr": 0.01},
+    "RMSprop momentum": {"lr": 0.01, "momentum": 0.9, "weight_decay": 0.1, "maximize": True},
+    "RMSprop centered": {"lr": 0.01, "centered": True, "alpha": 0.9},
+    "RMSprop both": {"lr": 0.01, "centered": True, "momentum": 0.5, "eps": 1e-3},
+    "Adagrad": {"lr": 0.1},
+    "Adagrad options": {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.5},
+    "Adadelta": {},
+    "Adadelta options": {"lr": 0.5, "rho": 0.8, "eps": 1e-3, "weight_decay": 0.1, "maximize": True},
+}
+
+
+@pytest.fixture(autouse=True)
+def _scalars_of_pytorch_in_float64():
+    """PyTorch keeps NAdam's product of momenta in its default dtype."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def pair(name, dtype=np.float64):
+    """Our parameters and optimiser, and PyTorch's."""
+    kind, options = name.split()[0], OPTIMISERS[name]
+    xs = [mg.tensor(a.astype(dtype), requires_grad=True) for a in STARTS]
+    ts = [torch.tensor(a.astype(dtype), requires_grad=True) for a in STARTS]
+    return xs, getattr(mg.optim, kind)(xs, **options), ts, getattr(torch.optim, kind)(ts, **options)
+
+
+def train(xs, optimizer, steps=STEPS):
+    """Down into a dent that leans to one side, or up out of it: the slope is bounded."""
+    for _ in range(steps):
+        optimizer.zero_grad()
+        for x in xs:
+            ((x * x).tanh() * 2 + x.tanh()).sum().backward()
+        optimizer.step()
+
+
+def assert_together(xs, ts, rtol):
+    for x, t in zip(xs, ts, strict=True):
+        np.testing.assert_allclose(x.numpy(), t.detach().numpy(), rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_every_optimiser_walks_pytorchs_path(name):
+    xs, ours, ts, theirs = pair(name)
+
+    train(xs, ours)
+    train(ts, theirs)
+
+    assert_together(xs, ts, 1e-8)  # as below, in 16 digits
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_in_float32_too(name):
+    xs, ours, ts, theirs = pair(name, np.float32)
+
+    train(xs, ours, 5)
+    train(ts, theirs, 5)
+
+    assert_together(xs, ts, 1e-3)  # rounding of 2⁻²⁴, grown where a step divides by a spread near 0
+    assert {a.dtype for kept in ours.state.values() for a in kept.values() if hasattr(a, "dtype")} <= {
+        np.dtype(np.float32)
+    }
+
+
+def test_each_group_has_its_own_options():
+    options = [{"lr": 0.05}, {"weight_decay": 0.3, "betas": (0.5, 0.9)}]
+    paths = []
+    for tensor, Adam in ((mg.tensor, mg.optim.Adam), (torch.tensor, torch.optim.Adam)):
+        xs = [tensor(a, requires_grad=True) for a in STARTS[:2]]
+        optimizer = Adam([{"params": [x], **given} for x, given in zip(xs, options)], lr=0.01)
+        late = tensor(STARTS[3], requires_grad=True)
+        optimizer.add_param_group({"params": late, "lr": 0.2})
+        train([*xs, late], optimizer)
+        paths.append([*xs, late])
+
+    assert_together(*paths, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_a_state_of_pytorch_is_continued_here(name):
+    xs, ours, ts, theirs = pair(name)
+    train(ts, theirs)
+
+    for x, t in zip(xs, ts):
+        x.data = t.detach().numpy().copy()
+    ours.load_state_dict(theirs.state_dict())
+    train(xs, ours)
+    train(ts, theirs)
+
+    assert_together(xs, ts, 1e-5)  # √(v − m²) near 0 makes 1e-16 large
+
+
+def test_a_state_of_ours_is_continued_by_pytorch():
+    xs, ours, ts, theirs = pair("Adam options")
+    train(xs, ours)
+    state = ours.state_dict()
+    tensors = {
+        i: {name: torch.as_tensor(a, dtype=None if name != "step" else torch.float32) for name, a in kept.items()}
+        for i, kept in state["state"].items()
+    }
+
+    with torch.no_grad():
+        for x, t in zip(xs, ts):
+            t.copy_(torch.tensor(x.numpy()))
+    groups = [{**theirs.param_groups[0], **group} for group in state["param_groups"]]
+    theirs.load_state_dict({"state": tensors, "param_groups": groups})
+    train(xs, ours)
+    train(ts, theirs)
+
+    assert_together(xs, ts, 1e-9)
+
+
+def test_a_parameter_without_a_gradient_stays_and_is_not_counted():
+    paths = []
+    for tensor, Adam in ((mg.tensor, mg.optim.Adam), (torch.tensor, torch.optim.Adam)):
+        used, unused = (tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+        optimizer = Adam([used, unused], lr=0.1)
+        train([used], optimizer, 3)
+        train([used, unused], optimizer, 3)
+        paths.append([used, unused])
+
+    assert_together(*paths, rtol=1e-12)
+
+
+# -- schedules ----------------------------------------------------------------------------------
+
+SCHEDULES = {
+    "StepLR": {"step_size": 7, "gamma": 0.5},
+    "MultiStepLR": {"milestones": [30, 5, 5, 12], "gamma": 0.5},
+    "ExponentialLR": {"gamma": 0.9},
+    "CosineAnnealingLR": {"T_max": 20, "eta_min": 1e-3},
+    "CosineAnnealingWarmRestarts": {"T_0": 7, "eta_min": 1e-3},
+    "CosineAnnealingWarmRestarts twice as long": {"T_0": 5, "T_mult": 2},
+    "LinearLR": {"start_factor": 0.1, "end_factor": 0.8, "total_iters": 9},
+    "ConstantLR": {"factor": 0.25, "total_iters": 9},
+    "PolynomialLR": {"total_iters": 30, "power": 2.0},
+    "LambdaLR": {"lr_lambda": lambda t: 1 / (t + 1)},
+    "LambdaLR for each": {"lr_lambda": [lambda t: 1 / (t + 1), lambda t: 0.9**t]},
+    "OneCycleLR": {"max_lr": 0.3, "total_steps": 51},
+    "OneCycleLR linear": {"max_lr": [0.3, 0.1], "epochs": 3, "steps_per_epoch": 17, "anneal_strategy": "linear"},
+    "OneCycleLR three": {"max_lr": 0.3, "total_steps": 51, "three_phase": True, "pct_start": 0.4, "div_factor": 10.0},
+}
+
+
+def sides(kind="SGD", **options):
+    """(library, optimiser of two groups) of ours, and of PyTorch."""
+    for library in (mg, torch):
+        w, b = (library.tensor(1.0, requires_grad=True) for _ in "wb")
+        groups = [{"params": [w]}, {"params": [b], "lr": 0.02}]
+        yield library.optim.lr_scheduler, getattr(library.optim, kind)(groups, lr=0.1, **options)
+
+
+def course(optimizer, schedule, steps=50):
+    """What the groups are told at each step, and what the schedule says it told them."""
+    told = []
+    for _ in range(steps):
+        momenta = [group["betas"][0] if "betas" in group else group["momentum"] for group in optimizer.param_groups]
+        told.append([*(group["lr"] for group in optimizer.param_groups), *schedule.get_last_lr(), *momenta])
+        optimizer.step()
+        schedule.step()
+    return told
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_every_schedule_is_pytorchs(name, kind):
+    ours, theirs = (
+        course(optimizer, getattr(library, name.split()[0])(optimizer, **SCHEDULES[name]))
+        for library, optimizer in sides(kind)
+    )
+
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-15)
+
+
+def test_schedules_one_after_the_other_are_pytorchs():
+    courses = []
+    for library, optimizer in sides():
+        parts = [
+            library.LinearLR(optimizer, 0.1, total_iters=10),
+            library.CosineAnnealingLR(optimizer, 15),
+            library.ExponentialLR(optimizer, 0.9),
+        ]
+        courses.append(course(optimizer, library.SequentialLR(optimizer, parts, [10, 25])))
+
+    np.testing.assert_allclose(*courses, rtol=1e-9, atol=1e-15)
+
+
+def test_schedules_one_upon_the_other_are_pytorchs():
+    courses = []
+    for library, optimizer in sides():
+        parts = [library.ConstantLR(optimizer, 0.1, total_iters=10), library.ExponentialLR(optimizer, 0.9)]
+        courses.append(course(optimizer, library.ChainedScheduler(parts)))
+
+    np.testing.assert_allclose(*courses, rtol=1e-9)
+
+
+def test_a_schedule_between_epochs_is_pytorchs():
+    courses = []
+    for library, optimizer in sides():
+        optimizer.step()
+        schedule = library.CosineAnnealingWarmRestarts(optimizer, 5, 2)
+        told = []
+        for t in np.arange(0, 20, 0.25):
+            schedule.step(float(t))
+            told.append(schedule.get_last_lr())
+        courses.append(told)
+
+    np.testing.assert_allclose(*courses, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("mode", ["min", "max"])
+@pytest.mark.parametrize("threshold_mode", ["rel", "abs"])
+def test_a_plateau_is_seen_where_pytorch_sees_it(mode, threshold_mode):
+    metrics = np.random.default_rng(0).normal(size=60).round(2) + np.linspace(3, 2, 60)
+    options = {"patience": 2, "threshold": 0.05, "cooldown": 3, "min_lr": [1e-4, 1e-3], "factor": 0.5}
+    courses = []
+    for library, optimizer in sides():
+        schedule = library.ReduceLROnPlateau(optimizer, mode, threshold_mode=threshold_mode, **options)
+        told = []
+        for metric in metrics:
+            schedule.step(metric)
+            told.append(schedule.get_last_lr())
+        courses.append(told)
+
+    assert len({lr for lr, _ in courses[0]}) > 3
+    np.testing.assert_allclose(*courses, rtol=1e-12)
