@@ -60,6 +60,7 @@ def edited_since(array: Any, birth: int) -> bool:
 
 def owner(array: Any) -> Any:
     """The array whose memory a view looks at; the array itself if it is no view."""
-    while isinstance(array.base, type(array)):
+    kind = type(array)
+    while type(array.base) is kind:
         array = array.base
     return array

@@ -28,12 +28,13 @@ class Differentiable:
     tracked    whether backward will pass through it; None if it never may, being made in inference_mode
     """
 
-    __slots__ = ()
+    __slots__ = ("_grad", "node", "tracked")
 
     value: Any
     spec: Spec
     node: Any
     tracked: bool | None
+    _grad: Tensor | None
 
     # -- what it is ---------------------------------------------------------------------
 
@@ -136,7 +137,8 @@ class Differentiable:
 
     def detach(self) -> Self:
         """The same value, in the same memory, with no origin."""
-        return self.made(self.value, self.spec)
+        detached: Self = self.made(self.value, self.spec)
+        return detached
 
     def detach_(self) -> Self:
         """Forget where this came from; it becomes a leaf."""
@@ -154,7 +156,8 @@ class Differentiable:
     def _hooks(self) -> Hooks:
         if self.node.hooks is None:
             self.node.hooks = Hooks()
-        return self.node.hooks
+        hooks: Hooks = self.node.hooks
+        return hooks
 
 
 # -- the two ends of a backward pass ---------------------------------------------------------------
@@ -180,7 +183,7 @@ def backward(
     retain = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         grads = run_backward(order, dict(seeds), retain, create_graph, ())
-        receivers = {node: node.tensor() for node in grads}
+        receivers = {node: node.tensor() for node in grads if isinstance(node, Source)}
     else:
         receivers = {x.node: x for x in ([inputs] if isinstance(inputs, Differentiable) else inputs)}
         grads = run_backward(towards(order, receivers), dict(seeds), retain, create_graph, receivers)
@@ -216,14 +219,15 @@ def accumulate(x: Any, g: Any, taken: set[int]) -> None:
 
     taken    ids of the arrays that are somebody's already: a rule may pass on the very array it got
     """
+    before = x.grad
     if isinstance(g, Differentiable):
-        x.grad = g if x.grad is None else x.grad + g
-    elif x.grad is not None:
-        x.grad = x.made(x.grad.value + g, x.spec)
+        x._grad = g if before is None else before + g
+    elif before is not None:
+        x._grad = x.made(before.value + g, x.spec)
     else:
-        own = getattr(g, "base", 0) is None and id(g) not in taken
+        own = g.base is None and id(g) not in taken
         taken.add(id(g))
-        x.grad = x.made(g if own else g.copy(), x.spec)
+        x._grad = x.made(g if own else g.copy(), x.spec)
     if x.node.hooks is not None:
         for hook in [*x.node.hooks.after.values()]:
             hook(x)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from weakref import ref
 
 from . import clock, modes, ops
@@ -32,11 +32,16 @@ class Alias(NamedTuple):
 
 def view(y: Any, x: Any, op: Op) -> None:
     """Note that y = op(x) looks at x's memory, if it does."""
-    if clock.owner(y.value) is clock.owner(x.value):
-        root, way = getattr(x, "alias", None) or (x, ())
-        y.alias = Alias(root, (*way, op))
-        views = [v for v in getattr(root, "views", ()) if v() is not None]
-        root.views = [*views, ref(y)]
+    if y.value.base is None or clock.owner(y.value) is not clock.owner(x.value):
+        return
+    root, way = getattr(x, "alias", None) or (x, ())
+    y.alias = Alias(root, (*way, op))
+    if root.tracked and root.is_leaf:
+        return  # it is edited unrecorded or not at all, and its views keep their place
+    views = root.views = getattr(root, "views", None) or []
+    if len(views) & (len(views) - 1) == 0:  # at 1, 2, 4, 8, … those that died are let go
+        views[:] = [v for v in views if v() is not None]
+    views.append(ref(y))
 
 
 def become(x: Any, y: Any) -> None:
@@ -111,18 +116,18 @@ class Editable:
         """How often this memory was edited in place."""
         return clock.edits_of(self.value)
 
-    def copy_(self: Any, other: Any) -> Self:
+    def copy_(self: Any, other: Any) -> Any:
         """Take the other's values."""
         become(self, self.apply(ops.Overlay(()), self.lift(other).astype(self.dtype).broadcast_to(self.shape)))
-        return self  # type: ignore[no-any-return]
+        return self
 
-    def fill_(self: Any, number: Any) -> Self:
+    def fill_(self: Any, number: Any) -> Any:
         """Take one number everywhere."""
-        return self.copy_(number)  # type: ignore[no-any-return]
+        return self.copy_(number)
 
-    def zero_(self: Any) -> Self:
+    def zero_(self: Any) -> Any:
         """Become 0 everywhere."""
-        return self.copy_(0)  # type: ignore[no-any-return]
+        return self.copy_(0)
 
     def __setitem__(self: Any, index: Any, value: Any) -> None:
         pattern, arrays = ops.pattern_of(index, self.shape)

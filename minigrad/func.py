@@ -24,6 +24,7 @@ from typing import Any
 from . import modes, ops
 from .autograd.forward_ad import Tangents, still
 from .autograd.gradient import gradients, zeros_like
+from .differentiable import origin
 from .errors import NoGradientError, ShapeError
 from .functions.face import operand
 from .functions.movement import stack
@@ -204,7 +205,7 @@ class Level:
         if not y.tracked or modes.followed():
             return y
         mine = {x.node for x in self.xs}
-        outside = (x for node in history(y.node) for x in node.inputs if isinstance(x, Source))
+        outside = (x for node in history(origin(y)) for x in node.inputs if isinstance(x, Source))
         return y if self.keeps and any(x.needs_grad and x not in mine for x in outside) else y.detach()
 
 

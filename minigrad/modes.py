@@ -8,8 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from .node import Node
@@ -27,8 +26,10 @@ class Watcher(Protocol):
         """Backward: gradient gy reached `node`, which sends gxs on to its inputs (None where it sends nothing)."""
 
 
-@dataclass(frozen=True)
-class Mode:
+W = TypeVar("W", bound=Watcher)
+
+
+class Mode(NamedTuple):
     """How ops run just now.
 
     recording    whether what backward needs is kept
@@ -54,7 +55,7 @@ current = Current()
 def in_mode(**changes: Any) -> Iterator[None]:
     """A block in which the mode is another."""
     before = current.mode
-    current.mode = replace(before, **changes)
+    current.mode = before._replace(**changes)
     try:
         yield
     finally:
@@ -87,7 +88,7 @@ class set_grad_enabled:  # noqa: N801  (PyTorch's name)
 
     def __init__(self, mode: bool):
         self.before = current.mode
-        self.mode = current.mode = replace(self.before, recording=mode)
+        self.mode = current.mode = self.before._replace(recording=mode)
 
     def __enter__(self) -> None:
         current.mode = self.mode
@@ -95,13 +96,13 @@ class set_grad_enabled:  # noqa: N801  (PyTorch's name)
     def __exit__(self, *raised: object) -> None:
         current.mode = self.before
 
-    def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, f: Callable[..., Any]) -> Any:
         current.mode = self.before
         return block(f, recording=self.mode.recording)
 
 
 @contextmanager
-def watching(watcher: Watcher) -> Iterator[Watcher]:
+def watching(watcher: W) -> Iterator[W]:
     """A block that tells the watcher of each op and each derivative."""
     with in_mode(watchers=(*current.mode.watchers, watcher)):
         yield watcher

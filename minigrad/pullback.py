@@ -54,12 +54,12 @@ def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: 
 
 def compiled_pull(node: Record, gy: Any) -> tuple[Any, ...]:
     """What `node` sends to its inputs, by its compiled rule on the arrays it kept."""
-    return node.rule.pull(gy, *node.saved)  # type: ignore[misc]
+    return node.rule.pull(gy, *node.saved)
 
 
 def freeing_pull(node: Record, gy: Any) -> tuple[Any, ...]:
     """The same, after which what was kept is let go."""
-    gxs = node.rule.pull(gy, *node.saved)  # type: ignore[misc]
+    gxs = node.rule.pull(gy, *node.saved)
     if node.saved:
         node.saved = None
     return gxs
@@ -67,7 +67,7 @@ def freeing_pull(node: Record, gy: Any) -> tuple[Any, ...]:
 
 def tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
     """The same by the rule run on tensors: an expression that is itself recorded."""
-    return node.rule.trace(node, gy, *node.saved)  # type: ignore[misc]
+    return node.rule.trace(node, gy, *node.saved)
 
 
 def watched(pull: Pull) -> Pull:

@@ -35,7 +35,7 @@ class Tensor(Editable, Differentiable, Operand):
     tracked    whether backward will pass through it
     """
 
-    __slots__ = ("__weakref__", "_grad", "alias", "node", "spec", "tracked", "value", "views")
+    __slots__ = ("__weakref__", "alias", "spec", "value", "views")
     __hash__ = Operand.__hash__
 
     def __init__(self, data: Any, dtype: Any = None, requires_grad: bool = False, device: Device | str | None = None):
@@ -49,13 +49,10 @@ class Tensor(Editable, Differentiable, Operand):
     # -- the one door -------------------------------------------------------------------
 
     @unrolled
-    def apply(self, op: Op, *others: Any) -> Tensor:
+    def apply(self, op: Op, *others: Any) -> Any:
         """The result of `op` on self and others. Raises what `op.infer` raises on operands that do not fit."""
-        xs = (self, *others)
-        try:
-            specs = tuple([x.spec for x in xs])
-        except AttributeError:  # a number, an array, a list
-            return self.apply(op, *map(self.lift, others))
+        self, *others = xs = (self, *[o if isinstance(o, Tensor) else self.lift(o) for o in others])
+        specs = tuple([x.spec for x in xs])
         planned, mode = op.plans.get(specs) or plan(op, specs), current.mode
         values = [x.value for x in xs]
         y: Tensor = _new(Tensor)
@@ -125,7 +122,7 @@ class Tensor(Editable, Differentiable, Operand):
         """The one element as a Python number."""
         if self.size != 1:
             raise ShapeError(f"item() needs a tensor of one element, and this is {self.spec}: index or reduce it first")
-        return self.value.item()
+        return self.spec.device.item(self.value)
 
     def tolist(self) -> Any:
         """The elements as Python numbers, in nested lists."""
@@ -133,7 +130,7 @@ class Tensor(Editable, Differentiable, Operand):
 
     def to(self, *where: Any, dtype: Any = None, device: Any = None) -> Tensor:
         """The same numbers on another device, or in another dtype, or both; self where nothing changes."""
-        x = self
+        x: Any = self
         for to in (*where, dtype, device):
             if isinstance(to, Tensor):
                 x = x.to(to.spec.dtype, to.spec.device)
@@ -184,7 +181,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: De
 
 def made(value: Any, spec: Spec) -> Tensor:
     """A tensor around a value whose spec is known, with no origin yet."""
-    y = _new(Tensor)
+    y: Tensor = _new(Tensor)
     y.value = np.asarray(value) if isinstance(value, np.generic) else value  # NumPy may give a number for an array
     y.spec, y.node, y.tracked = spec, None, False
     return y

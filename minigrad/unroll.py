@@ -4,11 +4,9 @@ In Python a loop over two operands costs as much as adding ten numbers, and `Ten
 loops. Most ops have one operand or two. So the function is read as text, and
 
     def apply(self, op, *others):               def apply(self, op, other=NONE, *others):
-        xs = (self, *others)                        if other is NONE:
-        [f(x) for x in xs]              →               xs = (self,)
+        [f(x) for x in (self, *others)]             if other is NONE:
                                                         [f(self)]
-                                                    elif not others:
-                                                        xs = (self, other)
+                                        →           elif not others:
                                                         [f(self), f(other)]
                                                     else: …                       as it was
 
@@ -65,16 +63,17 @@ def with_operands(body: list[ast.stmt], *names: str) -> list[ast.stmt]:
 
 
 class WithOperands(ast.NodeTransformer):
-    """`[f(x) for x in xs]` and `*others`, written out."""
+    """`[f(x) for x in xs]`, `[f(x) for x in others]` and `*others` in a tuple, written out."""
 
     def __init__(self, names: tuple[str, ...]):
         self.names = names
 
     def visit_ListComp(self, loop: ast.ListComp) -> ast.AST:
-        (over,) = loop.generators
-        if not (isinstance(over.iter, ast.Name) and over.iter.id == "xs" and isinstance(over.target, ast.Name)):
-            return loop
-        return ast.List([Renamed(over.target.id, name).visit(deepcopy(loop.elt)) for name in self.names], ast.Load())
+        match loop.generators:
+            case [ast.comprehension(ast.Name(x), ast.Name(over))] if over in ("xs", "others"):
+                names = self.names if over == "xs" else self.names[1:]
+                return ast.List([Renamed(x, name).visit(deepcopy(loop.elt)) for name in names], ast.Load())
+        return loop
 
     def visit_Call(self, call: ast.Call) -> ast.AST:
         self.generic_visit(call)
@@ -83,14 +82,18 @@ class WithOperands(ast.NodeTransformer):
                 return ast.Tuple(elements, ast.Load())
         return call
 
-    def visit_Tuple(self, pair: ast.Tuple) -> ast.AST:
-        match pair.elts:
-            case [ast.Name("self"), ast.Starred(ast.Name("others"))]:
-                return ast.Tuple([ast.Name(name, ast.Load()) for name in self.names], ast.Load())
-        return self.generic_visit(pair)
-
-    def visit_Name(self, name: ast.Name) -> ast.AST:
-        return name if name.id != "others" else ast.Tuple([ast.Name(n, ast.Load()) for n in self.names[1:]], ast.Load())
+    def visit_Tuple(self, listed: ast.Tuple) -> ast.AST:
+        self.generic_visit(listed)
+        elements: list[ast.expr] = []
+        for element in listed.elts:
+            match element:
+                case ast.Starred(ast.Name("others")):
+                    elements += [ast.Name(name, listed.ctx) for name in self.names[1:]]
+                case ast.Starred(ast.List(written)):
+                    elements += written
+                case _:
+                    elements.append(element)
+        return ast.Tuple(elements, listed.ctx)
 
 
 class Renamed(ast.NodeTransformer):

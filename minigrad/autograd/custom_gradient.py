@@ -29,7 +29,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
         gxs = ctx.rule(*gys)
         return None, *(gxs if isinstance(gxs, tuple | list) else (gxs,))
 
-    written = type(f.__name__, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+    written: Any = type(f.__name__, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
 
     @wraps(f)
     def called(*xs: Any, **options: Any) -> Any:

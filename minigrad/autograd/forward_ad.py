@@ -65,7 +65,7 @@ class Dual(NamedTuple):
     tangent: Tensor | None
 
 
-def still(x: Tensor) -> Tensor:
+def still(x: Tensor) -> Any:
     """The tangent of what does not move."""
     dtype = x.dtype if x.spec.is_float else float
     return x.lift(0).astype(dtype).broadcast_to(x.shape)
@@ -86,7 +86,7 @@ def make_dual(tensor: Tensor, tangent: Any, level: Tangents | None = None) -> Te
         raise ShapeError(f"the tangent of {tensor.spec} has its shape, and got {dx.spec}")
     watchers = modes.current.mode.watchers
     with modes.in_mode(watchers=watchers[: watchers.index(level)]):
-        x = tensor.apply(ops.Alias())
+        x: Tensor = tensor.apply(ops.Alias())
     level.set(x, dx)
     return x
 

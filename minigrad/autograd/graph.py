@@ -44,9 +44,10 @@ class Packing:
 
     def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         packers = [w for w in modes.current.mode.watchers if isinstance(w, Packing)]
-        if packers[-1] is self and y.tracked and y.node.saved and not isinstance(y.node.rule, Unpacking):
-            y.node.saved = tuple(self.pack(Tensor(array)) for array in y.node.saved)
-            y.node.rule = Unpacking(y.node.rule, self.unpack)
+        node: Any = y.node
+        if packers[-1] is self and y.tracked and node.saved and not isinstance(node.rule, Unpacking):
+            node.saved = tuple(self.pack(Tensor(array)) for array in node.saved)
+            node.rule = Unpacking(node.rule, self.unpack)
 
     def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass

@@ -143,7 +143,7 @@ class Drawn:
         if not isinstance(node.op, Elementwise):
             return [""] * len(node.inputs)
         ones = node.spec.device.xp.ones_like(gy)
-        partials = node.rule.pull(ones, *kept)  # type: ignore[union-attr]
+        partials = node.rule.pull(ones, *kept)
         alike = [x.spec.shape == node.spec.shape and x.spec.size <= FEW for x in node.inputs]
         return [described(p) if few and p is not None else "" for p, few in zip(partials, alike, strict=True)]
 

@@ -71,8 +71,8 @@ class Mean(Reduction):
     inline = False
 
     def forward(self, xp, x):
-        y = x.sum(self.axes, keepdims=self.keepdims)
-        return y / self.count(x) if self.count(x) else y * nan
+        y, n = x.sum(self.axes, keepdims=self.keepdims), self.count(x)
+        return y / n if n else y * nan
 
     def vjp(self, gy, y, x): return (self.spread(gy, x) / max(self.count(x), 1)).broadcast_to(x.shape),
     def jvp(self, dxs, y, x): return dxs[0].apply(self)
