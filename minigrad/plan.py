@@ -78,7 +78,7 @@ class Plan:
     operands: tuple[Spec, ...]
     spec: Spec
     run: Callable[..., Any]
-    rules: dict[tuple[bool, ...], Rule | None] = field(default_factory=dict)
+    rules: dict[tuple[bool | None, ...], Rule | None] = field(default_factory=dict)
 
     def rule(self, wanted: tuple[bool | None, ...]) -> Rule | None:
         """The derivative towards the wanted operands; None where no gradient can pass.

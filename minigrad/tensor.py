@@ -49,9 +49,10 @@ class Tensor(Editable, Differentiable, Operand):
     # -- the one door -------------------------------------------------------------------
 
     @unrolled
-    def apply(self, op: Op, *others: Any) -> Any:
+    def apply(self, op: Op, *others: Any) -> Tensor:
         """The result of `op` on self and others. Raises what `op.infer` raises on operands that do not fit."""
-        self, *others = xs = (self, *[o if isinstance(o, Tensor) else self.lift(o) for o in others])
+        xs = (self, *[o if isinstance(o, Tensor) else self.lift(o) for o in others])
+        self, *others = xs  # type: ignore[assignment]
         specs = tuple([x.spec for x in xs])
         planned, mode = op.plans.get(specs) or plan(op, specs), current.mode
         values = [x.value for x in xs]
@@ -79,8 +80,8 @@ class Tensor(Editable, Differentiable, Operand):
         if gradient is None:
             if self.size != 1:
                 raise NoGradientError(
-                    f"backward() starts from one number, and this is {self.spec}: reduce it, as in .sum() or .mean(), or "
-                    "say how much each element counts with backward(gradient=…)"
+                    f"backward() starts from one number, and this is {self.spec}: reduce it, as in .sum() or .mean(), "
+                    "or say how much each element counts with backward(gradient=…)"
                 )
             return made(self.spec.device.xp.ones(self.shape, self.dtype), self.spec)
         given = gradient if isinstance(gradient, Tensor) else Tensor(gradient, self.dtype, device=self.spec.device)
@@ -130,7 +131,7 @@ class Tensor(Editable, Differentiable, Operand):
 
     def to(self, *where: Any, dtype: Any = None, device: Any = None) -> Tensor:
         """The same numbers on another device, or in another dtype, or both; self where nothing changes."""
-        x: Any = self
+        x: Tensor = self
         for to in (*where, dtype, device):
             if isinstance(to, Tensor):
                 x = x.to(to.spec.dtype, to.spec.device)

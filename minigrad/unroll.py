@@ -1,14 +1,15 @@
-"""A function of any number of operands, written out for one and for two.
+"""A function of any number of operands, written out for one, two and three.
 
-In Python a loop over two operands costs as much as adding ten numbers, and `Tensor.apply` has four such
-loops. Most ops have one operand or two. So the function is read as text, and
+In Python a loop over two operands costs as much as adding ten numbers, and `Tensor.apply` has five such
+loops. Few ops have more than three operands. So the function is read as text, and
 
-    def apply(self, op, *others):               def apply(self, op, other=NONE, *others):
-        [f(x) for x in (self, *others)]             if other is NONE:
+    def apply(self, op, *others):               def apply(self, op, second=NONE, third=NONE, *others):
+        [f(x) for x in (self, *others)]             if second is NONE:
                                                         [f(self)]
-                                        →           elif not others:
-                                                        [f(self), f(other)]
-                                                    else: …                       as it was
+                                        →           elif third is NONE:
+                                                        [f(self), f(second)]
+                                                    …
+                                                    else:                         as it was
 
 Nothing is said twice, and a traceback still shows the line that was written. This is partial evaluation,
 as in plan.py: there of a rule for known specs, here of a loop for a known length.
@@ -22,23 +23,28 @@ import textwrap
 from collections.abc import Callable
 from copy import deepcopy
 from functools import update_wrapper
-from typing import Any
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 NONE: Any = object()  # an operand that was not given
 
 SHAPE = """
-def shape(self, op, other=NONE, *others, NONE=NONE):
-    if other is NONE:
-        ALONE
+def shape(self, op, second=NONE, third=NONE, *others, NONE=NONE):
+    if second is NONE:
+        ONE
+    elif third is NONE:
+        TWO
     elif not others:
-        PAIRED
+        THREE
     else:
-        others = (other, *others)
+        others = (second, third, *others)
 """
+NAMES = ("self", "second", "third")
 
 
-def unrolled(f: Callable[..., Any]) -> Callable[..., Any]:
-    """f(self, op, *others), its loops over `xs` written out for no other and for one; f itself if its text is not at hand."""
+def unrolled(f: F) -> F:
+    """f(self, op, *others), its loops written out for one, two and three operands; f itself if its text is not at hand."""
     try:
         read = ast.parse(textwrap.dedent(inspect.getsource(f))).body[0]
     except OSError:
@@ -48,16 +54,17 @@ def unrolled(f: Callable[..., Any]) -> Callable[..., Any]:
     (function,) = written.body
     function.name = f.__name__  # type: ignore[attr-defined]
     (case,) = function.body  # type: ignore[attr-defined]
-    case.body = with_operands(read.body, "self")
-    case.orelse[0].body = with_operands(read.body, "self", "other")
-    case.orelse[0].orelse += read.body
+    for n in range(len(NAMES)):
+        case.body = with_operands(read.body, NAMES[: n + 1])
+        case, rest = case.orelse[0], case.orelse
+    rest += read.body
     ast.increment_lineno(written, f.__code__.co_firstlineno - 1)
     scope = {"NONE": NONE}
     exec(compile(ast.fix_missing_locations(written), f.__code__.co_filename, "exec"), f.__globals__, scope)
-    return update_wrapper(scope[f.__name__], f)
+    return update_wrapper(scope[f.__name__], f)  # type: ignore[return-value]
 
 
-def with_operands(body: list[ast.stmt], *names: str) -> list[ast.stmt]:
+def with_operands(body: list[ast.stmt], names: tuple[str, ...]) -> list[ast.stmt]:
     """The statements, for operands of these names."""
     return [WithOperands(names).visit(deepcopy(statement)) for statement in body]
 

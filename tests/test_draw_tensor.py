@@ -60,13 +60,15 @@ def test_what_is_marked_as_kept_is_what_the_engine_keeps():
 
 
 def test_drawing_leaves_the_graph_as_it_was():
-    loss = dot_product()["loss"]
+    held = dot_product()
+    loss = held["loss"]
 
     saved = loss.node.inputs[0].saved
     _ = draw(loss).svg
 
     assert loss.node.inputs[0].saved is saved
     assert all(leaf.tensor().grad is None for leaf in loss.node.inputs[0].inputs if leaf.needs_grad)
+    assert held["x"].grad is None
     loss.backward()
 
 

@@ -20,7 +20,7 @@ symbol
 compiler.graph compiler.rewrite compiler.codegen compiler
 ufunc  plan  modes  pullback  grad_fn  differentiable  editable  unroll  tensor
 tree
-autograd.gradient autograd.function autograd.custom_gradient autograd.graph autograd.anomaly autograd.forward_ad
+autograd.gradient autograd.function_rule autograd.function autograd.custom_gradient autograd.graph autograd.anomaly autograd.forward_ad
 autograd.functional autograd.tape autograd.gradcheck autograd
 laws  functions.face functions.algebra linalg functions.movement functions.indexing functions.creation functions.pointwise functions.reduction functions.activation special random functions.random functions
 utils.checkpoint utils func

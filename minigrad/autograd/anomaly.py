@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,8 +17,9 @@ from ..errors import AnomalyError
 from ..node import Node
 from ..op import Op
 from ..tensor import Tensor
+from .function_rule import Arrivals, keeper
 
-PACKAGE = str(Path(__file__).parents[1])
+PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 lines: WeakKeyDictionary[Node, str] = WeakKeyDictionary()  # node → the line of the user's that ran it
 
@@ -28,7 +32,7 @@ class Witness:
 
     def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         if y.tracked:
-            lines[y.node] = users_line()  # type: ignore[index]
+            lines[keeper(y)] = users_line()
 
     def pulled(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
         for i, gx in enumerate(gxs):
@@ -50,23 +54,33 @@ def detect_anomaly(check_nan: bool = True) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def set_detect_anomaly(mode: bool, check_nan: bool = True) -> Iterator[None]:
-    """detect_anomaly, or not."""
-    if mode:
-        with detect_anomaly(check_nan):
-            yield
-    else:
-        yield
+class set_detect_anomaly:  # noqa: N801  (PyTorch's name)
+    """Whether backward looks for NaN: from this call on, or in the block that it opens."""
+
+    def __init__(self, mode: bool, check_nan: bool = True):
+        self.before = modes.current.mode.watchers
+        others = tuple(w for w in self.before if not isinstance(w, Witness))
+        watchers = (*others, Witness(check_nan)) if mode else others
+        modes.current.mode = replace(modes.current.mode, watchers=watchers)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *raised: object) -> None:
+        modes.current.mode = replace(modes.current.mode, watchers=self.before)
 
 
 def has_nan(g: Any) -> bool:
     """Whether a gradient, an array or a tensor, holds a NaN."""
+    if isinstance(g, Arrivals):
+        return any(map(has_nan, g.values()))
     array = getattr(g, "value", g)
     return bool((array != array).any())
 
 
 def users_line() -> str:
     """The innermost line that is not the engine's own, as a traceback shows it."""
-    frames = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(PACKAGE)]
-    return "".join(traceback.format_list(frames[-1:])).rstrip()
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    return "".join(traceback.format_stack(frame, limit=1)).rstrip()

@@ -13,56 +13,28 @@
 
     y = Cube.apply(x)
 
-Of the engine it needs nothing: its record has a rule of its own, which calls `backward` where a compiled
-rule runs generated code. With several outputs, each is a record that hands its gradient on to one they share.
+Of the engine it needs nothing: its record has a rule of its own (function_rule.py), which calls `backward`
+where a compiled rule runs generated code.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from .. import clock, modes
 from ..differentiable import origin
-from ..errors import EditedError, NoGradientError, ShapeError
-from ..node import Node, Record
-from ..op import Op
-from ..spec import Spec
+from ..editable import renew
+from ..errors import EditedError, NoGradientError
+from ..node import Record
 from ..tensor import Tensor, made
-
-
-@dataclass(frozen=True)
-class Called(Op):
-    """A Function, as an op."""
-
-    function: type[Function]
-
-    inline = False
-
-    @property
-    def symbol(self) -> str:  # type: ignore[override]
-        return self.function.__name__
-
-    @property
-    def kind(self) -> str:
-        return self.function.__name__
-
-
-@dataclass(frozen=True)
-class Output(Op):
-    """One of several outputs."""
-
-    number: int
-
-    symbol = "output"
-    inline = False
+from .function_rule import Called, FunctionRule, Output, OutputRule, Place
 
 
 class Context:
-    """What forward leaves for backward.
+    """What forward leaves for backward, and for jvp.
 
     needs_input_grad    for each argument, whether a gradient is wanted
-    saved_tensors       in backward, what save_for_backward was given, in order
+    saved_tensors       in backward, what save_for_backward was given, in order; in jvp, what save_for_forward was
     """
 
     def __init__(self, args: tuple[Any, ...]):
@@ -70,12 +42,17 @@ class Context:
         self.saved_tensors: tuple[Tensor | None, ...] = ()
         self.materialize = True
         self._saved: tuple[Tensor | None, ...] = ()
+        self._forward: tuple[Tensor | None, ...] = ()
         self._dirty: tuple[Tensor, ...] = ()
         self._flat: tuple[Tensor, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep arguments and results for backward; freed with the graph, and watched for edits."""
         self._saved = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep arguments and results for jvp, which forward mode calls at once."""
+        self._forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say which arguments forward edited in place, and returns."""
@@ -91,7 +68,11 @@ class Context:
 
 
 class Function:
-    """A pair of forward and backward. Called by `apply`; there are no instances."""
+    """A pair of forward and backward. Called by `apply`; there are no instances.
+
+    setup_context(ctx, args, result), where it is written, takes over from forward what concerns ctx: forward
+    then has no ctx among its arguments.
+    """
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
@@ -101,6 +82,10 @@ class Function:
     def backward(ctx: Any, *gys: Any) -> Any:
         raise NoGradientError("this Function says no backward(ctx, *gradients), a static method")
 
+    @staticmethod
+    def jvp(ctx: Any, *dxs: Any) -> Any:
+        raise NoGradientError("forward mode met a Function that says no jvp(ctx, *tangents), a static method")
+
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """forward's result, recorded so that a gradient that reaches it goes through backward."""
@@ -108,12 +93,8 @@ class Function:
         with modes.in_mode(recording=False, watchers=()):
             given = run_forward(cls, ctx, args)
         several = isinstance(given, tuple)
-        ys = tuple(fresh(y, args, ctx) for y in (given if several else (given,)))
-        if modes.current.mode.recording and any(ctx.needs_input_grad):
-            connect(cls, ctx, args, ys)
-        for x in ctx._dirty:
-            clock.edit(x.value)
-        ctx._saved = ctx._dirty = ctx._flat = ()  # arrays are the record's to keep, and results would be a cycle
+        ys = conclude(cls, ctx, args, given if several else (given,))
+        ctx._saved = ctx._forward = ctx._dirty = ctx._flat = ()  # the record has the arrays; results would be a cycle
         return ys if several else ys[0]
 
 
@@ -127,145 +108,91 @@ def run_forward(function: type[Function], ctx: Context, args: tuple[Any, ...]) -
     return given
 
 
-def fresh(y: Any, args: tuple[Any, ...], ctx: Context) -> Any:
-    """A result as a tensor of its own: an argument that is passed through stays what it is."""
-    if not isinstance(y, Tensor):
-        raise TypeError(f"forward of a Function returns tensors, one or a tuple of them, and it gave {y!r}")
-    is_argument = any(y is x for x in args)
-    is_dirty = any(y is x for x in ctx._dirty)
-    return made(y.value, y.spec) if is_argument and not is_dirty else y
-
-
-def connect(function: type[Function], ctx: Context, args: tuple[Any, ...], ys: tuple[Tensor, ...]) -> None:
-    """Record the call behind its results."""
+def conclude(function: type[Function], ctx: Context, args: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What forward gave, as results: on memory of their own, recorded, and told to whoever watches."""
+    ys = results(function, ctx, args, given)
+    mode = modes.current.mode
+    refuse_dirty(function, ctx, given)
+    xs = tuple(placed_before(x, ctx) for x in args if isinstance(x, Tensor))
     for x in ctx._dirty:
-        if x.requires_grad and x.is_leaf:
-            raise EditedError(f"{function.__name__} edits {x.spec} in place, a leaf that requires a gradient")
+        clock.edit(x.value)
+    if mode.recording and any(ctx.needs_input_grad):
+        connect(function, ctx, args, given, ys)
+    ctx._forward = tuple(counterpart(x, given, ys) for x in ctx._forward)
     arguments = tuple(x.spec if isinstance(x, Tensor) else None for x in args)
-    results = tuple(y.spec for y in ys)
-    rule = FunctionRule(results[0], function, ctx, arguments, results, places(ctx, args, ys))
-    record = Record(Called(function), tuple(origin(x) for x in args if isinstance(x, Tensor)), rule, ())
-    for i, y in enumerate(ys):
-        if y.spec.is_float and not any(y is flat for flat in ctx._flat):
+    for watcher in mode.watchers:
+        for i, y in enumerate(ys):
+            watcher.saw(Called(function, ctx, arguments, i), y, xs)
+    for x in ctx._dirty if mode.recording or modes.followed() else ():
+        renew(root(x), x)
+    return ys
+
+
+def results(function: type[Function], ctx: Context, args: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Tensors of their own: no argument, and no view of one, unless it is marked dirty.
+
+    What backward says of a result would not hold for the argument, were the two to share memory and be edited.
+    """
+    taken = {id(clock.owner(x.value)) for x in args if isinstance(x, Tensor)}
+    ys = []
+    for y in given:
+        if not isinstance(y, Tensor):
+            raise TypeError(f"{function.__name__}.forward returns tensors, one or a tuple of them, and it gave {y!r}")
+        if not any(y is x for x in ctx._dirty):
+            shared = id(clock.owner(y.value)) in taken
+            taken.add(id(clock.owner(y.value)))
+            y = made(y.value.copy() if shared else y.value, y.spec)
+            y.tracked = modes.current.mode.tracked
+        ys.append(y)
+    return tuple(ys)
+
+
+def refuse_dirty(function: type[Function], ctx: Context, given: tuple[Any, ...]) -> None:
+    """Raises EditedError where an edit could not be recorded."""
+    for x in ctx._dirty:
+        if not any(x is y for y in given):
+            raise EditedError(f"{function.__name__} marked {x.spec} dirty, and forward returns what it edits: return it too")
+        if modes.current.mode.recording and root(x).tracked and root(x).is_leaf:
+            raise EditedError(f"{function.__name__} edits {x.spec} in place, a leaf that requires a gradient, or a view of one")
+
+
+def root(x: Tensor) -> Tensor:
+    """The tensor that owns x's memory."""
+    alias = getattr(x, "alias", None)
+    return x if alias is None else alias.root  # type: ignore[no-any-return]
+
+
+def placed_before(x: Tensor, ctx: Context) -> Tensor:
+    """x; where it was before forward edited it, if it is dirty."""
+    return x.placed(x.value, origin(x)) if any(x is dirty for dirty in ctx._dirty) else x
+
+
+def counterpart(x: Tensor | None, given: tuple[Any, ...], ys: tuple[Any, ...]) -> Tensor | None:
+    """The result that was made of x, if x is what forward gave; else x."""
+    return next((y for y, z in zip(ys, given) if z is x), x)
+
+
+def connect(
+    function: type[Function], ctx: Context, args: tuple[Any, ...], given: tuple[Any, ...], ys: tuple[Tensor, ...]
+) -> None:
+    """Record the call behind its results."""
+    arguments = tuple(x.spec if isinstance(x, Tensor) else None for x in args)
+    specs = tuple(y.spec for y in ys)
+    rule = FunctionRule(specs[0], function, ctx, arguments, specs, tuple(place(x, args, given) for x in ctx._saved))
+    saved = tuple(None if x is None else x.value for x in ctx._saved)
+    inputs = tuple(origin(x) for x in args if isinstance(x, Tensor))
+    record = Record(Called(function, ctx, arguments), inputs, rule, saved)
+    for i, (y, z) in enumerate(zip(ys, given)):
+        if y.spec.is_float and not any(z is flat for flat in ctx._flat):
             several = len(ys) > 1
             y.node = Record(Output(i), (record,), OutputRule(y.spec, i), ()) if several else record
             y.tracked = True
 
 
-Place = tuple[str, int] | Node | None
-
-
-def places(ctx: Context, args: tuple[Any, ...], ys: tuple[Tensor, ...]) -> tuple[Place, ...]:
-    """Where each saved tensor stands in the graph: an argument, a result, or a node from elsewhere."""
-
-    def place(x: Tensor | None) -> Place:
-        for kind, tensors in (("result", ys), ("argument", args)):
-            for i, other in enumerate(tensors):
-                if x is other and x is not None:
-                    return kind, i
-        return None if x is None else x.node
-
-    return tuple(place(x) for x in ctx._saved)
-
-
-class Arrivals(dict[int, Any]):
-    """The gradients that have reached some of several outputs, by number."""
-
-    def __add__(self, others: dict[int, Any]) -> Arrivals:
-        return Arrivals(self | {i: self[i] + g if i in self else g for i, g in others.items()})
-
-    __iadd__ = __add__
-
-
-@dataclass(frozen=True)
-class OutputRule:
-    """Hands the gradient of one output to the record they share."""
-
-    spec: Spec
-    number: int
-    reads = ()
-
-    def keep(self, slots: tuple[Any, ...]) -> tuple[()]:
-        return ()
-
-    def pull(self, gy: Any) -> tuple[Arrivals]:
-        return (Arrivals({self.number: gy}),)
-
-    def trace(self, node: Any, gy: Any) -> tuple[Arrivals]:
-        return self.pull(gy)
-
-
-@dataclass(frozen=True, eq=False)
-class FunctionRule:
-    """A derivative that the user wrote.
-
-    arguments    the spec of each argument of forward; None for what is no tensor
-    results      the spec of each result
-    places       where what was saved stands in the graph
-    """
-
-    spec: Spec
-    function: type[Function]
-    ctx: Context
-    arguments: tuple[Spec | None, ...]
-    results: tuple[Spec, ...]
-    places: tuple[Place, ...]
-
-    @property
-    def reads(self) -> tuple[None, ...]:
-        return (None,) * len(self.places)
-
-    def keep(self, slots: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(None if x is None else x.value for x in self.ctx._saved)
-
-    def pull(self, gy: Any, *saved: Any) -> tuple[Any, ...]:
-        tensors = [None if a is None else Tensor(a) for a in saved]
-        gys = {i: made(g, self.results[i]) for i, g in self.arrivals(gy).items()}
-        return tuple(None if gx is None else gx.value for gx in self.gradients(gys, tensors))
-
-    def trace(self, node: Record, gy: Any, *saved: Any) -> tuple[Any, ...]:
-        tensors = [None if a is None else self.placed(a, place, node) for a, place in zip(saved, self.places)]
-        return self.gradients(self.arrivals(gy), tensors)
-
-    def arrivals(self, gy: Any) -> dict[int, Any]:
-        return gy if isinstance(gy, Arrivals) else {0: gy}
-
-    def placed(self, array: Any, place: Place, node: Record) -> Tensor:
-        """A saved array at its place in the graph, so that it can be differentiated through."""
-        x = Tensor(array)
-        match place:
-            case ("argument", i):
-                place = node.inputs[sum(spec is not None for spec in self.arguments[:i])]
-            case ("result", i):
-                several = len(self.results) > 1
-                place = Record(Output(i), (node,), OutputRule(self.results[i], i), ()) if several else node
-        return x.placed(array, place) if isinstance(place, Node) else x
-
-    def gradients(self, gys: dict[int, Any], saved: list[Tensor | None]) -> tuple[Any, ...]:
-        """backward's answer, one gradient for each tensor among the arguments, checked."""
-        self.ctx.saved_tensors = tuple(saved)
-        zeros = self.zeros if self.ctx.materialize else lambda i: None
-        try:
-            said = self.function.backward(self.ctx, *(gys[i] if i in gys else zeros(i) for i in range(len(self.results))))
-        finally:
-            self.ctx.saved_tensors = ()
-        gxs = said if isinstance(said, tuple) else (said,)
-        if len(gxs) != len(self.arguments):
-            raise NoGradientError(
-                f"{self.function.__name__}.backward returns one gradient for each of the {len(self.arguments)} arguments "
-                f"of forward, None for those that have none, and it gave {len(gxs)}"
-            )
-        wanted = zip(gxs, self.arguments, self.ctx.needs_input_grad)
-        return tuple(self.fitting(gx, spec) if needs else None for gx, spec, needs in wanted if spec is not None)
-
-    def fitting(self, gx: Any, spec: Spec) -> Any:
-        """A gradient, which is a tensor of its argument's shape, or None."""
-        if gx is not None and (not isinstance(gx, Tensor) or gx.shape != spec.shape):
-            raise ShapeError(f"{self.function.__name__}.backward gave {gx!r} as the gradient of an argument {spec}")
-        return gx
-
-    def zeros(self, i: int) -> Tensor:
-        """The gradient of a result that none reached."""
-        spec = self.results[i]
-        return made(spec.device.xp.zeros(spec.shape, spec.dtype), spec)
-
+def place(x: Tensor | None, args: tuple[Any, ...], given: tuple[Any, ...]) -> Place:
+    """Where a saved tensor stands in the graph: an argument, a result, or a node from elsewhere."""
+    for kind, tensors in (("result", given), ("argument", args)):
+        for i, other in enumerate(tensors):
+            if x is other and x is not None:
+                return kind, i
+    return None if x is None else x.node

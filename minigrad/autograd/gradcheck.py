@@ -73,7 +73,8 @@ def gradgradcheck(
         with modes.enable_grad():
             ts = [t if t.tracked else t.detach().requires_grad_() for t in ts]
             gxs = grad(f(*ts), ts, g, create_graph=True, materialize_grads=True)
-        return gxs[0].reshape(-1).apply(ops.Concatenate(0), *(gx.reshape(-1) for gx in gxs[1:]))
+        first, *others = (gx.reshape(-1) for gx in gxs)
+        return first.apply(ops.Concatenate(0), *others)  # type: ignore[no-any-return]
 
     return gradcheck(slope, [*xs, gy], eps, rtol, atol, raise_exception)
 

@@ -15,6 +15,7 @@ from .. import modes
 from ..op import Op
 from ..spec import Spec
 from ..tensor import Tensor
+from .function_rule import keeper
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +31,19 @@ class Unpacking:
         return self.rule.spec  # type: ignore[no-any-return]
 
     def pull(self, gy: Any, *packed: Any) -> tuple[Any, ...]:
-        return self.rule.pull(gy, *(self.unpack(p).value for p in packed))  # type: ignore[no-any-return]
+        return self.rule.pull(gy, *map(self.array, packed))  # type: ignore[no-any-return]
 
     def trace(self, node: Any, gy: Any, *packed: Any) -> tuple[Any, ...]:
-        return self.rule.trace(node, gy, *(self.unpack(p).value for p in packed))  # type: ignore[no-any-return]
+        return self.rule.trace(node, gy, *map(self.array, packed))  # type: ignore[no-any-return]
+
+    def array(self, packed: Any) -> Any:
+        """What was packed."""
+        if packed is None:
+            return None
+        x = self.unpack(packed)
+        if not isinstance(x, Tensor):
+            raise TypeError(f"saved_tensors_hooks: unpack gives back a tensor, and of {packed!r} it made {x!r}")
+        return x.value
 
 
 class Packing:
@@ -43,14 +53,20 @@ class Packing:
         self.pack, self.unpack = pack, unpack
 
     def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
-        packers = [w for w in modes.current.mode.watchers if isinstance(w, Packing)]
-        node: Any = y.node
-        if packers[-1] is self and y.tracked and node.saved and not isinstance(node.rule, Unpacking):
-            node.saved = tuple(self.pack(Tensor(array)) for array in node.saved)
+        if innermost() is not self or not y.tracked or y.is_leaf:
+            return
+        node = keeper(y)
+        if node.saved and not isinstance(node.rule, Unpacking):
+            node.saved = tuple(None if array is None else self.pack(Tensor(array)) for array in node.saved)
             node.rule = Unpacking(node.rule, self.unpack)
 
     def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
+
+
+def innermost() -> Packing | None:
+    """Whose packing counts just now."""
+    return next((w for w in reversed(modes.current.mode.watchers) if isinstance(w, Packing)), None)
 
 
 @contextmanager

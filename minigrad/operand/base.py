@@ -11,6 +11,22 @@ from ..op import Op
 from ..spec import Spec
 
 
+class Count(int):
+    """How many elements. It may be called: `x.size` is NumPy's word for a number, `x.size()` PyTorch's for the shape."""
+
+    spec: Spec
+
+    @classmethod
+    def of(cls, spec: Spec) -> Count:
+        """The number of elements of a spec."""
+        count = cls(spec.size)
+        count.spec = spec
+        return count
+
+    def __call__(self, dim: int | None = None) -> Any:
+        return self.spec.shape if dim is None else self.spec.shape[axis_of(self.spec, dim)]
+
+
 class Base:
     """Something with a spec that ops can be applied to."""
 
@@ -32,7 +48,17 @@ class Base:
     shape = property(lambda self: self.spec.shape, doc="Length of each axis.")
     dtype = property(lambda self: self.spec.dtype, doc="Type of the elements.")
     ndim = property(lambda self: len(self.spec.shape), doc="Number of axes.")
-    size = property(lambda self: self.spec.size, doc="Number of elements.")
+    size = property(lambda self: Count.of(self.spec), doc="Number of elements; called, the shape: x.size(), x.size(0).")
+    itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of an element.")
+    nbytes = property(lambda self: self.spec.nbytes, doc="Bytes of all elements.")
+
+    def dim(self) -> int: return self.spec.ndim
+    def numel(self) -> int: return self.spec.size
+    def element_size(self) -> int: return self.spec.dtype.itemsize
+    def is_same_size(self, other: Any) -> bool: return bool(self.shape == other.shape)
+    def is_signed(self) -> bool: return bool(self.dtype.kind in "fi")
+
+    ndimension, nelement = dim, numel
 
     def __len__(self) -> int:
         if not self.shape:
@@ -45,16 +71,21 @@ class Base:
 
     def axis(self, axis: Any) -> int:
         """An axis counted from the left. Raises ShapeError where there is none of that number."""
-        n = operator.index(axis)
-        if not -self.ndim <= n < self.ndim:
-            has = f"axes 0 to {self.ndim - 1}" if self.ndim else "no axes"
-            raise ShapeError(f"{self.spec} has {has}, and axis {n} was asked")
-        return n % self.ndim
+        return axis_of(self.spec, axis)
 
     def axes(self, axis: Any) -> tuple[int, ...]:
         """One axis, several, or all if None: counted from the left, in order, each once."""
         chosen = range(self.ndim) if axis is None else integers((axis,))
         return tuple(sorted({self.axis(a) for a in chosen}))
+
+
+def axis_of(spec: Spec, axis: Any) -> int:
+    """An axis of a spec, counted from the left. Raises ShapeError where there is none of that number."""
+    n = operator.index(axis)
+    if not -spec.ndim <= n < spec.ndim:
+        has = f"axes 0 to {spec.ndim - 1}" if spec.ndim else "no axes"
+        raise ShapeError(f"{spec} has {has}, and axis {n} was asked")
+    return n % spec.ndim
 
 
 def integers(given: tuple[Any, ...]) -> tuple[int, ...]:

@@ -1,0 +1,188 @@
+"""The rule of a Function: how its record answers a gradient, and its op a tangent, by what a user wrote.
+
+With several outputs, each is a record that hands its gradient on to the one they share; there `backward` is
+called, once, with what has arrived at each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import NoGradientError, ShapeError
+from ..node import Node, Record
+from ..op import Interned, Op
+from ..spec import Spec
+from ..tensor import Tensor, made
+
+if TYPE_CHECKING:
+    from .function import Context, Function
+
+Place = tuple[str, int] | Node | None
+
+
+class Once(Interned):
+    """The class of ops of one call alone, which nothing else should remember."""
+
+    __call__ = type.__call__  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class Called(Op, metaclass=Once):
+    """One call of a Function, as an op.
+
+    arguments    the spec of each argument of forward; None for what is no tensor
+    number       which of its results
+    """
+
+    function: type[Function]
+    ctx: Context
+    arguments: tuple[Spec | None, ...]
+    number: int = 0
+
+    inline = False
+
+    @property
+    def symbol(self) -> str:  # type: ignore[override]
+        return self.function.__name__
+
+    @property
+    def kind(self) -> str:
+        return self.function.__name__
+
+    def __str__(self) -> str:
+        return self.function.__name__
+
+    def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
+        moving = iter(dxs)
+        tangents = [None if spec is None else next(moving) for spec in self.arguments]
+        self.ctx.saved_tensors = self.ctx._forward
+        said = self.function.jvp(self.ctx, *tangents)
+        self.ctx.saved_tensors = ()
+        dys = said if isinstance(said, tuple) else (said,)
+        dy = dys[self.number] if self.number < len(dys) else None
+        if not isinstance(dy, Tensor) or dy.shape != y.shape:
+            raise ShapeError(f"{self}.jvp gives the tangent of each result, a tensor of its shape, and for {y.spec} gave {dy!r}")
+        return dy
+
+
+@dataclass(frozen=True)
+class Output(Op):
+    """One of several outputs."""
+
+    number: int
+
+    symbol = "output"
+    inline = False
+
+
+def keeper(y: Tensor) -> Any:
+    """The record that keeps what backward from y needs: of a Function with several results, the one behind them."""
+    node = y.node
+    return node.inputs[0] if node is not None and isinstance(node.op, Output) else node
+
+
+class Arrivals(dict[int, Any]):
+    """The gradients that have reached some of several outputs, by number."""
+
+    def __add__(self, others: dict[int, Any]) -> Arrivals:
+        return Arrivals(self | {i: self[i] + g if i in self else g for i, g in others.items()})
+
+    __iadd__ = __add__
+
+
+@dataclass(frozen=True)
+class OutputRule:
+    """Hands the gradient of one output to the record they share."""
+
+    spec: Spec
+    number: int
+    reads = ()
+
+    def keep(self, slots: tuple[Any, ...]) -> tuple[()]:
+        return ()
+
+    def pull(self, gy: Any) -> tuple[Arrivals]:
+        return (Arrivals({self.number: gy}),)
+
+    def trace(self, node: Any, gy: Any) -> tuple[Arrivals]:
+        return self.pull(gy)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionRule:
+    """A derivative that the user wrote.
+
+    arguments    the spec of each argument of forward; None for what is no tensor
+    results      the spec of each result
+    places       where what was saved stands in the graph
+    """
+
+    spec: Spec
+    function: type[Function]
+    ctx: Context
+    arguments: tuple[Spec | None, ...]
+    results: tuple[Spec, ...]
+    places: tuple[Place, ...]
+
+    @property
+    def reads(self) -> tuple[None, ...]:
+        return (None,) * len(self.places)
+
+    def keep(self, slots: tuple[Any, ...]) -> tuple[Any, ...]:
+        return slots
+
+    def pull(self, gy: Any, *saved: Any) -> tuple[Any, ...]:
+        tensors = [None if a is None else Tensor(a) for a in saved]
+        gys = {i: made(g, self.results[i]) for i, g in arrivals(gy).items()}
+        return tuple(None if gx is None else gx.value for gx in self.gradients(gys, tensors))
+
+    def trace(self, node: Record, gy: Any, *saved: Any) -> tuple[Any, ...]:
+        tensors = [None if a is None else self.placed(a, place, node) for a, place in zip(saved, self.places)]
+        return self.gradients(arrivals(gy), tensors)
+
+    def placed(self, array: Any, place: Place, node: Record) -> Tensor:
+        """A saved array at its place in the graph, so that it can be differentiated through."""
+        x = Tensor(array)
+        match place:
+            case ("argument", i):
+                place = node.inputs[sum(spec is not None for spec in self.arguments[:i])]
+            case ("result", i):
+                several = len(self.results) > 1
+                place = Record(Output(i), (node,), OutputRule(self.results[i], i), ()) if several else node
+        return x.placed(array, place) if isinstance(place, Node) else x
+
+    def gradients(self, gys: dict[int, Any], saved: list[Tensor | None]) -> tuple[Any, ...]:
+        """backward's answer, one gradient for each tensor among the arguments, checked."""
+        self.ctx.saved_tensors = tuple(saved)
+        zeros = self.zeros if self.ctx.materialize else lambda i: None
+        try:
+            said = self.function.backward(self.ctx, *(gys[i] if i in gys else zeros(i) for i in range(len(self.results))))
+        finally:
+            self.ctx.saved_tensors = ()
+        gxs, n = said if isinstance(said, tuple) else (said,), len(self.arguments)
+        if len(gxs) < n or any(gx is not None for gx in gxs[n:]):
+            raise NoGradientError(
+                f"{self.function.__name__}.backward returns one gradient for each of the {n} arguments of forward, None for "
+                f"those that have none, and it gave {len(gxs)}"
+            )
+        wanted = zip(gxs, self.arguments, self.ctx.needs_input_grad)
+        return tuple(self.fitting(gx, spec) if needs else None for gx, spec, needs in wanted if spec is not None)
+
+    def fitting(self, gx: Any, spec: Spec) -> Any:
+        """A gradient, which is a tensor of its argument's shape, in its argument's dtype; or None."""
+        if gx is None:
+            return None
+        if not isinstance(gx, Tensor) or gx.shape != spec.shape:
+            raise ShapeError(f"{self.function.__name__}.backward gave {gx!r} as the gradient of an argument {spec}")
+        return gx.astype(spec.dtype)
+
+    def zeros(self, i: int) -> Tensor:
+        """The gradient of a result that none reached."""
+        spec = self.results[i]
+        return made(spec.device.xp.zeros(spec.shape, spec.dtype), spec)
+
+
+def arrivals(gy: Any) -> dict[int, Any]:
+    """The gradients of the results by number, where a single result's comes as itself."""
+    return gy if isinstance(gy, Arrivals) else {0: gy}
