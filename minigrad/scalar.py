@@ -30,18 +30,6 @@ class Value:
         self.op = op
         self.grad = 0.0
 
-    @property
-    def parents(self) -> Pairs:
-        return ((self.a, self.slope_a), (self.b, self.slope_b)) if self.pairs is None else self.pairs
-
-    @parents.setter
-    def parents(self, pairs: Pairs) -> None:
-        # Two pairs are three tuples, and Python's garbage collector walks every living one again and again while a
-        # graph grows. Two parents are therefore stored without tuples: a step of training then takes 0.4 of the time.
-        self.pairs: Pairs | None = None if len(pairs) == 2 else pairs
-        if len(pairs) == 2:
-            (self.a, self.slope_a), (self.b, self.slope_b) = pairs
-
     def __add__(self, other: Value | float) -> Value:
         other = value(other)
         return Value(self.data + other.data, ((self, 1.0), (other, 1.0)), "+")
@@ -103,6 +91,18 @@ class Value:
                 parent.grad += v.grad * slope
         for v, earlier in zip(order, before):
             v.grad += earlier
+
+    @property
+    def parents(self) -> Pairs:
+        return ((self.a, self.slope_a), (self.b, self.slope_b)) if self.pairs is None else self.pairs
+
+    @parents.setter
+    def parents(self, pairs: Pairs) -> None:
+        # Two pairs are three tuples, and Python's garbage collector walks every living one again and again while a
+        # graph grows. Two parents are therefore stored without tuples: a step of training then takes 0.4 of the time.
+        self.pairs: Pairs | None = None if len(pairs) == 2 else pairs
+        if len(pairs) == 2:
+            (self.a, self.slope_a), (self.b, self.slope_b) = pairs
 
 
 class Constant(Value):

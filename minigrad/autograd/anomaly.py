@@ -7,7 +7,6 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -61,13 +60,13 @@ class set_detect_anomaly:  # noqa: N801  (PyTorch's name)
         self.before = modes.current.mode.watchers
         others = tuple(w for w in self.before if not isinstance(w, Witness))
         watchers = (*others, Witness(check_nan)) if mode else others
-        modes.current.mode = replace(modes.current.mode, watchers=watchers)
+        modes.current.mode = modes.current.mode._replace(watchers=watchers)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *raised: object) -> None:
-        modes.current.mode = replace(modes.current.mode, watchers=self.before)
+        modes.current.mode = modes.current.mode._replace(watchers=self.before)
 
 
 def has_nan(g: Any) -> bool:
