@@ -7,6 +7,7 @@ are: an op whose forward is `x * y` is found out.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ class Noted(NDArrayOperatorsMixin):
         return NotImplemented if options or method != "__call__" else Noted(ufunc, inputs)
 
 
+@lru_cache(maxsize=4096)
 def ufunc_of(op: Op, arity: int) -> Callable[..., Any] | None:
     """The ufunc that op.forward calls on its operands, in order, and returns; None if it does anything else."""
     if not (isinstance(op, Elementwise) and op.inline):

@@ -69,10 +69,49 @@ def test_generated_code_is_read_as_it_is_written():
     assert [line.split("#")[0].strip() for line in rule.source.splitlines()] == [
         "def pull(gy, y):",
         "t0 = y * y",
-        "t1 = c0 - t0",
-        "t2 = gy * t1",
+        "t1 = xp.subtract(c0, t0, out=t0)",
+        "t2 = xp.multiply(gy, t1, out=t1)",
         "return t2,",
     ]
+
+
+KEPT_APART = {
+    "a view looks at it": lambda x: (t := x * 2).reshape(24) + (t + 1).reshape(24) * t.reshape(24),
+    "it is read again": lambda x: ((t := x * 2) + 1) * t,
+    "it is read twice at once": lambda x: (t := x * 2) * t + 1,
+    "it is broadcast": lambda x: (x[0] * 2) + x,
+    "the dtype changes": lambda x: (x * 2).astype("f4") + (x > 0),
+    "it has no axes": lambda x: x.sum() * 2 + 1,
+    "it is an input": lambda x: x + x,
+}
+
+
+@pytest.mark.parametrize("case", KEPT_APART)
+def test_what_is_written_over_was_read_for_the_last_time(case):
+    f = KEPT_APART[case]
+    given = A.copy()
+
+    found = ran(graph_of(f, A), given)
+
+    np.testing.assert_array_equal(found, f(mg.tensor(A)).numpy())
+    np.testing.assert_array_equal(given, A)
+
+
+def test_a_chain_of_elementwise_ops_works_in_one_array():
+    chain = codegen.source(graph_of(lambda x: ((x * 2).exp() + 1).tanh(), A), "program")
+
+    assert chain.count("out=t") == 3
+
+
+def test_both_outputs_of_a_program_keep_their_memory():
+    x = placeholder("x0", spec_of(A))
+    doubled = x * 2
+    graph = Graph((x.node,), (doubled.node, (doubled + 1).node))
+
+    twice, more = codegen.function(graph, "program", CPU)(A)
+
+    np.testing.assert_array_equal(twice, A * 2)
+    np.testing.assert_array_equal(more, A * 2 + 1)
 
 
 def test_a_gradient_that_nobody_wants_is_not_computed():

@@ -17,8 +17,8 @@ node
 operand.base operand.synonyms operand.arithmetic operand.pointwise operand.casting operand.movement operand.pieces
 operand.indexing operand.reduction operand.ordering operand.scanning operand.normalising operand.einsum operand.algebra operand
 symbol
-compiler.graph compiler.rewrite compiler.codegen compiler
-ufunc  plan  modes  pullback  grad_fn  differentiable  editable  unroll  tensor
+ufunc  compiler.graph compiler.rewrite compiler.codegen compiler
+plan  modes  pullback  grad_fn  differentiable  editable  unroll  tensor
 tree
 autograd.gradient autograd.function_rule autograd.function autograd.custom_gradient autograd.graph autograd.anomaly autograd.forward_ad
 autograd.functional autograd.tape autograd.gradcheck autograd

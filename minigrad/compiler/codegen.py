@@ -5,7 +5,8 @@
         t1 = gy * x0                            # f64[3]
         return t0, t1
 
-Each line is an op's own `forward`, written by the pen; an op that is no single expression is called.
+Each line is an op's own `forward`, written by the pen; an op that is no single expression is called. An
+array that was made here and is read for the last time is written over: `t1 = xp.subtract(c0, t0, out=t0)`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from typing import Any
 from .. import pen
 from ..device import Device
 from ..node import Node
+from ..op import Elementwise
 from ..ops import Const, Input
+from ..ufunc import ufunc_of
 from .graph import Graph
 
 
@@ -33,12 +36,15 @@ def names(graph: Graph) -> dict[Node, str]:
 
 def source(graph: Graph, name: str) -> str:
     """The graph as a Python function of its inputs: one line per node."""
-    called = names(graph)
+    called, over = names(graph), written_over(graph)
     lines = [f"def {name}({', '.join(called[x] for x in graph.inputs)}):"]
     for node in graph.nodes:
         if node.inputs:
             args = [called[x] for x in node.inputs]
-            lines.append(f"    {f'{called[node]} = {expression(node, called[node], args)}':<44}# {node.spec}")
+            right = expression(node, called[node], args)
+            if node in over:
+                right = f"xp.{name_of_ufunc(node)}({', '.join(args)}, out={called[over[node]]})"
+            lines.append(f"    {f'{called[node]} = {right}':<44}# {node.spec}")
     returned = ", ".join("None" if y is None else called[y] for y in graph.outputs)
     return "\n".join([*lines, f"    return {returned},"])
 
@@ -48,6 +54,32 @@ def expression(node: Node, name: str, args: list[str]) -> str:
     if node.op.inline:
         return pen.write(node.op.forward, *args)
     return f"{function_name(node, name)}(xp, {', '.join(args)})"
+
+
+def written_over(graph: Graph) -> dict[Node, Node]:
+    """Node → the operand whose memory its result takes: one that is made here, of its spec, and read for the last time.
+
+    Only elementwise results are taken, and only from elementwise readers: no other op can be looking at their memory.
+    """
+    readers: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        for x in node.inputs:
+            readers.setdefault(x, []).append(node)
+    kept = set(graph.outputs)
+    over: dict[Node, Node] = {}
+    for x, users in readers.items():
+        last = users[-1]
+        is_ours = bool(x.inputs) and isinstance(x.op, Elementwise) and bool(x.spec.shape) and x not in kept
+        fits = last.spec == x.spec and all(isinstance(user.op, Elementwise) for user in users)
+        if is_ours and fits and last not in over and name_of_ufunc(last):
+            over[last] = x
+    return over
+
+
+def name_of_ufunc(node: Node) -> str | None:
+    """What NumPy calls the ufunc that this op is; None if it is more than one."""
+    ufunc = ufunc_of(node.op, len(node.inputs))
+    return None if ufunc is None else ufunc.__name__
 
 
 def function_name(node: Node, name: str) -> str:
