@@ -286,6 +286,7 @@ from .modes import no_grad as no_grad
 from .modes import set_grad_enabled as set_grad_enabled
 from .random import Generator as Generator
 from .random import manual_seed as manual_seed
+from .recording import replay as replay
 from .scalar import Value as Value
 from .tensor import Tensor as Tensor
 from .tensor import tensor as tensor

@@ -21,21 +21,22 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from . import modes, ops
+from . import modes
 from .autograd.forward_ad import Tangents, still
-from .autograd.gradient import gradients, zeros_like
-from .differentiable import origin
+from .autograd.gradient import basis, fresh, gradients, zeros_like
 from .errors import NoGradientError, ShapeError
 from .functions.face import operand
 from .functions.movement import stack
 from .node import Source, history
-from .tensor import Tensor, made
-from .tree import leaves, planted
+from .ops import Alias
+from .tensor import Tensor
+from .tree import leaves, leaves_beside, planted
 
 Function = Callable[..., Any]
+Argnums = int | Sequence[int]
 
 
-def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
+def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """∇f: the gradient of a number f(…) by the arguments of those positions.
 
     has_aux    f gives (number, anything), and ∇f gives (gradient, anything)
@@ -49,20 +50,19 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
     return gradient
 
 
-def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
+def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """f and ∇f together, from one forward and one backward pass: (f(…), gradient)."""
 
     @wraps(f)
     def both(*args: Any, **options: Any) -> Any:
-        chosen = [argnums] if isinstance(argnums, int) else list(argnums)
+        chosen = positions(argnums, args)
         level = Level([args[i] for i in chosen])
-        value = level.run(f, with_arguments(args, chosen, level.trees), options)
-        y = value[0] if has_aux else value
+        y, aux = level.run(f, with_arguments(args, chosen, level.trees), options, has_aux)
         if not isinstance(y, Tensor) or y.size != 1:
             raise NoGradientError(f"grad() is of functions that give one number, and this one gave {y!r}: see jacrev()")
         gs = level.pulled([y], [None])
-        result = (level.let_go(y), value[1]) if has_aux else level.let_go(y)
-        return result, gs[0] if isinstance(argnums, int) else tuple(gs)
+        value = level.let_go(y)
+        return (value, aux) if has_aux else value, gs[0] if isinstance(argnums, int) else tuple(gs)
 
     return both
 
@@ -70,31 +70,25 @@ def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool 
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     """f(*primals), and the function gy → Jᵀ gy, a tuple with one entry for each primal; and what else f gave."""
     level = Level(primals)
-    value = level.run(f, level.trees, {})
-    y, aux = value if has_aux else (value, None)
+    y, aux = level.run(f, level.trees, {}, has_aux)
     ys = leaves(y)
 
     def pull(gy: Any) -> tuple[Any, ...]:
-        return tuple(level.pulled(ys, leaves(gy), retain=True))
+        return tuple(level.pulled(ys, leaves_beside(y, gy), retain=True))
 
-    outputs = planted(y, iter([level.let_go(each) for each in ys]))
+    outputs = planted(y, map(level.let_go, ys))
     return (outputs, pull, aux) if has_aux else (outputs, pull)
 
 
 def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
     """f(*primals), and J dx: how it moves when each primal moves by its tangent; and what else f gave."""
-    xs, dxs = [operand(x) for x in leaves(primals)], [operand(dx) for dx in leaves(tangents)]
-    for x, dx in zip(xs, dxs, strict=True):
-        if x.shape != dx.shape:
-            raise ShapeError(f"a tangent has its primal's shape, and got {dx.spec} for {x.spec}")
-    fresh = [x.apply(ops.Alias()) for x in xs]
-    with modes.watching(Tangents()) as tangents_of:
-        for x, dx in zip(fresh, dxs):
-            tangents_of.set(x, dx.astype(x.dtype))
-        value = f(*planted(primals, iter(fresh)))
+    xs = [operand(x).apply(Alias()) for x in leaves(primals)]
+    with modes.watching(Tangents()) as level:
+        for x, dx in zip(xs, leaves_beside(primals, tangents)):
+            level.start(x, dx)
+        value = f(*planted(primals, iter(xs)))
     y, aux = value if has_aux else (value, None)
-    moved = [tangents_of.get(each) for each in leaves(y)]
-    dy = planted(y, iter([still(each) if m is None else m for each, m in zip(leaves(y), moved)]))
+    dy = planted(y, map(level.tangent, leaves(y)))
     return (y, dy, aux) if has_aux else (y, dy)
 
 
@@ -103,59 +97,86 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
 
     Backward twice is forward: gy → Jᵀ gy is linear, so the gradient of ⟨Jᵀ gy, dx⟩ by gy is J dx.
     """
-    y, pull = vjp(f, *primals)
     with modes.enable_grad():
-        gy = [zeros_like(each).requires_grad_() for each in leaves(y)]
-        gxs = leaves(pull(planted(y, iter(gy))))
+        level = Level(primals)
+        y, _ = level.run(f, level.trees, {})
+        ys = leaves(y)
+        dual = Level([zeros_like(each) for each in ys])
+        gxs = leaves(level.pulled(ys, dual.xs, retain=True))
 
     def push(*dxs: Any) -> Any:
-        moved = gradients(gxs, [g.node for g in gy], [operand(dx) for dx in leaves(dxs)], retain_graph=True)
-        return planted(y, iter([zeros_like(g) if m is None else m for g, m in zip(gy, moved)]))
+        given = [operand(dx).astype(x.dtype) for x, dx in zip(level.xs, leaves_beside(primals, dxs))]
+        dual.keeps = modes.current.mode.recording
+        return planted(y, iter(dual.pulled(gxs, given, retain=True)))
 
-    return y, push
+    return planted(y, map(level.let_go, ys)), push
 
 
-def jacrev(f: Function, argnums: int = 0) -> Function:
-    """The Jacobian by reverse mode, of shape (*f(…).shape, *argument.shape): one backward pass for each output."""
+def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """The Jacobian by reverse mode, of shape (*f(…).shape, *argument.shape): one backward pass for each output element.
+
+    Of several outputs by several arguments: the structure of the outputs, with that of the arguments for leaves.
+    """
 
     @wraps(f)
-    def jacobian(*args: Any) -> Any:
-        level = Level([args[argnums]])
-        y = level.run(f, with_arguments(args, [argnums], level.trees), {})
-        (x,) = level.xs
-        rows = [level.pulled([y], [seed], retain=True)[0] for seed in basis(y)]
-        return rows_of(rows, y.shape, x)
+    def jacobian(*args: Any, **options: Any) -> Any:
+        chosen = positions(argnums, args)
+        level = Level([args[i] for i in chosen])
+        y, aux = level.run(f, with_arguments(args, chosen, level.trees), options, has_aux)
+
+        def by_arguments(each: Tensor) -> Any:
+            rows = [leaves(level.pulled([each], [unit], retain=True)) for unit in basis(each)]
+            blocks = [block([row[i] for row in rows], 0, each, x) for i, x in enumerate(level.xs)]
+            found = planted(level.shape, iter(blocks))
+            return found[0] if isinstance(argnums, int) else found
+
+        J = planted(y, map(by_arguments, leaves(y)))
+        return (J, aux) if has_aux else J
 
     return jacobian
 
 
-def jacfwd(f: Function, argnums: int = 0) -> Function:
-    """The Jacobian by forward mode, of shape (*f(…).shape, *argument.shape): one forward pass for each input."""
+def jacfwd(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """The Jacobian by forward mode, with jacrev's shape and structure: one forward pass for each input element."""
 
     @wraps(f)
-    def jacobian(*args: Any) -> Any:
-        x = operand(args[argnums])
+    def jacobian(*args: Any, **options: Any) -> Any:
+        chosen = positions(argnums, args)
+        shape = tuple(args[i] for i in chosen)
+        xs = [operand(x) for x in leaves(shape)]
 
-        def alone(x: Any) -> Any:
-            return f(*args[:argnums], x, *args[argnums + 1 :])
+        def moving(i: int) -> Function:
+            def of_one(x: Any) -> Any:
+                new = planted(shape, iter([*xs[:i], x, *xs[i + 1 :]]))
+                value = f(*with_arguments(args, chosen, new), **options)
+                return value if has_aux else (value, None)
 
-        columns = [jvp(alone, (x,), (seed,))[1] for seed in basis(x)]
-        if not columns:
-            return zeros_like(x).reshape(f(*args).shape + x.shape)
-        return stack(columns, -1).reshape(columns[0].shape + x.shape)
+            return of_one
+
+        y, aux = moving(0)(xs[0])
+        columns = [[leaves(jvp(moving(i), (x,), (unit,), True)[1]) for unit in basis(x)] for i, x in enumerate(xs)]
+
+        def by_arguments(k: int, each: Tensor) -> Any:
+            blocks = [block([column[k] for column in columns[i]], -1, each, x) for i, x in enumerate(xs)]
+            found = planted(shape, iter(blocks))
+            return found[0] if isinstance(argnums, int) else found
+
+        J = planted(y, (by_arguments(k, each) for k, each in enumerate(leaves(y))))
+        return (J, aux) if has_aux else J
 
     return jacobian
 
 
-def hessian(f: Function, argnums: int = 0) -> Function:
+def hessian(f: Function, argnums: Argnums = 0) -> Function:
     """The second derivatives of a number f(…), of shape (*argument.shape, *argument.shape): forward over reverse."""
     return jacfwd(jacrev(f, argnums), argnums)
 
 
-def vmap(f: Function, in_dims: Any = 0, out_dims: int = 0) -> Function:
-    """f over an axis of its arguments, its results stacked along `out_dims`.
+def vmap(f: Function, in_dims: Any = 0, out_dims: Any = 0) -> Function:
+    """f over an axis of its arguments, its results stacked.
 
-    in_dims    the axis, for all arguments or for each; None for one that is the same every time
+    in_dims     the axis, for all arguments or for each; None for one that is the same every time
+    out_dims    the axis on which results are stacked, for all or for each
 
     The slices are taken one after the other: the meaning of JAX's vmap, without its speed.
     """
@@ -163,15 +184,20 @@ def vmap(f: Function, in_dims: Any = 0, out_dims: int = 0) -> Function:
     @wraps(f)
     def mapped(*args: Any) -> Any:
         axes = [in_dims] * len(args) if isinstance(in_dims, int) or in_dims is None else list(in_dims)
-        xs = [operand(x) if axis is not None else x for x, axis in zip(args, axes, strict=True)]
-        lengths = {x.shape[axis] for x, axis in zip(xs, axes) if axis is not None}
-        if len(lengths) != 1:
-            raise ShapeError(f"vmap goes over axes of one length, and got lengths {sorted(lengths)}")
-        results = [
-            f(*(x if axis is None else x.select(axis, i) for x, axis in zip(xs, axes))) for i in range(lengths.pop())
-        ]
-        columns = zip(*map(leaves, results))
-        return planted(results[0], iter([stack(list(column), out_dims) for column in columns]))
+        if len(axes) != len(args):
+            raise ShapeError(f"vmap needs an axis, or None, for each of {len(args)} arguments, and got in_dims={in_dims}")
+        moved = [(operand(x), axis) for arg, axis in zip(args, axes) if axis is not None for x in leaves(arg)]
+        lengths = {x.shape[x.axis(axis)] for x, axis in moved}
+        if len(lengths) != 1 or 0 in lengths:
+            raise ShapeError(f"vmap goes over axes of one length, 1 or more, and got lengths {sorted(lengths)}")
+
+        def part(arg: Any, axis: int | None, i: int) -> Any:
+            return arg if axis is None else planted(arg, (operand(x).select(axis, i) for x in leaves(arg)))
+
+        results = [f(*(part(arg, axis, i) for arg, axis in zip(args, axes))) for i in range(lengths.pop())]
+        columns = [[operand(y) for y in column] for column in zip(*map(leaves, results))]
+        onto = [out_dims] * len(columns) if isinstance(out_dims, int) else leaves_beside(results[0], out_dims)
+        return planted(results[0], iter([stack(column, axis) for column, axis in zip(columns, onto)]))
 
     return mapped
 
@@ -183,59 +209,50 @@ class Level:
         self.keeps = modes.current.mode.recording  # then gradients can be differentiated from outside
         self.shape = tuple(args)
         with modes.enable_grad():
-            self.xs = [fresh(x) for x in leaves(self.shape)]
+            self.xs = [fresh(operand(x)) for x in leaves(self.shape)]
         self.trees = planted(self.shape, iter(self.xs))
 
-    def run(self, f: Function, args: Sequence[Any], options: dict[str, Any]) -> Any:
-        """f's result, recorded, also within no_grad."""
+    def run(self, f: Function, args: Sequence[Any], options: dict[str, Any], has_aux: bool = False) -> tuple[Any, Any]:
+        """f's result, recorded, also within no_grad; and what else it gave."""
         with modes.enable_grad():
-            return f(*args, **options)
+            value = f(*args, **options)
+        y, aux = value if has_aux else (value, None)
+        return y, planted(aux, map(self.let_go, leaves(aux)))
 
     def pulled(self, ys: list[Tensor], gys: list[Any], retain: bool = False) -> list[Any]:
         """The gradients by the arguments, in their structure; zeros where there are none."""
         wrt = [x.node for x in self.xs]
         pairs = [(y, gy) for y, gy in zip(ys, gys, strict=True) if y.tracked]
-        reached = [y for y, _ in pairs]
-        gxs = gradients(reached, wrt, [gy for _, gy in pairs], retain or self.keeps, self.keeps) if pairs else [None] * len(wrt)
+        gxs: list[Any] = [None] * len(wrt)
+        if pairs:
+            reached, arriving = [y for y, _ in pairs], [gy for _, gy in pairs]
+            gxs = gradients(reached, wrt, arriving, retain or self.keeps, self.keeps)
         given = [zeros_like(x) if gx is None else self.let_go(gx) for x, gx in zip(self.xs, gxs)]
         return list(planted(self.shape, iter(given)))
 
-    def let_go(self, y: Tensor) -> Tensor:
+    def let_go(self, y: Any) -> Any:
         """y; without its history, if nothing there is of interest outside this level."""
-        if not y.tracked or modes.followed():
+        if not isinstance(y, Tensor) or not y.tracked or modes.followed():
             return y
         mine = {x.node for x in self.xs}
-        outside = (x for node in history(origin(y)) for x in node.inputs if isinstance(x, Source))
+        outside = (x for node in history(y.node) for x in node.inputs if isinstance(x, Source))
         return y if self.keeps and any(x.needs_grad and x not in mine for x in outside) else y.detach()
 
 
-def fresh(x: Any) -> Tensor:
-    """x at a place of its own, and asked for a gradient."""
-    x = operand(x)
-    y: Tensor = x.apply(ops.Alias())
-    if not y.tracked:
-        y = y.detach().requires_grad_()
-        for watcher in modes.current.mode.watchers:
-            watcher.saw(ops.Alias(), y, (x,))
-    return y
+def positions(argnums: Argnums, args: tuple[Any, ...]) -> list[int]:
+    """Which arguments those are, counted from the left. Raises ShapeError where there is none of that number."""
+    chosen = [argnums] if isinstance(argnums, int) else list(argnums)
+    if not all(-len(args) <= i < len(args) for i in chosen):
+        raise ShapeError(f"argnums={argnums} asks for an argument by position, and {len(args)} came by position")
+    return [i % len(args) for i in chosen]
 
 
-def with_arguments(args: tuple[Any, ...], positions: list[int], new: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments, those at some positions replaced."""
-    replaced = dict(zip(positions, new))
+def with_arguments(args: tuple[Any, ...], places: list[int], new: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments, those in some places replaced."""
+    replaced = dict(zip(places, new))
     return tuple(replaced.get(i, x) for i, x in enumerate(args))
 
 
-def basis(y: Tensor) -> list[Tensor]:
-    """The unit vectors of y's space, in y's shape."""
-    units = []
-    for i in range(y.size):
-        unit = y.spec.device.xp.zeros(y.size, y.dtype)
-        unit[i] = 1
-        units.append(made(unit.reshape(y.shape), y.spec))
-    return units
-
-
-def rows_of(rows: list[Any], shape: tuple[int, ...], x: Tensor) -> Any:
-    """The rows of a Jacobian as one tensor."""
-    return stack(rows, 0).reshape(shape + x.shape) if rows else zeros_like(x).reshape(shape + x.shape)
+def block(slices: list[Any], axis: int, y: Tensor, x: Tensor) -> Any:
+    """∂y/∂x from its rows, or its columns."""
+    return (stack(slices, axis) if slices else zeros_like(x)).reshape(y.shape + x.shape)

@@ -100,32 +100,33 @@ def refuse_all_but_leaves(inputs: Sequence[Value], graph: set[Value]) -> None:
 def written(order: list[Value], inputs: Sequence[Value]) -> str:
     """The text of `step` for a graph in topological order: forward, then back, arrow by arrow, as backward() goes."""
     name = {x: f"x{i}" for i, x in enumerate(inputs)}
-    moved = []  # what was computed from an input
+    computed: list[Value] = []  # from an input; whatever else there is, is a constant
     for v in order:
         if any(parent in name for parent, _ in v.parents):
-            name[v] = f"v{len(moved)}"
-            moved.append(v)
+            name[v] = f"v{len(computed)}"
+            computed.append(v)
     head = f"def step({', '.join(name[x] for x in inputs)}):"
-    forward = [f"{name[v]} = {formulas(v, name)[0]}" for v in moved]
-    backward, g = gradients(moved, name, dict.fromkeys(inputs, "0.0") | {order[-1]: "1.0"})
-    last = f"return {called(order[-1], name)}, [{', '.join(g[x] for x in inputs)}]"
-    return "\n    ".join([head, *forward, *backward, last]) + "\n"
+    forward = [f"{name[v]} = {formulas(v, name)[0]}" for v in computed]
+    g = dict.fromkeys(inputs, "0.0") | {order[-1]: "1.0"}
+    backward = gradients(computed, name, g)
+    result = f"return {called(order[-1], name)}, [{', '.join(g[x] for x in inputs)}]"
+    return "\n    ".join([head, *forward, *backward, result]) + "\n"
 
 
-def gradients(moved: list[Value], name: dict[Value, str], g: dict[Value, str]) -> tuple[list[str], dict[Value, str]]:
-    """The lines that add up gradients, and under which name each is then found. A share that is handed on unchanged,
-    as by a sum, needs no line.
+def gradients(computed: list[Value], name: dict[Value, str], g: dict[Value, str]) -> list[str]:
+    """The lines of the way back. What a sum hands on unchanged needs none.
 
-    g    what is known before: 1 for the output, and 0 for the inputs
+    g    where each gradient is found: given for the output, 1, and for the inputs, 0; the rest is added here
     """
     lines = []
-    for v in reversed(moved):
+    for v in reversed(computed):
         for (parent, _), share in zip(v.parents, formulas(v, name, g[v])[1:]):
             if parent in name:
                 total = f"{g[parent]} + {share}" if parent in g else share
-                g[parent] = f"g{name[parent]}" if total != g[v] else total
-                lines += [f"{g[parent]} = {total}"] * (total != g[v])
-    return lines, g
+                g[parent] = total if total == g[v] else f"g{name[parent]}"
+                if total != g[v]:
+                    lines.append(f"{g[parent]} = {total}")
+    return lines
 
 
 def formulas(v: Value, name: dict[Value, str], g: str = "") -> list[str]:

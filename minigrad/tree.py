@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .errors import ShapeError
+
 
 def leaves(tree: Any) -> list[Any]:
     """What is in the tree that is no tuple, list or dictionary, from left to right."""
@@ -14,6 +16,35 @@ def leaves(tree: Any) -> list[Any]:
         case dict():
             return [leaf for branch in tree.values() for leaf in leaves(branch)]
     return [tree]
+
+
+def leaves_beside(tree: Any, other: Any) -> list[Any]:
+    """The leaves of `other` in the order of `tree`'s, which has the same structure.
+
+    Raises ShapeError where it has not.
+    """
+    match tree:
+        case tuple() | list() if isinstance(other, tuple | list) and len(other) == len(tree):
+            return [leaf for branch, its in zip(tree, other) for leaf in leaves_beside(branch, its)]
+        case dict() if isinstance(other, dict) and other.keys() == tree.keys():
+            return [leaf for name, branch in tree.items() for leaf in leaves_beside(branch, other[name])]
+        case tuple() | list() | dict():
+            pass
+        case _ if not isinstance(other, tuple | list | dict):
+            return [other]
+    raise ShapeError(f"wanted the structure of {outline(tree)}, and got that of {outline(other)}")
+
+
+def outline(tree: Any) -> str:
+    """A tree with a point for each leaf."""
+    match tree:
+        case tuple():
+            return f"({', '.join(map(outline, tree))}{',' * (len(tree) == 1)})"
+        case list():
+            return f"[{', '.join(map(outline, tree))}]"
+        case dict():
+            return f"{{{', '.join(f'{name!r}: {outline(branch)}' for name, branch in tree.items())}}}"
+    return "·"
 
 
 def planted(tree: Any, new: Iterator[Any]) -> Any:

@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 from .. import modes, ops
 from ..differentiable import origin
-from ..errors import NoGradientError, ShapeError
+from ..errors import DTypeError, NoGradientError, ShapeError
 from ..node import Node
 from ..op import Op
 from ..tensor import Tensor
@@ -38,13 +38,27 @@ class Tangents:
         # By node: backward reads what was kept of a tensor at the tensor's place in the graph.
         self.book: WeakKeyDictionary[Node, Tensor] = WeakKeyDictionary()
 
+    def start(self, x: Tensor, dx: Any) -> None:
+        """Let x move by dx. Raises ShapeError or DTypeError where it cannot."""
+        dx = dx if isinstance(dx, Tensor) else Tensor(dx, x.dtype, device=x.spec.device)
+        if not x.spec.is_float:
+            raise DTypeError(f"a tangent says how a tensor moves, and {x.spec} cannot: make it floating")
+        if dx.shape != x.shape:
+            raise ShapeError(f"the tangent of {x.spec} has its shape, and got {dx.spec}")
+        self.set(x, dx.astype(x.dtype))
+
     def set(self, x: Tensor, dx: Tensor) -> None:
-        """Let x move by dx."""
+        """x moves by dx."""
         self.book[origin(x)] = dx
 
     def get(self, x: Tensor) -> Tensor | None:
         """How x moves; None if it stands still."""
         return None if x.node is None else self.book.get(x.node)
+
+    def tangent(self, x: Any) -> Any:
+        """How x moves, as a tensor: zeros if it stands still; of what is no tensor, itself."""
+        dx = self.get(x) if isinstance(x, Tensor) else x
+        return still(x) if dx is None else dx
 
     def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         dxs = [self.get(x) for x in xs]
@@ -81,13 +95,10 @@ def dual_level() -> Iterator[Tangents]:
 def make_dual(tensor: Tensor, tangent: Any, level: Tangents | None = None) -> Tensor:
     """The tensor, to move by `tangent` from here on, in the innermost level unless another is given."""
     level = innermost() if level is None else level
-    dx = tangent if isinstance(tangent, Tensor) else Tensor(tangent, tensor.dtype, device=tensor.spec.device)
-    if dx.shape != tensor.shape:
-        raise ShapeError(f"the tangent of {tensor.spec} has its shape, and got {dx.spec}")
     watchers = modes.current.mode.watchers
     with modes.in_mode(watchers=watchers[: watchers.index(level)]):
         x: Tensor = tensor.apply(ops.Alias())
-    level.set(x, dx)
+    level.start(x, tangent)
     return x
 
 

@@ -13,8 +13,8 @@ from typing import Any
 from .. import modes, ops
 from ..errors import NoGradientError, ShapeError
 from ..tensor import Tensor, made
-from .forward_ad import Tangents, still
-from .gradient import gradients, zeros_like
+from .forward_ad import Tangents
+from .gradient import basis, fresh, gradients, ones_like, zeros_like
 
 Function = Callable[..., Any]
 
@@ -22,23 +22,21 @@ Function = Callable[..., Any]
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """func(*inputs), and vᵀ J: the gradient when v arrives at the outputs; 1 for an output of one element."""
     xs, ys, y = called(func, inputs, create_graph)
-    gxs = answer(xs, ys, tupled(v) or [None] * len(ys), create_graph, strict)
+    gxs = answer(xs, ys, directions(v, ys, "output"), create_graph, strict)
     return let_go(y, create_graph), alike(inputs, gxs)
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """func(*inputs), and J v: how the outputs move when the inputs move by v. By forward mode, in one pass."""
-    xs, dxs = tupled(inputs), tupled(v) or [made(x.spec.device.xp.ones(x.shape, x.dtype), x.spec) for x in tupled(inputs)]
-    fresh = [x.apply(ops.Alias()) for x in xs]
-    with modes.in_mode(recording=create_graph), modes.watching(Tangents()) as level:
-        for x, dx in zip(fresh, dxs, strict=True):
-            if x.shape != dx.shape:
-                raise ShapeError(f"v has the shape of its input, and got {dx.spec} for {x.spec}")
-            level.set(x, dx)
-        y = func(*fresh)
-    moved = [level.get(each) for each in tupled(y)]
-    refuse_independent(moved, strict)
-    return y, alike(y, [still(each) if m is None else m for each, m in zip(tupled(y), moved)])
+    xs = [x.apply(ops.Alias()) if create_graph or modes.followed() else x.detach() for x in tupled(inputs)]
+    dxs = directions(v, xs, "input")
+    with modes.watching(Tangents()) as level:
+        for x, dx in zip(xs, dxs):
+            level.start(x, dx)
+        y = func(*xs)
+    refuse_independent([level.get(each) for each in results(y)], strict)
+    dys = alike(y, [level.tangent(each) for each in tupled(y)])
+    return let_go(y, create_graph), let_go(dys, create_graph)
 
 
 def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bool = False) -> Any:
@@ -52,18 +50,19 @@ def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: boo
 
     def slope(*xs: Tensor) -> tuple[Tensor, ...]:
         with modes.enable_grad():
-            return tuple(tupled(jacobian(func, xs, create_graph=True, strict=strict)))
+            y = number(func(*xs), "hessian")
+            return tuple(jacobian_rows(list(xs), y, create_graph=True, strict=strict))
 
-    blocks = jacobian(slope, tuple(tupled(inputs)), create_graph=create_graph)
-    return alike(inputs, [alike(inputs, row) for row in blocks]) if isinstance(inputs, tuple) else blocks[0][0]
+    blocks = jacobian(slope, tuple(tupled(inputs)), create_graph=create_graph, strict=strict)
+    return alike(inputs, [alike(inputs, row) for row in blocks])
 
 
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """func(*inputs), and vᵀ H: backward through backward."""
     xs, ys, y = called(func, inputs, create_graph)
-    slope = answer(xs, ys, [None] * len(ys), True, strict)
-    directions = tupled(v) or [None] * len(xs)
-    products = answer(xs, [g for g in slope if g.tracked], [d for g, d in zip(slope, directions) if g.tracked], create_graph)
+    number(y, "vhp")
+    slope = answer(xs, ys, [None], True, strict)
+    products = answer(xs, slope, directions(v, xs, "input"), create_graph, strict)
     return let_go(y, create_graph), alike(inputs, products)
 
 
@@ -78,13 +77,27 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 def called(func: Function, inputs: Any, create_graph: bool) -> tuple[list[Tensor], list[Tensor], Any]:
     """Fresh inputs, the outputs as a list, and the outputs as func gave them."""
     with modes.enable_grad():
-        given = tupled(inputs)
-        xs = [x.apply(ops.Alias()) if create_graph and x.tracked else x.detach().requires_grad_() for x in given]
+        xs = [
+            fresh(x) if (create_graph and x.tracked) or modes.followed() else x.detach().requires_grad_()
+            for x in tupled(inputs)
+        ]
         y = func(*xs)
+    return xs, results(y), y
+
+
+def results(y: Any) -> list[Tensor]:
+    """What a function gave, which is tensors, as a list."""
     for each in tupled(y):
         if not isinstance(each, Tensor):
             raise TypeError(f"the function gives tensors, one or a tuple of them, and it gave {each!r}")
-    return xs, tupled(y), y
+    return tupled(y)
+
+
+def number(y: Any, name: str) -> Tensor:
+    """What a function gave, where that must be one number."""
+    if not isinstance(y, Tensor) or y.size != 1:
+        raise NoGradientError(f"{name} is of functions that give one number, and this one gave {y!r}")
+    return y.reshape(())
 
 
 def answer(
@@ -102,11 +115,7 @@ def answer(
 
 def jacobian_rows(xs: list[Tensor], y: Tensor, create_graph: bool, strict: bool) -> list[Tensor]:
     """The Jacobians of y by each x, from one backward pass for each element of y."""
-    rows: list[list[Tensor]] = []
-    for i in range(y.size):
-        unit = y.spec.device.xp.zeros(y.size, y.dtype)
-        unit[i] = 1
-        rows.append(answer(xs, [y], [unit.reshape(y.shape)], create_graph, strict, retain=True))
+    rows = [answer(xs, [y], [unit], create_graph, strict, retain=True) for unit in basis(y)]
     columns = zip(*rows) if rows else [()] * len(xs)
     return [stacked(column, x).reshape(y.shape + x.shape) for column, x in zip(columns, xs)]
 
@@ -119,6 +128,19 @@ def stacked(rows: Any, x: Tensor) -> Tensor:
     return first.apply(ops.Stack(0), *others)  # type: ignore[no-any-return]
 
 
+def directions(v: Any, beside: list[Tensor], kind: str) -> list[Any]:
+    """One direction for each input, or output; 1 for one that is a number."""
+    if v is None and len(beside) == beside[0].size == 1:
+        return [ones_like(beside[0])]
+    given = [] if v is None else tupled(v)
+    if len(given) != len(beside):
+        raise ShapeError(
+            f"v has one tensor for each {kind}, {' and '.join(str(x.spec) for x in beside)}, and came with {len(given)}; "
+            "without v there is one, a number"
+        )
+    return given
+
+
 def refuse_independent(found: list[Any], strict: bool) -> None:
     """Raises NoGradientError where strict forbids an output that does not depend on an input."""
     if strict and any(g is None for g in found):
@@ -127,8 +149,8 @@ def refuse_independent(found: list[Any], strict: bool) -> None:
 
 
 def tupled(x: Any) -> list[Any]:
-    """One or several, as a list; nothing for None."""
-    return [] if x is None else list(x) if isinstance(x, tuple | list) else [x]
+    """One or several, as a list."""
+    return list(x) if isinstance(x, tuple | list) else [x]
 
 
 def alike(like: Any, found: list[Any]) -> Any:
@@ -138,4 +160,4 @@ def alike(like: Any, found: list[Any]) -> Any:
 
 def let_go(y: Any, create_graph: bool) -> Any:
     """The outputs, without their history unless it is wanted."""
-    return y if create_graph else alike(y, [each.detach() for each in tupled(y)])
+    return y if create_graph or modes.followed() else alike(y, [each.detach() for each in tupled(y)])

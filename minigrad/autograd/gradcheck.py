@@ -14,45 +14,54 @@ import numpy as np
 from .. import modes, ops
 from ..errors import DTypeError, GradcheckError
 from ..tensor import Tensor, tensor
-from .gradient import grad
+from .gradient import grad, zeros_like
 
 NUDGE = 6e-6
 
 
 def gradcheck(
-    f: Callable[..., Tensor],
-    inputs: Tensor | Sequence[Tensor],
+    f: Callable[..., Any],
+    inputs: Any,
     eps: float = NUDGE,
     rtol: float = 1e-4,
     atol: float = 1e-6,
     raise_exception: bool = True,
 ) -> bool:
-    """Whether f's gradients agree with finite differences at `inputs`, which are float64: every output by every input.
+    """Whether f's gradients agree with finite differences at `inputs`: every output by every input.
+
+    f gives one tensor or several. Those inputs that are floating point tensors are nudged, and so are float64;
+    integers, and what is no tensor, are passed on.
 
     Raises GradcheckError, naming the pair that differs most, unless raise_exception=False.
     """
-    xs = [x.numpy() for x in ((inputs,) if isinstance(inputs, Tensor) else inputs)]
-    if any(x.dtype != np.float64 for x in xs):
+    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    places = [i for i, x in enumerate(given) if isinstance(x, Tensor) and x.spec.is_float]
+    xs = [given[i].numpy() for i in places]
+    if any(x.dtype != np.float64 for x in xs) or not xs:
         raise DTypeError(
             f"gradcheck needs float64, whose rounding leaves room for a nudge of {eps:g}: use .astype(float)"
         )
-    for i, (told, found) in enumerate(zip(backward_jacobian(f, xs), nudged_jacobian(f, xs, eps), strict=True)):
-        gap = np.nan_to_num(np.abs(told - found) - (atol + rtol * np.abs(found)), nan=np.inf)  # NaN agrees with nothing
-        if gap.size and gap.max() > 0:
-            if not raise_exception:
-                return False
-            at = np.unravel_index(int(np.argmax(gap)), gap.shape)
-            out, into = at[: gap.ndim - xs[i].ndim], at[gap.ndim - xs[i].ndim :]
+    n = len(outputs(f(*given)))
+    for number in range(n):
+
+        def alone(*ts: Tensor, number: int = number) -> Tensor:
+            return outputs(f(*put(given, places, ts)))[number]
+
+        difference = worst(backward_jacobian(alone, xs), nudged_jacobian(alone, xs, eps), xs, rtol, atol)
+        if difference is not None and not raise_exception:
+            return False
+        if difference is not None:
+            i, out, into, told, found = difference
             raise GradcheckError(
-                f"∂output{element(out)}/∂input {i}{element(into)}: "
-                f"backward says {told[at]:.10g}, finite differences say {found[at]:.10g}"
+                f"∂output{f' {number}' if n > 1 else ''}{element(out)}/∂input {places[i]}{element(into)}: "
+                f"backward says {told:.10g}, finite differences say {found:.10g}"
             )
     return True
 
 
 def gradgradcheck(
-    f: Callable[..., Tensor],
-    inputs: Tensor | Sequence[Tensor],
+    f: Callable[..., Any],
+    inputs: Any,
     grad_outputs: Any = None,
     eps: float = NUDGE,
     rtol: float = 1e-4,
@@ -61,30 +70,56 @@ def gradgradcheck(
 ) -> bool:
     """Whether the gradients of f's gradients agree with finite differences of f's gradients.
 
-    grad_outputs    what arrives at f's output; random numbers, by a fixed seed, if None
+    grad_outputs    what arrives at f's outputs; random numbers, by a fixed seed, if None
     """
-    xs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    y = f(*xs)
-    seed = np.random.default_rng(0).normal(size=y.shape) if grad_outputs is None else grad_outputs
-    gy = tensor(seed, dtype=y.dtype)
+    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    places = [i for i, x in enumerate(given) if isinstance(x, Tensor) and x.spec.is_float]
+    ys = outputs(f(*given))
+    rng = np.random.default_rng(0)
+    seeds = [rng.normal(size=y.shape) for y in ys] if grad_outputs is None else outputs(grad_outputs)
+    gys = [tensor(seed, dtype=y.dtype) for seed, y in zip(seeds, ys, strict=True)]
 
-    def slope(*given: Tensor) -> Tensor:
-        *ts, g = given
+    def slope(*moving: Tensor) -> Tensor:
         with modes.enable_grad():
-            ts = [t if t.tracked else t.detach().requires_grad_() for t in ts]
-            gxs = grad(f(*ts), ts, g, create_graph=True, materialize_grads=True)
+            ts = [t if t.tracked else t.detach().requires_grad_() for t in moving[: len(places)]]
+            pairs = [(y, g) for y, g in zip(outputs(f(*put(given, places, ts))), moving[len(places) :]) if y.tracked]
+            tracked, arriving = [y for y, _ in pairs], [g for _, g in pairs]
+            gxs = grad(tracked, ts, arriving, create_graph=True, materialize_grads=True) if pairs else map(zeros_like, ts)
         first, *others = (gx.reshape(-1) for gx in gxs)
         return first.apply(ops.Concatenate(0), *others)  # type: ignore[no-any-return]
 
-    return gradcheck(slope, [*xs, gy], eps, rtol, atol, raise_exception)
+    return gradcheck(slope, [*(given[i] for i in places), *gys], eps, rtol, atol, raise_exception)
+
+
+def outputs(y: Any) -> list[Tensor]:
+    """The floating point tensors that a function gave, one or several."""
+    ys = list(y) if isinstance(y, tuple | list) else [y]
+    return [y for y in ys if not isinstance(y, Tensor) or y.spec.is_float]
+
+
+def put(given: list[Any], places: list[int], new: Sequence[Any]) -> list[Any]:
+    """What is given, with something new in some places."""
+    changed = dict(zip(places, new))
+    return [changed.get(i, x) for i, x in enumerate(given)]
+
+
+def worst(told: list[Any], found: list[Any], xs: list[Any], rtol: float, atol: float) -> tuple[Any, ...] | None:
+    """Where two sets of Jacobians differ most, if they do: input, output element, input element, and both slopes."""
+    for i, (a, b) in enumerate(zip(told, found, strict=True)):
+        gap = np.nan_to_num(np.abs(a - b) - (atol + rtol * np.abs(b)), nan=np.inf)  # NaN agrees with nothing
+        if gap.size and gap.max() > 0:
+            at = np.unravel_index(int(np.argmax(gap)), gap.shape)
+            return i, at[: gap.ndim - xs[i].ndim], at[gap.ndim - xs[i].ndim :], a[at], b[at]
+    return None
 
 
 def backward_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray]) -> list[np.ndarray]:
     """∂f/∂x for each x, of shape (*f.shape, *x.shape): one backward for each output."""
     fresh = [tensor(x, requires_grad=True) for x in xs]
-    y = f(*fresh)
-    jacobians = [np.empty(y.shape + x.shape) for x in xs]
-    for out in np.ndindex(*y.shape):
+    with modes.enable_grad():
+        y = f(*fresh)
+    jacobians = [np.zeros(y.shape + x.shape) for x in xs]
+    for out in np.ndindex(*y.shape) if y.tracked else ():
         seed = np.zeros(y.shape)
         seed[out] = 1
         for jacobian, gx in zip(jacobians, grad(y, fresh, seed, retain_graph=True, allow_unused=True), strict=True):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
 
-from ..differentiable import arrived, arriving, towards
+from .. import modes, ops
+from ..differentiable import arriving, towards
 from ..differentiable import backward as backward_from
 from ..errors import NoGradientError
-from ..modes import followed
-from ..node import history
+from ..node import Record, history
 from ..pullback import run_backward
 from ..tensor import Tensor, made
 
@@ -62,15 +62,25 @@ def grad(
 
 
 def gradients(
-    ys: list[Tensor], wrt: list[Any], gys: list[Any], retain_graph: bool | None = None, create_graph: bool = False
+    ys: list[Tensor],
+    wrt: list[Any],
+    gys: list[Any],
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    through: Callable[[Record], bool] | None = None,
 ) -> list[Tensor | None]:
-    """The gradient of the ys together at each node of wrt; None where there is none."""
-    create_graph = create_graph or followed()
+    """The gradient of the ys together at each node of wrt; None where there is none.
+
+    through    which ops a gradient passes; all, if it is not said
+    """
+    create_graph = create_graph or modes.followed()
     seeds = arriving(ys, gys, create_graph)
-    order = towards(history(*seeds), wrt)
+    order = towards([*filter(through, history(*seeds))], wrt)
     retain = create_graph if retain_graph is None else retain_graph
     grads = run_backward(order, seeds, retain, create_graph, set(wrt))
-    given = {node: arrived(node, grads[node]) for node in set(wrt) if node in grads}
+    reached = [node for node in dict.fromkeys(wrt) if node in grads]
+    passed = set(order) if any(node.hooks is not None for node in reached) else ()
+    given = {node: grads[node] if node.hooks is None or node in passed else node.hooks(grads[node]) for node in reached}
     if not create_graph:
         given = {node: made(g, node.spec) for node, g in given.items()}
     return [given.get(node) for node in wrt]
@@ -90,6 +100,26 @@ def gradients_of(ys: list[Tensor], gradients: Any) -> list[Any]:
     if len(given) != len(ys):
         raise NoGradientError(f"{len(ys)} outputs need {len(ys)} gradients, and got {len(given)}")
     return given
+
+
+def fresh(x: Tensor) -> Tensor:
+    """x at a place of its own, and asked for a gradient. Who follows x follows it too."""
+    y: Tensor = x.apply(ops.Alias())
+    if not y.tracked:
+        y = y.detach().requires_grad_()
+        for watcher in modes.current.mode.watchers:
+            watcher.saw(ops.Alias(), y, (x,))
+    return y
+
+
+def basis(y: Tensor) -> list[Tensor]:
+    """The unit vectors of y's space, in y's shape."""
+    units = []
+    for i in range(y.size):
+        unit = y.spec.device.xp.zeros(y.size, y.dtype)
+        unit[i] = 1
+        units.append(made(unit.reshape(y.shape), y.spec))
+    return units
 
 
 def ones_like(x: Tensor) -> Tensor:

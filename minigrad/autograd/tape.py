@@ -5,8 +5,9 @@
         y = x * x
     tape.gradient(y, x)
 
-A tape is a block in which some tensors are watched: they require a gradient as long as it is open. Leaves
-that require one anyway, as parameters do, are watched without asking. What is recorded is the same graph.
+A tape is a span of time in which some tensors are watched: they require a gradient as long as it is open. Leaves
+that require one anyway, as parameters do, are watched without asking. What is recorded is the one graph
+(node.py), in which each op knows when it ran; so a tape need only know when it was listening.
 """
 
 from __future__ import annotations
@@ -17,18 +18,21 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from .. import modes
-from ..errors import DTypeError, FreedError
-from ..node import Source, history
+from ..clock import now
+from ..errors import DTypeError, FreedError, ShapeError
+from ..node import Record, Source
+from ..op import Op
 from ..tensor import Tensor
-from ..tree import leaves, planted
-from .functional import jacobian_rows, stacked
-from .gradient import gradients, ones_like, zeros_like
+from ..tree import leaves, leaves_beside, planted
+from .functional import stacked
+from .gradient import basis, gradients, ones_like, zeros_like
 
 
 class Open(threading.local):
-    """How many tapes are open in this thread: under an open tape, gradients are themselves recorded."""
+    """The tapes that are listening in this thread."""
 
-    count = 0
+    def __init__(self) -> None:
+        self.tapes: list[GradientTape] = []
 
 
 _open = Open()
@@ -43,26 +47,33 @@ class GradientTape:
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True):
         self.persistent, self.automatic = persistent, watch_accessed_variables
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget what was watched, and allow another gradient."""
-        self.watched: list[tuple[Tensor, Any]] = []  # tensor, and its node while it was watched
+        self.spans: list[list[float]] = []  # from when to when it listened
+        self.shared = False  # whether another tape has listened at the same time
         self.switched: list[Tensor] = []  # made to require a gradient here, and so until the tape closes
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.watched: list[tuple[Tensor, Any]] = []  # tensor, and its node while it was watched
+        self.seen: dict[int, Tensor] = {}  # leaves that were watched without asking
         self.used = False
 
+    def reset(self) -> None:
+        """Forget what was watched and recorded, as if the block began here."""
+        self._release()
+        self.forget()
+        self.spans = [[now(), float("inf")]] if self in _open.tapes else []
+
     def __enter__(self) -> Self:
-        _open.count += 1
-        self._mode = modes.in_mode(recording=True)
+        self._mode = modes.in_mode(recording=True, watchers=(*modes.current.mode.watchers, self))
         self._mode.__enter__()
+        self._listen()
         return self
 
     def __exit__(self, *raised: Any) -> None:
-        _open.count -= 1
+        self._pause()
         self._mode.__exit__(*raised)
-        for x in self.switched:
-            x.tracked = False
-        self.switched = []
+        self._release()
 
     def watch(self, tensor: Any) -> None:
         """Record what is done with these tensors from here on."""
@@ -70,20 +81,24 @@ class GradientTape:
             if not isinstance(x, Tensor) or not x.spec.is_float:
                 raise DTypeError(f"a tape watches tensors of floating point numbers, and got {x!r}")
             if not x.tracked:
-                x.node = None
                 x.requires_grad_()
                 self.switched.append(x)
             self.watched.append((x, x.node))
 
     def watched_variables(self) -> tuple[Tensor, ...]:
-        """The tensors watch() was called on, in order."""
-        return tuple(x for x, _ in self.watched)
+        """The tensors that are watched: those watch() was called on, then the leaves that were used, in order."""
+        asked = {id(x): x for x, _ in self.watched}
+        return tuple((asked | self.seen).values())
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """A block inside the tape that is not recorded."""
-        with modes.no_grad():
-            yield
+        """A block inside the tape that it does not record. Tapes around it do; without one, nothing does."""
+        self._pause()
+        try:
+            with modes.in_mode(recording=bool(_open.tapes)):
+                yield
+        finally:
+            self._listen()
 
     def gradient(
         self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: str = "none"
@@ -95,42 +110,94 @@ class GradientTape:
 
         Raises FreedError on a second call, unless the tape is persistent.
         """
-        if unconnected_gradients not in ("none", "zero"):
-            raise ValueError(f'unconnected_gradients is "none" or "zero", and got {unconnected_gradients!r}')
         self._use()
         ys = leaves(target)
-        gys = leaves(output_gradients) if output_gradients is not None else [ones_like(y) for y in ys]
-        xs = leaves(sources)
-        pairs = [(y, gy) for y, gy in zip(ys, gys, strict=True) if y.tracked]
-        gxs: list[Any] = [None] * len(xs)
-        if pairs:
-            nodes = [self._node(x) for x in xs]
-            gxs = gradients([y for y, _ in pairs], nodes, [gy for _, gy in pairs], self.persistent, _open.count > 0)
-        if unconnected_gradients == "zero":
-            gxs = [zeros_like(x) if gx is None else gx for x, gx in zip(xs, gxs)]
-        return planted(sources, iter(gxs))
+        gys = [None] * len(ys) if output_gradients is None else leaves_beside(target, output_gradients)
+        gxs = self._pulled(ys, gys, leaves(sources), self.persistent or self.shared)
+        return planted(sources, iter(connected(gxs, leaves(sources), unconnected_gradients)))
 
-    def jacobian(self, target: Tensor, sources: Any) -> Any:
-        """∂target/∂source, of shape (*target.shape, *source.shape), for each source."""
+    def jacobian(self, target: Tensor, sources: Any, unconnected_gradients: str = "none") -> Any:
+        """∂target/∂source, of shape (*target.shape, *source.shape), for each source; None where there is none."""
         self._use()
-        xs = [x.placed(x.value, self._node(x)) for x in leaves(sources)]
-        return planted(sources, iter(jacobian_rows(xs, target, _open.count > 0, strict=False)))
+        xs = leaves(sources)
+        columns = zip(*(self._pulled([target], [unit], xs, retain=True) for unit in basis(target)))
+        blocks = [None if None in rows else stacked(rows, x) for rows, x in zip(columns, xs)] or [None] * len(xs)
+        found = [None if b is None else b.reshape(target.shape + x.shape) for b, x in zip(blocks, xs)]
+        if unconnected_gradients == "zero":
+            found = [zeros_like(x).broadcast_to(target.shape + x.shape) if b is None else b for b, x in zip(found, xs)]
+        return planted(sources, iter(found))
 
-    def batch_jacobian(self, target: Tensor, source: Tensor) -> Tensor:
+    def batch_jacobian(self, target: Tensor, source: Tensor, unconnected_gradients: str = "none") -> Any:
         """∂target[n]/∂source[n] for each n of a batch whose members do not touch: (N, *target.shape[1:], *source.shape[1:])."""
-        full = self.jacobian(target, source)
+        if not target.shape or not source.shape or target.shape[0] != source.shape[0]:
+            raise ShapeError(f"batch_jacobian needs a batch of one length, and got {target.spec} by {source.spec}")
+        full = self.jacobian(target, source, unconnected_gradients)
+        if full is None:
+            return None
         return stacked([full[n].select(target.ndim - 1, n) for n in range(target.shape[0])], full)
+
+    # -- as a watcher: which leaves are used ----------------------------------------------
+
+    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        for x in xs if self.automatic and y.tracked and self in _open.tapes else ():
+            if x.tracked and isinstance(x.node, Source):
+                self.seen.setdefault(id(x), x)
+
+    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+        pass
+
+    # -- what it knows --------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        for other in _open.tapes:
+            self.shared = other.shared = True
+        _open.tapes.append(self)
+        self.spans.append([now(), float("inf")])
+
+    def _pause(self) -> None:
+        _open.tapes.remove(self)
+        self.spans[-1][1] = now()
+
+    def _release(self) -> None:
+        """Let the tensors that were switched on be as they were, but for those that another tape watches."""
+        for x in self.switched:
+            heir = next((t for t in _open.tapes if any(x is watched for watched, _ in t.watched)), None)
+            if heir is None:
+                x.requires_grad_(False)
+            else:
+                heir.switched.append(x)
+        self.switched = []
 
     def _use(self) -> None:
         if self.used and not self.persistent:
             raise FreedError("a tape gives one gradient and lets go: open it with GradientTape(persistent=True) for more")
         self.used = True
 
+    def _heard(self, record: Record) -> bool:
+        """Whether an op ran while the tape was listening."""
+        return any(start < record.born < stop for start, stop in self.spans)
+
     def _node(self, x: Tensor) -> Any:
-        """Where x stood in the graph while it was watched."""
+        """Where x stood in the graph while it was watched; None if it was not."""
         for watched, node in reversed(self.watched):
             if watched is x:
                 return node
         if not self.automatic and isinstance(x.node, Source):
             return None
         return x.node if x.tracked else None
+
+    def _pulled(self, ys: list[Tensor], gys: list[Any], xs: list[Tensor], retain: bool) -> list[Any]:
+        """The gradients of the ys together by each x, through what the tape has heard."""
+        pairs = [(y, ones_like(y) if gy is None else gy) for y, gy in zip(ys, gys) if y.tracked]
+        nodes = [self._node(x) for x in xs]
+        if not pairs:
+            return [None] * len(xs)
+        reached, arriving = [y for y, _ in pairs], [gy for _, gy in pairs]
+        return gradients(reached, nodes, arriving, retain, bool(_open.tapes), self._heard)
+
+
+def connected(gxs: list[Any], xs: list[Tensor], unconnected: str) -> list[Any]:
+    """The gradients, with zeros for those that are missing if that is wanted."""
+    if unconnected not in ("none", "zero"):
+        raise ValueError(f'unconnected_gradients is "none" or "zero", and got {unconnected!r}')
+    return [zeros_like(x) if gx is None and unconnected == "zero" else gx for gx, x in zip(gxs, xs)]

@@ -59,7 +59,7 @@ def expression(node: Node, name: str, args: list[str]) -> str:
 def written_over(graph: Graph) -> dict[Node, Node]:
     """Node → the operand whose memory its result takes: one that is made here, of its spec, and read for the last time.
 
-    Only elementwise results are taken, and only from elementwise readers: no other op can be looking at their memory.
+    Only what a ufunc made is taken, and only from elementwise readers: nothing else can be looking at that memory.
     """
     readers: dict[Node, list[Node]] = {}
     for node in graph.nodes:
@@ -69,7 +69,7 @@ def written_over(graph: Graph) -> dict[Node, Node]:
     over: dict[Node, Node] = {}
     for x, users in readers.items():
         last = users[-1]
-        is_ours = bool(x.inputs) and isinstance(x.op, Elementwise) and bool(x.spec.shape) and x not in kept
+        is_ours = bool(x.inputs and x.spec.shape and name_of_ufunc(x)) and x not in kept
         fits = last.spec == x.spec and all(isinstance(user.op, Elementwise) for user in users)
         if is_ours and fits and last not in over and name_of_ufunc(last):
             over[last] = x

@@ -6,16 +6,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import functional
 from ..device import Device
 from ..errors import ShapeError
+from ..functions.creation import zeros
 from ..functions.face import operand
+from ..functions.movement import stack
 from ..tensor import Tensor
 from . import init
 from .linear import uniform_of_fan
 from .module import Module
 from .parameter import parameter
-from .steps import STATES, STEPS
+from .steps import STATES, Weights, states_after
 
 
 class Cell(Module):
@@ -63,16 +64,17 @@ class Cell(Module):
             raise ShapeError(f"{self} needs x (N, {self.input_size}) or ({self.input_size},), and got {x.spec}")
         shape = (*x.shape[:-1], self.hidden_size)
         if hx is None:
-            states = [x.lift(np.zeros(shape, x.dtype))] * STATES[self.kind]
+            states = [zeros(shape, dtype=x.dtype, device=x.spec.device)] * STATES[self.kind]
         else:
             states = [x.lift(h) for h in (hx if STATES[self.kind] > 1 else (hx,))]
         if len(states) != STATES[self.kind] or any(h.shape != shape for h in states):
             got = ", ".join(str(h.spec) for h in states)
             raise ShapeError(f"{self} takes {STATES[self.kind]} of states {shape} beside {x.spec}, and got {got}")
-        rows = [h.reshape(-1, self.hidden_size) for h in states]
-        gates = functional.linear(x.reshape(-1, self.input_size), self.weight_ih, self.bias_ih)
-        states = [h.reshape(shape) for h in STEPS[self.kind](gates, rows, self.weight_hh.T, self.bias_hh)]
-        return tuple(states) if len(states) > 1 else states[0]
+        start = stack(states).reshape(len(states), -1, self.hidden_size)
+        weights = Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        after = states_after(self.kind, x.reshape(1, -1, self.input_size), weights, start)
+        states = after.reshape(len(states), *shape).unbind(0)
+        return states if len(states) > 1 else states[0]
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}{'' if self.bias_ih is not None else ', bias=False'}"

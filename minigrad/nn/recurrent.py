@@ -4,8 +4,8 @@
     GRU     h' = (1 − z) n + z h
     LSTM    c' = f c + i g,  h' = o tanh c'
 
-A batch of sequences is run as a packed one (utils/rnn.py): at step t the first `batch_sizes[t]` sequences are still
-there. Where all are of one length, that is the whole batch at every step.
+Each layer is one op on the whole sequence (ops/recurrent.py). Sequences of different lengths, which come packed
+(utils/rnn.py), are padded for it, and it leaves out what is padding.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from .. import functional
 from ..device import Device
 from ..errors import ShapeError
 from ..functions.face import operand
+from ..functions.creation import zeros
 from ..functions.movement import cat, stack
 from . import init
 from .linear import uniform_of_fan
 from .module import Module
 from .parameter import parameter
-from .steps import STATES, STEPS
+from .steps import STATES, Weights, states_after
 from .utils.rnn import PackedSequence
 
 
@@ -91,9 +92,11 @@ class Recurrent(Module):
         Outputs have hidden_size · directions features, and otherwise input's form; states have that of hx.
         """
         if isinstance(input, PackedSequence):
-            states = self._states(input.data, input.batch_sizes[0], hx, input.sorted_indices)
-            data, ends = self._run(input.data, input.batch_sizes, states)
-            return input._replace(data=data), self._result(ends, input.unsorted_indices)
+            sizes, lengths = np.array(input.batch_sizes), packed_lengths(input)
+            times, places = np.nonzero(np.arange(len(sizes))[:, None] < lengths)
+            x = operand(input.data)[places_in(sizes, lengths)]
+            y, ends = self._run(x, self._states(x, hx, input.sorted_indices), lengths)
+            return input._replace(data=y[times, places]), self._result(ends, input.unsorted_indices)
 
         x = operand(input)
         if x.ndim not in (2, 3) or x.shape[-1] != self.input_size:
@@ -105,74 +108,56 @@ class Recurrent(Module):
             hx = None if hx is None else tuple(operand(h).unsqueeze(1) for h in self._tuple(hx))
         elif self.batch_first:
             x = x.swapaxes(0, 1)
-        T, N, features = x.shape  # time, batch
-        if not T:
+        if not len(x):
             raise ShapeError(f"{self} needs a sequence of at least one element, and got {operand(input).spec}")
-        data, ends = self._run(x.reshape(T * N, features), [N] * T, self._states(x, N, hx, None))
-        y = data.reshape(T, N, data.shape[-1])
+        y, ends = self._run(x, self._states(x, hx, None), None)
         if alone:
-            return y.squeeze(1), self._result([h.squeeze(1) for h in ends], None)
+            return y.squeeze(1), self._result(ends.squeeze(2), None)
         return y.swapaxes(0, 1) if self.batch_first else y, self._result(ends, None)
 
-    def _run(self, data: Any, batch_sizes: list[int], states: list[Any]) -> tuple[Any, list[Any]]:
-        """Outputs of the last layer, packed, and the states at the end: (num_layers · directions, N, hidden_size)."""
+    def _run(self, x: Any, start: list[Any], lengths: Any) -> tuple[Any, Any]:
+        """Outputs of the last layer (T, N, …), and states at the end (S, num_layers · directions, N, hidden_size).
+
+        x          (T, N, input_size)
+        start      for each layer and direction, (S, N, hidden_size)
+        lengths    of the N sequences, the longest first; None if all are as long as x
+        """
         ends = []
         for layer in range(self.num_layers):
             outputs = []
             for d, suffix in enumerate(self._suffixes(layer)):
-                row = layer * self._directions + d
-                y, end = self._pass(data, batch_sizes, [h[row] for h in states], suffix, backwards=d == 1)
-                outputs.append(y)
-                ends.append(end)
-            data = outputs[0] if len(outputs) == 1 else cat(outputs, 1)
+                turned = x if d == 0 else backwards(x, lengths)
+                states = states_after(self.kind, turned, self._weights(suffix), start[len(ends)], still_there(lengths))
+                outputs.append(states[0] if d == 0 else backwards(states[0], lengths))
+                ends.append(states[:, -1] if lengths is None else states[:, lengths - 1, np.arange(len(lengths))])
+            x = outputs[0] if len(outputs) == 1 else cat(outputs, 2)
             if layer < self.num_layers - 1:
-                data = functional.dropout(data, self.dropout, self.training)
-        return data, [stack(list(of_layers)) for of_layers in zip(*ends)]
+                x = functional.dropout(x, self.dropout, self.training)
+        return x, stack(ends, 1)
 
-    def _pass(
-        self, data: Any, batch_sizes: list[int], start: list[Any], suffix: str, backwards: bool
-    ) -> tuple[Any, list[Any]]:
-        """One layer in one direction: outputs, packed, and the states at each sequence's end."""
+    def _weights(self, suffix: str) -> Weights:
         W, U = getattr(self, "weight_ih" + suffix), getattr(self, "weight_hh" + suffix)
-        b, c = (getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh"))
-        gates = functional.linear(data, W, b)  # of every step at once: one product
-        step, UT = STEPS[self.kind], U.T
-        each = pieces(gates, batch_sizes)
-        n = batch_sizes[-1 if backwards else 0]
-        state, ended, outputs = [h[:n] for h in start], [], []
-        for t in reversed(range(len(batch_sizes))) if backwards else range(len(batch_sizes)):
-            m = batch_sizes[t]
-            if m < n:  # the shorter sequences have ended
-                ended.append([h[m:] for h in state])
-                state = [h[:m] for h in state]
-            elif m > n:  # they begin, from the end
-                state = [cat([h, h0[n:m]]) for h, h0 in zip(state, start)]
-            n = m
-            state = step(each[t], state, UT, c)
-            outputs.append(state[0])
-        if backwards:
-            outputs.reverse()
-        if ended:
-            state = [cat(list(parts)) for parts in zip(state, *reversed(ended))]
-        return cat(outputs), state
+        return Weights(W, U, *(getattr(self, n + suffix) if self.bias else None for n in ("bias_ih", "bias_hh")))
 
     def _tuple(self, hx: Any) -> tuple[Any, ...]:
         return tuple(hx) if STATES[self.kind] > 1 else (hx,)
 
-    def _states(self, x: Any, N: int, hx: Any, order: Any) -> list[Any]:
-        """The states at the start, each (num_layers · directions, N, hidden_size), in the order of a packed batch."""
-        shape = (self.num_layers * self._directions, N, self.hidden_size)
+    def _states(self, x: Any, hx: Any, order: Any) -> list[Any]:
+        """The states at the start, (S, N, hidden_size) for each layer and direction, in the order of a packed batch."""
+        rows, N = self.num_layers * self._directions, x.shape[1]
         if hx is None:
-            return [x.lift(np.zeros(shape, x.dtype))] * STATES[self.kind]
-        states = [x.lift(h) for h in self._tuple(hx)]
+            zero = zeros(STATES[self.kind], N, self.hidden_size, dtype=x.dtype, device=x.spec.device)
+            return [zero] * rows
+        states, shape = [x.lift(h) for h in self._tuple(hx)], (rows, N, self.hidden_size)
         if len(states) != STATES[self.kind] or any(h.shape != shape for h in states):
             got = ", ".join(str(h.spec) for h in states)
             raise ShapeError(f"{type(self).__name__} starts from {STATES[self.kind]} of states {shape}, and got {got}")
-        return states if order is None else [h[:, order] for h in states]
+        whole = stack(states if order is None else [h[:, order] for h in states], 1)
+        return list(whole.unbind(0))
 
-    def _result(self, ends: list[Any], order: Any) -> Any:
-        ends = ends if order is None else [h[:, order] for h in ends]
-        return tuple(ends) if STATES[self.kind] > 1 else ends[0]
+    def _result(self, ends: Any, order: Any) -> Any:
+        states = ends.unbind(0) if order is None else ends[:, :, order].unbind(0)
+        return states if STATES[self.kind] > 1 else states[0]
 
     def extra_repr(self) -> str:
         options = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
@@ -221,14 +206,29 @@ class GRU(Recurrent):
     gates, kind = 3, "gru"
 
 
-def pieces(x: Any, lengths: list[int]) -> list[Any]:
-    """x cut into pieces of those lengths: in four, and each of these in four again.
+# -- sequences of different lengths, padded ------------------------------------------------------------
 
-    The gradient of a piece is as long as what it was cut from. Cut all at once, T pieces would cost T² in backward.
-    """
-    if len(lengths) == 1:
-        return [x]
-    n = -(-len(lengths) // 4)
-    groups = [lengths[i : i + n] for i in range(0, len(lengths), n)]
-    parts = x.split([sum(group) for group in groups])
-    return [piece for part, group in zip(parts, groups) for piece in pieces(part, group)]
+
+def packed_lengths(sequence: PackedSequence) -> Any:
+    """The lengths of the packed sequences, the longest first."""
+    sizes = np.array(sequence.batch_sizes)
+    return (sizes[:, None] > np.arange(sizes[0])).sum(0)
+
+
+def places_in(sizes: Any, lengths: Any) -> Any:
+    """Where each element [t, n] is among packed ones; after its end, a sequence's last is named again."""
+    t = np.minimum(np.arange(len(sizes))[:, None], lengths - 1)
+    return (np.cumsum(sizes) - sizes)[t] + np.arange(len(lengths))
+
+
+def backwards(x: Any, lengths: Any) -> Any:
+    """Each sequence of x (T, N, …) from its end to its start."""
+    if lengths is None:
+        return x.flip(0)
+    t = np.arange(len(x))[:, None]
+    return x[np.where(t < lengths, lengths - 1 - t, t), np.arange(len(lengths))]
+
+
+def still_there(lengths: Any) -> tuple[int, ...] | None:
+    """How many sequences have an element t, for each t; None if all have."""
+    return None if lengths is None else tuple((np.arange(lengths[0])[:, None] < lengths).sum(1).tolist())

@@ -1,50 +1,33 @@
-"""One step of each recurrent layer: gates of the input and the states → the states after it.
-
-gates    W x + b (N, gates · hidden_size)
-state    [h], or [h, c] of an LSTM; each (N, hidden_size)
-UT, c    Uᵀ (hidden_size, gates · hidden_size), and the bias added to h Uᵀ, or None
-"""
+"""What recurrent layers and cells have in common: the op of each, and how it is called."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-Step = Callable[[Any, list[Any], Any, Any], list[Any]]
+from .. import functional, ops
 
-
-def recalled(h: Any, UT: Any, c: Any) -> Any:
-    """h Uᵀ + c"""
-    return h @ UT if c is None else h @ UT + c
+OPS: dict[str, Any] = {"tanh": ops.Elman, "relu": ops.ElmanRelu, "lstm": ops.Lstm, "gru": ops.Gru}
+STATES = {kind: op.states for kind, op in OPS.items()}  # how many states each has
 
 
-def tanh_step(gates: Any, state: list[Any], UT: Any, c: Any) -> list[Any]:
-    """h' = tanh(gates + h Uᵀ + c)"""
-    return [(gates + recalled(state[0], UT, c)).tanh()]
+class Weights(NamedTuple):
+    """Of one layer in one direction: W of the input, U of the state before, and their biases, or None."""
+
+    W: Any
+    U: Any
+    b: Any
+    c: Any
 
 
-def relu_step(gates: Any, state: list[Any], UT: Any, c: Any) -> list[Any]:
-    """h' = max(gates + h Uᵀ + c, 0)"""
-    return [(gates + recalled(state[0], UT, c)).relu()]
+def states_after(kind: str, x: Any, weights: Weights, start: Any, batch_sizes: tuple[int, ...] | None = None) -> Any:
+    """The states (S, T, N, H) after each element of x (T, N, features), from start (S, N, H).
 
-
-def lstm_step(gates: Any, state: list[Any], UT: Any, bias: Any) -> list[Any]:
-    """c' = f c + i g;  h' = o tanh c'"""
-    h, c = state
-    i, f, g, o = (gates + recalled(h, UT, bias)).chunk(4, -1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return [o.sigmoid() * c.tanh(), c]
-
-
-def gru_step(gates: Any, state: list[Any], UT: Any, bias: Any) -> list[Any]:
-    """h' = n + z (h − n)"""
-    (h,) = state
-    H = h.shape[-1]
-    again = recalled(h, UT, bias)
-    r, z = (gates[:, : 2 * H] + again[:, : 2 * H]).sigmoid().chunk(2, -1)
-    n = (gates[:, 2 * H :] + r * again[:, 2 * H :]).tanh()
-    return [n + z * (h - n)]
-
-
-STEPS: dict[str, Step] = {"tanh": tanh_step, "relu": relu_step, "lstm": lstm_step, "gru": gru_step}
-STATES = {"tanh": 1, "relu": 1, "lstm": 2, "gru": 1}  # how many states each has
+    What the input says to the gates is one product for all steps, and only what the state says is left to the loop.
+    """
+    W, U, b, c = weights
+    op = OPS[kind](batch_sizes)
+    if b is None:
+        return functional.linear(x, W).apply(op, U, start)
+    if kind == "gru":
+        return functional.linear(x, W, b).apply(op, U, start, c)
+    return functional.linear(x, W, b + c).apply(op, U, start)

@@ -6,9 +6,9 @@ other's adjoints), then index and linalg.
 
 from .activation import Elu as Elu
 from .activation import Gelu as Gelu
-from .activation import GeluSlope as GeluSlope
+from .activation import GeluDifferential as GeluDifferential
 from .activation import GeluTanh as GeluTanh
-from .activation import GeluTanhSlope as GeluTanhSlope
+from .activation import GeluTanhDifferential as GeluTanhDifferential
 from .activation import Hardtanh as Hardtanh
 from .activation import Hardswish as Hardswish
 from .activation import LeakyRelu as LeakyRelu
@@ -33,6 +33,8 @@ from .arithmetic import Power as Power
 from .arithmetic import Remainder as Remainder
 from .arithmetic import Sub as Sub
 from .arithmetic import XLogY as XLogY
+from .attention import Attention as Attention
+from .attention import AttentionWeights as AttentionWeights
 from .comparison import And as And
 from .comparison import Clamp as Clamp
 from .comparison import Equal as Equal
@@ -150,6 +152,11 @@ from .random import RandomPermutation as RandomPermutation
 from .random import RandomTruncatedNormal as RandomTruncatedNormal
 from .random import RandomUniform as RandomUniform
 from .random import SplitKey as SplitKey
+from .carried import Carried as Carried
+from .recurrent import Elman as Elman
+from .recurrent import ElmanRelu as ElmanRelu
+from .recurrent import Gru as Gru
+from .recurrent import Lstm as Lstm
 from .reduce import All as All
 from .reduce import Any as Any
 from .reduce import LogSumExp as LogSumExp
@@ -190,6 +197,7 @@ TABLE = (
     *(Shift, Recurrence, ArgSort, ArgTopK, ArgMax, ArgMin, Softmax, LogSoftmax, CrossEntropy, SoftmaxMinusOneHot),
     BinaryCrossEntropy,
     *(Centre, InverseRMS, RMSNormalise),
+    *(Elman, ElmanRelu, Gru, Lstm, Carried),
     *(Affine, Contract, Inverse, Solve, Det, Cofactors, LogAbsDet, SignDet, Cholesky, Eigenvalues, Eigenvectors),
     *(Convolution, ConvolutionTranspose, ConvolutionFilter, Unfold, Fold),
     *(MaxPool, ArgMaxPool, TapPlaces, TakeTaps, PutTaps, AvgPool, AvgUnpool, AdaptiveAvgPool, AdaptiveAvgUnpool),
@@ -199,7 +207,7 @@ TABLE = (
     *(Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Sin, Cos, Tan, Asin, Acos, Atan),
     *(Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf, Erfc, Abs, Sign, Floor, Ceil, Trunc, Round, Cast),
     *(Sigmoid, LogSigmoid, Relu, LeakyRelu, Threshold, Hardtanh, Hardswish, Softplus, Elu, Silu),
-    *(Mish, Gelu, GeluSlope, GeluTanh, GeluTanhSlope),
+    *(Mish, Gelu, GeluDifferential, GeluTanh, GeluTanhDifferential),
     *(Reshape, Transpose, BroadcastTo, Sum, Mean, Max, LogSumExp, Index, IndexAdd, Overlay, Alias, Clone, Move, MatMul),
     *(View, Contiguous, Flip, Roll, Concatenate, Stack, Pad, Diagonal, OnDiagonal, Tril, Triu),
     *(IndexSet, Last, Gather, ScatterAdd, Scatter, SearchSorted),

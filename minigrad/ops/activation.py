@@ -168,56 +168,72 @@ class Gelu(Elementwise):
     @blockwise
     def forward(self, xp, x): return x * (erf(xp, x * sqrt(0.5)) * 0.5 + 0.5)
 
-    def partials(self, y, x): return x.apply(GeluSlope()),
+    def vjp(self, gy, y, x): return gy.apply(GeluDifferential(), x),
+    def jvp(self, dxs, y, x): return dxs[0].apply(GeluDifferential(), x)
     def flops(self, y, x): return 5 * y.size
 
 
-class GeluSlope(Elementwise):
-    """y = Φ(x) + x φ(x), the slope of `Gelu`, where φ(x) = e^(−x²/2) / √(2π); φ' = −x φ"""
-
-    symbol = "gelu′"
-    inline = False
-
-    @blockwise
-    def forward(self, xp, x): return erf(xp, x * sqrt(0.5)) * 0.5 + 0.5 + x * xp.exp(x * x * -0.5) * (2 * pi) ** -0.5
-
-    def partials(self, y, x): return (2 - x * x) * (x * x * -0.5).exp() * (2 * pi) ** -0.5,
-    def flops(self, y, x): return 10 * y.size
-
-
 class GeluTanh(Elementwise):
-    """y = ½ x (1 + tanh u) = x σ(2u) with u = √(2/π) (x + 0.044715 x³): nearly `Gelu`, and quicker. Same source."""
+    """y = ½ x (1 + tanh u) with u = √(2/π) (x + 0.044715 x³): nearly `Gelu`, and quicker. Same source."""
 
     symbol = "gelu"
     inline = False
 
     @blockwise
-    def forward(self, xp, x): return x / (1 + xp.exp(x * (x * x * -CUBE - LINE)))
+    def forward(self, xp, x): return (xp.tanh(x * (x * x * CUBE + LINE)) + 1) * x * 0.5
 
-    def partials(self, y, x): return x.apply(GeluTanhSlope()),
+    def vjp(self, gy, y, x): return gy.apply(GeluTanhDifferential(), x),
+    def jvp(self, dxs, y, x): return dxs[0].apply(GeluTanhDifferential(), x)
     def flops(self, y, x): return 8 * y.size
 
 
-class GeluTanhSlope(Elementwise):
-    """y = p + x p (1 − p) v, the slope of `GeluTanh`, where p = σ(2u) and v = 2u′"""
+LINE = sqrt(2 / pi)  # u = LINE x + CUBE x³
+CUBE = LINE * 0.044715
 
-    symbol = "gelu′"
+
+class Differential(Elementwise):
+    """z = f′(x) t: what becomes of a small step t at x; and of a gradient, for this map is its own adjoint."""
+
     inline = False
 
+    def curvature(self, x):
+        """f″(x)"""
+        raise NotImplementedError
+
+    def vjp(self, gz, z, t, x):
+        return gz.apply(self, x).sum_to(t.shape), (gz * t * self.curvature(x)).sum_to(x.shape)
+
+    def jvp(self, dxs, z, t, x): return dxs[0].apply(self, x) + dxs[1] * t * self.curvature(x)
+
+
+class GeluDifferential(Differential):
+    """z = (Φ(x) + x φ(x)) t, where φ(x) = e^(−x²/2) / √(2π); φ' = −x φ"""
+
+    symbol = "d gelu"
+
     @blockwise
-    def forward(self, xp, x):
+    def forward(self, xp, t, x):
+        return t * (erf(xp, x * sqrt(0.5)) * 0.5 + 0.5 + x * xp.exp(x * x * -0.5) * (2 * pi) ** -0.5)
+
+    def curvature(self, x): return (2 - x * x) * (x * x * -0.5).exp() * (2 * pi) ** -0.5
+    def flops(self, z, t, x): return 11 * z.size
+
+
+class GeluTanhDifferential(Differential):
+    """z = (p + x p (1 − p) v) t, where p = ½ (1 + tanh u) and v = 2u′, so that p′ = p (1 − p) v"""
+
+    symbol = "d gelu"
+
+    @blockwise
+    def forward(self, xp, t, x):
         square = x * x
-        p = 1 / (1 + xp.exp(x * (square * -CUBE - LINE)))
-        return p + x * p * (1 - p) * (square * (3 * CUBE) + LINE)
+        p = xp.tanh(x * (square * CUBE + LINE)) * 0.5 + 0.5
+        return ((1 - p) * x * (square * (6 * CUBE) + 2 * LINE) + 1) * p * t
 
-    def partials(self, y, x):
+    def curvature(self, x):
         square = x * x
-        p = (x * (square * CUBE + LINE)).sigmoid()
-        v = square * (3 * CUBE) + LINE
-        return p * (1 - p) * (2 * v + x * (1 - 2 * p) * v * v + square * (6 * CUBE)),
+        p = (x * (square * CUBE + LINE)).tanh() * 0.5 + 0.5
+        v = square * (6 * CUBE) + 2 * LINE
+        return p * (1 - p) * (2 * v + x * (1 - 2 * p) * v * v + square * (12 * CUBE))
 
-    def flops(self, y, x): return 15 * y.size
-
-
-LINE = 2 * sqrt(2 / pi)  # 2u = LINE x + CUBE x³
-CUBE = LINE * 0.044715
+    def flops(self, z, t, x): return 16 * z.size

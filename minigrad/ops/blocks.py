@@ -10,19 +10,20 @@ from ..device import device_of
 
 
 def blockwise(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """forward(op, xp, x), which works on each element by itself, on blocks of x of the size that its device likes."""
+    """forward(op, xp, x, …), which works on each element by itself, on blocks of the size that its device likes."""
 
     @wraps(forward)
-    def in_blocks(op, xp, x):
-        block = device_of(x).block
-        if x.size <= block:
-            return forward(op, xp, x)
-        pieces = x.reshape(-1)
-        first = forward(op, xp, pieces[:block])
-        y = xp.empty(x.size, first.dtype)
+    def in_blocks(op, xp, *xs):
+        block = device_of(xs[0]).block
+        if all(x.size <= block for x in xs):
+            return forward(op, xp, *xs)
+        xs = xp.broadcast_arrays(*xs)
+        shape, pieces = xs[0].shape, [x.reshape(-1) for x in xs]
+        first = forward(op, xp, *(piece[:block] for piece in pieces))
+        y = xp.empty(pieces[0].size, first.dtype)
         y[:block] = first
-        for start in range(block, x.size, block):
-            y[start : start + block] = forward(op, xp, pieces[start : start + block])
-        return y.reshape(x.shape)
+        for start in range(block, y.size, block):
+            y[start : start + block] = forward(op, xp, *(piece[start : start + block] for piece in pieces))
+        return y.reshape(shape)
 
     return in_blocks

@@ -1,138 +1,195 @@
-"""Recurrent networks, each a whole sequence at a time: a state s, which every element of the sequence changes.
+"""Recurrent networks, a whole sequence at a time: a state s, which every element of the sequence changes.
 
-    a        (T, N, g H)    what the input says to g gates of H units: step, sequence of the batch, gate · unit
+    a        (T, N, g H)    what the input says to g gates of H units; T steps of N sequences
     U        (g H, H)       what the state before says to them
-    start    (S, N, H)      the state before the first element: h, or h and c
-    y        (S, T, N, H)   the state after each
+    start    (S, N, H)      the state before the first step: h, or h and c
+    y        (S, T, N, H)   the states after each
 
-Whatever the network, a small change of its states obeys a linear recurrence (`Carried`), and the gradient of its states
-obeys the transposed one, from the end: backpropagation through time (Werbos 1990, “Backpropagation through time: what
-it does and how to do it”). So a network says two things here: how it computes, and its slopes.
+A network says how it computes, and its slopes: how much each step moves with what comes into it. What follows for the
+whole sequence is one linear recurrence for all of them (carried.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import ShapeError
-from ..op import Op
 from ..spec import Spec, common_device
+from .carried import Carried, Slopes, Stepping, at_gates, at_states, flat, joined
 from .joining import Concatenate, Stack
 from .linalg import rows
-from .scan import Shift
+from .placing import Pad
 
 
 @dataclass(frozen=True)
-class Stepping(Op):
-    """What they have in common: the loop over the steps.
+class Recurrent(Stepping):
+    """A network. The operands are a, U and start; a GRU has also c (g H,), which is added to U h."""
 
-    batch_sizes    how many sequences are still there at each step, the longest first; None if all are to the end
-    """
+    gates: ClassVar[int]
+    states: ClassVar[int] = 1
 
-    batch_sizes: tuple[int, ...] | None = None
+    def infer(self, a, U, start, *c):
+        H = U.shape[-1] if U.shape else 0
+        wanted = (*a.shape[:2], self.gates * H), (self.gates * H, H), (self.states, *a.shape[1:2], H)
+        if (a.shape, U.shape, start.shape) != wanted or any(x.shape != (self.gates * H,) for x in c):
+            needed = f"a (T, N, {self.gates} H), U ({self.gates} H, H) and start ({self.states}, N, H)"
+            raise ShapeError(f"{self} needs {needed}, and got {', '.join(map(str, (a, U, start, *c)))}")
+        dtype = np.result_type(*(x.dtype for x in (a, U, start, *c)))
+        return Spec((self.states, *a.shape[:2], H), dtype, common_device(self, a, U, start, *c))
 
-    inline = False
+    def blank(self, xp, a, U, start, *c):
+        """States y, of 0 so far, and those before the first."""
+        y = xp.zeros((*start.shape[:1], *a.shape[:2], *U.shape[1:]), xp.result_type(a, U, start, *c))
+        return y, start.astype(y.dtype, copy=False)
 
-    def steps(self, T: int, N: int) -> Sequence[tuple[int, int]]:
-        """Each step, with the number of sequences that have it. States that are not there are 0."""
-        return list(enumerate(self.batch_sizes or (N,) * T))
+    def slopes(self, y, a, U, start, *c) -> Slopes:
+        """How each step moves with its operands."""
+        raise NotImplementedError(f"{self} does not say its slopes")
 
+    def before(self, y, start):
+        """s[t − 1]"""
+        return start.unsqueeze(1).apply(Concatenate(1), y[:, :-1])
 
-# -- the slopes, and the linear recurrence they make ------------------------------------------------
+    def vjp(self, gy, y, a, U, start, *c):
+        h, K, A, rest = self.slopes(y, a, U, start, *c)
+        g = gy.apply(Carried(self.batch_sizes, True), K, U, *rest)
+        w = at_gates(g, K)
+        gu = flat(w * K)
+        ga = gu if A is K else flat(w * A)
+        gc = rest[0][0] * g[-1, 0] if rest else 0 * g[-1, 0]
+        gstart = joined(start, gu[0] @ U, gc)
+        return ga, rows(gu).mT @ rows(h), gstart, *(rows(gu).sum(0) for _ in c)
 
+    def jvp(self, dxs, y, a, U, start, *c):
+        da, dU, dstart, *dc = dxs
+        h, K, A, rest = self.slopes(y, a, U, start, *c)
+        first = dstart.unsqueeze(1).apply(Pad(((0, 0), (0, len(a) - 1), (0, 0), (0, 0))))
+        du = h.linear(dU) + first[0].linear(U) + sum(dc)
+        b = at_states(y, A * da.reshape(A.shape) + K * du.reshape(K.shape))
+        if rest:
+            b = b + joined(y, 0 * first[0], rest[0] * first[-1])
+        return b.apply(Carried(self.batch_sizes), K, U, *rest)
 
-class Slopes(NamedTuple):
-    """How the states of one step move, u = U h[t − 1] being what comes from the state before.
-
-        dc[t] = F dc[t−1] + Σ K du        over the gates; with P, over all but the last, and
-        dh[t] = P dc[t] + K du            of the last gate. Without P there is one state, h = c
-
-    before    h[t − 1]
-    K         (T, N, g, H)  ∂/∂u
-    A         (T, N, g, H)  ∂/∂a
-    rest      F, and P; each (T, N, H), and may be missing
-    """
-
-    before: Any
-    K: Any
-    A: Any
-    rest: tuple[Any, ...] = ()
+    def flops(self, y, a, U, start, *c): return 2 * a.size * U.shape[-1] + 10 * a.size
 
 
 @dataclass(frozen=True)
-class Carried(Stepping):
-    """s[t] = b[t] + J[t] s[t−1], where J are slopes; s[t] = b[t] + J[t+1]ᵀ s[t+1] if reverse. Operands: b, K, U, F, P."""
+class Elman(Recurrent):
+    """h' = tanh(a + U h). Elman 1990, “Finding Structure in Time”."""
 
-    reverse: bool = False
+    symbol = "rnn"
+    gates = 1
 
-    symbol = "carried"
+    def forward(self, xp, a, U, start):
+        y, (h,) = self.blank(xp, a, U, start)
+        for t, m in self.steps(*a.shape[:2]):
+            u = h[:m] @ U.T
+            u += a[t, :m]
+            h = self.bent(xp, u, y[0, t, :m])
+        return y
 
-    def infer(self, b, K, U, *rest): return Spec(b.shape, b.dtype, common_device(self, b, K, U, *rest))
+    def bent(self, xp, u, y): return xp.tanh(u, out=y)
+    def slope(self, y): return 1 - y * y
 
-    def forward(self, xp, b, K, U, *rest):
-        F, P = (*rest, None, None)[:2]
-        return (self.backwards if self.reverse else self.forwards)(xp, b, K, U, F, P)
+    def slopes(self, y, a, U, start):
+        K = self.slope(y[0]).unsqueeze(2)
+        return Slopes(self.before(y, start)[0], K, K)
 
-    def forwards(self, xp, b, K, U, F, P):
-        T, N, g, H = K.shape
-        s, gates = xp.zeros(b.shape, b.dtype), g if P is None else g - 1
-        for t, m in self.steps(T, N):
-            s[:, t, :m] = b[:, t, :m]
-            h, c = s[0, t, :m], s[-1, t, :m]
-            if t:
-                u = (s[0, t - 1, :m] @ U.T).reshape(m, g, H)
-                u *= K[t, :m]
-                for gate in range(gates):
-                    c += u[:, gate]
-                if F is not None:
-                    c += F[t, :m] * s[-1, t - 1, :m]
-                if P is not None:
-                    h += u[:, gates]
-            if P is not None:
-                h += P[t, :m] * c
-        return s
 
-    def backwards(self, xp, b, K, U, F, P):
-        T, N, g, H = K.shape
-        s, gates = xp.zeros(b.shape, b.dtype), g if P is None else g - 1
-        later, gu = 0, xp.empty((N, g, H), b.dtype)
-        for t, m in reversed(self.steps(T, N)):
-            s[:, t, :m] = b[:, t, :m]
-            h, c = s[0, t, :m], s[-1, t, :m]
-            if later:
-                h[:later] += gu[:later].reshape(later, g * H) @ U
-                if F is not None:
-                    c[:later] += F[t + 1, :later] * s[-1, t + 1, :later]
-            if P is not None:
-                c += P[t, :m] * h
-                xp.multiply(K[t, :m, gates], h, out=gu[:m, gates])
-            xp.multiply(K[t, :m, :gates], c[:, None], out=gu[:m, :gates])
-            later = m
-        return s
+@dataclass(frozen=True)
+class ElmanRelu(Elman):
+    """h' = max(a + U h, 0). Le et al. 2015, “A Simple Way to Initialize Recurrent Networks of Rectified Linear Units”."""
 
-    def vjp(self, gs, s, b, K, U, *rest):
-        gb = gs.apply(Carried(self.batch_sizes, not self.reverse), K, U, *rest)
-        s, g = (gb, s) if self.reverse else (s, gb)
-        before, w = s.apply(Shift(1, 1)), at_gates(g, K, rest)
-        gK = w * before[0].linear(U).reshape(K.shape)
-        return gb, gK, rows(flat(w * K)).mT @ rows(before[0]), *(g[-1] * before[-1], g[0] * s[-1])[: len(rest)]
+    def bent(self, xp, u, y): return xp.maximum(u, 0, out=y)
+    def slope(self, y): return (y > 0).astype(y.dtype)
 
-    def jvp(self, dxs, s, b, K, U, *rest):
-        db, dK, dU, *drest = dxs
-        if self.reverse:
-            w = at_gates(s, K, rest)
-            gh = rows(flat(w * K)) @ dU + rows(flat(w * dK)) @ U
-            db = db + self.placed(gh.reshape(s[0].shape), *(d * s[-1] for d in drest[:1])).apply(Shift(1, -1))
-            extra = [d * s[0] for d in drest[1:]]
-        else:
-            before = s.apply(Shift(1, 1))
-            u, du = (before[0].linear(M).reshape(K.shape) for M in (U, dU))
-            db = db + at_states(dK * u + K * du, rest)
-        return db.apply(self, K, U, *rest)
 
-    def flops(self, s, b, K, U, *rest): return 2 * K.size * U.shape[-1] + 2 * K.size + 2 * sum(f.size for f in rest)
+@dataclass(frozen=True)
+class Gru(Recurrent):
+    """h' = (1 − z) n + z h, with r, z = σ(a + u) and n = tanh(a + r u), where u = U h + c and the gates are r, z, n.
+
+    Cho et al. 2014, “Learning Phrase Representations using RNN Encoder–Decoder”, eq. 5 to 8, but that r is applied
+    after U. https://arxiv.org/abs/1406.1078
+    """
+
+    symbol = "gru"
+    gates = 3
+
+    def forward(self, xp, a, U, start, *c):
+        y, (h,) = self.blank(xp, a, U, start, *c)
+        H = U.shape[-1]
+        for t, m in self.steps(*a.shape[:2]):
+            u = h[:m] @ U.T
+            for bias in c:
+                u += bias
+            rz = u[:, : 2 * H]
+            rz += a[t, :m, : 2 * H]
+            sigmoid(xp, rz)
+            n = u[:, 2 * H :]
+            n *= rz[:, :H]
+            n += a[t, :m, 2 * H :]
+            xp.tanh(n, out=n)
+            h = xp.subtract(h[:m], n, out=y[0, t, :m])
+            h *= rz[:, H:]
+            h += n
+        return y
+
+    def slopes(self, y, a, U, start, *c):
+        H = U.shape[-1]
+        h = self.before(y, start)[0]
+        u = h.linear(U, *c)
+        r, z = (a + u)[..., : 2 * H].sigmoid().chunk(2, -1)
+        n = (a[..., 2 * H :] + r * u[..., 2 * H :]).tanh()
+        dn = (1 - z) * (1 - n * n)
+        dr, dz = dn * u[..., 2 * H :] * (r * (1 - r)), (h - n) * (z * (1 - z))
+        return Slopes(h, dr.apply(Stack(2), dz, dn * r), dr.apply(Stack(2), dz, dn), (z,))
+
+
+@dataclass(frozen=True)
+class Lstm(Recurrent):
+    """c' = f c + i g and h' = o tanh c', with i, f, o = σ(a + U h) and g = tanh(a + U h), the gates being i, f, g, o.
+
+    Hochreiter & Schmidhuber 1997, “Long Short-Term Memory”, with the forget gate of Gers et al. 2000.
+    """
+
+    symbol = "lstm"
+    gates, states = 4, 2
+
+    def forward(self, xp, a, U, start):
+        y, (h, c) = self.blank(xp, a, U, start)
+        H = U.shape[-1]
+        half = xp.full(4 * H, 0.5, y.dtype)
+        half[2 * H : 3 * H] = 1
+        rest = 1 - half
+        for t, m in self.steps(*a.shape[:2]):
+            u = h[:m] @ U.T
+            u += a[t, :m]
+            u *= half  # all gates at once: σ(x) = (1 + tanh x/2) / 2
+            xp.tanh(u, out=u)
+            u *= half
+            u += rest
+            i, f, g, o = (u[:, gate * H : (gate + 1) * H] for gate in range(4))
+            c = xp.multiply(f, c[:m], out=y[1, t, :m])
+            i *= g
+            c += i
+            h = xp.tanh(c, out=y[0, t, :m])
+            h *= o
+        return y
+
+    def slopes(self, y, a, U, start):
+        h, c = self.before(y, start)
+        i, f, g, o = (a + h.linear(U)).chunk(4, -1)
+        i, f, g, o, top = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid(), y[1].tanh()
+        K = (g * (i * (1 - i))).apply(Stack(2), c * (f * (1 - f)), i * (1 - g * g), top * (o * (1 - o)))
+        return Slopes(h, K, K, (f, o * (1 - top * top)))
+
+
+def sigmoid(xp: Any, x: Any) -> None:
+    """σ(x) in x's place, as (1 + tanh x/2) / 2: quicker than by way of eˣ, and no number is too large for it."""
+    x *= 0.5
+    xp.tanh(x, out=x)
+    x *= 0.5
+    x += 0.5

@@ -11,7 +11,7 @@ EVERYWHERE = (
     *(ops.Exp, ops.Exp2, ops.Expm1, ops.Sin, ops.Cos, ops.Tan, ops.Atan, ops.Sinh, ops.Cosh, ops.Tanh, ops.Asinh),
     *(ops.Erf, ops.Erfc, ops.Abs, ops.Sign, ops.Floor, ops.Ceil, ops.Trunc),
     *(ops.Sigmoid, ops.LogSigmoid, ops.Relu, ops.Silu, ops.Mish),
-    *(ops.Gelu, ops.GeluSlope, ops.GeluTanh, ops.GeluTanhSlope),
+    *(ops.Gelu, ops.GeluTanh),
 )
 ABOVE_0 = (ops.Log, ops.Log2, ops.Log10, ops.Log1p, ops.Sqrt, ops.Rsqrt)
 WITHIN_1 = (ops.Asin, ops.Acos, ops.Atanh)
@@ -20,6 +20,7 @@ EXAMPLES = {
     **{op: [(op(), signed(2, 3))] for op in EVERYWHERE},
     **{op: [(op(), positive(2, 3))] for op in ABOVE_0},
     **{op: [(op(), signed(2, 3) * 0.6)] for op in WITHIN_1},
+    **{op: [(op(), signed(2, 3), signed(2, 3))] for op in (ops.GeluDifferential, ops.GeluTanhDifferential)},
     ops.Acosh: [(ops.Acosh(), positive(2, 3) + 1)],
     ops.Round: [(ops.Round(), signed(2, 3)), (ops.Round(1), Tensor(np.array([0.23, -1.28])))],
     ops.Cast: [(ops.Cast(np.dtype("f8")), signed(2, 3))],
