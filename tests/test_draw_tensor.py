@@ -140,3 +140,23 @@ def test_a_module_lends_its_parameters_their_names():
     loss = model(mg.tensor([[1.0, 2.0]])).sum()
 
     assert {"model.0.weight", "model.0.bias", "loss"} <= {box.name for box in mg.draw(loss).picture.boxes}
+
+
+def test_a_function_of_ones_own_is_drawn_though_it_cannot_be_run_again():
+    class Cube(mg.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, gy):
+            (x,) = ctx.saved_tensors
+            return 3 * x * x * gy
+
+    x = mg.tensor(2.0, requires_grad=True)
+    y = Cube.apply(x) + x
+
+    assert "#2 = Cube(x) = · f64[]" in draw(y).text.replace("f64[], grad ·", "f64[]")
+    with pytest.raises(ValueError, match="cannot run again"):
+        Drawn(y, {}).replay(np.ones(()))

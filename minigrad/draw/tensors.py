@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import NoGradientError
 from ..node import Node, Source, toposort
-from ..op import Elementwise
+from ..op import Elementwise, Op
 from ..ops import Const, Input
 from ..pullback import pullback
 from ..differentiable import origin
@@ -156,7 +156,8 @@ def read_by(node: Node) -> list[Node]:
     if node.rule is None:
         return []
     slots = (node, *node.inputs)
-    return [x for x in dict.fromkeys(slots[i] for i in node.rule.reads) if not isinstance(x.op, Const)]
+    read = dict.fromkeys(slots[i] for i in node.rule.reads if i is not None)
+    return [x for x in read if not isinstance(x.op, Const)]
 
 
 def grad_of(node: Node) -> str:
@@ -172,7 +173,7 @@ def values_of(order: list[Node]) -> dict[Node, Any]:
         if isinstance(node.op, Const):
             values[node] = node.spec.device.array(node.op.value, node.spec.dtype)
         elif node.inputs:
-            if all(x in values for x in node.inputs):
+            if all(x in values for x in node.inputs) and type(node.op).forward is not Op.forward:
                 values[node] = node.op.forward(node.spec.device.xp, *(values[x] for x in node.inputs))
         elif isinstance(node, Source) and node.tensor() is not None:
             values[node] = node.tensor().value
