@@ -32,8 +32,10 @@ def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[N
         if node in keep:
             grads[node] = gy
         for x, gx in zip(node.inputs, pull(node, gy)):
-            if gx is not None and x in grads:
-                grads[x] = plus(grads[x], gx) if x in sums else grads[x] + gx
+            if x in sums and gx is not None:
+                grads[x] = plus(grads[x], gx)
+            elif x in grads and gx is not None:
+                grads[x] = grads[x] + gx
                 sums.add(x)
             elif gx is not None:
                 grads[x] = gx
@@ -59,10 +61,10 @@ def compiled_pull(node: Record, gy: Any) -> tuple[Any, ...]:
 
 def freeing_pull(node: Record, gy: Any) -> tuple[Any, ...]:
     """The same, after which what was kept is let go."""
-    gxs = node.rule.pull(gy, *node.saved)
-    if node.saved:
+    saved = node.saved
+    if saved:
         node.saved = None
-    return gxs
+    return node.rule.pull(gy, *saved)
 
 
 def tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
