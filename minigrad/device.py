@@ -127,6 +127,14 @@ class Device:
             raise DeviceError(f"only the simulated device counts, and this is {self}: use device('simulated')")
         return counting()
 
+    @property
+    def type(self) -> str:
+        """Its name."""
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
+
     def __repr__(self) -> str:
         return f"device({self.name!r})"
 

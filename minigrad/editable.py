@@ -16,7 +16,6 @@ from weakref import ref
 from . import clock, modes, ops
 from .errors import EditedError, ShapeError
 from .op import Op
-from .operand import Operand
 
 
 class Alias(NamedTuple):
@@ -130,21 +129,4 @@ class Editable:
         return self.copy_(0)
 
     def __setitem__(self: Any, index: Any, value: Any) -> None:
-        pattern, arrays = ops.pattern_of(index, self.shape)
-        become(self, self.apply(ops.IndexSet(pattern), value, *arrays))
-
-    __iadd__ = add_ = in_place(Operand.__add__)
-    __isub__ = sub_ = in_place(Operand.__sub__)
-    __imul__ = mul_ = in_place(Operand.__mul__)
-    __itruediv__ = div_ = in_place(Operand.__truediv__)
-    __ipow__ = pow_ = in_place(Operand.__pow__)
-    neg_ = in_place(Operand.__neg__)
-    abs_ = in_place(Operand.abs)
-    exp_ = in_place(Operand.exp)
-    log_ = in_place(Operand.log)
-    sqrt_ = in_place(Operand.sqrt)
-    sin_ = in_place(Operand.sin)
-    cos_ = in_place(Operand.cos)
-    tanh_ = in_place(Operand.tanh)
-    sigmoid_ = in_place(Operand.sigmoid)
-    relu_ = in_place(Operand.relu)
+        become(self, self.index_set(index, value))

@@ -1,8 +1,10 @@
-"""Everything minigrad raises on purpose.
+"""Everything minigrad raises on purpose: each error is the builtin it resembles, and a RuntimeError where PyTorch's is.
 
 MinigradError
 ├── ShapeError        operands whose shapes do not fit the op
+│   └── AxisError     an axis that is not there
 ├── BoundsError       an index past the end of its axis
+├── SingularError     a matrix that has no inverse, or no Cholesky factor
 ├── DTypeError        operands whose dtype cannot do what is asked: integers asked for gradients, say
 ├── DeviceError       operands that live on different devices, or a device this machine has not
 ├── NoValueError      a value was asked of a tensor that has none: it is symbolic
@@ -20,15 +22,23 @@ class MinigradError(Exception):
     """Base class: catch this to catch them all."""
 
 
-class ShapeError(MinigradError, ValueError):
+class ShapeError(MinigradError, ValueError, RuntimeError):
     """Operands whose shapes do not fit the op."""
 
 
-class BoundsError(MinigradError, IndexError):
+class AxisError(ShapeError, IndexError):
+    """An axis that is not there."""
+
+
+class BoundsError(MinigradError, IndexError, RuntimeError):
     """An index past the end of its axis."""
 
 
-class DTypeError(MinigradError, TypeError):
+class SingularError(MinigradError, ValueError, RuntimeError):
+    """A matrix that has no inverse, or no Cholesky factor."""
+
+
+class DTypeError(MinigradError, TypeError, RuntimeError):
     """Operands whose dtype cannot do what is asked."""
 
 
@@ -56,7 +66,7 @@ class EditedError(MinigradError, RuntimeError):
     """An in-place edit of what backward will need, or of a leaf that is being recorded."""
 
 
-class AnomalyError(MinigradError, ArithmeticError):
+class AnomalyError(MinigradError, ArithmeticError, RuntimeError):
     """A NaN that detect_anomaly() met on the way back."""
 
 

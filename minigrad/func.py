@@ -22,8 +22,8 @@ from functools import wraps
 from typing import Any
 
 from . import modes
-from .autograd.forward_ad import Tangents, still
-from .autograd.gradient import basis, fresh, gradients, zeros_like
+from .autograd.forward_ad import Tangents
+from .autograd.gradient import basis, fresh, gradients, recorded, zeros_like
 from .errors import NoGradientError, ShapeError
 from .functions.face import operand
 from .functions.movement import stack
@@ -62,6 +62,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
             raise NoGradientError(f"grad() is of functions that give one number, and this one gave {y!r}: see jacrev()")
         gs = level.pulled([y], [None])
         value = level.let_go(y)
+        level.close()
         return (value, aux) if has_aux else value, gs[0] if isinstance(argnums, int) else tuple(gs)
 
     return both
@@ -77,18 +78,21 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         return tuple(level.pulled(ys, leaves_beside(y, gy), retain=True))
 
     outputs = planted(y, map(level.let_go, ys))
+    level.close()
     return (outputs, pull, aux) if has_aux else (outputs, pull)
 
 
 def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
     """f(*primals), and J dx: how it moves when each primal moves by its tangent; and what else f gave."""
-    xs = [operand(x).apply(Alias()) for x in leaves(primals)]
-    with modes.watching(Tangents()) as level:
-        for x, dx in zip(xs, leaves_beside(primals, tangents)):
-            level.start(x, dx)
-        value = f(*planted(primals, iter(xs)))
+    with modes.in_mode(tracked=False):
+        xs = [operand(x).apply(Alias()) for x in leaves(primals)]
+        with modes.watching(Tangents()) as level:
+            for x, dx in zip(xs, leaves_beside(primals, tangents)):
+                level.start(x, dx)
+            value = f(*planted(primals, iter(xs)))
     y, aux = value if has_aux else (value, None)
-    dy = planted(y, map(level.tangent, leaves(y)))
+    moved = planted(y, map(level.tangent, leaves(y)))
+    y, dy, aux = (planted(tree, map(let_go, leaves(tree))) for tree in (y, moved, aux))
     return (y, dy, aux) if has_aux else (y, dy)
 
 
@@ -97,12 +101,14 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
 
     Backward twice is forward: gy → Jᵀ gy is linear, so the gradient of ⟨Jᵀ gy, dx⟩ by gy is J dx.
     """
-    with modes.enable_grad():
+    with recorded():
         level = Level(primals)
         y, _ = level.run(f, level.trees, {})
         ys = leaves(y)
         dual = Level([zeros_like(each) for each in ys])
         gxs = leaves(level.pulled(ys, dual.xs, retain=True))
+    level.close()
+    dual.close()
 
     def push(*dxs: Any) -> Any:
         given = [operand(dx).astype(x.dtype) for x, dx in zip(level.xs, leaves_beside(primals, dxs))]
@@ -131,6 +137,7 @@ def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
             return found[0] if isinstance(argnums, int) else found
 
         J = planted(y, map(by_arguments, leaves(y)))
+        level.close()
         return (J, aux) if has_aux else J
 
     return jacobian
@@ -185,7 +192,7 @@ def vmap(f: Function, in_dims: Any = 0, out_dims: Any = 0) -> Function:
     def mapped(*args: Any) -> Any:
         axes = [in_dims] * len(args) if isinstance(in_dims, int) or in_dims is None else list(in_dims)
         if len(axes) != len(args):
-            raise ShapeError(f"vmap needs an axis, or None, for each of {len(args)} arguments, and got in_dims={in_dims}")
+            raise ShapeError(f"vmap needs an axis, or None, for each of {len(args)} arguments: in_dims={in_dims}")
         moved = [(operand(x), axis) for arg, axis in zip(args, axes) if axis is not None for x in leaves(arg)]
         lengths = {x.shape[x.axis(axis)] for x, axis in moved}
         if len(lengths) != 1 or 0 in lengths:
@@ -208,13 +215,13 @@ class Level:
     def __init__(self, args: Sequence[Any]):
         self.keeps = modes.current.mode.recording  # then gradients can be differentiated from outside
         self.shape = tuple(args)
-        with modes.enable_grad():
+        with recorded():
             self.xs = [fresh(operand(x)) for x in leaves(self.shape)]
         self.trees = planted(self.shape, iter(self.xs))
 
     def run(self, f: Function, args: Sequence[Any], options: dict[str, Any], has_aux: bool = False) -> tuple[Any, Any]:
         """f's result, recorded, also within no_grad; and what else it gave."""
-        with modes.enable_grad():
+        with recorded():
             value = f(*args, **options)
         y, aux = value if has_aux else (value, None)
         return y, planted(aux, map(self.let_go, leaves(aux)))
@@ -232,11 +239,21 @@ class Level:
 
     def let_go(self, y: Any) -> Any:
         """y; without its history, if nothing there is of interest outside this level."""
-        if not isinstance(y, Tensor) or not y.tracked or modes.followed():
-            return y
-        mine = {x.node for x in self.xs}
-        outside = (x for node in history(y.node) for x in node.inputs if isinstance(x, Source))
-        return y if self.keeps and any(x.needs_grad and x not in mine for x in outside) else y.detach()
+        return let_go(y, [x.node for x in self.xs], self.keeps)
+
+    def close(self) -> None:
+        """The derivative is taken: nobody will ask for another by these aliases."""
+        for x in self.xs:
+            if isinstance(x.node, Source):
+                x.node.needs_grad = False
+
+
+def let_go(y: Any, mine: Sequence[Any] = (), keeps: bool = True) -> Any:
+    """y; without its history, if no leaf there but mine wants a gradient. Who follows a history has it kept."""
+    if not isinstance(y, Tensor) or y.node is None or not y.tracked or modes.followed():
+        return y
+    sources = (x for node in history(y.node) for x in node.inputs if isinstance(x, Source))
+    return y if keeps and any(x.needs_grad and x not in mine for x in sources) else y.detach()
 
 
 def positions(argnums: Argnums, args: tuple[Any, ...]) -> list[int]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from . import ops
 from .functions.algebra import chain_matmul
 from .functions.algebra import cholesky as cholesky
+from .functions.algebra import cross as cross
 from .functions.algebra import det as det
 from .functions.algebra import matmul as matmul
 from .functions.algebra import matrix_power as matrix_power
@@ -21,6 +24,8 @@ eigvalsh = function(Operand.eigvalsh)
 
 __all__ = [
     "cholesky",
+    "cond",
+    "cross",
     "det",
     "diagonal",
     "eigh",
@@ -29,6 +34,7 @@ __all__ = [
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "multi_dot",
     "norm",
     "slogdet",
@@ -92,14 +98,28 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepd
     return y.reshape(tuple(1 if a in (rows, columns) else n for a, n in enumerate(A.shape))) if keepdim else y
 
 
-def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
+def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
     """vector_norm, or matrix_norm where ord is a word, or two axes or a matrix come with an ord."""
-    A = operand(A)
+    A = operand(input)
     if ord is None:
         return A.norm(2, dim, keepdim)
     if isinstance(ord, str) or (dim is None and A.ndim == 2) or (isinstance(dim, tuple | list) and len(dim) == 2):
         return matrix_norm(A, ord, (-2, -1) if dim is None else tuple(dim), keepdim)
     return A.norm(ord, dim, keepdim)
+
+
+def matrix_rank(A: Any, *, rtol: float | None = None) -> Any:
+    """How many singular values are above rtol times the largest; by default ε times the longer side."""
+    A = operand(A).real_valued()
+    values = svdvals(A)
+    rtol = max(A.shape[-2:]) * float(np.finfo(A.dtype).eps) if rtol is None else rtol
+    return (values > values[..., :1] * rtol).sum(-1)
+
+
+def cond(A: Any) -> Any:
+    """The largest singular value over the smallest: how much a relative error may grow in solve."""
+    values = svdvals(A)
+    return values[..., 0] / values[..., -1]
 
 
 def svdvals(A: Any) -> Any:

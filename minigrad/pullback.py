@@ -32,10 +32,8 @@ def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[N
         if node in keep:
             grads[node] = gy
         for x, gx in zip(node.inputs, pull(node, gy)):
-            if x in sums and gx is not None:
-                grads[x] = plus(grads[x], gx)
-            elif x in grads and gx is not None:
-                grads[x] = grads[x] + gx
+            if gx is not None and x in grads:
+                grads[x] = plus(grads[x], gx) if x in sums else grads[x] + gx
                 sums.add(x)
             elif gx is not None:
                 grads[x] = gx

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from . import ops, philox
+from . import ops
 from .device import Device
 from .functions.face import operand
 from .operand import integers
+from .sequence import Sequence, default_sequence, words
 from .tensor import Tensor
 
 Shape = int | tuple[int, ...] | list[int]
@@ -45,13 +45,6 @@ def fold_in(key: Any, n: Any) -> Any:
     """The key that an integer leads to: one per step, or layer. Of a tensor n, one for each element."""
     key = operand(key)
     return key.apply(ops.FoldIn(), Tensor(np.array(n), device=key.spec.device) if isinstance(n, int) else n)
-
-
-def words(seed: int) -> tuple[int, int]:
-    """A seed's lower and upper 32 bits. Raises ValueError where it has more than 64."""
-    if not -(2**63) <= seed < 2**64:
-        raise ValueError(f"a seed has 64 bits, and this one is {seed}")
-    return seed & philox.WORD, seed >> 32 & philox.WORD
 
 
 # -- draws --------------------------------------------------------------------------------------
@@ -118,59 +111,54 @@ def lengths(shape: Shape) -> tuple[int, ...]:
 
 
 class Generator:
-    """A sequence of keys: the n-th is a function of the seed and n, and is given out once.
+    """A sequence of keys, started at a seed; or another name for one that there is. See sequence.py."""
 
-    One lock guards the count, so no two threads get one key. Which of them gets which is not decided:
-    threads that must be reproducible split a key and take one each. The sequence is of the process, not of
-    a context: in a notebook each cell may run in a context of its own, and a seed set in one must hold in the next.
-    """
+    BATCH = Sequence.BATCH
 
-    BATCH = 64  # making one key costs as much as making sixty-four
-
-    def __init__(self, seed: int = 0):
-        self.lock = Lock()
-        self.manual_seed(seed)
+    def __init__(self, seed: int = 0, sequence: Sequence | None = None):
+        self.sequence = Sequence(seed) if sequence is None else sequence
 
     def manual_seed(self, seed: int) -> Generator:
         """Start over, at this seed."""
-        self.set_state((seed, 0))
+        self.sequence.set_state((seed, 0))
         return self
 
     def initial_seed(self) -> int:
-        return self.state[0]
+        return self.sequence.state[0]
 
     def get_state(self) -> tuple[int, int]:
         """(seed, how many keys were given out): with `set_state`, to draw the same again."""
-        return self.state
+        return self.sequence.state
 
     def set_state(self, state: tuple[int, int]) -> None:
-        words(state[0])
-        with self.lock:
-            self.state = state
-            self.batch = None
+        self.sequence.set_state(state)
 
     def next_key(self, device: Device | str | None = None) -> Tensor:
         """The next key of the sequence."""
-        with self.lock:
-            seed, n = self.state
-            if self.batch is None or n % self.BATCH == 0:
-                start = n - n % self.BATCH
-                numbers = np.arange(start, start + self.BATCH, dtype=np.uint64)
-                self.batch = philox.subkeys(np, np.array(words(seed), np.uint32), numbers, philox.SEQUENCE)
-            found = self.batch[n % self.BATCH]
-            self.state = seed, n + 1
-        return Tensor(found, device=device)
-
-    state: tuple[int, int]
-    batch: np.ndarray | None
+        return Tensor(self.sequence.next_words(), device=device)
 
 
-default_generator = Generator()
+default_generator = Generator(sequence=default_sequence)
 
 
 def manual_seed(seed: int) -> Generator:
     """Start the key sequence behind mg.rand, mg.randn, … and dropout over, at this seed."""
     return default_generator.manual_seed(seed)
+
+
+def initial_seed() -> int:
+    """The seed of the default sequence."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> tuple[int, int]:
+    """Where the default sequence stands; with `set_rng_state`, to draw the same again."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: tuple[int, int]) -> None:
+    """Let the default sequence go on from there."""
+    default_generator.set_state(new_state)
 
 
 def next_key(device: Device | str | None = None) -> Tensor:

@@ -50,6 +50,7 @@ class Recording:
 
     source    its text
     inputs    how many numbers it takes
+    run       the function itself: floats → (value, slopes)
     """
 
     source: str
@@ -150,9 +151,10 @@ def power_rule(p: float) -> tuple[str, str]:
 
 
 def power(x: float, p: float) -> float:
+    """x^p with Value's questions asked."""
     return (Value(x) ** p).data
 
 
 def called(v: Value, name: dict[Value, str]) -> str:
     """Its name; for a constant, its number."""
-    return name[v] if v in name else repr(v.data)
+    return name[v] if v in name else repr(float(v.data))

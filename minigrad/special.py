@@ -17,19 +17,19 @@ from .functions.pointwise import round as round
 from .functions.pointwise import xlogy as xlogy
 
 
-def xlog1py(x: Any, y: Any) -> Any:
-    """x ln(1 + y), and 0 where x is 0."""
-    x = operand(x)
-    y = x.lift(y)
+def xlog1py(input: Any, other: Any) -> Any:
+    """x ln(1 + y), and 0 where x is 0; of x the input, and y the other."""
+    x = operand(input)
+    y = x.lift(other)
     return x * y.where((x != 0) | (y > -1), 0).log1p()
 
 
-def entr(x: Any) -> Any:
+def entr(input: Any) -> Any:
     """−x ln x, what an event of probability x adds to an entropy; 0 at 0, and −∞ below."""
-    x = operand(x)
+    x = operand(input)
     return (-x.xlogy(x)).where(~(x < 0), -float("inf"))
 
 
-def ndtr(x: Any) -> Any:
+def ndtr(input: Any) -> Any:
     """Φ(x) = ½ erfc(−x/√2): the probability that a normal number of mean 0 and variance 1 is below x."""
-    return (operand(x) * -sqrt(0.5)).erfc() / 2
+    return (operand(input) * -sqrt(0.5)).erfc() / 2

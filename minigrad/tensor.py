@@ -7,6 +7,7 @@ What can be done to a tensor is listed in operand.py.
 from __future__ import annotations
 
 from functools import lru_cache
+from math import copysign
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from . import ops
 from .device import CPU, Device, device_of
 from .device import device as device_called
 from .differentiable import Differentiable, origin
-from .editable import Editable, view
+from .editable import view
 from .errors import DTypeError, NoGradientError, ShapeError
+from .inplace import InPlace
 from .modes import current
 from .node import Node, Record
 from .op import Op
@@ -26,7 +28,7 @@ from .spec import Spec, spec_of
 from .unroll import unrolled
 
 
-class Tensor(Editable, Differentiable, Operand):
+class Tensor(InPlace, Differentiable, Operand):
     """An n-dimensional array that remembers its origin.
 
     value      the array
@@ -71,8 +73,7 @@ class Tensor(Editable, Differentiable, Operand):
         if isinstance(o, Tensor):
             return o
         if isinstance(o, int | float) and not isinstance(o, np.generic):
-            # −0.0 and 0.0 are one key to a cache, and two numbers to a division.
-            return constant(o, self.spec) if o else constant.__wrapped__(o, self.spec)
+            return constant(o, self.spec, copysign(1.0, o))
         return Tensor(o, device=self.spec.device)
 
     def arriving(self, gradient: Any) -> Tensor:
@@ -189,8 +190,11 @@ def made(value: Any, spec: Spec) -> Tensor:
 
 
 @lru_cache(maxsize=1024, typed=True)
-def constant(number: float, beside: Spec) -> Tensor:
-    """A Python number as the tensor it is beside a tensor of that spec."""
+def constant(number: float, beside: Spec, sign: float) -> Tensor:
+    """A Python number as the tensor it is beside a tensor of that spec.
+
+    sign    tells 0.0 from −0.0, which are equal, one key to the cache, and divide differently
+    """
     dtype = np.result_type(beside.dtype, number)
     y = Tensor(number, dtype, device=beside.device)
     y.node, y.tracked = Node(ops.const(number), (), y.spec), False  # it is shared with every mode

@@ -134,3 +134,13 @@ def test_zero_and_minus_zero_are_two_constants():
     x = mg.tensor([1.0])
     with np.errstate(divide="ignore"):
         assert ((x / 0.0).item(), (x / -0.0).item(), (x / 0.0).item()) == (np.inf, -np.inf, np.inf)
+
+
+def test_derivatives_that_read_alike_are_compiled_once_and_stay_what_they_are():
+    x = mg.tensor(np.arange(4.0), requires_grad=True)
+    first, third = x[0], x[2]
+
+    (first + 2 * third).backward()
+
+    assert first.node.rule.pull.__code__ is third.node.rule.pull.__code__
+    assert x.grad.numpy().tolist() == [1, 0, 2, 0]

@@ -1,11 +1,13 @@
 """Devices: the whole op table on the simulated one, whose rules are a GPU's, and on a GPU where there is one."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from examples import EXAMPLES
 
 import minigrad as mg
-from minigrad import ops, optim
+from minigrad import nn, ops, optim
 from minigrad.device import CPU, GPU, SIMULATED, device_of
 from minigrad.devices.simulated import xp
 from minigrad.errors import DeviceError
@@ -134,6 +136,79 @@ def test_a_training_step_waits_for_nothing_but_the_loss_that_is_read():
     assert training.launches % 3 == 0
     assert training.launches // 3 < 80
     assert (reading.syncs, reading.copies, reading.bytes) == (1, 1, 8)
+
+
+CLASSIFIERS = {
+    "a classifier": lambda: nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 4)),
+    "of words": lambda: nn.Sequential(nn.Embedding(4, 3, padding_idx=0), nn.Flatten(), nn.Linear(9, 4)),
+    "with adaptive pooling": lambda: nn.Sequential(nn.Linear(3, 7), nn.AdaptiveAvgPool1d(3), nn.Linear(3, 4)),
+    "with a memory": lambda: Outputs(nn.LSTM(3, 4)),
+}
+LOSSES = {
+    "cross-entropy": nn.functional.cross_entropy,
+    "smoothed": partial(nn.functional.cross_entropy, label_smoothing=0.1),
+    "weighted": lambda x, t: nn.functional.cross_entropy(x, t, mg.arange(1.0, 5.0, device=x.spec.device)),
+    "negative log-likelihood": lambda x, t: nn.functional.nll_loss(x.log_softmax(-1), t),
+    "binary": lambda x, t: nn.functional.binary_cross_entropy(x.sigmoid()[:, 0], t / 4.0),
+}
+
+
+class Outputs(nn.Module):
+    """The outputs of a recurrent layer, without its states: of a batch without a time, as one sequence."""
+
+    def __init__(self, layer):
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x)[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("model", CLASSIFIERS)
+def test_training_a_classifier_waits_for_nothing_but_the_loss_that_is_read(model, loss):
+    """Classes, indices and probabilities are checked there, and a mistake in them is told when the loss is read."""
+    losses = {}
+    for place in ("cpu", "simulated"):
+        rng = np.random.default_rng(0)
+        net = CLASSIFIERS[model]()
+        for p in net.parameters():
+            p.data = rng.normal(size=p.shape)
+        net.to(place)
+        sgd = optim.SGD(net.parameters(), lr=0.1)
+        x = rng.integers(0, 4, (6, 3)) if model == "of words" else rng.normal(size=(6, 3))
+        x, classes = mg.Tensor(x, device=place), mg.Tensor([0, 3, 1, 2, 2, 0], device=place)
+        with SIMULATED.counts() as n:
+            for _ in range(2):
+                sgd.zero_grad()
+                y = LOSSES[loss](net(x), classes)
+                y.backward()
+                sgd.step()
+        losses[place] = y.item()
+
+    assert n.syncs == 0
+    assert losses["simulated"] == pytest.approx(losses["cpu"], rel=1e-12)
+
+
+WRONG = {
+    "a class too large": lambda at: nn.functional.cross_entropy(at(np.zeros((2, 3))), at(np.array([0, 3]))),
+    "a class below 0": lambda at: nn.functional.nll_loss(at(np.zeros((2, 3))), at(np.array([0, -1]))),
+    "no row of the table": lambda at: nn.functional.embedding(at(np.array([0, 3])), at(np.zeros((3, 2)))),
+    "a row from the end": lambda at: nn.functional.embedding(at(np.array([0, -1])), at(np.zeros((3, 2)))),
+    "no probability": lambda at: nn.functional.binary_cross_entropy(at(np.array([1.5])), at(np.array([1.0]))),
+    "no number": lambda at: nn.functional.binary_cross_entropy(at(np.array([np.nan])), at(np.array([1.0]))),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_value_out_of_bounds_is_told_at_once_on_the_cpu_and_on_a_device_when_a_value_is_read(wrong):
+    error = ValueError if wrong in ("no probability", "no number") else IndexError
+
+    with pytest.raises(error, match=r"0 to \d.*, and got"):
+        WRONG[wrong](mg.Tensor)
+
+    with pytest.raises(error):
+        WRONG[wrong](partial(mg.Tensor, device="simulated")).numpy()
+    SIMULATED.doubts.clear()  # NumPy, which computes there, refuses an index that CuPy wraps round, and the doubt stays
 
 
 def test_an_op_is_one_launch_and_a_view_is_none():

@@ -389,6 +389,21 @@ def test_gates_far_out_give_no_gradient_that_is_no_number():
     assert np.isfinite(x.grad.numpy()).all()
 
 
+def test_no_recurrent_layer_runs_on_behind_the_end_of_a_sequence():
+    """It would grow there a hundredfold at each step, and infinity times a gradient of 0 is no number."""
+    layer = nn.RNN(1, 1, nonlinearity="relu", bias=False)
+    for p in layer.parameters():
+        p.data = np.full((1, 1), 100.0)
+    packed = nn.utils.rnn.pack_sequence([mg.zeros(300, 1), mg.ones(1, 1)])
+
+    y, end = layer(packed)
+    y.data.sum().backward()
+
+    assert end.numpy().ravel().tolist() == [0, 100]
+    assert layer.weight_ih_l0.grad.item() == 1
+    assert layer.weight_hh_l0.grad.item() == 0
+
+
 MISTAKES = {
     "a plain tensor for a parameter": (
         lambda: setattr(nn.Linear(3, 2), "weight", mg.tensor(np.ones((2, 3)))),

@@ -1,5 +1,6 @@
 """The seed: Value, on one page."""
 
+import gc
 import subprocess
 import sys
 
@@ -57,6 +58,30 @@ def test_60_diamonds_take_a_step_each_and_not_two_to_the_60():
 
     assert x.grad == 2.0**60
     assert len(history(y)) == 61
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_parents_are_the_pairs_that_were_given(n):
+    pairs = tuple((Value(float(i)), i + 0.5) for i in range(n))
+    made, rewritten = Value(1.0, pairs, "sum"), Value(1.0) + 2
+    rewritten.parents = pairs
+    made.backward()
+
+    assert made.parents == rewritten.parents == pairs
+    assert [x.grad for x, _ in pairs] == [slope for _, slope in pairs]
+
+
+def test_an_operation_on_two_values_is_one_object_to_the_garbage_collector():
+    """It was four, three of them tuples. The collector walks all of a growing graph, and took most of a step's time."""
+    x, y = Value(2.0), Value(3.0)
+
+    assert not any(isinstance(held, tuple) for held in gc.get_referents(x * y))
+
+
+def test_a_power_s_sign_has_all_its_digits():
+    x = Value(2.0)
+
+    assert [(x**p).op for p in (2, 0.5, -1.0, 1 / 3)] == ["^2", "^0.5", "^-1", "^0.3333333333333333"]
 
 
 def test_a_chain_of_100_000_meets_no_recursion_limit():

@@ -35,6 +35,7 @@ class Run:
 HOMES = {  # engine → the package it needs, the module here, the class there
     "minigrad": ("minigrad", "torchlike", "Minigrad"),
     "Value": ("minigrad", "scalar", "Value"),
+    "replayed": ("minigrad", "scalar", "Replayed"),
     "torch": ("torch", "torchlike", "Torch"),
     "autograd": ("autograd", "autograd", "Autograd"),
     "dezero": ("dezero", "dezero", "DeZero"),
@@ -49,7 +50,7 @@ PEERS = {  # workload → who runs it beside minigrad
     "cnn": ["torch", "autograd", "numpy"],
     "transformer": ["torch", "autograd", "numpy"],
     "hvp": ["torch", "autograd"],
-    "scalars": ["torch", "micrograd", "numpy"],
+    "scalars": ["replayed", "torch", "micrograd", "numpy"],
     "graph": ["Value", "torch", "autograd", "micrograd"],
 }
 

@@ -31,6 +31,27 @@ class Value(Scalar):
         super().__init__(minigrad.Value)
 
 
+class Replayed(Value):
+    """Values recorded in one step, and replayed as straight-line Python in the others."""
+
+    def scalars(self, workload: Workload) -> Run:
+        import minigrad
+
+        batch, parameters = workload.arrays()
+        numbers = parameters["numbers"].tolist()
+        leaves = [self.number(n) for n in numbers]
+        replay = minigrad.replay(workload.loss(self, batch["points"].tolist(), leaves), leaves)
+
+        def step() -> None:
+            numbers[:] = [n - workload.lr * g for n, g in zip(numbers, replay(*numbers)[1])]
+
+        def answer() -> tuple[float, dict[str, np.ndarray]]:
+            loss, gradients = replay(*numbers)
+            return loss, {"numbers": np.array(gradients)}
+
+        return Run({"step": step}, answer)
+
+
 class Micrograd(Scalar):
     def __init__(self) -> None:
         from micrograd.engine import Value

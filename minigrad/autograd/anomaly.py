@@ -39,7 +39,8 @@ class Witness:
                 where = lines.get(node, "  (recorded outside detect_anomaly, so its line was not noted)")
                 came = "from a NaN that arrived" if has_nan(gy) else f"from {gy}"
                 raise AnomalyError(
-                    f"the backward of {node} made a NaN as the gradient of its operand {i}, {came}. Forward ran here:\n{where}"
+                    f"the backward of {node} made a NaN as the gradient of its operand {i}, {came}. "
+                    f"Forward ran here:\n{where}"
                 )
 
 
@@ -53,7 +54,7 @@ def detect_anomaly(check_nan: bool = True) -> Iterator[None]:
         yield
 
 
-class set_detect_anomaly:  # noqa: N801  (PyTorch's name)
+class set_detect_anomaly:
     """Whether backward looks for NaN: from this call on, or in the block that it opens."""
 
     def __init__(self, mode: bool, check_nan: bool = True):

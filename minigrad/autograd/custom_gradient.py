@@ -20,7 +20,7 @@ from .function import Function
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """f(*xs), where f returns its value, one tensor or a tuple, and the function from their gradients to those of xs."""
+    """f(*xs), where f returns its value, one tensor or a tuple, and the map from their gradients to those of xs."""
 
     def forward(ctx: Any, rule: Callable[..., Any], values: tuple[Any, ...], several: bool, *xs: Any) -> Any:
         ctx.rule = rule
@@ -30,7 +30,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
         gxs = ctx.rule(*gys)
         return None, None, None, *(gxs if isinstance(gxs, tuple | list) else (gxs,))
 
-    written = type(f.__name__, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+    written: Any = type(f.__name__, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
 
     @wraps(f)
     def called(*xs: Any, **options: Any) -> Any:

@@ -151,15 +151,15 @@ def refuse_dirty(function: type[Function], ctx: Context, given: tuple[Any, ...])
     """Raises EditedError where an edit could not be recorded."""
     for x in ctx._dirty:
         if not any(x is y for y in given):
-            raise EditedError(f"{function.__name__} marked {x.spec} dirty, and forward returns what it edits: return it too")
+            raise EditedError(f"{function.__name__} marked {x.spec} dirty, and does not return it: return it too")
         if modes.current.mode.recording and root(x).tracked and root(x).is_leaf:
-            raise EditedError(f"{function.__name__} edits {x.spec} in place, a leaf that requires a gradient, or a view of one")
+            raise EditedError(f"{function.__name__} edits {x.spec} in place, and it is a leaf that requires a gradient")
 
 
 def root(x: Tensor) -> Tensor:
     """The tensor that owns x's memory."""
     alias = getattr(x, "alias", None)
-    return x if alias is None else alias.root  # type: ignore[no-any-return]
+    return x if alias is None else alias.root
 
 
 def placed_before(x: Tensor, ctx: Context) -> Tensor:

@@ -62,7 +62,7 @@ class Called(Op, metaclass=Once):
         dys = said if isinstance(said, tuple) else (said,)
         dy = dys[self.number] if self.number < len(dys) else None
         if not isinstance(dy, Tensor) or dy.shape != y.shape:
-            raise ShapeError(f"{self}.jvp gives the tangent of each result, a tensor of its shape, and for {y.spec} gave {dy!r}")
+            raise ShapeError(f"{self}.jvp gives a tangent for each result, of its shape, and for {y.spec} gave {dy!r}")
         return dy
 
 
@@ -155,16 +155,17 @@ class FunctionRule:
     def gradients(self, gys: dict[int, Any], saved: list[Tensor | None]) -> tuple[Any, ...]:
         """backward's answer, one gradient for each tensor among the arguments, checked."""
         self.ctx.saved_tensors = tuple(saved)
-        zeros = self.zeros if self.ctx.materialize else lambda i: None
+        missing = self.zeros if self.ctx.materialize else lambda i: None
+        arriving = [gys[i] if i in gys else missing(i) for i in range(len(self.results))]
         try:
-            said = self.function.backward(self.ctx, *(gys[i] if i in gys else zeros(i) for i in range(len(self.results))))
+            said = self.function.backward(self.ctx, *arriving)
         finally:
             self.ctx.saved_tensors = ()
         gxs, n = said if isinstance(said, tuple) else (said,), len(self.arguments)
         if len(gxs) < n or any(gx is not None for gx in gxs[n:]):
             raise NoGradientError(
-                f"{self.function.__name__}.backward returns one gradient for each of the {n} arguments of forward, None for "
-                f"those that have none, and it gave {len(gxs)}"
+                f"{self.function.__name__}.backward returns one gradient for each of the {n} arguments of forward, "
+                f"None for those that have none, and it gave {len(gxs)}"
             )
         wanted = zip(gxs, self.arguments, self.ctx.needs_input_grad)
         return tuple(self.fitting(gx, spec) if needs else None for gx, spec, needs in wanted if spec is not None)

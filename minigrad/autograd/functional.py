@@ -14,19 +14,23 @@ from .. import modes, ops
 from ..errors import NoGradientError, ShapeError
 from ..tensor import Tensor, made
 from .forward_ad import Tangents
-from .gradient import basis, fresh, gradients, ones_like, zeros_like
+from .gradient import basis, fresh, gradients, ones_like, recorded, zeros_like
 
 Function = Callable[..., Any]
 
 
-def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vjp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """func(*inputs), and vᵀ J: the gradient when v arrives at the outputs; 1 for an output of one element."""
     xs, ys, y = called(func, inputs, create_graph)
     gxs = answer(xs, ys, directions(v, ys, "output"), create_graph, strict)
     return let_go(y, create_graph), alike(inputs, gxs)
 
 
-def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def jvp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """func(*inputs), and J v: how the outputs move when the inputs move by v. By forward mode, in one pass."""
     xs = [x.apply(ops.Alias()) if create_graph or modes.followed() else x.detach() for x in tupled(inputs)]
     dxs = directions(v, xs, "input")
@@ -40,7 +44,7 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bool = False) -> Any:
-    """∂output/∂input, of shape (*output.shape, *input.shape), for each pair: one backward pass for each output element."""
+    """∂output/∂input, of shape (*output.shape, *input.shape), for each pair: a backward pass for each output number."""
     xs, ys, y = called(func, inputs, create_graph)
     return alike(y, [alike(inputs, jacobian_rows(xs, each, create_graph, strict)) for each in ys])
 
@@ -49,7 +53,7 @@ def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: boo
     """The second derivatives of a function that gives one number, for each pair of inputs."""
 
     def slope(*xs: Tensor) -> tuple[Tensor, ...]:
-        with modes.enable_grad():
+        with recorded():
             y = number(func(*xs), "hessian")
             return tuple(jacobian_rows(list(xs), y, create_graph=True, strict=strict))
 
@@ -57,7 +61,9 @@ def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: boo
     return alike(inputs, [alike(inputs, row) for row in blocks])
 
 
-def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vhp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """func(*inputs), and vᵀ H: backward through backward."""
     xs, ys, y = called(func, inputs, create_graph)
     number(y, "vhp")
@@ -66,7 +72,9 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return let_go(y, create_graph), alike(inputs, products)
 
 
-def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def hvp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """func(*inputs), and H v: the same as vhp, the Hessian being symmetric."""
     return vhp(func, inputs, v, create_graph, strict)
 
@@ -76,7 +84,7 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 def called(func: Function, inputs: Any, create_graph: bool) -> tuple[list[Tensor], list[Tensor], Any]:
     """Fresh inputs, the outputs as a list, and the outputs as func gave them."""
-    with modes.enable_grad():
+    with recorded():
         xs = [
             fresh(x) if (create_graph and x.tracked) or modes.followed() else x.detach().requires_grad_()
             for x in tupled(inputs)
@@ -135,8 +143,8 @@ def directions(v: Any, beside: list[Tensor], kind: str) -> list[Any]:
     given = [] if v is None else tupled(v)
     if len(given) != len(beside):
         raise ShapeError(
-            f"v has one tensor for each {kind}, {' and '.join(str(x.spec) for x in beside)}, and came with {len(given)}; "
-            "without v there is one, a number"
+            f"v has one tensor for each {kind}, {' and '.join(str(x.spec) for x in beside)}, and came with "
+            f"{len(given)}. It may be left out where there is one {kind}, a number"
         )
     return given
 

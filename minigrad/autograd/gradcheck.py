@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import modes, ops
+from .. import ops
 from ..errors import DTypeError, GradcheckError
 from ..tensor import Tensor, tensor
-from .gradient import grad, zeros_like
+from .gradient import grad, recorded, zeros_like
 
 NUDGE = 6e-6
 
@@ -74,19 +74,23 @@ def gradgradcheck(
     """
     given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     places = [i for i, x in enumerate(given) if isinstance(x, Tensor) and x.spec.is_float]
-    ys = outputs(f(*given))
     rng = np.random.default_rng(0)
-    seeds = [rng.normal(size=y.shape) for y in ys] if grad_outputs is None else outputs(grad_outputs)
-    gys = [tensor(seed, dtype=y.dtype) for seed, y in zip(seeds, ys, strict=True)]
+    with recorded():
+        ys = outputs(f(*given))
+        seeds = [rng.normal(size=y.shape) for y in ys] if grad_outputs is None else outputs(grad_outputs)
+        gys = [tensor(seed, dtype=y.dtype) for seed, y in zip(seeds, ys, strict=True)]
 
     def slope(*moving: Tensor) -> Tensor:
-        with modes.enable_grad():
+        with recorded():
             ts = [t if t.tracked else t.detach().requires_grad_() for t in moving[: len(places)]]
             pairs = [(y, g) for y, g in zip(outputs(f(*put(given, places, ts))), moving[len(places) :]) if y.tracked]
             tracked, arriving = [y for y, _ in pairs], [g for _, g in pairs]
-            gxs = grad(tracked, ts, arriving, create_graph=True, materialize_grads=True) if pairs else map(zeros_like, ts)
+            if not pairs:
+                return zeros_like(ts[0])
+            gxs = grad(tracked, ts, arriving, create_graph=True, materialize_grads=True)
         first, *others = (gx.reshape(-1) for gx in gxs)
-        return first.apply(ops.Concatenate(0), *others)  # type: ignore[no-any-return]
+        joined: Tensor = first.apply(ops.Concatenate(0), *others)
+        return joined
 
     return gradcheck(slope, [*(given[i] for i in places), *gys], eps, rtol, atol, raise_exception)
 
@@ -116,7 +120,7 @@ def worst(told: list[Any], found: list[Any], xs: list[Any], rtol: float, atol: f
 def backward_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray]) -> list[np.ndarray]:
     """∂f/∂x for each x, of shape (*f.shape, *x.shape): one backward for each output."""
     fresh = [tensor(x, requires_grad=True) for x in xs]
-    with modes.enable_grad():
+    with recorded():
         y = f(*fresh)
     jacobians = [np.zeros(y.shape + x.shape) for x in xs]
     for out in np.ndindex(*y.shape) if y.tracked else ():
@@ -144,7 +148,8 @@ def moved(xs: list[np.ndarray], i: int, at: tuple[int, ...], step: float) -> lis
     """The inputs as tensors, one element of xs[i] moved by a step."""
     copies = [x.copy() for x in xs]
     copies[i][at] += step
-    return [tensor(x) for x in copies]
+    with recorded():
+        return [tensor(x) for x in copies]
 
 
 def element(at: Any) -> str:

@@ -102,6 +102,11 @@ def gradients_of(ys: list[Tensor], gradients: Any) -> list[Any]:
     return given
 
 
+def recorded() -> Any:
+    """A block in which a derivative can be taken, whatever the mode around it."""
+    return modes.in_mode(recording=True, tracked=False)
+
+
 def fresh(x: Tensor) -> Tensor:
     """x at a place of its own, and asked for a gradient. Who follows x follows it too."""
     y: Tensor = x.apply(ops.Alias())

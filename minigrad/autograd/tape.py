@@ -121,14 +121,17 @@ class GradientTape:
         self._use()
         xs = leaves(sources)
         columns = zip(*(self._pulled([target], [unit], xs, retain=True) for unit in basis(target)))
-        blocks = [None if None in rows else stacked(rows, x) for rows, x in zip(columns, xs)] or [None] * len(xs)
+        blocks = [None if rows[0] is None else stacked(rows, x) for rows, x in zip(columns, xs)] or [None] * len(xs)
         found = [None if b is None else b.reshape(target.shape + x.shape) for b, x in zip(blocks, xs)]
         if unconnected_gradients == "zero":
             found = [zeros_like(x).broadcast_to(target.shape + x.shape) if b is None else b for b, x in zip(found, xs)]
         return planted(sources, iter(found))
 
     def batch_jacobian(self, target: Tensor, source: Tensor, unconnected_gradients: str = "none") -> Any:
-        """∂target[n]/∂source[n] for each n of a batch whose members do not touch: (N, *target.shape[1:], *source.shape[1:])."""
+        """∂target[n]/∂source[n] for each n of a batch whose members do not touch.
+
+        Of shape (N, *target.shape[1:], *source.shape[1:]).
+        """
         if not target.shape or not source.shape or target.shape[0] != source.shape[0]:
             raise ShapeError(f"batch_jacobian needs a batch of one length, and got {target.spec} by {source.spec}")
         full = self.jacobian(target, source, unconnected_gradients)
@@ -160,17 +163,17 @@ class GradientTape:
 
     def _release(self) -> None:
         """Let the tensors that were switched on be as they were, but for those that another tape watches."""
-        for x in self.switched:
-            heir = next((t for t in _open.tapes if any(x is watched for watched, _ in t.watched)), None)
-            if heir is None:
-                x.requires_grad_(False)
+        switched, self.switched = self.switched, []
+        for x in switched:
+            heirs = [t for t in _open.tapes if t is not self and any(x is watched for watched, _ in t.watched)]
+            if heirs:
+                heirs[0].switched.append(x)
             else:
-                heir.switched.append(x)
-        self.switched = []
+                x.requires_grad_(False)
 
     def _use(self) -> None:
         if self.used and not self.persistent:
-            raise FreedError("a tape gives one gradient and lets go: open it with GradientTape(persistent=True) for more")
+            raise FreedError("a tape gives one gradient and lets go: open GradientTape(persistent=True) for more")
         self.used = True
 
     def _heard(self, record: Record) -> bool:

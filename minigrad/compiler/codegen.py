@@ -11,7 +11,10 @@ array that was made here and is read for the last time is written over: `t1 = xp
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from .. import pen
@@ -96,7 +99,13 @@ def function(graph: Graph, name: str, device: Device) -> Callable[..., tuple[Any
             scope[called[node]] = device.array(node.op.value, node.spec.dtype)
         elif node.inputs and not node.op.inline:
             scope[function_name(node, called[node])] = node.op.forward
-    exec(compile(text, f"<minigrad {name}>", "exec"), scope)
+    exec(code(re.sub(" *# .*", "", text)), scope)
     made: Callable[..., tuple[Any, ...]] = scope[name]
     made.source = text  # type: ignore[attr-defined]
     return made
+
+
+@lru_cache(maxsize=4096)
+def code(text: str) -> CodeType:
+    """The text, compiled. Without its comments it is often the same: x[0], x[1], … call another op by one name."""
+    return compile(text, "<minigrad>", "exec")

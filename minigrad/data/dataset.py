@@ -6,7 +6,7 @@ Anything with a length and an index is one, a list too. Here are those made of a
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from math import floor, isclose
 from typing import Any, Protocol
@@ -36,6 +36,13 @@ class Dataset:
 
     def __add__(self, other: Samples) -> ConcatDataset:
         return ConcatDataset([self, other])
+
+
+class IterableDataset:
+    """A stream of samples to derive from: say `__iter__`. It has no numbers, so its order is its own."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(f"{type(self).__name__} does not say its samples: write __iter__")
 
 
 class TensorDataset(Dataset):

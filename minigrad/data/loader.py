@@ -11,14 +11,13 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 from typing import Any
 
 from tqdm import tqdm
 
 from .collate import default_collate
-from .dataset import Samples, Subset, TensorDataset
-from .sampler import RandomSampler, SequentialSampler, Source
+from .dataset import IterableDataset, Samples, Subset, TensorDataset
+from .sampler import BatchSampler, RandomSampler, SequentialSampler, Source
 
 
 class DataLoader:
@@ -26,27 +25,37 @@ class DataLoader:
 
     shuffle        a new order each epoch, decided by `generator`: a seed, a key or a Generator, as in RandomSampler
     sampler        numbers of samples in the order wanted, instead of `shuffle`
+    batch_sampler  lists of them, a batch each, instead of batch_size, shuffle, sampler and drop_last
     num_workers    threads that load ahead, `prefetch_factor` batches each; 0 loads when asked
     collate_fn     makes a batch of a list of samples
     drop_last      leave out a last batch that is not full
     progress       a bar on the standard output
+    pin_memory, persistent_workers, timeout, worker_init_fn    are heard, and mean nothing to threads
+
+    An IterableDataset is read in its own order, by one thread.
     """
 
     def __init__(
         self,
-        dataset: Samples,
+        dataset: Samples | IterableDataset,
         batch_size: int = 1,
         shuffle: bool = False,
-        *,
         sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[list[Any]] | None = None,
         num_workers: int = 0,
         collate_fn: Callable[[list[Any]], Any] | None = None,
+        pin_memory: bool = False,
         drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Any = None,
+        *,
         generator: Source = None,
         prefetch_factor: int = 2,
+        persistent_workers: bool = False,
         progress: bool = False,
     ):
-        if not isinstance(dataset, Sized):
+        stream = isinstance(dataset, IterableDataset)
+        if not (stream or isinstance(dataset, Sized)):
             raise TypeError(f"a DataLoader needs a data set with a length, and got {dataset!r}: give it __len__")
         for name, n, least in (
             ("batch_size", batch_size, 1),
@@ -57,36 +66,41 @@ class DataLoader:
                 raise ValueError(f"a DataLoader needs {name} to be a whole number of at least {least}, and got {n!r}")
         if sampler is not None and shuffle:
             raise ValueError("a sampler says the order, and shuffle=True asks for another: pass one of them")
+        if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
+            raise ValueError(
+                "a batch_sampler says the batches: batch_size, shuffle, sampler and drop_last are left out"
+            )
+        if stream and (shuffle or sampler is not None or batch_sampler is not None):
+            raise ValueError("an IterableDataset has its own order: shuffle and samplers are left out")
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.num_workers, self.prefetch_factor, self.progress = num_workers, prefetch_factor, progress
         self.collate_fn = collate_fn
-        if sampler is None:
+        if isinstance(dataset, IterableDataset):
+            sampler = dataset  # what it gives are the samples themselves
+        elif sampler is None:
             sampler = RandomSampler(dataset, generator) if shuffle else SequentialSampler(dataset)
         self.sampler = sampler
+        self.batch_sampler = BatchSampler(sampler, batch_size, drop_last) if batch_sampler is None else batch_sampler
 
     def __len__(self) -> int:
         """The number of batches. Raises TypeError if the sampler has no length."""
-        if not isinstance(self.sampler, Sized):
-            raise TypeError(f"this loader cannot be counted, because its sampler cannot: {self.sampler!r}")
-        n = len(self.sampler)
-        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+        if not isinstance(self.batch_sampler, Sized):
+            raise TypeError(f"this loader cannot be counted, because its batch_sampler cannot: {self.batch_sampler!r}")
+        return len(self.batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
-        batches = self.ahead(self.rows()) if self.num_workers else (self.load(rows) for rows in self.rows())
+        every = iter(self.batch_sampler)
+        batches = self.ahead(every) if self.num_workers else (self.load(rows) for rows in every)
         if not self.progress:
             return batches
-        total = len(self) if isinstance(self.sampler, Sized) else None
+        counted = isinstance(self.sampler, Sized) and isinstance(self.batch_sampler, Sized)
+        total = len(self) if counted else None
         return iter(tqdm(batches, total=total, file=sys.stdout))
 
-    def rows(self) -> Iterator[list[Any]]:
-        """The numbers of each batch's samples."""
-        numbers = iter(self.sampler)
-        while rows := list(islice(numbers, self.batch_size)):
-            if len(rows) == self.batch_size or not self.drop_last:
-                yield rows
-
     def load(self, rows: list[Any]) -> Any:
-        """The batch of these samples."""
+        """The batch of the samples of these numbers, or of these samples themselves."""
+        if isinstance(self.dataset, IterableDataset):
+            return collated(rows, self.collate_fn)
         return batch(self.dataset, rows, self.collate_fn)
 
     def ahead(self, todo: Iterator[list[Any]]) -> Iterator[Any]:
@@ -118,7 +132,12 @@ def batch(dataset: Samples, rows: list[Any], collate_fn: Callable[[list[Any]], A
             error.add_note(f"raised by sample {i} of {type(dataset).__name__}")
             raise
     try:
-        return default_collate(samples) if collate_fn is None else collate_fn(samples)
+        return collated(samples, collate_fn)
     except Exception as error:
         error.add_note(f"raised by the batch of samples {', '.join(map(str, rows))} of {type(dataset).__name__}")
         raise
+
+
+def collated(samples: list[Any], collate_fn: Callable[[list[Any]], Any] | None) -> Any:
+    """Samples as one batch."""
+    return default_collate(samples) if collate_fn is None else collate_fn(samples)

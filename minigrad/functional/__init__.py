@@ -5,6 +5,7 @@
     convolution       small windows that slide over images and sequences
     pooling           one number for each window
     sparse            tables and the indices into them
+    similarity        how alike two vectors are
     normalise         mean 0 and variance 1
     dropout           elements left out at random
     attention         means weighted by how well a key fits a query
@@ -84,4 +85,6 @@ from .pooling import max_pool1d as max_pool1d
 from .pooling import max_pool2d as max_pool2d
 from .pooling import max_pool3d as max_pool3d
 from .select import where as where
+from .similarity import cosine_similarity as cosine_similarity
+from .similarity import pairwise_distance as pairwise_distance
 from .sparse import embedding as embedding

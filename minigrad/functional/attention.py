@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import ops
 from ..errors import ShapeError
 from ..functions.face import operand
 from .activation import softmax
@@ -45,20 +46,24 @@ def scaled_dot_product_attention(
         )
     if is_causal and attn_mask is not None:
         raise ValueError("attention takes is_causal or attn_mask, and got both: put the two into one mask")
-    L, S = q.shape[-2], k.shape[-2]
-    if is_causal:
-        attn_mask = np.tri(L, S, dtype=bool)
-    weights = attention_weights(q, k, attn_mask, 1 / sqrt(q.shape[-1]) if scale is None else scale)
-    return dropout(weights, dropout_p, key=dropout_key) @ v
+    if q.dtype == np.float16:
+        q, k, v = (x.astype(np.float32) for x in (q, k, v))
+    scale = 1 / sqrt(q.shape[-1]) if scale is None else float(scale)
+    masks = () if attn_mask is None else (added(q, attn_mask),)
+    if dropout_p == 0:
+        y = q.apply(ops.Attention(scale, bool(is_causal)), k, v, *masks)
+    else:
+        y = dropout(q.apply(ops.AttentionWeights(scale, bool(is_causal)), k, *masks), dropout_p, key=dropout_key) @ v
+    return y.astype(operand(query).dtype)
 
 
 def attention_weights(q: Any, k: Any, mask: Any, scale: float) -> Any:
-    """softmax(q kᵀ · scale + mask), (…, L, S)"""
+    """softmax(q kᵀ · scale + mask), (…, L, S). A query that may look nowhere has none: NaN."""
     scores = (q * scale) @ k.mT
-    if mask is None:
-        return softmax(scores, -1)
-    mask = scores.lift(mask)
-    if mask.dtype.kind != "b":
-        return softmax(scores + mask.astype(scores.dtype), -1)
-    # A query that may look nowhere has scores of −∞ alone, of which softmax makes no number.
-    return softmax(scores.where(mask, -inf), -1).where(mask, 0.0)
+    return softmax(scores if mask is None else scores + mask, -1)
+
+
+def added(q: Any, mask: Any) -> Any:
+    """A mask as numbers to add to scores: −∞ where a boolean one is False."""
+    mask = q.lift(mask)
+    return q.lift(0.0).where(mask, -inf) if mask.dtype.kind == "b" else mask.astype(q.dtype)

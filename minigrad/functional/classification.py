@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import ops
-from ..errors import DTypeError, ShapeError
+from ..errors import BoundsError, DTypeError, ShapeError
+from ..functions.creation import arange
 from ..functions.face import operand
-from ..tensor import Tensor
 from .loss import reduced
+from .within import all_within, within
 
 
 def cross_entropy(
@@ -94,25 +93,16 @@ def by_row(loss: str, x: Any, t: Any, ignore_index: int) -> tuple[Any, Any, Any]
     if x.ndim > 2:
         rows = x.permute(0, *range(2, x.ndim), 1).reshape(t.size, C)
     classes, kept = t.reshape(t.size), None
-    if 0 <= ignore_index < C or outside(classes, C) is not False:
+    if 0 <= ignore_index < C or not all_within(classes, 0, C - 1):
         kept = classes != ignore_index
         classes = classes * kept
-        if outside(classes, C):
-            span = f"{t.value.min()} to {t.value.max()}"
-            raise IndexError(f"the classes of {x.spec} are 0 to {C - 1}, and the target holds {span}")
+        within(classes, 0, C - 1, BoundsError, f"the classes of {x.spec} are 0 to {C - 1}")
     return rows, classes, kept
-
-
-def outside(classes: Any, C: int) -> bool | None:
-    """Whether some class is none of 0 to C − 1; None where there are no values to see yet."""
-    if not isinstance(classes, Tensor):
-        return None
-    return classes.size > 0 and not 0 <= classes.value.min() <= classes.value.max() < C
 
 
 def chosen(rows: Any, classes: Any) -> Any:
     """rows[i, classes[i]] for each i."""
-    return rows[np.arange(len(classes)), classes]
+    return rows[arange(len(classes), device=rows.spec.device), classes]
 
 
 def over_rows(loss: Any, counts: Any, kept: Any, reduction: str, shape: tuple[int, ...]) -> Any:

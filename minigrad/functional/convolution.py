@@ -16,7 +16,7 @@ Lengths = int | tuple[int, ...] | list[int]
 
 
 def conv1d(
-    x: Any,
+    input: Any,
     weight: Any,
     bias: Any = None,
     stride: Lengths = 1,
@@ -25,11 +25,11 @@ def conv1d(
     groups: int = 1,
 ) -> Any:
     """x (N, C, L) ⋆ weight (O, C / groups, k) + bias (O,) → (N, O, L'). padding may be 'same' or 'valid'."""
-    return convolved(1, x, weight, bias, stride, padding, dilation, groups)
+    return convolved(1, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv2d(
-    x: Any,
+    input: Any,
     weight: Any,
     bias: Any = None,
     stride: Lengths = 1,
@@ -38,11 +38,11 @@ def conv2d(
     groups: int = 1,
 ) -> Any:
     """x (N, C, H, W) ⋆ weight (O, C / groups, kh, kw) + bias (O,) → (N, O, H', W'). padding as in conv1d."""
-    return convolved(2, x, weight, bias, stride, padding, dilation, groups)
+    return convolved(2, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv3d(
-    x: Any,
+    input: Any,
     weight: Any,
     bias: Any = None,
     stride: Lengths = 1,
@@ -51,11 +51,11 @@ def conv3d(
     groups: int = 1,
 ) -> Any:
     """x (N, C, D, H, W) ⋆ weight (O, C / groups, kd, kh, kw) + bias (O,) → (N, O, D', H', W')."""
-    return convolved(3, x, weight, bias, stride, padding, dilation, groups)
+    return convolved(3, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv_transpose1d(
-    x: Any,
+    input: Any,
     weight: Any,
     bias: Any = None,
     stride: Lengths = 1,
@@ -65,11 +65,11 @@ def conv_transpose1d(
     dilation: Lengths = 1,
 ) -> Any:
     """conv1d's gradient towards its input: x (N, C, L), weight (C, O / groups, k) → (N, O, L')."""
-    return stamped(1, x, weight, bias, stride, padding, output_padding, groups, dilation)
+    return stamped(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose2d(
-    x: Any,
+    input: Any,
     weight: Any,
     bias: Any = None,
     stride: Lengths = 1,
@@ -79,11 +79,11 @@ def conv_transpose2d(
     dilation: Lengths = 1,
 ) -> Any:
     """conv2d's gradient towards its input: x (N, C, H, W), weight (C, O / groups, kh, kw) → (N, O, H', W')."""
-    return stamped(2, x, weight, bias, stride, padding, output_padding, groups, dilation)
+    return stamped(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose3d(
-    x: Any,
+    input: Any,
     weight: Any,
     bias: Any = None,
     stride: Lengths = 1,
@@ -93,16 +93,16 @@ def conv_transpose3d(
     dilation: Lengths = 1,
 ) -> Any:
     """conv3d's gradient towards its input: x (N, C, D, H, W), weight (C, O / groups, kd, kh, kw)."""
-    return stamped(3, x, weight, bias, stride, padding, output_padding, groups, dilation)
+    return stamped(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-def unfold(x: Any, kernel_size: Lengths, dilation: Lengths = 1, padding: Lengths = 0, stride: Lengths = 1) -> Any:
+def unfold(input: Any, kernel_size: Lengths, dilation: Lengths = 1, padding: Lengths = 0, stride: Lengths = 1) -> Any:
     """Each window of x (N, C, H, W) as a column: (N, C · kh · kw, places). Known as im2col."""
-    return batched(2, operand(x), lambda x: x.apply(ops.Unfold(window(2, kernel_size, stride, padding, dilation))))
+    return batched(2, operand(input), lambda x: x.apply(ops.Unfold(window(2, kernel_size, stride, padding, dilation))))
 
 
 def fold(
-    x: Any,
+    input: Any,
     output_size: Lengths,
     kernel_size: Lengths,
     dilation: Lengths = 1,
@@ -111,7 +111,7 @@ def fold(
 ) -> Any:
     """unfold's adjoint: columns (N, C · kh · kw, places) added up where they were read, (N, C, *output_size)."""
     op = ops.Fold(window(2, kernel_size, stride, padding, dilation), each("output_size", output_size, 2))
-    return batched(1, operand(x), lambda x: x.apply(op))
+    return batched(1, operand(input), lambda x: x.apply(op))
 
 
 # -- what they have in common ---------------------------------------------------------------------

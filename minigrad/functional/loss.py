@@ -12,7 +12,7 @@ from typing import Any
 from .. import ops
 from ..errors import ShapeError
 from ..functions.face import operand
-from ..tensor import Tensor
+from .within import within
 
 
 def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
@@ -59,12 +59,7 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reducti
     From scores, `binary_cross_entropy_with_logits` is exact where this rounds.
     """
     x, t = pair("binary_cross_entropy", input, target)
-    if isinstance(x, Tensor) and x.size and not 0 <= x.value.min() <= x.value.max() <= 1:
-        span = f"{x.value.min():g} to {x.value.max():g}"
-        raise ValueError(
-            f"binary_cross_entropy is of probabilities 0 to 1, and got {span}: pass x.sigmoid(), or the scores to "
-            "binary_cross_entropy_with_logits"
-        )
+    within(x, 0, 1, ValueError, "binary_cross_entropy is of probabilities 0 to 1: x.sigmoid() makes them of scores")
     return reduced(weighed(x.apply(ops.BinaryCrossEntropy(), t), weight), reduction)
 
 

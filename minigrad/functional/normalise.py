@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from .. import ops
 from ..editable import write
 from ..errors import ShapeError
 from ..functions.face import operand
@@ -25,8 +28,7 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
     Ba et al. 2016, “Layer Normalization”, eq. 4. https://arxiv.org/abs/1607.06450
     """
     x = operand(input)
-    axes = last_axes("layer_norm", x, normalized_shape)
-    return scaled(x.standardise(axes, eps), weight, bias)
+    return standardised(x, last_axes("layer_norm", x, normalized_shape), eps, weight, bias)
 
 
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
@@ -71,7 +73,7 @@ def batch_norm(
     if x.size == C and x.size:
         raise ShapeError(f"batch_norm in training needs more than one value for each channel, and got {x.spec}")
     follow(running_mean, running_var, x, axes, momentum)
-    return scaled(x.standardise(axes, eps), weight, bias, column)
+    return standardised(x, axes, eps, weight, bias, column)
 
 
 def instance_norm(
@@ -97,7 +99,7 @@ def instance_norm(
     if x.size == x.shape[0] * x.shape[1] and x.size:
         raise ShapeError(f"instance_norm needs more than one place for each channel, and got {x.spec}")
     follow(running_mean, running_var, x, axes, momentum)
-    return scaled(x.standardise(axes, eps), weight, bias, (x.shape[1], *(1,) * len(axes)))
+    return standardised(x, axes, eps, weight, bias, (x.shape[1], *(1,) * len(axes)))
 
 
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
@@ -126,6 +128,16 @@ def last_axes(norm: str, x: Any, normalized_shape: Any) -> tuple[int, ...]:
     if not shape or x.shape[-len(shape) :] != shape:
         raise ShapeError(f"{norm} over {shape} needs x (…, {', '.join(map(str, shape))}), and got {x.spec}")
     return tuple(range(x.ndim - len(shape), x.ndim))
+
+
+def standardised(x: Any, axes: Any, eps: float, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
+    """(x − μ) / √(σ² + ε) · w + b along axes, weight and bias in a shape that broadcasts."""
+    if weight is None or x.dtype not in (np.float32, np.float64):
+        return scaled(x.standardise(axes, eps), weight, bias, shape)
+    affine = [x.lift(p) for p in (weight, bias) if p is not None]
+    affine = affine if shape is None else [p.reshape(shape) for p in affine]
+    dtype = np.result_type(x.dtype, *(p.dtype for p in affine))
+    return x.astype(dtype).apply(ops.Standardise(axes, float(eps)), *affine)
 
 
 def scaled(y: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:

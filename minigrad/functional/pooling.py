@@ -15,7 +15,7 @@ from .convolution import Lengths, batched, each, hashable
 
 
 def max_pool1d(
-    x: Any,
+    input: Any,
     kernel_size: Lengths,
     stride: Lengths | None = None,
     padding: Lengths = 0,
@@ -24,11 +24,11 @@ def max_pool1d(
     return_indices: bool = False,
 ) -> Any:
     """The largest of each window over the last axis; of equal ones the first has the gradient."""
-    return max_pooled(1, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return max_pooled(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 def max_pool2d(
-    x: Any,
+    input: Any,
     kernel_size: Lengths,
     stride: Lengths | None = None,
     padding: Lengths = 0,
@@ -37,11 +37,11 @@ def max_pool2d(
     return_indices: bool = False,
 ) -> Any:
     """The largest of each window over the last two axes; of equal ones the first has the gradient."""
-    return max_pooled(2, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return max_pooled(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 def max_pool3d(
-    x: Any,
+    input: Any,
     kernel_size: Lengths,
     stride: Lengths | None = None,
     padding: Lengths = 0,
@@ -50,11 +50,11 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Any:
     """The largest of each window over the last three axes; of equal ones the first has the gradient."""
-    return max_pooled(3, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return max_pooled(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 def avg_pool1d(
-    x: Any,
+    input: Any,
     kernel_size: Lengths,
     stride: Lengths | None = None,
     padding: Lengths = 0,
@@ -62,11 +62,11 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Any:
     """The mean of each window over the last axis."""
-    return avg_pooled(1, x, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+    return avg_pooled(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
 def avg_pool2d(
-    x: Any,
+    input: Any,
     kernel_size: Lengths,
     stride: Lengths | None = None,
     padding: Lengths = 0,
@@ -75,11 +75,11 @@ def avg_pool2d(
     divisor_override: int | None = None,
 ) -> Any:
     """The mean of each window over the last two axes."""
-    return avg_pooled(2, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return avg_pooled(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 def avg_pool3d(
-    x: Any,
+    input: Any,
     kernel_size: Lengths,
     stride: Lengths | None = None,
     padding: Lengths = 0,
@@ -88,27 +88,27 @@ def avg_pool3d(
     divisor_override: int | None = None,
 ) -> Any:
     """The mean of each window over the last three axes."""
-    return avg_pooled(3, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return avg_pooled(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-def adaptive_avg_pool1d(x: Any, output_size: Any) -> Any:
+def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     """The means of output_size windows that cover the last axis evenly."""
-    return adaptive_avg_pooled(1, x, output_size)
+    return adaptive_avg_pooled(1, input, output_size)
 
 
-def adaptive_avg_pool2d(x: Any, output_size: Any) -> Any:
+def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
     """The means of output_size windows that cover the last two axes evenly; None keeps an axis."""
-    return adaptive_avg_pooled(2, x, output_size)
+    return adaptive_avg_pooled(2, input, output_size)
 
 
-def adaptive_max_pool1d(x: Any, output_size: Any) -> Any:
+def adaptive_max_pool1d(input: Any, output_size: Any) -> Any:
     """The largest of each of output_size windows that cover the last axis evenly."""
-    return adaptive_max_pooled(1, x, output_size)
+    return adaptive_max_pooled(1, input, output_size)
 
 
-def adaptive_max_pool2d(x: Any, output_size: Any) -> Any:
+def adaptive_max_pool2d(input: Any, output_size: Any) -> Any:
     """The largest of each of output_size windows that cover the last two axes evenly; None keeps an axis."""
-    return adaptive_max_pooled(2, x, output_size)
+    return adaptive_max_pooled(2, input, output_size)
 
 
 # -- over any number of axes ----------------------------------------------------------------------

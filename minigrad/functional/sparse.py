@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
+from ..errors import BoundsError, DTypeError, ShapeError
 from ..functions.face import operand
 from ..operand import Operand
-from ..tensor import Tensor
+from .within import within
 
 
 def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
@@ -20,23 +20,16 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     padding_idx    a row that receives no gradient
     """
     W = operand(weight)
-    index = input if isinstance(input, Operand) else Tensor(np.asarray(input))
+    index = input if isinstance(input, Operand) else W.lift(np.asarray(input))
     if W.ndim != 2:
         raise ShapeError(f"embedding reads rows of a table (num_embeddings, embedding_dim), and got {W.spec}")
     if index.dtype.kind not in "iu":
         raise DTypeError(f"embedding is indexed by integers, and got {index.spec}: use .astype(int)")
-    within(index, len(W), "embedding")
+    within(index, 0, len(W) - 1, BoundsError, f"the indices of embedding are 0 to {len(W) - 1}")
     y = W[index]
     if padding_idx is None:
         return y
     row = padding_idx % len(W) if -len(W) <= padding_idx < len(W) else len(W)
     if row == len(W):
-        raise IndexError(f"padding_idx is one of the {len(W)} rows, and got {padding_idx}")
+        raise BoundsError(f"padding_idx is one of the {len(W)} rows, and got {padding_idx}")
     return y.where((index != row).reshape(*index.shape, 1), y.detach())
-
-
-def within(index: Any, n: int, what: str) -> None:
-    """Raise IndexError on indices outside 0 to n − 1, where their values are known."""
-    if isinstance(index, Tensor) and index.size and not 0 <= index.value.min() <= index.value.max() < n:
-        span = f"{index.value.min()} to {index.value.max()}"
-        raise IndexError(f"the indices of {what} are 0 to {n - 1}, and these are {span}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import ops
+from ..errors import ShapeError
 from ..operand import Operand
 from ..operand import einsum as contraction
 from .face import function, operand
@@ -13,6 +15,7 @@ mm = function(Operand.mm)
 bmm = function(Operand.bmm)
 mv = function(Operand.mv)
 dot = function(Operand.dot)
+vdot = function(Operand.dot)
 outer = function(Operand.outer)
 inner = function(Operand.inner)
 tensordot = function(Operand.tensordot)
@@ -39,6 +42,33 @@ def einsum(equation: str, *operands: Any) -> Any:
     kind = next((x for x in operands if isinstance(x, Operand)), None)
     kind = operand(operands[0]) if kind is None else kind
     return contraction.einsum(equation, *(kind.lift(x) for x in operands))
+
+
+def addmv(input: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """β input + α A v"""
+    return operand(input) * beta + operand(mat).mv(vec) * alpha
+
+
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """β input + α x y, a product of matrices for each of the batch"""
+    return operand(input) * beta + operand(batch1).bmm(batch2) * alpha
+
+
+def cross(input: Any, other: Any, dim: int = -1) -> Any:
+    """x × y: at right angles to both, as long as the area between them; along an axis of length 3."""
+    x = operand(input)
+    y = x.lift(other)
+    a, b = ([z.select(dim, i) for i in range(z.shape[z.axis(dim)])] for z in (x, y))
+    if (len(a), len(b)) != (3, 3):
+        raise ShapeError(f"cross needs three numbers along axis {dim}, and got {x.spec} and {y.spec}")
+    parts = [a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in range(3)]
+    return parts[0].apply(ops.Stack(parts[0].ndim), *parts[1:]).movedim(-1, dim)
+
+
+def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
+    """The p-norm of x − y for each pair of rows: (…, m, k), (…, n, k) → (…, m, n)."""
+    x = operand(x1)
+    return (x.unsqueeze(-2) - x.lift(x2).unsqueeze(-3)).norm(p, -1)
 
 
 def chain_matmul(*matrices: Any) -> Any:

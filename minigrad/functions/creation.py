@@ -57,26 +57,28 @@ def full(size: Any, fill_value: Any, dtype: Any = None, device: Place = None, re
     return from_shape((size,), value, kind, device, requires_grad)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """All one value, with the shape of x, and its dtype and device."""
-    spec = (x if isinstance(x, Tensor) else Tensor(x)).spec
+def full_like(
+    input: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False
+) -> Tensor:
+    """All one value, with the shape of input, and its dtype and device."""
+    spec = (input if isinstance(input, Tensor) else Tensor(input)).spec
     where = spec.device if device is None else device
     return from_shape((spec.shape,), fill_value, spec.dtype if dtype is None else dtype, where, requires_grad)
 
 
-def zeros_like(x: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """All 0, with the shape of x, and its dtype and device."""
-    return full_like(x, 0, dtype, device, requires_grad)
+def zeros_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """All 0, with the shape of input, and its dtype and device."""
+    return full_like(input, 0, dtype, device, requires_grad)
 
 
-def ones_like(x: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """All 1, with the shape of x, and its dtype and device."""
-    return full_like(x, 1, dtype, device, requires_grad)
+def ones_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """All 1, with the shape of input, and its dtype and device."""
+    return full_like(input, 1, dtype, device, requires_grad)
 
 
-def empty_like(x: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """To be filled, with the shape of x, and its dtype and device: all 0 here."""
-    return full_like(x, 0, dtype, device, requires_grad)
+def empty_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+    """To be filled, with the shape of input, and its dtype and device: all 0 here."""
+    return full_like(input, 0, dtype, device, requires_grad)
 
 
 # -- numbers in a row -----------------------------------------------------------------------------

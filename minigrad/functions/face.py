@@ -19,8 +19,8 @@ def function(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method as a function of whatever can be made an operand."""
 
     @wraps(method)
-    def called(x: Any, *others: Any, **options: Any) -> Any:
-        return method(operand(x), *others, **options)
+    def called(input: Any, *others: Any, **options: Any) -> Any:
+        return method(operand(input), *others, **options)
 
     called.__qualname__ = method.__name__
     return called

@@ -62,9 +62,9 @@ def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
     return (rows <= columns if right else rows < columns).astype(np.int64).sum(-1)
 
 
-def bucketize(x: Any, boundaries: Any, right: bool = False) -> Any:
-    """The number of the bucket each x is in: how many boundaries are below it; with `right`, not above it."""
-    x, row = operands((x, boundaries), "bucketize")
+def bucketize(input: Any, boundaries: Any, right: bool = False) -> Any:
+    """The number of the bucket each number is in: how many boundaries are below it; with `right`, not above it."""
+    x, row = operands((input, boundaries), "bucketize")
     if row.ndim != 1:
         raise ShapeError(f"bucketize needs its boundaries in one row, and got {row.spec}")
     return searchsorted(row, x, right)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations as ways
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
 from .. import ops
-from ..errors import ShapeError
+from ..errors import AxisError, ShapeError
 from ..operand import Operand
 from ..operand.synonyms import hears_dim
 from ..tensor import Tensor
@@ -75,7 +77,7 @@ def stack(tensors: Any, axis: int = 0) -> Any:
     """Tensors of one shape along a new axis."""
     x, *others = operands(tensors, "stack")
     if not -x.ndim - 1 <= axis <= x.ndim:
-        raise ShapeError(f"stack of {x.spec} has room for a new axis at {-x.ndim - 1} to {x.ndim}, and not at {axis}")
+        raise AxisError(f"stack of {x.spec} has room for a new axis at {-x.ndim - 1} to {x.ndim}, and not at {axis}")
     return x.apply(ops.Stack(axis % (x.ndim + 1)), *others)
 
 
@@ -116,7 +118,34 @@ def dstack(tensors: Any) -> Any:
     return cat([atleast(x, 3) for x in operands(tensors, "dstack")], 2)
 
 
+def column_stack(tensors: Any) -> Any:
+    """Side by side; a vector is a column."""
+    xs = [x.reshape(-1, 1) if x.ndim < 2 else x for x in operands(tensors, "column_stack")]
+    return cat(xs, 1)
+
+
+row_stack = vstack
+
+
+def block_diag(*tensors: Any) -> Any:
+    """Matrices along the diagonal of one, zeros around; a vector is a row."""
+    xs = [atleast(x, 2) for x in operands(tensors, "block_diag")]
+    width, rows, before = sum(x.shape[1] for x in xs), [], 0
+    for x in xs:
+        rows.append(pad(x, (before, width - before - x.shape[1])))
+        before += x.shape[1]
+    return cat(rows)
+
+
 # -- several at once ------------------------------------------------------------------------------
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that tensors of these shapes have together. Raises ShapeError where they have none."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(f"broadcast_shapes needs shapes that broadcast, and got {shapes}") from None
 
 
 def broadcast_tensors(*tensors: Any) -> list[Any]:
@@ -151,9 +180,16 @@ def cartesian_prod(*tensors: Any) -> Any:
     return grids[0].ravel() if len(grids) == 1 else stack([g.ravel() for g in grids], 1)
 
 
-def kron(x: Any, y: Any) -> Any:
-    """Kronecker's product: x, with each element replaced by its product with the whole of y."""
-    x, y = operands((x, y), "kron")
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """Every choice of r elements of a vector, a row for each, in their order; repeated only with_replacement."""
+    x = operand(input)
+    chosen = combinations_with_replacement if with_replacement else ways
+    return x[np.array([*chosen(range(len(x)), r)], np.int64).reshape(-1, r)]
+
+
+def kron(input: Any, other: Any) -> Any:
+    """Kronecker's product: each element of input is replaced by its product with the whole of other."""
+    x, y = operands((input, other), "kron")
     n = max(x.ndim, y.ndim)
     p, q = ((1,) * (n - z.ndim) + z.shape for z in (x, y))
     blocks = x.reshape(tuple(k for a in p for k in (a, 1))) * y.reshape(tuple(k for b in q for k in (1, b)))
@@ -163,14 +199,14 @@ def kron(x: Any, y: Any) -> Any:
 # -- a margin -------------------------------------------------------------------------------------
 
 
-def pad(x: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
+def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
     """x with a margin, or where a width is negative, cut.
 
     pad     before and after, for the last axis first: (left, right, top, bottom, …)
     mode    'constant': `value`, or 0 · 'reflect': mirrored at the edge, which is not repeated ·
             'replicate': the edge repeated · 'circular': what is at the other end
     """
-    x = operand(x)
+    x = operand(input)
     widths = tuple(pad)
     if len(widths) % 2 or len(widths) > 2 * x.ndim:
         raise ShapeError(f"pad needs two widths for each of the last axes of {x.spec}, and got {widths}")

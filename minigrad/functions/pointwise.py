@@ -17,9 +17,9 @@ def function_of_two(method: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(method)
-    def called(x: Any, y: Any, *others: Any, **options: Any) -> Any:
-        beside = y.lift(x) if isinstance(y, Operand) and not isinstance(x, Operand) else operand(x)
-        return method(beside, y, *others, **options)
+    def called(input: Any, *others: Any, **options: Any) -> Any:
+        beside = None if isinstance(input, Operand) else next((o for o in others if isinstance(o, Operand)), None)
+        return method(operand(input) if beside is None else beside.lift(input), *others, **options)
 
     called.__qualname__ = method.__name__
     return called
@@ -67,6 +67,8 @@ isinf = function(Operand.isinf)
 isfinite = function(Operand.isfinite)
 nan_to_num = function(Operand.nan_to_num)
 clamp = clip = function(Operand.clamp)
+clamp_min = function(Operand.clamp_min)
+clamp_max = function(Operand.clamp_max)
 
 exp = function(Operand.exp)
 exp2 = function(Operand.exp2)
@@ -105,8 +107,3 @@ erfc = function(Operand.erfc)
 sigmoid = expit = function(Operand.sigmoid)
 logit = function(Operand.logit)
 relu = function(Operand.relu)
-
-
-def is_floating_point(x: Any) -> bool:
-    """Whether the elements are floats, of whatever width."""
-    return bool(operand(x).spec.is_float)

@@ -48,23 +48,23 @@ def randperm(n: int, dtype: Any = np.int64, device: Place = None, **source: Any)
     return random.permutation(drawn(device, **source), int(n)).astype(dtype)
 
 
-def rand_like(x: Any, **options: Any) -> Any:
-    """Uniform in [0, 1), in the shape, the dtype and the place of x."""
-    return rand(x.shape, **like(x, options))
+def rand_like(input: Any, **options: Any) -> Any:
+    """Uniform in [0, 1), in the shape, the dtype and the place of input."""
+    return rand(input.shape, **like(input, options))
 
 
-def randn_like(x: Any, **options: Any) -> Any:
-    """From N(0, 1), in the shape, the dtype and the place of x."""
-    return randn(x.shape, **like(x, options))
+def randn_like(input: Any, **options: Any) -> Any:
+    """From N(0, 1), in the shape, the dtype and the place of input."""
+    return randn(input.shape, **like(input, options))
 
 
-def randint_like(x: Any, low: int, high: int | None = None, **options: Any) -> Any:
-    """Uniform integers from low to high − 1, or from 0 to low − 1, in the shape, the dtype and the place of x."""
+def randint_like(input: Any, low: int, high: int | None = None, **options: Any) -> Any:
+    """Uniform integers from low to high − 1, or from 0 to low − 1, in the shape, the dtype and the place of input."""
     low, high = (0, low) if high is None else (low, high)
-    options = like(x, options)
+    options = like(input, options)
     floating = np.dtype(options["dtype"]).kind == "f"
     drawn_as = np.int64 if floating else options["dtype"]
-    return randint(low, high, x.shape, **options | {"dtype": drawn_as}).astype(options["dtype"])
+    return randint(low, high, input.shape, **options | {"dtype": drawn_as}).astype(options["dtype"])
 
 
 def bernoulli(input: Any, p: float | None = None, **source: Any) -> Any:

@@ -20,7 +20,20 @@ class Activation(Module):
         return getattr(functional, self.name)(x)
 
 
-class ReLU(Activation):
+class InPlaceActivation(Activation):
+    """The same, which with inplace=True writes y into x."""
+
+    def __init__(self, inplace: bool = False):
+        self.inplace = inplace
+
+    def forward(self, x: Any) -> Any:
+        return getattr(functional, self.name)(x, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class ReLU(InPlaceActivation):
     """y = max(x, 0)"""
 
     name = "relu"
@@ -44,25 +57,25 @@ class LogSigmoid(Activation):
     name = "logsigmoid"
 
 
-class ReLU6(Activation):
+class ReLU6(InPlaceActivation):
     """y = min(max(x, 0), 6)"""
 
     name = "relu6"
 
 
-class SELU(Activation):
+class SELU(InPlaceActivation):
     """y = λ max(x, 0) + λ min(α (eˣ − 1), 0). Klambauer et al. 2017, “Self-Normalizing Neural Networks”, eq. 2."""
 
     name = "selu"
 
 
-class SiLU(Activation):
+class SiLU(InPlaceActivation):
     """y = x σ(x). Hendrycks & Gimpel 2016, “Gaussian Error Linear Units”, §2."""
 
     name = "silu"
 
 
-class Mish(Activation):
+class Mish(InPlaceActivation):
     """y = x tanh ln(1 + eˣ). Misra 2019, “Mish”, eq. 1. https://arxiv.org/abs/1908.08681"""
 
     name = "mish"
@@ -77,25 +90,25 @@ class Softsign(Activation):
 class Hardtanh(Module):
     """y = x between min_val and max_val, and those two outside."""
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0):
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False):
         if not min_val < max_val:
             raise ValueError(f"Hardtanh needs min_val below max_val, and got {min_val} and {max_val}")
-        self.min_val, self.max_val = min_val, max_val
+        self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
 
     def forward(self, x: Any) -> Any:
-        return functional.hardtanh(x, self.min_val, self.max_val)
+        return functional.hardtanh(x, self.min_val, self.max_val, inplace=self.inplace)
 
     def extra_repr(self) -> str:
-        return f"min_val={self.min_val}, max_val={self.max_val}"
+        return f"min_val={self.min_val}, max_val={self.max_val}{', inplace=True' * self.inplace}"
 
 
-class Hardsigmoid(Activation):
+class Hardsigmoid(InPlaceActivation):
     """y = min(max(x / 6 + 1/2, 0), 1)"""
 
     name = "hardsigmoid"
 
 
-class Hardswish(Activation):
+class Hardswish(InPlaceActivation):
     """y = x min(max(x / 6 + 1/2, 0), 1). Howard et al. 2019, “Searching for MobileNetV3”, §5.2."""
 
     name = "hardswish"
@@ -120,14 +133,14 @@ class GELU(Module):
 class LeakyReLU(Module):
     """y = x where x > 0, s x elsewhere. Maas et al. 2013, “Rectifier Nonlinearities Improve Acoustic Models”, eq. 2."""
 
-    def __init__(self, negative_slope: float = 0.01):
-        self.negative_slope = negative_slope
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False):
+        self.negative_slope, self.inplace = negative_slope, inplace
 
     def forward(self, x: Any) -> Any:
-        return functional.leaky_relu(x, self.negative_slope)
+        return functional.leaky_relu(x, self.negative_slope, inplace=self.inplace)
 
     def extra_repr(self) -> str:
-        return f"negative_slope={self.negative_slope}"
+        return f"negative_slope={self.negative_slope}{', inplace=True' * self.inplace}"
 
 
 class PReLU(Module):
@@ -154,14 +167,14 @@ class PReLU(Module):
 class ELU(Module):
     """y = x where x > 0, α (eˣ − 1) elsewhere. Clevert et al. 2015, “Exponential Linear Units”, eq. 15."""
 
-    def __init__(self, alpha: float = 1.0):
-        self.alpha = alpha
+    def __init__(self, alpha: float = 1.0, inplace: bool = False):
+        self.alpha, self.inplace = alpha, inplace
 
     def forward(self, x: Any) -> Any:
-        return functional.elu(x, self.alpha)
+        return functional.elu(x, self.alpha, inplace=self.inplace)
 
     def extra_repr(self) -> str:
-        return f"alpha={self.alpha}"
+        return f"alpha={self.alpha}{', inplace=True' * self.inplace}"
 
 
 class Softplus(Module):

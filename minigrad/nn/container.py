@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from math import prod
 from typing import Any, Self
 
@@ -121,6 +122,16 @@ class ModuleList(Row):
 
     def __init__(self, modules: Iterable[Module] = ()):
         self.extend(modules)
+
+    def __repr__(self) -> str:
+        """Modules that read alike, one after the other, in one line: (0-2): 3 x …"""
+        lines, first = [], 0
+        for text, alike in groupby(map(repr, self)):
+            n = len([*alike])
+            name = f"({first}): " if n == 1 else f"({first}-{first + n - 1}): {n} x "
+            lines.append(f"  {name}{text}".replace("\n", "\n  "))
+            first += n
+        return "\n".join([f"{type(self).__name__}(", *lines, ")"]) if lines else f"{type(self).__name__}()"
 
 
 class ParameterList(Row):

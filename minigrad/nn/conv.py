@@ -10,8 +10,9 @@ import numpy as np
 from .. import functional
 from ..device import Device
 from ..errors import ShapeError
-from ..functional.convolution import Lengths, each
+from ..functional.convolution import Lengths, each, ends
 from ..functions.face import operand
+from ..functions.movement import MARGINS
 from ..tensor import Tensor
 from .linear import uniform_of_fan
 from .module import Module
@@ -86,8 +87,9 @@ class Windowed(Module):
 class Conv(Windowed):
     """y = x ⋆ W + b: see functional.conv1d and its kin.
 
-    weight    W (out_channels, in_channels / groups, *kernel_size)
-    x         (N, in_channels, *size)  →  y (N, out_channels, *size')
+    weight          W (out_channels, in_channels / groups, *kernel_size)
+    padding_mode    what the margin is made of: 'zeros', or as in functional.pad 'reflect', 'replicate', 'circular'
+    x               (N, in_channels, *size)  →  y (N, out_channels, *size')
     """
 
     def __init__(
@@ -100,21 +102,32 @@ class Conv(Windowed):
         dilation: Lengths = 1,
         groups: int = 1,
         bias: bool = True,
+        padding_mode: str = "zeros",
         *,
         device: Device | str | None = None,
         dtype: Any = None,
         rng: np.random.Generator | None = None,
     ):
-        self.output_padding = (0,) * self.n
+        if padding_mode not in ("zeros", *MARGINS):
+            raise ValueError(f"padding_mode is zeros, {', '.join(MARGINS)}, and got {padding_mode!r}")
+        self.output_padding, self.padding_mode = (0,) * self.n, padding_mode
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype, rng
         )
 
     def forward(self, x: Any) -> Any:
+        x = self._checked(x)
+        padding: Lengths | str = self.padding
+        if self.padding_mode != "zeros":
+            margins = ends(padding, self.kernel_size, self.stride, self.dilation)
+            x = functional.pad(x, [width for pair in reversed(margins) for width in pair], self.padding_mode)
+            padding = 0
         convolution = getattr(functional, f"conv{self.n}d")
-        return convolution(
-            self._checked(x), self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
-        )
+        return convolution(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def extra_repr(self) -> str:
+        mode = "" if self.padding_mode == "zeros" else f", padding_mode={self.padding_mode}"
+        return super().extra_repr() + mode
 
 
 class Conv1d(Conv):

@@ -11,23 +11,27 @@ from .module import Module
 class Dropout(Module):
     """Each element zero with probability p, the others divided by 1 − p: see functional.dropout."""
 
-    def __init__(self, p: float = 0.5):
+    def __init__(self, p: float = 0.5, inplace: bool = False):
         if not 0 <= p <= 1:
             raise ValueError(f"{type(self).__name__} needs a probability of 0 to 1, and got p={p}")
-        self.p = p
+        self.p, self.inplace = p, inplace
 
     def forward(self, x: Any, *, key: Any = None) -> Any:
-        return functional.dropout(x, self.p, self.training, key=key)
+        return self.placed(x, functional.dropout(x, self.p, self.training, key=key))
+
+    def placed(self, x: Any, y: Any) -> Any:
+        """y; where `inplace` is asked, in x's memory."""
+        return x.copy_(y) if self.inplace and y is not x else y
 
     def extra_repr(self) -> str:
-        return f"p={self.p}"
+        return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout1d(Dropout):
     """Each channel of x (N, C, …) zero with probability p: see functional.dropout1d."""
 
     def forward(self, x: Any, *, key: Any = None) -> Any:
-        return functional.dropout1d(x, self.p, self.training, key=key)
+        return self.placed(x, functional.dropout1d(x, self.p, self.training, key=key))
 
 
 class Dropout2d(Dropout1d):

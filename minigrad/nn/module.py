@@ -126,6 +126,15 @@ class Module(State):
             move_to(x, dtype if x.spec.is_float else None, device)
         return self
 
+    def cpu(self) -> Self:
+        return self.to("cpu")
+
+    def cuda(self) -> Self:
+        return self.to("gpu")
+
+    def type(self, dst_type: Any) -> Self:
+        return self.to(dtype=dst_type)
+
     def float(self) -> Self:
         return self.to(dtype=np.float32)
 

@@ -17,8 +17,8 @@ import numpy as np
 from .. import functional
 from ..device import Device
 from ..errors import ShapeError
-from ..functions.face import operand
 from ..functions.creation import zeros
+from ..functions.face import operand
 from ..functions.movement import cat, stack
 from . import init
 from .linear import uniform_of_fan
@@ -122,7 +122,7 @@ class Recurrent(Module):
         start      for each layer and direction, (S, N, hidden_size)
         lengths    of the N sequences, the longest first; None if all are as long as x
         """
-        ends = []
+        ends: list[Any] = []
         for layer in range(self.num_layers):
             outputs = []
             for d, suffix in enumerate(self._suffixes(layer)):

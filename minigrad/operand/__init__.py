@@ -14,6 +14,7 @@ cannot tell the two apart.
     reduction     many elements to one
     ordering      the larger, the smaller, and all in order
     scanning      running totals
+    counting      which elements there are, and how often
     normalising   rows brought to a common scale
     algebra       products of matrices
 """
@@ -22,6 +23,7 @@ from .algebra import Algebra
 from .arithmetic import Arithmetic
 from .base import integers as integers
 from .casting import Casting
+from .counting import Counting
 from .indexing import Indexing
 from .movement import Movement
 from .normalising import Normalising
@@ -32,7 +34,10 @@ from .reduction import Reduction
 from .scanning import Scanning
 
 
-class Operand(Arithmetic, Pointwise, Casting, Movement, Pieces, Indexing, Reduction, Ordering, Scanning, Normalising, Algebra):
+class Operand(
+    Arithmetic, Pointwise, Casting, Movement, Pieces, Indexing,
+    Reduction, Ordering, Scanning, Counting, Normalising, Algebra,
+):
     """Something with a spec that ops can be applied to."""
 
     __slots__ = ()

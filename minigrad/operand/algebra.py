@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from .. import ops
 from ..errors import ShapeError
 from .base import Base, integers
 from .einsum import contracted
+
+
+class Eigen(NamedTuple):
+    """What a symmetric matrix only stretches, and by how much: L = V diag(λ) Vᵀ."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class SignLog(NamedTuple):
+    """The sign of a determinant, and the logarithm of its size, which does not overflow."""
+
+    sign: Any
+    logabsdet: Any
 
 
 class Algebra(Base):
@@ -17,9 +31,9 @@ class Algebra(Base):
 
     # -- products ---------------------------------------------------------------------------
 
-    def matmul(self, o: Any) -> Self:
+    def matmul(self, other: Any) -> Self:
         """Matrix product over the last two axes; a vector counts as a row on the left, as a column on the right."""
-        x, y = self, self.lift(o)
+        x, y = self, self.lift(other)
         if x.ndim > 1 and y.ndim > 1:
             return x.apply(ops.MatMul(), y)
         if not x.ndim or not y.ndim:
@@ -102,7 +116,7 @@ class Algebra(Base):
     def inv(self) -> Self: return self.apply(ops.Inverse())
     def inverse(self) -> Self: return self.apply(ops.Inverse())
     def det(self) -> Self: return self.apply(ops.Det())
-    def slogdet(self) -> tuple[Self, Self]: return self.apply(ops.SignDet()), self.apply(ops.LogAbsDet())
+    def slogdet(self) -> SignLog: return SignLog(self.apply(ops.SignDet()), self.apply(ops.LogAbsDet()))
 
     def cholesky(self, upper: bool = False) -> Self:
         """L with x = L Lᵀ, lower triangular, for x symmetric and positive definite; or its transpose."""
@@ -134,8 +148,8 @@ class Algebra(Base):
         a = a + self._ones_on_diagonal() if unitriangular else a
         return a.apply(ops.Solve(), b)
 
-    def eigh(self) -> tuple[Self, Self]:
+    def eigh(self) -> Eigen:
         """Eigenvalues, growing, and the orthonormal eigenvectors, as columns, of a symmetric matrix."""
-        return self.apply(ops.Eigenvalues()), self.apply(ops.Eigenvectors())
+        return Eigen(self.apply(ops.Eigenvalues()), self.apply(ops.Eigenvectors()))
 
     def eigvalsh(self) -> Self: return self.apply(ops.Eigenvalues())

@@ -52,79 +52,89 @@ class Arithmetic(Base):
     def __rxor__(self, o: Any) -> Self: return self.lift(o).apply(ops.Xor(), self)
     def __invert__(self) -> Self: return self.apply(ops.Not())
 
-    def gt(self, o: Any) -> Self: return self > o
-    def ge(self, o: Any) -> Self: return self >= o
-    def lt(self, o: Any) -> Self: return self < o
-    def le(self, o: Any) -> Self: return self <= o
-    def eq(self, o: Any) -> Self: return self.apply(ops.Equal(), o)
-    def ne(self, o: Any) -> Self: return self.apply(ops.NotEqual(), o)
-    def bitwise_and(self, o: Any) -> Self: return self & o
-    def bitwise_or(self, o: Any) -> Self: return self | o
-    def bitwise_xor(self, o: Any) -> Self: return self ^ o
+    def __contains__(self, o: Any) -> bool: return bool((self == o).any())
+
+    def gt(self, other: Any) -> Self: return self > other
+    def ge(self, other: Any) -> Self: return self >= other
+    def lt(self, other: Any) -> Self: return self < other
+    def le(self, other: Any) -> Self: return self <= other
+    def eq(self, other: Any) -> Self: return self.apply(ops.Equal(), other)
+    def ne(self, other: Any) -> Self: return self.apply(ops.NotEqual(), other)
+    def bitwise_and(self, other: Any) -> Self: return self & other
+    def bitwise_or(self, other: Any) -> Self: return self | other
+    def bitwise_xor(self, other: Any) -> Self: return self ^ other
     def bitwise_not(self) -> Self: return ~self
 
     # What is not 0 counts as true.
-    def logical_and(self, o: Any) -> Self: return self.astype(bool) & self.lift(o).astype(bool)
-    def logical_or(self, o: Any) -> Self: return self.astype(bool) | self.lift(o).astype(bool)
-    def logical_xor(self, o: Any) -> Self: return self.astype(bool) ^ self.lift(o).astype(bool)
+    def logical_and(self, other: Any) -> Self: return self.astype(bool) & self.lift(other).astype(bool)
+    def logical_or(self, other: Any) -> Self: return self.astype(bool) | self.lift(other).astype(bool)
+    def logical_xor(self, other: Any) -> Self: return self.astype(bool) ^ self.lift(other).astype(bool)
     def logical_not(self) -> Self: return ~self.astype(bool)
 
-    def equal(self, o: Any) -> bool:
+    def equal(self, other: Any) -> bool:
         """Whether the shapes are the same and all elements too: one answer. `eq` answers for each element."""
-        y = self.lift(o)
+        y = self.lift(other)
         return bool(self.shape == y.shape and self.eq(y).numpy().all())
 
-    def isclose(self, o: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Self:
+    def isclose(self, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Self:
         """Whether |x − y| ≤ atol + rtol |y|, for each element; infinities are close to themselves only."""
-        y = self.lift(o)
+        y = self.lift(other)
         near = (self - y).abs() <= y.abs() * rtol + atol
         close = self.eq(y) | (near & self.isfinite() & y.isfinite())
         return close | (self.isnan() & y.isnan()) if equal_nan else close
 
-    def allclose(self, o: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    def allclose(self, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
         """Whether every element is close, in the sense of `isclose`: one answer."""
-        return bool(self.isclose(o, rtol, atol, equal_nan).numpy().all())
+        return bool(self.isclose(other, rtol, atol, equal_nan).numpy().all())
 
     # -- in words ---------------------------------------------------------------------------
 
-    def add(self, o: Any, *, alpha: Any = 1) -> Self: return self + (o if alpha == 1 else self.lift(o) * alpha)
-    def sub(self, o: Any, *, alpha: Any = 1) -> Self: return self - (o if alpha == 1 else self.lift(o) * alpha)
-    def mul(self, o: Any) -> Self: return self * o
+    def add(self, other: Any, *, alpha: Any = 1) -> Self: return self + self._times(other, alpha)
+    def sub(self, other: Any, *, alpha: Any = 1) -> Self: return self - self._times(other, alpha)
+    def mul(self, other: Any) -> Self: return self * other
     def neg(self) -> Self: return -self
-    def pow(self, p: Any) -> Self: return self**p
-    def floor_divide(self, o: Any) -> Self: return self // o
-    def remainder(self, o: Any) -> Self: return self % o
-    def fmod(self, o: Any) -> Self: return self.apply(ops.Fmod(), o)
-    def true_divide(self, o: Any) -> Self: return self / o
+    def pow(self, exponent: Any) -> Self: return self**exponent
+    def floor_divide(self, other: Any) -> Self: return self // other
+    def remainder(self, other: Any) -> Self: return self % other
+    def fmod(self, other: Any) -> Self: return self.apply(ops.Fmod(), other)
+    def true_divide(self, other: Any) -> Self: return self / other
 
-    def div(self, o: Any, *, rounding_mode: str | None = None) -> Self:
+    def div(self, other: Any, *, rounding_mode: str | None = None) -> Self:
         """x / y; rounded down with rounding_mode="floor", towards 0 with "trunc"."""
         match rounding_mode:
             case None:
-                return self / o
+                return self / other
             case "floor":
-                return self // o
+                return self // other
             case "trunc":
-                y = self.lift(o)
+                y = self.lift(other)
                 whole = not (self.spec.is_float or y.spec.is_float)
                 return (self - self.fmod(y)) // y if whole else (self / y).trunc()
         raise ValueError(f'div rounds with rounding_mode "floor" or "trunc", or None, and got {rounding_mode!r}')
+
+    def _times(self, other: Any, alpha: Any) -> Any: return other if alpha == 1 else self.lift(other) * alpha
 
     subtract, multiply, divide, negative, absolute = sub, mul, div, neg, __abs__
     greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 
     # -- functions of two numbers, and three ----------------------------------------------------
 
-    def hypot(self, o: Any) -> Self: return self.apply(ops.Hypot(), o)
-    def atan2(self, o: Any) -> Self: return self.apply(ops.Atan2(), o)
-    def logaddexp(self, o: Any) -> Self: return self.apply(ops.LogAddExp(), o)
-    def xlogy(self, o: Any) -> Self: return self.apply(ops.XLogY(), o)
+    def hypot(self, other: Any) -> Self: return self.apply(ops.Hypot(), other)
+    def atan2(self, other: Any) -> Self: return self.apply(ops.Atan2(), other)
+    def logaddexp(self, other: Any) -> Self: return self.apply(ops.LogAddExp(), other)
+    def xlogy(self, other: Any) -> Self: return self.apply(ops.XLogY(), other)
     def heaviside(self, values: Any) -> Self: return self.apply(ops.Heaviside(), values)
-    def maximum(self, o: Any) -> Self: return self.apply(ops.Maximum(), o)
-    def minimum(self, o: Any) -> Self: return self.apply(ops.Minimum(), o)
+    def maximum(self, other: Any) -> Self: return self.apply(ops.Maximum(), other)
+    def minimum(self, other: Any) -> Self: return self.apply(ops.Minimum(), other)
     def lerp(self, end: Any, weight: Any) -> Self: return self + (self.lift(end) - self) * weight
-    def addcmul(self, x: Any, y: Any, *, value: Any = 1) -> Self: return self + self.lift(x) * y * value
-    def addcdiv(self, x: Any, y: Any, *, value: Any = 1) -> Self: return self + self.lift(x) / y * value
+
+    def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Self:
+        """x + value · a · b"""
+        return self + self.lift(tensor1) * tensor2 * value
+
+    def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Self:
+        """x + value · a / b"""
+        return self + self.lift(tensor1) / tensor2 * value
 
     arctan2 = atan2
 

@@ -6,13 +6,13 @@ import operator
 from collections.abc import Iterator
 from typing import Any, Self
 
-from ..errors import ShapeError
+from ..errors import AxisError
 from ..op import Op
 from ..spec import Spec
 
 
 class Count(int):
-    """How many elements. It may be called: `x.size` is NumPy's word for a number, `x.size()` PyTorch's for the shape."""
+    """How many elements: `x.size`, as in NumPy. It may be called: `x.size()` is PyTorch's word for the shape."""
 
     spec: Spec
 
@@ -70,7 +70,7 @@ class Base:
     # -- reading arguments ------------------------------------------------------------------
 
     def axis(self, axis: Any) -> int:
-        """An axis counted from the left. Raises ShapeError where there is none of that number."""
+        """An axis counted from the left. Raises AxisError where there is none of that number."""
         return axis_of(self.spec, axis)
 
     def axes(self, axis: Any) -> tuple[int, ...]:
@@ -80,11 +80,11 @@ class Base:
 
 
 def axis_of(spec: Spec, axis: Any) -> int:
-    """An axis of a spec, counted from the left. Raises ShapeError where there is none of that number."""
+    """An axis of a spec, counted from the left. Raises AxisError where there is none of that number."""
     n = operator.index(axis)
     if not -spec.ndim <= n < spec.ndim:
         has = f"axes 0 to {spec.ndim - 1}" if spec.ndim else "no axes"
-        raise ShapeError(f"{spec} has {has}, and axis {n} was asked")
+        raise AxisError(f"{spec} has {has}, and axis {n} was asked")
     return n % spec.ndim
 
 

@@ -28,6 +28,8 @@ class Casting(Base):
     def short(self) -> Self: return self.astype("i2")
     def float(self) -> Self: return self.astype("f4")
     def int(self) -> Self: return self.astype("i4")
+    def char(self) -> Self: return self.astype("i1")
+    def byte(self) -> Self: return self.astype("u1")
     def bool(self) -> Self: return self.astype("?")
     def type(self, dtype: Any) -> Self: return self.astype(dtype)
     def type_as(self, other: Any) -> Self: return self.astype(other.dtype)

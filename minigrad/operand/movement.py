@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ops
-from ..errors import ShapeError
+from ..errors import AxisError, ShapeError
 from .base import Base, integers
 from .synonyms import hears_dim
 
@@ -128,7 +128,8 @@ class Movement(Base):
         return self.transpose()
 
     T = property(lambda self: self.transpose(), doc="The axes reversed.")
-    mT = property(lambda self: self.swapaxes(-2, -1), doc="The last two axes exchanged.")
+    mT = mH = property(lambda self: self.swapaxes(-2, -1), doc="The last two axes exchanged.")
+    H = property(lambda self: self.t(), doc="A matrix transposed.")
 
     @hears_dim
     def flip(self, *along: Any, axes: Any = None) -> Self:
@@ -246,5 +247,5 @@ class Movement(Base):
         """The place of an axis that is yet to come, counted from the left."""
         n = operator.index(axis)
         if not -self.ndim - 1 <= n <= self.ndim:
-            raise ShapeError(f"{self.spec} has room for a new axis at {-self.ndim - 1} to {self.ndim}, and not at {n}")
+            raise AxisError(f"{self.spec} has room for a new axis at {-self.ndim - 1} to {self.ndim}, and not at {n}")
         return n % (self.ndim + 1)

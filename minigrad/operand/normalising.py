@@ -38,9 +38,7 @@ class Normalising(Base):
     def standardise(self, axis: Any = -1, eps: float = 1e-5) -> Self:
         """(x − mean) / √(var + ε) along an axis, several, or all; the variance is that of all n, not n − 1."""
         axes = self._floating("standardise")._reduction(axis, False)[0]
-        if self.dtype == np.float16:
-            return self.astype(np.float32).standardise(axes, eps).astype(np.float16)
-        return self.apply(ops.Centre(axes)).apply(ops.RMSNormalise(axes, float(eps)))
+        return self._gathered(ops.Standardise(axes, float(eps)))
 
     @hears_dim
     def rms_normalise(self, axis: Any = -1, eps: float = 1e-5) -> Self:

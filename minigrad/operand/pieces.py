@@ -6,6 +6,8 @@ import operator
 from itertools import accumulate, pairwise
 from typing import Any, Self
 
+import numpy as np
+
 from .. import ops
 from ..errors import ShapeError
 from .base import Base, integers
@@ -66,6 +68,15 @@ class Pieces(Base):
         """The slices along an axis, which is gone in each."""
         axis = self.axis(axis)
         return tuple(self.select(axis, i) for i in range(self.shape[axis]))
+
+    def unfold(self, dimension: int, size: int, step: int = 1) -> Self:
+        """The windows of `size` along an axis, one each `step`; what is in a window becomes the last axis."""
+        axis = self.axis(dimension)
+        n = self.shape[axis]
+        if not 0 <= size <= n or step < 1:
+            raise ShapeError(f"unfold needs windows of at most {n}, and steps of at least 1, not {size} and {step}")
+        places = np.arange(0, n - size + 1, step)[:, None] + np.arange(size)
+        return self.movedim(axis, -1)[..., places].movedim(-2, axis)
 
     # -- matrices -----------------------------------------------------------------------------
 

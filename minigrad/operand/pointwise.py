@@ -77,25 +77,28 @@ class Pointwise(Base):
         low = self if min is None else self.lift(min).where(self < min, self)
         return low if max is None else self.lift(max).where(low > max, low)
 
+    def clamp_min(self, min: Any) -> Self: return self.clamp(min)
+    def clamp_max(self, max: Any) -> Self: return self.clamp(max=max)
+
     clip = clamp
 
-    # -- activations: integers count as floats --------------------------------------------------------
+    # -- activations: integers count as floats, and float16 as float32 where an exponential is on the way ---
 
-    def sigmoid(self) -> Self: return self.real_valued().apply(ops.Sigmoid())
+    def sigmoid(self) -> Self: return self.real_valued()._gathered(ops.Sigmoid())
     def relu(self) -> Self: return self.apply(ops.Relu())
     def logsigmoid(self) -> Self: return self.real_valued().apply(ops.LogSigmoid())
-    def silu(self) -> Self: return self.real_valued().apply(ops.Silu())
-    def mish(self) -> Self: return self.real_valued().apply(ops.Mish())
+    def silu(self) -> Self: return self.real_valued()._gathered(ops.Silu())
+    def mish(self) -> Self: return self.real_valued()._gathered(ops.Mish())
 
     def softplus(self, beta: float = 1.0, threshold: float = 20.0) -> Self:
         """ln(1 + e^(βx)) / β, and x itself where βx > threshold."""
-        return self.real_valued().apply(ops.Softplus(float(beta), float(threshold)))
+        return self.real_valued()._gathered(ops.Softplus(float(beta), float(threshold)))
 
     def gelu(self, approximate: str = "none") -> Self:
         """x Φ(x), or with approximate="tanh" the quicker formula beside it."""
         if approximate not in ("none", "tanh"):
             raise ValueError(f'gelu takes approximate="none" or "tanh", and got {approximate!r}')
-        return self.real_valued().apply(ops.GeluTanh() if approximate == "tanh" else ops.Gelu())
+        return self.real_valued()._gathered(ops.GeluTanh() if approximate == "tanh" else ops.Gelu())
 
     def logit(self, eps: float | None = None) -> Self:
         """ln(x / (1 − x)), the inverse of the sigmoid; with eps, of x moved into [eps, 1 − eps]."""

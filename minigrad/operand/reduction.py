@@ -1,7 +1,7 @@
 """Many elements to one, along an axis, several, or all.
 
-    sums       sum mean prod count_nonzero
-    spread     var std var_mean std_mean norm
+    sums       sum mean nansum nanmean prod count_nonzero
+    spread     var std var_mean std_mean norm dist cov corrcoef
     extremes   amax amin aminmax logsumexp
     truth      all any
 
@@ -43,6 +43,15 @@ class Reduction(Base):
     def mean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """Σ / n over an axis, several, or all. Of integers it is float64."""
         return self._as(dtype)._gathered(ops.Mean(*self._reduction(axis, keepdims, **torch)))
+
+    def nansum(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
+        """The sum of what is a number."""
+        return self.where(~self.isnan(), 0).sum(axis, keepdims, dtype=dtype, **torch)
+
+    def nanmean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
+        """The mean of what is a number."""
+        count = (~self.isnan()).sum(axis, keepdims, **torch)
+        return self.nansum(axis, keepdims, dtype=dtype, **torch) / count.astype(self.real_valued().dtype)
 
     def prod(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """Π over an axis, several, or all; its gradient is right where factors are 0, too."""
@@ -99,6 +108,25 @@ class Reduction(Base):
             return x.abs().amax(axes, keepdims) if p > 0 else x.abs().amin(axes, keepdims)
         x = x if x.spec.is_float else x.astype(np.float64)
         return x._gathered(ops.Norm(axes, keepdims, p))
+
+    def dist(self, other: Any, p: float = 2) -> Self:
+        """The p-norm of x − y, of all elements as one vector."""
+        return (self - other).norm(p)
+
+    def cov(self, *, correction: float = 1) -> Self:
+        """The covariance of each pair of rows: a row is a variable, a column an observation."""
+        x: Any = self.reshape(1, -1) if self.ndim < 2 else self
+        centred = x - x.mean(1, keepdims=True)
+        y = centred @ centred.mT / (x.shape[1] - correction)
+        return y if self.ndim == 2 else y.reshape(())
+
+    def corrcoef(self) -> Self:
+        """Pearson's correlation of each pair of rows: the covariance over both standard deviations."""
+        y: Any = self.cov()
+        if not y.ndim:
+            return y / y
+        spread = y.diagonal().sqrt()
+        return (y / spread.reshape(-1, 1) / spread).clamp(-1, 1)
 
     # -- extremes -----------------------------------------------------------------------------
 

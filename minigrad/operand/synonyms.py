@@ -22,12 +22,12 @@ def hears_dim(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method, where PyTorch's words for its arguments may be used as well."""
 
     @wraps(method)
-    def heard(self: Any, *given: Any, **options: Any) -> Any:
+    def heard(*given: Any, **options: Any) -> Any:
         if not options:
-            return method(self, *given)
+            return method(*given)
         ours = {SYNONYMS.get(word, word): value for word, value in options.items()}
         if len(ours) < len(options):
             raise TypeError(f"{method.__name__} takes one of two spellings, and both came: {', '.join(options)}")
-        return method(self, *given, **ours)
+        return method(*given, **ours)
 
     return heard

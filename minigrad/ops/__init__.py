@@ -105,8 +105,9 @@ from .identity import Alias as Alias
 from .identity import Clone as Clone
 from .identity import Move as Move
 from .overlay import Overlay as Overlay
-from .pooling import AdaptiveAvgPool as AdaptiveAvgPool
-from .pooling import AdaptiveAvgUnpool as AdaptiveAvgUnpool
+from .adaptive import AdaptiveAvgPool as AdaptiveAvgPool
+from .adaptive import AdaptiveAvgUnpool as AdaptiveAvgUnpool
+from .adaptive import adaptive as adaptive
 from .pooling import ArgMaxPool as ArgMaxPool
 from .pooling import AvgPool as AvgPool
 from .pooling import AvgUnpool as AvgUnpool
@@ -114,7 +115,6 @@ from .pooling import MaxPool as MaxPool
 from .pooling import PutTaps as PutTaps
 from .pooling import TakeTaps as TakeTaps
 from .pooling import TapPlaces as TapPlaces
-from .pooling import adaptive as adaptive
 from .solving import Cholesky as Cholesky
 from .solving import Cofactors as Cofactors
 from .solving import Det as Det
@@ -191,12 +191,13 @@ from .sort import ArgTopK as ArgTopK
 from .standardise import Centre as Centre
 from .standardise import InverseRMS as InverseRMS
 from .standardise import RMSNormalise as RMSNormalise
+from .standardise import Standardise as Standardise
 
 TABLE = (
     *(SumOfProducts, Prod, Var, Std, Norm, Min, All, Any, CumSum, CumProd, LogCumSumExp, ArgCumMax, ArgCumMin),
     *(Shift, Recurrence, ArgSort, ArgTopK, ArgMax, ArgMin, Softmax, LogSoftmax, CrossEntropy, SoftmaxMinusOneHot),
     BinaryCrossEntropy,
-    *(Centre, InverseRMS, RMSNormalise),
+    *(Centre, InverseRMS, RMSNormalise, Standardise, AttentionWeights, Attention),
     *(Elman, ElmanRelu, Gru, Lstm, Carried),
     *(Affine, Contract, Inverse, Solve, Det, Cofactors, LogAbsDet, SignDet, Cholesky, Eigenvalues, Eigenvectors),
     *(Convolution, ConvolutionTranspose, ConvolutionFilter, Unfold, Fold),

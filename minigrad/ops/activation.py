@@ -1,12 +1,14 @@
 """Activations: functions of one number that stand between the layers of a network.
 
-They take floats. An exponential that overflows to ∞ is meant to: 1 / ∞ is the 0 that the function tends to.
+They take floats. An exponential may overflow to ∞ without a word: 1 / ∞ is the 0 that the function tends to.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import pi, sqrt
+
+import numpy as np
 
 from ..op import Elementwise
 from .blocks import blockwise
@@ -20,9 +22,14 @@ class Sigmoid(Elementwise):
     """y = 1 / (1 + e⁻ˣ)"""
 
     symbol = "σ"
+    inline = False
 
+    @np.errstate(over="ignore")
+    @blockwise
     def forward(self, xp, x): return 1 / (1 + xp.exp(-x))
+
     def partials(self, y, x): return y * (1 - y),
+    def flops(self, y, x): return 4 * y.size
 
 
 class LogSigmoid(Elementwise):
@@ -100,7 +107,8 @@ class Softplus(Elementwise):
     symbol = "softplus"
 
     def forward(self, xp, x):
-        return xp.where(x * self.beta > self.threshold, x, xp.log1p(xp.exp(x * self.beta)) / self.beta)
+        low = xp.minimum(x * self.beta, self.threshold)
+        return xp.where(x * self.beta > self.threshold, x, xp.log1p(xp.exp(low)) / self.beta)
 
     def partials(self, y, x):
         steep = x * self.beta
@@ -124,7 +132,7 @@ class Elu(Elementwise):
     symbol = "elu"
 
     def forward(self, xp, x):
-        below = xp.expm1(x * self.input_scale) * (self.alpha * self.scale)
+        below = xp.expm1(xp.minimum(x, 0) * self.input_scale) * (self.alpha * self.scale)
         return xp.where(x > 0, x * self.scale, below)
 
     def partials(self, y, x):
@@ -136,24 +144,34 @@ class Silu(Elementwise):
     """y = x σ(x)"""
 
     symbol = "silu"
+    inline = False
 
+    @np.errstate(over="ignore")
+    @blockwise
     def forward(self, xp, x): return x / (1 + xp.exp(-x))
 
     def partials(self, y, x):
         s = x.sigmoid()
         return s * (1 + x * (1 - s)),
 
+    def flops(self, y, x): return 4 * y.size
+
 
 class Mish(Elementwise):
     """y = x tanh(ln(1 + eˣ)). Misra 2019, eq. 1. https://arxiv.org/abs/1908.08681"""
 
     symbol = "mish"
+    inline = False
 
+    @np.errstate(over="ignore")
+    @blockwise
     def forward(self, xp, x): return x * xp.tanh(xp.log1p(xp.exp(x)))
 
     def partials(self, y, x):
         t = x.softplus().tanh()
         return t + x * x.sigmoid() * (1 - t * t),
+
+    def flops(self, y, x): return 4 * y.size
 
 
 class Gelu(Elementwise):
@@ -226,9 +244,22 @@ class GeluTanhDifferential(Differential):
 
     @blockwise
     def forward(self, xp, t, x):
-        square = x * x
-        p = xp.tanh(x * (square * CUBE + LINE)) * 0.5 + 0.5
-        return ((1 - p) * x * (square * (6 * CUBE) + 2 * LINE) + 1) * p * t
+        # In place: each array more would have to be carried through the cache.
+        v = x * x
+        u = v * CUBE
+        u += LINE
+        u *= x
+        p = xp.tanh(u)
+        p *= 0.5
+        p += 0.5
+        v *= 6 * CUBE
+        v += 2 * LINE
+        v *= x
+        v *= 1 - p
+        v += 1
+        v *= p
+        v *= t
+        return v
 
     def curvature(self, x):
         square = x * x

@@ -172,7 +172,7 @@ class XLogY(Elementwise):
 
     symbol = "xlogy"
 
-    def forward(self, xp, x, y): return xp.where(xp.equal(x, 0) * xp.equal(y, y), 0, x * xp.log(y))
+    def forward(self, xp, x, y): return x * xp.log(xp.where(xp.equal(x, 0) * xp.equal(y, y), 1, y))
 
     def partials(self, z, x, y):
         argument = y.where((x != 0) | (y > 0), 1)

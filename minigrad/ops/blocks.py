@@ -13,11 +13,11 @@ def blockwise(forward: Callable[..., Any]) -> Callable[..., Any]:
     """forward(op, xp, x, …), which works on each element by itself, on blocks of the size that its device likes."""
 
     @wraps(forward)
-    def in_blocks(op, xp, *xs):
-        block = device_of(xs[0]).block
-        if all(x.size <= block for x in xs):
-            return forward(op, xp, *xs)
-        xs = xp.broadcast_arrays(*xs)
+    def in_blocks(op, xp, x, *others):
+        block = device_of(x).block
+        if x.size <= block:
+            return forward(op, xp, x, *others)
+        xs = xp.broadcast_arrays(x, *others)
         shape, pieces = xs[0].shape, [x.reshape(-1) for x in xs]
         first = forward(op, xp, *(piece[:block] for piece in pieces))
         y = xp.empty(pieces[0].size, first.dtype)

@@ -9,7 +9,7 @@ every order, and none is found by scattering.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from math import prod
 
 import numpy as np
@@ -158,14 +158,13 @@ class AvgPool(Pooling, Linear):
         counts = [self.count(i, n, p) for i, (n, p) in enumerate(zip(size, self.window.places(self, size)))]
         if all(len(set(c)) == 1 for c in counts):
             return dtype.type(1 / prod(c[0] for c in counts))
-        table = prod(np.array(c, dtype=float).reshape(-1, *[1] * (len(counts) - 1 - i)) for i, c in enumerate(counts))
-        return xp.asarray(1 / table, dtype=dtype)
+        return shares(xp, tuple(counts), dtype)
 
     def count(self, i, n, places):
         """How many elements along axis i each window counts."""
         w, (before, after) = self.window, self.counted[i]
         starts = [o * w.stride[i] - w.padding[i][0] for o in range(places)]
-        return [sum(-before <= s + t < n + after for t in range(w.kernel[i])) or 1 for s in starts]
+        return tuple(sum(-before <= s + t < n + after for t in range(w.kernel[i])) or 1 for s in starts)
 
     def adjoint(self, gy, x): return gy.apply(AvgUnpool(self.window, self.counted, x.shape[2:]))
     def flops(self, y, x): return y.size * self.window.taps
@@ -191,60 +190,11 @@ class AvgUnpool(AvgPool):
     def flops(self, x, y): return y.size * self.window.taps
 
 
-# -- adaptive: the number of windows is given, and each is as long as it must be -------------------
-
-
-@dataclass(frozen=True)
-class AdaptiveAvgPool(Linear):
-    """y[i] = the mean of x[⌊i m / n⌋ : ⌈(i + 1) m / n⌉] along an axis of m elements, for i < n"""
-
-    axis: int
-    n: int
-
-    symbol = "avgpool"
-    inline = False
-
-    def infer(self, x): return x.with_shape(resized(x, self.axis, self.n))
-
-    def forward(self, xp, x):
-        start, stop = adaptive(x.shape[self.axis], self.n)
-        return adaptive_sum(xp, x, self.axis, self.n) / lengths(xp, start, stop, x, self.axis)
-
-    def adjoint(self, gy, x): return gy.apply(AdaptiveAvgUnpool(self.axis, x.shape[self.axis]))
-    def flops(self, y, x): return max(x.size, y.size)
-
-
-@dataclass(frozen=True)
-class AdaptiveAvgUnpool(AdaptiveAvgPool):
-    """AdaptiveAvgPool's adjoint. Element j is in windows ⌊j n / m⌋ to ⌈(j + 1) n / m⌉: the sum of one with m for n."""
-
-    symbol = "avgunpool"
-
-    def forward(self, xp, y):
-        start, stop = adaptive(self.n, y.shape[self.axis])
-        return adaptive_sum(xp, y / lengths(xp, start, stop, y, self.axis), self.axis, self.n)
-
-    def adjoint(self, gx, y): return gx.apply(AdaptiveAvgPool(self.axis, y.shape[self.axis]))
-
-
-def adaptive_sum(xp, x, axis, n):
-    """The sum of each of n adaptive windows along one axis."""
-    start, stop = adaptive(x.shape[axis], n)
-    reads = start[:, None] + np.arange(max(stop - start, default=0))
-    x = xp.moveaxis(x, axis, -1)[..., xp.asarray(np.minimum(reads, x.shape[axis] - 1))]
-    y = xp.where(xp.asarray(reads < stop[:, None]), x, x.dtype.type(0)).sum(-1, dtype=x.dtype)
-    return xp.moveaxis(y, -1, axis)
-
-
-def lengths(xp, start, stop, x, axis):
-    """How long each adaptive window is, to divide x by along an axis."""
-    return xp.asarray(stop - start, dtype=x.dtype).reshape(-1, *[1] * (x.ndim - 1 - axis))
-
-
-def adaptive(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each of n windows over m elements starts and stops: evenly, each as long as it must be to leave no gap."""
-    i = np.arange(n)
-    return i * m // n, -(-(i + 1) * m // n)
+@lru_cache(maxsize=256)
+def shares(xp, counts, dtype):
+    """1 / the number of elements in each window, a product of one number per axis. Kept: it comes from the host."""
+    table = prod(np.array(c, dtype=float).reshape(-1, *[1] * (len(counts) - 1 - i)) for i, c in enumerate(counts))
+    return xp.asarray(1 / table, dtype=dtype)
 
 
 # -- along one axis -------------------------------------------------------------------------------

@@ -59,8 +59,8 @@ class Recurrent(Stepping):
         w = at_gates(g, K)
         gu = flat(w * K)
         ga = gu if A is K else flat(w * A)
-        gc = rest[0][0] * g[-1, 0] if rest else 0 * g[-1, 0]
-        gstart = joined(start, gu[0] @ U, gc)
+        gh = gu[0] @ U
+        gstart = joined(start, gh, rest[0][0] * g[-1, 0]) if rest else gh.unsqueeze(0)
         return ga, rows(gu).mT @ rows(h), gstart, *(rows(gu).sum(0) for _ in c)
 
     def jvp(self, dxs, y, a, U, start, *c):
@@ -101,7 +101,11 @@ class Elman(Recurrent):
 
 @dataclass(frozen=True)
 class ElmanRelu(Elman):
-    """h' = max(a + U h, 0). Le et al. 2015, “A Simple Way to Initialize Recurrent Networks of Rectified Linear Units”."""
+    """h' = max(a + U h, 0)
+
+    Le et al. 2015, “A Simple Way to Initialize Recurrent Networks of Rectified Linear Units”, §2.
+    https://arxiv.org/abs/1504.00941
+    """
 
     def bent(self, xp, u, y): return xp.maximum(u, 0, out=y)
     def slope(self, y): return (y > 0).astype(y.dtype)

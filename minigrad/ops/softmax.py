@@ -1,4 +1,4 @@
-"""Softmax and its kin along one axis. No exp of a large number is formed: the largest x is taken off first.
+"""Softmax and its kin along one axis, without the exp of a large number: the largest x is taken off first.
 
 A row of nothing but −inf, as attention has where a mask leaves no one to look at, has no softmax: it is
 no number, as in PyTorch.
@@ -19,29 +19,31 @@ from .reduce import SumOfProducts, subscripts
 def exponentials(xp: Any, x: Any, axis: int) -> tuple[Any, Any]:
     """eˣ in a new array, each row along the axis divided by a number of its own, and the sums of the rows.
 
-    The number is e to the largest x, or 1 where that is good enough: on the CPU to look afterwards whether all sums
-    are of middling size takes half the time. A row of nothing but −inf is zeros.
+    The number is e to the largest x; or 1 where the sums come out neither small nor large, as they mostly do: on the
+    CPU it takes half the time to look at them afterwards. A row of nothing but −inf is zeros.
     """
     if xp is np:
         with np.errstate(over="ignore"):
             y = np.exp(x)
         sums = total(np, y, axis)
-        if sums.min() > MIDDLING and sums.max() < 1 / MIDDLING:
+        if sums.min() > 1e-10 and sums.max() < 1e30:
             return y, sums
-    y = lowered(xp, x, axis)
+    with np.errstate(invalid="ignore"):
+        y = x - xp.maximum(largest(xp, x, axis), xp.finfo(x.dtype).min)
     xp.exp(y, out=y)
     return y, total(xp, y, axis)
 
 
-MIDDLING = 1e-20  # so far from the least float32 that what is lost below it is below the sum's own rounding
-
-
 def lowered(xp: Any, x: Any, axis: int) -> Any:
-    """x − max x along the axis, in a new array; −inf stays −inf."""
-    # fmax skips what is no number, which then meets exp anyway; it is 4 times as fast as max where rows are short.
-    top = np.fmax.reduce(x, axis, keepdims=True) if xp is np else x.max(axis, keepdims=True)
+    """x − max x along the axis, in a new array."""
     with np.errstate(invalid="ignore"):
-        return x - xp.where(top == -np.inf, 0, top)
+        return x - largest(xp, x, axis)
+
+
+def largest(xp: Any, x: Any, axis: int) -> Any:
+    """max x along the axis, which stays with length 1."""
+    # fmax skips what is no number, which then meets exp anyway; it is 4 times as fast as max where rows are short.
+    return np.fmax.reduce(x, axis, keepdims=True) if xp is np else x.max(axis, keepdims=True)
 
 
 def total(xp: Any, x: Any, axis: int) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError, ShapeError, SingularError
 from ..op import Op
 from ..spec import Spec, common_device
 from .placing import Diagonal, OnDiagonal, Tril
@@ -31,7 +31,7 @@ class Inverse(OfSquare):
 
     symbol = "inv"
 
-    def forward(self, xp, x): return xp.linalg.inv(x)
+    def forward(self, xp, x): return factored(self, xp.linalg.inv, x)
     def vjp(self, gy, y, x): return -(y.mT @ gy @ y.mT),
     def jvp(self, dxs, y, x): return -(y @ dxs[0] @ y)
 
@@ -54,7 +54,8 @@ class Solve(Op):
 
     def forward(self, xp, a, b):
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # which CuPy wants to be equal
-        return xp.linalg.solve(xp.broadcast_to(a, batch + a.shape[-2:]), xp.broadcast_to(b, batch + b.shape[-2:]))
+        operands = xp.broadcast_to(a, batch + a.shape[-2:]), xp.broadcast_to(b, batch + b.shape[-2:])
+        return factored(self, xp.linalg.solve, *operands)
 
     def vjp(self, gy, y, a, b):
         gb = a.mT.apply(self, gy)
@@ -139,7 +140,7 @@ class Cholesky(OfSymmetric):
 
     symbol = "cholesky"
 
-    def forward(self, xp, x): return xp.linalg.cholesky((x + x.swapaxes(-1, -2)) * x.dtype.type(0.5))
+    def forward(self, xp, x): return factored(self, xp.linalg.cholesky, (x + x.swapaxes(-1, -2)) * x.dtype.type(0.5))
 
     def vjp(self, gy, y, x):
         inner = lower_half(y.mT @ gy)
@@ -196,6 +197,17 @@ def check_square(op, x):
         raise ShapeError(f"{op} needs square matrices (…, n, n), and got {x}")
     if not x.is_float or x.dtype.itemsize < 4:
         raise DTypeError(f"{op} needs float32 or float64, and got {x}: use .astype(float)")
+
+
+def factored(op, function, *xs):
+    """function(*xs). Raises SingularError where there is no answer; CuPy gives numbers that are none instead."""
+    try:
+        return function(*xs)
+    except np.linalg.LinAlgError as reason:
+        shapes = " and ".join(f"shape {x.shape}" for x in xs)
+        raise SingularError(
+            f"{op} of {shapes}: {reason}. A small multiple of mg.eye(n) added to the matrix makes it regular"
+        ) from None
 
 
 def across(y):

@@ -11,18 +11,25 @@ and no loop over places or over the batch.
 Slabs are copied with the batch as the innermost axis in memory, (C, *spatial, N): every run of memory that a
 tap reads is then N · width long. Results are views with their axes in the usual order, and elementwise
 ops keep the order of the memory they find, so that a network of convolutions turns its batch once.
+
+What all windows read, one after the other, is as many times x as a window has taps. So it is laid out in blocks
+that stay in the cache, each used up before the next is made. The windows at places a, a + 1, … are those at
+0, 1, … of a window with a · stride less of padding before: a block is a window like any other.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
 
+from ..device import device_of
 from ..errors import ShapeError
 from ..op import Linear
+
+PER_BLOCK = 16  # of a device's blocks make one of columns: in smaller ones, calls cost more than the cache saves
 
 
 @dataclass(frozen=True)
@@ -50,12 +57,12 @@ class Window:
     @property
     def plain(self) -> bool:
         """Whether each element is its own window."""
-        return self.taps == 1 == prod(self.stride) and not self.padded
+        return self.taps == 1 == prod(self.stride) and not any(map(any, self.padding))
 
     @property
     def padded(self) -> bool:
-        """Whether there is padding, so that some taps may read nothing."""
-        return any(before or after for before, after in self.padding)
+        """Whether some taps may read nothing."""
+        return any(max(amount) > 0 for amount in self.padding)
 
     def places(self, op: object, size: tuple[int, ...]) -> tuple[int, ...]:
         """How many places there are along each axis. Raises ShapeError where the window does not fit in once."""
@@ -77,7 +84,6 @@ class Window:
     def slabs(self, size: tuple[int, ...], places: tuple[int, ...]) -> list[Any]:
         """For each tap of all axes, the last axis fastest: its position, what it reads of x, who reads it."""
         return slabs(self, size, places)
-
 
 
 @lru_cache(maxsize=4096)
@@ -117,6 +123,30 @@ def batch_first(y):
     return y.transpose(-1, *range(y.ndim - 1))
 
 
+# -- what all windows read -------------------------------------------------------------------------
+
+
+def blocks(x, window: Window, places: tuple[int, ...]) -> list[Any]:
+    """The columns of x (C, *size, N) in blocks: which of them, and the window and the places that these are all of."""
+    return cut(window, places, len(x), x.shape[-1], PER_BLOCK * device_of(x).block)
+
+
+@lru_cache(maxsize=1024)
+def cut(window: Window, places: tuple[int, ...], channels: int, batch: int, most: int) -> list[Any]:
+    """See `blocks`: cut along the first axis, evenly, into blocks of at most so many elements or of one place."""
+    if window.plain:  # its columns are x itself
+        return [(slice(None), window, places)]
+    width = prod(places[1:]) * batch
+    pieces = -(-channels * window.taps * places[0] * width // most) or 1
+    (before, after), *rest = window.padding
+    parts, step = [], -(-places[0] // pieces)
+    for start in range(0, places[0], step):
+        stop = min(start + step, places[0])
+        there = replace(window, padding=((before - start * window.stride[0], after), *rest))
+        parts.append((slice(start * width, stop * width), there, (stop - start, *places[1:])))
+    return parts
+
+
 def columns(xp, x, window: Window, places: tuple[int, ...]):
     """What each tap reads: x (C, *size, N) → (C · taps, places · N), a copy unless each element is its own window."""
     channels, *size, batch = x.shape
@@ -129,16 +159,24 @@ def columns(xp, x, window: Window, places: tuple[int, ...]):
     return cols.reshape(shape)
 
 
-def folded(xp, cols, window: Window, places: tuple[int, ...], size: tuple[int, ...], batch: int):
-    """The adjoint of `columns`: (C · taps, places · N) → (C, *size, N), each element the sum of where it was read."""
-    channels = len(cols) // window.taps
+def folded(xp, columns_at, window: Window, places: tuple[int, ...], shape: tuple[int, ...], dtype):
+    """The adjoint of `columns`: x of shape (C, *size, N), each element the sum of where it was read.
+
+    columns_at    slice → these columns, (C · taps, places · N)
+    """
     if window.plain:
-        return cols.reshape(channels, *size, batch)
-    cols = cols.reshape(channels, *window.kernel, *places, batch)
-    x = xp.zeros((channels, *size, batch), cols.dtype)
-    for tap, read, at in window.slabs(size, places):
-        x[(slice(None), *read)] += cols[(slice(None), *tap, *at)]
+        return columns_at(slice(None)).reshape(shape)
+    x = xp.zeros(shape, dtype)
+    for at, there, part in blocks(x, window, places):
+        fold_into(x, columns_at(at), there, part)
     return x
+
+
+def fold_into(x, cols, window: Window, places: tuple[int, ...]):
+    """x += the columns folded."""
+    cols = cols.reshape(len(x), *window.kernel, *places, x.shape[-1])
+    for tap, read, at in window.slabs(x.shape[1:-1], places):
+        x[(slice(None), *read)] += cols[(slice(None), *tap, *at)]
 
 
 # -- windows as rows of a matrix ------------------------------------------------------------------
@@ -186,7 +224,8 @@ class Fold(Linear):
     def forward(self, xp, y):
         batch, rows, _ = y.shape
         cols = xp.ascontiguousarray(y.transpose(1, 2, 0)).reshape(rows, -1 if y.size else 0)
-        return batch_first(folded(xp, cols, self.window, self.window.places(self, self.size), self.size, batch))
+        shape, places = (rows // self.window.taps, *self.size, batch), self.window.places(self, self.size)
+        return batch_first(folded(xp, lambda at: cols[:, at], self.window, places, shape, y.dtype))
 
     def adjoint(self, gx, y): return gx.apply(Unfold(self.window))
     def flops(self, x, y): return y.size

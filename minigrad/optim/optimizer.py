@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..clock import edit
 from ..device import CPU, device_of
 from ..errors import ShapeError
 from ..modes import enable_grad
@@ -24,10 +25,6 @@ from .inplace import Pad
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
 PIECE_OFF_CPU = 1 << 22  # there a call is dear
 WORKING = {np.dtype(np.float16): np.dtype(np.float32)}  # the precision of the update, where it is not the parameter's
-
-
-def edited(p: Tensor) -> None:
-    """Told once a step of each parameter whose value was changed in place."""
 
 
 class Optimizer:
@@ -88,7 +85,7 @@ class Optimizer:
                 p.grad = None
             elif p.grad is not None:
                 p.grad.value[...] = 0
-                edited(p.grad)
+                edit(p.grad.value)
 
     # -- one step -----------------------------------------------------------------------
 
@@ -105,7 +102,8 @@ class Optimizer:
             for p in group["params"]:
                 if p.grad is not None:
                     self.update(p, p.grad.value, group)
-                    edited(p)
+                    edit(p.value)  # a backward that would read what it was is refused
+        self.scratch.clear()  # between two steps the memory is of more use to backward
         return loss
 
     def update(self, p: Tensor, g: Any, options: Group) -> None:

@@ -3,25 +3,30 @@
 Chen et al. 2016, “Training deep nets with sublinear memory cost”, §4: with √n parts of a chain of n ops,
 memory falls from n to 2√n, for one more forward pass. https://arxiv.org/abs/1604.06174
 
-What the part keeps is replaced by numbers (autograd/graph.py). The first number that backward reads runs the part
-once more, and this time keeps; each array is let go when it has been read.
+What the part keeps is replaced by promises (autograd/graph.py). The first that backward reads runs the part
+once more, and this time keeps; each array is let go when it has been read, and the part with its last promise.
+Parts nest: to the outer one, the arguments of the inner are what it keeps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from .. import modes, random
-from ..autograd.graph import saved_tensors_hooks
-from ..errors import NoGradientError
+from .. import clock, modes, random
+from ..autograd.graph import innermost, saved_tensors_hooks
+from ..errors import EditedError, NoGradientError
+from ..spec import Spec
 from ..tensor import Tensor
+from ..tree import leaves, planted
 
 
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
-    use_reentrant: bool = False,
+    use_reentrant: bool | None = False,
     preserve_rng_state: bool = True,
     **options: Any,
 ) -> Any:
@@ -29,22 +34,38 @@ def checkpoint(
 
     preserve_rng_state    draw the same random numbers the second time
 
-    Raises NoGradientError in backward if the function does not do the same the second time.
+    Raises, in backward, NoGradientError if the function does not do the same the second time, and EditedError
+    if an argument was edited in place since.
     """
     if use_reentrant:
         raise ValueError("checkpoint has one form here, PyTorch's use_reentrant=False: leave the argument out")
-    part = Part(function, args, options, random.default_generator.get_state() if preserve_rng_state else None)
-    with saved_tensors_hooks(part.numbered, part.again):
-        return function(*args, **options)
+    part = Part(function, (args, options), random.default_generator.get_state() if preserve_rng_state else None)
+    with saved_tensors_hooks(part.promise, Promise.kept):
+        y = function(*args, **options)
+    part.whole = True
+    return y
 
 
-def checkpoint_sequential(functions: Sequence[Callable[..., Any]], segments: int, input: Any) -> Any:
-    """The functions one after the other, in so many checkpoints of about equal length."""
-    modules = list(functions)
-    size = -(-len(modules) // segments)
-    for start in range(0, len(modules), size):
-        input = checkpoint(in_turn, modules[start : start + size], input)
-    return input
+def checkpoint_sequential(
+    functions: Sequence[Callable[..., Any]],
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = False,
+    preserve_rng_state: bool = True,
+) -> Any:
+    """The functions one after the other, in so many parts of about equal length, all but the last a checkpoint.
+
+    The last would run again at once, with nothing saved.
+    """
+    every = list(functions)
+    if not 1 <= segments <= len(every):
+        raise ValueError(f"of {len(every)} functions there are 1 to {len(every)} segments, and {segments} were asked")
+    size = -(-len(every) // segments)
+    *parts, last = [every[start : start + size] for start in range(0, len(every), size)]
+    options: dict[str, Any] = {"use_reentrant": use_reentrant, "preserve_rng_state": preserve_rng_state}
+    for part in parts:
+        input = checkpoint(in_turn, part, input, **options)
+    return in_turn(last, input)
 
 
 def in_turn(functions: list[Callable[..., Any]], x: Any) -> Any:
@@ -55,44 +76,104 @@ def in_turn(functions: list[Callable[..., Any]], x: Any) -> Any:
 
 
 class Part:
-    """A call that can be made again, and what it keeps when it is."""
+    """A call that can be made again, and what it keeps when it is.
 
-    def __init__(self, function: Callable[..., Any], args: Any, options: Any, rng: Any):
-        self.function, self.args, self.options, self.rng = function, args, options, rng
-        self.kept = 0  # how many arrays the first run would have kept
+    specs     of what the first run would have kept
+    whole     whether the first run has ended; a gradient taken inside it asks for a second run up to there
+    arrays    what the second run did keep, and backward has not read yet, by number
+    """
+
+    whole = False
+
+    def __init__(self, function: Callable[..., Any], arguments: Any, rng: Any):
+        self.function, self.rng, self.born = function, rng, clock.now()
+        self.arguments = planted(arguments, map(Argument.of, leaves(arguments)))
+        self.specs: list[Spec] = []
         self.arrays: dict[int, Tensor] = {}
 
-    def numbered(self, x: Tensor) -> int:
-        """A number for what would be kept."""
-        self.kept += 1
-        return self.kept - 1
-
-    def again(self, number: int) -> Tensor:
-        """What the number stands for, from a second run; each is given once, unless the graph is retained."""
-        if number not in self.arrays:
-            self.run()
-        return self.arrays.pop(number)
+    def promise(self, x: Tensor) -> Promise:
+        """What stands for x, which would be kept."""
+        self.specs.append(x.spec)
+        return Promise(self, len(self.specs) - 1)
 
     def run(self) -> None:
-        """The call once more, on arguments of which no gradient goes further, keeping."""
+        """The call once more, keeping."""
         found: list[Tensor] = []
 
         def keep(x: Tensor) -> Tensor:
             found.append(x)
+            if not self.whole and len(found) == len(self.specs):
+                raise EnoughError
             return x
 
-        with random.fork_rng(), modes.in_mode(recording=True, watchers=()), saved_tensors_hooks(keep, lambda x: x):
+        given = [x.again(self) if isinstance(x, Argument) else x for x in leaves(self.arguments)]
+        args, options = planted(self.arguments, iter(given))
+        again = modes.in_mode(recording=True, tracked=False, watchers=())
+        with suppress(EnoughError), random.fork_rng(), again, saved_tensors_hooks(keep, lambda x: x):
             if self.rng is not None:
                 random.default_generator.set_state(self.rng)
-            self.function(*map(cut, self.args), **{name: cut(x) for name, x in self.options.items()})
-        if len(found) != self.kept:
+            self.function(*args, **options)
+        specs = [x.spec for x in found]
+        if specs != self.specs:
             raise NoGradientError(
-                f"checkpoint: {self.function} kept {self.kept} arrays the first time and {len(found)} the second. It must "
-                "do the same whenever it is called: let nothing but its arguments decide"
+                f"checkpoint: {self.function} kept {listing(self.specs)} the first time and {listing(specs)} the "
+                "second. It must do the same whenever it is called: let nothing but its arguments decide"
             )
         self.arrays = dict(enumerate(found))
 
 
-def cut(x: Any) -> Any:
-    """A tensor with the same value and no history; anything else as it is."""
-    return x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x
+class EnoughError(BaseException):
+    """Stops a second run."""
+
+
+@dataclass(eq=False, slots=True)
+class Promise:
+    """What a part would have kept, by number."""
+
+    part: Part
+    number: int
+
+    def kept(self) -> Tensor:
+        """The tensor, given once for each run: backward reads it once, unless the graph is retained."""
+        if self.number not in self.part.arrays:
+            self.part.run()
+        return self.part.arrays.pop(self.number)
+
+
+@dataclass(eq=False, slots=True)
+class Argument:
+    """A tensor that a part is called with. Inside another part it is that part's to keep.
+
+    unpack    how it comes back from there; None where it is held itself
+    """
+
+    held: Any
+    wanted: bool
+    unpack: Callable[[Any], Tensor] | None
+
+    @staticmethod
+    def of(x: Any) -> Any:
+        """A tensor as an argument; anything else as it is."""
+        if not isinstance(x, Tensor):
+            return x
+        around = innermost()
+        bare = x.detach()
+        if around is None:
+            return Argument(bare, x.requires_grad, None)
+        return Argument(around.pack(bare), x.requires_grad, around.unpack)
+
+    def again(self, part: Part) -> Tensor:
+        """The argument with the same value and no history, for a second run."""
+        if self.unpack is None and clock.edited_since(self.held.value, part.born):
+            raise EditedError(
+                f"checkpoint: {self.held.spec}, an argument of {part.function}, was edited in place since it was "
+                "called, and it cannot be called again with the old value: edit a copy, as in x.clone().add_(1)"
+            )
+        x = self.held if self.unpack is None else self.unpack(self.held)
+        return x.detach().requires_grad_(self.wanted)
+
+
+def listing(specs: list[Spec]) -> str:
+    """How many arrays, and which."""
+    named = ", ".join(map(str, specs[:4]))
+    return f"{len(specs)} arrays ({named}{', …' if len(specs) > 4 else ''})"

@@ -14,5 +14,18 @@ EXAMPLES = {
     ops.SoftmaxMinusOneHot: [(ops.SoftmaxMinusOneHot(), signed(3, 4), CLASSES)],
     ops.Centre: [(ops.Centre((1,)), signed(2, 3)), (ops.Centre((0, 2)), signed(2, 3, 4))],
     ops.InverseRMS: [(ops.InverseRMS((1,), 0.1), signed(2, 3)), (ops.InverseRMS((0, 2), 0.0), signed(2, 3, 4))],
+    ops.Standardise: [
+        (ops.Standardise((1,), 0.1), signed(2, 3)),
+        (ops.Standardise((1, 2), 0.1), signed(2, 3, 2), signed(3, 2)),
+        (ops.Standardise((0, 2), 0.0), signed(2, 3, 4), signed(3, 1), signed(3, 1)),
+    ],
+    ops.AttentionWeights: [
+        (ops.AttentionWeights(0.5), signed(2, 3, 4), signed(2, 5, 4)),
+        (ops.AttentionWeights(0.5, causal=True), signed(3, 4), signed(2, 3, 4), signed(3, 1)),
+    ],
+    ops.Attention: [
+        (ops.Attention(0.5), signed(2, 3, 4), signed(2, 5, 4), signed(5, 3)),
+        (ops.Attention(2.0, causal=True), signed(3, 4), signed(3, 4), signed(3, 4), signed(3, 3)),
+    ],
     ops.RMSNormalise: [(ops.RMSNormalise((1,), 0.1), signed(2, 3)), (ops.RMSNormalise((0, 2), 0.0), signed(2, 3, 4))],
 }  # fmt: skip

@@ -205,6 +205,71 @@ def test_a_query_that_may_look_nowhere_finds_zeros_and_no_gradient_that_is_no_nu
     np.testing.assert_allclose(q.grad.numpy(), t.grad.numpy(), rtol=1e-10, atol=1e-14)
 
 
+@pytest.mark.parametrize("form", ["boolean", "numbers"])
+def test_a_gradient_passes_a_row_of_minus_infinity_and_reaches_the_mask(form):
+    mask = np.where(MASK, BIAS[0, 0], -np.inf)
+    mask[2] = -np.inf
+    arrays = (Q, K, V, mask > -np.inf if form == "boolean" else mask)
+    xs = [mg.tensor(a, requires_grad=a.dtype.kind == "f") for a in arrays]
+    ts = [torch.tensor(a, requires_grad=a.dtype.kind == "f") for a in arrays]
+
+    F.scaled_dot_product_attention(*xs).square().sum().backward()
+    TF.scaled_dot_product_attention(*ts).square().sum().backward()
+
+    for x, t in zip(xs, ts):
+        if x.requires_grad:
+            np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (6, 4), (1, 3), (3, 1)])
+def test_whatever_the_lengths_nobody_looks_ahead(shape):
+    L, S = shape
+    q, k, v = rng.normal(size=(2, L, 3)), rng.normal(size=(2, S, 3)), rng.normal(size=(2, S, 3))
+
+    y = F.scaled_dot_product_attention(mg.tensor(q), k, v, is_causal=True)
+
+    t = TF.scaled_dot_product_attention(*map(torch.tensor, (q, k, v)), is_causal=True)
+    np.testing.assert_allclose(y.numpy(), t.numpy(), rtol=1e-12)
+
+
+def test_attention_keeps_queries_keys_and_values_and_not_its_weights():
+    q, k, v = (mg.tensor(rng.normal(size=(64, 3)), requires_grad=True) for _ in range(3))
+    y = F.scaled_dot_product_attention(q, k, v)
+
+    assert sum(kept.size for kept in y.node.saved) == 3 * 64 * 3  # the weights are 64 · 64
+
+
+def test_attention_in_half_precision_is_worked_out_in_single():
+    q, k, v = (mg.tensor(a.astype("f2") * 8, requires_grad=True) for a in (Q, K, V))
+    y = F.scaled_dot_product_attention(q, k, v, BIAS)
+    y.sum().backward()
+
+    t = TF.scaled_dot_product_attention(*(torch.tensor(x.numpy().astype("f8")) for x in (q, k, v)), torch.tensor(BIAS))
+    assert y.dtype == q.grad.dtype == np.float16
+    np.testing.assert_allclose(y.numpy(), t.numpy(), rtol=2e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("given", ["wb", "w", "b", ""])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_a_layer_norm_takes_a_scale_a_shift_both_or_neither(given, dtype):
+    weight, bias = (W[:3] if "w" in given else None), (W[::-1][:3] if "b" in given else None)
+    mine, theirs = [X.astype(dtype)], [X]
+    for p in (weight, bias):
+        mine.append(None if p is None else p.astype(dtype))
+        theirs.append(None if p is None else p.copy())
+    x, *ps = (a if a is None else mg.tensor(a, requires_grad=True) for a in mine)
+    t, *qs = (a if a is None else torch.tensor(a, requires_grad=True) for a in theirs)
+
+    y, u = F.layer_norm(x, 3, *ps), TF.layer_norm(t, (3,), *qs)
+    (y * W).sum().backward()
+    (u * torch.tensor(W)).sum().backward()
+
+    tolerance = {"f2": 2e-2, "f4": 1e-4, "f8": 1e-10}[dtype]
+    assert y.dtype == dtype
+    for a, b in [(x, t), *((p, q) for p, q in zip(ps, qs) if p is not None)]:
+        np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=tolerance, atol=tolerance)
+
+
 def test_scores_of_minus_infinity_cost_what_pytorch_says():
     scores = np.array([[0.0, -np.inf, 1.0], [-np.inf, 0.0, 0.0]])
     for classes in ([0, 1], [2, 2]):

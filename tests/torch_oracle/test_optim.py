@@ -254,3 +254,26 @@ def test_a_plateau_is_seen_where_pytorch_sees_it(mode, threshold_mode):
 
     assert len({lr for lr, _ in courses[0]}) > 3
     np.testing.assert_allclose(*courses, rtol=1e-12)
+
+
+@pytest.mark.parametrize("read", [True, False], ids=["read", "not read"])
+@pytest.mark.parametrize("edit", ["a step", "zeroed gradients"])
+def test_a_graph_that_reads_a_parameter_is_refused_after_a_step_as_in_pytorch(edit, read):
+    """The old graph would be pulled back at the new weights: wrong, without a word."""
+    for library, refused in ((mg, mg.errors.EditedError), (torch, RuntimeError)):
+        w = library.tensor([1.0, 2.0], requires_grad=True)
+        optimizer = library.optim.SGD([w], lr=0.1)
+        loss = (w * (w if read else 3)).sum()
+        loss.backward(retain_graph=True)
+        version = w._version
+        if edit == "a step":
+            optimizer.step()
+        else:
+            optimizer.zero_grad(set_to_none=False)
+
+        if read and edit == "a step":
+            with pytest.raises(refused):
+                loss.backward()
+        else:
+            loss.backward()
+        assert (w._version > version) == (edit == "a step")

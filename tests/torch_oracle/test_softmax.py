@@ -73,6 +73,18 @@ def test_far_out_and_where_nothing_is_left_it_gives_what_pytorch_gives(name, dty
     np.testing.assert_allclose(y.numpy(), s.numpy(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("about", [0, -20, -40, -90, -800, 20, 40, 75, 90, 800])
+def test_wherever_the_rows_lie_they_weigh_as_in_pytorch(about, dtype):
+    """Near 0 no largest element is taken off: no seam may show where that begins, and no row spoil another."""
+    x = (X * 3 + about * np.array([[1], [1], [0], [1]])).astype(dtype)
+
+    y = mg.tensor(x).softmax(1)
+
+    t = torch.tensor(x.astype("f8")).softmax(1)
+    np.testing.assert_allclose(y.numpy(), t.numpy(), rtol=3e-6 if dtype == "f4" else 1e-12)
+
+
 def test_a_masked_row_sends_gradients_to_what_is_left_of_it():
     array = np.array([[-inf, 0.0, 1.0]])
     x, t = mg.tensor(array, requires_grad=True), torch.tensor(array, requires_grad=True)

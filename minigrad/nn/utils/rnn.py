@@ -75,11 +75,16 @@ def pad_packed_sequence(
     return y.swapaxes(0, 1) if batch_first else y, Tensor(lengths)
 
 
-def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_value: float = 0.0) -> Any:
-    """Sequences (T₁, …), (T₂, …), … as one padded batch."""
+def pad_sequence(
+    sequences: Sequence[Any], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Any:
+    """Sequences (T₁, …), (T₂, …), … as one batch, padded at their ends, or with padding_side='left' before them."""
+    if padding_side not in ("left", "right"):
+        raise ValueError(f"padding_side is left or right, and got {padding_side!r}")
     xs = [operand(x) for x in sequences]
     T = max(len(x) for x in xs)
-    padded = [pad(x, (0, 0) * (x.ndim - 1) + (0, T - len(x)), value=padding_value) for x in xs]
+    widths = [(0, T - len(x)) if padding_side == "right" else (T - len(x), 0) for x in xs]
+    padded = [pad(x, (0, 0) * (x.ndim - 1) + width, value=padding_value) for x, width in zip(xs, widths)]
     return stack(padded, 0 if batch_first else 1)
 
 

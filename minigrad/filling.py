@@ -1,0 +1,50 @@
+"""What fills a tensor in place: a number on its diagonal, or random numbers. The names are PyTorch's.
+
+Random numbers come from the sequence that mg.manual_seed starts, or from the `generator` that is given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import ops
+from .editable import Editable, become
+from .errors import ShapeError
+from .op import Op
+from .sequence import default_sequence
+
+
+class Filling(Editable):
+    """The part of Tensor that takes new values, whatever the old ones were."""
+
+    __slots__ = ()
+
+    def uniform_(self: Any, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Any:
+        """Take numbers uniform in [low, high)."""
+        become(self, self._drawn(ops.RandomUniform(self.shape, self.dtype), generator) * (high - low) + low)
+        return self
+
+    def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+        """Take numbers from N(mean, std²)."""
+        become(self, self._drawn(ops.RandomNormal(self.shape, self.dtype), generator) * std + mean)
+        return self
+
+    def bernoulli_(self: Any, p: float = 0.5, *, generator: Any = None) -> Any:
+        """Take 1 with probability p, and 0 otherwise."""
+        drawn = self._drawn(ops.RandomBernoulli(self.shape, np.dtype(bool), float(p)), generator)
+        become(self, drawn.astype(self.dtype))
+        return self
+
+    def fill_diagonal_(self: Any, fill_value: float) -> Any:
+        """Take a number where all indices are equal."""
+        if self.ndim < 2 or (self.ndim > 2 and len(set(self.shape)) > 1):
+            raise ShapeError(f"a matrix has a diagonal, and so have more axes of one length; this is {self.spec}")
+        self[(np.arange(min(self.shape)),) * self.ndim] = fill_value
+        return self
+
+    def _drawn(self: Any, op: Op, generator: Any) -> Any:
+        """What a random op draws by the next key."""
+        sequence = default_sequence if generator is None else generator.sequence
+        return self.lift(sequence.next_words()).apply(op)

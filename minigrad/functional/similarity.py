@@ -1,0 +1,19 @@
+"""How alike two vectors are, for each pair in a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..functions.face import operand
+
+
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """x₁ · x₂ / (‖x₁‖ ‖x₂‖) along an axis: the cosine of the angle between them. No norm counts as less than eps."""
+    x, y = operand(x1), operand(x1).lift(x2)
+    lengths = x.norm(2, dim, keepdims=True).clamp(min=eps), y.norm(2, dim, keepdims=True).clamp(min=eps)
+    return (x / lengths[0] * (y / lengths[1])).sum(dim)
+
+
+def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """‖x₁ − x₂ + ε‖ₚ over the last axis; ε keeps the slope finite where the two are equal."""
+    return (operand(x1) - x2 + eps).norm(p, -1, keepdim)

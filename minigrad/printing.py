@@ -1,0 +1,39 @@
+"""A tensor as text, as PyTorch writes it: four digits after the point, and none where all numbers are whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+WIDTH, MOST, EDGE = 80, 1000, 3  # characters of a line, elements shown in full, and otherwise at each end of an axis
+
+
+def text(array: np.ndarray, prefix: str) -> str:
+    """The elements in brackets, lined up behind the prefix; of more than a thousand those at the corners."""
+    if not array.size:
+        return "[]" if array.ndim < 2 else f"[], size={array.shape}"
+    options: Any = {"formatter": {"float_kind": form(corners(array))}} if array.dtype.kind == "f" else {}
+    lined = np.array2string(array, WIDTH, separator=", ", prefix=prefix, threshold=MOST, edgeitems=EDGE, **options)
+    return lined.replace(", ..., ", ",  ..., ")
+
+
+def corners(array: np.ndarray) -> np.ndarray:
+    """The elements that are shown."""
+    if array.size <= MOST:
+        return array
+    places = [np.r_[:EDGE, n - EDGE : n] if n > 2 * EDGE else np.arange(n) for n in array.shape]
+    shown: np.ndarray = array[np.ix_(*places)]
+    return shown
+
+
+def form(array: np.ndarray) -> Callable[[float], str]:
+    """How each of these floats is written: 1., or 1.5000, or beside one that is far larger 1.0000e+00."""
+    told = array[np.isfinite(array) & (array != 0)].astype(np.float64)
+    sizes = np.abs(told) if told.size else np.ones(1)
+    whole = bool((sizes == np.ceil(sizes)).all())
+    far = sizes.max() > 1000 * sizes.min() or sizes.max() > 1e8 or sizes.min() < 1e-4
+    style = ".4e" if far else "#.0f" if whole else ".4f"
+    width = max(len(f"{x:{style}}") for x in (told.min(initial=0), told.max(initial=0)))
+    return lambda x: f"{x:{style}}".rjust(width)

@@ -1,0 +1,356 @@
+"""checkpoint: the same gradients from fewer bytes, for a second forward pass."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import errors, modes
+from minigrad.node import history
+from minigrad.utils.checkpoint import Promise, checkpoint, checkpoint_sequential
+
+N = 1000
+
+
+def leaf(*numbers):
+    return mg.tensor(list(numbers), requires_grad=True)
+
+
+def deep(x, times=20):
+    """Twenty ops, each of which keeps its result."""
+    for _ in range(times):
+        x = x.tanh()
+    return x
+
+
+def kept(y):
+    """Bytes of the arrays that y's graph keeps for backward."""
+    arrays = [a for node in history(y.node) for a in node.saved or () if not isinstance(a, Promise)]
+    return sum({id(a): a.nbytes for a in arrays}.values())
+
+
+class Runs:
+    """A function, and how often it ran."""
+
+    def __init__(self, f):
+        self.f, self.count = f, 0
+
+    def __call__(self, *xs, **options):
+        self.count += 1
+        return self.f(*xs, **options)
+
+
+W = mg.tensor(np.linspace(-1, 1, 9).reshape(3, 3), requires_grad=True)
+FUNCTIONS = {
+    "a chain": lambda x: deep(x, 3),
+    "weights it closes over": lambda x: (x @ W).tanh() @ W,
+    "its argument itself": lambda x: x,
+    "an inner gradient": lambda x: mg.func.grad(lambda x: (x**3).sum())(x) * x,
+    "an edit in place": lambda x: (x * 1).mul_(x.sin()).exp_(),
+    "two results": lambda x: sum(y * k for k, y in enumerate((x.sin(), x.cos() * x), 1)),
+    "a part inside it": lambda x: checkpoint(lambda x: (x @ W).tanh(), x.sin()) * x,
+    "a constant": lambda x: mg.tensor([1.0, 2.0, 3.0]) * x,
+}
+
+
+@pytest.mark.parametrize("case", FUNCTIONS)
+def test_first_and_second_gradients_are_those_without(case):
+    """An edit in place once changed what had been kept for the second run, and gave wrong gradients without a word."""
+    said = []
+    for run in (FUNCTIONS[case], lambda x: checkpoint(FUNCTIONS[case], x)):
+        x = leaf(0.3, -0.7, 1.1)
+        y = (run(x * 2) ** 2).sum()
+        first = mg.grad(y, [x, W], create_graph=True, materialize_grads=True)
+        second = mg.grad((first[0] ** 2).sum(), [x, W], materialize_grads=True)
+        said.append([each.numpy() for each in (y, *first, *second)])
+
+    for plain, again in zip(*said):
+        np.testing.assert_allclose(again, plain, rtol=1e-12, atol=1e-14)
+
+
+def test_it_keeps_its_argument_and_nothing_else():
+    x = mg.tensor(np.ones(N), requires_grad=True)
+
+    assert kept(deep(x)) == 20 * N * 8
+    assert kept(checkpoint(deep, x)) == 0  # the argument lives anyway
+
+
+def test_parts_in_a_row_hold_one_array_each():
+    """20 ops in 4 parts: 2 arguments in between and 5 results in the last, where the plain chain keeps 20 arrays."""
+    x = mg.tensor(np.ones(N), requires_grad=True)
+    arrays = []
+
+    def fifth(x):
+        y = deep(x, 5)
+        arrays.append(weakref.ref(y.value))
+        return y
+
+    y = checkpoint_sequential([fifth] * 4, 4, x)
+    assert [a() is not None for a in arrays] == [True, True, False, True]  # the last part's tanh reads its own result
+    y.sum().backward()
+    assert [a() is not None for a in arrays[:3]] == [False] * 3
+
+
+def test_what_the_second_run_keeps_is_let_go_as_it_is_read():
+    x = mg.tensor(np.ones(N), requires_grad=True)
+    made, alive = [], []
+
+    def part(x):
+        made.clear()
+        for _ in range(5):
+            x = x.tanh()
+            made.append(weakref.ref(x.value))
+        return x
+
+    class Watcher:
+        def saw(self, op, y, xs): ...
+        def pulled(self, node, gy, gxs):
+            alive.append(sum(a() is not None for a in made))
+
+    y = checkpoint(part, x).sum()
+    with modes.watching(Watcher()):
+        y.backward()
+
+    assert alive == [0, 4, 3, 2, 1, 0]  # after the sum; then the second run, and tanh by tanh
+
+
+def test_the_function_runs_once_forwards_and_once_backwards():
+    f = Runs(deep)
+    y = checkpoint(f, leaf(1.0, 2.0)).sum()
+    assert f.count == 1
+    y.backward()
+    assert f.count == 2
+
+
+def test_a_retained_graph_runs_it_again_for_each_pass():
+    f, x = Runs(deep), leaf(1.0, 2.0)
+    y = checkpoint(f, x).sum()
+    for _ in range(3):
+        y.backward(retain_graph=True)
+    y.backward()
+
+    assert f.count == 5
+    assert x.grad.tolist() == (4 * mg.grad(deep(x).sum(), x)[0]).tolist()
+    with pytest.raises(errors.FreedError):
+        y.backward()
+
+
+def test_where_nothing_is_recorded_it_is_a_plain_call():
+    f = Runs(deep)
+    with mg.no_grad():
+        y = checkpoint(f, leaf(1.0))
+    z = checkpoint(f, mg.tensor([1.0]))
+
+    assert not y.requires_grad
+    assert not z.requires_grad
+    assert f.count == 2
+
+
+def test_arguments_may_be_numbers_words_and_nested():
+    x, w = leaf(2.0), leaf(3.0)
+    y = checkpoint(lambda pair, n, *, extra: pair["x"] * pair["w"][0] * n + extra, {"x": x, "w": [w]}, 5, extra=x)
+    y.sum().backward()
+
+    assert x.grad.tolist() == [16]
+    assert w.grad.tolist() == [10]
+
+
+# -- random numbers ---------------------------------------------------------------------------------------------
+
+
+def test_dropout_draws_the_same_mask_again():
+    x = mg.tensor(np.ones(N), requires_grad=True)
+    mg.manual_seed(3)
+    y = checkpoint(lambda x: mg.nn.functional.dropout(x * 1, 0.5), x)
+    mg.rand(5)
+    y.sum().backward()
+
+    np.testing.assert_array_equal(x.grad.numpy(), y.numpy())
+
+
+def test_the_second_run_leaves_the_sequence_of_random_numbers_where_it_was():
+    said = []
+    for run in (lambda f, x: f(x), checkpoint):
+        mg.manual_seed(3)
+        run(lambda x: mg.nn.functional.dropout(x * 1, 0.5), mg.tensor(np.ones(N), requires_grad=True)).sum().backward()
+        said.append(mg.rand(3).tolist())
+
+    assert said[0] == said[1]
+
+
+def test_without_preserving_other_numbers_are_drawn():
+    x = mg.tensor(np.ones(N), requires_grad=True)
+    y = checkpoint(lambda x: mg.nn.functional.dropout(x * 1, 0.5), x, preserve_rng_state=False)
+    y.sum().backward()
+
+    assert (x.grad.numpy() != y.numpy()).any()
+
+
+# -- in a row, and inside each other -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("segments", [1, 2, 3, 5])
+def test_functions_in_a_row_give_the_gradients_of_the_row(segments):
+    fs = [Runs(f) for f in (mg.sin, mg.exp, mg.tanh, mg.cos, mg.exp)]
+    x, z = leaf(0.3, 0.8), leaf(0.3, 0.8)
+    checkpoint_sequential(fs, segments, x).sum().backward()
+    z.sin().exp().tanh().cos().exp().sum().backward()
+
+    np.testing.assert_allclose(x.grad.numpy(), z.grad.numpy(), rtol=1e-12)
+    assert fs[-1].count == 1  # the last part is no checkpoint: it would run again at once
+    assert fs[0].count == (1 if segments == 1 else 2)
+
+
+def test_modules_in_a_row_are_functions_in_a_row():
+    mg.manual_seed(0)
+    net = mg.nn.Sequential(mg.nn.Linear(3, 4), mg.nn.Tanh(), mg.nn.Linear(4, 2), mg.nn.Tanh())
+    x = mg.tensor(np.ones((5, 3)))
+    net(x).sum().backward()
+    plain = [p.grad.numpy() for p in net.parameters()]
+    net.zero_grad()
+    checkpoint_sequential(net, 2, x).sum().backward()
+
+    for p, expected in zip(net.parameters(), plain):
+        np.testing.assert_allclose(p.grad.numpy(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("segments", [0, 4])
+def test_more_segments_than_functions_or_none_are_refused(segments):
+    with pytest.raises(ValueError, match="1 to 3 segments"):
+        checkpoint_sequential([mg.sin, mg.cos, mg.tanh], segments, leaf(1.0))
+
+
+def test_a_part_inside_a_part_holds_no_argument_of_its_own():
+    """The inner part held its argument between forward and backward, which the outer was there to let go."""
+    x, inner = mg.tensor(np.ones(N), requires_grad=True), []
+
+    def part(x):
+        y = deep(x, 3)
+        inner.append(weakref.ref(y.value))
+        return checkpoint(deep, y)
+
+    y = checkpoint(part, x).sum()
+    assert inner[0]() is None
+    y.backward()
+    np.testing.assert_allclose(x.grad.numpy(), mg.grad(deep(x, 23).sum(), x)[0].numpy(), rtol=1e-12)
+
+
+def test_an_inner_part_runs_once_more_for_each_part_around_it():
+    f, x = Runs(lambda x: x.sin()), leaf(1.0)
+    checkpoint(lambda x: checkpoint(lambda x: checkpoint(f, x.exp()), x.tanh()), x).sum().backward()
+
+    assert f.count == 1 + 3
+    np.testing.assert_allclose(x.grad.numpy(), mg.grad(x.tanh().exp().sin().sum(), x)[0].numpy())
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+def test_a_function_that_changes_its_mind_is_refused():
+    for change in (
+        lambda x, n: deep(x, n),
+        lambda x, n: x.reshape(n, -1).tanh().reshape(-1),
+        lambda x, n: x.tanh() if n == 1 else x + 1,
+    ):
+        calls = []
+
+        def fickle(x, change=change, calls=calls):
+            calls.append(1)
+            return change(x, len(calls))
+
+        y = checkpoint(fickle, leaf(1.0, 2.0)).sum()
+        with pytest.raises(errors.NoGradientError, match=r"kept \d arrays .* the first time and \d arrays .* the second"):
+            y.backward()
+
+
+def test_an_argument_edited_in_place_since_is_refused():
+    """The second run took the edited value, and the gradient was that of another point, without a word."""
+    x = leaf(1.0, 2.0)
+    y = x * 1
+    z = checkpoint(deep, y)
+    y.add_(1)
+
+    with pytest.raises(errors.EditedError, match=r"argument of .*clone\(\)"):
+        z.sum().backward()
+
+
+def test_the_older_form_is_refused():
+    with pytest.raises(ValueError, match="one form"):
+        checkpoint(deep, leaf(1.0), use_reentrant=True)
+    assert checkpoint(deep, leaf(1.0), use_reentrant=None).requires_grad
+
+
+def test_an_exception_in_the_second_run_comes_through_and_leaves_the_modes_alone():
+    calls = []
+
+    def broken(x):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyError("mine")
+        return deep(x)
+
+    with pytest.raises(KeyError, match="mine"):
+        checkpoint(broken, leaf(1.0)).sum().backward()
+    assert mg.is_grad_enabled()
+    assert modes.current.mode.watchers == ()
+
+
+# -- beside the rest of the engine ----------------------------------------------------------------------------------------
+
+
+def test_a_part_is_let_go_with_its_last_promise_while_the_result_lives():
+    x = mg.tensor(np.ones(N), requires_grad=True)
+    y = x * 2
+    argument = weakref.ref(y.value)
+    z = checkpoint(deep, y).sum()
+    del y
+
+    assert argument() is not None
+    z.backward()
+    assert argument() is None
+    assert z.requires_grad
+
+
+def test_no_reference_cycle_is_left():
+    gc.collect()
+    gc.disable()
+    try:
+        x = leaf(1.0, 2.0)
+        y = checkpoint(lambda x: checkpoint(deep, x.sin()), x).sum()
+        alive = weakref.ref(y.node)
+        y.backward()
+        del y
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def test_a_function_of_ones_own_is_checkpointed_too():
+    """What a Function saved was not packed: it was held as if there were no checkpoint."""
+
+    class Cube(mg.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3, x * 2
+
+        @staticmethod
+        def backward(ctx, g, h):
+            (x,) = ctx.saved_tensors
+            return 3 * x * x * g + 2 * h
+
+    x = mg.tensor(np.ones(N), requires_grad=True)
+    y = checkpoint(lambda x: sum(Cube.apply(x.sin())), x)
+    assert kept(y) == 0
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), (3 * np.sin(1) ** 2 + 2) * np.cos(1) * np.ones(N), rtol=1e-12)
+
+
+def test_forward_mode_over_a_checkpointed_gradient_is_the_hessian_vector_product():
+    x, dx = mg.tensor([0.3, 0.8]), mg.tensor([1.0, -2.0])
+    plain = mg.func.jvp(mg.func.grad(lambda x: deep(x, 3).sum()), (x,), (dx,))[1]
+    again = mg.func.jvp(mg.func.grad(lambda x: checkpoint(lambda x: deep(x, 3), x).sum()), (x,), (dx,))[1]
+
+    np.testing.assert_allclose(again.numpy(), plain.numpy(), rtol=1e-12)
