@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 from weakref import ref
 
@@ -28,6 +29,7 @@ class Edits:
     last: int = 0
 
 
+_counting = Lock()  # two threads may edit one array, and both edits count
 edited: dict[int, Edits] = {}  # id of the owning array → its edits; the entry goes when the array does
 
 
@@ -35,10 +37,11 @@ def edit(array: Any) -> None:
     """Note that an array was written to in place."""
     memory = owner(array)
     key = id(memory)
-    if key not in edited:
-        edited[key] = Edits(ref(memory, lambda _: edited.pop(key, None)))
-    edits = edited[key]
-    edits.count, edits.last = edits.count + 1, now()
+    with _counting:
+        if key not in edited:
+            edited[key] = Edits(ref(memory, lambda _: edited.pop(key, None)))
+        edits = edited[key]
+        edits.count, edits.last = edits.count + 1, now()
 
 
 def edits_of(array: Any) -> int:

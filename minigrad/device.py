@@ -139,7 +139,7 @@ class Device:
         return f"device({self.name!r})"
 
 
-CPU = Device("cpu", "numpy", block=1 << 15)
+CPU = Device("cpu", "numpy", block=1 << 14)
 GPU = Device("gpu", "cupy")
 SIMULATED = Device("simulated", "minigrad.devices.simulated")
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Self
 from weakref import ref
 
-from . import ops
+from . import clock, ops
 from .errors import DTypeError, EditedError, NoGradientError, ShapeError
 from .grad_fn import GradFn
 from .hooks import Handle, Hook, Hooks
-from .modes import followed
+from .modes import current, followed, is_inference_mode_enabled
 from .node import Node, Record, Source, depending_on, history
 from .pullback import Grads, run_backward
 from .spec import Spec
@@ -18,6 +19,7 @@ from .spec import Spec
 if TYPE_CHECKING:
     from .tensor import Tensor
 
+_accumulating = RLock()  # the backward passes of two threads may reach one leaf
 SMALL_BYTES = 256  # a leaf this small is kept by its node, so that a graph of numbers can always be drawn
 
 
@@ -59,11 +61,14 @@ class Differentiable:
                 f"a gradient says how much a small nudge matters, and {self.spec} cannot be nudged: "
                 "make it floating, as in tensor([1., 2.]) or x.astype(float)"
             )
-        if requires_grad and self.tracked is None:
+        if requires_grad and self.tracked is None and not is_inference_mode_enabled():
             raise NoGradientError("what was made in inference_mode has no gradient: take x.clone() outside the block")
         if requires_grad != self.requires_grad:  # a leaf that is in a graph already stays in it
-            self.node = leaf(self, requires_grad)
-            self.tracked = bool(requires_grad)
+            before, self.node, self.tracked = self.node, leaf(self, requires_grad), bool(requires_grad)
+            if before is not None:
+                self.node.hooks = before.hooks
+                for watcher in current.mode.watchers:  # it moves as it did
+                    watcher.saw(ops.Alias(), self, (self.placed(self.value, before),))
         return self
 
     @property
@@ -148,6 +153,7 @@ class Differentiable:
         return self
 
     made: Callable[[Any, Spec], Any]  # a tensor around an array; Tensor says how
+    placed: Callable[[Any, Node], Any]  # and at a place in the graph
 
     def _must_be_tracked(self, asked: str) -> None:
         if not self.tracked:
@@ -183,14 +189,27 @@ def backward(
     retain = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         grads = run_backward(order, dict(seeds), retain, create_graph, ())
-        receivers = {node: node.tensor() for node in grads if isinstance(node, Source)}
+        receivers: dict[Node, Any] = {node: node.tensor() for node in grads if isinstance(node, Source)}
     else:
-        receivers = {x.node: x for x in ([inputs] if isinstance(inputs, Differentiable) else inputs)}
-        grads = run_backward(towards(order, receivers), dict(seeds), retain, create_graph, receivers)
+        receivers = chosen(inputs)
+        order = towards(order, receivers)
+        grads = run_backward(order, dict(seeds), retain, create_graph, receivers)
     taken = {id(seed) for seed in seeds.values()}
-    for node, x in receivers.items():
-        if x is not None and node in grads:
-            accumulate(x, arrived(node, grads[node]), taken)
+    for node, g in arrived(receivers, grads, order).items():
+        x = receivers[node]
+        if x is not None and x.tracked and not x.retains_grad:  # which retain_grad() has given its own
+            accumulate(x, g, taken)
+
+
+def chosen(inputs: Any) -> dict[Node, Any]:
+    """Node → tensor, of those that backward(inputs=…) names. Raises NoGradientError where no gradient can come."""
+    xs = [inputs] if isinstance(inputs, Differentiable) else list(inputs)
+    for i, x in enumerate(xs):
+        if not x.tracked:
+            raise NoGradientError(f"backward(inputs=…) names {x.spec} as input {i}, which no gradient passes")
+    if not xs:
+        raise NoGradientError("backward(inputs=…) names no tensor: leave it out, and all leaves receive a gradient")
+    return {x.node: x for x in xs}
 
 
 def towards(order: list[Record], wrt: Any) -> list[Record]:
@@ -199,9 +218,12 @@ def towards(order: list[Record], wrt: Any) -> list[Record]:
     return [node for node in order if not between.isdisjoint(node.inputs)]
 
 
-def arrived(node: Node, g: Any) -> Any:
-    """The gradient of a leaf after the leaf's hooks; an op's hooks have seen it on its way."""
-    return g if node.inputs or node.hooks is None else node.hooks(g)
+def arrived(wrt: Iterable[Node], grads: Grads, order: list[Record]) -> Grads:
+    """Node → the gradient that came there, after its hooks; where backward passed, they have seen it on its way."""
+    reached = {node: grads[node] for node in wrt if node in grads}
+    hooked = [node for node in reached if node.hooks is not None]
+    passed = set(order) if hooked else ()
+    return reached | {node: node.hooks(grads[node]) for node in hooked if node not in passed}
 
 
 def arriving(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> Grads:
@@ -219,15 +241,17 @@ def accumulate(x: Any, g: Any, taken: set[int]) -> None:
 
     taken    ids of the arrays that are somebody's already: a rule may pass on the very array it got
     """
-    before = x.grad
-    if isinstance(g, Differentiable):
-        x._grad = g if before is None else before + g
-    elif before is not None:
-        x._grad = x.made(before.value + g, x.spec)
-    else:
-        own = g.base is None and id(g) not in taken
-        taken.add(id(g))
-        x._grad = x.made(g if own else g.copy(), x.spec)
+    with _accumulating:
+        before = x.grad
+        if isinstance(g, Differentiable):
+            x._grad = g if before is None else before + g
+        elif before is not None:
+            before.value += g
+            clock.edit(before.value)
+        else:
+            own = g.base is None and id(g) not in taken
+            taken.add(id(g))
+            x._grad = x.made(g if own else g.copy(), x.spec)
     if x.node.hooks is not None:
         for hook in [*x.node.hooks.after.values()]:
             hook(x)
@@ -251,7 +275,7 @@ def replacing(x: Any, hook: Hook) -> Hook:
 
     def replace(gy: Any) -> Any:
         is_tensor = isinstance(gy, Differentiable)
-        new = hook(gy if is_tensor else made(gy, spec))
+        new = hook(gy if is_tensor else made(gy.copy(), spec))  # a copy, which the hook may keep
         if new is None:
             return gy
         if not isinstance(new, Differentiable) or new.spec != spec:

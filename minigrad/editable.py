@@ -14,8 +14,11 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 from . import clock, modes, ops
-from .errors import EditedError, ShapeError
+from .differentiable import origin
+from .errors import DTypeError, EditedError, ShapeError
 from .op import Op
+
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2}  # a number of one kind fits into its own, and into later ones
 
 
 class Alias(NamedTuple):
@@ -46,9 +49,14 @@ def view(y: Any, x: Any, op: Op) -> None:
 def become(x: Any, y: Any) -> None:
     """x takes y's value, in its own memory, and y's history.
 
-    Raises ShapeError where y does not fit, EditedError where x is a leaf that is being recorded.
+    Raises ShapeError or DTypeError where y does not fit, EditedError where x is a leaf that is being recorded, or was
+    made in inference_mode.
     """
     root = (getattr(x, "alias", None) or (x,))[0]
+    if x.tracked is None and not modes.is_inference_mode_enabled():
+        raise EditedError(f"{x.spec} was made in inference_mode, and is edited there or not at all: take x.clone()")
+    if KINDS[y.dtype.kind] > KINDS[x.dtype.kind]:
+        raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, which is edited in place: write x = …")
     if modes.current.mode.recording and root.tracked and root.is_leaf:
         what = "a view of a leaf" if root is not x else "a leaf"
         raise EditedError(
@@ -57,10 +65,21 @@ def become(x: Any, y: Any) -> None:
         )
     if y.tracked and y.node.saved:  # what the rule reads of x is its old value
         y.node.saved = tuple([kept.copy() if kept is x.value else kept for kept in y.node.saved])
+    y = y.astype(x.dtype)
     write(x, y.value)
-    if modes.current.mode.recording:
-        x.node, x.tracked = (y.node, y.tracked) if y.tracked else (None, False)
+    settle(x, y)
+    if modes.current.mode.recording or modes.followed():
         renew(root, x)
+
+
+def settle(x: Any, y: Any) -> None:
+    """x stands where y does, in the graph if there is one; retain_grad() goes with it, and so does its tangent."""
+    if modes.current.mode.recording:
+        before = None if x.node is None else x.node.hooks
+        x.node, x.tracked = (y.node, y.tracked) if y.tracked else (None, False)
+        if before is not None and before.retain is not None and x.tracked:
+            before.retain = None
+            x.retain_grad()
     for watcher in modes.current.mode.watchers:
         watcher.saw(ops.Alias(), x, (y,))
 
@@ -81,15 +100,20 @@ def write(x: Any, value: Any) -> None:
 
 def renew(root: Any, x: Any) -> None:
     """After x was edited, which shares root's memory: root and all its views take their new places in the graph."""
-    if root is not x and (root.tracked or x.tracked):
-        y = root.apply(ops.Overlay(x.alias.ops), x)
-        root.node, root.tracked = y.node, y.tracked
+    followed = modes.followed()
+    if root is not x and (root.tracked or x.tracked or followed):
+        settle(root, root.apply(ops.Overlay(x.alias.ops), x))
     for v in [held() for held in getattr(root, "views", ())]:
-        if v is not None:
+        if v is not None and (root.tracked or v.tracked or followed):
             y = root
             for op in v.alias.ops:
                 y = y.apply(op)
-            v.node, v.tracked = y.node, y.tracked
+            settle(v, y)
+
+
+def as_it_was(x: Any) -> Any:
+    """x before it is edited: in memory of its own if somebody watches, who may hold on to what a rule keeps."""
+    return x.placed(x.value.copy(), origin(x)) if modes.current.mode.watchers else x
 
 
 def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,7 +121,8 @@ def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def edit(self: Any, *others: Any, **options: Any) -> Any:
-        become(self, method(self, *others, **options))
+        old = as_it_was(self)
+        become(self, method(old, *(old if o is self else o for o in others), **options))
         return self
 
     edit.__name__ = edit.__qualname__ = f"{method.__name__}_"

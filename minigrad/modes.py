@@ -8,6 +8,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 class Watcher(Protocol):
     """Told of every op as it runs, and of every derivative as backward passes it."""
 
-    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+    def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
         """Forward: y is the result of op on xs."""
 
     def pulled(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
@@ -51,15 +53,42 @@ class Current(threading.local):
 current = Current()
 
 
-@contextmanager
-def in_mode(**changes: Any) -> Iterator[None]:
-    """A block in which the mode is another."""
-    before = current.mode
-    current.mode = before._replace(**changes)
-    try:
-        yield
-    finally:
-        current.mode = before
+class in_mode:
+    """A block in which the mode is another, and what else is said there of the mode stays said.
+
+    Of a function: its calls are such blocks; of a generator: each of its steps is.
+    """
+
+    def __init__(self, **changes: Any):
+        self.changes = changes
+        self.before: list[Mode] = []  # one for each time it is open
+
+    def __enter__(self) -> None:
+        self.before.append(current.mode)
+        current.mode = current.mode._replace(**self.changes)
+
+    def __exit__(self, *raised: object) -> None:
+        before = self.before.pop()
+        current.mode = current.mode._replace(**{name: getattr(before, name) for name in self.changes})
+
+    def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(f)
+        def called(*args: Any, **options: Any) -> Any:
+            with in_mode(**self.changes):
+                return f(*args, **options)
+
+        @wraps(f)
+        def stepped(*args: Any, **options: Any) -> Any:
+            steps, sent = f(*args, **options), None
+            while True:
+                try:
+                    with in_mode(**self.changes):
+                        y = steps.send(sent)
+                except StopIteration as end:
+                    return end.value
+                sent = yield y
+
+        return stepped if isgeneratorfunction(f) else called
 
 
 def no_grad(f: Callable[..., Any] | None = None) -> Any:
@@ -87,18 +116,18 @@ class set_grad_enabled:  # noqa: N801  (PyTorch's name)
     """Whether ops are recorded: from this call on, in the block that it opens, or in the function below it."""
 
     def __init__(self, mode: bool):
-        self.before = current.mode
-        self.mode = current.mode = self.before._replace(recording=mode)
+        self.before, self.mode = current.mode.recording, mode
+        self.__enter__()
 
     def __enter__(self) -> None:
-        current.mode = self.mode
+        current.mode = current.mode._replace(recording=self.mode)
 
     def __exit__(self, *raised: object) -> None:
-        current.mode = self.before
+        current.mode = current.mode._replace(recording=self.before)
 
     def __call__(self, f: Callable[..., Any]) -> Any:
-        current.mode = self.before
-        return block(f, recording=self.mode.recording)
+        self.__exit__()
+        return block(f, recording=self.mode)
 
 
 @contextmanager

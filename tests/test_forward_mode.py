@@ -58,7 +58,7 @@ def test_a_program_with_the_op_inside_moves_as_finite_differences_say(case):
     np.testing.assert_allclose(pushed(program, xs, dxs), slope, rtol=1e-4, atol=1e-7)
 
 
-# -- what moves, and what does not -------------------------------------------------------------------------------
+# -- what moves, and what does not -----------------------------------------------------------------
 
 
 def test_what_depends_on_nothing_that_moves_has_no_tangent():
@@ -113,7 +113,7 @@ def test_an_operand_that_stands_still_beside_one_that_moves():
         np.testing.assert_allclose(pushed(f, [x], [x]), moved(f, [x], [x]), atol=1e-8)
 
 
-# -- edits in place ----------------------------------------------------------------------------------------------------
+# -- edits in place --------------------------------------------------------------------------------
 
 
 def edited(x):
@@ -180,7 +180,7 @@ def test_a_dual_that_is_asked_for_gradients_goes_on_moving():
         assert unpack_dual(g).tangent.tolist() == [18]
 
 
-# -- nested, over reverse and under it ------------------------------------------------------------------------------------
+# -- nested, over reverse and under it -------------------------------------------------------------
 
 
 def test_levels_nest_to_derivatives_of_any_order():
@@ -249,7 +249,7 @@ def test_a_tangent_can_be_differentiated_by():
     assert dx.grad.tolist() == [3, 12]
 
 
-# -- memory ----------------------------------------------------------------------------------------------------------------
+# -- memory ----------------------------------------------------------------------------------------
 
 
 def test_it_keeps_nothing_of_a_long_program():

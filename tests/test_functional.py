@@ -79,7 +79,7 @@ def test_products_are_those_with_the_whole_jacobian_and_hessian():
     J, curvature = functional.jacobian(layer, (X, W)), functional.hessian(number, (X, W))
     gys = (mg.tensor([1.0, 2.0]), v)
 
-    (y, z), gxs = functional.vjp(layer, (X, W), gys)
+    (y, _), gxs = functional.vjp(layer, (X, W), gys)
     near(y, layer(X, W)[0].numpy())
     for i, gx in enumerate(gxs):
         near(gx, sum(np.tensordot(g.numpy(), J[k][i].numpy(), 1) for k, g in enumerate(gys)), 1e-12)
@@ -93,11 +93,11 @@ def test_products_are_those_with_the_whole_jacobian_and_hessian():
             near(h, np.tensordot(rows[0].numpy(), v.numpy(), 1) + np.tensordot(rows[1].numpy(), dw.numpy(), 2), 1e-10)
 
 
-# -- histories ---------------------------------------------------------------------------------------------------
+# -- histories -------------------------------------------------------------------------------------
 
 
 ALL = {
-    "vjp": lambda f, x, **o: functional.vjp(f, x, **o),
+    "vjp": functional.vjp,
     "jvp": lambda f, x, **o: functional.jvp(f, x, x * 1, **o),
     "jacobian": lambda f, x, **o: (functional.jacobian(f, x, **o),),
     "hessian": lambda f, x, **o: (functional.hessian(f, x, **o),),
@@ -148,16 +148,12 @@ def test_they_work_where_nothing_is_recorded(derivative):
 @each
 def test_a_gradient_taken_inside_the_function_is_seen_through(derivative):
     x = mg.tensor([0.5, 1.5])
-    inside = derivative(lambda x: mg.grad((x**4).sum(), x, create_graph=True)[0].sum() if x.requires_grad else slope4(x), x)
-    for a, b in zip(inside, derivative(slope4, x)):
+    inside = derivative(lambda x: mg.func.grad(lambda x: (x**4).sum())(x).sum(), x)
+    for a, b in zip(inside, derivative(lambda x: (4 * x**3).sum(), x)):
         near(a, b.numpy(), 1e-10)
 
 
-def slope4(x):
-    return (4 * x**3).sum()
-
-
-# -- strict ----------------------------------------------------------------------------------------------------------
+# -- strict ----------------------------------------------------------------------------------------
 
 
 @each
@@ -178,7 +174,7 @@ def test_strict_looks_at_the_second_derivative_too(name):
         ALL[name](f, mg.tensor([1.0, 2.0]), strict=True)
 
 
-# -- mistakes ----------------------------------------------------------------------------------------------------------
+# -- mistakes --------------------------------------------------------------------------------------
 
 
 def test_without_v_there_must_be_one_number():
@@ -195,7 +191,7 @@ def test_without_v_there_must_be_one_number():
 MISTAKES = {
     "v too few": (lambda: functional.vjp(layer, (X, W), X), errors.ShapeError, "came with 1"),
     "v of another shape": (lambda: functional.jvp(lambda x: x, X, W), errors.ShapeError, r"f64\[3\].*f64\[2, 3\]"),
-    "a hessian of many": (lambda: functional.hessian(lambda x: x, X), errors.NoGradientError, "hessian is of functions"),
+    "a hessian of many": (lambda: functional.hessian(lambda x: x, X), errors.NoGradientError, "hessian is of"),
     "a product of many": (lambda: functional.hvp(lambda x: x, X, X), errors.NoGradientError, "one number"),
     "a function of no tensor": (lambda: functional.jacobian(lambda x: 3.0, X), TypeError, "gave 3.0"),
     "integers": (lambda: functional.jacobian(lambda x: x, mg.tensor([1])), errors.DTypeError, "nudge"),

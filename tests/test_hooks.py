@@ -11,7 +11,7 @@ def leaf(*numbers):
     return mg.tensor(list(numbers), requires_grad=True)
 
 
-# -- on the way ---------------------------------------------------------------------------------------
+# -- on the way ------------------------------------------------------------------------------------
 
 
 def test_a_hook_is_shown_the_whole_gradient_once_however_many_uses_there_are():
@@ -155,7 +155,7 @@ def test_a_hook_outlives_the_leaf_that_it_was_registered_on():
     assert seen == [[2]]
 
 
-# -- the gradient that is retained ----------------------------------------------------------------------
+# -- the gradient that is retained -----------------------------------------------------------------
 
 
 def test_retain_grad_comes_after_every_hook_whenever_it_was_asked():
@@ -202,7 +202,7 @@ def test_a_retained_gradient_has_an_array_of_its_own():
     assert x.grad.tolist() == gradient.tolist() == [1, 1]
 
 
-# -- after accumulation ----------------------------------------------------------------------------------
+# -- after accumulation ----------------------------------------------------------------------------
 
 
 def test_a_hook_after_accumulation_sees_the_sum_and_may_use_it_up():
@@ -232,7 +232,7 @@ def test_grad_accumulates_nothing_and_so_runs_no_hook_after_it():
     assert seen == []
 
 
-# -- backward inside a hook, and exceptions -------------------------------------------------------------------
+# -- backward inside a hook, and exceptions --------------------------------------------------------
 
 
 def test_a_hook_may_run_a_forward_and_a_backward_of_its_own():
@@ -276,7 +276,7 @@ def test_an_exception_in_a_hook_leaves_modes_and_gradients_as_they_were():
     assert x.grad.tolist() == [2, 2]
 
 
-# -- what accumulates ---------------------------------------------------------------------------------------
+# -- what accumulates ------------------------------------------------------------------------------
 
 
 def test_gradients_accumulate_in_the_tensor_that_is_there():

@@ -1,26 +1,29 @@
-"""What is recorded: as a block, a decorated function or a statement; nested, per thread, and restored after anything."""
+"""What is recorded: by a block, a decorated function or a statement; nested, per thread, and restored."""
 
 import threading
+from functools import partial
 
 import pytest
 
 import minigrad as mg
 from minigrad import errors, modes
 
+
+def told(mode, setting, f=None):
+    """A mode that takes a setting, as one that takes none."""
+    return mode(setting) if f is None else mode(setting)(f)
+
+
 MODES = {
     "no_grad": (mg.no_grad, False),
     "enable_grad": (mg.enable_grad, True),
     "inference_mode": (mg.inference_mode, False),
-    "inference_mode(False)": (lambda f=None: mg.inference_mode(False) if f is None else mg.inference_mode(False)(f), True),
-    "set_grad_enabled(False)": (lambda f=None: grad_enabled(False, f), False),
-    "set_grad_enabled(True)": (lambda f=None: grad_enabled(True, f), True),
+    "inference_mode(False)": (partial(told, mg.inference_mode, False), True),
+    "set_grad_enabled(False)": (partial(told, mg.set_grad_enabled, False), False),
+    "set_grad_enabled(True)": (partial(told, mg.set_grad_enabled, True), True),
 }
-each_mode = pytest.mark.parametrize("mode, recording", MODES.values(), ids=MODES)
+each_mode = pytest.mark.parametrize(("mode", "recording"), MODES.values(), ids=MODES)
 each_outside = pytest.mark.parametrize("outside", [True, False], ids=["recorded outside", "unrecorded outside"])
-
-
-def grad_enabled(mode, f=None):
-    return mg.set_grad_enabled(mode) if f is None else mg.set_grad_enabled(mode)(f)
 
 
 def recorded():
@@ -30,7 +33,7 @@ def recorded():
     return found
 
 
-# -- forms ----------------------------------------------------------------------------------------------
+# -- forms -----------------------------------------------------------------------------------------
 
 
 @each_outside
@@ -126,7 +129,7 @@ def test_a_decorated_generator_runs_each_of_its_steps_in_the_mode_and_its_user_i
     assert stop.value.value == "end"
 
 
-# -- nesting, exceptions, threads --------------------------------------------------------------------------
+# -- nesting, exceptions, threads ------------------------------------------------------------------
 
 
 def test_modes_nest_and_come_back_one_by_one():
@@ -211,7 +214,7 @@ def test_watchers_see_only_their_thread():
     assert seen == []
 
 
-# -- what the modes mean ----------------------------------------------------------------------------------
+# -- what the modes mean ---------------------------------------------------------------------------
 
 
 def test_what_is_not_recorded_is_a_leaf_and_keeps_nothing():

@@ -34,7 +34,7 @@ class Ledger:
         return saved_tensors_hooks(self.pack, self.unpack)
 
 
-# -- saved tensors ------------------------------------------------------------------------------------------
+# -- saved tensors ---------------------------------------------------------------------------------
 
 
 def test_what_is_kept_is_packed_in_the_block_and_unpacked_in_backward():
@@ -177,7 +177,7 @@ def test_saving_on_the_cpu_changes_nothing_there():
     np.testing.assert_allclose(x.grad.numpy(), np.exp([1, 2]) * [2, 3])
 
 
-# -- anomalies ------------------------------------------------------------------------------------------------
+# -- anomalies -------------------------------------------------------------------------------------
 
 
 def here():

@@ -139,7 +139,8 @@ def nudged_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray], eps: float) 
         for into in np.ndindex(*x.shape):
             up, down = (f(*moved(xs, i, into, step)).numpy() for step in (eps, -eps))
             columns.append((up - down) / (2 * eps))
-        shape = f(*map(tensor, xs)).shape
+        with recorded():
+            shape = f(*map(tensor, xs)).shape
         jacobians.append(np.stack(columns, -1).reshape(shape + x.shape) if columns else np.empty(shape + x.shape))
     return jacobians
 

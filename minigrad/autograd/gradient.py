@@ -7,7 +7,7 @@ from types import NoneType
 from typing import Any
 
 from .. import modes, ops
-from ..differentiable import arriving, towards
+from ..differentiable import arrived, arriving, towards
 from ..differentiable import backward as backward_from
 from ..errors import NoGradientError
 from ..node import Record, history
@@ -78,9 +78,7 @@ def gradients(
     order = towards([*filter(through, history(*seeds))], wrt)
     retain = create_graph if retain_graph is None else retain_graph
     grads = run_backward(order, seeds, retain, create_graph, set(wrt))
-    reached = [node for node in dict.fromkeys(wrt) if node in grads]
-    passed = set(order) if any(node.hooks is not None for node in reached) else ()
-    given = {node: grads[node] if node.hooks is None or node in passed else node.hooks(grads[node]) for node in reached}
+    given = arrived(wrt, grads, order)
     if not create_graph:
         given = {node: made(g, node.spec) for node, g in given.items()}
     return [given.get(node) for node in wrt]

@@ -73,6 +73,7 @@ class GradientTape:
     def __exit__(self, *raised: Any) -> None:
         self._pause()
         self._mode.__exit__(*raised)
+        del self._mode  # which knows this tape
         self._release()
 
     def watch(self, tensor: Any) -> None:

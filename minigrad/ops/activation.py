@@ -246,10 +246,10 @@ class GeluTanhDifferential(Differential):
     def forward(self, xp, t, x):
         # In place: each array more would have to be carried through the cache.
         v = x * x
-        u = v * CUBE
-        u += LINE
-        u *= x
-        p = xp.tanh(u)
+        p = v * CUBE
+        p += LINE
+        p *= x
+        p = xp.tanh(p)
         p *= 0.5
         p += 0.5
         v *= 6 * CUBE

@@ -19,10 +19,8 @@ def blockwise(forward: Callable[..., Any]) -> Callable[..., Any]:
             return forward(op, xp, x, *others)
         xs = xp.broadcast_arrays(x, *others)
         shape, pieces = xs[0].shape, [x.reshape(-1) for x in xs]
-        first = forward(op, xp, *(piece[:block] for piece in pieces))
-        y = xp.empty(pieces[0].size, first.dtype)
-        y[:block] = first
-        for start in range(block, y.size, block):
+        y = xp.empty(pieces[0].size, forward(op, xp, *(piece[:1] for piece in pieces)).dtype)
+        for start in range(0, y.size, block):
             y[start : start + block] = forward(op, xp, *(piece[start : start + block] for piece in pieces))
         return y.reshape(shape)
 

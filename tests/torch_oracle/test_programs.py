@@ -34,6 +34,7 @@ def agree(ours, theirs, path):
         assert list(ours) == list(theirs), path
         ours, theirs = list(ours.values()), list(theirs.values())
     if isinstance(theirs, list | tuple):
+        assert isinstance(ours, list | tuple), path
         assert len(ours) == len(theirs), path
         for i, (a, b) in enumerate(zip(ours, theirs)):
             agree(a, b, f"{path} · {i}")

@@ -112,7 +112,7 @@ def masks(torch):
 
 @program
 def where_with_one_argument(torch):
-    x = torch.tensor([[0, 3], [4, 0]])
+    x = torch.tensor([[0, 3], [4, 0], [5, 6]])
     return (
         torch.where(x > 0), torch.where(x > 0, x, -1), torch.where(x > 0, 1.0, 0.0), torch.argwhere(x),
         torch.nonzero(x, as_tuple=True),
@@ -198,6 +198,12 @@ def printed_in_scientific_notation(torch):
         repr(torch.tensor([1e-8, 1.0])), repr(torch.tensor([1e10, 1.0])),
         repr(torch.tensor([float("nan"), float("inf"), 1.0])),
     )
+
+
+@program
+def printed_beside_one_far_larger(torch):
+    far = [1001.5, 1.0], [999.5, 1.0], [1001.0, 1.0], [2e8, 1e8], [-1e-5, 0.02]
+    return [repr(torch.tensor(data)) for data in far]
 
 
 @program
@@ -377,7 +383,7 @@ def sets(torch):
     values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
     return (
         values, inverse, counts, x.unique(), torch.bincount(x), torch.isin(x, torch.tensor([1, 2])),
-        torch.unique_consecutive(torch.tensor([1, 1, 2, 1])), torch.histc(x.double(), bins=3, min=1, max=3),
+        torch.unique_consecutive(torch.tensor([1, 1, 2, 1]), True, True), torch.histc(x.double(), bins=3, min=1, max=3),
         x.bincount(minlength=6),
     )
 
@@ -414,6 +420,13 @@ def einsums(torch):
         torch.einsum("ij,ij->i", x, x), torch.einsum("ii->i", y[:, :3]), torch.einsum("bqd,bkd->bqk", q, k),
         torch.einsum("i,j->ij", x[0], y[0]), torch.einsum("...d,d->...", q, y[0]),
     )
+
+
+@program
+def products_of_vectors(torch):
+    a, b = torch.tensor([[1.0, 2.0, 3.0], [0.0, -1.0, 1.0]]), torch.tensor([[2.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
+    crossed = torch.cross(a, b, dim=1), torch.linalg.cross(a, b)
+    return crossed, torch.vdot(a[0], b[0]), torch.dist(a, b), torch.cdist(a, b, p=1)
 
 
 @program
