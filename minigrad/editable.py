@@ -56,12 +56,12 @@ def become(x: Any, y: Any) -> None:
     if x.tracked is None and not modes.is_inference_mode_enabled():
         raise EditedError(f"{x.spec} was made in inference_mode, and is edited there or not at all: take x.clone()")
     if KINDS[y.dtype.kind] > KINDS[x.dtype.kind]:
-        raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, which is edited in place: write x = …")
+        raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, edited in place: write x = …")
     if modes.current.mode.recording and root.tracked and root.is_leaf:
         what = "a view of a leaf" if root is not x else "a leaf"
         raise EditedError(
-            f"{x.spec} is {what} that requires a gradient: edited in place, its old value could not be told from its new "
-            "one. Edit it inside `with no_grad():`, or make a new tensor, as x = x + 1 does"
+            f"{x.spec} is {what} that requires a gradient: edited in place, its old value could not be told from its "
+            "new one. Edit it inside `with no_grad():`, or make a new tensor, as x = x + 1 does"
         )
     if y.tracked and y.node.saved:  # what the rule reads of x is its old value
         y.node.saved = tuple([kept.copy() if kept is x.value else kept for kept in y.node.saved])

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 if TYPE_CHECKING:
     from .node import Node
     from .op import Op
-    from .tensor import Tensor
 
 
 class Watcher(Protocol):
@@ -112,7 +111,7 @@ def block(f: Callable[..., Any] | None, **changes: Any) -> Any:
     return in_mode(**changes) if f is None else in_mode(**changes)(f)
 
 
-class set_grad_enabled:  # noqa: N801  (PyTorch's name)
+class set_grad_enabled:
     """Whether ops are recorded: from this call on, in the block that it opens, or in the function below it."""
 
     def __init__(self, mode: bool):

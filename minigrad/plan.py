@@ -26,7 +26,7 @@ from .errors import NoGradientError
 from .op import Op
 from .ops import Const
 from .spec import Spec
-from .symbol import Symbol, placeholder
+from .symbol import placeholder
 from .ufunc import ufunc_of
 
 MOST_PLANS = 256  # per op; a program of ever new shapes starts over rather than grow
@@ -52,7 +52,7 @@ class Rule:
     source: str
 
     def trace(self, node: Any, gy: Any, *saved: Any) -> tuple[Any, ...]:
-        """What `node` sends to its inputs for a tensor gy: the graph run on tensors, each at its place in the record."""
+        """What `node` sends to its inputs for a tensor gy: the graph run on tensors, each at its place."""
         slots = (node, *node.inputs)
         kept = (gy.placed(array, slots[slot]) for slot, array in zip(self.reads, saved))
         values = dict(zip(self.graph.inputs, (gy, *kept)))
@@ -87,7 +87,7 @@ class Plan:
         """
         if None in wanted:
             raise NoGradientError(
-                f"operand {wanted.index(None)} of {self.op} was made in inference_mode, and a recorded op cannot use it: "
+                f"operand {wanted.index(None)} of {self.op} was made in inference_mode, which a recorded op cannot use: "
                 "make it under no_grad() instead, or take x.clone() of it here"
             )
         known = tuple(map(bool, wanted))

@@ -54,13 +54,13 @@ class Tensor(InPlace, Differentiable, Operand):
     def apply(self, op: Op, *others: Any) -> Tensor:
         """The result of `op` on self and others. Raises what `op.infer` raises on operands that do not fit."""
         xs = (self, *[o if isinstance(o, Tensor) else self.lift(o) for o in others])
-        self, *others = xs  # type: ignore[assignment]
+        _, *others = xs  # type: ignore[assignment]
         specs = tuple([x.spec for x in xs])
         planned, mode = op.plans.get(specs) or plan(op, specs), current.mode
         values = [x.value for x in xs]
         y: Tensor = _new(Tensor)
         y.value, y.spec, y.node, y.tracked = planned.run(*values), planned.spec, None, mode.tracked
-        if mode.recording and True in (wanted := tuple([x.tracked for x in xs])):
+        if mode.recording and True in (wanted := tuple([x.tracked for x in xs])):  # noqa: SIM102  (too long for one)
             if rule := planned.rules.get(wanted) or planned.rule(wanted):
                 y.node, y.tracked = Record(op, tuple([x.node or origin(x) for x in xs]), rule, (y.value, *values)), True
         if op.is_view:

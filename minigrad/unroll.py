@@ -44,7 +44,7 @@ NAMES = ("self", "second", "third")
 
 
 def unrolled(f: F) -> F:
-    """f(self, op, *others), its loops written out for one, two and three operands; f itself if its text is not at hand."""
+    """f(self, op, *others), its loops written out for one, two and three operands; f itself if there is no text."""
     try:
         read = ast.parse(textwrap.dedent(inspect.getsource(f))).body[0]
     except OSError:

@@ -71,7 +71,7 @@ def test_loops_that_are_not_over_the_operands_stay_loops():
     @unrolled
     def apply(self, op, *others):
         xs = (self, *others)
-        return [x + 1 for x in xs], [i for i in range(op)], tuple([o for o in others])
+        return [x + 1 for x in xs], [i + x for x, i in zip(xs, range(op))], tuple([o * 2 for o in others])
 
     for others in ((), (2,), (2, 3), (2, 3, 4)):
         assert apply(1, 2, *others) == apply.__wrapped__(1, 2, *others)

@@ -11,24 +11,33 @@ ROOT = Path(minigrad.__file__).parent
 LAYERS = """
 errors  dtypes  devices.counts devices.simulated devices device philox sequence  spec  pen  op
 clock  hooks
-ops.leaf ops.arithmetic ops.comparison ops.pointwise ops.blocks ops.erf ops.activation ops.loss ops.movement ops.joining ops.placing ops.scan ops.reduce ops.sort ops.softmax ops.standardise ops.pattern ops.index ops.scatter ops.linalg ops.attention
-ops.einsum ops.solving ops.window ops.convolution ops.pooling ops.adaptive ops.carried ops.recurrent ops.quantile ops.random ops.identity ops.overlay ops
+ops.leaf ops.arithmetic ops.comparison ops.pointwise ops.blocks ops.erf ops.activation ops.loss ops.movement
+ops.joining ops.placing ops.scan ops.reduce ops.sort ops.softmax ops.standardise ops.pattern ops.index ops.scatter
+ops.linalg ops.attention
+ops.einsum ops.solving ops.window ops.convolution ops.pooling ops.adaptive ops.carried ops.recurrent ops.quantile
+ops.random ops.identity ops.overlay ops
 node
 operand.base operand.synonyms operand.arithmetic operand.pointwise operand.casting operand.movement operand.pieces
-operand.indexing operand.reduction operand.ordering operand.scanning operand.counting operand.normalising operand.einsum operand.algebra operand
+operand.indexing operand.reduction operand.ordering operand.scanning operand.counting operand.normalising
+operand.einsum operand.algebra operand
 symbol
 ufunc  compiler.graph compiler.rewrite compiler.codegen compiler
 plan  modes  pullback  grad_fn  differentiable  editable  filling  inplace  printing  reading  kindred  unroll  tensor
 tree
-autograd.gradient autograd.function_rule autograd.function autograd.custom_gradient autograd.graph autograd.anomaly autograd.forward_ad
+autograd.gradient autograd.function_rule autograd.function autograd.custom_gradient autograd.graph autograd.anomaly
+autograd.forward_ad
 autograd.functional autograd.tape autograd.gradcheck autograd
-laws  functions.face functions.itself functions.algebra linalg functions.movement functions.indexing functions.creation functions.pointwise functions.reduction functions.activation special random cuda functions.random functions
+laws  functions.face functions.itself functions.algebra linalg functions.movement functions.indexing
+functions.creation functions.pointwise functions.reduction functions.activation special random cuda functions.random
+functions
 utils.checkpoint utils stateless func
-functional.activation functional.within functional.loss functional.classification functional.select functional.dense functional.similarity
+functional.activation functional.within functional.loss functional.classification functional.select functional.dense
+functional.similarity
 functional.sparse
 functional.convolution functional.pooling
 functional.normalise functional.dropout functional.attention functional
-nn.parameter nn.tree nn.state nn.hooks nn.module nn.init nn.container nn.linear nn.activation nn.conv nn.pooling nn.norm
+nn.parameter nn.tree nn.state nn.hooks nn.module nn.init nn.container nn.linear nn.activation nn.conv nn.pooling
+nn.norm
 nn.dropout nn.embedding nn.loss nn.utils.clip nn.utils.vector nn.utils.rnn nn.utils nn.steps nn.cells nn.recurrent
 nn.attention nn.transformer nn
 optim.groups optim.inplace optim.optimizer optim.sgd optim.adam optim.rmsprop optim.adagrad

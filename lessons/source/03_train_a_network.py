@@ -338,8 +338,8 @@ mg.draw(loss)
 # Scroll it sideways: the images, x, enter at the left, the loss is at the far right, and four parameters join on the
 # way. An *affine* box is a whole layer: the images times the weights, plus the biases. Every box is a whole array, with
 # its shape written in it; norm is the length of its numbers taken as one vector. The chain rule in it is the one you
-# stepped through, and the arithmetic is the same, too: what has gone is Python's work for each single number. The loss before any training,
-# beside that of ten equal guesses, ln 10:
+# stepped through, and the arithmetic is the same, too: what has gone is Python's work for each single number. The loss
+# before any training, beside that of ten equal guesses, ln 10:
 
 # %%
 nodes = len(toposort(loss.node))

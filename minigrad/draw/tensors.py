@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..differentiable import origin
 from ..errors import NoGradientError
 from ..node import Node, Source, toposort
 from ..op import Elementwise, Op
 from ..ops import Const, Input
 from ..pullback import pullback
-from ..differentiable import origin
 from ..tensor import Tensor
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Picture, Replay, Share

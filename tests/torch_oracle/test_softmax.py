@@ -77,7 +77,7 @@ def test_far_out_and_where_nothing_is_left_it_gives_what_pytorch_gives(name, dty
 @pytest.mark.parametrize("about", [0, -20, -40, -90, -800, 20, 40, 75, 90, 800])
 def test_wherever_the_rows_lie_they_weigh_as_in_pytorch(about, dtype):
     """Near 0 no largest element is taken off: no seam may show where that begins, and no row spoil another."""
-    x = (X * 3 + about * np.array([[1], [1], [0], [1]])).astype(dtype)
+    x = (np.tile(X, (250, 1)) * 3 + about * (np.arange(1000) % 4 != 2)[:, None]).astype(dtype)
 
     y = mg.tensor(x).softmax(1)
 
