@@ -29,6 +29,7 @@ from .functions.face import operand
 from .functions.movement import stack
 from .node import Source, history
 from .ops import Alias
+from .stateless import functional_call as functional_call
 from .tensor import Tensor
 from .tree import leaves, leaves_beside, planted
 
@@ -64,6 +65,17 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
         value = level.let_go(y)
         level.close()
         return (value, aux) if has_aux else value, gs[0] if isinstance(argnums, int) else tuple(gs)
+
+    return both
+
+
+def grad_and_value(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
+    """value_and_grad in PyTorch's order: (gradient, f(…))."""
+
+    @wraps(f)
+    def both(*args: Any, **options: Any) -> Any:
+        value, g = value_and_grad(f, argnums, has_aux)(*args, **options)
+        return g, value
 
     return both
 

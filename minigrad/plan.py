@@ -87,7 +87,7 @@ class Plan:
         """
         if None in wanted:
             raise NoGradientError(
-                f"operand {wanted.index(None)} of {self.op} was made in inference_mode, which a recorded op cannot use: "
+                f"operand {wanted.index(None)} of {self.op} was made in inference_mode, and no recorded op can use it: "
                 "make it under no_grad() instead, or take x.clone() of it here"
             )
         known = tuple(map(bool, wanted))

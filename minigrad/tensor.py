@@ -19,16 +19,18 @@ from .differentiable import Differentiable, origin
 from .editable import view
 from .errors import DTypeError, NoGradientError, ShapeError
 from .inplace import InPlace
+from .kindred import Kindred
 from .modes import current
 from .node import Node, Record
 from .op import Op
 from .operand import Operand
 from .plan import plan
+from .reading import Readable
 from .spec import Spec, spec_of
 from .unroll import unrolled
 
 
-class Tensor(InPlace, Differentiable, Operand):
+class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
     """An n-dimensional array that remembers its origin.
 
     value      the array
@@ -103,15 +105,10 @@ class Tensor(InPlace, Differentiable, Operand):
 
     # -- its value ----------------------------------------------------------------------
 
-    def numpy(self) -> np.ndarray:
-        """The value as a NumPy array: on the CPU the same memory, not a copy."""
-        array: np.ndarray = CPU.array(self.value)
-        return array
-
     @property
-    def data(self) -> Any:
-        """The array itself; assigning one of the same shape and dtype replaces it, unrecorded."""
-        return self.value
+    def data(self) -> Tensor:
+        """The same memory with no origin, as detach() gives it; assigning to it replaces the value, unrecorded."""
+        return self.detach()
 
     @data.setter
     def data(self, data: Any) -> None:
@@ -120,18 +117,13 @@ class Tensor(InPlace, Differentiable, Operand):
             raise ShapeError(f"data of {self.spec} is replaced by the same shape, and got {value.shape}")
         self.value = value
 
-    def item(self) -> Any:
-        """The one element as a Python number."""
-        if self.size != 1:
-            raise ShapeError(f"item() needs a tensor of one element, and this is {self.spec}: index or reduce it first")
-        return self.spec.device.item(self.value)
+    def to(
+        self, *where: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False
+    ) -> Tensor:
+        """The same numbers on another device, or in another dtype, or both; self where nothing changes, unless copy.
 
-    def tolist(self) -> Any:
-        """The elements as Python numbers, in nested lists."""
-        return self.numpy().tolist()
-
-    def to(self, *where: Any, dtype: Any = None, device: Any = None) -> Tensor:
-        """The same numbers on another device, or in another dtype, or both; self where nothing changes."""
+        non_blocking is heard, and needs no saying: nothing waits for a device until a value is read.
+        """
         x: Tensor = self
         for to in (*where, dtype, device):
             if isinstance(to, Tensor):
@@ -140,33 +132,17 @@ class Tensor(InPlace, Differentiable, Operand):
                 x = x if device_called(to) is x.spec.device else x.apply(ops.Move(device_called(to)))
             elif to is not None:
                 x = x.astype(to)
-        return x
+        return x.clone() if copy and x is self else x
 
     def cpu(self) -> Tensor: return self.to("cpu")
     def cuda(self) -> Tensor: return self.to("gpu")
     def clone(self) -> Tensor: return self.apply(ops.Clone())
     device = property(lambda self: self.spec.device, doc="Where it lives.")
+    is_cuda = property(lambda self: self.spec.device is not CPU, doc="Whether that is a GPU.")
 
-    def __bool__(self) -> bool: return bool(self.item())
-    def __float__(self) -> float: return float(self.item())
-    def __int__(self) -> int: return int(self.item())
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        if not self.is_leaf:
-            raise NoGradientError("only a leaf can be copied, and this one carries its history: copy x.detach()")
-        copied = memo[id(self)] = Tensor(self.value.copy(), requires_grad=self.requires_grad)
-        if self.grad is not None:
-            copied.grad = Tensor(self.grad.value.copy())
-        return copied
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.array(self.numpy(), dtype, copy=copy)
-
-    def __repr__(self) -> str:
-        values = np.array2string(self.numpy(), separator=", ", precision=4, prefix="tensor(")
-        kind = "" if self.dtype in (np.float64, np.int64, np.bool_) else f", dtype={self.dtype}"
-        origin = f", grad_fn={self.grad_fn}" if self.grad_fn else ", requires_grad=True" if self.requires_grad else ""
-        return f"tensor({values}{kind}{origin})"
+    def is_inference(self) -> bool:
+        """Whether it was made in inference_mode, and has no gradient for ever."""
+        return self.tracked is None
 
 
 # -- making tensors ---------------------------------------------------------------------------
@@ -195,7 +171,7 @@ def constant(number: float, beside: Spec, sign: float) -> Tensor:
 
     sign    tells 0.0 from −0.0, which are equal, one key to the cache, and divide differently
     """
-    dtype = np.result_type(beside.dtype, number)
+    dtype = np.result_type(beside.dtype, number if isinstance(number, bool) else +number)  # + of a Count is an int
     y = Tensor(number, dtype, device=beside.device)
     y.node, y.tracked = Node(ops.const(number), (), y.spec), False  # it is shared with every mode
     return y

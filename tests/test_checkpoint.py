@@ -276,6 +276,20 @@ def test_an_argument_edited_in_place_since_is_refused():
         z.sum().backward()
 
 
+def test_an_edit_inside_that_is_refused_without_is_refused_with():
+    """The second run kept the array, then wrote over it, and the gradient was that of the value after."""
+
+    def stale(x):
+        y = x * 1
+        z = y * y
+        y.add_(1)
+        return z
+
+    for run in (stale, lambda x: checkpoint(stale, x)):
+        with pytest.raises(errors.EditedError):
+            run(leaf(1.0, 2.0)).sum().backward()
+
+
 def test_the_older_form_is_refused():
     with pytest.raises(ValueError, match="one form"):
         checkpoint(deep, leaf(1.0), use_reentrant=True)

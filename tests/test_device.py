@@ -24,7 +24,7 @@ def ran(op, xs, place):
     """The value, and the gradient of each operand that has one, as NumPy arrays."""
     leaves = [mg.Tensor(x.numpy(), device=place, requires_grad=x.spec.is_float) for x in xs]
     y = leaves[0].apply(op, *leaves[1:])
-    assert device_of(y.data) is y.spec.device is mg.device(place)
+    assert device_of(y.value) is y.spec.device is mg.device(place)
     if y.requires_grad:
         y.backward(np.cos(np.arange(y.size)).reshape(y.shape))
     return y.numpy(), [None if x.grad is None else x.grad.numpy() for x in leaves]

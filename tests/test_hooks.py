@@ -336,3 +336,13 @@ def test_four_threads_add_to_one_leaf_and_nothing_is_lost():
         thread.join()
 
     assert (x.grad.numpy() == 160).all()
+
+
+def test_create_graph_without_retain_graph_frees_the_first_graph_and_keeps_the_second():
+    x = leaf(1.0, 2.0)
+    y = (x**3).sum()
+    (g,) = mg.grad(y, x, create_graph=True, retain_graph=False)
+
+    assert mg.grad(g.sum(), x)[0].tolist() == [6, 12]
+    with pytest.raises(errors.FreedError, match="retain_graph"):
+        y.backward()

@@ -420,3 +420,13 @@ def test_arrays_of_no_axis_or_no_element_are_edited_too(shape):
 
     assert x.grad.shape == shape
     assert (x.grad.numpy() == 12).all()
+
+
+def test_a_view_that_was_itself_asked_for_a_gradient_still_gets_it_after_an_edit_of_the_data_behind_it():
+    """It was told its place anew, in a graph that was not recorded, and required no gradient from then on."""
+    x = mg.tensor([1.0, 2.0])
+    v = x[1:].requires_grad_()
+    x.mul_(3)
+    (v * v).sum().backward()
+
+    assert v.grad.tolist() == [12]

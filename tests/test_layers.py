@@ -30,7 +30,7 @@ autograd.functional autograd.tape autograd.gradcheck autograd
 laws  functions.face functions.itself functions.algebra linalg functions.movement functions.indexing
 functions.creation functions.pointwise functions.reduction functions.activation special random cuda functions.random
 functions
-utils.checkpoint utils stateless func
+stateless func
 functional.activation functional.within functional.loss functional.classification functional.select functional.dense
 functional.similarity
 functional.sparse
@@ -44,6 +44,7 @@ optim.groups optim.inplace optim.optimizer optim.sgd optim.adam optim.rmsprop op
 optim.lr_scheduler.scheduler optim.lr_scheduler.factor optim.lr_scheduler.cosine optim.lr_scheduler.joined
 optim.lr_scheduler.plateau optim.lr_scheduler optim
 data.datasets data.loading data.sampler data.dataset data.collate data.loader data
+utils.checkpoint utils.data utils
 """.split()  # noqa: SIM905  (it is read as lines)
 CORE = set(LAYERS[: LAYERS.index("autograd") + 1])
 USERS = {"draw", "widgets", "course"}  # packages that stand on the core; their own order is theirs

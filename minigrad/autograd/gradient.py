@@ -36,7 +36,8 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    allow_unused: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """∂(Σ outputs)/∂x for each x of inputs, leaving every `.grad` alone.
@@ -44,11 +45,14 @@ def grad(
     grad_outputs         what arrives at each output from outside; 1 for a tensor of one element
     retain_graph         keep what backward reads; by default only for create_graph
     create_graph         run the rules on tensors, so that the gradients can be differentiated again
+    only_inputs          must be True: backward() is what adds to `.grad` of the leaves
     allow_unused         give None for an input that the outputs do not depend on
     materialize_grads    give zeros there
 
     Raises NoGradientError if the outputs depend on none of them, or on too few.
     """
+    if not only_inputs:
+        raise NoGradientError("grad() leaves every .grad alone: only_inputs=False is what backward() does")
     ys, xs = listed(outputs), listed(inputs)
     if not all(x.tracked for x in (*xs, *ys)):
         raise NoGradientError("grad() needs outputs computed from inputs with requires_grad=True, outside no_grad()")

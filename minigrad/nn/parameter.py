@@ -21,12 +21,6 @@ class Parameter(Tensor):
     def __init__(self, data: Any, requires_grad: bool = True):
         super().__init__(data, requires_grad=requires_grad)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        copied = memo[id(self)] = Parameter(self.value.copy(), self.requires_grad)
-        if self.grad is not None:
-            copied.grad = Tensor(self.grad.value.copy())
-        return copied
-
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
 

@@ -15,6 +15,7 @@ from .activation import LeakyRelu as LeakyRelu
 from .activation import LogSigmoid as LogSigmoid
 from .activation import Mish as Mish
 from .activation import Relu as Relu
+from .activation import ReluDifferential as ReluDifferential
 from .activation import Sigmoid as Sigmoid
 from .activation import Silu as Silu
 from .activation import Softplus as Softplus
@@ -208,7 +209,7 @@ TABLE = (
     *(Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Sin, Cos, Tan, Asin, Acos, Atan),
     *(Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf, Erfc, Abs, Sign, Floor, Ceil, Trunc, Round, Cast),
     *(Sigmoid, LogSigmoid, Relu, LeakyRelu, Threshold, Hardtanh, Hardswish, Softplus, Elu, Silu),
-    *(Mish, Gelu, GeluDifferential, GeluTanh, GeluTanhDifferential),
+    *(Mish, Gelu, GeluDifferential, GeluTanh, GeluTanhDifferential, ReluDifferential),
     *(Reshape, Transpose, BroadcastTo, Sum, Mean, Max, LogSumExp, Index, IndexAdd, Overlay, Alias, Clone, Move, MatMul),
     *(View, Contiguous, Flip, Roll, Concatenate, Stack, Pad, Diagonal, OnDiagonal, Tril, Triu),
     *(IndexSet, Last, Gather, ScatterAdd, Scatter, SearchSorted),

@@ -52,6 +52,23 @@ class Relu(Elementwise):
     def forward(self, xp, x): return xp.maximum(x, 0)
     def partials(self, y, x): return y > 0,
 
+    def vjp(self, gy, y, x):
+        # Beside a large array no mask is laid that is as long.
+        return gy.apply(ReluDifferential(), y) if x.size > 1 << 16 else gy * (y > 0),
+
+
+class ReluDifferential(Elementwise):
+    """z = t where x > 0, and 0 elsewhere"""
+
+    symbol = "d relu"
+    inline = False
+
+    @blockwise
+    def forward(self, xp, t, x): return t * (x > 0)
+
+    def partials(self, z, t, x): return x > 0, None
+    def flops(self, z, t, x): return 2 * z.size
+
 
 @dataclass(frozen=True)
 class LeakyRelu(Elementwise):

@@ -18,10 +18,11 @@ def blockwise(forward: Callable[..., Any]) -> Callable[..., Any]:
         if x.size <= block:
             return forward(op, xp, x, *others)
         xs = xp.broadcast_arrays(x, *others)
-        shape, pieces = xs[0].shape, [x.reshape(-1) for x in xs]
+        axes = sorted(range(xs[0].ndim), key=lambda a: -xs[-1].strides[a])  # as they lie in memory, and y's shall lie
+        pieces = [x.transpose(axes).reshape(-1) for x in xs]
         y = xp.empty(pieces[0].size, forward(op, xp, *(piece[:1] for piece in pieces)).dtype)
         for start in range(0, y.size, block):
             y[start : start + block] = forward(op, xp, *(piece[start : start + block] for piece in pieces))
-        return y.reshape(shape)
+        return y.reshape([xs[0].shape[a] for a in axes]).transpose(sorted(axes, key=axes.__getitem__))
 
     return in_blocks

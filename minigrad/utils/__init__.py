@@ -1,3 +1,4 @@
-"""PyTorch's address for checkpoint: `mg.utils.checkpoint.checkpoint`."""
+"""PyTorch's addresses: `mg.utils.checkpoint.checkpoint`, `mg.utils.data.DataLoader`."""
 
 from . import checkpoint as checkpoint
+from . import data as data

@@ -80,7 +80,7 @@ class Part:
 
     specs     of what the first run would have kept
     whole     whether the first run has ended; a gradient taken inside it asks for a second run up to there
-    arrays    what the second run did keep, and backward has not read yet, by number
+    arrays    what the second run did keep, and when, and backward has not read yet, by number
     """
 
     whole = False
@@ -89,7 +89,7 @@ class Part:
         self.function, self.rng, self.born = function, rng, clock.now()
         self.arguments = planted(arguments, map(Argument.of, leaves(arguments)))
         self.specs: list[Spec] = []
-        self.arrays: dict[int, Tensor] = {}
+        self.arrays: dict[int, tuple[Tensor, int]] = {}
 
     def promise(self, x: Tensor) -> Promise:
         """What stands for x, which would be kept."""
@@ -98,10 +98,10 @@ class Part:
 
     def run(self) -> None:
         """The call once more, keeping."""
-        found: list[Tensor] = []
+        found: list[tuple[Tensor, int]] = []
 
         def keep(x: Tensor) -> Tensor:
-            found.append(x)
+            found.append((x, clock.now()))
             if not self.whole and len(found) == len(self.specs):
                 raise EnoughError
             return x
@@ -113,7 +113,7 @@ class Part:
             if self.rng is not None:
                 random.default_generator.set_state(self.rng)
             self.function(*args, **options)
-        specs = [x.spec for x in found]
+        specs = [x.spec for x, _ in found]
         if specs != self.specs:
             raise NoGradientError(
                 f"checkpoint: {self.function} kept {listing(self.specs)} the first time and {listing(specs)} the "
@@ -137,7 +137,13 @@ class Promise:
         """The tensor, given once for each run: backward reads it once, unless the graph is retained."""
         if self.number not in self.part.arrays:
             self.part.run()
-        return self.part.arrays.pop(self.number)
+        x, born = self.part.arrays.pop(self.number)
+        if clock.edited_since(x.value, born):
+            raise EditedError(
+                f"checkpoint: {self.part.function} edits {x.spec} in place, which backward reads: edit a copy, as in "
+                "x.clone().add_(1)"
+            )
+        return x
 
 
 @dataclass(eq=False, slots=True)

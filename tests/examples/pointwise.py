@@ -21,6 +21,7 @@ EXAMPLES = {
     **{op: [(op(), positive(2, 3))] for op in ABOVE_0},
     **{op: [(op(), signed(2, 3) * 0.6)] for op in WITHIN_1},
     **{op: [(op(), signed(2, 3), signed(2, 3))] for op in (ops.GeluDifferential, ops.GeluTanhDifferential)},
+    ops.ReluDifferential: [(ops.ReluDifferential(), signed(2, 3), signed(2, 3))],
     ops.Acosh: [(ops.Acosh(), positive(2, 3) + 1)],
     ops.Round: [(ops.Round(), signed(2, 3)), (ops.Round(1), Tensor(np.array([0.23, -1.28])))],
     ops.Cast: [(ops.Cast(np.dtype("f8")), signed(2, 3))],
