@@ -25,6 +25,16 @@ def infer_foretells_forward(op: Op, *xs: Tensor) -> None:
     assert foretold == came, f"{op}: infer foretells {foretold}, and forward gives {came}"
 
 
+def only_a_view_shares_memory(op: Op, *xs: Tensor) -> None:
+    """The result of an op that does not say is_view is in memory of its own: compiled code may write over it."""
+    arrays = [x.numpy() for x in xs]
+    y = np.asarray(op.forward(np, *arrays))
+    shared = [i for i, x in enumerate(arrays) if np.shares_memory(x, y)]
+    assert op.is_view or not shared, (
+        f"{op}: forward gives the memory of operand {shared[0]}, and the op does not say is_view: copy it, or say so"
+    )
+
+
 def jvp_is_slope(op: Op, *xs: Tensor) -> None:
     """J dx = (f(x + h dx) − f(x − h dx)) / 2h, to O(h²) and rounding."""
     dxs = directions(xs, seed=1)
@@ -73,7 +83,14 @@ def compiled_rule_is_the_rule(op: Op, *xs: Tensor) -> None:
             assert fits, f"{op}: compiled, the gradient of operand {i} is {got}; interpreted, {gx.numpy()}"
 
 
-ALL = (infer_foretells_forward, gradients_fit_operands, vjp_is_adjoint, jvp_is_slope, compiled_rule_is_the_rule)
+ALL = (
+    infer_foretells_forward,
+    only_a_view_shares_memory,
+    gradients_fit_operands,
+    vjp_is_adjoint,
+    jvp_is_slope,
+    compiled_rule_is_the_rule,
+)
 
 
 def check(op: Op, *shapes: tuple[int, ...]) -> None:

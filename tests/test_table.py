@@ -30,6 +30,11 @@ def test_infer_foretells_forward(case):
     laws.infer_foretells_forward(*case)
 
 
+@pytest.mark.parametrize("case", CASES, ids=title)
+def test_what_is_no_view_is_in_memory_of_its_own(case):
+    laws.only_a_view_shares_memory(*case)
+
+
 @pytest.mark.parametrize("law", laws.ALL[1:], ids=lambda law: law.__name__)
 @pytest.mark.parametrize("case", DIFFERENTIABLE, ids=title)
 def test_every_differentiable_op_obeys(law, case):
@@ -77,6 +82,15 @@ def test_the_laws_catch_a_wrong_derivative():
 
     with pytest.raises(AssertionError, match="nudging"):
         laws.check(SineWithItsOwnSlope(), (3,))
+
+
+def test_the_laws_catch_a_result_that_is_the_operand_itself():
+    class Same(ops.Neg):
+        def forward(self, xp, x):
+            return x
+
+    with pytest.raises(AssertionError, match="is_view"):
+        laws.check(Same(), (3,))
 
 
 def test_the_laws_catch_a_wrong_adjoint():

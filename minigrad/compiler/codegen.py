@@ -20,7 +20,6 @@ from typing import Any
 from .. import pen
 from ..device import Device
 from ..node import Node
-from ..op import Elementwise
 from ..ops import Const, Input
 from ..ufunc import ufunc_of
 from .graph import Graph
@@ -40,6 +39,7 @@ def names(graph: Graph) -> dict[Node, str]:
 def source(graph: Graph, name: str) -> str:
     """The graph as a Python function of its inputs: one line per node."""
     called, over = names(graph), written_over(graph)
+    done = let_go(graph, set(over.values()))
     lines = [f"def {name}({', '.join(called[x] for x in graph.inputs)}):"]
     for node in graph.nodes:
         if node.inputs:
@@ -48,6 +48,8 @@ def source(graph: Graph, name: str) -> str:
             if node in over:
                 right = f"xp.{name_of_ufunc(node)}({', '.join(args)}, out={called[over[node]]})"
             lines.append(f"    {f'{called[node]} = {right}':<44}# {node.spec}")
+            if node in done:
+                lines.append(f"    del {', '.join(called[x] for x in done[node])}")
     returned = ", ".join("None" if y is None else called[y] for y in graph.outputs)
     return "\n".join([*lines, f"    return {returned},"])
 
@@ -62,7 +64,7 @@ def expression(node: Node, name: str, args: list[str]) -> str:
 def written_over(graph: Graph) -> dict[Node, Node]:
     """Node → the operand whose memory its result takes: one that is made here, of its spec, and read for the last time.
 
-    Only what a ufunc made is taken, and only from elementwise readers: nothing else can be looking at that memory.
+    What an op makes that is no view is memory of its own; and if no reader is one either, nothing else looks at it.
     """
     readers: dict[Node, list[Node]] = {}
     for node in graph.nodes:
@@ -72,11 +74,27 @@ def written_over(graph: Graph) -> dict[Node, Node]:
     over: dict[Node, Node] = {}
     for x, users in readers.items():
         last = users[-1]
-        is_ours = bool(x.inputs and x.spec.shape and name_of_ufunc(x)) and x not in kept
-        fits = last.spec == x.spec and all(isinstance(user.op, Elementwise) for user in users)
+        is_ours = bool(x.inputs and x.spec.shape) and not x.op.is_view and x not in kept
+        fits = last.spec == x.spec and not any(user.op.is_view for user in users)
         if is_ours and fits and last not in over and name_of_ufunc(last):
             over[last] = x
     return over
+
+
+def let_go(graph: Graph, over: set[Node]) -> dict[Node, list[Node]]:
+    """Node → the large arrays made here that nobody reads after it: the next array may have their memory.
+
+    over    those that are written over, and so live on
+    """
+    last = {x: node for node in graph.nodes for x in node.inputs}
+    done: dict[Node, list[Node]] = {}
+    for x, node in last.items():
+        if x.inputs and x.spec.nbytes >= LARGE and x not in graph.outputs and x not in over:
+            done.setdefault(node, []).append(x)
+    return done
+
+
+LARGE = 1 << 16  # bytes: below, a line more costs more than it saves
 
 
 def name_of_ufunc(node: Node) -> str | None:

@@ -39,6 +39,7 @@ class Move(Linear):
 
     symbol = "to"
     inline = False
+    is_view = True  # on its own device it is x itself
 
     def infer(self, x): return Spec(x.shape, x.dtype, self.device)
     def forward(self, xp, x): return self.device.array(x)
