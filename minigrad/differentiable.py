@@ -137,7 +137,7 @@ class Differentiable:
         """Call hook(self) whenever backward has added to this leaf's `.grad`."""
         self._must_be_tracked("register_post_accumulate_grad_hook()")
         if not self.is_leaf:
-            raise NoGradientError(f"gradients stay on leaves, and this is a result of {self.node}: register_hook()")
+            raise NoGradientError(f"gradients accumulate on leaves, and this is no leaf but {self.node}: register_hook")
         return Handle(self._hooks().after, hook)
 
     def detach(self) -> Self:

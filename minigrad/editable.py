@@ -74,7 +74,8 @@ def become(x: Any, y: Any) -> None:
 
 def settle(x: Any, y: Any) -> None:
     """x stands where y does, in the graph if there is one; retain_grad() goes with it, and so does its tangent."""
-    if modes.current.mode.recording:
+    is_own_leaf = x.tracked and x.is_leaf and not y.tracked  # a view that was itself asked for a gradient stays one
+    if modes.current.mode.recording and not is_own_leaf:
         before = None if x.node is None else x.node.hooks
         x.node, x.tracked = (y.node, y.tracked) if y.tracked else (None, False)
         if before is not None and before.retain is not None and x.tracked:
@@ -104,7 +105,7 @@ def renew(root: Any, x: Any) -> None:
     if root is not x and (root.tracked or x.tracked or followed):
         settle(root, root.apply(ops.Overlay(x.alias.ops), x))
     for v in [held() for held in getattr(root, "views", ())]:
-        if v is not None and (root.tracked or v.tracked or followed):
+        if v is not None and (root.tracked or followed or (v.tracked and not v.is_leaf)):
             y = root
             for op in v.alias.ops:
                 y = y.apply(op)

@@ -8,8 +8,8 @@ import numpy as np
 
 from .device import Device
 from .device import device as device_called
-from .errors import NoGradientError, ShapeError
-from .operand import integers
+from .errors import NoGradientError
+from .operand import integers, lengths
 from .spec import Spec
 
 
@@ -45,9 +45,7 @@ class Kindred:
         requires_grad: bool = False,
     ) -> Any:
         """All one value, of that shape; dtype and device are self's unless said otherwise."""
-        shape = integers((size,))
-        if min(shape, default=0) < 0:
-            raise ShapeError(f"a shape has lengths of 0 or more, and this is {shape}")
+        shape = lengths((size,))
         where = self.spec.device if device is None else device_called(device)
         spec = Spec(shape, self.spec.dtype if dtype is None else dtype, where)
         return self.made(where.xp.full(shape, fill_value, spec.dtype), spec).requires_grad_(requires_grad)

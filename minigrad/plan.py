@@ -111,7 +111,7 @@ def runner(op: Op, operands: tuple[Spec, ...], spec: Spec) -> Callable[..., Any]
     """`op.forward` on the device; the ufunc itself where forward is one, which saves a call."""
     xp = spec.device.xp
     run = ufunc_of(op, len(operands)) if xp is np else None
-    run = run or partial(op.forward, xp)
+    run = partial(op.forward, xp) if run is None else run
     return run if spec.shape or xp is not np else lambda *xs: np.asarray(run(*xs))  # NumPy gives numbers for 0-d arrays
 
 

@@ -47,7 +47,10 @@ def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: 
     """
     refuse_freed(order)
     refuse_edited(order)
-    pull = tensor_pull if create_graph else compiled_pull if retain else freeing_pull
+    if create_graph:
+        pull = tensor_pull if retain else freeing_tensor_pull
+    else:
+        pull = compiled_pull if retain else freeing_pull
     with modes.in_mode(recording=create_graph):
         return pullback(order, grads, watched(pull), keep, add if create_graph else iadd)
 
@@ -68,6 +71,14 @@ def freeing_pull(node: Record, gy: Any) -> tuple[Any, ...]:
 def tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
     """The same by the rule run on tensors: an expression that is itself recorded."""
     return node.rule.trace(node, gy, *node.saved)
+
+
+def freeing_tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
+    """The same, after which what was kept is let go; what the expression reads of it, its own record keeps."""
+    saved = node.saved
+    if saved:
+        node.saved = None
+    return node.rule.trace(node, gy, *saved)
 
 
 def watched(pull: Pull) -> Pull:

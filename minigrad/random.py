@@ -22,7 +22,7 @@ import numpy as np
 from . import ops
 from .device import Device
 from .functions.face import operand
-from .operand import integers
+from .operand import lengths
 from .sequence import Sequence, default_sequence, words
 from .tensor import Tensor
 
@@ -52,30 +52,30 @@ def fold_in(key: Any, n: Any) -> Any:
 
 def bits(key: Any, shape: Shape = (), dtype: Any = np.uint32) -> Any:
     """Uniform over all values of an unsigned integer dtype."""
-    return operand(key).apply(ops.RandomBits(lengths(shape), np.dtype(dtype)))
+    return operand(key).apply(ops.RandomBits(lengths((shape,)), np.dtype(dtype)))
 
 
 def uniform(key: Any, shape: Shape = (), dtype: Any = np.float64, minval: float = 0.0, maxval: float = 1.0) -> Any:
     """Uniform in [minval, maxval)."""
-    u = operand(key).apply(ops.RandomUniform(lengths(shape), np.dtype(dtype)))
+    u = operand(key).apply(ops.RandomUniform(lengths((shape,)), np.dtype(dtype)))
     return u if (minval, maxval) == (0, 1) else u * (maxval - minval) + minval
 
 
 def normal(key: Any, shape: Shape = (), dtype: Any = np.float64) -> Any:
     """From N(0, 1)."""
-    return operand(key).apply(ops.RandomNormal(lengths(shape), np.dtype(dtype)))
+    return operand(key).apply(ops.RandomNormal(lengths((shape,)), np.dtype(dtype)))
 
 
 def truncated_normal(key: Any, lower: float, upper: float, shape: Shape = (), dtype: Any = np.float64) -> Any:
     """From N(0, 1), given that it falls between the two."""
-    return operand(key).apply(ops.RandomTruncatedNormal(lengths(shape), np.dtype(dtype), float(lower), float(upper)))
+    return operand(key).apply(ops.RandomTruncatedNormal(lengths((shape,)), np.dtype(dtype), float(lower), float(upper)))
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
     """True with probability p, which is a number, or a tensor that broadcasts to the shape."""
     key = operand(key)
     if isinstance(p, int | float):
-        shape = () if shape is None else lengths(shape)
+        shape = () if shape is None else lengths((shape,))
         return key.apply(ops.RandomBernoulli(shape, np.dtype(bool), float(p)))
     p = operand(p)
     return uniform(key, p.shape if shape is None else shape, p.dtype) < p
@@ -83,7 +83,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
 
 def randint(key: Any, shape: Shape, minval: int, maxval: int, dtype: Any = np.int64) -> Any:
     """Uniform over minval, …, maxval − 1; each of s values with a probability within 2⁻⁶⁴ of 1/s."""
-    return operand(key).apply(ops.RandomIntegers(lengths(shape), np.dtype(dtype), int(minval), int(maxval)))
+    return operand(key).apply(ops.RandomIntegers(lengths((shape,)), np.dtype(dtype), int(minval), int(maxval)))
 
 
 def permutation(key: Any, x: Any) -> Any:
@@ -97,14 +97,6 @@ def permutation(key: Any, x: Any) -> Any:
 def choice(key: Any, weights: Any, num: int = 1, replacement: bool = False) -> Any:
     """`num` indices along the last axis, each with a probability in proportion to its weight."""
     return operand(key).apply(ops.RandomChoice(num, replacement), operand(weights))
-
-
-def lengths(shape: Shape) -> tuple[int, ...]:
-    """A shape, of which one axis may be given as a number."""
-    found: tuple[int, ...] = integers((shape,))
-    if any(n < 0 for n in found):
-        raise ValueError(f"a shape has lengths of 0 or more, and this is {found}")
-    return found
 
 
 # -- the sequence behind functions without a key ------------------------------------------------------

@@ -181,7 +181,7 @@ def test_a_gradient_takes_the_dtype_of_its_argument():
     x = mg.tensor([1.0], dtype="f4", requires_grad=True)
     written(lambda ctx, x: x * 1, lambda ctx, g: g.astype("f8"))(x).sum().backward()
 
-    assert x.grad.dtype == np.float32
+    assert x.grad.numpy().dtype == np.float32
 
 
 # -- mistakes --------------------------------------------------------------------------------------
@@ -310,6 +310,21 @@ def test_a_result_may_be_the_argument_edited_and_be_saved():
     assert z is y
     assert y._version >= 1
     np.testing.assert_allclose(x.grad.numpy(), 4 * np.exp(4 * x.numpy()))
+
+
+def test_an_edit_by_numpy_counts_if_it_is_marked():
+    def forward(ctx, x):
+        x.numpy()[...] *= 2
+        ctx.mark_dirty(x)
+        return x
+
+    y = leaf(1.0, 2.0) * 1
+    z = (y * y).sum()
+    written(forward, lambda ctx, g: g * 2)(y)
+
+    assert y._version == 1
+    with pytest.raises(errors.EditedError):
+        z.backward()
 
 
 def test_an_edited_view_tells_what_it_looks_at():

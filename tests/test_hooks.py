@@ -118,7 +118,7 @@ def test_a_hook_on_what_no_gradient_passes_is_refused():
     for ask in ("register_hook", "register_post_accumulate_grad_hook"):
         with pytest.raises(errors.NoGradientError, match="requires_grad is False"):
             getattr(mg.tensor([1.0]), ask)(print)
-    with pytest.raises(errors.NoGradientError, match="accumulate on leaves"):
+    with pytest.raises(errors.NoGradientError, match="on leaves"):
         (leaf(1.0) * 2).register_post_accumulate_grad_hook(print)
 
 

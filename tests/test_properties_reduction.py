@@ -45,8 +45,9 @@ REDUCTIONS = {
 def test_a_reduction_is_numpys_in_value_shape_and_dtype(name, given, keepdims):
     array, axes = given
     options = {} if name == "count_nonzero" else {"keepdims": keepdims}
-    y = getattr(Tensor(array), name)(axes, **options)
-    wanted = np.asarray(REDUCTIONS[name](array, axes, **options))
+    with np.errstate(over="ignore"):  # products may leave float32's range, on both sides
+        y = getattr(Tensor(array), name)(axes, **options)
+        wanted = np.asarray(REDUCTIONS[name](array, axes, **options))
 
     assert (y.shape, y.dtype) == (wanted.shape, wanted.dtype)
     np.testing.assert_allclose(y.numpy(), wanted, rtol=1e-5, atol=1e-5)  # float32, in another order

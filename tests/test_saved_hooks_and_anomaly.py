@@ -271,6 +271,8 @@ def test_a_function_of_several_results_passes_and_has_a_line():
         x = leaf(1.0)
         sum(Both.apply(x)).sum().backward()
         assert x.grad.tolist() == [3]
+        with pytest.raises(errors.AnomalyError, match="from a NaN that arrived"):
+            Both.apply(x)[1].backward(mg.tensor([np.nan]))
 
         (y, z), line = Broken.apply(x), here()
         with pytest.raises(errors.AnomalyError, match=rf"Broken(.|\n)*line {line}"):

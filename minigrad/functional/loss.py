@@ -7,6 +7,7 @@ Target and prediction have one shape: broadcasting here hides mistakes, such as 
 
 from __future__ import annotations
 
+from math import log, pi
 from typing import Any
 
 from .. import ops
@@ -102,8 +103,7 @@ def gaussian_nll_loss(
     """
     x, t = pair("gaussian_nll_loss", input, target)
     v = x.lift(var).maximum(eps)
-    half_log_2pi = 0.9189385332046727
-    return reduced((v.log() + (x - t) ** 2 / v) * 0.5 + (half_log_2pi if full else 0.0), reduction)
+    return reduced((v.log() + (x - t) ** 2 / v) * 0.5 + (log(2 * pi) / 2 if full else 0.0), reduction)
 
 
 def pair(loss: str, input: Any, target: Any) -> tuple[Any, Any]:

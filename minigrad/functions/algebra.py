@@ -8,7 +8,7 @@ from .. import ops
 from ..errors import ShapeError
 from ..operand import Operand
 from ..operand import einsum as contraction
-from .face import function, operand
+from .face import function, operand, operands
 
 matmul = function(Operand.matmul)
 mm = function(Operand.mm)
@@ -28,7 +28,7 @@ slogdet = function(Operand.slogdet)
 cholesky = function(Operand.cholesky)
 
 
-def einsum(equation: str, *operands: Any) -> Any:
+def einsum(equation: str, *xs: Any) -> Any:
     """Σ of products of elements: letters name axes, and those not after the arrow are summed over.
 
     einsum("bij,bjk->bik", x, y)    batched matrix product
@@ -37,11 +37,9 @@ def einsum(equation: str, *operands: Any) -> Any:
 
     Several operands are contracted in pairs, from the left.
     """
-    if len(operands) == 1 and isinstance(operands[0], list | tuple):
-        operands = tuple(operands[0])
-    kind = next((x for x in operands if isinstance(x, Operand)), None)
-    kind = operand(operands[0]) if kind is None else kind
-    return contraction.einsum(equation, *(kind.lift(x) for x in operands))
+    if len(xs) == 1 and isinstance(xs[0], list | tuple):
+        xs = tuple(xs[0])
+    return contraction.einsum(equation, *operands(xs, "einsum"))
 
 
 def addmv(input: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> Any:

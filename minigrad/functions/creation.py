@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..device import CPU, Device, device_of
-from ..device import device as device_named
+from ..device import device as device_called
 from ..errors import DTypeError, ShapeError
-from ..operand import integers
+from ..operand import lengths
 from ..tensor import Tensor
 
 Place = Device | str | None
@@ -22,16 +22,13 @@ Place = Device | str | None
 
 def place(device: Place) -> Device:
     """The device that was said; the CPU if none was."""
-    return CPU if device is None else device_named(device)
+    return CPU if device is None else device_called(device)
 
 
 def from_shape(size: tuple[Any, ...], value: float, dtype: Any, device: Place, requires_grad: bool) -> Tensor:
     """A tensor of one value. Raises ShapeError on a negative length."""
-    shape = integers(size)
-    if min(shape, default=0) < 0:
-        raise ShapeError(f"a shape has lengths of 0 or more, and this is {shape}")
     where = place(device)
-    array = where.xp.full(shape, value, np.float64 if dtype is None else dtype)
+    array = where.xp.full(lengths(size), value, np.float64 if dtype is None else dtype)
     return Tensor(array, None, requires_grad, where)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from ..errors import ShapeError
 from ..operand import Operand
 from ..tensor import Tensor
 
@@ -13,6 +14,16 @@ from ..tensor import Tensor
 def operand(x: Any) -> Any:
     """x if ops apply to it already, else a tensor of it."""
     return x if isinstance(x, Operand) else Tensor(x)
+
+
+def operands(xs: Any, name: str) -> list[Any]:
+    """Several operands of one kind. Raises ShapeError where there is none."""
+    xs = list(xs)
+    if not xs:
+        raise ShapeError(f"{name} needs at least one tensor, and got none")
+    kind = next((x for x in xs if isinstance(x, Operand)), None)
+    kind = Tensor(xs[0]) if kind is None else kind
+    return [kind.lift(x) for x in xs]
 
 
 def function(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,8 +9,7 @@ import numpy as np
 from .. import ops
 from ..errors import BoundsError, DTypeError, ShapeError
 from ..operand import Operand
-from .face import function, operand
-from .movement import operands
+from .face import function, operand, operands
 
 select = function(Operand.select)
 narrow = function(Operand.narrow)
@@ -50,8 +49,8 @@ def one_hot(x: Any, num_classes: int = -1) -> Any:
 def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
     """Where each value would go into a row that is sorted, so that it stays so.
 
-    right    behind those that are equal to it
     sorted_sequence    one row, or as many as there are rows of values
+    right              behind those that are equal to it
     """
     row, x = operands((sorted_sequence, values), "searchsorted")
     if row.ndim == 1:

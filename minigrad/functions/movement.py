@@ -12,8 +12,7 @@ from .. import ops
 from ..errors import AxisError, ShapeError
 from ..operand import Operand
 from ..operand.synonyms import hears_dim
-from ..tensor import Tensor
-from .face import function, operand
+from .face import function, operand, operands
 
 reshape = function(Operand.reshape)
 flatten = function(Operand.flatten)
@@ -46,16 +45,6 @@ trace = function(Operand.trace)
 diag = function(Operand.diag)
 diagonal = function(Operand.diagonal)
 diag_embed = function(Operand.diag_embed)
-
-
-def operands(xs: Any, name: str) -> list[Any]:
-    """Several operands of one kind. Raises ShapeError where there is none."""
-    xs = list(xs)
-    if not xs:
-        raise ShapeError(f"{name} needs at least one tensor, and got none")
-    kind = next((x for x in xs if isinstance(x, Operand)), None)
-    kind = Tensor(xs[0]) if kind is None else kind
-    return [kind.lift(x) for x in xs]
 
 
 # -- many to one ----------------------------------------------------------------------------------

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 
 from .. import random
-from ..device import Device
 from ..operand import integers
+from .creation import Place
 from .face import operand
-
-Place = Device | str | None
 
 
 def rand(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False, **source: Any) -> Any:

@@ -148,22 +148,22 @@ class MultiheadAttention(Module):
         S = k.shape[2]
         mask: Any = None
         if attn_mask is not None:
-            mask = added(q, attn_mask)
+            mask = barred(q, attn_mask)
             if mask.shape not in ((L, S), (N * H, L, S)):
                 raise ShapeError(f"attn_mask is ({L}, {S}) or ({N * H}, {L}, {S}) here, and got {mask.spec}")
             mask = mask if mask.ndim == 2 else mask.reshape(N, H, L, S)
         elif is_causal:
-            mask = added(q, ~np.tri(L, S, dtype=bool))
+            mask = barred(q, ~np.tri(L, S, dtype=bool))
         if key_padding_mask is None:
             return mask
-        padding = added(q, key_padding_mask)
+        padding = barred(q, key_padding_mask)
         if padding.shape not in ((N, S), (S,)[: N == 1]):
             raise ShapeError(f"key_padding_mask is ({N}, {S}) here, and got {padding.spec}")
         padding = padding.reshape(N, 1, 1, S)
         return padding if mask is None else mask + padding
 
 
-def added(q: Any, mask: Any) -> Any:
+def barred(q: Any, mask: Any) -> Any:
     """A mask as numbers to add to scores: −∞ where a boolean one is True."""
     mask = q.lift(mask)
     return q.lift(-inf).where(mask, 0.0) if mask.dtype.kind == "b" else mask.astype(q.dtype)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from math import prod
 from typing import Any, Self
 
-from ..tensor import Tensor
 from .module import Module
 from .parameter import Parameter
 from .tree import learned
@@ -213,9 +211,8 @@ class Flatten(Module):
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, x: Tensor) -> Tensor:
-        first, last = x.axis(self.start_dim), x.axis(self.end_dim)
-        return x.reshape(*x.shape[:first], prod(x.shape[first : last + 1]), *x.shape[last + 1 :])
+    def forward(self, x: Any) -> Any:
+        return x.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
@@ -227,9 +224,8 @@ class Unflatten(Module):
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]):
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
-    def forward(self, x: Tensor) -> Tensor:
-        axis = x.axis(self.dim)
-        return x.reshape(*x.shape[:axis], *self.unflattened_size, *x.shape[axis + 1 :])
+    def forward(self, x: Any) -> Any:
+        return x.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -25,7 +25,7 @@ from .linear import uniform_of_fan
 from .module import Module
 from .parameter import parameter
 from .steps import STATES, Weights, states_after
-from .utils.rnn import PackedSequence
+from .utils.rnn import PackedSequence, packed_lengths
 
 
 class Recurrent(Module):
@@ -207,12 +207,6 @@ class GRU(Recurrent):
 
 
 # -- sequences of different lengths, padded ------------------------------------------------------------
-
-
-def packed_lengths(sequence: PackedSequence) -> Any:
-    """The lengths of the packed sequences, the longest first."""
-    sizes = np.array(sequence.batch_sizes)
-    return (sizes[:, None] > np.arange(sizes[0])).sum(0)
 
 
 def places_in(sizes: Any, lengths: Any) -> Any:

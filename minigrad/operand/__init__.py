@@ -5,6 +5,7 @@ in a graph (symbol.py). The rules of the op table use what is written here and n
 cannot tell the two apart.
 
     base          a spec, and `apply`
+    synonyms      `dim` for `axis`
     arithmetic    + − × ÷, comparisons, logic
     pointwise     functions of each element
     casting       other dtypes
@@ -16,12 +17,14 @@ cannot tell the two apart.
     scanning      running totals
     counting      which elements there are, and how often
     normalising   rows brought to a common scale
-    algebra       products of matrices
+    einsum        sums of products, said in letters
+    algebra       products of matrices, and what square ones hide
 """
 
 from .algebra import Algebra
 from .arithmetic import Arithmetic
 from .base import integers as integers
+from .base import lengths as lengths
 from .casting import Casting
 from .counting import Counting
 from .indexing import Indexing

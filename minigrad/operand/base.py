@@ -6,7 +6,9 @@ import operator
 from collections.abc import Iterator
 from typing import Any, Self
 
-from ..errors import AxisError
+import numpy as np
+
+from ..errors import AxisError, ShapeError
 from ..op import Op
 from ..spec import Spec
 
@@ -78,6 +80,11 @@ class Base:
         chosen = range(self.ndim) if axis is None else integers((axis,))
         return tuple(sorted({self.axis(a) for a in chosen}))
 
+    def _read(self) -> np.ndarray:
+        """The array. A symbol, having none, raises NoValueError."""
+        array: np.ndarray = self.value if hasattr(self, "value") else self.numpy()
+        return array
+
 
 def axis_of(spec: Spec, axis: Any) -> int:
     """An axis of a spec, counted from the left. Raises AxisError where there is none of that number."""
@@ -93,3 +100,11 @@ def integers(given: tuple[Any, ...]) -> tuple[int, ...]:
     if len(given) == 1 and isinstance(given[0], tuple | list):
         given = tuple(given[0])
     return tuple(operator.index(n) for n in given)
+
+
+def lengths(given: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape, given as `integers` are. Raises ShapeError on a negative length."""
+    shape = integers(given)
+    if min(shape, default=0) < 0:
+        raise ShapeError(f"a shape has lengths of 0 or more, and this is {shape}")
+    return shape

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
 from ..errors import DTypeError
 from .base import Base
 from .synonyms import hears_dim
@@ -68,8 +66,3 @@ class Counting(Base):
         """The arrays that were asked for as tensors: several, or one alone."""
         given = [self.lift(array) for array in (found, *more) if array is not None]
         return given[0] if len(given) == 1 else tuple(given)
-
-    def _read(self) -> np.ndarray:
-        """The array. A symbol, having none, raises NoValueError."""
-        array: np.ndarray = self.value if hasattr(self, "value") else self.numpy()
-        return array

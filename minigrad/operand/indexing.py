@@ -151,7 +151,7 @@ class Indexing(Base):
 
     def nonzero(self, as_tuple: bool = False) -> Any:
         """The places of what is not zero, a row for each; or one vector of places for each axis."""
-        array = self.value if hasattr(self, "value") else self.numpy()
+        array = self._read()
         if as_tuple:
             return tuple(self.lift(places) for places in array.reshape(self.shape or 1).nonzero())
         found = array.nonzero() if self.ndim else ()

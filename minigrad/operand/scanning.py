@@ -10,6 +10,7 @@ import numpy as np
 from .. import ops
 from ..errors import ShapeError
 from ..op import Op
+from ..ops.scan import along
 from .base import Base
 from .ordering import Found
 from .synonyms import hears_dim
@@ -57,7 +58,7 @@ class Scanning(Base):
             raise ShapeError(f"diff of {self.spec} is taken 0 times or more, and {n} was asked")
         y = self
         for _ in range(n):
-            late, early = y[_from(axis, 1, None)], y[_from(axis, None, -1)]
+            late, early = y[along(axis, 1, None)], y[along(axis, None, -1)]
             y = late != early if y.dtype == np.bool_ else late - early
         return y
 
@@ -69,8 +70,3 @@ class Scanning(Base):
         x, a = self._single(axis)
         places = x.apply(op(a))
         return Found(x.gather(a, places).reshape(self.shape), places.reshape(self.shape))
-
-
-def _from(axis: int, start: int | None, stop: int | None) -> tuple[slice, ...]:
-    """The index that takes start:stop of one axis."""
-    return (*(slice(None),) * axis, slice(start, stop))

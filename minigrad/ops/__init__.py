@@ -1,7 +1,17 @@
-"""The op table: everything minigrad can do, one class each.
+"""The op table: everything minigrad can do, one class each. In the order to read it:
 
-Reading order: arithmetic, comparison, pointwise, erf, activation: element by element; then movement and reduce (each
-other's adjoints), then index and linalg.
+    leaf                                                      where graphs begin
+    arithmetic comparison pointwise erf activation loss       element by element
+    movement joining placing identity                         the same elements in other places
+    reduce scan sort                                          many elements to one, to running ones, in order
+    softmax standardise                                       rows brought to a common scale
+    pattern index scatter overlay                             some of the elements, and writing there
+    linalg einsum solving attention                           matrices
+    window convolution pooling adaptive                       windows that slide
+    carried recurrent                                         sequences
+    quantile random                                           numbers drawn by a key
+
+blocks.py is no family: it takes a long elementwise op in pieces that fit the cache.
 """
 
 from .activation import Elu as Elu
@@ -195,24 +205,37 @@ from .window import Unfold as Unfold
 from .window import Window as Window
 
 TABLE = (
-    *(SumOfProducts, Prod, Var, Std, Norm, Min, All, Any, CumSum, CumProd, LogCumSumExp, ArgCumMax, ArgCumMin),
-    *(Shift, Recurrence, ArgSort, ArgTopK, ArgMax, ArgMin, Softmax, LogSoftmax, CrossEntropy, SoftmaxMinusOneHot),
-    BinaryCrossEntropy,
-    *(Centre, InverseRMS, RMSNormalise, Standardise, AttentionWeights, Attention),
-    *(Elman, ElmanRelu, Gru, Lstm, Carried),
-    *(Affine, Contract, Inverse, Solve, Det, Cofactors, LogAbsDet, SignDet, Cholesky, Eigenvalues, Eigenvectors),
-    *(Convolution, ConvolutionTranspose, ConvolutionFilter, Unfold, Fold),
-    *(MaxPool, ArgMaxPool, TapPlaces, TakeTaps, PutTaps, AvgPool, AvgUnpool, AdaptiveAvgPool, AdaptiveAvgUnpool),
     *(Add, Sub, Mul, Div, Neg, Pow, Power, FloorDivide, Remainder, Fmod, Hypot, Atan2, LogAddExp, XLogY),
-    *(Greater, GreaterEqual, Less, LessEqual, Equal, NotEqual, IsNaN, IsInf, IsFinite, And, Or, Xor, Not),
-    *(Where, Maximum, Minimum, Clamp, NanToNum, Heaviside),
-    *(Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Sin, Cos, Tan, Asin, Acos, Atan),
-    *(Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf, Erfc, Abs, Sign, Floor, Ceil, Trunc, Round, Cast),
-    *(Sigmoid, LogSigmoid, Relu, LeakyRelu, Threshold, Hardtanh, Hardswish, Softplus, Elu, Silu),
-    *(Mish, Gelu, GeluDifferential, GeluTanh, GeluTanhDifferential, ReluDifferential),
-    *(Reshape, Transpose, BroadcastTo, Sum, Mean, Max, LogSumExp, Index, IndexAdd, Overlay, Alias, Clone, Move, MatMul),
-    *(View, Contiguous, Flip, Roll, Concatenate, Stack, Pad, Diagonal, OnDiagonal, Tril, Triu),
-    *(IndexSet, Last, Gather, ScatterAdd, Scatter, SearchSorted),
+    *(Greater, GreaterEqual, Less, LessEqual, Equal, NotEqual, IsNaN, IsInf, IsFinite, And, Or, Xor, Not, Where),
+    *(Maximum, Minimum, Clamp, NanToNum, Heaviside),
+    *(Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh),
+    *(Acosh, Atanh, Abs, Sign, Floor, Ceil, Trunc, Round, Cast),
+    *(Erf, Erfc),
+    *(Sigmoid, LogSigmoid, Relu, ReluDifferential, LeakyRelu, Threshold, Hardtanh, Hardswish, Softplus, Elu, Silu),
+    *(Mish, Gelu, GeluTanh, GeluDifferential, GeluTanhDifferential),
+    BinaryCrossEntropy,
+    *(Reshape, View, Contiguous, Transpose, BroadcastTo, Flip, Roll),
+    *(Concatenate, Stack),
+    *(Pad, Diagonal, OnDiagonal, Tril, Triu),
+    *(Alias, Clone, Move),
+    *(Sum, Mean, SumOfProducts, Prod, Var, Std, Norm, Max, Min, LogSumExp, All, Any),
+    *(CumSum, Shift, Recurrence, CumProd, LogCumSumExp, ArgCumMax, ArgCumMin),
+    *(ArgSort, ArgTopK, ArgMax, ArgMin),
+    *(Softmax, LogSoftmax, CrossEntropy, SoftmaxMinusOneHot),
+    *(Centre, InverseRMS, RMSNormalise, Standardise),
+    *(Index, IndexAdd, IndexSet, Last),
+    *(Gather, ScatterAdd, Scatter, SearchSorted),
+    Overlay,
+    *(MatMul, Affine),
+    Contract,
+    *(Inverse, Solve, Det, Cofactors, LogAbsDet, SignDet, Cholesky, Eigenvalues, Eigenvectors),
+    *(AttentionWeights, Attention),
+    *(Unfold, Fold),
+    *(Convolution, ConvolutionTranspose, ConvolutionFilter),
+    *(MaxPool, ArgMaxPool, TakeTaps, PutTaps, TapPlaces, AvgPool, AvgUnpool),
+    *(AdaptiveAvgPool, AdaptiveAvgUnpool),
+    Carried,
+    *(Elman, ElmanRelu, Gru, Lstm),
     *(RandomBits, RandomUniform, RandomNormal, RandomTruncatedNormal, RandomBernoulli, RandomIntegers),
-    *(RandomPermutation, RandomChoice, SplitKey, FoldIn),
+    *(RandomPermutation, SplitKey, FoldIn, RandomChoice),
 )

@@ -131,6 +131,8 @@ class SignDet(OfSquare):
 class OfSymmetric(OfSquare):
     """An op of the symmetric part of a matrix, (x + xᵀ) / 2, which a symmetric matrix is itself; so is the gradient."""
 
+    def part(self, x): return (x + x.swapaxes(-1, -2)) * x.dtype.type(0.5)
+
 
 class Cholesky(OfSymmetric):
     """x = y yᵀ with y lower triangular, for x symmetric and positive definite.
@@ -140,7 +142,7 @@ class Cholesky(OfSymmetric):
 
     symbol = "cholesky"
 
-    def forward(self, xp, x): return factored(self, xp.linalg.cholesky, (x + x.swapaxes(-1, -2)) * x.dtype.type(0.5))
+    def forward(self, xp, x): return factored(self, xp.linalg.cholesky, self.part(x))
 
     def vjp(self, gy, y, x):
         inner = lower_half(y.mT @ gy)
@@ -157,7 +159,7 @@ class Eigenvalues(OfSymmetric):
     symbol = "λ"
 
     def infer(self, x): return super().infer(x).with_shape(x.shape[:-1])
-    def forward(self, xp, x): return xp.linalg.eigvalsh((x + x.swapaxes(-1, -2)) * x.dtype.type(0.5))
+    def forward(self, xp, x): return xp.linalg.eigvalsh(self.part(x))
 
     def vjp(self, gy, y, x):
         v = x.apply(Eigenvectors())
@@ -176,7 +178,7 @@ class Eigenvectors(OfSymmetric):
 
     symbol = "eigenvectors"
 
-    def forward(self, xp, x): return xp.linalg.eigh((x + x.swapaxes(-1, -2)) * x.dtype.type(0.5))[1]
+    def forward(self, xp, x): return xp.linalg.eigh(self.part(x))[1]
     def vjp(self, gy, y, x): return symmetric(y @ ((y.mT @ gy) * self.closeness(x)) @ y.mT),
     def jvp(self, dxs, y, x): return y @ ((y.mT @ symmetric(dxs[0]) @ y) * self.closeness(x))
 

@@ -56,13 +56,19 @@ def pack_padded_sequence(
     return PackedSequence(x[times, order[places]], present.sum(1).tolist(), order, np.argsort(order))
 
 
+def packed_lengths(sequence: PackedSequence) -> Any:
+    """The lengths of the packed sequences, the longest first."""
+    sizes = np.array(sequence.batch_sizes)
+    return (sizes[:, None] > np.arange(sizes[0])).sum(0)
+
+
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Any, Tensor]:
     """A packed batch, padded, in its first order; and the lengths, an integer tensor (N,)."""
     x = operand(sequence.data)
     sizes, order = np.array(sequence.batch_sizes), sequence.unsorted_indices
-    lengths = (sizes[:, None] > np.arange(sizes[0])).sum(0)[order]
+    lengths = packed_lengths(sequence)[order]
     T = len(sizes) if total_length is None else total_length
     if len(sizes) > T:
         raise ValueError(f"the longest sequence has {len(sizes)} elements, and total_length is {total_length}")
