@@ -2,8 +2,12 @@
 
     mg.Value                        the seed: scalars, on one page
     mg.tensor, mg.Tensor            arrays that remember where they came from
+    mg.exp, mg.cat, mg.where, …     what is done with them, as functions; x.exp() as methods
     mg.no_grad, mg.autograd         what is recorded; gradients as values, and their referee
+    mg.func                         functions to their derivatives
     mg.nn, mg.optim, mg.data        networks, trained
+    mg.random, mg.device            numbers that are a function of a key; where arrays live
+    mg.laws                         what every op obeys
     mg.draw, mg.widgets             a graph to look at, and to step through
 
 The table of contents, name by name, is `__init__.pyi`. A name is loaded when it is first used, so that

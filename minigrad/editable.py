@@ -105,7 +105,7 @@ def renew(root: Any, x: Any) -> None:
     if root is not x and (root.tracked or x.tracked or followed):
         settle(root, root.apply(ops.Overlay(x.alias.ops), x))
     for v in [held() for held in getattr(root, "views", ())]:
-        if v is not None and (root.tracked or followed or (v.tracked and not v.is_leaf)):
+        if v is not None and (root.tracked or v.tracked or followed):
             y = root
             for op in v.alias.ops:
                 y = y.apply(op)

@@ -430,3 +430,13 @@ def test_a_view_that_was_itself_asked_for_a_gradient_still_gets_it_after_an_edit
     (v * v).sum().backward()
 
     assert v.grad.tolist() == [12]
+
+
+def test_it_does_so_in_forward_mode_too_where_every_view_is_told_its_place():
+    with mg.autograd.forward_ad.dual_level():
+        x = mg.tensor([1.0, 2.0])
+        v = x[1:].requires_grad_()
+        x.mul_(3)
+        (v * v).sum().backward()
+
+    assert v.grad.tolist() == [12]

@@ -623,6 +623,14 @@ def batch_norm_by_mode(torch):
 
 
 @program
+def batch_norm_that_forgets(torch):
+    bn = torch.nn.BatchNorm1d(3)
+    bn(torch.sin(torch.arange(12.0)).view(4, 3))
+    bn.reset_running_stats()
+    return bn.running_mean, bn.running_var, bn.num_batches_tracked
+
+
+@program
 def containers(torch):
     nn = torch.nn
 

@@ -46,7 +46,10 @@ def size_said_by_name(torch):
 @program
 def bytes_counted(torch):
     x = torch.zeros(2, 3, dtype=torch.float32)
-    return x.element_size(), x.nbytes, x.itemsize, x.element_size() * x.nelement()
+    return (
+        x.element_size(), x.nbytes, x.itemsize, x.element_size() * x.nelement(), x.is_signed(),
+        x.is_same_size(torch.ones(3, 2)),
+    )
 
 
 @program

@@ -1,0 +1,48 @@
+"""Every method with an underscore does what its twin without one does, in the tensor's own memory."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.inplace import InPlace
+
+X, Y, Z = np.random.default_rng(0).uniform(0.2, 0.8, (3, 2, 2))
+ROWS, PLACES = np.array([1, 0]), np.array([[1, 0], [0, 1]])
+BINARY = """add sub subtract mul multiply div divide true_divide floor_divide remainder fmod pow hypot atan2
+logical_and logical_or logical_xor""".split()  # noqa: SIM905  (it is read as words)
+OPERANDS = {
+    **dict.fromkeys(BINARY, (Y,)),
+    **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor"], (np.array([[1, 2], [3, 4]]),)),
+    **dict.fromkeys(["addcmul", "addcdiv", "addmm", "lerp"], (Y, Z)),
+    **dict.fromkeys(["clamp", "clip"], (0.3, 0.6)),
+    **dict.fromkeys(["clamp_min", "clamp_max"], (0.5,)),
+    **dict.fromkeys(["cumsum", "cumprod"], (0,)),
+    **dict.fromkeys(["index_add", "index_copy"], (0, ROWS, Y)),
+    **dict.fromkeys(["scatter", "scatter_add"], (0, PLACES, Y)),
+    "masked_fill": (X > 0.5, 2.0),
+    "index_fill": (0, ROWS[:1], 2.0),
+    "index_put": ((ROWS, ROWS), Y[0]),
+}
+STARTS = {"acosh": X + 1, "arccosh": X + 1} | dict.fromkeys(
+    ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"], np.array([[5, 6], [7, 8]])
+)
+TWINS = [name.removesuffix("_") for name in vars(InPlace) if name.endswith("_") and not name.startswith("_")]
+
+
+def gradient(y, x):
+    """Of the sum of the squares of y; None where no gradient passes."""
+    return mg.autograd.grad((y * y).sum(), x)[0].numpy() if y.requires_grad else None
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_an_in_place_method_gives_the_value_and_the_gradient_of_its_twin(name):
+    start, operands = STARTS.get(name, X), OPERANDS.get(name, ())
+    x = mg.tensor(start, requires_grad=start.dtype == float)
+    y = getattr(x, name)(*operands)
+    z = x.clone()
+    memory = z.value
+
+    assert getattr(z, f"{name}_")(*operands) is z
+    assert z.value is memory
+    assert np.array_equal(z.numpy(), y.numpy())
+    assert np.array_equal(gradient(z, x), gradient(y, x))
