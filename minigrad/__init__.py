@@ -14,8 +14,11 @@ The table of contents, name by name, is `__init__.pyi`. A name is loaded when it
 the scalar lessons run where NumPy does not, and `import minigrad` takes no time.
 """
 
+import builtins
+
 import lazy_loader
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [name for name in _names if not hasattr(builtins, name)]  # `import *` leaves Python's own sum and float alone

@@ -145,3 +145,11 @@ def test_a_result_without_axes_is_an_array_of_its_own():
     for y in (x * x, x.exp(), x + 1, mg.tensor([1.0, 2.0]).sum(), mg.tensor([1.0, 2.0])[0]):
         assert isinstance(y.value, np.ndarray)
         assert y.value.shape == ()
+
+
+def test_importing_everything_leaves_pythons_own_names_alone():
+    scope = {}
+    exec("from minigrad import *", scope)
+
+    assert {"tensor", "exp", "nn", "Value"} <= set(scope)
+    assert not {"float", "int", "sum", "max", "abs", "all"} & set(scope)
