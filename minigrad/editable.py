@@ -13,6 +13,8 @@ from functools import wraps
 from typing import Any, NamedTuple
 from weakref import ref
 
+import numpy as np
+
 from . import clock, modes, ops
 from .differentiable import origin
 from .errors import DTypeError, EditedError, ShapeError
@@ -87,7 +89,7 @@ def settle(x: Any, y: Any) -> None:
 
 def write(x: Any, value: Any) -> None:
     """Write a value into x's memory, unrecorded: what backward kept of it is out of date."""
-    if value.shape != x.shape and x.device.xp.broadcast_shapes(value.shape, x.shape) != x.shape:
+    if value.shape != x.shape and np.broadcast_shapes(value.shape, x.shape) != x.shape:
         raise ShapeError(f"the result has shape {value.shape}, and {x.spec} is edited in place: its shape stays")
     try:
         x.value[...] = value

@@ -54,24 +54,8 @@ class DataLoader:
         persistent_workers: bool = False,
         progress: bool = False,
     ):
-        stream = isinstance(dataset, IterableDataset)
-        if not (stream or isinstance(dataset, Sized)):
-            raise TypeError(f"a DataLoader needs a data set with a length, and got {dataset!r}: give it __len__")
-        for name, n, least in (
-            ("batch_size", batch_size, 1),
-            ("num_workers", num_workers, 0),
-            ("prefetch_factor", prefetch_factor, 1),
-        ):
-            if not isinstance(n, int) or n < least:
-                raise ValueError(f"a DataLoader needs {name} to be a whole number of at least {least}, and got {n!r}")
-        if sampler is not None and shuffle:
-            raise ValueError("a sampler says the order, and shuffle=True asks for another: pass one of them")
-        if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
-            raise ValueError(
-                "a batch_sampler says the batches: batch_size, shuffle, sampler and drop_last are left out"
-            )
-        if stream and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ValueError("an IterableDataset has its own order: shuffle and samplers are left out")
+        refuse_numbers(batch_size=(batch_size, 1), num_workers=(num_workers, 0), prefetch_factor=(prefetch_factor, 1))
+        refuse_two_orders(dataset, shuffle, sampler, batch_sampler, batch_size != 1 or drop_last)
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.num_workers, self.prefetch_factor, self.progress = num_workers, prefetch_factor, progress
         self.collate_fn = collate_fn
@@ -116,6 +100,29 @@ class DataLoader:
                 yield coming.popleft().result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def refuse_numbers(**counts: tuple[Any, int]) -> None:
+    """Raises ValueError unless each number is whole, and at least what stands beside it."""
+    for name, (n, least) in counts.items():
+        if not isinstance(n, int) or n < least:
+            raise ValueError(f"a DataLoader needs {name} to be a whole number of at least {least}, and got {n!r}")
+
+
+def refuse_two_orders(dataset: Any, shuffle: bool, sampler: Any, batch_sampler: Any, sized: bool) -> None:
+    """Raises TypeError where the data set has no order at all, ValueError where two are asked for.
+
+    sized    whether the size of a batch was said, or that the last must have it
+    """
+    stream = isinstance(dataset, IterableDataset)
+    if not (stream or isinstance(dataset, Sized)):
+        raise TypeError(f"a DataLoader needs a data set with a length, and got {dataset!r}: give it __len__")
+    if sampler is not None and shuffle:
+        raise ValueError("a sampler says the order, and shuffle=True asks for another: pass one of them")
+    if batch_sampler is not None and (shuffle or sampler is not None or sized):
+        raise ValueError("a batch_sampler says the batches: batch_size, shuffle, sampler and drop_last are left out")
+    if stream and (shuffle or sampler is not None or batch_sampler is not None):
+        raise ValueError("an IterableDataset has its own order: shuffle and samplers are left out")
 
 
 def batch(dataset: Samples, rows: list[Any], collate_fn: Callable[[list[Any]], Any] | None) -> Any:

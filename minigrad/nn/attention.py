@@ -96,14 +96,7 @@ class MultiheadAttention(Module):
         """
         q = operand(query)
         k, v = q.lift(key), q.lift(value)
-        if not q.ndim == k.ndim == v.ndim or q.ndim not in (2, 3):
-            raise ShapeError(
-                f"{type(self).__name__} needs three axes each, or two, and got {q.spec}, {k.spec}, {v.spec}"
-            )
-        widths = (q.shape[-1], k.shape[-1], v.shape[-1])
-        if widths != (self.embed_dim, self.kdim, self.vdim):
-            wanted = f"{self.embed_dim}, {self.kdim} and {self.vdim}"
-            raise ShapeError(f"{type(self).__name__} needs {wanted} features, and got {q.spec}, {k.spec}, {v.spec}")
+        self._refuse_shapes(q, k, v)
         alone = q.ndim == 2
         if alone:
             q, k, v = q.unsqueeze(0), k.unsqueeze(0), v.unsqueeze(0)
@@ -125,6 +118,16 @@ class MultiheadAttention(Module):
         if alone:
             return y.squeeze(0), weights
         return y if self.batch_first else y.swapaxes(0, 1), weights
+
+    def _refuse_shapes(self, q: Any, k: Any, v: Any) -> None:
+        """Raises ShapeError unless queries, keys and values have the axes and the features that are wanted."""
+        if not q.ndim == k.ndim == v.ndim or q.ndim not in (2, 3):
+            raise ShapeError(
+                f"{type(self).__name__} needs three axes each, or two, and got {q.spec}, {k.spec}, {v.spec}"
+            )
+        if (q.shape[-1], k.shape[-1], v.shape[-1]) != (self.embed_dim, self.kdim, self.vdim):
+            wanted = f"{self.embed_dim}, {self.kdim} and {self.vdim}"
+            raise ShapeError(f"{type(self).__name__} needs {wanted} features, and got {q.spec}, {k.spec}, {v.spec}")
 
     def _projected(self, q: Any, k: Any, v: Any) -> list[Any]:
         E, b = self.embed_dim, self.in_proj_bias
