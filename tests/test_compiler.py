@@ -77,6 +77,7 @@ def test_generated_code_is_read_as_it_is_written():
 
 KEPT_APART = {
     "a view looks at it": lambda x: (t := x * 2).reshape(24) + (t + 1).reshape(24) * t.reshape(24),
+    "a view of it is read later": lambda x: (t := x * 2).reshape(24) + (t + 1).reshape(24),
     "it is read again": lambda x: ((t := x * 2) + 1) * t,
     "it is read twice at once": lambda x: (t := x * 2) * t + 1,
     "it is broadcast": lambda x: (x[0] * 2) + x,

@@ -111,6 +111,13 @@ def test_threads_that_make_a_spec_at_once_make_one():
         assert len(set(map(id, made))) == 1
 
 
+def test_a_thread_that_comes_second_to_make_a_spec_takes_the_firsts():
+    """Both have looked, and neither has found: what the lock is for, without waiting for it to happen."""
+    first = Spec._made((5, 3, 17), np.dtype(float), CPU)
+
+    assert Spec._made((5, 3, 17), np.dtype(float), CPU) is first
+
+
 @pytest.mark.parametrize(
     ("op", "found"),
     [
@@ -130,12 +137,17 @@ def test_an_op_that_is_one_ufunc_is_found_out(op, found):
     assert ufunc_of(op, 2 if op in (ops.Add(), ops.Mul(), ops.Greater(), ops.MatMul()) else 1) is found
 
 
-def test_operands_in_another_order_are_no_ufunc():
+def test_operands_in_another_order_or_with_options_are_no_ufunc():
+    class Rounded(ops.Sub):
+        def forward(self, xp, x, y):
+            return xp.subtract(x, y, dtype="f4")
+
     class Behind(ops.Sub):
         def forward(self, xp, x, y):
             return y - x
 
     assert ufunc_of(Behind(), 2) is None
+    assert ufunc_of(Rounded(), 2) is None
     assert (mg.tensor([5.0]).apply(Behind(), mg.tensor([2.0]))).item() == -3
 
 
