@@ -84,13 +84,17 @@ class Differentiable:
     @property
     def grad(self) -> Tensor | None:
         """What backward() left here; None before, and on what is neither a leaf nor told to retain_grad()."""
-        return getattr(self, "_grad", None)
+        grad, stage = getattr(self, "_grad", None), current.mode.staging
+        return grad if stage is None else stage.grad_of(self, grad)  # type: ignore[no-any-return]
 
     @grad.setter
     def grad(self, grad: Tensor | None) -> None:
-        if grad is not None and (not isinstance(grad, Differentiable) or grad.spec.shape != self.spec.shape):
+        if (stage := current.mode.staging) is not None:
+            stage.grads[id(self)] = self, grad
+        elif grad is not None and (not isinstance(grad, Differentiable) or grad.spec.shape != self.spec.shape):
             raise ShapeError(f"the gradient of {self.spec} is a tensor of that shape, and got {grad!r}")
-        self._grad = grad
+        else:
+            self._grad = grad
 
     # -- backward -----------------------------------------------------------------------
 
@@ -162,8 +166,7 @@ class Differentiable:
     def _hooks(self) -> Hooks:
         if self.node.hooks is None:
             self.node.hooks = Hooks()
-        hooks: Hooks = self.node.hooks
-        return hooks
+        return self.node.hooks  # type: ignore[no-any-return]
 
 
 # -- the two ends of a backward pass ---------------------------------------------------------------

@@ -54,6 +54,9 @@ def become(x: Any, y: Any) -> None:
     Raises ShapeError or DTypeError where y does not fit, EditedError where x is a leaf that is being recorded, or was
     made in inference_mode.
     """
+    if (stage := modes.current.mode.staging) is not None:
+        stage.become(x, y)
+        return
     root = (getattr(x, "alias", None) or (x,))[0]
     if x.tracked is None and not modes.is_inference_mode_enabled():
         raise EditedError(f"{x.spec} was made in inference_mode, and is edited there or not at all: take x.clone()")

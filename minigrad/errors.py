@@ -70,6 +70,10 @@ class AnomalyError(MinigradError, ArithmeticError, RuntimeError):
     """A NaN that detect_anomaly() met on the way back."""
 
 
+class GraphError(MinigradError, ValueError, RuntimeError):
+    """A graph that is built before it runs was built, or run, in a way that it cannot be."""
+
+
 class CycleError(MinigradError, ValueError):
     """A node that would need its own result first: no order of computing exists."""
 

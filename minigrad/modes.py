@@ -36,11 +36,13 @@ class Mode(NamedTuple):
     recording    whether what backward needs is kept
     tracked      what a result is told that was not recorded: False, or None where it never may be
     watchers     who is told, the outermost first
+    staging      the graph being built, which takes every op instead of its being run; None if there is none
     """
 
     recording: bool = True
     tracked: bool | None = False
     watchers: tuple[Watcher, ...] = ()
+    staging: Any = None
 
 
 class Current(threading.local):

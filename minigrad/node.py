@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .clock import now
 from .errors import CycleError
@@ -66,6 +66,37 @@ class Node:
 
     def __repr__(self) -> str:
         return f"{self.op} → {self.spec}"
+
+
+class Place(NamedTuple):
+    """Where in the user's code something was written."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}, in {self.function}"
+
+
+class Staged(Node):
+    """A node of a graph that is built before it runs: it knows its name, and the line that built it.
+
+    name     unique in its graph
+    place    the user's line
+    """
+
+    __slots__ = ("name", "place")
+
+    def __init__(self, op: Op, inputs: tuple[Node, ...], spec: Any, name: str, place: Place | None):
+        self.op, self.inputs, self.spec, self.name, self.place = op, inputs, spec, name, place
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        return self if inputs == self.inputs else self.naming(Node(self.op, inputs))
+
+    def naming(self, node: Node) -> Node:
+        """The same node, under this name and place."""
+        return Staged(node.op, node.inputs, node.spec, self.name, self.place)
 
 
 class Source(Node):

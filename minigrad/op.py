@@ -52,11 +52,13 @@ class Op(metaclass=Interned):
     symbol    the sign in drawings; None for the class name
     inline    whether `forward` is one expression, which compiled code may write in place of a call
     is_view   whether the result may look at the operand's own memory
+    effect    whether running it does more than give its result: such an op is neither shared nor folded
     """
 
     symbol: ClassVar[str | None] = None
     inline: ClassVar[bool] = True
     is_view: ClassVar[bool] = False
+    effect: ClassVar[bool] = False
 
     def infer(self, *xs: Spec) -> Spec:
         raise NotImplementedError(f"{self} does not say the shape of its result: write {type(self).__name__}.infer")

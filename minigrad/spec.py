@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from math import prod
 from threading import Lock
 from typing import Any
@@ -10,6 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from .device import CPU, Device, device_of
+from .dimension import is_unknown, length
 from .errors import DeviceError, ShapeError
 
 _known: WeakValueDictionary[Any, Spec] = WeakValueDictionary()
@@ -26,11 +28,12 @@ class Spec:
     ndim        number of axes
     nbytes      bytes of storage, contiguous
     is_float    whether it can carry a gradient: integers and booleans cannot
+    is_known    whether every length is; one that is not is a Dimension
 
     Equal specs are one object, so that to compare two, or to look one up, takes no longer than `is`.
     """
 
-    __slots__ = ("__weakref__", "device", "dtype", "is_float", "nbytes", "ndim", "shape", "size")
+    __slots__ = ("__weakref__", "device", "dtype", "is_float", "is_known", "nbytes", "ndim", "shape", "size")
     __match_args__ = ("shape", "dtype", "device")
 
     shape: tuple[int, ...]
@@ -40,6 +43,7 @@ class Spec:
     ndim: int
     nbytes: int
     is_float: bool
+    is_known: bool
 
     def __new__(cls, shape: tuple[int, ...], dtype: Any, device: Device = CPU) -> Spec:
         key = (shape, np.dtype(dtype), device)
@@ -52,7 +56,9 @@ class Spec:
             spec = _known.get((shape, dtype, device))
             if spec is None:
                 spec = object.__new__(cls)
-                spec.shape, spec.dtype, spec.device = shape, dtype, device
+                spec.is_known = not any(map(is_unknown, shape))
+                spec.shape = shape if spec.is_known else tuple(map(length, shape))
+                spec.dtype, spec.device = dtype, device
                 spec.size, spec.ndim, spec.is_float = prod(shape), len(shape), dtype.kind == "f"
                 spec.nbytes = spec.size * dtype.itemsize
                 _known[shape, dtype, device] = spec
@@ -75,6 +81,21 @@ class Spec:
         return f"{kind}[{', '.join(map(str, self.shape))}]{place}"
 
 
+class Specs(tuple[Spec, ...]):
+    """The spec of an op with several results: one Spec each."""
+
+    __slots__ = ()
+
+    shape = dtype = None  # it has as many as it has results
+    is_float = False  # gradients come to its pieces
+    size = property(lambda self: sum(s.size for s in self), doc="Number of elements, of all results.")
+    nbytes = property(lambda self: sum(s.nbytes for s in self), doc="Bytes of storage, of all results.")
+    device = property(lambda self: self[0].device if self else CPU, doc="Where they live.")
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(str, self))})"
+
+
 def spec_of(array: Any) -> Spec:
     """The spec of an array."""
     return Spec(array.shape, array.dtype, device_of(array))
@@ -89,14 +110,21 @@ def broadcast(op: object, *specs: Spec) -> Spec:
     """
     if len(specs) == 1:
         return specs[0]
-    try:
-        shape = np.broadcast_shapes(*(s.shape for s in specs))
-    except ValueError:
+    shape = broadcast_shape(*(s.shape for s in specs))
+    if shape is None:
         raise ShapeError(
             f"{op} needs shapes that broadcast, and got {' with '.join(map(str, specs))}: counted from the right, "
             "two axes must be equal or one of them 1. Use reshape to line them up"
-        ) from None
+        )
     return Spec(shape, np.result_type(*(s.dtype for s in specs)), common_device(op, *specs))
+
+
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape that all of these broadcast to; None if there is none."""
+    lengths = [{n for n in axis if n != 1} for axis in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)]
+    if any(len(axis) > 1 for axis in lengths):
+        return None
+    return tuple(axis.pop() if axis else 1 for axis in reversed(lengths))
 
 
 def common_device(op: object, *specs: Spec) -> Device:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from . import ops
+from .dimension import Quotient
 from .errors import NoValueError
 from .node import Node
 from .op import Op
@@ -17,7 +18,7 @@ from .spec import Spec
 class Symbol(Operand):
     """A node, to be operated on: every op makes the next node."""
 
-    __slots__ = ("node",)
+    __slots__ = ("__weakref__", "node")
 
     def __init__(self, node: Node):
         self.node = node
@@ -26,14 +27,18 @@ class Symbol(Operand):
     def spec(self) -> Spec:  # type: ignore[override]
         return self.node.spec
 
-    def apply(self, op: Op, *others: Any) -> Symbol:
-        return Symbol(Node(op, (self.node, *(self.lift(o).node for o in others))))
+    def at(self, node: Node) -> Self:
+        """A symbol for another node of the same graph."""
+        return type(self)(node)
 
-    def lift(self, o: Any) -> Symbol:
+    def apply(self, op: Op, *others: Any) -> Self:
+        return self.at(Node(op, (self.node, *(self.lift(o).node for o in others))))
+
+    def lift(self, o: Any) -> Self:
         if isinstance(o, Symbol):
-            return o
-        if isinstance(o, int | float):
-            return Symbol(Node(ops.const(o), (), Spec((), np.result_type(self.dtype, o), self.spec.device)))
+            return o  # type: ignore[return-value]
+        if isinstance(o, int | float | Quotient):
+            return self.at(number(o, self.spec))
         raise TypeError(f"a symbol works with symbols and numbers, and got {type(o).__name__}")
 
     def numpy(self) -> NoReturn:
@@ -46,6 +51,12 @@ class Symbol(Operand):
 
     def __repr__(self) -> str:
         return f"Symbol({self.node})"
+
+
+def number(value: float | Quotient, beside: Spec) -> Node:
+    """A Python number as a node: of the dtype that it has beside an operand of that spec (NEP 50)."""
+    plain = type(value)(0) if isinstance(value, bool | float) else 0.0 if isinstance(value, Quotient) else 0
+    return Node(ops.const(value), (), Spec((), np.result_type(beside.dtype, plain), beside.device))
 
 
 def placeholder(name: str, spec: Spec) -> Symbol:

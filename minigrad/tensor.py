@@ -17,7 +17,7 @@ from .device import CPU, Device, device_of
 from .device import device as device_called
 from .differentiable import Differentiable, origin
 from .editable import view
-from .errors import DTypeError, NoGradientError, ShapeError
+from .errors import DTypeError, GraphError, NoGradientError, ShapeError
 from .inplace import InPlace
 from .kindred import Kindred
 from .modes import current
@@ -27,6 +27,7 @@ from .operand import Operand
 from .plan import plan
 from .reading import Readable
 from .spec import Spec, spec_of
+from .symbol import Symbol
 from .unroll import unrolled
 
 
@@ -55,10 +56,12 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
     @unrolled
     def apply(self, op: Op, *others: Any) -> Tensor:
         """The result of `op` on self and others. Raises what `op.infer` raises on operands that do not fit."""
+        if (mode := current.mode).staging is not None:
+            return mode.staging.apply(op, (self, *others))  # type: ignore[no-any-return]
         xs = (self, *[o if isinstance(o, Tensor) else self.lift(o) for o in others])
         _, *others = xs  # type: ignore[assignment]
         specs = tuple([x.spec for x in xs])
-        planned, mode = op.plans.get(specs) or plan(op, specs), current.mode
+        planned = op.plans.get(specs) or plan(op, specs)
         values = [x.value for x in xs]
         y: Tensor = _new(Tensor)
         y.value, y.spec, y.node, y.tracked = planned.run(*values), planned.spec, None, mode.tracked
@@ -74,6 +77,13 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
     def lift(self, o: Any) -> Tensor:
         if isinstance(o, Tensor):
             return o
+        if current.mode.staging is not None:
+            return current.mode.staging.lift(o, self.spec)  # type: ignore[no-any-return]
+        if isinstance(o, Symbol):
+            raise GraphError(
+                f"{o} has no value yet, and {self.spec} beside it has one: build inside `with graph.as_default():`, "
+                "where a tensor becomes part of the graph"
+            )
         if isinstance(o, int | float) and not isinstance(o, np.generic):
             return constant(o, self.spec, copysign(1.0, o))
         return Tensor(o, device=self.spec.device)

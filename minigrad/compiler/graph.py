@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..node import Node, toposort
+from ..node import Node, Staged, toposort
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,11 @@ class Graph:
     def rebuild(self, make: Callable[[Node, tuple[Node, ...]], Node]) -> Graph:
         """The graph made anew: each node becomes make(node, its new inputs), inputs first.
 
+        What is put in the place of a staged node takes over its name and the line that built it.
         Nodes that nothing uses any more are not reached: dead code needs no pass.
         """
         new: dict[Node, Node] = {}
         for node in self.nodes:
-            new[node] = make(node, tuple(new[x] for x in node.inputs))
+            made = make(node, tuple(new[x] for x in node.inputs))
+            new[node] = node.naming(made) if type(made) is Node and isinstance(node, Staged) else made
         return replace(self, outputs=tuple(y and new[y] for y in self.outputs))

@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import AxisError, ShapeError
+from ..dimension import is_unknown
+from ..errors import AxisError, NoValueError, ShapeError
 from ..op import Op
 from ..spec import Spec
 
@@ -65,6 +66,8 @@ class Base:
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("a tensor of shape () has no length")
+        if not self.spec.is_known and is_unknown(self.spec.shape[0]):
+            raise NoValueError(f"{self.spec} has a length that is known only when the graph runs: use x.shape[0]")
         return self.spec.shape[0]
 
     def __iter__(self) -> Iterator[Self]: return (self[i] for i in range(len(self)))

@@ -10,6 +10,8 @@
     window convolution pooling adaptive                       windows that slide
     carried recurrent                                         sequences
     quantile random                                           numbers drawn by a key
+    control                                                   several results, and an order
+    state effect                                              variables of a graph; what does more than compute
 
 blocks.py is no family: it takes a long elementwise op in pieces that fit the cache.
 """
@@ -69,9 +71,17 @@ from .comparison import NotEqual as NotEqual
 from .comparison import Or as Or
 from .comparison import Where as Where
 from .comparison import Xor as Xor
+from .control import After as After
+from .control import Piece as Piece
+from .control import Row as Row
+from .control import StopGradient as StopGradient
 from .convolution import Convolution as Convolution
 from .convolution import ConvolutionFilter as ConvolutionFilter
 from .convolution import ConvolutionTranspose as ConvolutionTranspose
+from .effect import Keep as Keep
+from .effect import Kept as Kept
+from .effect import Print as Print
+from .effect import PyFunc as PyFunc
 from .einsum import Contract as Contract
 from .erf import Erf as Erf
 from .erf import Erfc as Erfc
@@ -200,6 +210,11 @@ from .standardise import Centre as Centre
 from .standardise import InverseRMS as InverseRMS
 from .standardise import RMSNormalise as RMSNormalise
 from .standardise import Standardise as Standardise
+from .state import Assign as Assign
+from .state import AssignAdd as AssignAdd
+from .state import AssignSub as AssignSub
+from .state import Group as Group
+from .state import Read as Read
 from .window import Fold as Fold
 from .window import Unfold as Unfold
 from .window import Window as Window

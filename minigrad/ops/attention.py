@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..op import Op
+from ..spec import broadcast_shape
 from .linalg import MatMul
 from .reduce import SumOfProducts
 from .softmax import exponentials
@@ -40,7 +41,7 @@ class AttentionWeights(Op):
         if min(q.ndim, k.ndim) < 2 or q.shape[-1] != k.shape[-1]:
             raise ShapeError(f"attention needs queries (…, L, E) and keys (…, S, E), and got {q} and {k}")
         w = MatMul().infer(q, k.with_shape((*k.shape[:-2], k.shape[-1], k.shape[-2])))
-        if mask and np.broadcast_shapes(mask[0].shape, w.shape) != w.shape:
+        if mask and broadcast_shape(mask[0].shape, w.shape) != w.shape:
             raise ShapeError(f"attention needs a mask that broadcasts to {w.shape}, and got {mask[0]}")
         return w
 

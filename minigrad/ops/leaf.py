@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import copysign
 
+from ..dimension import Quotient, is_unknown
 from ..op import Op
 
 
@@ -32,4 +33,4 @@ class Input(Op):
 
 def const(number: float) -> Const:
     """The op of a Python number."""
-    return Const(number, copysign(1.0, number))
+    return Const(number, 1.0 if is_unknown(number) or isinstance(number, Quotient) else copysign(1.0, number))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..op import Op
-from ..spec import Spec, common_device
+from ..spec import Spec, broadcast_shape, common_device
 
 
 class MatMul(Op):
@@ -19,10 +19,9 @@ class MatMul(Op):
     def infer(self, x, y):
         if min(x.ndim, y.ndim) < 2 or x.shape[-1] != y.shape[-2]:
             raise ShapeError(f"matmul needs (…, m, k) @ (…, k, n), the two k equal, and got {x} @ {y}")
-        try:
-            batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-        except ValueError:
-            raise ShapeError(f"matmul needs leading axes that broadcast, and got {x} @ {y}") from None
+        batch = broadcast_shape(x.shape[:-2], y.shape[:-2])
+        if batch is None:
+            raise ShapeError(f"matmul needs leading axes that broadcast, and got {x} @ {y}")
         dtype = np.result_type(x.dtype, y.dtype)
         return Spec((*batch, x.shape[-2], y.shape[-1]), dtype, common_device(self, x, y))
 

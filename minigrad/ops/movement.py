@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..op import Linear
+from ..spec import broadcast_shape
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,7 @@ class BroadcastTo(Linear):
     is_view = True
 
     def infer(self, x):
-        try:
-            fits = np.broadcast_shapes(x.shape, self.shape) == self.shape
-        except ValueError:
-            fits = False
-        if not fits:
+        if broadcast_shape(x.shape, self.shape) != self.shape:
             raise ShapeError(f"cannot broadcast {x} to {self.shape}: counted from the right, only axes of 1 stretch")
         return x.with_shape(self.shape)
 

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-import numpy as np
-
 from ..errors import ShapeError
 from ..op import Linear, Op
+from ..spec import broadcast_shape
 from .reduce import SumOfProducts, subscripts
 
 
@@ -99,7 +98,7 @@ class Standardise(Op):
 
     def infer(self, x, *affine):
         for p in affine:
-            if np.broadcast_shapes(p.shape, x.shape) != x.shape:
+            if broadcast_shape(p.shape, x.shape) != x.shape:
                 raise ShapeError(f"{self} needs a scale and a shift that broadcast to {x}, and got {p}")
         return x
 

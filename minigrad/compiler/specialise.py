@@ -1,0 +1,103 @@
+"""Lengths become known: a graph built for any batch is made the graph of this one.
+
+Every shape is worked out again, by each op's own `infer`, from the shapes that came. What an op had noted down of a
+length that was not known (the shape of a reshape, the number that a mean divides by) is replaced in its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from ..dimension import Quotient, at, is_unknown, share_at, written
+from ..errors import ShapeError
+from ..node import Node
+from ..ops import Input
+from ..spec import Spec, Specs
+from .graph import Graph
+
+Lengths = Mapping[str, int]
+
+
+def specialised(graph: Graph, specs: Sequence[Spec]) -> Graph:
+    """The graph for inputs of these specs. Raises ShapeError where one does not fit."""
+    lengths = lengths_in(graph.inputs, specs)
+    return with_lengths(graph, lengths, specs) if lengths else graph
+
+
+def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
+    """The graph with these lengths in the place of their names."""
+    arrive = dict(zip(graph.inputs, specs, strict=True))
+    inputs: dict[Node, Node] = {x: anew(x, Node(x.op, (), arrive[x])) for x in graph.inputs}
+
+    def known(node: Node, xs: tuple[Node, ...]) -> Node:
+        if node in inputs:
+            return inputs[node]
+        op = fields_at(node.op, lengths)
+        return anew(node, Node(op, xs, None if xs else spec_at(node.spec, lengths)))
+
+    rebuilt = graph.rebuild(known)
+    return Graph(tuple(inputs.values()), rebuilt.outputs)
+
+
+def anew(old: Node, new: Node) -> Node:
+    """The new node under the old one's name."""
+    return old.naming(new) if hasattr(old, "naming") else new
+
+
+def lengths_in(inputs: Sequence[Node], specs: Sequence[Spec]) -> dict[str, int]:
+    """Name → length, as the inputs' real shapes say it. Raises ShapeError where they contradict the graph."""
+    lengths: dict[str, int] = {}
+    for x, spec in zip(inputs, specs, strict=True):
+        name = x.op.name if isinstance(x.op, Input) else str(x)
+        fits = len(spec.shape) == len(x.spec.shape)
+        for n, real in zip(x.spec.shape, spec.shape) if fits else ():
+            if is_unknown(n) and lengths.setdefault(written(n), real) != real:
+                raise ShapeError(
+                    f"{name} is {x.spec}, and came as {spec}: the length {written(n)} is {lengths[written(n)]} in "
+                    "another input of the same run. Lengths that may differ need different names in their shapes, as "
+                    'in ("rows", 3)'
+                )
+            fits = fits and (is_unknown(n) or n == real)
+        if not fits:
+            raise ShapeError(f"{name} wants {x.spec}, and got {spec}")
+    return lengths
+
+
+def spec_at(spec: Any, lengths: Lengths) -> Any:
+    """The spec, its lengths known."""
+    if isinstance(spec, Specs):
+        return Specs(spec_at(s, lengths) for s in spec)
+    return spec.with_shape(tuple(at(n, lengths) for n in spec.shape))
+
+
+def fields_at(op: Any, lengths: Lengths) -> Any:
+    """The op, or another thing made of fields, the lengths in them known; the very same one, if it has none."""
+    if not is_dataclass(op) or isinstance(op, type):
+        return op
+    before = {f.name: getattr(op, f.name) for f in fields(op)}
+    after = {name: value_at(value, lengths) for name, value in before.items()}
+    return op if all(after[name] is before[name] for name in before) else replace(op, **after)
+
+
+def value_at(value: Any, lengths: Lengths) -> Any:
+    """A field of an op, its lengths known; the very same one, if it has none."""
+    match value:
+        case bool():
+            return value
+        case int():
+            return at(value, lengths) if is_unknown(value) else value
+        case float():
+            return share_at(value, lengths)
+        case tuple() if not isinstance(value, Specs):
+            new = [value_at(v, lengths) for v in value]
+            same = all(a is b for a, b in zip(new, value))
+            return value if same else type(value)(*new) if hasattr(value, "_fields") else tuple(new)
+        case Quotient():
+            return value.numerator / at(value.divisor, lengths)
+        case Spec() | Specs():
+            return spec_at(value, lengths)
+        case Graph():
+            return with_lengths(value, lengths, [spec_at(x.spec, lengths) for x in value.inputs])
+    return fields_at(value, lengths)

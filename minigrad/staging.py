@@ -1,0 +1,286 @@
+"""A graph being built: while a stage is open, ops are written down instead of being run.
+
+Tensors that have values take part by reference: the graph reads what they hold when it runs. An edit in place
+is written down too, as a new value for the tensor, so that the graph itself stays a function: values in, values
+out, among them the new values of what was edited. What does more than give a result (it prints, it draws a random
+key) is an op with an effect, and is kept in order by edges that only say "before".
+
+A trace of a function, a branch, the body of a loop, and the Graph of a Session are stages.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+from weakref import WeakSet
+
+import numpy as np
+
+from . import ops
+from .compiler.gradient import gradients
+from .compiler.graph import Graph as Finished
+from .dimension import Quotient
+from .errors import EditedError, GraphError, NoGradientError, ShapeError
+from .inplace import InPlace
+from .modes import current, in_mode
+from .node import Node, Place, Staged
+from .op import Op
+from .spec import Spec, broadcast_shape
+from .symbol import Symbol, number
+from .tensor import Tensor
+
+ENGINE = str(Path(__file__).parent)
+
+
+class Traced(InPlace, Symbol):
+    """An operand in a graph that is being built.
+
+    stage     the graph
+    root      what it is a view of, if it is one
+    """
+
+    __slots__ = ("edited", "root", "stage", "views")
+
+    def __init__(self, node: Node, stage: Stage, root: Traced | None = None):
+        super().__init__(node)
+        self.stage, self.root, self.edited = stage, root, False
+        self.views: WeakSet[Traced] = WeakSet()
+
+    def at(self, node: Node) -> Self:
+        return type(self)(node, self.stage)
+
+    def apply(self, op: Op, *others: Any) -> Any:
+        return (current.mode.staging or self.stage).apply(op, (self, *others))
+
+    def lift(self, o: Any) -> Any:
+        return (current.mode.staging or self.stage).lift(o, self.spec)
+
+    name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
+    graph = property(lambda self: self.stage, doc="The graph that it is part of.")
+    op = property(lambda self: self.node.op, doc="The op that makes it.")
+    requires_grad = property(lambda self: self.spec.is_float, doc="Whether gradients() can be taken of it.")
+
+    def backward(self, gradient: Any = None, **options: Any) -> None:
+        """Add ∂self/∂leaf to `.grad` of every captured leaf that requires it: more nodes of the same graph."""
+        self.stage.backward(self, gradient)
+
+    def detach(self) -> Any:
+        """The same value, through which no gradient passes."""
+        return self.apply(ops.StopGradient())
+
+    def __repr__(self) -> str:
+        return f"<{self.node.name}: {self.spec}>"
+
+
+class Captured(NamedTuple):
+    """Something from outside the graph that takes part in it.
+
+    what      a tensor with a value, or a symbol of the stage around this one
+    input     the node that reads it
+    symbol    what stands for it here; another node, once it was edited
+    """
+
+    what: Any
+    input: Staged
+    symbol: Traced
+
+
+class Stage:
+    """A graph under construction.
+
+    inputs      the nodes of what is given at each run, in order
+    captured    id → what was captured under it
+    edited      id → what was captured and has another value after a run
+    grads       id of a leaf → (the leaf, its .grad at this point)
+    last        the effect that the next one comes after
+    """
+
+    chained = True  # effects happen in the order in which they were written
+
+    def __init__(self, outer: Stage | None = None):
+        self.outer = outer
+        self.inputs: list[Staged] = []
+        self.captured: dict[int, Captured] = {}
+        self.edited: dict[int, Captured] = {}
+        self.grads: dict[int, tuple[Any, Any]] = {}
+        self.names: Counter[str] = Counter()
+        self.last: Node | None = None
+
+    @contextmanager
+    def building(self) -> Iterator[Self]:
+        """A block whose ops become nodes of this graph."""
+        with in_mode(staging=self):
+            yield self
+
+    # -- nodes --------------------------------------------------------------------------------------
+
+    def apply(self, op: Op, operands: tuple[Any, ...]) -> Traced:
+        """The node of op on the operands, of which the first is none that takes its dtype from another."""
+        first = self.lift(operands[0])
+        xs = (first, *(self.lift(o, first.spec) for o in operands[1:]))
+        return self.effect(op, *xs) if op.effect else self.applied(op, xs)
+
+    def applied(self, op: Op, xs: Sequence[Traced]) -> Traced:
+        y = Traced(self.node(op, tuple(x.node for x in xs)), self)
+        if op.is_view and not isinstance(op, ops.After):
+            y.root = xs[0] if xs[0].root is None else xs[0].root
+            y.root.views.add(y)
+        return y
+
+    def effect(self, op: Op, *xs: Any) -> Traced:
+        """The node of an op with an effect: after those before it."""
+        waits = (Traced(self.last, self),) if self.chained and self.last is not None else ()
+        if xs and waits:
+            xs = (self.applied(ops.After(), (xs[0], *waits)), *xs[1:])
+        y = self.applied(op, xs or waits)
+        self.last = y.node
+        return y
+
+    def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> Staged:
+        """A new node, under a name of its own and the user's line."""
+        spec = op.infer(*(x.spec for x in inputs)) if spec is None else spec
+        return Staged(op, inputs, spec, self.unique(op.kind if name is None else name), place())
+
+    def unique(self, name: str) -> str:
+        """The name, or the name with a number, if it is taken."""
+        taken = self.names[name]
+        self.names[name] += 1
+        return f"{name}_{taken}" if taken else name
+
+    # -- operands -----------------------------------------------------------------------------------
+
+    def lift(self, o: Any, beside: Spec | None = None) -> Traced:
+        """o as an operand here: a symbol, a captured tensor, or a constant."""
+        if isinstance(o, Traced):
+            return self.current(o) if o.stage is self else self.from_outside(o)
+        if isinstance(o, Tensor):
+            if o.node is not None and isinstance(o.node.op, ops.Const):
+                return Traced(self.node(o.node.op, (), o.spec, "Const"), self)
+            return self.capture(o)
+        if isinstance(o, int | float | Quotient) and not isinstance(o, np.generic):
+            const = number(o, Spec((), bool) if beside is None else beside)
+            return Traced(self.node(const.op, (), const.spec, "Const"), self)
+        return self.capture(Tensor(o, device=None if beside is None else beside.device))
+
+    def current(self, x: Traced) -> Traced:
+        if x.edited:
+            raise EditedError(
+                f"{x} is a view of a tensor that was edited after the view was made. While a graph is built a view "
+                "does not see such an edit: take the view again, after it"
+            )
+        return x
+
+    def from_outside(self, x: Traced) -> Traced:
+        """A symbol of a stage around this one. Raises GraphError for one of any other graph."""
+        stage = self.outer
+        while stage is not None and stage is not x.stage:
+            stage = stage.outer
+        if stage is None:
+            raise GraphError(
+                f"{x}, built at {x.node.place}, belongs to another graph than the one being built: use tensors of "  # type: ignore[attr-defined]
+                "one graph, and return from a function, a branch or a loop what is used outside it"
+            )
+        return self.capture(x)
+
+    def capture(self, x: Any) -> Traced:
+        """What stands here for a tensor with a value, or for a symbol of the stage outside."""
+        if id(x) not in self.captured:
+            node = self.input(getattr(x, "name", None) or "captured", x.spec)
+            self.captured[id(x)] = Captured(x, node, Traced(node, self))
+        return self.captured[id(x)].symbol
+
+    def input(self, name: str, spec: Spec) -> Staged:
+        """A node for what is given at each run."""
+        name = self.unique(name)
+        return Staged(ops.Input(name), (), spec, name, place())
+
+    def argument(self, name: str, spec: Spec) -> Traced:
+        """A new input, in the order of the arguments."""
+        self.inputs.append(self.input(name, spec))
+        return Traced(self.inputs[-1], self)
+
+    # -- state --------------------------------------------------------------------------------------
+
+    def become(self, x: Any, y: Traced) -> None:
+        """x has y's value from here on. Raises EditedError where x is a view."""
+        target = self.lift(x)
+        if target.root is not None:
+            raise EditedError(
+                f"{target} is a view, and while a graph is built only what owns its memory is edited: "
+                "write x[…] = value on the tensor itself"
+            )
+        if y.shape != x.shape and broadcast_shape(y.shape, x.shape) != x.shape:
+            raise ShapeError(f"the result has shape {y.shape}, and {x.spec} is edited in place: its shape stays")
+        for view in target.views:
+            view.edited = True
+        target.views.clear()
+        target.node = y.astype(x.dtype).broadcast_to(x.shape).node
+        if target is not x:
+            self.edited[id(x)] = self.captured[id(x)]
+
+    # -- gradients ----------------------------------------------------------------------------------
+
+    def gradients(self, ys: Sequence[Any], xs: Sequence[Any], grad_ys: Sequence[Any] | None = None) -> list[Any]:
+        """Σ ⟨grad_y, ∂y/∂x⟩ for each x, as nodes of this graph; None where no y depends on x."""
+        with self.building():
+            targets, sources = [self.lift(y) for y in ys], [self.lift(x) for x in xs]
+            seeds: dict[Node, Any] = {}
+            for y, gy in zip(targets, grad_ys or [None] * len(targets), strict=True):
+                seed = self.arriving(y, gy)
+                seeds[y.node] = seeds[y.node] + seed if y.node in seeds else seed
+            found = gradients(seeds, {x.node for x in sources})
+        return [found.get(x.node) for x in sources]
+
+    def arriving(self, y: Traced, gy: Any) -> Traced:
+        """The gradient that arrives at y from outside: ones, unless said."""
+        if not y.spec.is_float:
+            raise NoGradientError(f"gradients() start from floating numbers, and {y} is {y.spec}")
+        g = self.lift(1.0, y.spec).astype(y.dtype) if gy is None else self.lift(gy, y.spec)
+        if gy is not None and g.shape != y.shape:
+            raise ShapeError(f"grad_ys needs the shape of {y.spec}, and got {g.spec}")
+        return g.broadcast_to(y.shape)
+
+    def backward(self, y: Traced, gradient: Any) -> None:
+        """Add the gradients of y to `.grad` of the captured leaves that require one."""
+        if gradient is None and y.spec.size != 1:
+            raise NoGradientError(f"backward() starts from one number, and {y} is {y.spec}: sum it, or pass gradient=…")
+        leaves = [c.what for c in self.captured.values() if isinstance(c.what, Tensor) and c.what.requires_grad]
+        for x, g in zip(leaves, self.gradients([y], leaves, None if gradient is None else [gradient])):
+            if g is not None:
+                before = x.grad
+                if isinstance(before, Tensor):
+                    raise NoGradientError(
+                        f"backward() in a graph adds to the .grad of {x.spec}, which was there before the graph: "
+                        "begin with zero_grad() inside the traced function, or take autograd.grad(loss, parameters)"
+                    )
+                x.grad = g if before is None else before + g
+
+    def grad_of(self, x: Any, before: Any) -> Any:
+        """x.grad at this point of the graph, which was `before` when it was begun."""
+        return self.grads[id(x)][1] if id(x) in self.grads else before
+
+    # -- the finished graph -------------------------------------------------------------------------
+
+    def after_effects(self, ys: Sequence[Traced]) -> list[Traced]:
+        """The same values, once every effect has happened."""
+        if self.last is None or not ys:
+            return list(ys)
+        first = self.applied(ops.After(), (ys[0], Traced(self.last, self)))
+        return [first, *ys[1:]]
+
+    def finished(self, outputs: Sequence[Any]) -> Finished:
+        """The graph of the inputs, then of what was captured, to the outputs."""
+        inputs = self.inputs + [c.input for c in self.captured.values()]
+        return Finished(tuple(inputs), tuple(None if y is None else y.node for y in outputs))
+
+
+def place() -> Place | None:
+    """The line of the user's code that runs just now: the first outside the engine."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(ENGINE):
+        frame = frame.f_back  # type: ignore[assignment]
+    return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)

@@ -1,0 +1,128 @@
+"""Lengths that are known only when the graph runs."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minigrad as mg
+from minigrad.compiler.interpret import interpret
+from minigrad.compiler.specialise import specialised
+from minigrad.dimension import Dimension, at, is_unknown, lengths_of
+from minigrad.errors import GraphError, NoValueError, ShapeError
+from minigrad.spec import Spec
+from minigrad.staging import Stage
+
+B, T = Dimension.named("batch"), Dimension.named("time")
+
+
+def test_a_length_reads_as_its_name_and_calculates_with_it():
+    assert [str(n) for n in (B, B * 784, 3 * B, B - 1, B + 2, B * T * 4)] == [
+        "batch", "batch·784", "batch·3", "batch − 1", "batch + 2", "time·batch·4",
+    ]  # fmt: skip
+    assert Spec((B, 3), "f4") is Spec((Dimension.named("batch"), 3), "f4")
+    assert not Spec((B, 3), "f4").is_known
+    assert Spec((4, 3), "f4").is_known
+
+
+@given(st.integers(0, 5000), st.integers(1, 5000), st.integers(1, 1000), st.integers(-1000, 1000))
+def test_sums_and_products_are_read_back_whatever_python_made_of_them(batch, time, factor, offset):
+    lengths = {"batch": batch, "time": time}
+
+    assert at(int(B) * factor + offset, lengths) == batch * factor + offset
+    assert at(int(B) * int(T) * factor, lengths) == batch * time * factor
+    assert at(offset, lengths) == offset
+
+
+def test_a_length_that_stays_unknown_stays():
+    assert str(at(B * T, {"batch": 3})) == "time·3"
+    assert Dimension.fresh() != Dimension.fresh()
+
+
+def test_what_cannot_be_followed_is_refused_and_never_guessed():
+    with pytest.raises(GraphError, match="only sums and products"):
+        at(int(B) * int(B) // 3, {"batch": 6})
+    with pytest.raises(GraphError, match="whether 3 divides the length batch is known only"):
+        B // 3
+    assert (B * 12) // 4 == B * 3
+    assert (B * 12) % 4 == 0
+    with pytest.raises(GraphError, match="the length batch is known only when the graph runs"):
+        math.sqrt(B)
+
+
+def test_none_is_the_batch_on_the_first_axis_and_a_length_of_its_own_on_others():
+    shape = lengths_of((None, 3, None, "time"), lambda axis: None if axis else "batch")
+
+    assert shape[0] == B
+    assert shape[1] == 3
+    assert is_unknown(shape[2])
+    assert shape[3] == T
+
+
+def graph_of(f, *specs):
+    stage = Stage()
+    with stage.building():
+        xs = [stage.argument(f"x{i}", spec) for i, spec in enumerate(specs)]
+        y = f(*xs)
+        gradients = stage.gradients([y], [x for x in xs if x.spec.is_float])
+    return stage.finished([y, *gradients]), [c.what.value for c in stage.captured.values()]
+
+
+PROGRAMS = {
+    "mean": lambda x: (x.mean() * x.var() + x.std()),
+    "divided by a length": lambda x: x.sum() / x.shape[0],
+    "reshaped": lambda x: x.reshape(-1, 2).tanh().sum(0).prod(),
+    "flattened by arithmetic": lambda x: x.reshape(x.shape[0] * x.shape[1]).exp().sum(),
+    "sliced": lambda x: (x[1:] * x[:-1]).sum(),
+    "rows": lambda x: x.softmax(1).log().mean(),
+    "columns": lambda x: x.softmax(0).max(0).values.sum(),
+    "broadcast": lambda x: (x - x.mean(0, keepdims=True)).square().sum(),
+    "product": lambda x: (x.T @ x).trace() + (x @ x.T).mean(),
+    "joined": lambda x: mg.cat([x, x * 2]).cumsum(0).mean(),
+    "normalised": lambda x: mg.nn.functional.layer_norm(x, (4,)).square().mean(),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_one_graph_serves_every_length(program, rows):
+    if rows == 1 and program in (PROGRAMS["sliced"],):
+        pytest.skip("of one row nothing is left")
+    x = mg.tensor(np.random.default_rng(rows).normal(size=(rows, 4)), requires_grad=True)
+    graph, captured = graph_of(program, Spec((B, 4), "f8"))
+
+    y = program(x)
+    y.backward()
+    specs = [x.spec, *(Spec(a.shape, a.dtype) for a in captured)]
+    got = interpret(specialised(graph, specs), x.numpy(), *captured)
+
+    assert np.array_equal(got[0], y.numpy())
+    assert np.array_equal(got[1], x.grad.numpy())
+
+
+def test_two_inputs_that_share_a_length_must_agree():
+    graph, _ = graph_of(lambda x, y: (x * y).sum(), Spec((B, 4), "f8"), Spec((B, 1), "f8"))
+
+    with pytest.raises(ShapeError, match="the length batch is 3 in another input"):
+        specialised(graph, [Spec((3, 4), "f8"), Spec((2, 1), "f8")])
+    with pytest.raises(ShapeError, match=r"x0 wants f64\[batch, 4\], and got f64\[3, 5\]"):
+        specialised(graph, [Spec((3, 5), "f8"), Spec((3, 1), "f8")])
+
+
+def test_a_length_that_fits_no_other_is_found_when_it_is_known():
+    graph, _ = graph_of(lambda x, y: (x * y).sum(), Spec((B, 4), "f8"), Spec((4,), "f8"))
+    assert specialised(graph, [Spec((7, 4), "f8"), Spec((4,), "f8")]).inputs[0].spec.shape == (7, 4)
+
+    with pytest.raises(ShapeError):
+        graph_of(lambda x, y: (x * y).sum(), Spec((B,), "f8"), Spec((T,), "f8"))
+
+
+def test_nobody_counts_to_an_unknown_length():
+    stage = Stage()
+    x = stage.argument("x", Spec((B, 2), "f8"))
+    with pytest.raises(NoValueError, match="known only when the graph runs"):
+        len(x)
+    with pytest.raises(NoValueError, match="known only when the graph runs"):
+        list(x)
