@@ -43,7 +43,20 @@ def picture_of(x: object, namespace: Mapping[str, object]) -> Picture:
         from .tensors import picture_of_tensor
 
         return picture_of_tensor(x, namespace)
-    raise TypeError(f"a Value or a Tensor has a graph that can be drawn; {x!r} of type {type(x).__name__} has none")
+    if "minigrad.symbol" in sys.modules:
+        from ..compiler.graph import Graph
+        from ..symbol import Symbol
+        from .graphs import picture_of_graph, picture_of_symbols
+
+        if isinstance(x, Graph):
+            return picture_of_graph(x, namespace)
+        symbols = x if isinstance(x, list | tuple) else [x]
+        if symbols and all(isinstance(y, Symbol) for y in symbols):
+            return picture_of_symbols(symbols, namespace)
+    raise TypeError(
+        f"what has a graph that can be drawn is a Value, a Tensor, a tensor of a Graph (or several in a list), or "
+        f"f.graph_for(…) of a traced function; {x!r} of type {type(x).__name__} has none"
+    )
 
 
 def replay_of(y: object, namespace: Mapping[str, object]) -> Replay:

@@ -1,0 +1,60 @@
+"""Pictures of graphs that are built before they run: boxes with a shape, and a point where a value will be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..compiler.graph import Graph
+from ..node import Node, toposort
+from ..ops import Const, Input
+from ..symbol import Symbol
+from .names import names_in
+from .picture import UNKNOWN, Arrow, Box, Picture
+from .rules import sign_of
+from .words import number
+
+
+def picture_of_graph(graph: Graph, namespace: Mapping[str, object]) -> Picture:
+    """The whole of a finished graph."""
+    return picture_of_nodes([y for y in graph.outputs if y is not None], namespace)
+
+
+def picture_of_symbols(ys: Sequence[Symbol], namespace: Mapping[str, object]) -> Picture:
+    """What some results will be computed from, gradients among them: these are nodes like all others."""
+    return picture_of_nodes([y.node for y in ys], namespace)
+
+
+def picture_of_nodes(outputs: Sequence[Node], namespace: Mapping[str, object]) -> Picture:
+    """Every node that the outputs need, the last output last. A constant is drawn beside each of its users."""
+    order = [node for node in toposort(*outputs) if node is not outputs[-1]] + [outputs[-1]]
+    names = names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)
+    boxes: list[Box] = []
+    arrows: list[Arrow] = []
+    place: dict[Node, str] = {}
+    for node in order:
+        if isinstance(node.op, Const) and node is not outputs[-1]:
+            continue
+        tails = []
+        for x in node.inputs:
+            if isinstance(x.op, Const):
+                boxes.append(box_of(x, len(boxes) + 1, names))
+            tails.append(boxes[-1].id if isinstance(x.op, Const) else place[x])
+        boxes.append(box_of(node, len(boxes) + 1, names))
+        place[node] = boxes[-1].id
+        arrows += [Arrow(f"a{len(arrows) + i}", tail, place[node]) for i, tail in enumerate(tails, 1)]
+    return Picture(tuple(boxes), tuple(arrows))
+
+
+def box_of(node: Node, n: int, names: Mapping[Node, str]) -> Box:
+    """The box of a node, under the learner's name for it; of an input, under its own if there is no other."""
+    is_constant = isinstance(node.op, Const)
+    own = node.op.name if isinstance(node.op, Input) else ""
+    return Box(
+        id=f"b{n}",
+        kind="constant" if is_constant else "op" if node.inputs else "leaf",
+        name=names.get(node, own),
+        op=sign_of(node.op) if node.inputs else "",
+        spec="" if is_constant else str(node.spec),
+        value=number(node.op.value) if isinstance(node.op, Const) else UNKNOWN,
+        grad="",
+    )

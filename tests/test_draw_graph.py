@@ -1,0 +1,52 @@
+"""Pictures of graphs that are built before they run."""
+
+import pytest
+
+import minigrad as mg
+from minigrad.spec import Spec
+from minigrad.staging import Stage
+
+
+def built():
+    stage = Stage()
+    with stage.building():
+        x, w = stage.argument("x", Spec((3,), "f8")), stage.argument("w", Spec((3,), "f8"))
+        loss = ((x * w + 1) ** 3).sum()
+        (g,) = stage.gradients([loss], [w])
+    return stage, x, w, loss, g
+
+
+def test_a_graph_before_its_run_has_shapes_and_no_values():
+    _, x, w, loss, _ = built()
+
+    assert mg.draw(loss, {"x": x, "w": w, "loss": loss}).text.splitlines() == [
+        "loss = ·: 7 boxes, 6 arrows",
+        "x = · f64[3], a leaf",
+        "w = · f64[3], a leaf",
+        "#3 = x × w = · f64[3]",
+        "1, a constant",
+        "#5 = #3 + 1 = · f64[3]",
+        "#6 = #5³ = · f64[3]",
+        "loss = sum(#6) = · f64[]",
+    ]
+
+
+def test_forward_and_gradient_stand_in_one_drawing():
+    _, x, w, loss, g = built()
+    picture = mg.draw([loss, g], {"x": x, "w": w, "loss": loss, "g": g}).picture
+
+    assert [box.name for box in picture.boxes if box.name] == ["x", "w", "loss", "g"]
+    assert picture.uses[next(box.id for box in picture.boxes if box.name == "x")] == 2, "x is read forward and backward"
+
+
+def test_a_finished_graph_is_drawn_whole():
+    stage, _, _, loss, g = built()
+    drawn = mg.draw(stage.finished([loss, g]), {})
+
+    assert len(drawn.picture.boxes) == len(mg.draw([loss, g], {}).picture.boxes)
+    assert drawn.svg.startswith("<svg")
+
+
+def test_what_has_no_graph_is_told_what_has():
+    with pytest.raises(TypeError, match="what has a graph that can be drawn"):
+        mg.draw([])
