@@ -26,7 +26,7 @@ def test_a_graph_before_its_run_has_shapes_and_no_values():
         "#3 = x × w = · f64[3]",
         "1, a constant",
         "#5 = #3 + 1 = · f64[3]",
-        "#6 = #5³ = · f64[3]",
+        "#6 = #5^3 = · f64[3]",
         "loss = sum(#6) = · f64[]",
     ]
 
