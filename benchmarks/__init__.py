@@ -4,6 +4,7 @@ workloads    the losses, each written once for all engines
 engines      what runs them; engines.numpy by hand, without any engine
 reference    what the answers are, in float64
 worker       one engine in its own process;  rounds: their turns;  peak: their memory
+costs        memory, the first call, threads, compiling (compiling.py), a session (session.py)
 report       the tables, beside what was aimed at
 profile      where minigrad's own time goes
 """

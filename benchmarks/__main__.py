@@ -17,37 +17,36 @@ from typing import Any
 import numpy as np
 
 from . import report, rounds
+from .costs import COSTS
 from .engines import HOMES, PEERS
 from .workloads import WORKLOADS
 
-WEIGHED = ["mlp", "cnn", "transformer", "hvp"]  # whose arrays outweigh the records of an engine
 
-
-def chosen(only: str) -> tuple[list[str], list[str], bool]:
-    """The workloads and the engines asked for, all where none of them is named; and whether bytes are."""
+def chosen(only: str) -> tuple[list[str], list[str], list[str]]:
+    """The workloads, the engines and the other costs asked for; of what is not named, all, or none where others are."""
     names = set(filter(None, only.split(",")))
-    unknown = names - {*WORKLOADS, *HOMES, "bytes"}
-    if unknown:
-        raise SystemExit(f"--only knows {', '.join([*WORKLOADS, 'bytes', *HOMES])}; not {', '.join(sorted(unknown))}")
-    workloads = [w for w in WORKLOADS if w in names]
-    engines = [e for e in HOMES if e in names] or [*HOMES]
-    return workloads or [*WORKLOADS] * ("bytes" not in names), engines, "bytes" in names or not workloads
+    known = [*WORKLOADS, *COSTS, *HOMES]
+    if unknown := names - {*known}:
+        raise SystemExit(f"--only knows {', '.join(known)}; not {', '.join(sorted(unknown))}")
+    workloads, costs = ([n for n in table if n in names] for table in (WORKLOADS, COSTS))
+    if not workloads and not costs:
+        workloads, costs = [*WORKLOADS], [*COSTS]
+    return workloads, [e for e in HOMES if e in names] or [*HOMES], costs
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """All figures, printed as they come."""
-    workloads, engines, weigh = chosen(options.only)
+    workloads, engines, costs = chosen(options.only)
     versions = f"Python {platform.python_version()}, NumPy {np.__version__}"
     found: dict[str, Any] = {"machine": f"{platform.system()} {platform.machine()}, {versions}"}
     print(f"{found['machine']}; CPU time, one thread, best of {options.rounds} rounds", flush=True)
     for name in workloads:
-        names = [e for e in ["minigrad", *PEERS[name]] if e in engines]
-        found[name] = rounds.figures(WORKLOADS[name], names, options.rounds)
+        found[name] = rounds.figures(WORKLOADS[name], [e for e in PEERS[name] if e in engines], options.rounds)
         print("\n" + report.times(name, found[name]), flush=True)
-    for name in (w for w in WEIGHED if weigh):
-        names = [e for e in ["minigrad", *PEERS[name]] if e in engines]
-        found[f"bytes {name}"] = rounds.peaks(WORKLOADS[name], names)
-        print("\n" + report.bytes_alive(name, found[f"bytes {name}"]), flush=True)
+    for cost in costs:
+        for name, figures, table in COSTS[cost](engines, options.rounds):
+            found[name] = figures
+            print("\n" + table, flush=True)
     return found
 
 
@@ -57,7 +56,7 @@ def main() -> None:
     parser.add_argument("workload", nargs="?", choices=[*WORKLOADS], help="the one to profile")
     parser.add_argument("--rounds", type=int, default=20, help="how often each engine has its turn; the best counts")
     parser.add_argument("--quick", action="store_true", help="three rounds")
-    parser.add_argument("--only", default="", help="some workloads, engines or `bytes`, as in chain,mlp,torch,minigrad")
+    parser.add_argument("--only", default="", help="some workloads, engines or costs, as in mlp,torch,bytes")
     parser.add_argument("--json", type=Path, help="also write the figures here, in seconds and bytes")
     options = parser.parse_args()
     sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]

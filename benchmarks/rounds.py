@@ -20,10 +20,17 @@ PATIENCE = 8.0  # CPU seconds on one engine; a slow one gets fewer rounds, but t
 THREADS = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"], "1")
 
 
-def alone(module: str, *arguments: str, **pipes: Any) -> subprocess.Popen[str]:
-    """A module of the benchmarks running in a process of its own, with one thread."""
+def alone(module: str, *arguments: str, threads: dict[str, str] = THREADS, **pipes: Any) -> subprocess.Popen[str]:
+    """A module of the benchmarks running in a process of its own, with one thread if nothing else is said."""
     command = [sys.executable, "-m", module, *arguments]
-    return subprocess.Popen(command, env=os.environ | THREADS, cwd=Path(__file__).parents[1], text=True, **pipes)
+    settings = {name: value for name, value in os.environ.items() if name not in THREADS} | threads
+    return subprocess.Popen(command, env=settings, cwd=Path(__file__).parents[1], text=True, **pipes)
+
+
+def told(module: str, *arguments: str) -> Any:
+    """What such a process says, as JSON."""
+    process = alone(module, *arguments, stdout=subprocess.PIPE)
+    return json.loads(process.communicate()[0])
 
 
 class Worker:
@@ -33,9 +40,9 @@ class Worker:
     rounds    stage → the CPU seconds of one step, a number for each round
     """
 
-    def __init__(self, engine: str, workload: str, *what: str):
+    def __init__(self, engine: str, workload: str, *what: str, threads: dict[str, str] = THREADS):
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = alone("benchmarks.worker", engine, workload, *what, **pipes)
+        self.process = alone("benchmarks.worker", engine, workload, *what, threads=threads, **pipes)
         self.status = self.heard()
         self.steps, self.spent = 1, 0.0
         self.rounds: dict[str, list[float]] = {}
@@ -68,9 +75,14 @@ class Worker:
             self.process.stdout.close()
 
 
-def figures(workload: Workload, names: list[str], rounds: int) -> dict[str, dict[str, Any]]:
-    """Engine → its status and, if it is right, {"stages": {stage: {"best": seconds, "median": seconds}}}."""
-    workers = {name: Worker(name, workload.name) for name in names if engines.installed(name)}
+def figures(
+    workload: Workload, names: list[str], rounds: int, *what: str, threads: dict[str, str] = THREADS
+) -> dict[str, dict[str, Any]]:
+    """Engine → its status and, if it is right, {"stages": {stage: {"best": seconds, "median": seconds}}}.
+
+    what    "wall" for the seconds that pass, instead of those that a processor works
+    """
+    workers = {name: Worker(name, workload.name, *what, threads=threads) for name in names if engines.installed(name)}
     timed = [w for w in workers.values() if w.status["status"] == "ok"]
     for turn in range(rounds + 1):
         for worker in timed:
@@ -91,12 +103,12 @@ def summary(samples: list[float]) -> dict[str, float]:
     return {"best": min(samples), "median": median(samples), "rounds": len(samples)}
 
 
-def peaks(workload: Workload, names: list[str]) -> dict[str, dict[str, Any]]:
-    """Engine → its status and, if it could be found, the bytes alive at the peak of one step: see peak.py."""
+def answers(workload: Workload, names: list[str], what: str) -> dict[str, dict[str, Any]]:
+    """Engine → what its process says of "bytes", or of the "first" call: see worker.py."""
     found = {}
     for name in names:
         if engines.installed(name):
-            worker = Worker(name, workload.name, "bytes")
+            worker = Worker(name, workload.name, what)
             found[name] = worker.status
             worker.close()
     return found

@@ -1,8 +1,9 @@
-"""python -m benchmarks.worker ENGINE WORKLOAD [bytes]: one engine on one workload, in a process of its own.
+"""python -m benchmarks.worker ENGINE WORKLOAD [wall|bytes|first]: one engine on one workload, in a process of its own.
 
 So each engine has the memory, the garbage collector and the modules that its users have, and no other's. The first
 line says how the check against the reference went; after that, every number n on a line of input is answered with
-the CPU seconds of n steps. With `bytes` the one line is the peak of memory: see peak.py.
+the CPU seconds of n steps; with `wall`, the seconds that passed. With `bytes` the one line is the peak of memory (see
+peak.py); with `first`, the CPU seconds of the very first call, in which an engine may trace and compile.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import gc
 import json
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from . import engines, peak
@@ -33,28 +35,37 @@ def ready(engine: str, workload: Workload) -> tuple[dict[str, Any], engines.Run 
     return {"status": "ok", "error": off}, run
 
 
-def sample(run: engines.Run, steps: int) -> dict[str, float]:
-    """Stage → CPU seconds of one step, the mean of so many."""
+def sample(run: engines.Run, steps: int, clock: Callable[[], float] = time.process_time) -> dict[str, float]:
+    """Stage → seconds of one step, the mean of so many."""
     gc.collect()
     spent = dict.fromkeys(run.stages, 0.0)
     for _ in range(steps):
         for name, stage in run.stages.items():
-            start = time.process_time()
+            start = clock()
             stage()
-            spent[name] += time.process_time() - start
+            spent[name] += clock() - start
     return {name: seconds / steps for name, seconds in spent.items()}
 
 
+def first(engine: str, workload: Workload) -> dict[str, Any]:
+    """CPU seconds of a first call of everything that is timed."""
+    try:
+        return {"status": "ok", "seconds": sum(sample(engines.run(engine, workload), 1).values())}
+    except (AttributeError, ImportError, NotImplementedError) as lack:
+        return {"status": "lacks", "why": f"{type(lack).__name__}: {lack}"}
+
+
 def main() -> None:
-    engine, workload = sys.argv[1], WORKLOADS[sys.argv[2]]
-    if sys.argv[3:] == ["bytes"]:
-        print(json.dumps(peak.peak(engine, workload)), flush=True)
+    engine, workload, what = sys.argv[1], WORKLOADS[sys.argv[2]], sys.argv[3:]
+    if what in (["bytes"], ["first"]):
+        print(json.dumps({"bytes": peak.peak, "first": first}[what[0]](engine, workload)), flush=True)
         return
+    clock = time.perf_counter if what == ["wall"] else time.process_time
     status, run = ready(engine, workload)
     print(json.dumps(status), flush=True)
     if run is not None:
         for line in sys.stdin:
-            print(json.dumps(sample(run, int(line))), flush=True)
+            print(json.dumps(sample(run, int(line), clock)), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,9 @@ mlp            MLP 784-256-128-10, batch 64, Adam: mostly matrix products
 cnn            two convolutions and a linear layer, batch 64, Adam: LeNet's plan (LeCun et al. 1998)
 transformer    two pre-norm layers of width 64 with 4 heads, 64 characters, batch 8, Adam
 hvp            Hessian times vector of the mlp, with tanh: backward of backward
+fused          Σ sigmoid(a x + b) tanh(c x) + x² of ten million numbers: what is read and written between ops
+softmax, logsumexp, layernorm
+               of 8192 rows of 1024, weighed and summed: what a row needs twice
 scalars        an MLP 2-16-16-1 of single numbers on 100 points of two moons: 65,000 of the smallest possible ops
 graph          1000 chains of 100 scalar ops: what a node costs to build, and to pass in backward
 """
@@ -27,6 +30,8 @@ CHAIN_OPS = 1000
 WIDTHS = (2, 16, 16, 1)
 POINTS = 100
 CHAINS, DEPTH = 1000, 100
+NUMBERS, ROWS, COLUMNS = 10_000_000, 8192, 1024
+A, B, C = 1.3, -0.2, 0.7
 LAYERS, HEADS, LENGTH, WIDTH, CHARACTERS, SEQUENCES = 2, 4, 64, 64, 65, 8
 
 Arrays = dict[str, np.ndarray]
@@ -173,6 +178,43 @@ def transformer(e: Any, x: Any, y: Any, **p: Any) -> Any:
     return e.cross_entropy(e.reshape(logits, (B * T, CHARACTERS)), y)
 
 
+def fused_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
+    return {}, {"x": rng.standard_normal(NUMBERS, "f4")}
+
+
+def fused(e: Any, x: Any) -> Any:
+    return e.sum(e.sigmoid(A * x + B) * e.tanh(C * x) + x * x)
+
+
+def matrix_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
+    """x, and the weight of each result."""
+    x, w = (rng.standard_normal((ROWS, COLUMNS), "f4") for _ in "xw")
+    return {"w": w}, {"x": 2 * x}
+
+
+def softmax(e: Any, w: Any, x: Any) -> Any:
+    return e.sum(e.softmax(x, -1) * w)
+
+
+def rows_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
+    batch, parameters = matrix_data(rng)
+    return {"w": batch["w"][:, 0].copy()}, parameters
+
+
+def logsumexp(e: Any, w: Any, x: Any) -> Any:
+    return e.sum(e.logsumexp(x, -1) * w)
+
+
+def layernorm_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
+    batch, parameters = matrix_data(rng)
+    gain, bias = 1 + normal(rng, COLUMNS, fan_in=100), normal(rng, COLUMNS, fan_in=100)
+    return batch, parameters | {"gain": gain, "bias": bias}
+
+
+def layernorm(e: Any, w: Any, x: Any, gain: Any, bias: Any) -> Any:
+    return e.sum(e.layer_norm(x, (COLUMNS,), gain, bias) * w)
+
+
 def scalars_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
     from minigrad.data import moons
 
@@ -229,6 +271,10 @@ TABLE = [
     Workload("cnn", "LeNet-like, batch 64, Adam, a step", cnn_data, cnn, update="adam"),
     Workload("transformer", "2 layers of 64, 8 × 64 characters, Adam", transformer_data, transformer, update="adam"),
     Workload("hvp", "Hessian × vector of the MLP, tanh", mlp_data, smooth_mlp, kind="hvp"),
+    Workload("fused", "Σ sigmoid(a x + b) tanh(c x) + x², 10 million", fused_data, fused, "large"),
+    Workload("softmax", "8192 rows of 1024", matrix_data, softmax, "large"),
+    Workload("logsumexp", "8192 rows of 1024", rows_data, logsumexp, "large"),
+    Workload("layernorm", "8192 rows of 1024", layernorm_data, layernorm, "large"),
     Workload("scalars", "MLP of numbers, 100 points", scalars_data, scalars, "scalars", "sgd", tolerance=1e-9),
     Workload(
         "graph", "100,000 nodes, a node", graph_data, graph, "graph", per=CHAINS * DEPTH, unit="µs", tolerance=1e-9

@@ -29,12 +29,14 @@ class Device:
     """A place for arrays, and the name of the NumPy-like module that computes there.
 
     block      how many elements a loop over cache-sized pieces takes at once
+    programs   the class that makes a graph a program for it (compiler/)
     doubts     what may be wrong there and is not yet told: message → the error, and whether, a 0-d boolean array
     """
 
     name: str
     module: str
     block: int = 1 << 22
+    programs: str = "minigrad.compiler.kernels.replay:Replay"
     doubts: dict[str, tuple[Exception, Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -52,6 +54,14 @@ class Device:
         if self is CPU:
             keep_freed_memory()
         return importlib.import_module(self.module)
+
+    def program(self, graph: Any, threads: int = 1, into: Any = None) -> Any:
+        """A graph compiled for this device: (array of each input) → (array of each output).
+
+        into    output → input, in whose own array it is written
+        """
+        module, name = self.programs.split(":")
+        return getattr(importlib.import_module(module), name)(graph, threads, into)
 
     # -- in and out ---------------------------------------------------------------------------
 
@@ -139,7 +149,7 @@ class Device:
         return f"device({self.name!r})"
 
 
-CPU = Device("cpu", "numpy", block=1 << 14)
+CPU = Device("cpu", "numpy", block=1 << 14, programs="minigrad.compiler.program:Program")
 GPU = Device("gpu", "cupy")
 SIMULATED = Device("simulated", "minigrad.devices.simulated")
 

@@ -54,7 +54,8 @@ def become(x: Any, y: Any) -> None:
     Raises ShapeError or DTypeError where y does not fit, EditedError where x is a leaf that is being recorded, or was
     made in inference_mode.
     """
-    if (stage := modes.current.mode.staging) is not None:
+    stage = modes.current.mode.staging or getattr(x, "stage", None)
+    if stage is not None:
         stage.become(x, y)
         return
     root = (getattr(x, "alias", None) or (x,))[0]

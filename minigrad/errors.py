@@ -13,7 +13,9 @@ MinigradError
 ├── StateError        a state that does not fit what it is loaded into
 ├── EditedError       an in-place edit of what backward will need, or of a leaf that is being recorded
 ├── AnomalyError      a NaN that detect_anomaly() met on the way back
+├── GraphError        a graph that was built, or run, in a way that it cannot be
 ├── CycleError        a node that would need its own result first
+├── ConversionError   Python code that AutoGraph cannot make part of a graph
 └── GradcheckError    a derivative that finite differences contradict
 """
 
@@ -76,6 +78,10 @@ class GraphError(MinigradError, ValueError, RuntimeError):
 
 class CycleError(MinigradError, ValueError):
     """A node that would need its own result first: no order of computing exists."""
+
+
+class ConversionError(MinigradError, TypeError):
+    """Python code that AutoGraph cannot make part of a graph."""
 
 
 class GradcheckError(MinigradError, AssertionError):

@@ -12,6 +12,7 @@ import numpy as np
 from . import ops
 from .editable import Editable, become
 from .errors import ShapeError
+from .modes import current
 from .op import Op
 from .sequence import default_sequence
 
@@ -47,4 +48,6 @@ class Filling(Editable):
     def _drawn(self: Any, op: Op, generator: Any) -> Any:
         """What a random op draws by the next key."""
         sequence = default_sequence if generator is None else generator.sequence
+        if (stage := current.mode.staging) is not None:
+            return stage.apply(ops.NextKey(sequence), (0,)).apply(op)
         return self.lift(sequence.next_words()).apply(op)

@@ -28,6 +28,7 @@ from .errors import NoGradientError, ShapeError
 from .functions.face import operand
 from .functions.movement import stack
 from .node import Source, history
+from .operand import Operand
 from .ops import Alias
 from .stateless import functional_call as functional_call
 from .tensor import Tensor
@@ -59,7 +60,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
         chosen = positions(argnums, args)
         level = Level([args[i] for i in chosen])
         y, aux = level.run(f, with_arguments(args, chosen, level.trees), options, has_aux)
-        if not isinstance(y, Tensor) or y.size != 1:
+        if not isinstance(y, Operand) or y.size != 1:
             raise NoGradientError(f"grad() is of functions that give one number, and this one gave {y!r}: see jacrev()")
         gs = level.pulled([y], [None])
         value = level.let_go(y)
@@ -96,6 +97,8 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
     """f(*primals), and J dx: how it moves when each primal moves by its tangent; and what else f gave."""
+    if modes.current.mode.staging is not None:
+        return jvp_in_graph(f, primals, tangents, has_aux)
     with modes.in_mode(tracked=False):
         xs = [operand(x).apply(Alias()) for x in leaves(primals)]
         with modes.watching(Tangents()) as level:
@@ -106,6 +109,19 @@ def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_au
     moved = planted(y, map(level.tangent, leaves(y)))
     y, dy, aux = (planted(tree, map(let_go, leaves(tree))) for tree in (y, moved, aux))
     return (y, dy, aux) if has_aux else (y, dy)
+
+
+def jvp_in_graph(f: Function, primals: Any, tangents: Any, has_aux: bool) -> Any:
+    """jvp while a graph is built: backward twice, of which the passes leave what one forward pass costs."""
+    aux: list[Any] = []
+
+    def first(*xs: Any) -> Any:
+        value = f(*xs)
+        aux.append(value[1] if has_aux else None)
+        return value[0] if has_aux else value
+
+    y, push = linearize(first, *primals)
+    return (y, push(*tangents), aux[0]) if has_aux else (y, push(*tangents))
 
 
 def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
@@ -238,7 +254,7 @@ class Level:
         y, aux = value if has_aux else (value, None)
         return y, planted(aux, map(self.let_go, leaves(aux)))
 
-    def pulled(self, ys: list[Tensor], gys: list[Any], retain: bool = False) -> list[Any]:
+    def pulled(self, ys: list[Any], gys: list[Any], retain: bool = False) -> list[Any]:
         """The gradients by the arguments, in their structure; zeros where there are none."""
         wrt = [x.node for x in self.xs]
         pairs = [(y, gy) for y, gy in zip(ys, gys, strict=True) if y.tracked]

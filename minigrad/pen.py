@@ -59,7 +59,7 @@ XP = Ink("xp")  # stands where numpy stands
 def write(forward: Callable[..., Any], *operands: str) -> str:
     """The formula `forward` computes, over the given operand names: valid Python, `xp` being the array module."""
     text = str(forward(XP, *map(Ink, operands)))
-    return text[1:-1] if _is_wrapped(text) else text
+    return text[1:-1] if is_wrapped(text) else text
 
 
 def cost(forward: Callable[..., Any], arity: int) -> int:
@@ -68,7 +68,7 @@ def cost(forward: Callable[..., Any], arity: int) -> int:
     return len(re.findall(r"[(]", text))
 
 
-def _is_wrapped(text: str) -> bool:
+def is_wrapped(text: str) -> bool:
     """Whether the first parenthesis closes at the very end, so that the pair can go."""
     depth = 0
     for i, c in enumerate(text):

@@ -21,7 +21,9 @@ import numpy as np
 
 from . import ops
 from .device import Device
+from .device import device as device_called
 from .functions.face import operand
+from .modes import current
 from .operand import lengths
 from .sequence import Sequence, default_sequence, words
 from .tensor import Tensor
@@ -126,7 +128,10 @@ class Generator:
         self.sequence.set_state(state)
 
     def next_key(self, device: Device | str | None = None) -> Tensor:
-        """The next key of the sequence."""
+        """The next key of the sequence; while a graph is built, the next at each of its runs."""
+        if (stage := current.mode.staging) is not None:
+            key = stage.apply(ops.NextKey(self.sequence), (0,))
+            return key if device is None else key.apply(ops.Move(device_called(device)))  # type: ignore[no-any-return]
         return Tensor(self.sequence.next_words(), device=device)
 
 

@@ -32,11 +32,12 @@ from .op import Op
 from .spec import Spec, broadcast_shape
 from .symbol import Symbol, number
 from .tensor import Tensor
+from .valueless import Valueless
 
 ENGINE = str(Path(__file__).parent)
 
 
-class Traced(InPlace, Symbol):
+class Traced(InPlace, Valueless, Symbol):
     """An operand in a graph that is being built.
 
     stage     the graph
@@ -62,15 +63,10 @@ class Traced(InPlace, Symbol):
     name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
     graph = property(lambda self: self.stage, doc="The graph that it is part of.")
     op = property(lambda self: self.node.op, doc="The op that makes it.")
-    requires_grad = property(lambda self: self.spec.is_float, doc="Whether gradients() can be taken of it.")
 
     def backward(self, gradient: Any = None, **options: Any) -> None:
         """Add ∂self/∂leaf to `.grad` of every captured leaf that requires it: more nodes of the same graph."""
         self.stage.backward(self, gradient)
-
-    def detach(self) -> Any:
-        """The same value, through which no gradient passes."""
-        return self.apply(ops.StopGradient())
 
     def __repr__(self) -> str:
         return f"<{self.node.name}: {self.spec}>"
@@ -126,6 +122,8 @@ class Stage:
 
     def applied(self, op: Op, xs: Sequence[Traced]) -> Traced:
         y = Traced(self.node(op, tuple(x.node for x in xs)), self)
+        if not current.mode.recording and y.spec.is_float:  # what no_grad() computes, no gradient passes
+            y.node = self.node(ops.StopGradient(), (y.node,))
         if op.is_view and not isinstance(op, ops.After):
             y.root = xs[0] if xs[0].root is None else xs[0].root
             y.root.views.add(y)
@@ -221,6 +219,11 @@ class Stage:
         target.node = y.astype(x.dtype).broadcast_to(x.shape).node
         if target is not x:
             self.edited[id(x)] = self.captured[id(x)]
+
+    def noticed(self, what: Any, attribute: str, value: Any) -> None:
+        """Told of what Python read while building, and built accordingly; who keeps the graph may want to know."""
+        if self.outer is not None:
+            self.outer.noticed(what, attribute, value)
 
     # -- gradients ----------------------------------------------------------------------------------
 

@@ -81,8 +81,8 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
             return current.mode.staging.lift(o, self.spec)  # type: ignore[no-any-return]
         if isinstance(o, Symbol):
             raise GraphError(
-                f"{o} has no value yet, and {self.spec} beside it has one: build inside `with graph.as_default():`, "
-                "where a tensor becomes part of the graph"
+                f"{o}, built at {getattr(o.node, 'place', None)}, has no value yet, and {self.spec} beside it has one: "
+                "build inside `with graph.as_default():`, where a tensor becomes part of the graph"
             )
         if isinstance(o, int | float) and not isinstance(o, np.generic):
             return constant(o, self.spec, copysign(1.0, o))

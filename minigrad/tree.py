@@ -35,6 +35,16 @@ def leaves_beside(tree: Any, other: Any) -> list[Any]:
     raise ShapeError(f"wanted the structure of {outline(tree)}, and got that of {outline(other)}")
 
 
+def paths(tree: Any, name: str) -> list[str]:
+    """For each leaf, how it is reached from what is called `name`: `name[0]["h"]`."""
+    match tree:
+        case tuple() | list():
+            return [path for i, branch in enumerate(tree) for path in paths(branch, f"{name}[{i}]")]
+        case dict():
+            return [path for key, branch in tree.items() for path in paths(branch, f"{name}[{key!r}]")]
+    return [name]
+
+
 def outline(tree: Any) -> str:
     """A tree with a point for each leaf."""
     match tree:

@@ -25,8 +25,8 @@ def ran(graph, *arrays):
 
 
 ALGEBRA = {
-    "x + 0": (lambda x: x + 0, 0),
-    "0 + x": (lambda x: 0 + x, 0),
+    "x + 0, which makes 0 of −0": (lambda x: x + 0, 1),
+    "x + (−0)": (lambda x: x + -0.0, 0),
     "x − 0": (lambda x: x - 0, 0),
     "x · 1": (lambda x: x * 1, 0),
     "1 · x": (lambda x: 1 * x, 0),

@@ -9,20 +9,30 @@ import minigrad
 
 ROOT = Path(minigrad.__file__).parent
 LAYERS = """
-errors  dtypes  devices.counts devices.simulated devices device philox sequence  spec  pen  op
+errors  dimension  dtypes  devices.contract devices.counts devices.simulated devices device philox sequence  spec  pen  op
 clock  hooks
 ops.leaf ops.arithmetic ops.comparison ops.pointwise ops.blocks ops.erf ops.activation ops.loss ops.movement
 ops.joining ops.placing ops.scan ops.reduce ops.sort ops.softmax ops.standardise ops.pattern ops.index ops.scatter
 ops.linalg ops.attention
 ops.einsum ops.solving ops.window ops.convolution ops.pooling ops.adaptive ops.carried ops.recurrent ops.quantile
-ops.random ops.identity ops.overlay ops
+ops.random ops.identity ops.overlay ops.control ops
 node
 operand.base operand.synonyms operand.arithmetic operand.pointwise operand.casting operand.movement operand.pieces
 operand.indexing operand.reduction operand.ordering operand.scanning operand.counting operand.normalising
 operand.einsum operand.algebra operand
 symbol
-ufunc  compiler.graph compiler.rewrite compiler.codegen compiler
-plan  modes  pullback  grad_fn  differentiable  editable  filling  inplace  printing  reading  kindred  unroll  tensor
+modes  pullback
+ufunc  compiler.graph compiler.gradient compiler.calm compiler.reverse compiler.specialise compiler.rewrite
+compiler.codegen compiler
+compiler.interpret compiler.loose compiler.fold compiler.prune compiler.layout compiler.fuse compiler.order
+compiler.recompute compiler.schedule compiler.trim compiler.verify compiler.pipeline
+compiler.kernels.spelling compiler.kernels.functions compiler.kernels.c compiler.kernels.index
+compiler.kernels.reduction compiler.kernels.kernel compiler.kernels.product compiler.kernels.arena
+compiler.kernels.machine compiler.kernels.shim compiler.kernels.steps compiler.kernels.state compiler.kernels.replay
+compiler.kernels
+plan  grad_fn  differentiable  editable  filling  inplace  printing  reading  kindred  unroll  tensor
+valueless staging
+compiler.control
 tree
 autograd.gradient autograd.function_rule autograd.function autograd.custom_gradient autograd.graph autograd.anomaly
 autograd.forward_ad
@@ -45,6 +55,11 @@ optim.lr_scheduler.scheduler optim.lr_scheduler.factor optim.lr_scheduler.cosine
 optim.lr_scheduler.plateau optim.lr_scheduler optim
 data.datasets data.loading data.sampler data.dataset data.collate data.loader data
 utils.checkpoint utils.data utils
+graph.parts graph.control graph.choosing graph.loops lax
+graph.autograph.foreign graph.autograph.scopes graph.autograph.jumps graph.autograph.expressions
+graph.autograph.blocks graph.autograph.statements graph.autograph.source graph.autograph.state graph.autograph.fork
+graph.autograph.branches graph.autograph.rows graph.autograph.loops graph.autograph.replaced graph.autograph.operators
+graph.autograph.convert graph.autograph.origins graph.autograph
 """.split()  # noqa: SIM905  (it is read as lines)
 CORE = set(LAYERS[: LAYERS.index("autograd") + 1])
 USERS = {"draw", "widgets", "course"}  # packages that stand on the core; their own order is theirs

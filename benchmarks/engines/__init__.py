@@ -1,8 +1,8 @@
 """The engines: each a class of functions with PyTorch's names, and ways to run a loss made of them.
 
-An engine has one method for every kind of workload it can run (`training`, `hvp`, `scalars`, `graph`): it takes a
-Workload and gives a Run. Users' habits are kept: each engine's best public function for a thing, its own optimiser,
-its own idea of garbage collection.
+An engine has one method for every kind of workload it can run (`training`, `large`, `hvp`, `scalars`, `graph`): it
+takes a Workload and gives a Run. Users' habits are kept: each engine's best public function for a thing, its own
+optimiser, its own idea of garbage collection.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ class Run:
 
 HOMES = {  # engine → the package it needs, the module here, the class there
     "minigrad": ("minigrad", "torchlike", "Minigrad"),
+    "minigrad-compiled": ("minigrad", "torchlike", "Traced"),
+    "minigrad-program": ("minigrad", "program", "Programs"),
+    "minigrad-threads": ("minigrad", "program", "Threaded"),
     "Value": ("minigrad", "scalar", "Value"),
     "replayed": ("minigrad", "scalar", "Replayed"),
     "torch": ("torch", "torchlike", "Torch"),
@@ -41,17 +44,26 @@ HOMES = {  # engine → the package it needs, the module here, the class there
     "dezero": ("dezero", "dezero", "DeZero"),
     "micrograd": ("micrograd", "scalar", "Micrograd"),
     "numpy": ("numpy", "numpy", "Numpy"),
+    "numpy-blocked": ("numpy", "numpy", "Blocked"),
+    "numpy-threads": ("numpy", "numpy", "Threads"),
+    "c": ("numpy", "c", "Compiled"),
+    "jax": ("jax", "jax", "Jax"),
 }
 
-PEERS = {  # workload → who runs it beside minigrad
-    "chain": ["torch", "autograd", "dezero", "numpy"],
-    "tiny": ["torch", "autograd", "dezero", "numpy"],
-    "mlp": ["torch", "autograd", "dezero", "numpy"],
-    "cnn": ["torch", "autograd", "numpy"],
-    "transformer": ["torch", "autograd", "numpy"],
-    "hvp": ["torch", "autograd"],
-    "scalars": ["replayed", "torch", "micrograd", "numpy"],
-    "graph": ["Value", "torch", "autograd", "micrograd"],
+OURS = ["minigrad", "minigrad-compiled", "minigrad-program"]
+PEERS = {  # workload → who runs it
+    "chain": [*OURS, "torch", "autograd", "dezero", "jax", "numpy"],
+    "tiny": [*OURS, "torch", "autograd", "dezero", "jax", "numpy"],
+    "mlp": [*OURS, "torch", "autograd", "dezero", "jax", "numpy"],
+    "cnn": [*OURS, "torch", "autograd", "jax", "numpy"],
+    "transformer": [*OURS, "torch", "autograd", "jax", "numpy"],
+    "hvp": [*OURS, "torch", "autograd", "jax", "numpy"],
+    "fused": [*OURS, "torch", "autograd", "jax", "numpy", "numpy-blocked", "c"],
+    "softmax": [*OURS, "torch", "jax", "numpy", "numpy-blocked"],
+    "logsumexp": [*OURS, "torch", "jax", "numpy", "numpy-blocked"],
+    "layernorm": [*OURS, "torch", "jax", "numpy", "numpy-blocked"],
+    "scalars": ["minigrad", "replayed", "torch", "micrograd", "numpy"],
+    "graph": ["minigrad", "Value", "torch", "autograd", "micrograd"],
 }
 
 

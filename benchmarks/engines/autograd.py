@@ -11,12 +11,15 @@ from autograd.core import make_vjp
 
 from ..workloads import Workload
 from . import Run
-from .numpy import Adam, descent
+from .parameters import UPDATES
 
 
 class Autograd:
     tanh, sum = staticmethod(anp.tanh), staticmethod(anp.sum)
     reshape, permute = staticmethod(anp.reshape), staticmethod(anp.transpose)
+
+    def sigmoid(self, x: Any) -> Any:
+        return 0.5 * anp.tanh(0.5 * x) + 0.5
 
     def relu(self, x: Any) -> Any:
         return anp.maximum(x, 0)
@@ -68,14 +71,19 @@ class Autograd:
     def training(self, workload: Workload) -> Run:
         batch, P = workload.arrays()
         gradients = autograd.value_and_grad(lambda P: workload.loss(self, **batch, **dict(P.items())))
-        update = {"sgd": descent, "adam": Adam(P, workload.lr), None: None}[workload.update]
+        updates = {name: UPDATES[workload.update](p, workload.lr) for name, p in P.items()} if workload.update else {}
 
         def step() -> None:
             _, G = gradients(P)
-            if update is not None:
-                update(P, G, workload.lr)
+            for name, update in updates.items():
+                update(G[name])
 
         return Run({"step": step}, lambda: gradients(P))
+
+    def large(self, workload: Workload) -> Run:
+        run = self.training(workload)
+        batch, P = workload.arrays()
+        return Run({"forward": lambda: workload.loss(self, **batch, **P), "gradient": run.stages["step"]}, run.answer)
 
     def hvp(self, workload: Workload) -> Run:
         batch, P = workload.arrays()

@@ -1,144 +1,230 @@
-"""Layers by hand: each gives its result and its backward.
+"""Layers by hand: every array is made once, and every step writes into it.
 
-The backward takes the gradient of the result, leaves those of the layer's parameters in `G`, and returns that of its
-input. Parameters are in `P`, under PyTorch's layout: W (out, in).
+`forward` gives the result, `backward` takes the result's gradient, leaves those of the layer's parameters in `G` and
+gives that of its input. What a layer returns is its own, and good until its next turn; what it was given it may write
+over where it says so. Parameters are in `P`, under PyTorch's layout: W (out, in). Inputs are rows, (N, n_in).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import pi, sqrt
 from typing import Any
 
 import numpy as np
 
-from ..workloads import HEADS, Arrays
-
-Layer = tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]
+from ..workloads import HEADS, LENGTH, Arrays
 
 
-def linear(P: Arrays, G: Arrays, name: str, x: np.ndarray) -> Layer:
-    """x Wᵀ + b over the last axis; b if there is one."""
-    W, flat = P[f"W{name}"], x.reshape(-1, x.shape[-1])
-    y = flat @ W.T
-    if f"b{name}" in P:
-        y += P[f"b{name}"]
+class Linear:
+    """x Wᵀ + b; b if there is one.
 
-    def back(gy: np.ndarray) -> np.ndarray:
-        gy = gy.reshape(-1, len(W))
-        G[f"W{name}"] = gy.T @ flat
-        if f"b{name}" in P:
-            G[f"b{name}"] = gy.sum(0)
-        return (gy @ W).reshape(x.shape)
+    first    whether x is the batch itself, which wants no gradient
+    """
 
-    return y.reshape(*x.shape[:-1], len(W)), back
+    def __init__(self, P: Arrays, G: Arrays, name: str, rows: int, first: bool = False):
+        self.W, self.gW = P[f"W{name}"], G[f"W{name}"]
+        self.b, self.gb = P.get(f"b{name}"), G.get(f"b{name}")
+        n_out, n_in = self.W.shape
+        self.y = np.empty((rows, n_out), self.W.dtype)
+        self.gx = None if first else np.empty((rows, n_in), self.W.dtype)
 
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        self.x = x
+        np.dot(x, self.W.T, self.y)
+        if self.b is not None:
+            np.add(self.y, self.b, self.y)
+        return self.y
 
-def first_linear(P: Arrays, G: Arrays, name: str, x: np.ndarray) -> Layer:
-    """The same on the batch itself, which wants no gradient."""
-
-    def back(gy: np.ndarray) -> np.ndarray:
-        G[f"W{name}"], G[f"b{name}"] = gy.T @ x, gy.sum(0)
-        return gy
-
-    return x @ P[f"W{name}"].T + P[f"b{name}"], back
-
-
-def relu(x: np.ndarray) -> Layer:
-    y = np.maximum(x, 0)
-    return y, lambda gy: gy * (y > 0)
+    def backward(self, gy: np.ndarray) -> np.ndarray | None:
+        np.dot(gy.T, self.x, self.gW)
+        if self.gb is not None:
+            np.add.reduce(gy, 0, None, self.gb)
+        return None if self.gx is None else np.dot(gy, self.W, self.gx)
 
 
-def tanh(x: np.ndarray) -> Layer:
-    y = np.tanh(x)
-    return y, lambda gy: gy * (1 - y * y)
+class Relu:
+    """The positive part, written over its input; so is the gradient."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: str):
+        self.positive, self.zero = np.empty(shape, bool), np.array(0, dtype)
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        self.y = np.maximum(x, self.zero, out=x)
+        return self.y
+
+    def backward(self, gy: np.ndarray) -> np.ndarray:
+        np.greater(self.y, self.zero, self.positive)
+        return np.multiply(gy, self.positive, gy)
 
 
-def gelu(x: np.ndarray) -> Layer:
-    """x (1 + tanh u) / 2 with u = √(2/π) (x + 0.044715 x³): Hendrycks & Gimpel 2016."""
+class Tanh:
+    """tanh, written over its input; so is the gradient."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: str):
+        self.slope, self.one = np.empty(shape, dtype), np.array(1, dtype)
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        self.y = np.tanh(x, x)
+        return self.y
+
+    def backward(self, gy: np.ndarray) -> np.ndarray:
+        s = np.multiply(self.y, self.y, self.slope)
+        np.subtract(self.one, s, s)
+        return np.multiply(gy, s, gy)
+
+
+class Gelu:
+    """y = x (1 + t) / 2 with t = tanh u, u = c (x + 0.044715 x³), c = √(2/π): Hendrycks & Gimpel 2016.
+
+    y′ = (1 + t) / 2 + y (1 − t) u′; the gradient is written over.
+    """
+
     c = sqrt(2 / pi)
-    t = np.tanh(c * (x + 0.044715 * (x * x) * x))
-    return x * (1 + t) * 0.5, lambda gy: gy * 0.5 * (1 + t + x * (1 - t * t) * c * (1 + 3 * 0.044715 * (x * x)))
+    d = c * 0.044715
+
+    def __init__(self, shape: tuple[int, ...], dtype: str):
+        self.square, self.t, self.y, self.s = (np.empty(shape, dtype) for _ in range(4))
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        square, t, y = self.square, self.t, self.y
+        np.multiply(x, x, square)
+        np.multiply(square, self.d, square)
+        np.add(square, self.c, t)
+        np.multiply(t, x, t)
+        np.tanh(t, t)
+        np.add(t, 1, y)
+        np.multiply(y, x, y)
+        return np.multiply(y, 0.5, y)
+
+    def backward(self, gy: np.ndarray) -> np.ndarray:
+        square, t, y, s = self.square, self.t, self.y, self.s
+        np.multiply(square, 3, square)
+        np.add(square, self.c, square)
+        np.subtract(1, t, s)
+        np.multiply(s, y, s)
+        np.multiply(s, square, s)
+        np.add(t, 1, t)
+        np.multiply(t, 0.5, t)
+        np.add(s, t, s)
+        return np.multiply(gy, s, gy)
 
 
-def cross_entropy(z: np.ndarray, y: np.ndarray) -> tuple[Any, np.ndarray]:
-    """The mean loss of logits z, and its gradient."""
-    rows = np.arange(len(y))
-    z = z - z.max(1, keepdims=True)
-    gz = np.exp(z)
-    total = gz.sum(1, keepdims=True)
-    loss = (np.log(total).sum() - z[rows, y].sum()) / len(y)
-    gz /= total
-    gz[rows, y] -= 1
-    gz /= z.dtype.type(len(y))
-    return loss, gz
+class LayerNorm:
+    """n = (x − mean) / spread over a row, y = n gain + bias: Ba et al. 2016."""
+
+    def __init__(self, P: Arrays, G: Arrays, name: str, rows: int):
+        self.gain, self.bias = P[f"gain{name}"], P[f"bias{name}"]
+        self.ggain, self.gbias = G[f"gain{name}"], G[f"bias{name}"]
+        shape, dtype = (rows, len(self.gain)), self.gain.dtype
+        self.n, self.y, self.gx, self.s = (np.empty(shape, dtype) for _ in range(4))
+        self.r, self.mean = np.empty((rows, 1), dtype), np.empty((rows, 1), dtype)
+        self.part = dtype.type(1 / len(self.gain))
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        n, r, y = self.n, self.r, self.y
+        np.add.reduce(x, 1, None, r, True)
+        np.multiply(r, self.part, r)
+        np.subtract(x, r, n)
+        np.einsum("ij,ij->i", n, n, out=r[:, 0])
+        np.multiply(r, self.part, r)
+        np.add(r, 1e-5, r)
+        np.sqrt(r, r)
+        np.divide(1, r, r)
+        np.multiply(n, r, n)
+        np.multiply(n, self.gain, y)
+        return np.add(y, self.bias, y)
+
+    def backward(self, gy: np.ndarray) -> np.ndarray:
+        """r (gn − mean gn − n mean(gn n)) with gn = gy gain."""
+        n, mean, gx, s = self.n, self.mean, self.gx, self.s
+        np.einsum("ij,ij->j", gy, n, out=self.ggain)
+        np.add.reduce(gy, 0, None, self.gbias)
+        np.multiply(gy, self.gain, gx)
+        np.einsum("ij,ij->i", gx, n, out=mean[:, 0])
+        np.multiply(mean, self.part, mean)
+        np.multiply(n, mean, s)
+        np.add.reduce(gx, 1, None, mean, True)
+        np.multiply(mean, self.part, mean)
+        np.subtract(gx, mean, gx)
+        np.subtract(gx, s, gx)
+        return np.multiply(gx, self.r, gx)
 
 
-def layer_norm(P: Arrays, G: Arrays, name: str, x: np.ndarray) -> Layer:
-    """(x − mean) / spread over the last axis, times gain, plus bias: Ba et al. 2016."""
-    gain = P[f"gain{name}"]
-    centred = x - x.mean(-1, keepdims=True)
-    r = 1 / np.sqrt(np.mean(centred * centred, -1, keepdims=True) + x.dtype.type(1e-5))
-    n = centred * r
+class Attention:
+    """softmax(q kᵀ / √d) v per head, each place looking at itself and before; rows of q, k, v → rows of D."""
 
-    def back(gy: np.ndarray) -> np.ndarray:
-        G[f"gain{name}"], G[f"bias{name}"] = (gy * n).sum((0, 1)), gy.sum((0, 1))
-        gn: np.ndarray = gy * gain
-        gx: np.ndarray = r * (gn - gn.mean(-1, keepdims=True) - n * (gn * n).mean(-1, keepdims=True))
-        return gx
+    def __init__(self, sequences: int, width: int, dtype: str):
+        B, T, D, H = sequences, LENGTH, width, HEADS
+        self.shape = (B, T, -1, H, D // H)
+        self.later = np.triu(np.full((T, T), -np.inf, dtype), 1)
+        self.p, self.gp = (np.empty((B, H, T, T), dtype) for _ in range(2))
+        self.row = np.empty((B, H, T, 1), dtype)
+        self.y, self.gqkv = np.empty((B * T, D), dtype), np.empty((B * T, 3 * D), dtype)
+        self.scale = np.array(sqrt(H / D), dtype)
 
-    return n * gain + P[f"bias{name}"], back
+    def heads(self, rows: np.ndarray) -> np.ndarray:
+        """Rows of one or three arrays side by side → those arrays, each (B, H, T, d): a view."""
+        return rows.reshape(self.shape).transpose(2, 0, 3, 1, 4)
 
+    def forward(self, qkv: np.ndarray) -> np.ndarray:
+        self.q, self.k, self.v = self.heads(qkv)
+        p, row = self.p, self.row
+        np.matmul(self.q, self.k.swapaxes(-1, -2), p)
+        np.multiply(p, self.scale, p)
+        np.add(p, self.later, p)
+        np.maximum.reduce(p, -1, None, row, True)
+        np.subtract(p, row, p)
+        np.exp(p, p)
+        np.add.reduce(p, -1, None, row, True)
+        np.divide(p, row, p)
+        np.matmul(p, self.v, self.heads(self.y)[0])
+        return self.y
 
-def attention(qkv: np.ndarray) -> Layer:
-    """softmax(q kᵀ / √d) v per head, each place looking at itself and before; qkv (B, T, 3 D) → (B, T, D)."""
-    B, T, D = *qkv.shape[:2], qkv.shape[2] // 3
-    q, k, v = qkv.reshape(B, T, 3, HEADS, -1).transpose(2, 0, 3, 1, 4)
-    scale = qkv.dtype.type(sqrt(HEADS / D))
-    p = (q @ k.swapaxes(-1, -2)) * scale + np.triu(np.full((T, T), -np.inf, qkv.dtype), 1)
-    p = np.exp(p - p.max(-1, keepdims=True))
-    p /= p.sum(-1, keepdims=True)
-
-    def back(gy: np.ndarray) -> np.ndarray:
-        gy = gy.reshape(B, T, HEADS, -1).transpose(0, 2, 1, 3)
-        gp = gy @ v.swapaxes(-1, -2)
-        gs = p * (gp - (gp * p).sum(-1, keepdims=True)) * scale
-        gs = np.stack([gs @ k, gs.swapaxes(-1, -2) @ q, p.swapaxes(-1, -2) @ gy])
-        return gs.transpose(1, 3, 0, 2, 4).reshape(qkv.shape)
-
-    return (p @ v).transpose(0, 2, 1, 3).reshape(B, T, D), back
-
-
-def conv2d(P: Arrays, G: Arrays, i: int, x: np.ndarray) -> Layer:
-    """3 × 3, with the batch innermost, x (C, H, W, B): windows side by side, and one matrix product."""
-    K = P[f"K{i}"].reshape(len(P[f"K{i}"]), -1)
-    C, H, W, B = x.shape
-    places = [(a, b) for a in range(3) for b in range(3)]
-    windows = np.stack([x[:, a : a + H - 2, b : b + W - 2] for a, b in places], 1).reshape(9 * C, -1)
-    y = (K @ windows + P[f"b{i}"][:, None]).reshape(-1, H - 2, W - 2, B)
-
-    def back(gy: np.ndarray) -> np.ndarray:
-        gy = gy.reshape(len(K), -1)
-        G[f"K{i}"], G[f"b{i}"] = (gy @ windows.T).reshape(P[f"K{i}"].shape), gy.sum(1)
-        gx = np.zeros_like(x)
-        if i > 1:  # the images want no gradient
-            for (a, b), g in zip(places, (K.T @ gy).reshape(C, 9, H - 2, W - 2, B).swapaxes(0, 1)):
-                gx[:, a : a + H - 2, b : b + W - 2] += g
-        return gx
-
-    return y, back
+    def backward(self, gy: np.ndarray) -> np.ndarray:
+        p, gp, row, gh = self.p, self.gp, self.row, self.heads(gy)[0]
+        gq, gk, gv = self.heads(self.gqkv)
+        np.matmul(p.swapaxes(-1, -2), gh, gv)
+        np.matmul(gh, self.v.swapaxes(-1, -2), gp)
+        np.einsum("bhij,bhij->bhi", gp, p, out=row[..., 0])
+        np.subtract(gp, row, gp)
+        np.multiply(gp, p, gp)
+        np.multiply(gp, self.scale, gp)
+        np.matmul(gp, self.k, gq)
+        np.matmul(gp.swapaxes(-1, -2), self.q, gk)
+        return self.gqkv
 
 
-def max_pool2d(x: np.ndarray) -> Layer:
-    """2 × 2, batch innermost; the largest of four, of which no two are equal here but at 0."""
-    H, W = x.shape[1] // 2, x.shape[2] // 2
-    corners = [np.s_[:, a : 2 * H : 2, b : 2 * W : 2] for a in (0, 1) for b in (0, 1)]
-    y = np.maximum(np.maximum(x[corners[0]], x[corners[1]]), np.maximum(x[corners[2]], x[corners[3]]))
+class CrossEntropy:
+    """The mean loss of logits z (N, classes) for labels y; its gradient is there after the forward."""
 
-    def back(gy: np.ndarray) -> np.ndarray:
-        gx = np.zeros_like(x)
-        for corner in corners:
-            np.multiply(gy, x[corner] == y, out=gx[corner])
-        return gx
+    def __init__(self, y: np.ndarray, classes: int, dtype: str):
+        N = len(y)
+        self.y, self.rows, self.part = y, np.arange(N), np.array(1 / N, dtype)
+        self.gz, self.row = np.empty((N, classes), dtype), np.empty((N, 1), dtype)
 
-    return y, back
+    def forward(self, z: np.ndarray) -> Any:
+        gz, row = self.gz, self.row
+        np.maximum.reduce(z, 1, None, row, True)
+        np.subtract(z, row, gz)
+        chosen = np.add.reduce(gz[self.rows, self.y])
+        np.exp(gz, gz)
+        np.add.reduce(gz, 1, None, row, True)
+        np.divide(gz, row, gz)
+        gz[self.rows, self.y] -= 1
+        np.multiply(gz, self.part, gz)
+        np.log(row, row)
+        return (np.add.reduce(row, None) - chosen) * self.part
+
+
+class SquaredError:
+    """The mean of (z − y)²; its gradient is there after the forward."""
+
+    def __init__(self, y: np.ndarray):
+        self.y, self.gz = y, np.empty_like(y)
+        self.part, self.twice = np.array(1 / y.size, y.dtype), np.array(2 / y.size, y.dtype)
+
+    def forward(self, z: np.ndarray) -> Any:
+        d = np.subtract(z, self.y, self.gz)
+        loss = np.vdot(d, d) * self.part
+        np.multiply(d, self.twice, d)
+        return loss

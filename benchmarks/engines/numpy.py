@@ -1,35 +1,33 @@
-"""NumPy without an engine: forward and backward as one writes them by hand.
+"""NumPy without an engine: forward and backward as one writes them by hand, in arrays that are made once.
 
-In float32 this is what there is to be gained over an engine; in float64 it is the reference that every engine is
-checked against (and PyTorch in float64 checks it, in the tests).
+In float32 this is what there is to be gained over an engine, and what a compiled program is measured by; in float64
+it is the reference that every engine is checked against (and PyTorch in float64 checks it, in the tests).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..workloads import CHAIN_OPS, LAYERS, WIDTHS, Arrays, Workload
-from . import Run
-from .layers import (
-    Layer,
-    attention,
-    conv2d,
-    cross_entropy,
-    first_linear,
-    gelu,
-    layer_norm,
-    linear,
-    max_pool2d,
-    relu,
-    tanh,
-)
+from . import Run, large
+from .images import Conv2d, PoolRelu
+from .layers import Attention, CrossEntropy, Gelu, LayerNorm, Linear, Relu, SquaredError, Tanh
+from .parameters import UPDATES, Parameters
+from .product import HessianVector
 
-Gradients = tuple[Any, Arrays]
+
+class ByHand(NamedTuple):
+    """A loss with its gradients.
+
+    gradients    the loss now; the gradients are then in parameters.G
+    """
+
+    parameters: Parameters
+    gradients: Callable[[], Any]
 
 
 class Numpy:
@@ -42,160 +40,225 @@ class Numpy:
         self.dtype = dtype
 
     def training(self, workload: Workload) -> Run:
-        batch, P = workload.arrays()
-        batch = {name: a.astype(self.dtype) if a.dtype.kind == "f" else a for name, a in batch.items()}
-        P = {name: a.astype(self.dtype) for name, a in P.items()}
-        gradients = BY_HAND[workload.loss.__name__]
-        update = {"sgd": descent, "adam": Adam(P, workload.lr), None: None}[workload.update]
+        batch, arrays = workload.arrays()
+        parameters, gradients = self.by_hand(workload, batch, arrays)
+        update = UPDATES[workload.update](parameters.flat, workload.lr) if workload.update else None
 
         def step() -> None:
-            _, G = gradients(P, **batch)
+            gradients()
             if update is not None:
-                update(P, G, workload.lr)
+                update(parameters.gradient)
 
-        def answer() -> Gradients:
-            loss, G = gradients(P, **batch)
-            return float(loss), {name: g.copy() for name, g in G.items()}
+        def answer() -> tuple[float, Arrays]:
+            loss = float(gradients())
+            return loss, {name: parameters.G[name].copy() for name in arrays}
 
         return Run({"step": step}, answer)
+
+    def by_hand(self, workload: Workload, batch: Arrays, arrays: Arrays) -> ByHand:
+        batch = {name: a.astype(self.dtype) if a.dtype.kind == "f" else a for name, a in batch.items()}
+        return BY_HAND[workload.loss.__name__](arrays, self.dtype, **batch)
+
+    def hvp(self, workload: Workload) -> Run:
+        batch, arrays = workload.arrays()
+        product = HessianVector(arrays, workload.vectors(), **batch, dtype=self.dtype)
+
+        def answer() -> tuple[float, Arrays]:
+            return float(product()), {name: h.copy() for name, h in product.H.items()}
+
+        return Run({"product": product}, answer)
+
+    def large(self, workload: Workload) -> Run:
+        return large.run(workload, self.dtype)
 
     def scalars(self, workload: Workload) -> Run:
         """The network of single numbers as the arrays it is made of."""
         batch, P = workload.arrays()
 
         def step() -> None:
-            descent(P, moons(P, **batch)[1], workload.lr)
+            P["numbers"] -= workload.lr * moons(P, **batch)[1]["numbers"]
 
         return Run({"step": step}, lambda: moons(P, **batch))
 
 
-def descent(P: Arrays, G: Arrays, lr: float) -> None:
-    for name, g in G.items():
-        P[name] -= lr * g
+class Blocked:
+    """The same kernels on pieces that stay in a processor's cache."""
+
+    workers = 1
+
+    def __init__(self, dtype: str = "f4"):
+        self.dtype = dtype
+
+    def large(self, workload: Workload) -> Run:
+        return large.run(workload, self.dtype, large.BLOCK, self.workers)
 
 
-class Adam:
-    """Kingma & Ba 2015, with the two corrections folded into the step, as at the end of their section 2."""
+class Threads(Blocked):
+    """On two threads at once: NumPy lets go of the interpreter while it computes."""
 
-    def __init__(self, P: Arrays, lr: float):
-        self.t = 0
-        self.state = {name: (np.zeros_like(p), np.zeros_like(p), np.empty_like(p)) for name, p in P.items()}
-
-    def __call__(self, P: Arrays, G: Arrays, lr: float) -> None:
-        self.t += 1
-        correction = sqrt(1 - 0.999**self.t)
-        for name, g in G.items():
-            m, v, s = self.state[name]
-            m += np.multiply(np.subtract(g, m, s), 0.1, s)
-            np.subtract(np.multiply(g, g, s), v, s)
-            v += np.multiply(s, 0.001, s)
-            np.add(np.sqrt(v, s), 1e-8 * correction, s)
-            np.divide(m, s, s)
-            P[name] -= np.multiply(s, lr * correction / (1 - 0.9**self.t), s)
+    workers = 2
 
 
-def chain(P: Arrays) -> Gradients:
-    scale, shift = P["scale"], P["shift"]
-    hs = [P["h"]]
-    for i in range(CHAIN_OPS):
-        h = hs[-1]
-        hs.append(h * scale if i % 3 == 0 else h + shift if i % 3 == 1 else np.tanh(h))
-    gh, gscale, gshift = np.ones_like(scale), np.zeros_like(scale), np.zeros_like(shift)
-    for i in reversed(range(CHAIN_OPS)):
-        if i % 3 == 0:
-            gscale += gh * hs[i]
-            gh = gh * scale
-        elif i % 3 == 1:
-            gshift += gh
-        else:
-            gh = gh * (1 - hs[i + 1] * hs[i + 1])
-    return hs[-1].sum(), {"h": gh, "scale": gscale, "shift": gshift}
+def chain(arrays: Arrays, dtype: str) -> ByHand:
+    parameters = Parameters(arrays, dtype)
+    P, G = parameters.P, parameters.G
+    h, scale, shift = P["h"], P["scale"], P["shift"]
+    gh, gscale, gshift = G["h"], G["scale"], G["shift"]
+    after, s, one = list(np.empty((CHAIN_OPS, h.size), dtype)), np.empty_like(h), np.array(1, dtype)
+    turns = list(zip([h, *after[2::3]], after[::3], after[1::3], after[2::3]))  # before and after three ops
+    before, end = after[-2:]  # and of the last, by itself
+    multiply, add, subtract, tanh = np.multiply, np.add, np.subtract, np.tanh
+
+    def gradients() -> Any:
+        for x, y, z, t in turns:
+            multiply(x, scale, y)
+            add(y, shift, z)
+            tanh(z, t)
+        multiply(before, scale, end)
+        gscale[...] = before
+        gshift.fill(0)
+        gh[...] = scale
+        for x, _, _, t in reversed(turns):
+            multiply(t, t, s)
+            subtract(one, s, s)
+            multiply(gh, s, gh)
+            add(gshift, gh, gshift)
+            multiply(gh, x, s)
+            add(gscale, s, gscale)
+            multiply(gh, scale, gh)
+        return add.reduce(end)
+
+    return ByHand(parameters, gradients)
 
 
-def network(P: Arrays, x: np.ndarray, act: Callable[[np.ndarray], Layer]) -> tuple[np.ndarray, Callable[..., Arrays]]:
-    """The result of three linear layers, and the function from its gradient to those of P."""
-    G: Arrays = {}
-    h, back1 = first_linear(P, G, "1", x)
-    h, bend1 = act(h)
-    h, back2 = linear(P, G, "2", h)
-    h, bend2 = act(h)
-    z, back3 = linear(P, G, "3", h)
+def network(parameters: Parameters, x: np.ndarray, act: Any, last: Any) -> ByHand:
+    """Three linear layers, two of them bent, and a loss."""
+    P, G, N = parameters.P, parameters.G, len(x)
+    layers: list[Any] = []
+    for name in "12":
+        layers += [Linear(P, G, name, N, first=name == "1"), act((N, len(P[f"b{name}"])), x.dtype)]
+    layers.append(Linear(P, G, "3", N))
 
-    def back(gz: np.ndarray) -> Arrays:
-        back1(bend1(back2(bend2(back3(gz)))))
-        return G
+    def gradients() -> Any:
+        h = x
+        for layer in layers:
+            h = layer.forward(h)
+        loss, g = last.forward(h), last.gz
+        for layer in reversed(layers):
+            g = layer.backward(g)
+        return loss
 
-    return z, back
-
-
-def tiny(P: Arrays, x: np.ndarray, y: np.ndarray) -> Gradients:
-    z, back = network(P, x, relu)
-    d = z - y
-    return np.vdot(d, d) / d.size, back(d * d.dtype.type(2 / d.size))
+    return ByHand(parameters, gradients)
 
 
-def mlp(P: Arrays, x: np.ndarray, y: np.ndarray, act: Callable[[np.ndarray], Layer] = relu) -> Gradients:
-    z, back = network(P, x, act)
-    loss, gz = cross_entropy(z, y)
-    return loss, back(gz)
+def tiny(arrays: Arrays, dtype: str, x: np.ndarray, y: np.ndarray) -> ByHand:
+    return network(Parameters(arrays, dtype), x, Relu, SquaredError(y))
 
 
-def smooth_mlp(P: Arrays, x: np.ndarray, y: np.ndarray) -> Gradients:
-    return mlp(P, x, y, tanh)
+def mlp(arrays: Arrays, dtype: str, x: np.ndarray, y: np.ndarray, act: Any = Relu) -> ByHand:
+    return network(Parameters(arrays, dtype), x, act, CrossEntropy(y, len(arrays["b3"]), dtype))
 
 
-def cnn(P: Arrays, x: np.ndarray, y: np.ndarray) -> Gradients:
-    G: Arrays = {}
-    h, conv1 = conv2d(P, G, 1, np.ascontiguousarray(x.transpose(1, 2, 3, 0)))
-    h, pool1 = max_pool2d(h)  # of the larger values, and then their positive part: the other order does more work
-    h, bend1 = relu(h)
-    h, conv2 = conv2d(P, G, 2, h)
-    h, pool2 = max_pool2d(h)
-    h, bend2 = relu(h)
-    z, last = linear(P, G, "3", h.reshape(-1, len(x)).T)
-    loss, gz = cross_entropy(z, y)
-    conv1(pool1(bend1(conv2(pool2(bend2(last(gz).T.reshape(h.shape)))))))
-    return loss, G
+def smooth_mlp(arrays: Arrays, dtype: str, x: np.ndarray, y: np.ndarray) -> ByHand:
+    return mlp(arrays, dtype, x, y, Tanh)
 
 
-def transformer(P: Arrays, x: np.ndarray, y: np.ndarray) -> Gradients:
-    G: Arrays = {}
-    h, blocks = P["embedding"][x] + P["position"], []
+def cnn(arrays: Arrays, dtype: str, x: np.ndarray, y: np.ndarray) -> ByHand:
+    """A kernel and its bias are kept side by side, as one product wants them."""
+    own, B = dict(arrays), len(x)
+    for i in "12":
+        K = own.pop(f"K{i}")
+        own[f"Kb{i}"] = np.column_stack([K.reshape(len(K), -1), own.pop(f"b{i}")])
+    parameters = Parameters(own, dtype)
+    P, G = parameters.P, parameters.G
+    for views in (P, G):
+        for i in "12":
+            views[f"K{i}"] = views[f"Kb{i}"][:, :-1].reshape(arrays[f"K{i}"].shape)
+            views[f"b{i}"] = views[f"Kb{i}"][:, -1]
+    inward = np.empty((*x.shape[1:], B), dtype)
+    layers: list[Any] = []
+    shape = inward.shape
+    for i in "12":
+        conv = Conv2d(P[f"Kb{i}"], G[f"Kb{i}"], shape, first=i == "1")
+        pool = PoolRelu(conv.y.shape, dtype)
+        layers += [conv, pool]
+        shape = pool.y.shape
+    linear: Any = Linear(P, G, "3", B)
+    last = CrossEntropy(y, len(P["b3"]), dtype)
+    rows, grows = np.empty((B, P["W3"].shape[1]), dtype), np.empty(shape, dtype)
+
+    def gradients() -> Any:
+        inward[...] = x.transpose(1, 2, 3, 0)
+        h = inward
+        for layer in layers:
+            h = layer.forward(h)
+        rows[...] = h.reshape(-1, B).T
+        loss = last.forward(linear.forward(rows))
+        grows.reshape(-1, B)[...] = linear.backward(last.gz).T
+        g = grows
+        for layer in reversed(layers):
+            g = layer.backward(g)
+        return loss
+
+    return ByHand(parameters, gradients)
+
+
+def transformer(arrays: Arrays, dtype: str, x: np.ndarray, y: np.ndarray) -> ByHand:
+    parameters = Parameters(arrays, dtype)
+    P, G = parameters.P, parameters.G
+    (V, D), (B, T) = P["embedding"].shape, x.shape
+    N = B * T
+    branches: list[list[Any]] = []
     for i in range(LAYERS):
-        for parts in [(f"{i}attention", f"{i}qkv", attention, f"{i}out"), (f"{i}mlp", f"{i}up", gelu, f"{i}down")]:
-            norm, before, middle, after = parts
-            a, back1 = layer_norm(P, G, norm, h)
-            a, back2 = linear(P, G, before, a)
-            a, back3 = middle(a)
-            a, back4 = linear(P, G, after, a)
-            h = h + a
-            blocks.append((back1, back2, back3, back4))
-    a, normed = layer_norm(P, G, "last", h)
-    z, last = linear(P, G, "characters", a)
-    loss, gz = cross_entropy(z.reshape(-1, z.shape[-1]), y)
-    gh = normed(last(gz.reshape(z.shape)))
-    for back1, back2, back3, back4 in reversed(blocks):
-        gh = gh + back1(back2(back3(back4(gh))))
-    chosen = np.eye(len(P["embedding"]), dtype=gh.dtype)[x.reshape(-1)]
-    return loss, G | {"embedding": chosen.T @ gh.reshape(-1, gh.shape[-1]), "position": gh.sum(0)}
+        qkv, up = Linear(P, G, f"{i}qkv", N), Linear(P, G, f"{i}up", N)
+        attended, bent = Attention(B, D, dtype), Gelu(up.y.shape, dtype)
+        branches += [
+            [LayerNorm(P, G, f"{i}attention", N), qkv, attended, Linear(P, G, f"{i}out", N)],
+            [LayerNorm(P, G, f"{i}mlp", N), up, bent, Linear(P, G, f"{i}down", N)],
+        ]
+    head: list[Any] = [LayerNorm(P, G, "last", N), Linear(P, G, "characters", N)]
+    last = CrossEntropy(y, V, dtype)
+    h, gh = np.empty((N, D), dtype), np.empty((N, D), dtype)
+    places, chosen = np.arange(N), np.empty((V, N), dtype)
+
+    def gradients() -> Any:
+        np.take(P["embedding"], x, 0, h.reshape(B, T, D), "clip")
+        np.add(h.reshape(B, T, D), P["position"], h.reshape(B, T, D))
+        for branch in branches:
+            a = h
+            for layer in branch:
+                a = layer.forward(a)
+            np.add(h, a, h)
+        loss = last.forward(head[1].forward(head[0].forward(h)))
+        gh[...] = head[0].backward(head[1].backward(last.gz))
+        for branch in reversed(branches):
+            g = gh
+            for layer in reversed(branch):
+                g = layer.backward(g)
+            np.add(gh, g, gh)
+        chosen.fill(0)
+        chosen[x.reshape(-1), places] = 1  # as a product: adding row by row, np.add.at, is slower
+        np.dot(chosen, gh, G["embedding"])
+        np.add.reduce(gh.reshape(B, T, D), 0, None, G["position"])
+        return loss
+
+    return ByHand(parameters, gradients)
 
 
-def moons(P: Arrays, points: np.ndarray) -> Gradients:
+def moons(P: Arrays, points: np.ndarray) -> tuple[Any, Arrays]:
     numbers, x, sign = P["numbers"], points[:, :2], points[:, 2:]
-    backs, k, h = [], 0, x
-    G: Arrays = {}
-    for i, (n_in, n_out) in enumerate(pairwise(WIDTHS)):
-        rows = numbers[k : k + n_out * (n_in + 1)].reshape(n_out, -1)  # a neuron's weights, then its bias
-        h, back = linear({f"W{i}": rows[:, :-1], f"b{i}": rows[:, -1]}, G, str(i), h)
-        h, bend = relu(h) if n_out > 1 else (h, lambda gy: gy)
-        backs += [back, bend]
-        k += rows.size
-    doubt, back = relu(1 - h * sign)
-    gh = back(np.full_like(h, 1 / len(points))) * -sign
-    for back in reversed(backs):
-        gh = back(gh)
-    by_neuron = [np.column_stack([G[f"W{i}"], G[f"b{i}"]]).ravel() for i in range(len(WIDTHS) - 1)]
-    return doubt.mean() + 1e-4 * numbers @ numbers, {"numbers": np.concatenate(by_neuron) + 2e-4 * numbers}
+    rows, k, hs = [], 0, [x]
+    for n_in, n_out in pairwise(WIDTHS):
+        rows.append(numbers[k : k + n_out * (n_in + 1)].reshape(n_out, -1))  # a neuron's weights, then its bias
+        k += rows[-1].size
+        h = hs[-1] @ rows[-1][:, :-1].T + rows[-1][:, -1]
+        hs.append(np.maximum(h, 0) if n_out > 1 else h)
+    doubt = np.maximum(1 - hs.pop() * sign, 0)
+    gh, gs = (doubt > 0) * -sign / len(points), []
+    for row, h in zip(reversed(rows), reversed(hs)):
+        gs.append(np.column_stack([gh.T @ h, gh.sum(0)]).ravel())
+        gh = gh @ row[:, :-1] * (h > 0)
+    return doubt.mean() + 1e-4 * numbers @ numbers, {"numbers": np.concatenate(gs[::-1]) + 2e-4 * numbers}
 
 
 BY_HAND = {f.__name__: f for f in (chain, tiny, mlp, smooth_mlp, cnn, transformer)}

@@ -34,6 +34,10 @@ class Torchlike:
     def unbind(self, x: Any) -> Any:
         return x.unbind(0)
 
+    def prepared(self, function: Callable[[], Any]) -> Callable[[], Any]:
+        """What the library makes of a function that will be called again and again."""
+        return function
+
     def update(self, workload: Workload, parameters: Iterable[Any]) -> Callable[[], Any] | None:
         """The update of one step, by the library's own optimiser."""
         optim = self.lib.optim
@@ -66,16 +70,29 @@ class Torchlike:
             loss.backward()
             return loss
 
-        def step() -> None:
-            gradients()
+        def step() -> Any:
+            loss = gradients()
             if update is not None:
                 update()
+            return loss
 
         def answer() -> tuple[float, dict[str, np.ndarray]]:
-            loss = gradients().item()
+            loss = differentiated().item()
             return loss, {name: p.grad.numpy().copy() for name, p in parameters.items()}
 
-        return Run({"step": step}, answer, {"forward": forward} | ({"update": update} if update else {}))
+        differentiated = self.prepared(gradients)
+        parts = {"forward": forward} | ({"update": update} if update else {})
+        return Run({"step": self.prepared(step)}, answer, parts)
+
+    def large(self, workload: Workload) -> Run:
+        run = self.training(workload)
+        value = self.prepared(run.parts["forward"])
+
+        def forward() -> float:
+            with self.lib.no_grad():
+                return value().item()  # type: ignore[no-any-return]
+
+        return Run({"forward": forward, "gradient": run.stages["step"]}, run.answer)
 
     def hvp(self, workload: Workload) -> Run:
         batch, parameters = self.arrays(workload)
@@ -88,10 +105,11 @@ class Torchlike:
             return loss, grad(gs, list(parameters.values()), vectors)
 
         def answer() -> tuple[float, dict[str, np.ndarray]]:
-            loss, products = product()
+            loss, products = prepared()
             return loss.item(), {name: h.numpy() for name, h in zip(parameters, products)}
 
-        return Run({"product": product}, answer)
+        prepared = self.prepared(product)
+        return Run({"product": prepared}, answer)
 
     def number(self, n: float) -> Any:
         """A scalar that requires a gradient."""
@@ -122,3 +140,12 @@ class Minigrad(Torchlike):
         from .scalar import Value
 
         return scalars_of(Value(), workload)
+
+
+class Traced(Minigrad):
+    """Whole steps, forward, backward and the optimiser's update, as users compile them: mg.function."""
+
+    def prepared(self, function: Callable[[], Any]) -> Callable[[], Any]:
+        from minigrad.graph.function import function as traced
+
+        return traced(function)  # type: ignore[no-any-return]

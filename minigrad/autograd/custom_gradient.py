@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from ..operand import Operand
 from ..tensor import Tensor
 from .function import Function
 
@@ -34,7 +35,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(f)
     def called(*xs: Any, **options: Any) -> Any:
-        operands = [x if isinstance(x, Tensor) else Tensor(x) for x in xs]
+        operands = [x if isinstance(x, Operand) else Tensor(x) for x in xs]
         value, rule = f(*operands, **options)
         several = isinstance(value, tuple | list)
         values = tuple(y.detach() for y in (value if several else (value,)))

@@ -26,7 +26,9 @@ from ..differentiable import origin
 from ..editable import renew
 from ..errors import EditedError, NoGradientError
 from ..node import Record
+from ..operand import Operand
 from ..tensor import Tensor, made
+from .function_in_graph import in_graph
 from .function_rule import Called, FunctionRule, Output, OutputRule, Place
 
 
@@ -38,7 +40,7 @@ class Context:
     """
 
     def __init__(self, args: tuple[Any, ...]):
-        self.needs_input_grad = tuple(isinstance(x, Tensor) and x.requires_grad for x in args)
+        self.needs_input_grad = tuple(isinstance(x, Operand) and getattr(x, "requires_grad", False) for x in args)
         self.saved_tensors: tuple[Tensor | None, ...] = ()
         self.materialize = True
         self._saved: tuple[Tensor | None, ...] = ()
@@ -90,12 +92,36 @@ class Function:
     def apply(cls, *args: Any) -> Any:
         """forward's result, recorded so that a gradient that reaches it goes through backward."""
         ctx = Context(args)
+        if (stage := modes.current.mode.staging) is not None:
+            return apply_in_graph(cls, ctx, args, stage)
         with modes.in_mode(recording=False, watchers=()):
             given = run_forward(cls, ctx, args)
         several = isinstance(given, tuple)
         ys = conclude(cls, ctx, args, given if several else (given,))
         ctx._saved = ctx._forward = ctx._dirty = ctx._flat = ()  # the record has the arrays; results would be a cycle
         return ys if several else ys[0]
+
+
+def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...], stage: Any) -> Any:
+    """apply while a graph is built: forward and backward become parts of it."""
+    with modes.no_grad():
+        given = run_forward(function, ctx, args)
+    if ctx._dirty:
+        raise EditedError(f"{function.__name__} edits an argument in place, and in a graph cannot: give a new tensor")
+    ctx.saved_tensors = ctx._saved
+
+    def backward(*gys: Any) -> list[Any]:
+        said = function.backward(ctx, *gys)
+        gxs = said if isinstance(said, tuple) else (said,)
+        if len(gxs) < len(args):
+            raise NoGradientError(f"{function.__name__}.backward gave {len(gxs)} gradients for {len(args)} arguments")
+        return [gx for gx, x in zip(gxs, args) if isinstance(x, Operand)]
+
+    several = isinstance(given, tuple)
+    operands = [x for x in args if isinstance(x, Operand)]
+    ys = in_graph(function.__name__, stage, operands, given if several else (given,), backward)
+    ys = tuple(y.detach() if any(z is flat for flat in ctx._flat) else y for y, z in zip(ys, given if several else ys))
+    return ys if several else ys[0]
 
 
 def run_forward(function: type[Function], ctx: Context, args: tuple[Any, ...]) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import modes, ops
 from ..errors import NoGradientError, ShapeError
+from ..operand import Operand
 from ..tensor import Tensor, made
 from .forward_ad import Tangents
 from .gradient import basis, fresh, gradients, ones_like, recorded, zeros_like
@@ -32,6 +33,8 @@ def jvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """func(*inputs), and J v: how the outputs move when the inputs move by v. By forward mode, in one pass."""
+    if modes.current.mode.staging is not None:
+        return jvp_in_graph(func, inputs, v, strict)
     xs = [x.apply(ops.Alias()) if create_graph or modes.followed() else x.detach() for x in tupled(inputs)]
     dxs = directions(v, xs, "input")
     with modes.watching(Tangents()) as level:
@@ -41,6 +44,14 @@ def jvp(
     refuse_independent([level.get(each) for each in results(y)], strict)
     dys = alike(y, [level.tangent(each) for each in tupled(y)])
     return let_go(y, create_graph), let_go(dys, create_graph)
+
+
+def jvp_in_graph(func: Function, inputs: Any, v: Any, strict: bool) -> tuple[Any, Any]:
+    """jvp while a graph is built: backward twice."""
+    xs, ys, y = called(func, inputs, True)
+    duals = [fresh(zeros_like(each)) for each in ys]
+    slopes = answer(xs, ys, duals, True, strict)
+    return y, alike(y, answer(duals, slopes, directions(v, xs, "input"), True))
 
 
 def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bool = False) -> Any:
@@ -85,9 +96,9 @@ def hvp(
 def called(func: Function, inputs: Any, create_graph: bool) -> tuple[list[Tensor], list[Tensor], Any]:
     """Fresh inputs, the outputs as a list, and the outputs as func gave them."""
     with recorded():
+        follows = modes.followed() or modes.current.mode.staging is not None
         xs = [
-            fresh(x) if (create_graph and x.tracked) or modes.followed() else x.detach().requires_grad_()
-            for x in tupled(inputs)
+            fresh(x) if (create_graph and x.tracked) or follows else x.detach().requires_grad_() for x in tupled(inputs)
         ]
         y = func(*xs)
     return xs, results(y), y
@@ -96,14 +107,14 @@ def called(func: Function, inputs: Any, create_graph: bool) -> tuple[list[Tensor
 def results(y: Any) -> list[Tensor]:
     """What a function gave, which is tensors, as a list."""
     for each in tupled(y):
-        if not isinstance(each, Tensor):
+        if not isinstance(each, Operand):
             raise TypeError(f"the function gives tensors, one or a tuple of them, and it gave {each!r}")
     return tupled(y)
 
 
-def number(y: Any, name: str) -> Tensor:
+def number(y: Any, name: str) -> Any:
     """What a function gave, where that must be one number."""
-    if not isinstance(y, Tensor) or y.size != 1:
+    if not isinstance(y, Operand) or y.size != 1:
         raise NoGradientError(f"{name} is of functions that give one number, and this one gave {y!r}")
     return y.reshape(())
 

@@ -9,8 +9,10 @@ from typing import Any
 from .. import modes, ops
 from ..differentiable import arrived, arriving, towards
 from ..differentiable import backward as backward_from
-from ..errors import NoGradientError
+from ..dimension import is_unknown
+from ..errors import GraphError, NoGradientError
 from ..node import Record, history
+from ..operand import Operand
 from ..pullback import run_backward
 from ..tensor import Tensor, made
 
@@ -27,7 +29,12 @@ def backward(
     grad_tensors    what arrives at each from outside; None for 1 at tensors of one element
     """
     ys = listed(tensors)
-    backward_from(ys, gradients_of(ys, grad_tensors), retain_graph, create_graph, inputs)
+    given = gradients_of(ys, grad_tensors)
+    if modes.current.mode.staging is not None:
+        for y, gy in zip(ys, given):
+            y.backward(gy, inputs=inputs)
+        return
+    backward_from(ys, given, retain_graph, create_graph, inputs)
 
 
 def grad(
@@ -77,6 +84,8 @@ def gradients(
 
     through    which ops a gradient passes; all, if it is not said
     """
+    if (stage := modes.current.mode.staging) is not None:
+        return in_graph(stage, ys, wrt, gys, create_graph)
     create_graph = create_graph or modes.followed()
     seeds = arriving(ys, gys, create_graph)
     order = towards([*filter(through, history(*seeds))], wrt)
@@ -88,16 +97,26 @@ def gradients(
     return [given.get(node) for node in wrt]
 
 
+def in_graph(stage: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create_graph: bool) -> list[Any]:
+    """The same while a graph is built: more nodes of it, for each node of it, or of what was captured."""
+    symbols = {c.what.node: c.symbol for c in stage.captured.values() if c.what.node is not None}
+    like = stage.lift(ys[0])
+    xs = [None if node is None else symbols.get(node) or like.at(node) for node in wrt]
+    found = iter(stage.gradients(ys, [x for x in xs if x is not None], gys))
+    gxs = [None if x is None else next(found) for x in xs]
+    return [gx if gx is None or create_graph else gx.detach() for gx in gxs]
+
+
 def listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
     """One tensor or several, as a list."""
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    return [tensors] if isinstance(tensors, Operand) else list(tensors)
 
 
 def gradients_of(ys: list[Tensor], gradients: Any) -> list[Any]:
     """One gradient for each output: given one by one, or alone for a single output."""
     if gradients is None:
         return [None] * len(ys)
-    one_each = isinstance(gradients, tuple | list) and all(isinstance(g, Tensor | NoneType) for g in gradients)
+    one_each = isinstance(gradients, tuple | list) and all(isinstance(g, Operand | NoneType) for g in gradients)
     given = list(gradients) if one_each or len(ys) > 1 else [gradients]
     if len(given) != len(ys):
         raise NoGradientError(f"{len(ys)} outputs need {len(ys)} gradients, and got {len(given)}")
@@ -121,6 +140,8 @@ def fresh(x: Tensor) -> Tensor:
 
 def basis(y: Tensor) -> list[Tensor]:
     """The unit vectors of y's space, in y's shape."""
+    if is_unknown(y.spec.size):
+        raise GraphError(f"a Jacobian has a row for each element of {y.spec}, whose number is not known yet: say it")
     units = []
     for i in range(y.size):
         unit = y.spec.device.xp.zeros(y.size, y.dtype)
@@ -131,9 +152,11 @@ def basis(y: Tensor) -> list[Tensor]:
 
 def ones_like(x: Tensor) -> Tensor:
     """A gradient that counts every element once."""
-    return made(x.spec.device.xp.ones(x.shape, x.dtype), x.spec)
+    ones: Tensor = x.new_ones(x.shape)
+    return ones
 
 
 def zeros_like(x: Tensor) -> Tensor:
     """A gradient of nothing."""
-    return made(x.spec.device.xp.zeros(x.shape, x.dtype), x.spec)
+    zeros: Tensor = x.new_zeros(x.shape)
+    return zeros

@@ -22,6 +22,7 @@ from ..clock import now
 from ..errors import DTypeError, FreedError, ShapeError
 from ..node import Record, Source
 from ..op import Op
+from ..operand import Operand
 from ..tensor import Tensor
 from ..tree import leaves, leaves_beside, planted
 from .functional import stacked
@@ -79,9 +80,9 @@ class GradientTape:
     def watch(self, tensor: Any) -> None:
         """Record what is done with these tensors from here on."""
         for x in leaves(tensor):
-            if not isinstance(x, Tensor) or not x.spec.is_float:
+            if not is_floating(x):
                 raise DTypeError(f"a tape watches tensors of floating point numbers, and got {x!r}")
-            if not x.tracked:
+            if not x.tracked and modes.current.mode.staging is None:
                 x.requires_grad_()
                 self.switched.append(x)
             self.watched.append((x, x.node))
@@ -205,3 +206,8 @@ def connected(gxs: list[Any], xs: list[Tensor], unconnected: str) -> list[Any]:
     if unconnected not in ("none", "zero"):
         raise ValueError(f'unconnected_gradients is "none" or "zero", and got {unconnected!r}')
     return [zeros_like(x) if gx is None and unconnected == "zero" else gx for gx, x in zip(gxs, xs)]
+
+
+def is_floating(x: Any) -> bool:
+    """Whether it is a tensor that a gradient can be asked of."""
+    return isinstance(x, Operand) and x.spec.is_float

@@ -14,15 +14,17 @@ from ..spec import Specs
 from ..symbol import Symbol
 
 
-def gradients(seeds: Mapping[Node, Symbol], wrt: Collection[Node]) -> dict[Node, Symbol]:
+def gradients(seeds: Mapping[Node, Symbol], wrt: Collection[Node], stop: Collection[Node] = ()) -> dict[Node, Symbol]:
     """Node → Σ over the seeds of ⟨seed, ∂y/∂node⟩, for those of `wrt` that a gradient reaches.
 
     seeds    result → the gradient that arrives there from outside
+    stop     nodes that are constants to it: no gradient passes through them
     """
     if not seeds:
         return {}
-    between = depending_on(toposort(*seeds), wrt)
-    order = [node for node in toposort(*seeds) if node in between]
+    passing = [node for node in toposort(*seeds) if node not in stop]
+    between = depending_on(passing, wrt)
+    order = [node for node in passing if node in between]
     grads = pullback(order, dict(seeds), partial(pull, between), wrt, add)
     return {node: grads[node] for node in wrt if node in grads}
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from ..errors import DeviceError
 
 
 @dataclass
@@ -26,6 +29,9 @@ class Counts:
 
 ACTIVE: list[Counts] = []  # one list for all threads: a device is one, whoever uses it
 
+Tape = list[Callable[[], Any]]
+TAPES: list[Tape] = []  # what is being recorded, as CUDA records a stream
+
 
 @contextmanager
 def counting() -> Iterator[Counts]:
@@ -38,14 +44,53 @@ def counting() -> Iterator[Counts]:
         ACTIVE[:] = [c for c in ACTIVE if c is not counts]
 
 
-def launched() -> None:
-    """A kernel was started."""
+@contextmanager
+def recording() -> Iterator[Tape]:
+    """A list of what is launched in a block, which is written down and, as far as it has an effect, not run."""
+    tape: Tape = []
+    TAPES.append(tape)
+    try:
+        yield tape
+    finally:
+        TAPES.remove(tape)
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """A block that stands for one kernel, whatever is called in it."""
+    active, tapes = ACTIVE[:], TAPES[:]
+    ACTIVE.clear()
+    TAPES.clear()
+    try:
+        yield
+    finally:
+        ACTIVE[:], TAPES[:] = active, tapes
+
+
+def launched(again: Callable[[], Any], run: bool = False) -> None:
+    """A kernel is started.
+
+    again    does what it does, once more
+    run      whether to do it now, unless this is being recorded
+    """
+    if TAPES:
+        TAPES[-1].append(again)
+        return
     for counts in ACTIVE:
         counts.launches += 1
+    if run:
+        again()
+
+
+def forbidden(what: str) -> None:
+    """Raises DeviceError while launches are recorded: CUDA, or CuPy, does not record that."""
+    if TAPES:
+        raise DeviceError(f"{what} cannot be recorded: a stream that is being captured takes launches and nothing else")
 
 
 def copied(host: np.ndarray) -> None:
     """An array went from host to device, or back."""
+    forbidden("a copy between host and device")
     for counts in ACTIVE:
         counts.copies += 1
         counts.bytes += host.nbytes
@@ -60,5 +105,6 @@ def read(host: np.ndarray) -> np.ndarray:
 
 def waited() -> None:
     """The host had to know something before it could go on."""
+    forbidden("reading a value")
     for counts in ACTIVE:
         counts.syncs += 1

@@ -18,6 +18,7 @@ from .. import ops
 from ..editable import write
 from ..errors import ShapeError
 from ..functions.face import operand
+from ..modes import current, no_grad
 from ..operand import integers
 from ..tensor import Tensor
 
@@ -149,12 +150,25 @@ def scaled(y: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None)
 
 def follow(mean: Tensor | None, var: Tensor | None, x: Any, axes: tuple[int, ...], momentum: float) -> None:
     """Move running statistics (C,) towards those of x over `axes`; the variance is the unbiased one, n / (n − 1)."""
-    if mean is None or var is None or not isinstance(x, Tensor):
-        return
     rest = tuple(a for a in (0,) if a not in axes)  # an instance's statistics are averaged over the batch
+    if mean is None or var is None:
+        return
+    if current.mode.staging is not None:
+        follow_in_graph(mean, var, x.detach(), axes, rest, momentum)
+        return
+    if not isinstance(x, Tensor):
+        return
     for running, seen in ((mean, x.value.mean(axes, keepdims=True)), (var, x.value.var(axes, ddof=1, keepdims=True))):
         seen = seen.mean(rest) if rest else seen
         write(running, (1 - momentum) * running.value + momentum * seen.reshape(running.shape))
+
+
+def follow_in_graph(mean: Tensor, var: Tensor, x: Any, axes: Any, rest: tuple[int, ...], momentum: Any) -> None:
+    """The same while a graph is built: each of its runs moves them."""
+    for running, seen in ((mean, x.mean(axes, keepdims=True)), (var, x.var(axes, correction=1, keepdims=True))):
+        seen = seen.mean(rest) if rest else seen
+        with no_grad():
+            running.copy_(running * (1 - momentum) + seen.reshape(running.shape) * momentum)
 
 
 def epsilon(x: Any) -> float:

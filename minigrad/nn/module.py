@@ -9,6 +9,7 @@ import numpy as np
 
 from ..device import Device
 from ..hooks import Handle
+from ..modes import current
 from ..tensor import Tensor
 from .hooks import Crossing, Hook, registered
 from .parameter import move_to
@@ -21,7 +22,6 @@ class Module(State):
     training    whether it is being trained: dropout and batch normalisation differ between the two
     """
 
-    training: bool
     _hooks: dict[int, Hook]
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
@@ -34,6 +34,18 @@ class Module(State):
 
     def __call__(self, *xs: Any, **options: Any) -> Any:
         return self._hooked(xs, options) if self._hooks else self.forward(*xs, **options)
+
+    @property
+    def training(self) -> bool:
+        """Whether it is being trained. A graph that is built notes that it was asked, and is used while it stays so."""
+        value: bool = vars(self)["training"]
+        if current.mode.staging is not None:
+            current.mode.staging.noticed(self, "training", value)
+        return value
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        vars(self)["training"] = mode
 
     # -- hooks ----------------------------------------------------------------------------------
 

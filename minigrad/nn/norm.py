@@ -8,6 +8,7 @@ from .. import functional
 from ..device import Device
 from ..errors import ShapeError
 from ..functions.face import operand
+from ..modes import current
 from ..operand import integers
 from ..tensor import Tensor
 from . import init
@@ -185,6 +186,9 @@ class BatchNorm(Running):
         """How far the running statistics move; None stands for their plain mean. Counts this batch."""
         if not self.training or self.num_batches_tracked is None:
             return 0.0
+        if current.mode.staging is not None:
+            count = self.num_batches_tracked.add_(1)
+            return 1 / count if self.momentum is None else self.momentum
         init.fill(self.num_batches_tracked, self.num_batches_tracked.value + 1)
         return 1 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
 

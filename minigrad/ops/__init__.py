@@ -79,7 +79,6 @@ from .convolution import Convolution as Convolution
 from .convolution import ConvolutionFilter as ConvolutionFilter
 from .convolution import ConvolutionTranspose as ConvolutionTranspose
 from .effect import Keep as Keep
-from .effect import Kept as Kept
 from .effect import Print as Print
 from .effect import PyFunc as PyFunc
 from .einsum import Contract as Contract
@@ -152,6 +151,7 @@ from .pooling import MaxPool as MaxPool
 from .pooling import PutTaps as PutTaps
 from .pooling import TakeTaps as TakeTaps
 from .pooling import TapPlaces as TapPlaces
+from .random import NextKey as NextKey
 from .random import FoldIn as FoldIn
 from .random import RandomBernoulli as RandomBernoulli
 from .random import RandomBits as RandomBits

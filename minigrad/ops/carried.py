@@ -78,7 +78,7 @@ class Carried(Stepping):
             s[:, t, :m] = b[:, t, :m]
             h, c = s[0, t, :m], s[-1, t, :m]
             if t:
-                u = (s[0, t - 1, :m] @ U.T).reshape(m, g, H)
+                u = xp.matmul(s[0, t - 1, :m], U.T).reshape(m, g, H)
                 u *= K[t, :m]
                 for gate in range(gates):
                     c += u[:, gate]
@@ -98,7 +98,7 @@ class Carried(Stepping):
             s[:, t, :m] = b[:, t, :m]
             h, c = s[0, t, :m], s[-1, t, :m]
             if later:
-                h[:later] += gu[:later].reshape(later, g * H) @ U
+                h[:later] += xp.matmul(gu[:later].reshape(later, g * H), U)
                 if F is not None:
                     c[:later] += F[t + 1, :later] * s[-1, t + 1, :later]
             if P is not None:

@@ -66,9 +66,9 @@ class Contract(Op):
         if rows == x.ndim:  # nothing to add up: a product of columns by rows, element by element
             z = x.reshape(b, m, 1) * y.reshape(b, 1, n)
         elif not batch:
-            z = x.reshape(m, k).dot(y.reshape(k, n))
+            z = xp.dot(x.reshape(m, k), y.reshape(k, n))
         else:
-            z = x.reshape(b, m, k) @ y.reshape(b, k, n)
+            z = xp.matmul(x.reshape(b, m, k), y.reshape(b, k, n))
         return z.reshape(made).transpose(z_order)
 
     def vjp(self, gz, z, x, y):

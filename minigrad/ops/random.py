@@ -19,7 +19,9 @@ import numpy as np
 from .. import philox
 from ..errors import DTypeError, ShapeError
 from ..op import Op
+from ..sequence import Sequence
 from ..spec import Spec, common_device
+from .effect import Effect
 from .quantile import quantile
 
 
@@ -196,6 +198,17 @@ class RandomPermutation(Op):
 
     def forward(self, xp, key): return xp.argsort(RandomBits((self.n,), np.dtype("u8")).forward(xp, key))
     def flops(self, y, key): return 0
+
+
+@dataclass(frozen=True)
+class NextKey(Effect):
+    """y = the next key of a sequence: another one at each run of the graph"""
+
+    sequence: Sequence
+
+    def infer(self, *waits): return Spec((2,), np.dtype(np.uint32))
+    def forward(self, xp, *waits): return xp.asarray(self.sequence.next_words())
+    def vjp(self, gy, y, *waits): return tuple(None for _ in waits)
 
 
 @dataclass(frozen=True)

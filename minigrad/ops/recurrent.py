@@ -86,7 +86,7 @@ class Elman(Recurrent):
     def forward(self, xp, a, U, start):
         y, (h,) = self.blank(xp, a, U, start)
         for t, m in self.steps(*a.shape[:2]):
-            u = h[:m] @ U.T
+            u = xp.matmul(h[:m], U.T)
             u += a[t, :m]
             h = self.bent(xp, u, y[0, t, :m])
         return y
@@ -126,7 +126,7 @@ class Gru(Recurrent):
         y, (h,) = self.blank(xp, a, U, start, *c)
         H = U.shape[-1]
         for t, m in self.steps(*a.shape[:2]):
-            u = h[:m] @ U.T
+            u = xp.matmul(h[:m], U.T)
             for bias in c:
                 u += bias
             rz = u[:, : 2 * H]
@@ -169,7 +169,7 @@ class Lstm(Recurrent):
         half[2 * H : 3 * H] = 1
         rest = 1 - half
         for t, m in self.steps(*a.shape[:2]):
-            u = h[:m] @ U.T
+            u = xp.matmul(h[:m], U.T)
             u += a[t, :m]
             u *= half  # all gates at once: σ(x) = (1 + tanh x/2) / 2
             xp.tanh(u, out=u)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 from .groups import Group, Params, State
-from .inplace import Pad
+from .inplace import Pad, sqrt, where
 from .optimizer import Optimizer
 
 
@@ -125,6 +124,8 @@ class NAdam(Optimizer):
         decays = {"momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay}
         super().__init__(params, {**defaults, **decays})
 
+    counters: ClassVar[dict[str, float]] = {**Optimizer.counters, "mu_product": 1.0}
+
     def carried(self, options: Group) -> tuple[str, ...]:
         return "exp_avg", "exp_avg_sq"
 
@@ -182,9 +183,11 @@ class RAdam(Optimizer):
         rate = options["lr"] / (1 - beta1**t)
         unbiased = 1 - beta2**t
         rho_end = 2 / (1 - beta2) - 1
-        rho = rho_end - 2 * t * beta2**t / unbiased
-        if rho > 5:
-            r = sqrt((rho - 4) * (rho - 2) * rho_end / ((rho_end - 4) * (rho_end - 2) * rho))
-            pad.addcdiv_(p, m, pad.root(v, options["eps"]), -rate * r * sqrt(unbiased))
-        else:
+        if rho_end <= 5:
             pad.add_(p, m, -rate)
+        else:
+            rho = rho_end - 2 * t * beta2**t / unbiased
+            known = rho > 5
+            r2 = (rho - 4) * (rho - 2) * rho_end / ((rho_end - 4) * (rho_end - 2) * rho)
+            spread = where(known, pad.root(v, options["eps"]), 1)
+            pad.addcdiv_(p, m, spread, -rate * sqrt(where(known, r2, 1)) * sqrt(where(known, unbiased, 1)))

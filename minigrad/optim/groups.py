@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..operand import Operand
 
 Group = dict[str, Any]
 State = dict[str, Any]
-Params = Tensor | Iterable[Tensor] | Iterable[Group]
+Params = Operand | Iterable[Operand] | Iterable[Group]
 NOTES = {"params", "initial_lr", "name"}  # what a group may say beside the optimiser's options
 
 
@@ -58,7 +58,7 @@ def checked(optimizer: str, options: Group) -> Group:
 
 def groups_of(optimizer: str, params: Params) -> list[Group]:
     """What the user passed, as groups. Raises ValueError where there is nothing to move."""
-    if isinstance(params, Tensor):
+    if isinstance(params, Operand):
         params = [params]
     if isinstance(params, set | frozenset):
         raise TypeError(f"{optimizer} remembers parameters by their order, and a set has none: pass a list")
@@ -70,18 +70,18 @@ def groups_of(optimizer: str, params: Params) -> list[Group]:
     return given if all(isinstance(g, dict) for g in given) else [{"params": given}]
 
 
-def members(optimizer: str, group: Group, options: Group) -> list[Tensor]:
+def members(optimizer: str, group: Group, options: Group) -> list[Any]:
     """The parameters of a group, each a leaf. Raises on a group that names none, or has an option of no meaning."""
     if "params" not in group:
         raise ValueError(f'{optimizer} needs groups that say whom they move, as {{"params": [w]}}, and got {group!r}')
     if unknown := group.keys() - options.keys() - NOTES:
         raise ValueError(f"{optimizer} has no option {', '.join(sorted(unknown))}; it has {', '.join(options)}")
     given = group["params"]
-    params = [given] if isinstance(given, Tensor) else list(given)
+    params = [given] if isinstance(given, Operand) else list(given)
     if not params and isinstance(given, Iterator):
         raise ValueError(f"{optimizer} got a group whose parameters were used up: call model.parameters() afresh")
     for i, p in enumerate(params):
-        if not (isinstance(p, Tensor) and p.is_leaf):
+        if not (isinstance(p, Operand) and getattr(p, "is_leaf", False)):
             raise TypeError(
                 f"{optimizer} moves leaves that require a gradient, and parameter {i} is {p!r}: "
                 "pass model.parameters(), or a list as in [w]"

@@ -5,7 +5,11 @@ The words are PyTorch's: a name that ends in _ changes its first operand.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
+
+from .. import ops
+from ..operand import Operand
 
 
 class Pad(NamedTuple):
@@ -51,3 +55,18 @@ class Pad(NamedTuple):
     def plus(self, x: Any, y: Any, alpha: float) -> Any:
         """x + α y, written where the gradient may be changed."""
         return self.xp.add(x, self.xp.multiply(y, alpha, out=self.term), out=self.gradient)
+
+
+# -- numbers that are the same for all elements: Python's own, or, while a step is written down, symbols -----------
+
+
+def sqrt(x: Any) -> Any:
+    """√x"""
+    return x.sqrt() if isinstance(x, Operand) else math.sqrt(x)
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """x where the condition holds, else y."""
+    if isinstance(condition, Operand):
+        return condition.apply(ops.Where(), *(getattr(v, "symbol", v) for v in (x, y)))
+    return x if condition else y

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..clock import edit
 from ..device import CPU, device_of
 from ..errors import ShapeError
-from ..modes import enable_grad
+from ..modes import current, enable_grad
 from ..tensor import Tensor
 from .groups import Group, Params, State, checked, groups_of, members, refuse_twice
 from .inplace import Pad
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
 PIECE_OFF_CPU = 1 << 22  # there a call is dear
+COUNTED = (int, type(None))
 WORKING = {np.dtype(np.float16): np.dtype(np.float32)}  # the precision of the update, where it is not the parameter's
 
 
@@ -35,11 +37,14 @@ class Optimizer:
     defaults        the options of a group that does not say its own
     """
 
+    counters: ClassVar[dict[str, float]] = {"step": 0}  # what `count` counts, and where each begins
+
     def __init__(self, params: Params, defaults: Group):
         self.defaults = defaults
         self.param_groups: list[Group] = []
-        self.state: defaultdict[Tensor, State] = defaultdict(dict)
+        self.state: defaultdict[Any, State] = defaultdict(dict)
         self.scratch: dict[Any, Any] = {}
+        self.slots: dict[Any, Any] = {}  # what graphs captured of this optimiser: see staged.py
         for group in groups_of(self.name, params):
             self.add_param_group(group)
         if not any(p.requires_grad for p in self.parameters()):
@@ -98,6 +103,9 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        if (stage := current.mode.staging) is not None:
+            staged().step(self, stage)
+            return loss
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
@@ -110,6 +118,8 @@ class Optimizer:
         """Move p, piece by piece. A float16 parameter is moved in float32, where ε and g² do not vanish."""
         value, state, carried = p.value, self.state[p], self.carried(options)
         dtype = WORKING.get(value.dtype, value.dtype)
+        if type(state.get("step")) not in COUNTED:  # a graph has counted: see staged.py
+            state |= {name: state[name].item() for name in self.counters if name in state}
         self.count(state, options)
         for name in carried:
             if name not in state:
@@ -146,7 +156,35 @@ class Optimizer:
 
     def count(self, state: State, options: Group) -> None:
         """Note in `state` that a step begins."""
-        state["step"] = state.get("step", 0) + 1
+        state["step"] = state.get("step", self.counters["step"]) + 1
+
+    # -- in a graph, in TensorFlow's words ------------------------------------------------
+
+    def minimize(
+        self,
+        loss: Any,
+        global_step: Any = None,
+        var_list: list[Any] | None = None,
+        grad_loss: Any = None,
+        name: str | None = None,
+    ) -> Any:
+        """The op that takes one step down the loss, for a session to run."""
+        return self.apply_gradients(self.compute_gradients(loss, var_list, grad_loss), global_step, name)
+
+    def compute_gradients(self, loss: Any, var_list: list[Any] | None = None, grad_loss: Any = None) -> list[Any]:
+        """(gradient, variable) for each variable, as nodes; None for a gradient where the loss does not depend on it.
+
+        var_list    these alone; by default all that the optimiser was made with
+        """
+        found: list[Any] = staged().compute_gradients(self, loss, var_list, grad_loss)
+        return found
+
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
+        """The op that moves each variable by its gradient, which may have been changed meanwhile.
+
+        global_step    a variable to which 1 is added
+        """
+        return staged().apply_gradients(self, grads_and_vars, global_step, name)
 
     def pad(self, p: Any) -> Pad:
         """Scratch for a piece: the same memory for every piece of one dtype."""
@@ -160,7 +198,7 @@ class Optimizer:
         return Pad(xp, whole.term[:n], whole.second[:n], whole.gradient[:n])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "scratch": {}}  # a copy makes its own
+        return {**vars(self), "scratch": {}, "slots": {}}  # a copy makes its own
 
     def __repr__(self) -> str:
         lines = [
@@ -204,6 +242,13 @@ class Optimizer:
         self.state.update(fitting)
         for group, loaded in zip(self.param_groups, groups):
             group |= {name: x for name, x in loaded.items() if name != "params"}
+
+
+def staged() -> ModuleType:
+    """The same steps as graphs, imported when there is a graph."""
+    from . import staged
+
+    return staged
 
 
 def pieces(arrays: list[Any], most: int) -> Iterator[list[Any]]:

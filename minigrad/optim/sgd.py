@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .groups import Group, Params, State
-from .inplace import Pad
+from .inplace import Pad, where
 from .optimizer import Optimizer
 
 
@@ -43,9 +43,9 @@ class SGD(Optimizer):
         direction = g
         if b is not None:
             b *= options["momentum"]
-            if state["step"] == 1 or not options["dampening"]:
-                b += g
+            if options["dampening"]:
+                pad.add_(b, g, where(state["step"] == 1, 1, 1 - options["dampening"]))
             else:
-                pad.add_(b, g, 1 - options["dampening"])
+                b += g
             direction = pad.plus(g, b, options["momentum"]) if options["nesterov"] else b
         pad.add_(p, direction, -options["lr"])

@@ -7,6 +7,9 @@ from math import inf
 from typing import Any
 
 from ...editable import write
+from ...errors import GraphError
+from ...functions.movement import stack
+from ...modes import current
 from ...tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]
@@ -20,6 +23,11 @@ def clip_grad_norm_(
     Pascanu et al. 2013, “On the difficulty of training recurrent neural networks”, algorithm 1.
     https://arxiv.org/abs/1211.5063
     """
+    if current.mode.staging is not None:
+        if error_if_nonfinite:
+            raise GraphError("a graph cannot refuse a norm that is not finite: run it inside `with graph.trap_nan():`")
+        clipped: Tensor = clipped_in_graph(parameters, max_norm, norm_type)
+        return clipped
     grads = gradients(parameters)
     total = total_norm(grads, norm_type)
     if error_if_nonfinite and not total < inf:
@@ -42,11 +50,37 @@ def total_norm(grads: list[Tensor], norm_type: float) -> Any:
 
 def clip_grad_value_(parameters: Tensors, clip_value: float) -> None:
     """Cut each gradient's elements, in place, to −clip_value … clip_value."""
+    if current.mode.staging is not None:
+        for p in reached(parameters):
+            p.grad = p.grad.clamp(-clip_value, clip_value)  # type: ignore[union-attr]
+        return
     for g in gradients(parameters):
         write(g, g.value.clip(-clip_value, clip_value))
 
 
+def reached(parameters: Tensors) -> list[Tensor]:
+    """Those that have a gradient."""
+    each = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [p for p in each if p.grad is not None]
+
+
 def gradients(parameters: Tensors) -> list[Tensor]:
     """The gradients there are."""
-    each = [parameters] if isinstance(parameters, Tensor) else parameters
-    return [p.grad for p in each if p.grad is not None]
+    return [p.grad for p in reached(parameters)]  # type: ignore[misc]
+
+
+def clipped_in_graph(parameters: Tensors, max_norm: float, norm_type: float) -> Any:
+    """clip_grad_norm_ while a graph is built: each `.grad` becomes the scaled one."""
+    ps = reached(parameters)
+    if not ps:
+        return Tensor(0.0)
+    grads: list[Any] = [p.grad for p in ps]
+    if norm_type == inf:
+        total = stack([g.abs().max() for g in grads]).max()
+    else:
+        total = sum(((g.abs() ** norm_type).sum() for g in grads[1:]), (grads[0].abs() ** norm_type).sum())
+        total = total ** (1 / norm_type)
+    scale = (max_norm / (total + 1e-6)).clamp(max=1)
+    for p, g in zip(ps, grads):
+        p.grad = g * scale.astype(g.dtype)
+    return total

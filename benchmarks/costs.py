@@ -1,0 +1,78 @@
+"""What else it costs: memory, the first call, threads, compiling, a session.
+
+Each is a generator of (name, figures, table), so that a table is printed when it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import report, rounds
+from .engines import PEERS
+from .workloads import WORKLOADS
+
+Found = Iterator[tuple[str, Any, str]]
+
+WEIGHED = ["mlp", "cnn", "transformer", "hvp", "fused", "softmax", "logsumexp", "layernorm"]
+COMPILERS = ["minigrad-compiled", "minigrad-program", "jax"]
+ONE_AND_TWO = ["numpy-blocked", "numpy-threads", "minigrad-program", "minigrad-threads", "c"]
+
+
+def alive(engines: list[str], turns: int) -> Found:
+    """Bytes alive at the peak of a step, where arrays outweigh the records of an engine."""
+    for name in WEIGHED:
+        found = rounds.answers(WORKLOADS[name], [e for e in PEERS[name] if e in engines], "bytes")
+        yield f"bytes {name}", found, report.bytes_alive(name, found)
+
+
+def first_calls(engines: list[str], turns: int) -> Found:
+    """Of the engines that compile: the best of three processes."""
+    rows: dict[str, dict[str, float]] = {}
+    for name, peers in PEERS.items():
+        asked = [e for e in COMPILERS if e in engines and e in peers]
+        found = [rounds.answers(WORKLOADS[name], asked, "first") for _ in range(3)]
+        seconds = {e: [f[e]["seconds"] for f in found if "seconds" in f.get(e, {})] for e in asked}
+        rows[name] = {engine: min(s) for engine, s in seconds.items() if s}
+    yield "first", rows, report.grid("first call, with tracing and compiling: CPU seconds", rows)
+
+
+def threads(engines: list[str], turns: int) -> Found:
+    """One thread against two, by the clock on the wall."""
+    found = rounds.figures(WORKLOADS["fused"], [e for e in ONE_AND_TWO if e in engines], turns, "wall")
+    yield "threads", found, report.times("fused", found, ", seconds that pass")
+
+
+def blas(engines: list[str], turns: int) -> Found:
+    """Small networks while BLAS may use every processor, as it does if nobody says otherwise."""
+    rows: dict[str, dict[str, float]] = {}
+    for name in ("tiny", "mlp"):
+        for title, limit in (("one thread", rounds.THREADS), ("as it comes", {})):
+            asked = [e for e in ("minigrad", "minigrad-compiled", "minigrad-program", "numpy") if e in engines]
+            found = rounds.figures(WORKLOADS[name], asked, turns, "wall", threads=limit)
+            for engine, f in found.items():
+                if "stages" in f:
+                    rows.setdefault(f"{name} {engine}", {})[title] = 1e6 * f["stages"]["step"]["median"]
+    yield "blas", rows, report.grid("threads of the matrix products: median µs that pass in a step", rows)
+
+
+def compiling(engines: list[str], turns: int) -> Found:
+    """Seconds that a graph takes to become a program."""
+    rows = rounds.told("benchmarks.compiling")
+    yield "compile", rows, report.grid("from a graph to a program: CPU seconds", rows)
+
+
+def session(engines: list[str], turns: int) -> Found:
+    """What Session.run costs beside the arithmetic."""
+    rows = rounds.told("benchmarks.session")
+    yield "session", rows, report.grid("Session.run: µs a call", rows)
+
+
+COSTS: dict[str, Callable[[list[str], int], Found]] = {
+    "bytes": alive,
+    "first": first_calls,
+    "threads": threads,
+    "blas": blas,
+    "compile": compiling,
+    "session": session,
+}

@@ -1,0 +1,113 @@
+"""The pipeline: passes one after another, and what each one changed.
+
+    optimised(graph)            the graph after all of STANDARD
+    steps(graph)                every graph on the way, with nodes, bytes and, if asked, seconds: it prints as a table
+
+STANDARD changes no result by a bit. FAST may add and multiply in another order, as compilers are allowed to by
+-ffast-math: results differ by rounding, and 0 may become −0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from .fold import fold
+from .fuse import epilogues, fuse
+from .graph import Graph
+from .layout import LOOSE_TURNS, layout, narrow
+from .loose import LOOSE
+from .order import bytes_moved, ordered, peak_bytes
+from .prune import prune
+from .recompute import recompute
+from .rewrite import RULES, share, simplify
+from .trim import trim
+
+Pass = Callable[[Graph], Graph]
+
+STANDARD: tuple[Pass, ...] = (
+    *(trim, prune, narrow, fold, simplify, layout, share),
+    *(epilogues, recompute, fuse, ordered),
+)
+FAST: tuple[Pass, ...] = (
+    *(trim, prune, narrow, fold, partial(simplify, rules=RULES + LOOSE), partial(layout, rules=LOOSE_TURNS), share),
+    *(epilogues, recompute, partial(fuse, reductions=True), ordered),
+)
+
+
+def optimised(graph: Graph, passes: Sequence[Pass] = STANDARD) -> Graph:
+    """The graph after these passes, one after another."""
+    for each in passes:
+        graph = each(graph)
+    return graph
+
+
+@dataclass(frozen=True)
+class Step:
+    """A graph on its way through the passes.
+
+    name           of the pass that made it
+    nodes          how many ops it runs
+    bytes_moved    read and written by them
+    peak_bytes     most bytes of computed arrays alive at one moment, run op by op
+    changed        whether the pass made another graph of it
+    seconds        what a run took, if that was measured
+    """
+
+    name: str
+    graph: Graph
+    nodes: int
+    bytes_moved: int
+    peak_bytes: int
+    changed: bool
+    seconds: float | None = None
+
+
+class Steps(list[Step]):
+    """The graphs on the way, first the one that was given. It prints as a table."""
+
+    def __repr__(self) -> str:
+        timed = any(step.seconds is not None for step in self)
+        rows = [("pass", "nodes", "bytes moved", "peak bytes", *["ms"] * timed)]
+        for step in self:
+            time = [f"{1e3 * step.seconds:,.3f}"] if step.seconds is not None else [""] * timed
+            name = step.name if step.changed else f"{step.name} (nothing)"
+            rows.append((name, f"{step.nodes:,}", f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", *time))
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        return "\n".join(
+            "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]).rstrip()
+            for row in rows
+        )
+
+
+def steps(graph: Graph, passes: Sequence[Pass] = STANDARD, measure: Callable[[Graph], float] | None = None) -> Steps:
+    """The graph as it is given, and after each pass.
+
+    measure    graph → seconds of a run, where they are wanted
+    """
+    way = Steps([step("as written", graph, True, measure)])
+    for each in passes:
+        after = each(graph)
+        way.append(step(name_of(each), after, listing(after) != listing(graph), measure))
+        graph = after
+    return way
+
+
+def step(name: str, graph: Graph, changed: bool, measure: Callable[[Graph], float] | None) -> Step:
+    """What there is to say about a graph."""
+    nodes = sum(1 for node in graph.nodes if node.inputs)
+    seconds = None if measure is None else measure(graph)
+    return Step(name, graph, nodes, bytes_moved(graph), peak_bytes(graph), changed, seconds)
+
+
+def listing(graph: Graph) -> list[object]:
+    """The ops in order, each with the places of its operands: equal for graphs that run the same."""
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    results = tuple(y and place[y] for y in graph.outputs)
+    return [*((node.op, tuple(place[x] for x in node.inputs)) for node in graph.nodes), results]
+
+
+def name_of(each: Pass) -> str:
+    """What a pass is called."""
+    return name_of(each.func) if isinstance(each, partial) else each.__name__

@@ -1,0 +1,164 @@
+"""A program: a graph compiled to one Python function of NumPy calls, with all memory planned.
+
+    Graph  →  steps (lower.py, record.py, loops.py)  →  plan (buffers.py)  →  text (emit.py)  →  Program
+
+What it hands out is the caller's, and no later call writes over it. What it works in is kept from call to call; a call
+that comes while another is running has a workspace of its own.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache, cached_property, lru_cache
+from itertools import count
+from sys import getrefcount
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from ..ops import Input
+from .blas import one_thread, wants_one
+from .buffers import Plan, plan
+from .emit import Text, text_of
+from .graph import Graph
+from .lower import lowered
+from .rows import in_rows
+
+_number = count()
+
+
+class Program:
+    """(array of each input) → (array of each output); None where an output is None.
+
+    threads    over which blocks of large loops are spread
+    into       output → input, in whose own array it is written, once nobody reads its old value: a parameter's next
+               value, an optimiser's state
+    """
+
+    def __init__(self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None):
+        self.graph, self.threads, self.into = graph, threads, dict(into or {})
+        section = in_rows(lowered(graph))
+        self.plan: Plan = plan(section, self.into)
+        self.text: Text = text_of(self.plan, section.arguments, names(graph), threads)
+        self.whole = tuple(i for i, x in enumerate(section.arguments) if x in self.text.whole)
+        self.one_thread = wants_one(self.plan.steps)
+        self.idle: list[Callable[..., tuple[Any, ...]]] = []
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        for i in self.whole:
+            if not arrays[i].flags.c_contiguous:
+                return self.through_copies(arrays)
+        try:
+            run = self.idle.pop()
+        except IndexError:
+            run = self.ready()
+        try:
+            if self.one_thread:
+                with one_thread:
+                    return run(*arrays)
+            return run(*arrays)
+        finally:
+            self.idle.append(run)
+
+    def through_copies(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A call whose arrays do not lie in memory as a view needs them to: on copies, and back."""
+        copies = tuple(map(np.ascontiguousarray, arrays))
+        ys = list(self(*copies))
+        for y, x in self.into.items():
+            arrays[x][...] = ys[y]
+            ys[y] = arrays[x]
+        return tuple(ys)
+
+    def ready(self) -> Callable[..., tuple[Any, ...]]:
+        """The function, with a workspace of its own."""
+        scope = self.text.scope | {"at": Workspace(self.text.size).at, "handed": Handed, "together": together}
+        exec(self.code, scope)
+        run: Callable[..., tuple[Any, ...]] = scope["program"]
+        return run
+
+    @cached_property
+    def code(self) -> CodeType:
+        name = f"<program {next(_number)}>"
+        linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
+        return compile(self.source, name, "exec")
+
+    @property
+    def source(self) -> str:
+        """The Python that runs."""
+        return self.text.source
+
+    @property
+    def buffers(self) -> Plan:
+        """Which memory each result takes."""
+        return self.plan
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of the workspace, and of what is handed out."""
+        return self.plan.peak_bytes + self.text.size - self.plan.size
+
+
+@lru_cache(maxsize=256)
+def program(graph: Graph, threads: int = 1) -> Program:
+    """The program of a graph, made once."""
+    return Program(graph, threads)
+
+
+def names(graph: Graph) -> list[str]:
+    """What the inputs are called: their own names, where Python allows it and nothing else has it."""
+    own = [x.op.name if isinstance(x.op, Input) else "" for x in graph.inputs]
+    fit = all(name.isidentifier() and name.startswith("x") for name in own) and len(set(own)) == len(own)
+    return own if fit else [f"x{i}" for i in range(len(own))]
+
+
+class Workspace:
+    """Memory that a program works in."""
+
+    def __init__(self, size: int):
+        memory = np.empty(size + 64, np.uint8)
+        start = -memory.__array_interface__["data"][0] % 64  # at the beginning of a cache line
+        self.memory = memory[start : start + size]
+
+    def at(self, offset: int, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None) -> Any:
+        """An array in it."""
+        return np.ndarray(shape, dtype, self.memory, offset, strides)
+
+
+class Handed:
+    """Large arrays for the caller: one that was handed out is handed out again when nobody holds it any more.
+
+    New memory has to be fetched from the system page by page, which takes as long as computing what goes in.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...]):
+        self.shape, self.dtype, self.strides = shape, dtype, strides
+        self.owners: list[np.ndarray] = []
+
+    def __call__(self) -> np.ndarray:
+        for owner in self.owners:
+            if getrefcount(owner) == 3:  # the list, the loop, and the question itself
+                return np.ndarray(self.shape, self.dtype, owner, 0, self.strides)
+        nbytes = self.dtype.itemsize * int(np.prod(self.shape))
+        owner = np.empty(nbytes, np.uint8)
+        self.owners = [*self.owners[-1:], owner]
+        return np.ndarray(self.shape, self.dtype, owner, 0, self.strides)
+
+
+@cache
+def helpers(workers: int) -> ThreadPoolExecutor:
+    """Threads that wait for blocks."""
+    return ThreadPoolExecutor(workers, "minigrad")
+
+
+def together(f: Callable[..., None], mine: tuple[Any, ...], *others: tuple[Any, ...]) -> None:
+    """f on each of the argument lists, at once: the first in this thread."""
+    waiting = [helpers(len(others)).submit(copy_context().run, f, *args) for args in others]
+    try:
+        f(*mine)
+    finally:
+        for other in waiting:
+            other.result()

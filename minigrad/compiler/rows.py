@@ -1,0 +1,193 @@
+"""Steps over rows: what treats each row of large arrays by itself is done on a block of rows at a time.
+
+A softmax finds each row's largest element, subtracts it, takes the exponential, adds up, divides: five steps, and
+each would read and write all of memory. But a row's result needs that row only. So steps that follow one another and
+write arrays of as many rows become the body of one loop; what only they use is as large as a block, and stays in the
+cache. The arithmetic is the same, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .buffers import plan
+from .loops import BLOCK, Loop, is_over
+from .steps import Section, Step, Value, shell
+
+
+def in_rows(section: Section) -> Section:
+    """The section, its runs of steps over rows as loops."""
+    uses: dict[Value, int] = {}
+    for step in section.steps:
+        for root in roots_used(step):
+            uses[root] = uses.get(root, 0) + 1
+    kept = {r for y in section.outputs if y is not None for r in y.roots}
+    steps: list[Step] = []
+    run = Run()
+    for step in section.steps:
+        if not (run.takes(step) or run.passes(step)):
+            steps += run.finished(uses, kept)
+            run = Run()
+            if not run.takes(step):
+                steps.append(step)
+    steps += run.finished(uses, kept)
+    return Section(section.arguments, seen(steps, section.outputs), section.outputs)
+
+
+def seen(steps: list[Step], outputs: Iterable[Value | None]) -> list[Step]:
+    """The steps without views that nobody uses any more."""
+    used: set[Value | None] = set(outputs)
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if not step.is_view or step.result in used:
+            kept.append(step)
+            used.update(step.operands)
+    return kept[::-1]
+
+
+def roots_used(step: Step) -> list[Value]:
+    """The memories that a step reads or writes; to look at one is no use of it."""
+    return [] if step.is_view else [r for v in step.operands for r in v.roots]
+
+
+@dataclass
+class Run:
+    """Steps that may be one loop.
+
+    views    the views among them, which come first
+    after    steps among them that cannot be in the loop, and may as well come after it
+    rows     how many rows everything has
+    byrow    root → whether each of its rows was only read and written by steps of that row
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    views: list[Step] = field(default_factory=list)
+    after: list[Step] = field(default_factory=list)
+    rows: int = 0
+    byrow: dict[Value, bool] = field(default_factory=dict)
+    written: set[Value] = field(default_factory=set)
+
+    def takes(self, step: Step) -> bool:
+        """Whether the step can be one of them; if so, it is."""
+        if step.leads is None or step.loop is not None or len(step.writes) != 1 or not self.fits(step):
+            return False
+        (out,) = step.written
+        rows = out.shell.shape[0]
+        byrow: dict[Value, bool] = {}
+        for v, leads in zip(step.operands, step.leads, strict=True):
+            for root in v.roots:
+                byrow[root] = byrow.get(root, self.byrow.get(root, True)) and leads and is_by_row(v, rows)
+        if any(not fine for root, fine in byrow.items() if root in self.written or root is out.root):
+            return False
+        if self.after and conflict(step, self.after):
+            return False
+        self.steps.append(step)
+        self.rows = rows
+        self.byrow |= byrow
+        self.written.add(out.root)
+        return True
+
+    def fits(self, step: Step) -> bool:
+        """Whether the step is over as many rows; the first one over enough of them, none of them too long."""
+        (out,) = step.written
+        rows = out.shell.shape[0]
+        if self.steps:
+            return rows == self.rows
+        size = max(v.shell.size for v in leading_operands(step))
+        return rows > 1 and size > BLOCK >= size // rows
+
+    def passes(self, step: Step) -> bool:
+        """Whether the step may be left for later, or is a view, which is no work; if so, it is."""
+        if step.is_view and not any(r.kind == "made" for r in step.operands[0].roots):
+            self.views.append(step)
+            return True
+        if not self.steps or len(self.after) == MOST_AFTER:
+            return False
+        self.after.append(step)
+        return True
+
+    def finished(self, uses: dict[Value, int], kept: set[Value]) -> list[Step]:
+        """The steps, as a loop if that is worth while."""
+        width = max((v.shell.size // self.rows for s in self.steps for v in leading_operands(s)), default=0)
+        loop = [looped(self, max(1, BLOCK // width), uses, kept)] if len(self.steps) > 1 else self.steps
+        return [*self.views, *loop, *self.after]
+
+
+MOST_AFTER = 64  # steps that a run may pass by
+
+
+def conflict(step: Step, others: Iterable[Step]) -> bool:
+    """Whether the step may not come before the others: one of them writes what it uses, or uses what it writes."""
+    touched = set(roots_used(step))
+    written = {r for v in step.written for r in v.roots}
+    made = {v for v in step.operands}
+    return any(
+        other.result in made
+        or any(r in touched for v in other.written for r in v.roots)
+        or any(r in written for r in roots_used(other))
+        for other in others
+    )
+
+
+def leading_operands(step: Step) -> list[Value]:
+    """The operands that have rows."""
+    assert step.leads is not None
+    return [v for v, leads in zip(step.operands, step.leads) if leads]
+
+
+def is_by_row(v: Value, rows: int) -> bool:
+    """Whether row i of v lies within the i-th part of its memory."""
+    root = v.root
+    pitch, rest = divmod(root.nbytes, rows)
+    if rest or len(v.roots) > 1 or root.kind not in ("buffer", "argument") or v.shell.shape[0] != rows:
+        return False
+    inner = [s * (n - 1) for s, n in zip(v.shell.strides[1:], v.shell.shape[1:])]
+    inside = min(inner, default=0) >= 0 and v.offset + sum(inner) + v.shell.itemsize <= pitch
+    return v.shell.strides[0] == pitch and v.offset >= 0 and inside
+
+
+def looped(run: Run, rows: int, uses: dict[Value, int], kept: set[Value]) -> Step:
+    """The run as one step."""
+    inside: dict[Value, int] = {}
+    for step in run.steps:
+        for root in roots_used(step):
+            inside[root] = inside.get(root, 0) + 1
+    local = {
+        r: Value(shell((rows * (r.nbytes // run.rows),), np.dtype(np.uint8)), "buffer")
+        for r, n in inside.items()
+        if r.kind == "buffer" and n == uses[r] and r not in kept and run.byrow[r]
+    }
+    outer: dict[tuple[Value, bool], Value] = {}
+    inner: dict[Value, Value] = {}
+
+    def block(v: Value, leads: bool) -> Value:
+        """What stands for v in the body."""
+        if v.kind == "constant":
+            return v
+        shape = (rows, *v.shell.shape[1:]) if leads else v.shell.shape
+        part = shell(shape, v.shell.dtype, v.shell.strides)
+        if v.root in local:
+            if v not in inner:
+                inner[v] = Value(part, "view", (local[v.root],), v.offset)
+            return inner[v]
+        if (v, leads) not in outer:
+            outer[v, leads] = Value(part, "argument")
+        return outer[v, leads]
+
+    body = [
+        Step(s.text, tuple(map(block, s.operands, s.leads or ())), s.writes, None, s.scope, s.over, s.quiet, s.node)
+        for s in run.steps
+    ]
+    arguments = tuple(outer.values())
+    written = {id(v) for s in body for v in s.written}
+    cut = tuple(leads for _, leads in outer)
+    loop = Loop(plan(Section(arguments, body, ()), {}), arguments, run.rows, rows, cut, ())
+    operands = tuple(v for v, _ in outer)
+    writes = tuple(i for i, v in enumerate(arguments) if id(v) in written)
+    reads = [i for i in range(len(operands)) if i not in writes]
+    over = frozenset((w, r) for w in writes for r in reads if is_over(loop.plan, arguments, w, r))
+    names = ", ".join(f"{{{i}}}" for i in range(len(operands)))
+    return Step(f"loop({names})", operands, writes, over=over, node=run.steps[-1].node, loop=loop)

@@ -1,0 +1,149 @@
+"""What a program does, in steps: the level below nodes, where every result has a place in memory.
+
+A node says *what* to compute. A step is one call of NumPy, with the array it writes into; and a value is an array
+that steps read and write, known by its shape, dtype and strides before there is any memory for it. Many values look
+into one memory: a reshape, a slice. Such a memory is itself a value, the *root* of those that look into it.
+
+    argument    given at each call
+    constant    known when the program is made
+    buffer      memory that the program plans: see buffers.py
+    made        an array that a step brings along, where NumPy knows no `out=` or the op cannot be followed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..node import Node
+
+Shape = tuple[int, ...]
+
+
+@lru_cache(maxsize=4096)
+def shell(shape: Shape, dtype: np.dtype, strides: Shape | None = None) -> np.ndarray:
+    """An array without memory: to be asked for its shape, strides and views, never for an element."""
+    strides = contiguous(shape, dtype.itemsize) if strides is None else strides
+    return as_strided(np.empty(1, dtype), shape, strides)
+
+
+def contiguous(shape: Shape, itemsize: int, axes: tuple[int, ...] | None = None) -> Shape:
+    """The strides of an array whose axes follow one another in memory in that order, the last the closest."""
+    strides, step = [0] * len(shape), itemsize
+    for a in reversed(range(len(shape)) if axes is None else axes):
+        strides[a] = step
+        step *= max(shape[a], 1)
+    return tuple(strides)
+
+
+@dataclass(eq=False, slots=True, repr=False)  # to show the shell would be to read it
+class Value:
+    """An array that steps read and write.
+
+    shell    its shape, dtype and strides
+    kind     argument, constant, buffer, made; or view
+    roots    the memories it may look into: itself, unless it is a view
+    offset   of its first element in its root, in bytes
+    array    of a constant
+    """
+
+    shell: np.ndarray
+    kind: str
+    roots: tuple[Value, ...] = ()
+    offset: int = 0
+    array: Any = None
+
+    def __post_init__(self) -> None:
+        self.roots = self.roots or (self,)
+
+    @property
+    def root(self) -> Value:
+        return self.roots[0]
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.shell.nbytes)
+
+    def __repr__(self) -> str:
+        return f"{self.kind} {self.shell.dtype}{[*self.shell.shape]}"
+
+    def lies_as(self, other: Value) -> bool:
+        """Whether each element is as far from the start of its root as the same element of the other."""
+        mine, its = self.shell, other.shell
+        same = (mine.shape, mine.strides, mine.itemsize) == (its.shape, its.strides, its.itemsize)
+        return same and self.offset == other.offset and len(self.roots) == len(other.roots) == 1
+
+    def is_same_as(self, other: Value) -> bool:
+        """Whether both are the same elements of one memory."""
+        return self.roots == other.roots and self.lies_as(other)
+
+
+def address(array: np.ndarray) -> int:
+    """Where the first element is."""
+    place: int = array.__array_interface__["data"][0]
+    return place
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One line of a program.
+
+    text      the line, with {0}, {1}, … for the operands; for a view or an array made, its right-hand side
+    operands  what it reads and writes
+    writes    which of the operands it writes into
+    result    the value it makes, if that is a new one: a view, or an array made
+    scope     the names in the text: functions, ops
+    over      what it writes may lie exactly over what it reads: pairs of operands (written, read); all for None
+    quiet     the floating-point errors that are expected here, and not told
+    node      the node it is part of
+    leads     which operands have the leading axis of what is written, so that it may be done on some rows at a time;
+              None where it may not
+    loop      what it runs in blocks, if it is a loop
+    """
+
+    text: str
+    operands: tuple[Value, ...]
+    writes: tuple[int, ...] = ()
+    result: Value | None = None
+    scope: Mapping[str, Any] = field(default_factory=dict)
+    over: frozenset[tuple[int, int]] | None = frozenset()
+    quiet: frozenset[str] = frozenset()
+    node: Node | None = None
+    leads: tuple[bool, ...] | None = None
+    loop: Any = None
+
+    @property
+    def written(self) -> tuple[Value, ...]:
+        """What it writes into."""
+        return tuple(self.operands[i] for i in self.writes)
+
+    @property
+    def read(self) -> tuple[Value, ...]:
+        """What it reads."""
+        return tuple(x for i, x in enumerate(self.operands) if i not in self.writes)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it only says where to look."""
+        return self.result is not None and self.result.kind == "view"
+
+    def may_lie_over(self, written: int, read: int) -> bool:
+        """Whether operand `written` may be the very memory of operand `read`."""
+        return self.over is None or (written, read) in self.over
+
+
+@dataclass(eq=False)
+class Section:
+    """Steps in order, from arguments to outputs.
+
+    outputs    None where nothing is returned
+    """
+
+    arguments: tuple[Value, ...]
+    steps: list[Step]
+    outputs: tuple[Value | None, ...]

@@ -1,0 +1,65 @@
+"""The static half: graphs that are built before they run.
+
+    g = mg.Graph()
+    with g.as_default():
+        x, w = mg.placeholder("float64", (None, 3)), mg.Variable([[1.0], [2.0], [3.0]])
+        loss = (x @ w).square().mean()
+        (gw,) = mg.gradients(loss, [w])
+        down = w.assign_sub(0.1 * gw)
+    with mg.Session(g) as session:
+        session.run(w.initializer)
+        session.run([down, loss], {x: data})
+
+Names and meaning are TensorFlow 1's.
+"""
+
+from ..compiler.trouble import trap_nan as trap_nan
+from .choosing import case as case
+from .choosing import switch_case as switch_case
+from .control import cond as cond
+from .control import while_loop as while_loop
+from .custom import custom_jvp as custom_jvp
+from .custom import custom_vjp as custom_vjp
+from .default import add_to_collection as add_to_collection
+from .default import get_collection as get_collection
+from .default import get_default_graph as get_default_graph
+from .default import name_scope as name_scope
+from .default import reset_default_graph as reset_default_graph
+from .eagerly import functions_run_eagerly as functions_run_eagerly
+from .eagerly import run_functions_eagerly as run_functions_eagerly
+from .function import RetracingWarning as RetracingWarning
+from .function import function as function
+from .gradients import gradients as gradients
+from .graph import GLOBAL_VARIABLES as GLOBAL_VARIABLES
+from .graph import TRAINABLE_VARIABLES as TRAINABLE_VARIABLES
+from .graph import UPDATE_OPS as UPDATE_OPS
+from .graph import Graph as Graph
+from .jit import eval_shape as eval_shape
+from .jit import jit as jit
+from .loops import fori_loop as fori_loop
+from .loops import scan as scan
+from .ordering import add_n as add_n
+from .ordering import control_dependencies as control_dependencies
+from .ordering import group as group
+from .ordering import identity as identity
+from .ordering import no_op as no_op
+from .ordering import stop_gradient as stop_gradient
+from .ordering import tuple_ as tuple_
+from .placeholder import constant as constant
+from .placeholder import placeholder as placeholder
+from .placeholder import placeholder_with_default as placeholder_with_default
+from .session import Session as Session
+from .session import get_default_session as get_default_session
+from .tensor_spec import TensorSpec as TensorSpec
+from .variable import Variable as Variable
+from .variable import assign as assign
+from .variable import assign_add as assign_add
+from .variable import assign_sub as assign_sub
+from .variable import global_variables as global_variables
+from .variable import global_variables_initializer as global_variables_initializer
+from .variable import trainable_variables as trainable_variables
+from .variable import variables_initializer as variables_initializer
+from .watching import Probe as Probe
+from .watching import print as print
+from .watching import probe as probe
+from .watching import py_func as py_func

@@ -1,0 +1,16 @@
+"""AutoGraph: Python's own `if`, `while`, `for`, `and`, `or`, `not` and `assert`, on the tensors of a graph.
+
+    f = convert(f)      what mg.function does to a function before it traces it
+    print(code(f))      what is generated for f
+    print(beside(f))    the same, beside the source
+
+What it cannot make part of a graph it refuses, with the line, the variable and the way out: ConversionError.
+"""
+
+from .convert import convert as convert
+from .foreign import do_not_convert as do_not_convert
+from .origins import beside as beside
+from .origins import code as code
+from .origins import to_code as to_code
+
+to_graph = convert

@@ -1,0 +1,244 @@
+"""AutoGraph: a Python function whose `if`, `while`, `for`, `and`, `or` and `not` work on tensors of a graph.
+
+    source → tree → jumps lowered (jumps.py) → blocks made functions (statements.py), choices made calls
+    (expressions.py) → code, in the closure of the function → function
+
+What is generated calls operators (operators.py), which look at the condition when they run: a symbolic tensor gives
+control flow of the graph, anything else Python's own. Every node keeps its line, so that errors show the user's.
+(Moldovan et al. 2018, “AutoGraph: imperative-style coding with graph-based performance”.)
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from functools import partial, update_wrapper
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, SimpleNamespace
+from typing import Any, NamedTuple
+
+from ...nn.module import Module
+from . import operators
+from .foreign import is_engine, is_foreign
+from .jumps import Unconvertible
+from .replaced import REPLACED
+from .scopes import Function, arguments, mark_comprehensions
+from .source import definition, mangled
+from .statements import Statements, reason_against
+
+FUTURES = 0x1FF0000  # flags of `from __future__ import …`, which the generated code is compiled under too
+OPTIMISED = 0x1  # the flag of a function's code; a class body has not
+
+
+class Conversion(NamedTuple):
+    """What a function became.
+
+    ag      what the operators are called in it
+    tree    its generated code
+    code    that, compiled
+    """
+
+    ag: str
+    tree: ast.FunctionDef | ast.Lambda
+    code: CodeType
+
+
+conversions: dict[tuple[CodeType, str], Conversion | str] = {}  # or why there is none
+made: set[CodeType] = set()  # code that is generated
+
+
+def convert(function: Any) -> Any:
+    """The function, with control flow that works on tensors of a graph too; on values it does what it did.
+
+    A function that cannot be converted (its source is not to be had, it is a generator or async) is given back as it
+    is, with a warning; one that is not to be converted, because it is a library's or says so, without.
+    """
+    if isinstance(function, FunctionType):
+        if stays(function):
+            return function
+        conversion = conversion_of(function)
+        if isinstance(conversion, str):
+            warnings.warn(
+                f"{function.__qualname__}() runs as it is written, without AutoGraph: {conversion}. Mark it with "
+                "@minigrad.graph.autograph.do_not_convert if this is meant",
+                stacklevel=2,
+            )
+    return call(function)
+
+
+def call(function: Any) -> Any:
+    """What is called in the place of a function that a converted one calls."""
+    match function:
+        case FunctionType():
+            return called(function)
+        case MethodType():
+            inner = called(function.__func__)
+            return function if inner is function.__func__ else MethodType(inner, function.__self__)
+        case BuiltinFunctionType() | type():
+            return REPLACED.get(function, function)
+        case partial():
+            return partial(call(function.func), *function.args, **function.keywords)
+        case Module():
+            return module_called(function)
+    its = vars(type(function)).get("__call__")
+    return MethodType(called(its), function) if isinstance(its, FunctionType) and not stays(its) else function
+
+
+def called(function: Any) -> Any:
+    if not stays(function):
+        return converted(function)
+    return handing_on(function) if is_engine(function) and not hasattr(function, "do_not_convert") else function
+
+
+def stays(function: Any) -> bool:
+    """Whether a function is called as it is."""
+    return hasattr(function, "do_not_convert") or is_foreign(function) or function.__code__ in made
+
+
+def handing_on(function: Any) -> Any:
+    """A function of minigrad's; the user's functions that are handed to it are converted."""
+
+    def called(*args: Any, **options: Any) -> Any:
+        return function(*(x if is_foreign(x) else call(x) for x in args), **options)
+
+    return called
+
+
+def module_called(module: Module) -> Any:
+    """A call of the module in which it, and every module in it, has its `forward` converted."""
+
+    def called(*xs: Any, **options: Any) -> Any:
+        own = [part for part in module.modules() if "forward" not in vars(part) and not stays(type(part).forward)]
+        for part in own:
+            vars(part)["forward"] = MethodType(converted(type(part).forward), part)
+        try:
+            return module(*xs, **options)
+        finally:
+            for part in own:
+                del vars(part)["forward"]
+
+    return called
+
+
+def converted(function: Any) -> Any:
+    """The function's code, converted, in the function's closure; the function itself, if it cannot be."""
+    conversion = conversion_of(function)
+    if isinstance(conversion, str):
+        return function
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+    cells[conversion.ag] = CellType(AG)
+    code = conversion.code
+    new = FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, tuple(cells[n] for n in code.co_freevars)
+    )
+    new.__kwdefaults__ = function.__kwdefaults__
+    return update_wrapper(new, function)
+
+
+AG = SimpleNamespace(call=call, **{name: its for name, its in vars(operators).items() if not name.startswith("__")})
+
+
+def conversion_of(function: FunctionType) -> Conversion | str:
+    """The conversion of a function, made once; or the reason why there is none."""
+    key = function.__code__, function.__code__.co_filename
+    if key not in conversions:
+        try:
+            conversions[key] = generated(function)
+        except Unconvertible as reason:
+            conversions[key] = str(reason)
+    return conversions[key]
+
+
+def generated(function: FunctionType) -> Conversion:
+    code = function.__code__
+    tree = definition(code)
+    if reason := reason_against(tree):
+        raise Unconvertible(reason)
+    mangled(tree, function.__qualname__)
+    mark_comprehensions(tree)
+    names = Names(tree, code)
+    ag = names.fresh("ag")
+    rewrite = Statements(ag, function.__globals__, names.bound, names.fresh)
+    if isinstance(tree, ast.Lambda):
+        new: Any = rewrite.visit_Lambda(tree)
+    else:
+        tree.decorator_list = []
+        new = rewrite.function(tree)  # type: ignore[arg-type]
+    return Conversion(ag, new, compiled(new, code, ag, names))
+
+
+class Names:
+    """The names that a function uses, and new ones beside them.
+
+    bound    those that are not its module's
+    given    those that were made up
+    """
+
+    def __init__(self, tree: Function, code: CodeType):
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        stored = {name.id for name in names if not isinstance(name.ctx, ast.Load)}
+        inner = [node for node in ast.walk(tree) if isinstance(node, Function)]
+        self.bound = stored.union(code.co_freevars, code.co_varnames, code.co_cellvars, *map(arguments, inner))
+        self.used = self.bound | {name.id for name in names}
+        self.given: set[str] = set()
+
+    def fresh(self, name: str) -> str:
+        """The name, or the name with a number, if it is taken."""
+        new, number = name, 1
+        while new in self.used:
+            number += 1
+            new = f"{name}_{number}"
+        self.used.add(new)
+        self.given.add(new)
+        return new
+
+
+def compiled(tree: Any, code: CodeType, ag: str, names: Names) -> CodeType:
+    """The code of the tree, with the same free names as the function's own, and `ag`."""
+    free = " = ".join((*code.co_freevars, ag))
+    (factory,) = ast.parse(f"def factory():\n    {free} = None").body
+    assert isinstance(factory, ast.FunctionDef)
+    if isinstance(tree, ast.Lambda):
+        factory.body.append(ast.copy_location(ast.Expr(tree), tree))
+        whole = compiled_module(factory, code)
+        return finished(inner_code(whole, "<lambda>"), code, names.given)
+    # Under a name of its own: a global function that calls itself would find the name in the factory.
+    name, tree.name = tree.name, names.fresh("function")
+    factory.body.append(tree)
+    whole = compiled_module(factory, code)
+    new = finished(inner_code(whole, tree.name), code, names.given)
+    tree.name = name
+    return new
+
+
+def compiled_module(factory: ast.FunctionDef, code: CodeType) -> CodeType:
+    """The code of the factory, with the lines, the file and the `from __future__` of the function."""
+    module = ast.fix_missing_locations(ast.Module([factory], []))
+    whole = compile(module, code.co_filename, "exec", code.co_flags & FUTURES, dont_inherit=True)
+    return inner_code(whole, "factory")
+
+
+def inner_code(code: CodeType, name: str) -> CodeType:
+    """The last function of that name; before it come lambdas that are default arguments."""
+    return [c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name][-1]
+
+
+def finished(code: CodeType, original: CodeType, given: set[str]) -> CodeType:
+    new = renamed(code, original, given)
+    remember(new)
+    return new
+
+
+def renamed(code: CodeType, original: CodeType, given: set[str]) -> CodeType:
+    """The code, in which the blocks bear the function's own name: so tracebacks speak of one function."""
+    own = code.co_name in given or code.co_name == "<lambda>" == original.co_name
+    name, qualname = (original.co_name, original.co_qualname) if own else (code.co_name, code.co_qualname)
+    consts = tuple(renamed(c, original, given) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.replace(co_consts=consts, co_name=name, co_qualname=qualname)
+
+
+def remember(code: CodeType) -> None:
+    """Generated code is not converted again; classes in it were left alone, and their methods may be."""
+    made.add(code)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType) and inner.co_flags & OPTIMISED:
+            remember(inner)

@@ -1,0 +1,177 @@
+"""Expressions that choose what to evaluate, as calls: the operator decides when it sees the values.
+
+    a and b            ag.and_(a, lambda: b)
+    not a              ag.not_(a)
+    a if c else b      ag.if_expression(c, lambda: a, lambda: b)
+    a < b < c          ag.compare(a, '<', lambda: b, '<', lambda: c)
+    f(x)               ag.call(f)(x)                                   f is converted too, when it is called
+    y                  ag.defined(y)                                   where no value for y is certain
+
+What need not be evaluated stands in a lambda, so that nothing is evaluated that Python would not.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from .foreign import SPECIAL, is_engine, is_foreign
+from .jumps import at
+from .scopes import arguments
+
+SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+
+
+class Expressions(ast.NodeTransformer):
+    """Rewrites expressions, in the order in which they are evaluated.
+
+    ag         what the operators are called in the generated code
+    outer      the names that the function's module gives it, and what they are
+    own        the names that are not the module's
+    local      those of the function, and of functions around it, that may be without a value
+    defined    those of them that certainly have one at this point
+    result     the variable that holds what the function returns, if it has one; it is read last
+    """
+
+    def __init__(self, ag: str, outer: dict[str, Any], own: set[str]):
+        self.ag, self.outer, self.own = ag, outer, own
+        self.local: set[str] = set()
+        self.defined: set[str] = set()
+        self.result: str | None = None
+        self.first_argument: str | None = None
+
+    def operator(self, name: str, *args: ast.expr, like: ast.AST) -> ast.Call:
+        """ag.name(*args)"""
+        function = ast.Attribute(ast.Name(self.ag, ast.Load()), name, ast.Load())
+        call = ast.Call(function, list(args), [])
+        for node in (call, function, function.value):
+            ast.copy_location(node, like)
+        return call
+
+    def later(self, value: ast.expr) -> ast.expr:
+        """lambda: value"""
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        return ast.copy_location(ast.Lambda(nothing, self.visit(value)), value)
+
+    # -- what chooses ---------------------------------------------------------------------------------
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        if assigns(node):
+            return self.generic_visit(node)
+        first, *rest = node.values
+        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        return self.operator(name, self.visit(first), *map(self.later, rest), like=node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        self.generic_visit(node)
+        return self.operator("not_", node.operand, like=node) if isinstance(node.op, ast.Not) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        if assigns(node):
+            return self.generic_visit(node)
+        test = self.visit(node.test)
+        return self.operator("if_expression", test, self.later(node.body), self.later(node.orelse), like=node)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        if len(node.ops) == 1 or assigns(node):
+            return self.generic_visit(node)
+        args = [self.visit(node.left)]
+        for sign, right in zip(node.ops, node.comparators):
+            args += [ast.copy_location(ast.Constant(SIGNS[type(sign)]), right), self.later(right)]
+        return self.operator("compare", *args, like=node)
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        says = [] if node.msg is None else [self.later(node.msg)]
+        return ast.copy_location(ast.Expr(self.operator("assert_", self.visit(node.test), *says, like=node)), node)
+
+    # -- calls ----------------------------------------------------------------------------------------
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        function = node.func
+        if isinstance(function, ast.Name) and function.id == "super" and not node.args and self.first_argument:
+            # Python looks for self among the arguments of the running function, which may be a branch by now.
+            given = ast.parse(f"super(__class__, {self.first_argument})", mode="eval").body
+            return at([given], node)[0]
+        self.generic_visit(node)
+        named = self.named(function)
+        if named is not None and is_foreign(named):
+            node.args = [self.handed(arg) if is_engine(named) else arg for arg in node.args]
+        elif not isinstance(function, ast.Lambda) and not self.is_builtin(function):
+            node.func = self.operator("call", node.func, like=function)
+        return node
+
+    def is_builtin(self, function: ast.expr) -> bool:
+        """Whether a call is one of Python's own functions, and of those that need nothing done for tensors."""
+        if not isinstance(function, ast.Name) or function.id in self.own or function.id in self.outer:
+            return False
+        return hasattr(builtins, function.id) and function.id not in SPECIAL
+
+    def named(self, function: ast.expr) -> Any:
+        """What `module.name` is, which stays so; None of a name that may yet become another function."""
+        path = []
+        while isinstance(function, ast.Attribute):
+            path.append(function.attr)
+            function = function.value
+        if not isinstance(function, ast.Name) or function.id in self.own:
+            return None
+        value = self.outer.get(function.id)
+        while path and isinstance(value, ModuleType):
+            value = getattr(value, path.pop(), None)
+        return value if not path and isinstance(value, FunctionType | BuiltinFunctionType | type) else None
+
+    def handed(self, arg: ast.expr) -> ast.expr:
+        """A user's function that is handed to one of minigrad's, `mg.func.grad(loss)`, is converted as well."""
+        if isinstance(arg, ast.Name) and arg.id not in self.own and not is_foreign(self.outer.get(arg.id)):
+            return self.operator("call", arg, like=arg)
+        return arg
+
+    # -- names ----------------------------------------------------------------------------------------
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        if isinstance(node.ctx, ast.Load) and node.id in self.local - self.defined - {self.result}:
+            return self.operator("defined", node, like=node)
+        return node
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
+        node.value = self.visit(node.value)
+        self.defined.add(node.target.id)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        node.args = self.visit(node.args)
+        with self.knowing(set(arguments(node))):
+            node.body = self.visit(node.body)
+        return node
+
+    def comprehension(self, node: Any) -> Any:
+        with self.knowing(set()):
+            for part in node.generators:
+                part.iter = self.visit(part.iter)
+                self.defined |= {name.id for name in ast.walk(part.target) if isinstance(name, ast.Name)}
+                part.ifs = [self.visit(test) for test in part.ifs]
+            for field in ("key", "value", "elt"):
+                if hasattr(node, field):
+                    setattr(node, field, self.visit(getattr(node, field)))
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = comprehension
+
+    @contextmanager
+    def knowing(self, names: set[str]) -> Iterator[None]:
+        """A block in which these names have values too."""
+        before = self.defined
+        self.defined = before | names
+        yield
+        self.defined = before
+
+
+def assigns(node: ast.AST) -> bool:
+    """Whether a name is bound in the expression, which in a lambda would be the lambda's own."""
+    return any(isinstance(part, ast.NamedExpr) for part in ast.walk(node))

@@ -1,0 +1,170 @@
+"""Which names a piece of a function writes and reads, and which of them are alive around its `if`s and loops.
+
+A name is alive at a point if what it holds there may still be read. What a branch or a loop body writes is its
+state only as far as it is alive outside; the rest is local to it, and nobody else's concern. (Aho, Lam, Sethi,
+Ullman 2007, “Compilers”, section 9.2.5.) Reads are counted generously: a name held alive for nothing costs little.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+Names = frozenset[str]
+
+
+def inside(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes and all that is in them, down to functions and classes, whose own code is not entered."""
+    for node in nodes:
+        yield node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from inside(outside_of(node))
+        elif not isinstance(node, ast.Lambda):
+            yield from inside(ast.iter_child_nodes(node))
+        else:
+            yield from inside(defaults(node.args))
+
+
+def outside_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[ast.AST]:
+    """What of a definition is evaluated where it stands: decorators, defaults, bases."""
+    if isinstance(node, ast.ClassDef):
+        return [*node.decorator_list, *node.bases, *node.keywords]
+    return [*node.decorator_list, *defaults(node.args)]
+
+
+def defaults(arguments: ast.arguments) -> list[ast.AST]:
+    return [*arguments.defaults, *filter(None, arguments.kw_defaults)]
+
+
+def arguments(function: Function) -> list[str]:
+    """Names of the arguments of a function."""
+    its = function.args
+    return [a.arg for a in (*its.posonlyargs, *its.args, its.vararg, *its.kwonlyargs, its.kwarg) if a is not None]
+
+
+# -- written and read ----------------------------------------------------------------------------------
+
+
+def written(nodes: Iterable[ast.AST]) -> list[str]:
+    """Names that are bound here, in the order of writing."""
+    return list(dict.fromkeys(name for node in inside(nodes) for name in bound_by(node)))
+
+
+def bound_by(node: ast.AST) -> Iterator[str]:
+    """Names that this node binds by itself. An exception's name is not among them: it ends with its handler."""
+    match node:
+        case ast.Name(ctx=ast.Store() | ast.Del()) if not getattr(node, "comprehended", False):
+            yield node.id
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name
+        case ast.Import() | ast.ImportFrom():
+            yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            yield name
+
+
+def mark_comprehensions(tree: ast.AST) -> None:
+    """Tell the targets of comprehensions, which are names of their own, from what assignments bind."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.comprehension):
+            for name in ast.walk(node.target):
+                name.comprehended = True  # type: ignore[attr-defined]
+
+
+def attributes_written(nodes: Iterable[ast.AST]) -> list[str]:
+    """Attributes, as `self.h`, that are assigned here, of objects that stay the same meanwhile."""
+    nodes = list(nodes)
+    bound = set(written(nodes))
+    found = (
+        ast.unparse(node)
+        for node in inside(nodes)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and root(node) not in bound | {None}
+    )
+    return list(dict.fromkeys(found))
+
+
+def root(node: ast.expr) -> str | None:
+    """x of x.y.z; None of anything but a row of attributes."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def read(nodes: Iterable[ast.AST]) -> Names:
+    """Names that are read here, by functions that are defined here too."""
+    names = set()
+    for node in (n for root in nodes for n in ast.walk(root)):
+        match node:
+            case ast.Name(ctx=ast.Load() | ast.Del()):
+                names.add(node.id)
+            case ast.AugAssign(target=ast.Name(id=name)):
+                names.add(name)
+            case ast.Nonlocal() | ast.Global():
+                names.update(node.names)
+    return frozenset(names)
+
+
+# -- alive ---------------------------------------------------------------------------------------------
+
+
+class Liveness:
+    """Names alive before and after each `if` and loop of a function without jumps.
+
+    Left on the nodes: `alive_after`; of an `if`, `alive_in`, where a branch begins; of a loop, `alive_in`, where an
+    iteration begins.
+    always    names alive everywhere: of an outer function, read by inner ones, and in a `try`, read by its handlers
+    """
+
+    def __init__(self, body: Sequence[ast.stmt], shared: Iterable[str]):
+        inner = [node for node in inside(body) if isinstance(node, SCOPES)]
+        self.always = read(inner).union(shared)
+        self.block(body, frozenset())
+
+    def block(self, block: Sequence[ast.stmt], after: Names) -> Names:
+        """Names alive before a block, given those after it."""
+        after |= self.always
+        for statement in reversed(block):
+            after = self.before(statement, after) | self.always
+        return after
+
+    def before(self, node: ast.stmt, after: Names) -> Names:
+        node.alive_after = after  # type: ignore[attr-defined]
+        match node:
+            case ast.If():
+                node.alive_in = self.block(node.body, after) | self.block(node.orelse, after)  # type: ignore[attr-defined]
+                return node.alive_in | read([node.test])  # type: ignore[attr-defined, no-any-return]
+            case ast.While() | ast.For():
+                return self.loop(node, after)
+            case ast.Try() | ast.TryStar():
+                return self.tried(node, after)
+            case ast.With():
+                return (self.block(node.body, after) - set(written(node.items))) | read(node.items)
+            case ast.Match():
+                cases = [self.block(case.body, after) | read([case.pattern, *filter(None, [case.guard])])
+                         for case in node.cases]  # fmt: skip
+                return after.union(read([node.subject]), *cases)
+            case ast.AugAssign() | ast.Delete():
+                return after | read([node])
+        return (after - set(written([node]))) | read([node])
+
+    def loop(self, node: ast.While | ast.For, after: Names) -> Names:
+        """A loop's head is reached from before it and from its own end: the least set that agrees with both."""
+        target = [node.target] if isinstance(node, ast.For) else []
+        test = read([node.test]) if isinstance(node, ast.While) else frozenset(getattr(node, "until", ()))
+        head = after | test
+        while (more := head | (self.block(node.body, head) - set(written(target))) | read(target)) != head:
+            head = more
+        node.alive_in = head  # type: ignore[union-attr]
+        return head | read([node.iter] if isinstance(node, ast.For) else [])
+
+    def tried(self, node: ast.Try | ast.TryStar, after: Names) -> Names:
+        """From anywhere in the body, control may go to a handler."""
+        last = self.block(node.finalbody, after)
+        caught = last.union(*(self.block(h.body, last) | read(filter(None, [h.type])) for h in node.handlers))
+        outside, self.always = self.always, self.always | caught
+        first = self.block(node.body, self.block(node.orelse, last))
+        self.always = outside
+        return first

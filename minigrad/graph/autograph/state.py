@@ -1,0 +1,182 @@
+"""The state of a branch or a loop: what its variables hold, and what of that can be part of a graph.
+
+Tensors and numbers can; a number takes the dtype that it has beside the tensor it meets. Anything else (None, a
+string, a module) is Python's, and has to stay what it is wherever the graph decides.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import ConversionError
+from ...modes import current
+from ...spec import Spec
+from ...staging import place
+from ...symbol import Symbol
+from ...tensor import Tensor
+from ...tree import leaves
+
+NUMBERS = (bool, int, float)
+ARRAYS = (Symbol, Tensor, np.ndarray, np.generic)
+
+
+class Undefined:
+    """What a variable holds before it has a value.
+
+    why    what to say to someone who reads it; None before any branch or loop was to give it one
+    """
+
+    def __init__(self, name: str, why: str | None = None):
+        self.name, self.why = name, why
+
+    def __repr__(self) -> str:
+        return f"<{self.name} has no value>"
+
+
+class NotReturned(Undefined):
+    """What is never read where it has no value, and may be filled: what a function returns, before it has returned."""
+
+
+def defined(value: Any) -> Any:
+    """The value. Raises what Python raises where there is none, or ConversionError if a graph is the reason."""
+    if not isinstance(value, Undefined):
+        return value
+    if value.why is None:
+        raise UnboundLocalError(f"cannot access local variable '{value.name}' where it is not associated with a value")
+    raise ConversionError(f"{here()}: `{value.name}` is used, and {value.why}")
+
+
+def symbolic(x: Any) -> bool:
+    """Whether the graph decides: x has no value yet."""
+    return isinstance(x, Symbol)
+
+
+def here() -> str:
+    """The user's line that runs just now, as `file:line`."""
+    at = place()
+    return "an unknown line" if at is None else f"{at.file}:{at.line}"
+
+
+def lifted(x: Any, spec: Spec | None = None) -> Any:
+    """x as an operand of the graph being built; a number beside an operand of that spec, and of its dtype."""
+    stage = current.mode.staging
+    if isinstance(x, NUMBERS):
+        return stage.lift(x, Spec((), type(x)) if spec is None else spec)
+    return stage.lift(x)
+
+
+def is_part(x: Any) -> bool:
+    """Whether x can be part of a graph."""
+    return isinstance(x, ARRAYS + NUMBERS)
+
+
+def dtype_of(x: Any) -> np.dtype[Any]:
+    """The dtype of an array, or that of a number by itself."""
+    return np.dtype(type(x)) if isinstance(x, NUMBERS) else x.dtype
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    return () if isinstance(x, NUMBERS) else tuple(x.shape)
+
+
+def filling(x: Any) -> Any:
+    """Something with the structure, shapes and dtypes of x, which nobody reads."""
+    if isinstance(x, tuple | list):
+        parts = [filling(part) for part in x]
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    if isinstance(x, dict):
+        return {key: filling(part) for key, part in x.items()}
+    if isinstance(x, ARRAYS):
+        return lifted(False).astype(x.dtype).broadcast_to(tuple(x.shape))
+    return x
+
+
+def told(x: Any) -> str:
+    """What a value is, in a message."""
+    if isinstance(x, Symbol | Tensor):
+        return str(x.spec)
+    if isinstance(x, tuple | list | dict):
+        parts = leaves(x)
+        inside = f" ({', '.join(map(told, parts))})" if 0 < len(parts) < 5 else ""
+        return f"a {type(x).__name__} of {len(parts)}{inside}"
+    if is_part(x) and not isinstance(x, np.ndarray) and np.ndim(x) == 0:
+        return f"the number {x!r}"
+    return repr(x) if x is None or isinstance(x, str) else f"a {type(x).__name__}"
+
+
+def same(x: Any, y: Any) -> bool:
+    """Whether two things of Python's are the same for all purposes here."""
+    if x is y:
+        return True
+    if type(x) is not type(y) or isinstance(x, ARRAYS):
+        return False
+    return bool(x == y) if isinstance(x, (*NUMBERS, str, bytes, range, slice)) else False
+
+
+# -- what a block changes behind the back of its state -----------------------------------------------
+
+
+class Container(NamedTuple):
+    """A list, dictionary or set that a block can reach, and what was in it."""
+
+    name: str
+    now: Any
+    before: Any
+
+    def is_changed(self) -> bool:
+        if isinstance(self.now, set):
+            return bool(self.now != self.before)
+        flat = [part for x in (self.now, self.before) for part in (x.items() if isinstance(x, dict) else enumerate(x))]
+        half = len(flat) // 2
+        pairs = zip(flat[:half], flat[half:])
+        return len(self.now) != len(self.before) or any(k != j or x is not y for (k, x), (j, y) in pairs)
+
+
+@contextmanager
+def unchanged(block: Callable[..., Any], kind: str, at: str) -> Iterator[None]:
+    """A run of the block, for the graph, in which lists and dictionaries must stay as they are.
+
+    The block is run once to be written down, however often the graph will run it. Raises ConversionError.
+    """
+    watched = [Container(name, x, x.copy()) for name, x in reached(block) if isinstance(x, list | dict | set)]
+    yield
+    for container in watched:
+        if container.is_changed():
+            grew = "grows" if len(container.now) > len(container.before) else "changes"
+            raise ConversionError(
+                f"{at}: `{container.name}` is a Python {type(container.now).__name__}, and {grew} in {kind} over "
+                "tensors, which is written down once and run as the graph decides. Keep what it collects in a tensor, "
+                "as mg.lax.scan does, or let Python decide: a loop over range(5) is unrolled"
+            )
+
+
+def reached(block: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """The variables that the block's code names, and attributes that it names of them."""
+    block = block.func if isinstance(block, partial) else block
+    code = block.__code__
+    mentioned = dict(names_in(code))
+    found = {name: block.__globals__[name] for name in mentioned if name in block.__globals__}
+    for name, cell in zip(code.co_freevars, block.__closure__ or ()):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # the cell is empty: the variable has no value yet
+            continue
+    for name, x in found.items():
+        yield name, x
+        if not isinstance(x, types.ModuleType | type):
+            fields = getattr(x, "__dict__", {})
+            yield from ((f"{name}.{attribute}", fields[attribute]) for attribute in mentioned if attribute in fields)
+
+
+def names_in(code: types.CodeType) -> Iterator[tuple[str, None]]:
+    """Globals and attributes that the code, and the functions in it, name."""
+    yield from ((name, None) for name in code.co_names)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from names_in(inner)

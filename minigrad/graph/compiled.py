@@ -1,0 +1,262 @@
+"""A graph as a function of tensors: compiled, and where a gradient is wanted, recorded as one op.
+
+What it is compiled to depends on which inputs want a gradient. Without one it is the graph, and nothing is kept. With
+one it is cut in two (partition.py): forward gives what backward will read, beside the results; and the backward graph
+is itself such a function of tensors, so that derivatives have derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from .. import modes
+from ..autograd.function_in_graph import Custom
+from ..autograd.function_rule import Arrivals, Once, Output, OutputRule
+from ..compiler.calm import STEPS
+from ..compiler.graph import Graph
+from ..compiler.interpret import interpret
+from ..compiler.pipeline import optimised
+from ..compiler.program import Program
+from ..compiler.rewrite import optimise
+from ..compiler.specialise import specialised
+from ..device import CPU
+from ..differentiable import origin
+from ..dimension import is_unknown
+from ..errors import NoGradientError
+from ..node import Node, Record
+from ..op import Op
+from ..ops import Clone, Const, Input, Piece, StopGradient
+from ..spec import Spec, Specs, spec_of
+from ..tensor import Tensor, made
+from .partition import Split
+
+Arrays = tuple[Any, ...]
+Run = Callable[..., Arrays]
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Op, metaclass=Once):
+    """A run of a compiled graph, as an op."""
+
+    name: str
+    inline = False
+
+    symbol = property(lambda self: self.name)
+    kind = property(lambda self: self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Compiled:
+    """A graph that is called with tensors, one for each input, and gives tensors.
+
+    graph    as it was built; lengths in it may be unknown
+    into     output → the input whose own array it is written into, once that was read for the last time
+    """
+
+    def __init__(self, graph: Graph, name: str, into: Mapping[int, int] | None = None):
+        self.graph, self.name, self.into = graph, name, dict(into or {})
+        self.op = Call(name)
+        self.is_open = any(is_unknown(n) and n != STEPS for x in graph.inputs for n in x.spec.shape)
+        self.ways: dict[Any, Way] = {}
+
+    def __call__(self, xs: Sequence[Tensor]) -> list[Any]:
+        mode = modes.current.mode
+        if mode.watchers and modes.followed():
+            return on_tensors(self.graph, xs)
+        wanted = tuple([x.tracked for x in xs]) if mode.recording else ()
+        if True not in wanted:
+            wanted = ()
+        key = (wanted, *[x.spec for x in xs]) if self.is_open else wanted
+        way = self.ways.get(key) or self.way(key, wanted, xs)
+        arrays = way.run(*[x.value for x in xs])
+        ys = [None if spec is None else made(array, seen(array, spec)) for array, spec in zip(arrays, way.specs)]
+        if way.split is not None:
+            way.connect(self.op, xs, ys, arrays)
+        elif mode.tracked is None:
+            for y in ys:
+                if y is not None:
+                    y.tracked = None
+        for watcher in mode.watchers:
+            for y in ys:
+                watcher.saw(self.op, y, tuple(xs))
+        return ys
+
+    @property
+    def source(self) -> str:
+        """The generated code of the way that was made last."""
+        if not self.ways:
+            self.way((), (), ())
+        return str(getattr([*self.ways.values()][-1].run, "source", "interpreted: no code is generated"))
+
+    def way(self, key: Any, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Way:
+        """The way to run it for these wishes, made now."""
+        if None in wanted:
+            raise NoGradientError(
+                f"{self.name} reads {xs[wanted.index(None)].spec}, which was made in inference_mode, and no recorded "
+                "op can use it: make it under no_grad() instead, or take x.clone() of it here"
+            )
+        graph = specialised(self.graph, [x.spec for x in xs]) if self.is_open else self.graph
+        made = self.ways[key] = Way(graph, tuple(map(bool, wanted)), self.into)
+        return made
+
+
+class Way:
+    """One way to run a graph.
+
+    run       arrays → arrays: the results, then what is kept
+    specs     of the results
+    split     how it was cut; None where no gradient is wanted
+    pulls     numbers of the results that gradients arrive at → the backward graph of those
+    """
+
+    def __init__(self, graph: Graph, wanted: tuple[bool, ...], into: Mapping[int, int]):
+        simple = optimise(graph)
+        split = Split(simple, wanted, {simple.inputs[i] for i in into.values()}) if any(wanted) else None
+        self.split = split if split is not None and split.results else None
+        self.graph = simple if self.split is None else self.split.forward
+        self.run = compiled(self.graph, len(graph.outputs), graph, into)
+        self.specs = [None if y is None or isinstance(y.spec, Specs) else y.spec for y in graph.outputs]
+        self.pulls: dict[tuple[int, ...], Compiled] = {}
+        if self.split is not None:
+            self.wanted = [i for i, want in enumerate(wanted) if want]
+            self.rule = Backward(self.split.node(self.split.results[0]).spec, self)
+            self.inputs = {x: i for i, x in enumerate(simple.inputs)}
+            self.outputs = [(i, OutputRule(self.specs[i], i)) for i in self.split.results]  # type: ignore[arg-type]
+
+    def connect(self, op: Call, xs: Sequence[Tensor], ys: Sequence[Any], arrays: Arrays) -> None:
+        """Record the run behind its results: one record, of which each result is an output."""
+        split = self.split
+        assert split is not None  # there is something to record
+        inner = dict(zip(split.inner, arrays[len(ys) :]))
+        saved = tuple([inner[i] if i in inner else xs[self.inputs[x]].value for i, x in enumerate(split.kept)])
+        record = Record(op, tuple([xs[i].node or origin(xs[i]) for i in self.wanted]), self.rule, saved)
+        for i, rule in self.outputs:
+            ys[i].node, ys[i].tracked = Record(Output(i), (record,), rule, ()), True
+
+    def pull(self, numbers: tuple[int, ...]) -> Compiled:
+        """The backward function of the gradients that arrive at those results."""
+        if numbers not in self.pulls:
+            assert self.split is not None  # a record asks
+            self.pulls[numbers] = Compiled(self.split.backward(numbers), "backward")
+        return self.pulls[numbers]
+
+
+@dataclass(frozen=True, eq=False)
+class Backward:
+    """The derivative of a compiled graph, compiled.
+
+    spec    of its first result
+    """
+
+    spec: Spec
+    way: Way
+
+    @property
+    def reads(self) -> tuple[None, ...]:
+        return tuple(None for _ in self.way.split.kept) if self.way.split is not None else ()
+
+    def keep(self, slots: Arrays) -> Arrays:
+        return slots
+
+    def pull(self, gy: Arrivals, *saved: Any) -> Arrays:
+        numbers = tuple(sorted(gy))
+        backward = self.way.pull(numbers)
+        way = backward.ways.get(()) or backward.way((), (), ())
+        return way.run(*[gy[i] for i in numbers], *saved)
+
+    def trace(self, node: Record, gy: Arrivals, *saved: Any) -> Arrays:
+        """The same on tensors, what was kept being placed where it was computed."""
+        numbers = tuple(sorted(gy))
+        split = self.way.split
+        assert split is not None  # it was recorded
+        places = {x: node.inputs[i] for i, x in enumerate(split.sources)}
+        n = len(split.graph.outputs)
+        kept = []
+        for i, (x, array) in enumerate(zip(split.kept, saved)):
+            y = made(array, x.spec)
+            if x.spec.is_float and x in split.reached:
+                shared = Record(Output(n + i), (node,), OutputRule(x.spec, n + i), ())
+                y = y.placed(array, places.get(x, shared))
+            kept.append(y)
+        return tuple(self.way.pull(numbers)([*(gy[i] for i in numbers), *kept]))
+
+
+def seen(array: Any, spec: Spec) -> Spec:
+    """The spec of a result; of one whose lengths only the run could tell, as it came."""
+    return spec if spec.is_known else spec_of(array)
+
+
+# -- arrays in, arrays out -----------------------------------------------------------------------------
+
+
+def compiled(graph: Graph, results: int, written: Graph, into: Mapping[int, int]) -> Run:
+    """The graph as a function of arrays, whose first `results` outputs are memory of their own.
+
+    written    the graph as it was built, where a view of an input is still told from a copy
+    into       output → the input whose array takes it
+    """
+    ready = owned(optimised(bare(graph)), results, written, into)
+    on_cpu = all(x.spec.device is CPU for x in graph.inputs)
+    return Program(ready, into=into) if on_cpu else partial(interpret, ready)
+
+
+def bare(graph: Graph) -> Graph:
+    """The graph without what only gradients heed."""
+
+    def plain(node: Node, xs: tuple[Node, ...]) -> Node:
+        match node.op:
+            case StopGradient() | Custom(results=1):
+                return xs[0]
+            case Piece(i) if isinstance(xs[0].op, Custom):
+                return xs[0].inputs[i]
+        return node.with_inputs(xs)
+
+    return graph.rebuild(plain)
+
+
+def owned(graph: Graph, results: int, written: Graph, into: Mapping[int, int]) -> Graph:
+    """The graph with copies where one result would share the memory of another, of an input or of a constant.
+
+    Two ops on equal operands became one, x + 0 became x: of that the caller, who may edit a result, must see nothing.
+    """
+    seen: dict[Node, Node] = {}
+    outputs: list[Node | None] = []
+    for i, (y, was) in enumerate(zip(graph.outputs, (*written.outputs, *graph.outputs[results:]))):
+        if y is not None and was is not None and not isinstance(y.spec, Specs):
+            memory, own = home(y), Node(was.op, (), was.spec) if i in into else home(was)
+            if seen.setdefault(memory, own) is not own or (shared(memory) and not shared(own)):
+                y = Node(Clone(), (y,))
+        outputs.append(y)
+    return Graph(graph.inputs, tuple(outputs))
+
+
+def home(node: Node) -> Node:
+    """The node in whose memory this one is."""
+    while node.op.is_view and node.inputs and not isinstance(node.op, Piece):
+        node = node.inputs[0]
+    return node
+
+
+def shared(node: Node) -> bool:
+    """Whether the memory belongs to somebody else."""
+    return isinstance(node.op, Input | Const)
+
+
+# -- tensors in, tensors out, op by op -------------------------------------------------------------------
+
+
+def on_tensors(graph: Graph, xs: Sequence[Tensor]) -> list[Any]:
+    """The graph run on tensors, for whoever must see each op: forward mode."""
+    values: dict[Node, Any] = dict(zip(graph.inputs, xs, strict=True))
+    for node in graph.nodes:
+        if isinstance(node.op, Const):
+            values[node] = made(node.spec.device.array(node.op.value, node.spec.dtype), node.spec)
+        elif node not in values:
+            x, *others = (values[n] for n in node.inputs)
+            values[node] = x.apply(node.op, *others)
+    return [None if y is None else values[y] for y in graph.outputs]

@@ -1,0 +1,121 @@
+"""Branches and loops in a graph: `cond` and `while_loop`, with TensorFlow's meaning.
+
+On tensors that have values they are Python's own `if` and `while`. While a graph is built, or on its symbols, each
+branch and each body is called once, to be written down as a graph of its own; which of them runs, and how often, is
+seen when the whole graph runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..compiler.control import Cond, While
+from ..errors import GraphError
+from ..modes import current
+from ..operand import Operand
+from ..staging import Stage, Traced
+from ..tree import leaves
+from .parts import Part, Side, Variables, again, agreed, filled, made, outside_of
+
+Function = Callable[..., Any]
+
+
+def cond(
+    pred: Any, true_fn: Function, false_fn: Function, operands: Sequence[Any] = (), name: str | None = None
+) -> Any:
+    """true_fn(*operands) if pred else false_fn(*operands). In a graph both are written down, and one of them runs.
+
+    They return tensors in the same structure, of the same dtypes and shapes.
+    """
+    stage = stage_of((pred, *leaves(tuple(operands))))
+    if stage is None or isinstance(pred, bool | np.bool_):
+        return true_fn(*operands) if pred else false_fn(*operands)
+    p = truth(stage, pred, "cond() chooses by")
+    true = Part("the true branch", stage, true_fn, lambda part: operands)
+    false = Part("the false branch", stage, false_fn, lambda part: operands)
+    one, other = (Side(part.stage, part.result, f"in {part}") for part in (true, false))
+    true.outputs, false.outputs = agreed(one, other, "both branches of cond() give the same structure and specs")
+    edited = list({id(what): what for part in (true, false) for what in part.edited()}.values())
+    for part in (true, false):
+        part.outputs += [part.stage.lift(what) for what in edited]
+    given, kept = len(true.outputs) - len(edited), (true.of_effects(), false.of_effects())
+    true.outputs += [*kept[0], *map(true.zeros, kept[1])]
+    false.outputs += [*map(false.zeros, kept[0]), *kept[1]]
+    outside = outside_of(true, false)
+    op = Cond(true.graph((), outside), false.graph((), outside))
+    return filled(true.result, made(stage, op, (p, *outside), edited, (given, 0), name))
+
+
+def while_loop(
+    cond: Function,
+    body: Function,
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    maximum_iterations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """loop_vars = body(*loop_vars), as long as cond(*loop_vars); then the last of them, in the same structure.
+
+    shape_invariants      a shape for each variable: an axis that is None there may change its length at each step
+    maximum_iterations    after so many steps it ends
+
+    The body keeps the structure of loop_vars, and the dtype and shape of each.
+    """
+    if maximum_iterations is not None:
+        return bounded(cond, body, loop_vars, shape_invariants, maximum_iterations, name)
+    stage = stage_of(leaves(loop_vars))
+    if stage is None:
+        while cond(*loop_vars):
+            loop_vars = again(loop_vars, body(*loop_vars))
+        return loop_vars
+    variables = Variables(stage, loop_vars, shape_invariants)
+    test = Part("the test", stage, cond, variables.arguments)
+    step = Part("the body", stage, body, variables.arguments, lambda result: again(loop_vars, result))
+    if test.edited() or not isinstance(test.result, Operand | bool | np.bool_):
+        raise GraphError(
+            f"the test of while_loop(), {test.place}, gives one truth value and edits nothing; it gave {test.result!r}"
+            f"{' and edited' if test.edited() else ''} {', '.join(map(str, test.edited()))}"
+        )
+    test.outputs = [truth(test.stage, test.result, "while_loop() goes on by")]
+    step.outputs = variables.carried(step, step.result, "while_loop()")
+    edited = step.edited()
+    outside = outside_of(test, step, but=edited)
+    body_graph = step.step(edited, outside)
+    op = While(test.graph(edited, outside), body_graph, len(variables.start) + len(edited))
+    operands = (*variables.start, *edited, *outside)
+    return filled(loop_vars, made(stage, op, operands, edited, (len(variables.start), 0), name))
+
+
+def bounded(cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, most: Any, name: str | None) -> Any:
+    """A loop that counts its steps, and ends after the most that there may be."""
+
+    def test(i: Any, *variables: Any) -> Any:
+        go = cond(*variables)
+        return (i < most) & (go if isinstance(go, Operand) else bool(go))
+
+    def step(i: Any, *variables: Any) -> Any:
+        return i + 1, *again(loop_vars, body(*variables))
+
+    invariants = None if shape_invariants is None else ((), *shape_invariants)
+    _, *last = while_loop(test, step, (0, *loop_vars), invariants, None, name)
+    return again(loop_vars, last)
+
+
+def stage_of(xs: Sequence[Any]) -> Stage | None:
+    """The graph that control flow on these is written into: the one being built, else theirs; None if there is none."""
+    if current.mode.staging is not None:
+        return current.mode.staging  # type: ignore[no-any-return]
+    return next((x.stage for x in xs if isinstance(x, Traced)), None)
+
+
+def truth(stage: Stage, x: Any, who: str) -> Traced:
+    """One number as a truth value. Raises GraphError on several."""
+    with stage.building():
+        p = stage.lift(x)
+        if p.spec.size != 1:
+            raise GraphError(f"{who} one number, and this is {p.spec}: reduce it with .any() or .all()")
+        p = p if p.dtype == bool else p != 0
+        return p.reshape(()) if p.shape else p

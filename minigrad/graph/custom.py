@@ -1,0 +1,190 @@
+"""Derivatives written by hand, in JAX's words: of a function that is called op by op, traced or transformed.
+
+    @mg.custom_vjp                          @mg.custom_jvp
+    def f(x): return x.sin()                def f(x): return x.sin()
+
+    f.defvjp(                               @f.defjvp
+        lambda x: (f(x), x.cos()),          def jvp(primals, tangents):
+        lambda cos, gy: (gy * cos,),            (x,), (dx,) = primals, tangents
+    )                                           return f(x), dx * x.cos()
+
+Where a backward pass meets a custom_jvp, it transposes it: dx ↦ J dx is linear, so the gradient of ⟨J dx, gy⟩ by dx is
+Jᵀ gy. Only tensors among the arguments have gradients.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+import numpy as np
+
+from ..autograd.custom_gradient import custom_gradient
+from ..autograd.function import Function
+from ..autograd.gradient import fresh, gradients, recorded, zeros_like
+from ..errors import NoGradientError
+from ..functions.face import operand
+from ..modes import current
+from ..operand import Operand
+from ..tree import leaves, leaves_beside, planted
+
+Box = list[Any]
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether an argument can have a gradient: a tensor, or an array."""
+    return isinstance(x, Operand | np.ndarray)
+
+
+def with_tensors(args: Any, tensors: Sequence[Any]) -> Any:
+    """The arguments with other tensors."""
+    new = iter(tensors)
+    return planted(args, (next(new) if is_tensor(x) else x for x in leaves(args)))
+
+
+class Inside(threading.local):
+    """A block, and whether it is open in this thread: a rule that calls its function there means the function proper."""
+
+    on = False
+
+    def __enter__(self) -> None:
+        self.on = True
+
+    def __exit__(self, *raised: object) -> None:
+        self.on = False
+
+
+class custom_vjp:
+    """A function whose backward pass is defvjp's.
+
+    nondiff_argnums    arguments that have no gradient, and come first to bwd, as they are
+    """
+
+    __name__: str
+
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()):
+        update_wrapper(self, fun)
+        self.fun, self.apart = fun, tuple(nondiff_argnums)
+        self.rule: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+        self.inside = Inside()
+        self.whole = custom_gradient(self.forward)
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """fwd(*args) gives (result, residuals); bwd(residuals, gy) gives one gradient for each argument."""
+        self.rule = fwd, bwd
+
+    def __call__(self, *args: Any) -> Any:
+        if self.inside.on:
+            return self.fun(*args)
+        if self.rule is None:
+            raise NoGradientError(
+                f"{self.__name__} is a custom_vjp without a rule: say {self.__name__}.defvjp(fwd, bwd)"
+            )
+        box: Box = []
+        ys = self.whole(*filter(is_tensor, leaves(args)), args=args, box=box)
+        return planted(box[0], iter(ys if isinstance(ys, tuple) else (ys,)))
+
+    def forward(self, *tensors: Any, args: Any, box: Box) -> Any:
+        """fwd's result, and the map from its gradient to those of the tensors."""
+        assert self.rule is not None  # it was called, and so has one
+        fwd, bwd = self.rule
+        with self.inside:
+            y, residuals = fwd(*with_tensors(args, tensors))
+        box.append(y)
+        apart = [x for i, x in enumerate(args) if i in self.apart]
+        rest = tuple(x for i, x in enumerate(args) if i not in self.apart)
+
+        def pull(*gys: Any) -> list[Any]:
+            said = bwd(*apart, residuals, planted(y, iter(gys)))
+            if not isinstance(said, tuple) or len(said) != len(rest):
+                raise NoGradientError(
+                    f"bwd of {self.__name__} gives a tuple, one gradient for each of {len(rest)} arguments, and gave "
+                    f"{said!r}"
+                )
+            told = iter(said)
+            whole = [None if i in self.apart else next(told) for i in range(len(args))]
+            found = [g for x, g in zip(args, whole) for g in of_argument(x, g)]
+            return [g for x, g in zip(leaves(args), found) if is_tensor(x)]
+
+        return tuple(leaves(y)), pull
+
+
+def of_argument(x: Any, g: Any) -> list[Any]:
+    """The gradients of what is in an argument; None for all of it where None was said."""
+    return [None] * len(leaves(x)) if g is None else leaves_beside(x, g)
+
+
+class custom_jvp:
+    """A function whose derivative is defjvp's, forwards and backwards."""
+
+    __name__: str
+
+    def __init__(self, fun: Callable[..., Any]):
+        update_wrapper(self, fun)
+        self.fun, self.inside = fun, Inside()
+        self.rule: Callable[..., Any] | None = None
+
+    def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
+        """jvp(primals, tangents) gives (result, tangent of the result), linear in the tangents."""
+        self.rule = jvp
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """One map for each argument, (tangent, result, *arguments) → its share of the result's tangent; None for 0."""
+
+        def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
+            y = self(*primals)
+            shares = [jvp(dx, y, *primals) for jvp, dx in zip(jvps, tangents, strict=True) if jvp is not None]
+            return y, sum(shares[1:], shares[0])
+
+        self.rule = rule
+
+    def __call__(self, *args: Any) -> Any:
+        if self.inside.on and current.mode.staging is not None:
+            return self.fun(*args)
+        if self.rule is None:
+            raise NoGradientError(f"{self.__name__} is a custom_jvp without a rule: say {self.__name__}.defjvp(jvp)")
+        box: Box = []
+        tensors = [operand(x) for x in leaves(args) if is_tensor(x)]
+        ys = Transposed.apply(self, args, box, *tensors)
+        return planted(box[0], iter(ys if isinstance(ys, tuple) else (ys,)))
+
+
+class Transposed(Function):
+    """A custom_jvp as the engine calls it."""
+
+    @staticmethod
+    def forward(ctx: Any, f: custom_jvp, args: Any, box: Box, *tensors: Any) -> Any:
+        ctx.f, ctx.args = f, args
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+        box.append(f.fun(*with_tensors(args, tensors)))
+        ys = leaves(box[0])
+        return tuple(ys) if len(ys) > 1 else ys[0]
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        dys = moved(ctx, ctx.saved_tensors, tangents[3:])
+        return tuple(dys) if len(dys) > 1 else dys[0]
+
+    @staticmethod
+    def backward(ctx: Any, *gys: Any) -> Any:
+        xs = ctx.saved_tensors
+        with recorded():
+            dxs = [fresh(zeros_like(x)) if x.spec.is_float else None for x in xs]
+            dys = moved(ctx, xs, dxs)
+            pairs = [(dy, gy) for dy, gy in zip(dys, gys) if dy.tracked]
+            nodes = [None if dx is None else dx.node for dx in dxs]
+            gxs = gradients([dy for dy, _ in pairs], nodes, [gy for _, gy in pairs], create_graph=True)
+        return None, None, None, *gxs
+
+
+def moved(ctx: Any, xs: Sequence[Any], dxs: Sequence[Any]) -> list[Any]:
+    """The tangents of the results. What is no tensor stands still, and its tangent is None."""
+    given = iter(dxs)
+    tangents = planted(ctx.args, (next(given) if is_tensor(x) else None for x in leaves(ctx.args)))
+    with ctx.f.inside:
+        _, dy = ctx.f.rule(with_tensors(ctx.args, xs), tangents)
+    return leaves(dy)

@@ -1,0 +1,283 @@
+"""function: a Python function that is traced once for each kind of call, and from then on runs as a graph.
+
+    @mg.function
+    def step(x, target):
+        loss = ((net(x) - target) ** 2).mean()
+        ...
+        return loss
+
+Python runs while it is traced, and then no more: a print, an append, a counter, a branch on a Python value happen in
+the trace alone. Which calls share a trace is said in signature.py; what a trace is, in trace.py. Inside another trace
+the function is inlined. Names and meaning are those of TensorFlow 2's `tf.function`.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import update_wrapper
+from types import MethodType
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from ..compiler.graph import Graph
+from ..errors import GraphError, ShapeError
+from ..modes import current
+from ..nn.module import Module
+from ..operand import Operand
+from ..spec import Spec
+from ..tensor import Tensor
+from ..tree import leaves, leaves_beside, outline, planted
+from .autograph.convert import convert
+from .eagerly import eagerly
+from .explain import explained, names_of, said, why
+from .method import Bound, Forgetting, Instances, WeakMethod
+from .signature import BY_VALUE, Parameters, arrays_as_tensors, key_of, loosened, objects_in, relaxed
+from .tensor_spec import TensorSpec
+from .trace import Trace, fits, trace
+
+MOST_TRACES = 64  # of one function; the oldest is forgotten
+IN_A_ROW = 5  # so many traces without a call between that needed none are worth a warning
+
+
+class RetracingWarning(UserWarning):
+    """A traced function is traced again and again."""
+
+
+class TracedFunction:
+    """A function that is traced. Called as the Python function is.
+
+    python_function    the function itself
+    traces             signature → traces, of which the first that still holds is run
+    trace_count        how often it was traced
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        input_signature: Sequence[Any] | None = None,
+        autograph: bool = True,
+        reduce_retracing: bool = False,
+        parameters: Parameters | None = None,
+    ):
+        if not callable(f):
+            raise TypeError(f"mg.function traces something that can be called, and got {f!r}")
+        update_wrapper(self, f, updated=())
+        self.__name__ = getattr(f, "__name__", type(f).__name__)
+        self.python_function = f
+        self.input_signature = None if input_signature is None else tuple(input_signature)
+        self.autograph, self.reduce_retracing = autograph, reduce_retracing
+        self.parameters = Parameters(f.forward if isinstance(f, Module) else f) if parameters is None else parameters
+        self.traces: dict[Any, list[Trace]] = {}
+        self.similar: dict[Any, list[Spec]] = {}  # signature without lengths → those of the latest trace
+        self.history: list[Trace] = []
+        self.trace_count = self.in_a_row = 0
+        self.lock = threading.RLock()
+        self.open = threading.local()
+        self.instances = Instances()
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        if eagerly.on:
+            return self.python_function(*args, **options)
+        if current.mode.staging is not None:
+            return self.inlined(args, options)
+        tensors: list[Tensor] = []
+        found, args, options = self.found(args, options, tensors)
+        if found is None:
+            found = self.traced(args, options, tensors)
+        else:
+            self.in_a_row = 0
+        return found(tensors)
+
+    # -- which trace --------------------------------------------------------------------------------
+
+    def found(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> tuple[Any, Any, Any]:
+        """The trace for a call, or None; and the arguments, each in its place. Their tensors are added to the list."""
+        if options or len(args) != self.parameters.arity:
+            args, options = self.parameters.bound(args, options)
+        if self.input_signature is not None:
+            args = self.announced(args, options)
+        key = self.key(args, options, tensors)
+        for each in self.traces.get(key, ()):
+            if each.holds():
+                return each, args, options
+        for each in self.traces.get(loosened(key), ()) if self.reduce_retracing else ():
+            if each.holds() and fits(each, tensors):
+                return each, args, options
+        return None, args, options
+
+    def key(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> Any:
+        """What the call tells by."""
+        key = [key_of(x, tensors) for x in args]
+        if options:
+            key += [(name, key_of(x, tensors)) for name, x in options.items()]
+        return tuple([x.tracked for x in tensors]) if self.input_signature is not None else tuple(key)
+
+    def announced(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments as tensors of the specs in input_signature. Raises where they are none."""
+        said = self.input_signature
+        assert said is not None  # who calls has looked
+        if len(args) != len(said) or options:
+            raise TypeError(
+                f"{self.__name__} has {len(said)} arguments in input_signature, and was called with {outline(args)}"
+            )
+        specs, given = leaves(said), leaves_beside(said, args)
+        names = [name for name, _ in self.parameters.leaves(said, {})]
+        return planted(args, map(TensorSpec.accepted, specs, given, names))  # type: ignore[no-any-return]
+
+    # -- tracing ------------------------------------------------------------------------------------
+
+    def traced(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> Trace:
+        """The trace for a call that has none, made now; or by another thread, which was quicker."""
+        with self.lock:
+            again: list[Tensor] = []
+            found, *_ = self.found(args, options, again)
+            if found is not None:
+                return found  # type: ignore[no-any-return]
+            key = self.key(args, options, [])
+            specs = [x.spec for x in tensors]
+            made = None
+            if self.input_signature is not None:
+                specs = [s.spec() for s in leaves(self.input_signature)]
+            elif self.reduce_retracing and loosened(key) in self.similar:
+                open_specs = relaxed(self.similar[loosened(key)], specs)
+                with suppress(GraphError, ShapeError):  # some functions do not work for all lengths
+                    made = self.trace(args, options, tensors, open_specs)
+                    key, specs = loosened(key), open_specs
+            self.similar[loosened(key)] = specs
+            made = self.trace(args, options, tensors, specs) if made is None else made
+            self.remember(key, made)
+        return made
+
+    def trace(
+        self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor], specs: Sequence[Spec]
+    ) -> Trace:
+        """The trace for these arguments, whose tensors are taken for ones of these specs."""
+        named = self.parameters.leaves(args, options)
+        arguments = [(name, said(x)) for name, x in named]
+        names = [name for name, x in named if is_tensor(x)]
+        made = trace(
+            lambda symbols: self.opened(*arrays_as_tensors((args, options), iter(symbols))),
+            list(zip(names, tensors, specs, strict=True)),
+            names_of(self.python_function, named),
+            self.__name__,
+            why(arguments, self.history),
+        )
+        made.arguments = arguments
+        return made
+
+    def opened(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """The Python function's result, and until then a note of what it was called with."""
+        self.open.calls = [*getattr(self.open, "calls", ()), kind_of_call(args, options)]
+        try:
+            return self.converted(*args, **options)
+        finally:
+            self.open.calls.pop()
+
+    @property
+    def converted(self) -> Callable[..., Any]:
+        """The Python function, its control flow that of graphs."""
+        f = self.python_function
+        f = f.bound() if isinstance(f, WeakMethod) else f
+        return convert(f) if self.autograph else f
+
+    def inlined(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """The result inside another trace, of which it becomes a part. Raises GraphError where that has no end."""
+        if kind_of_call(args, options) in getattr(self.open, "calls", ()):
+            raise GraphError(
+                f"{self.__name__} calls itself while it is traced, with arguments of the same kind, and so for ever: a "
+                "graph unrolls recursion. Let a Python number among the arguments count down to an end, or use "
+                "mg.while_loop"
+            )
+        return self.opened(args, options)
+
+    def remember(self, key: Any, made: Trace) -> None:
+        """Keep a trace; forget the oldest where there are too many, and those of objects that are gone."""
+        while len(self.traces) >= MOST_TRACES:
+            del self.traces[next(iter(self.traces))]
+        made.watched = [ref(same(), Forgetting(self, key)) for same in objects_in(key)]
+        self.traces[key] = [made, *self.traces.get(key, ())][:MOST_TRACES]
+        self.history = [*self.history, made][-MOST_TRACES:]
+        self.trace_count += 1
+        self.in_a_row += 1
+        if self.in_a_row == IN_A_ROW:
+            warnings.warn(
+                f"{self.__name__} was traced {self.in_a_row} times in a row, the last time because {made.reason}. "
+                "Tracing is slow: pass numbers that change as tensors, and say unknown lengths in input_signature, as "
+                "in TensorSpec((None, 3))",
+                RetracingWarning,
+                stacklevel=4,
+            )
+
+    # -- as a method, and to look into -----------------------------------------------------------------
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else Bound(self.of(instance), instance)
+
+    def of(self, instance: Any) -> TracedFunction:
+        """The traced method of one instance, whose traces are its own and go with it."""
+        known: TracedFunction | None = self.instances.get(instance)
+        if known is None:
+            parameters = Parameters(MethodType(self.python_function, instance))
+            options = (self.input_signature, self.autograph, self.reduce_retracing, parameters)
+            known = self.instances[instance] = TracedFunction(WeakMethod(self.python_function, instance), *options)
+        return known
+
+    def trace_for(self, *args: Any, **options: Any) -> Trace:
+        """The trace for these arguments, made if there is none; it is not run."""
+        tensors: list[Tensor] = []
+        found, args, options = self.found(args, options, tensors)
+        return self.traced(args, options, tensors) if found is None else found
+
+    def graph_for(self, *args: Any, **options: Any) -> Graph:
+        """The graph for these arguments, as it was traced."""
+        return self.trace_for(*args, **options).graph
+
+    @property
+    def source(self) -> str:
+        """The generated code of the latest trace."""
+        if not self.history:
+            raise GraphError(f"{self.__name__} was not traced yet: call it, and its code is here")
+        return self.history[-1].run.source
+
+    def explain(self) -> str:
+        """Why each trace was made, what it captured and changes, and what became of its graph."""
+        return explained(self.__name__, self.history, self.trace_count)
+
+    def __repr__(self) -> str:
+        return f"<traced function {self.__name__}, {self.trace_count} traces>"
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether an argument is given to the graph at each run, and is no constant of it."""
+    return isinstance(x, Tensor | np.ndarray)
+
+
+def kind_of_call(args: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
+    """What tells a call from another, for arguments that may be symbols."""
+    values = BY_VALUE | {float}
+    return [x.spec if isinstance(x, Operand) else x if type(x) in values else id(x) for x in leaves((args, options))]
+
+
+def function(
+    func: Callable[..., Any] | None = None,
+    *,
+    input_signature: Sequence[Any] | None = None,
+    autograph: bool = True,
+    reduce_retracing: bool = False,
+) -> Any:
+    """The function, traced once for each kind of call and run as a graph; a decorator, also with options.
+
+    input_signature     a TensorSpec for each argument: there is one trace, whatever lengths come where they say None
+    autograph           Python's if, while and for on tensors become control flow of the graph
+    reduce_retracing    where calls differ in lengths alone, trace once for all lengths
+    """
+    if func is None:
+        return lambda f: function(
+            f, input_signature=input_signature, autograph=autograph, reduce_retracing=reduce_retracing
+        )
+    return TracedFunction(func, input_signature, autograph, reduce_retracing)

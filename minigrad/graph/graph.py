@@ -1,0 +1,259 @@
+"""Graph: a program that is written down first, and run in parts, by whoever asks for its results.
+
+    g = mg.Graph()
+    with g.as_default():
+        x = mg.placeholder("float64", (None, 3))
+        w = mg.Variable(np.zeros((3, 1)), name="w")
+        y = x @ w
+    with mg.Session(g) as session:
+        session.run(w.initializer)
+        session.run(y, {x: data})
+
+It is a stage that stays open: what its symbols are operands of becomes part of it, inside the block or not. Outside
+every block there is the default graph of the thread (default.py). Names and meaning are TensorFlow 1's.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from .. import ops
+from ..errors import GraphError
+from ..node import Node, Staged
+from ..op import Op
+from ..spec import Spec
+from ..staging import Captured, Stage, Traced, place
+from ..tensor import Tensor, tensor
+
+VALID = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+GLOBAL_VARIABLES, TRAINABLE_VARIABLES, UPDATE_OPS = "variables", "trainable_variables", "update_ops"
+
+
+class Waiting(NamedTuple):
+    """A control_dependencies block.
+
+    waits     what everything in it comes after, that of the blocks around it included
+    inside    the nodes made in it, which wait already
+    """
+
+    waits: tuple[Node, ...]
+    inside: set[Node]
+
+
+class Graph(Stage):
+    """A graph under construction, for sessions to run.
+
+    symbols       name → the symbol of that name, in the order in which they were made
+    order         node → its place in that order, which is an order to run in
+    states        name → the variable, or the tensor with a value, that a run reads or assigns
+    given         node → what a run takes for it that does not say: placeholders, None where it must say
+    probes        nodes that keep the value of another, whenever it is computed
+    finalized     whether it is closed to new nodes
+    """
+
+    chained = False  # a run takes what it needs, and no effect needs the one before it
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.symbols: dict[str, Traced] = {}
+        self.order: dict[Node, int] = {}
+        self.states: dict[str, Any] = {}
+        self.given: dict[Node, Traced | None] = {}
+        self.probes: list[Node] = []
+        self.finalized = False
+        self.scope = ""
+        self.waiting: Waiting | None = None
+        self.collections: defaultdict[str, list[Any]] = defaultdict(list)
+        self.plans: dict[Any, Any] = {}  # what sessions worked out: see session.py
+        self.lock = threading.RLock()
+
+    def as_default(self) -> AbstractContextManager[Self]:
+        """A block in which this is the default graph, and takes every op."""
+        return self.building()
+
+    # -- nodes --------------------------------------------------------------------------------------
+
+    def applied(self, op: Op, xs: Sequence[Traced]) -> Traced:
+        y = super().applied(op, self.after_waits(xs) if self.waiting else xs)
+        self.symbols[y.name] = y
+        return y
+
+    def after_waits(self, xs: Sequence[Traced]) -> Sequence[Traced]:
+        """The operands, the first of them after what the block waits for, unless one is from the block."""
+        block = self.waiting
+        if block is None or not xs or not block.inside.isdisjoint(x.node for x in xs):
+            return xs
+        first = Traced(self.node(ops.After(), (xs[0].node, *block.waits)), self)
+        return [first, *xs[1:]]
+
+    def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> Staged:
+        with self.lock:
+            return self.added(super().node(op, inputs, spec, name))
+
+    def input(self, name: str, spec: Spec) -> Staged:
+        with self.lock:
+            return self.added(super().input(name, spec))
+
+    def added(self, node: Staged) -> Staged:
+        """A node that is part of the graph from now on."""
+        self.order[node] = len(self.order)
+        self.symbols[node.name] = Traced(node, self)
+        if self.waiting is not None and not isinstance(node.op, ops.Const | ops.Input):
+            self.waiting.inside.add(node)
+        return node
+
+    def unique(self, name: str) -> str:
+        """The name in its scope, with a number if it is taken. Raises GraphError where the graph is closed."""
+        if self.finalized:
+            raise GraphError(f"the graph is finalized, and {name} would be a new node: build everything before that")
+        if not VALID.fullmatch(name):
+            raise GraphError(f"a name is letters, digits and _ . - / and begins with no other sign: {name!r} is none")
+        name = whole = self.scope + name
+        while name in self.names:
+            self.names[whole] += 1
+            name = f"{whole}_{self.names[whole]}"
+        self.names[name] = 0
+        return name
+
+    # -- operands -----------------------------------------------------------------------------------
+
+    def lift(self, o: Any, beside: Spec | None = None) -> Traced:
+        if isinstance(o, Traced) and o.stage is self and self.waiting and o.name in self.states:
+            return self.read(o.name)
+        if isinstance(o, np.ndarray | list):  # what is written into the array later is no matter of the graph
+            o = tensor(o, device=None if beside is None else beside.device)
+        return super().lift(o, beside)
+
+    def capture(self, x: Any) -> Traced:
+        symbol = super().capture(x)
+        node = self.captured[id(x)].input
+        self.states.setdefault(node.name, x)
+        return self.read(node.name) if self.waiting and symbol.node is node else symbol
+
+    def constant(self, array: Any, name: str) -> Traced:
+        """An array that is part of the graph, under a name."""
+        x = Tensor(array)
+        node = self.input(name, x.spec)
+        self.captured[id(x)] = Captured(x, node, Traced(node, self))
+        self.states[node.name] = x
+        return self.captured[id(x)].symbol
+
+    def variable(self, name: str, spec: Spec, variable: Any) -> Node:
+        """The node that reads a variable at the start of a run. The name is unique already."""
+        self.states[name] = variable
+        return self.added(Staged(ops.Read(name, spec), (), spec, name, place()))
+
+    def read(self, name: str) -> Traced:
+        """What a variable holds after what is being waited for."""
+        waits = () if self.waiting is None else self.waiting.waits
+        with self.name_scope(f"{name}/"):
+            return Traced(self.node(ops.Read(name, self.states[name].spec), waits, name="read"), self)
+
+    def reads_of(self, name: str) -> list[Node]:
+        """Every node that reads the variable."""
+        return [n for n in self.order if isinstance(n.op, ops.Read) and n.op.variable == name]
+
+    # -- state --------------------------------------------------------------------------------------
+
+    def assigned(self, x: Any, y: Traced, op: type[ops.Assign] = ops.Assign, name: str | None = None) -> Traced:
+        """The op by which a variable, or a captured tensor, takes a value: an op to be run."""
+        target = x.name if isinstance(x, Traced) else self.captured[id(x)].input.name
+        value = y.astype(x.dtype).broadcast_to(x.shape)
+        (waited,) = self.after_waits([value])
+        return Traced(self.node(op(target), (waited.node,), name=name), self)
+
+    def become(self, x: Any, y: Traced) -> None:
+        """An edit in place, written down: of a variable, an assignment to be run; of a tensor, the same, and what is
+        written after it reads the new value. Both are in the collection "update_ops".
+        """
+        if isinstance(x, Traced) and x.name in self.states:
+            self.collections[UPDATE_OPS].append(self.assigned(x, y))
+            return
+        with self.control_dependencies(None):
+            super().become(x, y)
+        if isinstance(x, Tensor):
+            captured: Captured = self.captured[id(x)]
+            update = self.assigned(x, captured.symbol)
+            name = captured.input.name
+            updates = self.collections[UPDATE_OPS]
+            updates[:] = [u for u in updates if u.op.variable != name] + [update]
+
+    # -- blocks -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """A block in which names begin with this one and a slash: "layer", then "layer_1", if it is said again.
+
+        A name that ends in a slash goes back into the scope of exactly that name, and None out of all scopes.
+        """
+        before = self.scope
+        self.scope = "" if name is None else name if name.endswith("/") else f"{self.unique(name)}/"
+        try:
+            yield self.scope
+        finally:
+            self.scope = before
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
+        """A block whose ops run after these; None forgets the blocks around it."""
+        before = self.waiting
+        if control_inputs is None:
+            self.waiting = None
+        else:
+            self.waiting = None
+            nodes = [self.lift(x).node for x in control_inputs]
+            around = () if before is None else before.waits
+            self.waiting = Waiting(tuple(dict.fromkeys([*around, *nodes])), set())
+        try:
+            yield
+        finally:
+            self.waiting = before
+
+    # -- looking at it ------------------------------------------------------------------------------
+
+    def finalize(self) -> None:
+        """Close it: from now on it is only run."""
+        self.finalized = True
+
+    def get_operations(self) -> list[Traced]:
+        """Everything in it, in the order in which it was built."""
+        return list(self.symbols.values())
+
+    def get_tensor_by_name(self, name: str) -> Traced:
+        """The symbol of that name; TensorFlow's "name:0" is heard. Raises GraphError where there is none."""
+        symbol = self.symbols.get(name.removesuffix(":0"))
+        if symbol is None:
+            near = [n for n in self.symbols if name.split("/")[-1].split(":")[0].lower() in n.lower()][:5]
+            hint = f": did you mean {', '.join(near)}?" if near else f"; it has {', '.join([*self.symbols][:10])}, …"
+            raise GraphError(f"the graph has nothing called {name!r}{hint}")
+        return symbol
+
+    get_operation_by_name = get_tensor_by_name
+
+    def get_collection(self, name: str) -> list[Any]:
+        """What was put into the collection, in order."""
+        return list(self.collections[name])
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        """Put something where it is found again by a name."""
+        self.collections[name].append(value)
+
+    def as_text(self) -> str:
+        """A line for each node: its name, its op, its inputs, its spec."""
+        return "\n".join(f"{n.name} = {n.op}({', '.join(map(name_of, n.inputs))})  # {n.spec}" for n in self.order)  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"<Graph of {len(self.order)} nodes, {len(self.collections[GLOBAL_VARIABLES])} variables>"
+
+
+def name_of(node: Node) -> str:
+    """A node's name."""
+    name: str = node.name  # type: ignore[attr-defined]
+    return name

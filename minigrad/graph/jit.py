@@ -1,0 +1,93 @@
+"""Tracing in JAX's words.
+
+jit(f)              f as a graph: numbers among the arguments are tensors, unless they are said to be static
+eval_shape(f, x)    what f would give, as specs: traced, and not run
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..modes import current, in_mode
+from ..operand import Operand
+from ..tensor import Tensor
+from ..tree import leaves, planted
+from .function import TracedFunction
+from .tensor_spec import TensorSpec
+from .tracing import Tracing
+
+NUMBER = bool | int | float | np.generic
+
+
+class Jitted(TracedFunction):
+    """A traced function whose arguments are all tensors, but for the static ones, which tell by value.
+
+    static    positions and names of those
+    """
+
+    def __init__(self, f: Callable[..., Any], positions: Iterable[int], names: Iterable[str]):
+        super().__init__(f, autograph=False)
+        known = self.parameters.names
+        at = {i % len(known) if i < 0 else i for i in positions} | {known.index(n) for n in names if n in known}
+        self.static: frozenset[Any] = frozenset(at | {known[i] for i in at if i < len(known)} | set(names))
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        if current.mode.staging is None:
+            args = tuple(self.given(i, x) for i, x in enumerate(args))
+            options = {name: self.given(name, x) for name, x in options.items()}
+        return super().__call__(*args, **options)
+
+    def given(self, place: int | str, x: Any) -> Any:
+        """An argument as it is traced. Raises TypeError for a static one that cannot be hashed."""
+        if place not in self.static:
+            return planted(x, (Tensor(y) if isinstance(y, NUMBER) else y for y in leaves(x)))
+        try:
+            hash(x)
+        except TypeError:
+            raise TypeError(
+                f"argument {place} of {self.__name__} is static, and tells by value: {type(x).__name__} has no hash. "
+                "Pass a tuple for a list, or a frozen dataclass"
+            ) from None
+        return x
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Iterable[int] = (),
+    static_argnames: str | Iterable[str] = (),
+) -> Any:
+    """The function, traced once for each kind of call and run as a graph; a decorator, also with options.
+
+    static_argnums, static_argnames    arguments that are constants of the trace, which is made for each of their values
+    """
+    if fun is None:
+        return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
+    positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    return Jitted(fun, positions, names)
+
+
+def eval_shape(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What fun would give for these arguments, tensors or TensorSpecs, with a TensorSpec for each tensor of it."""
+    stage = Tracing({})
+    given = [symbol_of(stage, i, x) for i, x in enumerate(leaves((args, options)))]
+    with stage.building(), in_mode(recording=True, tracked=False, watchers=()):
+        args, options = planted((args, options), iter(given))
+        result = fun(*args, **options)
+    stage.closed = True
+    found = [
+        TensorSpec(y.shape, y.dtype, device=y.spec.device) if isinstance(y, Operand) else y for y in leaves(result)
+    ]
+    return planted(result, iter(found))
+
+
+def symbol_of(stage: Tracing, i: int, x: Any) -> Any:
+    """A tensor, or what announces one, as a symbol; anything else as it is."""
+    if isinstance(x, TensorSpec):
+        return stage.argument(x.name or f"x{i}", x.spec())
+    tensor = Tensor(x) if isinstance(x, np.ndarray) else x
+    return stage.argument(f"x{i}", tensor.spec) if isinstance(tensor, Operand) else x

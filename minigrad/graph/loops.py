@@ -1,0 +1,100 @@
+"""Loops that know their number of steps when they begin: `scan` along an axis, `fori_loop` along numbers, as in JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..compiler.control import Scan
+from ..errors import ShapeError
+from ..functions.creation import empty
+from ..functions.face import operand
+from ..functions.movement import stack
+from ..staging import Stage
+from ..tree import leaves, leaves_beside
+from .control import stage_of, while_loop
+from .parts import Part, Variables, filled, is_value, made, outside_of
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """c, y[t] = f(c, x[t]) for each t, c being init before the first: the last c, and all y.
+
+    xs         tensors in any structure; t goes along their first axis
+    length     how many t there are, where no x says it
+    reverse    whether the last t comes first
+
+    c keeps its structure, dtypes and shapes. y may have any, and None for leaves.
+    """
+    stage = stage_of((*leaves(init), *leaves(xs)))
+    if stage is None:
+        return stepped(f, init, xs, steps_of(leaves(xs), length), reverse)
+    steps = steps_of(leaves(xs), length)
+    carries, slices = Variables(stage, init), Variables(stage, xs, row=True)
+    body = Part("the body", stage, f, lambda part: (carries.arguments(part), slices.arguments(part)), pair)
+    body.outputs = carries.carried(body, body.result[0], "scan()")
+    edited = body.edited()
+    ys = [body.stage.lift(y) for y in leaves(body.result[1]) if is_value(y)]
+    outside = outside_of(body, but=edited)
+    n, m = len(carries.start), len(slices.start)
+    graph = body.step(edited, outside, ys, m)
+    op = Scan(graph, n + len(edited), m, reverse, None if m else steps)
+    operands = (*carries.start, *edited, *slices.start, *outside)
+    found = made(stage, op, operands, edited, (n, len(ys)), None)
+    return filled(init, found[:n]), filled(body.result[1], found[n:])
+
+
+def stepped(f: Any, init: Any, xs: Any, steps: int, reverse: bool) -> tuple[Any, Any]:
+    """The same on values, by Python."""
+    if not steps:
+        return init, of_no_steps(f, init, xs)
+    rows, carry, results = [operand(x) for x in leaves(xs) if is_value(x)], init, [None] * steps
+    for t in reversed(range(steps)) if reverse else range(steps):
+        carry, results[t] = pair(f(carry, filled(xs, (x[t] for x in rows))))
+        leaves_beside(init, carry)
+    columns = zip(*(leaves_beside(results[0], y) for y in results))
+    ys = (stack([operand(y) for y in column]) for column in columns if is_value(column[0]))
+    return carry, filled(results[0], ys)
+
+
+def of_no_steps(f: Any, init: Any, xs: Any) -> Any:
+    """The ys of no step at all: how long a row would be, f says on symbols."""
+    stage = Stage()
+    carries, slices = Variables(stage, init), Variables(stage, xs, row=True)
+    body = Part("the body", stage, f, lambda part: (carries.arguments(part), slices.arguments(part)), pair)
+    ys = [body.stage.lift(y) for y in leaves(body.result[1]) if is_value(y)]
+    return filled(body.result[1], (empty((0, *y.shape), dtype=y.dtype) for y in ys))
+
+
+def pair(result: Any) -> tuple[Any, Any]:
+    """What f returned. Raises ShapeError where it is no pair."""
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise ShapeError(f"the function of scan() returns (carry, y), where y may be None; it returned {result!r}")
+    return result
+
+
+def steps_of(xs: Any, length: int | None) -> int:
+    """How many steps. Raises ShapeError where nothing says it, or two say differently."""
+    said = {f"x{i}": operand(x).shape[:1] for i, x in enumerate(xs) if is_value(x)}
+    said |= {} if length is None else {"length": (length,)}
+    if len(set(said.values())) != 1 or () in said.values():
+        raise ShapeError(f"scan() goes along the first axis of all xs, or takes length= steps, and got {said}")
+    return next(iter(said.values()))[0]  # type: ignore[no-any-return]
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    """x = body_fun(i, x) for i from lower to upper − 1, x being init_val before: the last x.
+
+    Of Python numbers the number of steps is known, and the loop is a scan.
+    """
+    if isinstance(lower, int) and isinstance(upper, int) and stage_of(leaves(init_val)) is not None:
+        if upper <= lower:
+            return init_val
+        (_, x), _ = scan(lambda c, _: ((c[0] + 1, body_fun(*c)), None), (lower, init_val), length=upper - lower)
+        return x
+    return while_loop(lambda i, x: i < upper, lambda i, x: (i + 1, body_fun(i, x)), (lower, init_val))[1]

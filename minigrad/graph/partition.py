@@ -1,0 +1,197 @@
+"""A graph cut in two, between forward and backward: what forward must keep, and what backward makes of it.
+
+The derivative of a graph is more graph, and reads values of the first. To keep them all would be to keep what is
+cheaply made again from what is kept anyway: a comparison, a sum with a bias, a transposed view. So from the values that
+backward reads one goes back through cheap ops as long as that means fewer bytes to keep. (As PyTorch's partitioner does
+by a minimum cut: Horace He 2022, “Min-cut optimal recomputation with AOTAutograd”. This one is greedy.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from ..autograd.function_in_graph import Custom
+from ..compiler.gradient import gradients
+from ..compiler.graph import Graph
+from ..compiler.rewrite import optimise
+from ..errors import NoGradientError
+from ..node import Node, Staged
+from ..ops import (
+    Abs,
+    Add,
+    After,
+    BroadcastTo,
+    Cast,
+    Clamp,
+    Clone,
+    Const,
+    Div,
+    Input,
+    Maximum,
+    Minimum,
+    Mul,
+    Neg,
+    Piece,
+    Relu,
+    StopGradient,
+    Sub,
+    Where,
+)
+from ..ops.comparison import Question
+from ..ops.pointwise import Flat
+from ..spec import Specs
+from ..symbol import placeholder
+
+CHEAP = (Add, Sub, Mul, Div, Neg, Abs, Maximum, Minimum, Clamp, Where, Question, Flat, Relu, Cast, BroadcastTo)
+
+
+class Split:
+    """forward: inputs → (results, what is kept); backward: (gradients of results, what was kept) → gradients of inputs.
+
+    graph      the whole, as it is computed without gradients
+    wanted     which inputs want gradients
+    moved      inputs that are written over when forward has run, of which a copy is kept
+    reached    nodes from which a gradient comes back to a wanted input
+    results    which outputs a gradient can come back from
+    kept       nodes of the graph that are kept, in order
+    forward    the graph that gives them too
+    """
+
+    def __init__(self, graph: Graph, wanted: Sequence[bool], moved: Collection[Node] = ()):
+        self.graph = graph
+        self.sources = [x for x, want in zip(graph.inputs, wanted, strict=True) if want]
+        self.reached = flowing(graph.nodes, self.sources)
+        self.results = [i for i, y in enumerate(graph.outputs) if y in self.reached and y.spec.is_float]
+        self.nodes = set(graph.nodes) | set(graph.inputs)
+        self.pieces = {(node.inputs[0], node.op.i): node for node in graph.nodes if isinstance(node.op, Piece)}
+        self.kept: list[Node] = []
+        read = self.pulled(tuple(self.results))[1]
+        self.kept = chosen(graph, read)
+        while any(
+            isinstance(node.op, Custom) for node in graph.nodes
+        ):  # whose backward may read what y does not come of
+            again = self.pulled((*self.results, *self.numbers()))[1]
+            before, self.kept = self.kept, chosen(graph, {*self.kept, *again})
+            if before == self.kept:
+                break
+        copies = [Node(Clone(), (x,)) if x in moved else x for x in self.kept]
+        self.inner = [i for i, x in enumerate(copies) if not isinstance(x.op, Input)]
+        self.forward = Graph(graph.inputs, (*graph.outputs, *(copies[i] for i in self.inner)))
+
+    def node(self, number: int) -> Node:
+        """What gradients by number arrive at: results, by the number of the output, then kept values."""
+        n = len(self.graph.outputs)
+        y = self.graph.outputs[number] if number < n else self.kept[number - n]
+        assert y is not None  # a result has a gradient, or is none
+        return y
+
+    def numbers(self) -> list[int]:
+        """The kept values that a gradient can come back from."""
+        n = len(self.graph.outputs)
+        return [n + i for i, x in enumerate(self.kept) if x in self.reached and x.spec.is_float]
+
+    def pulled(self, numbers: tuple[int, ...]) -> tuple[Graph, list[Node]]:
+        """The gradients of the wanted inputs, as a graph of those that arrive; and the nodes that it reads.
+
+        Each such node is an Input of the graph, in the order of the list, after the arriving gradients.
+        """
+        gys = [placeholder(f"gy{i}", self.node(i).spec) for i in numbers]
+        seeds: dict[Node, Any] = {}
+        for i, gy in zip(numbers, gys):
+            y = self.node(i)
+            seeds[y] = seeds[y] + gy if y in seeds else gy
+        found = gradients(seeds, self.sources)
+        outputs = tuple(found[x].node if x in found else None for x in self.sources)
+        slots: dict[Node, Node] = {}
+
+        def cut(node: Node, inputs: tuple[Node, ...]) -> Node:
+            if isinstance(node.op, Piece) and node.inputs[0] in self.nodes:
+                node = self.piece(node)
+            if node in self.nodes and not isinstance(node.op, Const):
+                return slots.setdefault(node, slot(node, f"k{len(slots)}"))
+            return node.with_inputs(inputs)
+
+        backward = optimise(Graph((), outputs).rebuild(cut))
+        read = [node for node, slot in slots.items() if slot in set(backward.nodes)]
+        return Graph((*(gy.node for gy in gys), *(slots[node] for node in read)), backward.outputs), read
+
+    def piece(self, node: Node) -> Node:
+        """One of several results of the graph, which only the derivative may read: a loop's stack."""
+        one = self.pieces.setdefault((node.inputs[0], node.op.i), node)  # type: ignore[attr-defined]
+        self.nodes.add(one)
+        if one.spec.is_float and one.inputs[0] in self.reached:
+            self.reached.add(one)
+        return one
+
+    def backward(self, numbers: tuple[int, ...]) -> Graph:
+        """The same as a graph of the arriving gradients and of what is kept.
+
+        Raises NoGradientError where it would read more than is kept.
+        """
+        graph, read = self.pulled(numbers)
+        slots = [slot(x, f"k{i}") for i, x in enumerate(self.kept)]
+        known = dict(zip(self.kept, slots))
+        remade = recomputed(read, known)
+        arriving, places = graph.inputs[: len(numbers)], dict(zip(graph.inputs[len(numbers) :], remade))
+        whole = graph.rebuild(lambda node, inputs: places[node] if node in places else node.with_inputs(inputs))
+        return Graph((*arriving, *slots), whole.outputs)
+
+
+def slot(node: Node, name: str) -> Node:
+    """An input for the value of a node."""
+    return Staged(Input(name), (), node.spec, name, getattr(node, "place", None))
+
+
+def flowing(order: Iterable[Node], sources: Collection[Node]) -> set[Node]:
+    """Those nodes of `order` from which a gradient comes back to a source."""
+    found = set(sources)
+    for node in order:
+        through = node.inputs[:1] if isinstance(node.op, After) else node.inputs
+        carries = isinstance(node.spec, Specs) or node.spec.is_float
+        if carries and not isinstance(node.op, StopGradient) and not found.isdisjoint(through):
+            found.add(node)
+    return found
+
+
+def is_cheap(node: Node) -> bool:
+    """Whether it is made again for less than it costs to keep."""
+    is_look = node.op.is_view and not isinstance(node.op, Piece)
+    return bool(node.inputs) and not node.op.effect and (is_look or isinstance(node.op, CHEAP))
+
+
+def chosen(graph: Graph, read: Iterable[Node]) -> list[Node]:
+    """What is kept so that all of `read` can be had: fewer bytes, where cheap ops bridge the way."""
+    place = {node: i for i, node in enumerate((*graph.inputs, *graph.nodes))}
+    needed = set(read)
+    place |= {node: place[node.inputs[0]] for node in needed if node not in place}  # a result that only the derivative reads
+    for node in sorted(needed | {n for n in graph.nodes if is_cheap(n)}, key=place.__getitem__, reverse=True):
+        if node in needed and is_cheap(node):
+            more = {x for x in node.inputs if x not in needed and not isinstance(x.op, Const)}
+            bytes_more = sum(0 if isinstance(x.op, Input) else x.spec.nbytes for x in more)
+            if bytes_more < node.spec.nbytes:
+                needed.remove(node)
+                needed |= more
+    return sorted(needed, key=place.__getitem__)
+
+
+def recomputed(wanted: Sequence[Node], known: dict[Node, Node]) -> list[Node]:
+    """The nodes, made of those known: which are not looked behind."""
+    made = dict(known)
+    stack = list(reversed(wanted))
+    while stack:
+        node = stack[-1]
+        missing = [x for x in node.inputs if x not in made]
+        if node in made:
+            stack.pop()
+        elif missing:
+            stack += missing
+        elif isinstance(node.op, Input) or node.op.effect:
+            raise NoGradientError(
+                f"a derivative of this order reads {node}, which a traced function does not keep: call its "
+                ".python_function, whose ops are recorded one by one"
+            )
+        else:
+            made[node] = node.with_inputs(tuple(made[x] for x in node.inputs))
+            stack.pop()
+    return [made[x] for x in wanted]

@@ -1,0 +1,268 @@
+"""The parts of control flow: a branch, a test, a body, each written down as a graph of its own.
+
+What a part reads from outside becomes an operand of the op, and what it edits in place there becomes a result, which
+the graph outside takes up. So all parts of an op are functions of the same operands, with results of the same specs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compiler.calm import drawn
+from ..compiler.control import Control
+from ..compiler.graph import Graph as Finished
+from ..dimension import is_unknown, lengths_of
+from ..errors import DTypeError, GraphError, ShapeError
+from ..operand import Operand
+from ..ops import After, Piece
+from ..spec import Spec, Specs
+from ..staging import Stage, Traced
+from ..tree import leaves, leaves_beside, paths, planted
+from .graph import UPDATE_OPS, Graph
+
+
+class Part:
+    """A function written down.
+
+    title      what errors call it
+    stage      its graph
+    result     what the function returned
+    outputs    the results of its graph, in order
+    """
+
+    def __init__(
+        self,
+        title: str,
+        outer: Stage,
+        f: Callable[..., Any],
+        arguments: Callable[[Part], Sequence[Any]],
+        normal: Callable[[Any], Any] = lambda result: result,
+    ):
+        self.title, self.place, self.stage = title, place_of(f), Stage(outer)
+        self.outputs: list[Traced] = []
+        with self.stage.building():
+            self.result = normal(without_ops(f(*arguments(self))))
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.place})"
+
+    def edited(self) -> list[Any]:
+        """What it edits in place that is from outside."""
+        return [captured.what for captured in self.stage.edited.values()]
+
+    def of_effects(self) -> list[Traced]:
+        """Values that come of effects: backward, which computes the others again, could not compute these."""
+        nodes = drawn(Finished((), tuple(y.node for y in self.outputs)))
+        return [Traced(node, self.stage) for node in nodes]
+
+    def zeros(self, x: Traced) -> Traced:
+        """Zeros, where the other branch gives x."""
+        with self.stage.building():
+            return self.stage.lift(0).astype(x.dtype).broadcast_to(x.shape)
+
+    def graph(self, edited: Sequence[Any], outside: Sequence[Any], sliced: int = 0) -> Finished:
+        """Of what is carried (arguments, and what is edited), sliced, and read outside. The last result is True, after
+        all effects.
+        """
+        with self.stage.building():
+            (done,) = self.stage.after_effects([self.stage.lift(True)])
+            for what in (*edited, *outside):
+                self.stage.lift(what)
+        also, reads = ([self.stage.captured[id(what)].input for what in some] for some in (edited, outside))
+        carried = len(self.stage.inputs) - sliced
+        inputs = (*self.stage.inputs[:carried], *also, *self.stage.inputs[carried:], *reads)
+        return Finished(inputs, tuple(y.node for y in (*self.outputs, done)))
+
+    def step(
+        self, edited: Sequence[Any], outside: Sequence[Any], ys: Sequence[Traced] = (), sliced: int = 0
+    ) -> Finished:
+        """The same of a loop's body, which also gives what backward will need: the carries before the step."""
+        self.outputs += [self.stage.lift(what) for what in edited]
+        carried = len(self.outputs)
+        self.outputs += ys
+        kept = self.of_effects()
+        graph = self.graph(edited, outside, sliced)
+        *given, done = graph.outputs
+        before = [x for x, y in zip(graph.inputs[:carried], given) if y is not None and x.spec == y.spec]
+        return Finished(graph.inputs, (*given, *before, *(y.node for y in kept), done))
+
+
+class Variables:
+    """The variables of a loop; or what a loop goes along, of which it sees a row at each step.
+
+    start     what they are before the first step, in the graph outside
+    specs     of each, at every step
+    opened    the lengths that may change
+    """
+
+    def __init__(self, stage: Stage, tree: Any, invariants: Any = None, row: bool = False):
+        self.tree = tree
+        values = [(path, leaf) for path, leaf in zip(paths(tree, "loop_vars"), leaves(tree)) if is_value(leaf)]
+        self.start = [stage.lift(leaf) for _, leaf in values]
+        self.specs = [x.spec.with_shape(x.shape[1:]) if row else x.spec for x in self.start]
+        self.opened: set[int] = set()
+        if invariants is not None:
+            shapes = shapes_in(invariants)
+            if len(shapes) != len(values):
+                raise ShapeError(f"shape_invariants says a shape for each loop variable: {len(values)}, not {shapes}")
+            self.specs = [self.invariant(path, x, shape) for (path, _), x, shape in zip(values, self.start, shapes)]
+
+    def invariant(self, path: str, x: Traced, shape: Any) -> Spec:
+        """The spec of a variable at every step, lengths left open. Raises ShapeError where it begins as another."""
+        said = lengths_of(tuple(x.shape if shape is None else shape), lambda axis: None)
+        begins = len(said) == x.ndim and all(is_unknown(n) or n == m for n, m in zip(said, x.shape))
+        if not begins:
+            raise ShapeError(f"{path} is {x.spec}, and shape_invariants says {shape}")
+        self.opened |= {n for n, m in zip(said, x.shape) if n != m}
+        return x.spec.with_shape(said)
+
+    def arguments(self, part: Part) -> Any:
+        """The variables as a part sees them."""
+        self.seen = filled(self.tree, (part.stage.argument("carry", spec) for spec in self.specs))
+        return self.seen
+
+    def carried(self, part: Part, result: Any, who: str) -> list[Traced]:
+        """The values of a step's result. Raises an error where they are not what the variables were before it."""
+        before = Side(part.stage, self.seen, "before the step")
+        after = Side(part.stage, result, f"after it ({part.place})")
+        hint = "; an axis whose length may change is None in shape_invariants=" if who == "while_loop()" else ""
+        law = f"a variable of {who} keeps its structure, dtype and shape"
+        return agreed(before, after, law, hint, self.opened)[1]
+
+
+def made(
+    stage: Stage, op: Control, operands: Sequence[Any], edited: Sequence[Any], counts: tuple[int, int], name: str | None
+) -> list[Traced]:
+    """The results of the op that were asked for, those for what is edited taken up.
+
+    counts    how many results come before these, and how many after
+    name      of the scope in which they are, in the graph of a session
+    """
+    if not operands:
+        raise GraphError(f"{op} needs something to work on: a loop variable, or a tensor that it reads")
+    first, more = counts
+    with stage.building(), stage.name_scope(name) if name and isinstance(stage, Graph) else nullcontext():
+        y = stage.apply(op, tuple(operands))
+        pieces = [stage.applied(Piece(i), (y,)) for i in range(first + len(edited) + more)]
+        for piece in pieces:
+            piece.root = None  # it has memory of its own
+        y.views.clear()
+        asked = pieces[:first] + pieces[first + len(edited) :]
+        return after_assigning(stage, edited, pieces[first:], asked)
+
+
+def after_assigning(stage: Stage, edited: Sequence[Any], values: Sequence[Traced], ys: list[Traced]) -> list[Traced]:
+    """The ys, once what is edited has its value: in the graph of a session, which runs what is asked for, they wait."""
+    before = set(map(id, stage.get_collection(UPDATE_OPS))) if isinstance(stage, Graph) else set()
+    for what, value in zip(edited, values):
+        stage.become(what, value)
+    if not isinstance(stage, Graph) or not edited:
+        return ys
+    updates = [update for update in stage.get_collection(UPDATE_OPS) if id(update) not in before]
+    return [stage.applied(After(), (y, *updates)) for y in ys]
+
+
+def outside_of(*parts: Part, but: Sequence[Any] = ()) -> list[Any]:
+    """What the parts read from outside, each once."""
+    found = {id(c.what): c.what for part in parts for c in part.stage.captured.values()}
+    return [what for key, what in found.items() if key not in set(map(id, but))]
+
+
+# -- structures -------------------------------------------------------------------------------------
+
+
+def is_value(leaf: Any) -> bool:
+    """Whether it has a place in a graph: a tensor, an array, a number."""
+    return isinstance(leaf, Operand | np.ndarray | np.generic | int | float)
+
+
+def without_ops(tree: Any) -> Any:
+    """The tree with None for what is only done, and has no value: a print, a group."""
+    values = (None if isinstance(getattr(leaf, "spec", None), Specs) else leaf for leaf in leaves(tree))
+    return planted(tree, values)
+
+
+def filled(tree: Any, ys: Iterable[Any]) -> Any:
+    """The tree with the ys in the place of its values."""
+    new = iter(ys)
+    return planted(tree, iter([next(new) if is_value(leaf) else leaf for leaf in leaves(tree)]))
+
+
+def again(loop_vars: Any, result: Any) -> Any:
+    """What a body returned, as loop variables: of one, it may have returned that one itself."""
+    if isinstance(loop_vars, tuple | list) and len(loop_vars) == 1 and not isinstance(result, tuple | list):
+        result = (result,)
+    if type(loop_vars) is list and isinstance(result, tuple):
+        return list(result)
+    if type(loop_vars) is tuple and isinstance(result, list):
+        return tuple(result)
+    return result
+
+
+class Side(NamedTuple):
+    """One of two that must agree.
+
+    stage    the graph in which its values are
+    tree     its values, with their structure
+    words    what an error calls it
+    """
+
+    stage: Stage
+    tree: Any
+    words: str
+
+
+def agreed(one: Side, other: Side, law: str, hint: str = "", opened: Collection[int] = ()) -> list[list[Traced]]:
+    """The values of each, as operands in its graph.
+
+    law       what is broken where they differ in structure, dtype or shape
+    hint      what to do about a shape
+    opened    lengths of the one that are any length in the other
+    """
+    try:
+        beside = leaves_beside(one.tree, other.tree)
+    except ShapeError as reason:
+        raise ShapeError(f"{law}: {one.words} and {other.words} differ: {reason}") from None
+    found: list[list[Traced]] = [[], []]
+    for path, x, y in zip(paths(one.tree, "result"), leaves(one.tree), beside):
+        if is_value(x) and is_value(y):
+            found[0].append(one.stage.lift(x, y.spec if isinstance(y, Operand) else None))
+            found[1].append(other.stage.lift(y, x.spec if isinstance(x, Operand) else None))
+            a, b = found[0][-1].spec, found[1][-1].spec
+            differ = f"{law}: {path} is {a} {one.words}, and {b} {other.words}"
+            if a.dtype != b.dtype:
+                raise DTypeError(f"{differ}. Use .astype(), or begin with mg.tensor(…, dtype=…)")
+            if (a.ndim, a.device) != (b.ndim, b.device) or any(
+                n != m and n not in opened for n, m in zip(a.shape, b.shape)
+            ):
+                raise ShapeError(differ + hint)
+        elif x is not y and (is_value(x) or is_value(y) or x != y):
+            raise GraphError(f"{law}: {path} is {shown(x)} {one.words}, and {shown(y)} {other.words}")
+    return found
+
+
+def shown(leaf: Any) -> str:
+    """A leaf as an error shows it."""
+    return str(leaf.spec) if isinstance(leaf, Operand) else repr(leaf)
+
+
+def place_of(f: Any) -> str:
+    """Where a function is written."""
+    code = getattr(inspect.unwrap(f), "__code__", None)
+    return repr(f) if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def shapes_in(tree: Any) -> list[Any]:
+    """The shapes in a structure of them: tuples or lists of numbers and None, or specs."""
+    if tree is None or hasattr(tree, "shape"):
+        return [getattr(tree, "shape", None)]
+    if isinstance(tree, dict):
+        return [shape for branch in tree.values() for shape in shapes_in(branch)]
+    if all(n is None or isinstance(n, int) for n in tree):
+        return [tuple(tree)]
+    return [shape for branch in tree for shape in shapes_in(branch)]

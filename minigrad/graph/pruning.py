@@ -1,0 +1,164 @@
+"""What a run needs, as a function: of what is fed and what variables hold, to what is fetched and what they hold then.
+
+Starting from what is fetched, the graph is followed backwards; what is fed is not asked how it is made. What was
+reached runs in the order in which it was built. A variable that is read is an input; what is assigned is one more
+output. So the order of reads and assignments is settled here, once, and what remains is pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .. import ops
+from ..compiler.graph import Graph as Finished
+from ..errors import GraphError
+from ..node import Node, Staged
+from ..spec import Spec, Specs
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+
+DONE = Node(ops.const(True), (), Spec((), bool))
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """A part of a graph, as a function.
+
+    graph       the function: its first outputs are what is fetched, the next ones what `writes` names;
+                the last one comes after all effects, if there are any
+    reads       what each input is: a node that is fed, or the name of a variable or a captured tensor
+    writes      the names of the variables and captured tensors that get a new value
+    executed    the names of the nodes that run
+    """
+
+    graph: Finished
+    reads: tuple[Node | str, ...]
+    writes: tuple[str, ...]
+    executed: tuple[str, ...]
+
+
+def needed(graph: Graph, fetches: Iterable[Node], fed: frozenset[Node]) -> list[Node]:
+    """Every node that the fetches depend on, in the order in which they were built, each once."""
+    found: set[Node] = set()
+    stack = list(fetches)
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            if node not in fed:
+                stack += node.inputs
+                default = graph.given.get(node)
+                stack += [] if default is None else [default.node]
+    found.update(p for p in graph.probes if p.inputs[0] in found)
+    return sorted(found, key=graph.order.__getitem__)
+
+
+class Pruning:
+    """The walk through the nodes that are needed.
+
+    new       node → its node in the function
+    inputs    what is read → the input for it
+    holds     name of a variable → its value at this point of the walk
+    last      the last effect
+    """
+
+    def __init__(self, graph: Graph, fed: frozenset[Node]):
+        self.graph, self.fed = graph, fed
+        self.new: dict[Node, Node] = {}
+        self.inputs: dict[Node | str, Node] = {}
+        self.holds: dict[str, Node] = {}
+        self.written: dict[str, None] = {}
+        self.last: Node | None = None
+
+    def step(self, node: Node) -> None:
+        """The next node."""
+        match node:
+            case _ if node in self.fed:
+                self.new[node] = self.given(node, node)
+            case Node(ops.Input()):
+                self.new[node] = self.unfed(node) if node in self.graph.given else self.state(name_of(node), node)
+            case Node(ops.Read(variable), waits):
+                start = self.state(variable, node)
+                self.new[node] = self.holds[variable] if waits else start
+            case Node(ops.Assign(variable), (x, *_)):
+                self.assign(node, variable, self.new[x])
+            case Node(ops.After() | ops.StopGradient(), (x, *_)):
+                self.new[node] = self.new[x]  # what it waits for is needed, and effects keep their order anyway
+            case Node(ops.Group()):
+                pass
+            case _:
+                self.run(node)
+
+    def given(self, what: Node | str, like: Node) -> Node:
+        """The input for something that is read."""
+        if what not in self.inputs:
+            word = re.sub(r"\W|^(?=\d)", "_", name_of(like))
+            self.inputs[what] = like.naming(Node(ops.Input(f"{word}_{len(self.inputs)}"), (), like.spec))  # type: ignore[attr-defined]
+        return self.inputs[what]
+
+    def state(self, name: str, like: Node) -> Node:
+        """What a variable, or a captured tensor, holds at the start of the run."""
+        start = self.given(name, like)
+        self.holds.setdefault(name, start)
+        return start
+
+    def unfed(self, node: Node) -> Node:
+        """The default of a placeholder that is not fed. Raises GraphError where it has none."""
+        default = self.graph.given[node]
+        if default is not None:
+            return self.new[default.node]
+        raise GraphError(
+            f"this run needs the placeholder {name_of(node)}, {node.spec}, made at {node.place}: "  # type: ignore[attr-defined]
+            f"say its value, as in session.run(…, {{{name_of(node)}: value}})"
+        )
+
+    def assign(self, node: Node, variable: str, x: Node) -> None:
+        """The variable holds another value from here on."""
+        if type(node.op) is not ops.Assign:
+            before = self.holds[variable] if variable in self.holds else self.state(variable, node)
+            x = node.naming(Node(ops.Add() if isinstance(node.op, ops.AssignAdd) else ops.Sub(), (before, x)))  # type: ignore[attr-defined]
+        self.new[node] = self.holds[variable] = x
+        self.written[variable] = None
+
+    def run(self, node: Node) -> None:
+        """An op: itself, on the new operands; one with an effect after the effect before it."""
+        xs = tuple(self.new[x] for x in node.inputs if not isinstance(x.op, ops.Group))
+        if node.op.effect and self.last is not None:
+            xs = (Node(ops.After(), (xs[0], self.last)), *xs[1:]) if xs else (self.last,)
+        self.new[node] = Staged(node.op, xs, node.spec, name_of(node), node.place)  # type: ignore[attr-defined]
+        if node.op.effect:
+            self.last = self.new[node]
+
+
+def pruned(graph: Graph, fetches: Sequence[Node], fed: Sequence[Node]) -> Pruned:
+    """The part of the graph that makes the fetches of what is fed."""
+    chosen = frozenset(fed)
+    order = needed(graph, fetches, chosen)
+    walk = Pruning(graph, chosen)
+    for node in order:
+        walk.step(node)
+    results = [None if is_nothing(node) else walk.new[node] for node in fetches]
+    effects = [] if walk.last is None else [Node(ops.After(), (DONE, walk.last))]
+    outputs = [*results, *(walk.holds[name] for name in walk.written), *effects]
+    return Pruned(
+        Finished(tuple(walk.inputs.values()), tuple(outputs)),
+        tuple(walk.inputs),
+        tuple(walk.written),
+        tuple(name_of(node) for node in order if node not in chosen),
+    )
+
+
+def is_nothing(node: Node) -> bool:
+    """Whether a node is an op that gives nothing."""
+    return isinstance(node.spec, Specs) and not node.spec
+
+
+def name_of(node: Node) -> str:
+    """A node's name."""
+    name: str = node.name  # type: ignore[attr-defined]
+    return name

@@ -1,0 +1,271 @@
+"""Session: runs parts of a graph, and remembers what its variables hold.
+
+    session.run(fetches, feed_dict)
+
+What is fetched may be any structure of tensors, variables, ops and names, and comes back in that structure. What is
+fed may be any tensor of the graph: what makes it is then not run. The part that a run needs is worked out once
+(pruning.py), compiled, and found again by what is fetched and fed.
+
+A run happens or it does not: variables get their new values at its end, all together.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from ..clock import owner
+from ..compiler.codegen import function
+from ..compiler.graph import Graph as Finished
+from ..compiler.pipeline import optimised
+from ..compiler.program import Program
+from ..compiler.rewrite import optimise
+from ..compiler.specialise import specialised
+from ..compiler.trouble import guarded
+from ..device import CPU, device_of
+from ..dimension import is_unknown
+from ..editable import KINDS, write
+from ..errors import DTypeError, GraphError, ShapeError
+from ..modes import current, in_mode
+from ..node import Node
+from ..spec import Spec
+from ..staging import Traced
+from ..tensor import array_of
+from ..tree import leaves, planted
+from .default import defaults, get_default_graph
+from .graph import Graph
+from .pruning import Pruned, name_of, pruned
+from .variable import Variable
+
+MOST_PLANS = 512  # per graph; a program of ever new shapes starts over rather than grow
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run, ready to be done again.
+
+    pruned     what is read, written, executed
+    graph      the function, for shapes that are known
+    program    the same, compiled
+    fed        for each input, the place among the feeds; None for a state
+    fetched    how many of the results are fetched
+    """
+
+    pruned: Pruned
+    graph: Finished
+    program: Any
+    fed: tuple[int | None, ...]
+    fetched: int
+
+    executed = property(lambda self: self.pruned.executed, doc="The names of the nodes that ran.")
+    source = property(lambda self: getattr(self.program, "source", ""), doc="The Python that ran.")
+
+    def __repr__(self) -> str:
+        return f"<Run of {len(self.executed)} nodes: {', '.join(self.executed)}>"
+
+
+class Session:
+    """Runs a graph.
+
+    graph       the graph; the default graph, if none is said
+    trap_nan    run op by op, and stop at the first op that makes a NaN or an infinity of finite numbers
+    last_run    what the last run executed
+    """
+
+    def __init__(self, graph: Graph | None = None, *, trap_nan: bool = False):
+        self.graph = get_default_graph() if graph is None else graph
+        self.trap_nan = trap_nan
+        self.values: dict[str, Any] | None = {}
+        self.last_run: Plan | None = None
+        self.lock = threading.RLock()
+
+    # -- one run ------------------------------------------------------------------------------------
+
+    def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+        """The values of the fetches, as NumPy arrays, in their structure; None for an op that gives nothing."""
+        if self.values is None:
+            raise GraphError("the session is closed: its variables are gone. Open another with mg.Session(graph)")
+        single = isinstance(fetches, Traced)
+        nodes = (self.node(fetches),) if single else tuple(self.node(f) for f in leaves(fetches))
+        fed, arrays = self.feeds(feed_dict) if feed_dict else ((), ())
+        plan = self.plan(nodes, fed, arrays)
+        if current.mode.staging is None:
+            results = self.done(plan, arrays)
+        else:
+            with in_mode(staging=None):
+                results = self.done(plan, arrays)
+        self.last_run = plan
+        return results[0] if single else planted(fetches, iter(results))
+
+    def node(self, fetch: Any) -> Node:
+        """What is asked for by a fetch, or the key of a feed. Raises GraphError where it is not of this graph."""
+        if isinstance(fetch, str):
+            return self.graph.get_tensor_by_name(fetch).node
+        if not isinstance(fetch, Traced):
+            raise GraphError(
+                f"a session runs tensors and ops of its graph, given as such or by name, and got {fetch!r}"
+            )
+        if fetch.stage is not self.graph:
+            raise GraphError(f"{fetch} is of another graph than the one that this session runs")
+        return fetch.node
+
+    def feeds(self, feed_dict: Mapping[Any, Any]) -> tuple[tuple[Node, ...], list[Any]]:
+        """What is fed: the nodes, and an array for each."""
+        nodes = tuple(map(self.node, feed_dict))
+        return nodes, [fitting(x, node) for x, node in zip(feed_dict.values(), nodes)]
+
+    def plan(self, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any]) -> Plan:
+        """The plan for these fetches and feeds of these shapes, found again or made now."""
+        plans = self.graph.plans
+        key = nodes, fed, tuple([a.shape for a in arrays]), len(self.graph.probes)
+        found: Plan | None = plans.get(key)
+        if found is None:
+            if len(plans) >= MOST_PLANS:
+                plans.clear()
+            found = plans[key] = made(self.graph, nodes, fed, arrays)
+        return found
+
+    def done(self, plan: Plan, arrays: Sequence[Any]) -> list[Any]:
+        """Run it; alone, if variables get new values: two threads that both add 1 add 2."""
+        if not plan.pruned.writes:
+            return self.computed(plan, arrays)
+        with self.lock:
+            return self.computed(plan, arrays)
+
+    def computed(self, plan: Plan, arrays: Sequence[Any]) -> list[Any]:
+        """Read, compute, write, and hand out what was fetched."""
+        given = self.given(plan, arrays)
+        ys = guarded(plan.program, plan.graph, given, self.trap_nan)
+        n = plan.fetched
+        held = {*map(id, given)}  # what is in somebody's hands already
+        for name, value in zip(plan.pruned.writes, ys[n:]):
+            self.write(name, own(value, held, given))
+            held.add(id(value))
+        return [None if y is None else handed_out(y, held, given) for y in ys[:n]]
+
+    def given(self, plan: Plan, arrays: Sequence[Any]) -> list[Any]:
+        """An array for each input. Raises GraphError where a variable has no value yet."""
+        values, states = self.values, self.graph.states
+        given = []
+        for what, i in zip(plan.pruned.reads, plan.fed):
+            if i is not None:
+                given.append(arrays[i])
+            elif what in values:  # type: ignore[operator]
+                given.append(values[what])  # type: ignore[index]
+            elif isinstance(state := states[what], Variable):  # type: ignore[index]
+                raise GraphError(
+                    f"the variable {what}, {state.spec}, has no value in this session yet: run its initializer, "
+                    "or session.run(mg.graph.global_variables_initializer()), before"
+                )
+            else:
+                given.append(state.value)
+        return given
+
+    def write(self, name: str, value: Any) -> None:
+        """Let a variable, or a captured tensor, have a new value."""
+        state = self.graph.states[name]
+        if isinstance(state, Variable):
+            self.values[name] = value  # type: ignore[index]
+        else:
+            write(state, value)
+
+    # -- beside running -----------------------------------------------------------------------------
+
+    def load(self, variable: Variable, value: Any) -> None:
+        """Give a variable a value without running anything."""
+        node = self.node(variable)
+        if self.values is not None:
+            self.values[name_of(node)] = fitting(value, node).copy()
+
+    def close(self) -> None:
+        """Let all values go. A closed session runs no more."""
+        self.values = None
+
+    def __enter__(self) -> Self:
+        defaults.sessions.append(self)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        defaults.sessions.remove(self)
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.values is None else f"{len(self.values)} variables have values"
+        return f"<Session of {self.graph!r}: {state}>"
+
+
+def made(graph: Graph, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any]) -> Plan:
+    """The plan of a run: pruned, its lengths known, compiled."""
+    part = pruned(graph, nodes, fed)
+    place = {node: i for i, node in enumerate(fed)}
+    places = tuple(place.get(what) if isinstance(what, Node) else None for what in part.reads)
+    specs = [x.spec if i is None else x.spec.with_shape(arrays[i].shape) for x, i in zip(part.graph.inputs, places)]
+    known = specialised(part.graph, specs)
+    return Plan(part, known, compiled(known), places, len(nodes))
+
+
+def compiled(graph: Finished) -> Any:
+    """The graph as a function of arrays: a program on the CPU, elsewhere a call for each op."""
+    places = {x.spec.device for x in (*graph.inputs, *graph.outputs) if x is not None}
+    if places <= {CPU}:
+        return Program(optimised(graph))
+    return function(optimise(graph), "run", (places - {CPU}).pop())
+
+
+def fitting(data: Any, node: Node) -> Any:
+    """What is fed, as the array that the node stands for. Raises ShapeError or DTypeError where it cannot be."""
+    spec: Spec = node.spec
+    array = array_of(data, None, spec.device)
+    if array.dtype != spec.dtype:
+        is_number = isinstance(data, bool | int | float)
+        if KINDS[array.dtype.kind] > KINDS[spec.dtype.kind]:
+            raise DTypeError(
+                f"{name_of(node)} is {spec}, and was fed {array.dtype}, which would be cut: round it, or make the "
+                f"placeholder {array.dtype}"
+            )
+        cast = array.astype(spec.dtype)
+        if is_number and spec.dtype.kind in "iu" and cast != array:
+            raise DTypeError(f"{name_of(node)} is {spec}, and was fed {data}, which {spec.dtype} does not hold")
+        array = cast
+    if array.shape != spec.shape and not fits(array.shape, spec.shape):
+        hint = "; a placeholder made without a shape is one number" if not spec.shape else ""
+        raise ShapeError(f"{name_of(node)} is {spec}, and was fed an array of shape {array.shape}{hint}")
+    return array
+
+
+def fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether the shape is the wanted one, of which some lengths may be unknown."""
+    return len(shape) == len(wanted) and all(n == m or is_unknown(m) for n, m in zip(shape, wanted))
+
+
+def own(y: Any, held: set[int], given: Sequence[Any]) -> Any:
+    """y, in memory of its own: not that of an array that is held, or of a view of one that was given."""
+    if y.base is None:
+        return y.copy() if id(y) in held else y
+    memory = owner(y)
+    return y.copy() if id(memory) in held or any(memory is owner(x) for x in given) else y
+
+
+def handed_out(y: Any, held: set[int], given: Sequence[Any]) -> Any:
+    """A result as the user gets it: a NumPy array of his own; a number, where it has no axes."""
+    if not isinstance(y, np.ndarray):
+        y = device_of(y).read(y)
+    return own(y, held, given) if y.shape else y[()]
+
+
+def session_or_default(session: Session | None) -> Session:
+    """The session, or the one whose block is open. Raises GraphError where there is none."""
+    if session is not None:
+        return session
+    if not defaults.sessions:
+        raise GraphError("no session is open: pass one, or write `with mg.Session(graph) as session:` around it")
+    return defaults.sessions[-1]  # type: ignore[no-any-return]
+
+
+def get_default_session() -> Session | None:
+    """The session whose block is open."""
+    return defaults.sessions[-1] if defaults.sessions else None

@@ -1,0 +1,170 @@
+"""What tells one call from another, for a function that is traced: which calls share a graph.
+
+Of a tensor it is the spec, and whether it requires a gradient; an array is a tensor. Everything else that comes as an
+argument is a constant of the trace, and tells by its value: numbers, text, functions, whatever can be hashed. An object
+that is equal to itself alone, such as a module, tells by being that object, and the signature does not keep it alive.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from ..dimension import Dimension
+from ..errors import GraphError
+from ..spec import Spec
+from ..staging import Traced
+from ..tensor import Tensor
+
+Key = Any  # nested tuples that can be hashed
+BY_VALUE = frozenset({int, bool, str, bytes, complex, type(None), type(Ellipsis), type})
+UNKNOWN = inspect.Parameter.empty
+
+
+class Same(ref[Any]):
+    """An object that is equal to itself alone, held weakly."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, x: Any, gone: Any = None):
+        super().__init__(x, gone)  # type: ignore[call-arg]
+        self.number = id(x)
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __eq__(self, other: Any) -> bool:
+        return self is other or (isinstance(other, Same) and self.number == other.number and self() is other())
+
+    def __repr__(self) -> str:
+        x = self()
+        return "an object that is gone" if x is None else f"this {type(x).__name__}"
+
+
+def key_of(x: Any, tensors: list[Tensor]) -> Key:
+    """What an argument tells by; the tensors in it are added to the list."""
+    if isinstance(x, Tensor):
+        tensors.append(x)
+        return x.spec, x.tracked
+    kind = type(x)
+    if kind in BY_VALUE:
+        return kind, x
+    if kind is float:
+        return float, x.hex()  # tells 0.0 from −0.0, and one nan is as good as another
+    if isinstance(x, tuple | list):
+        return (kind, *[key_of(each, tensors) for each in x])
+    if isinstance(x, dict):
+        return (kind, *x, *[key_of(each, tensors) for each in x.values()])
+    if kind is np.ndarray:
+        return key_of(Tensor(x), tensors)
+    return key_of_object(x)
+
+
+def key_of_object(x: Any) -> Key:
+    """What anything else tells by: its value, or itself."""
+    if isinstance(x, Traced):
+        raise GraphError(f"{leaked(x)}. Return it from the function that was traced, and call that to see a value")
+    match x:
+        case slice():
+            return slice, x.start, x.stop, x.step
+        case set():
+            return set, frozenset(x)
+    kind: Any = type(x)
+    by_itself = kind.__hash__ is None or kind.__eq__ is object.__eq__
+    return Same(x) if by_itself and kind.__weakrefoffset__ else (kind, x)
+
+
+def objects_in(key: Key) -> Iterator[Same]:
+    """What a signature holds weakly."""
+    if isinstance(key, Same):
+        yield key
+    for each in key if type(key) is tuple else ():
+        yield from objects_in(each)
+
+
+def loosened(key: Key) -> Key:
+    """A signature without the lengths of axes: what calls have in common that differ in those alone."""
+    if isinstance(key, Spec):
+        return "any lengths", key.ndim, key.dtype, key.device
+    return tuple(map(loosened, key)) if type(key) is tuple else key
+
+
+def relaxed(before: Sequence[Spec], now: Sequence[Spec]) -> list[Spec]:
+    """The specs, with an unknown length for each that has changed; for those that changed alike, the same one."""
+    unknown: defaultdict[tuple[int, int], Dimension] = defaultdict(Dimension.fresh)
+    return [
+        new.with_shape(tuple(n if n == m else unknown[n, m] for n, m in zip(old.shape, new.shape)))
+        for old, new in zip(before, now, strict=True)
+    ]
+
+
+def leaked(x: Traced) -> str:
+    """Where a symbol comes from that is used where it has no value."""
+    return (
+        f"{x} has no value here: it is part of a graph, built at {x.node.place}, and was kept when the trace was over, "  # type: ignore[attr-defined]
+        "in an attribute or a global variable"
+    )
+
+
+def arrays_as_tensors(tree: Any, tensors: Iterator[Any]) -> Any:
+    """The arguments with other tensors: one from `tensors` for each tensor or array, in order."""
+    match tree:
+        case tuple() if hasattr(tree, "_fields"):
+            return type(tree)(*(arrays_as_tensors(each, tensors) for each in tree))
+        case tuple() | list():
+            return type(tree)(arrays_as_tensors(each, tensors) for each in tree)
+        case dict():
+            return {name: arrays_as_tensors(each, tensors) for name, each in tree.items()}
+        case Tensor() | np.ndarray():
+            return next(tensors)
+    return tree
+
+
+def paths(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """(how Python reaches it, argument) for everything in an argument that is no container."""
+    match tree:
+        case tuple() | list():
+            for i, each in enumerate(tree):
+                yield from paths(each, f"{path}[{i}]")
+        case dict():
+            for name, each in tree.items():
+                yield from paths(each, f"{path}[{name!r}]")
+        case _:
+            yield path, tree
+
+
+class Parameters:
+    """The parameters of a Python function: what was said by name, or not at all, is put in its place."""
+
+    def __init__(self, f: Callable[..., Any]):
+        try:
+            self.signature: inspect.Signature | None = inspect.signature(f)
+        except (TypeError, ValueError):  # a function written in C may have none
+            self.signature = None
+        kinds = inspect.Parameter
+        listed = self.signature.parameters.values() if self.signature else ()
+        self.names = [p.name for p in listed if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+        self.rest = next((p.name for p in listed if p.kind is kinds.VAR_POSITIONAL), "args")
+        self.arity = len(self.names) if len(self.names) == len(listed) else -1  # −1 where binding has more to do
+
+    def bound(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments in their places, defaults among them. Raises TypeError where they do not fit."""
+        if self.signature is None:
+            return args, options
+        bound = self.signature.bind(*args, **options)
+        bound.apply_defaults()
+        return bound.args, bound.kwargs
+
+    def name(self, i: int) -> str:
+        """What the i-th argument is called."""
+        return self.names[i] if i < len(self.names) else f"{self.rest}[{i - len(self.names)}]"
+
+    def leaves(self, args: tuple[Any, ...], options: dict[str, Any]) -> list[tuple[str, Any]]:
+        """(name, argument) for everything that came, containers opened."""
+        named = [(self.name(i), x) for i, x in enumerate(args)] + list(options.items())
+        return [leaf for name, x in named for leaf in paths(x, name)]

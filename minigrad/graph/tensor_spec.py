@@ -1,0 +1,57 @@
+"""TensorSpec: a tensor as it is announced, before there is one. The words are TensorFlow's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..device import CPU, Device
+from ..device import device as device_called
+from ..dimension import lengths_of
+from ..errors import DTypeError, ShapeError
+from ..spec import Spec
+from ..tensor import Tensor
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """What a tensor will be: its shape, of which lengths may be open, its dtype, and a name.
+
+    shape    a number for each axis; None for a length not known yet, a string for one that has a name
+    dtype    float64 unless it says otherwise
+
+    None on axis 0 is the length named "batch", the same in all specs; on other axes it is a length of its own.
+    """
+
+    shape: Any
+    dtype: Any = np.float64
+    name: str | None = None
+    device: Device | str | None = None
+
+    @classmethod
+    def from_tensor(cls, x: Tensor, name: str | None = None) -> TensorSpec:
+        """The spec of a tensor."""
+        return cls(x.shape, x.dtype, name, x.spec.device)
+
+    def spec(self) -> Spec:
+        """As the engine says it, open lengths as Dimensions."""
+        shape = lengths_of(tuple(self.shape), lambda axis: "batch" if axis == 0 else None)
+        return Spec(shape, np.dtype(self.dtype), CPU if self.device is None else device_called(self.device))
+
+    def accepted(self, x: Any, name: str) -> Tensor:
+        """x as a tensor of this spec. Raises ShapeError or DTypeError where it is none."""
+        said = self.spec()
+        tensor = x if isinstance(x, Tensor) else Tensor(np.asarray(x, said.dtype), device=said.device)
+        wanted = tuple(self.shape)
+        fits = len(wanted) == tensor.ndim and all(
+            n in (None, m) or isinstance(n, str) for n, m in zip(wanted, tensor.shape)
+        )
+        if not fits:
+            raise ShapeError(f"argument {name} has shape {wanted} in input_signature, and came as {tensor.spec}")
+        if tensor.dtype != said.dtype:
+            raise DTypeError(
+                f"argument {name} is {said.dtype} in input_signature, and came as {tensor.spec}: use .to({said.dtype})"
+            )
+        return tensor

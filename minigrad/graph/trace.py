@@ -1,0 +1,217 @@
+"""A trace: one run of a Python function on symbols, and the graph that it left behind.
+
+The graph is a function of the arguments' tensors and of what the Python function reached by itself: parameters, global
+tensors, constants. Those are captured by reference, and read whenever the graph runs. What the Python function changed
+(a parameter, a running mean, an argument, a `.grad`) is among the results, and is written back after a run.
+
+What Python decided while it was traced is not asked again. Two such things are looked at before each run all the same:
+whether a module that was asked is still in training, and whether a leaf that has a .grad had one then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
+
+from .. import clock, modes
+from ..compiler.graph import Graph
+from ..compiler.specialise import lengths_in
+from ..editable import renew, settle, write
+from ..errors import EditedError, ShapeError
+from ..spec import Spec
+from ..staging import Traced
+from ..tensor import Tensor
+from ..tree import leaves, planted
+from .compiled import Compiled
+from .tracing import Slot, Tracing
+
+GRAD_CHANGED = {True: "a leaf that had a .grad has none", False: "a leaf that had no .grad has one"}
+
+
+class Results:
+    """What a graph gives, each symbol once.
+
+    symbols    in the order of the outputs
+    """
+
+    def __init__(self, stage: Tracing):
+        self.stage = stage
+        self.symbols: list[Traced] = []
+        self.own: dict[int, tuple[str, Any]] = {
+            id(symbol): ("argument", i) for i, (_, symbol) in enumerate(stage.arguments)
+        }
+        self.own |= {id(c.symbol): ("constant", c.what) for c in stage.captured.values() if isinstance(c.what, Tensor)}
+
+    def number(self, symbol: Traced) -> int:
+        """Which output the symbol is."""
+        for i, other in enumerate(self.symbols):
+            if other is symbol:
+                return i
+        self.symbols.append(self.stage.current(self.stage.lift(symbol)))
+        return len(self.symbols) - 1
+
+    def place(self, leaf: Any) -> tuple[str, Any]:
+        """Where a part of the Python function's result comes from: an output, an argument, or the trace itself."""
+        if not isinstance(leaf, Traced):
+            return "constant", leaf
+        return self.own.get(id(leaf)) or ("result", self.number(leaf))
+
+
+class Edit(NamedTuple):
+    """A tensor that has another value after a run.
+
+    input     number of the graph's input that it is read at
+    result    number of the output that is its new value
+    """
+
+    input: int
+    result: int
+
+
+class Trace:
+    """A graph with all that is needed to run it in the place of the Python function.
+
+    graph       inputs: the arguments' tensors, then what was captured; outputs: what is computed of the results, the
+                new values of what was edited, the new gradients
+    captured    what the inputs after the arguments read
+    reason      why it was made, in a sentence
+    """
+
+    def __init__(self, stage: Tracing, result: Any, name: str, reason: str):
+        self.reason, self.noted = reason, stage.noted
+        results = Results(stage)
+        self.places = [results.place(leaf) for leaf in leaves(result)]
+        self.template = planted(result, repeat(None))
+        self.grads: list[tuple[Tensor, Any]] = []
+        slots = {id(c.symbol): i for i, c in enumerate(stage.captured.values()) if isinstance(c.what, Slot)}
+        given = len(stage.arguments)
+        symbols = [symbol for _, symbol in stage.arguments] + [c.symbol for c in stage.captured.values()]
+        inputs = [*stage.inputs, *(c.input for c in stage.captured.values())]
+        self.edits = [
+            Edit(i, results.number(symbol))
+            for i, (symbol, node) in enumerate(zip(symbols, inputs))
+            if symbol.node is not node
+        ]
+        for leaf, g in stage.grads.values():
+            if not isinstance(g, Traced):
+                self.grads.append((leaf, g))
+            elif id(g) not in slots:
+                self.grads.append((leaf, results.number(g)))
+        self.captured = [c.what for c in stage.captured.values()]
+        self.specs = [x.spec for x in self.captured]
+        self.names = [node.name for node in inputs]
+        self.grad_names = [f"{stage.known.get(id(leaf), 'a leaf')}.grad" for leaf, _ in self.grads]
+        self.given = given
+        self.arguments: list[tuple[str, str]] = []
+        self.watched: list[Any] = []
+        last = [] if stage.last is None else [Traced(stage.last, stage)]
+        self.graph: Graph = stage.finished([*results.symbols, *last])
+        self.is_flat = stage.pulled  # backward() was run inside, and what it read is let go
+        self.alone = bool(len(self.places) == 1 and self.places[0][0] == "result" and isinstance(result, Traced))
+        self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits})
+
+    def broken(self) -> list[str]:
+        """What was seen while tracing and is no longer so."""
+        moved = [
+            f"{name} was {spec} and is {x.spec}"
+            for name, x, spec in zip(self.names[self.given :], self.captured, self.specs)
+            if x.spec is not spec
+        ]
+        for (_, attribute), (what, value) in self.noted.items():
+            if seen(what(), attribute) != value:
+                owner = type(what()).__name__
+                moved.append(f"{attribute} of a {owner} was {value}" if attribute != "grad" else GRAD_CHANGED[value])
+        return moved
+
+    def changed(self) -> list[str]:
+        """What has another value after a run."""
+        return [*(self.names[edit.input] for edit in self.edits), *self.grad_names]
+
+    def holds(self) -> bool:
+        """Whether what was seen while tracing is still so."""
+        for x, spec in zip(self.captured, self.specs):
+            if x.spec is not spec:
+                return False
+        return all(seen(what(), attribute) == value for (_, attribute), (what, value) in self.noted.items())
+
+    def __call__(self, given: list[Tensor]) -> Any:
+        """What the Python function would give, and do, for these tensors in the place of its arguments'."""
+        xs = [*given, *self.captured]
+        if self.edits:
+            refuse_twice([xs[edit.input] for edit in self.edits], xs)
+        if self.is_flat:
+            with modes.no_grad():
+                ys = self.run(xs)
+        else:
+            ys = self.run(xs)
+        for edit in self.edits:
+            renewed(xs[edit.input], ys[edit.result])
+        for leaf, g in self.grads:
+            leaf.grad = ys[g] if isinstance(g, int) else g
+        if self.alone:
+            return ys[self.places[0][1]]
+        found = [ys[i] if kind == "result" else given[i] if kind == "argument" else i for kind, i in self.places]
+        return planted(self.template, iter(found))
+
+
+def fits(trace: Trace, tensors: Sequence[Tensor]) -> bool:
+    """Whether the arguments' shapes are those that the trace leaves open."""
+    try:
+        lengths_in(trace.graph.inputs[: trace.given], [x.spec for x in tensors])
+    except ShapeError:
+        return False
+    return True
+
+
+def seen(what: Any, attribute: str) -> Any:
+    """What Python reads now, of what it read while tracing; of a .grad, whether there is one."""
+    found = getattr(what, attribute, None)
+    return found is not None if attribute == "grad" else found
+
+
+def refuse_twice(edited: Sequence[Any], xs: Sequence[Any]) -> None:
+    """Raises EditedError where a tensor that is edited comes in twice: the graph would take it for two."""
+    owners = [id(clock.owner(x.value)) for x in xs]
+    for x in edited:
+        if owners.count(id(clock.owner(x.value))) > 1:
+            raise EditedError(
+                f"{x.spec} is edited in place by a traced function that reads its memory through another argument, or "
+                "a global variable, too: pass it once, or edit a copy, as in x.clone().add_(1)"
+            )
+
+
+def renewed(x: Any, y: Tensor) -> None:
+    """x takes the value that a run has computed for it, and its history."""
+    if isinstance(x, Slot):
+        x = x.leaf.grad
+    if y.value is x.value:
+        clock.edit(x.value)
+    else:
+        write(x, y.value)
+    if modes.current.mode.recording and (y.tracked or x.tracked):
+        root = x.alias.root if getattr(x, "alias", None) is not None else x
+        settle(x, y)
+        renew(root, x)
+
+
+def trace(
+    call: Callable[[list[Traced]], Any],
+    tensors: Sequence[tuple[str, Tensor, Spec]],
+    known: Mapping[int, str],
+    name: str,
+    reason: str,
+) -> Trace:
+    """The trace of one call.
+
+    call       symbols in the place of the arguments' tensors → what the Python function gives
+    tensors    name, tensor and spec of each
+    """
+    stage = Tracing(known)
+    symbols = [stage.given(path, x, spec) for path, x, spec in tensors]
+    try:
+        with stage.building(), modes.in_mode(recording=True, tracked=False, watchers=()):
+            result = call(symbols)
+            return Trace(stage, result, name, reason)
+    finally:
+        stage.closed = True

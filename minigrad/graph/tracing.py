@@ -1,0 +1,107 @@
+"""The stage of a trace: what a Python function does to symbols, and to tensors with values, while it is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from weakref import ref
+
+from .. import modes
+from ..errors import EditedError, GraphError, NoGradientError
+from ..op import Op
+from ..spec import Spec
+from ..staging import Captured, Stage, Traced
+from ..tensor import Tensor
+from .signature import leaked
+
+
+class Slot:
+    """The .grad of a leaf, as something that a graph reads: whatever tensor it is by then."""
+
+    tracked = False
+    node = None
+
+    def __init__(self, leaf: Tensor, spec: Spec):
+        self.leaf, self.spec = leaf, spec
+
+    @property
+    def value(self) -> Any:
+        return self.leaf.grad.value  # type: ignore[union-attr]
+
+
+class Tracing(Stage):
+    """The stage of a trace.
+
+    known       id of a tensor → what the caller calls it
+    arguments   the tensors that came as arguments, and their symbols
+    noted       (id, attribute) → what Python read there, and decided by: (a weak reference to whose, value)
+    pulled      whether backward() was called
+    closed      whether the trace is over
+    """
+
+    def __init__(self, known: Mapping[int, str]):
+        super().__init__()
+        self.known = known
+        self.arguments: list[tuple[Tensor, Traced]] = []
+        self.noted: dict[tuple[int, str], tuple[Any, bool]] = {}
+        self.pulled = self.closed = False
+
+    def apply(self, op: Op, operands: tuple[Any, ...]) -> Traced:
+        if self.closed:
+            symbol = next(x for x in operands if isinstance(x, Traced) and x.stage is self)
+            raise GraphError(f"{leaked(symbol)}. Return it from the function that was traced")
+        return super().apply(op, operands)
+
+    def given(self, name: str, x: Tensor, spec: Spec) -> Traced:
+        """The symbol of a tensor that came as an argument, and is taken for one of that spec."""
+        symbol = self.argument(identifier(name), spec)
+        self.arguments.append((x, symbol))
+        return symbol
+
+    def capture(self, x: Any) -> Traced:
+        if id(x) not in self.captured:
+            node = self.input(identifier(self.known.get(id(x), "captured")), x.spec)
+            self.captured[id(x)] = Captured(x, node, Traced(node, self))
+        return self.captured[id(x)].symbol
+
+    def noticed(self, what: Any, attribute: str, value: Any) -> None:
+        self.noted.setdefault((id(what), attribute), (ref(what), value))
+
+    def become(self, x: Any, y: Traced) -> None:
+        leaf = next((t for t, symbol in self.arguments if symbol is x), x)
+        if modes.current.mode.recording and isinstance(leaf, Tensor) and leaf.tracked and leaf.is_leaf:
+            raise EditedError(
+                f"{leaf.spec} is a leaf that requires a gradient, and is edited in place: edit it inside "
+                "`with no_grad():`, or make a new tensor, as x = x + 1 does"
+            )
+        super().become(x, y)
+
+    def grad_of(self, x: Any, before: Any) -> Any:
+        if id(x) not in self.grads:
+            self.noticed(x, "grad", before is not None)
+            if before is None:
+                return None
+            slot = Slot(x, before.spec)
+            node = self.input(f"{identifier(self.known.get(id(x), 'captured'))}_grad", before.spec)
+            self.captured[id(slot)] = Captured(slot, node, Traced(node, self))
+            self.grads[id(x)] = x, self.captured[id(slot)].symbol
+        return self.grads[id(x)][1]
+
+    def backward(self, y: Traced, gradient: Any) -> None:
+        if self.closed:
+            raise GraphError(f"{leaked(y)}. Return it from the function that was traced, and call backward() on that")
+        wanting = [symbol.name for x, symbol in self.arguments if x.tracked]
+        if wanting:
+            raise NoGradientError(
+                f"backward() inside a traced function gives a .grad to the parameters that it reaches, and not to its "
+                f"arguments, of which {', '.join(wanting)} wants one: take mg.autograd.grad(loss, x) inside, or call "
+                "backward() on what the function returns"
+            )
+        self.pulled = True
+        super().backward(y, gradient)
+
+
+def identifier(path: str) -> str:
+    """A path such as `batch[0]` or `net.0.weight` as one word."""
+    word = "".join(c if c.isalnum() else "_" for c in path).strip("_")
+    return word if word and not word[0].isdigit() else f"x_{word}"

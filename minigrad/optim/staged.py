@@ -1,0 +1,268 @@
+"""The same update rules, written down instead of run.
+
+A rule changes arrays in place: `m *= β; m += …; p −= …`. Here it is given cells in their place. A cell holds a
+symbol, and to change it in place is to hold another: so the rule of an eager step, run once on cells, leaves in them
+the update as a graph. There is no second definition of any optimiser.
+
+What is remembered takes part by reference: of tensors, in the optimiser's own state, so that eager and traced steps
+may follow one another; of a graph's variables, in variables beside them, of which each session has its own. So does
+the learning rate of a traced step, and a scheduler may change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import GraphError, NoGradientError
+from ..graph.gradients import gradients
+from ..graph.graph import Graph
+from ..graph.ordering import group as grouped
+from ..graph.variable import Variable
+from ..modes import no_grad
+from ..spec import Spec, spec_of
+from ..staging import Stage, Traced
+from ..tensor import Tensor
+from .groups import Group, State
+from .inplace import Pad
+from .optimizer import WORKING, Optimizer, wanted
+
+
+class Cell:
+    """A place for a symbol, which an operator in place replaces by the next one."""
+
+    __slots__ = ("symbol",)
+
+    def __init__(self, symbol: Any = None):
+        self.symbol = symbol
+
+    def __iadd__(self, o: Any) -> Cell:
+        return self.hold(self.symbol + self.fitted(o))
+
+    def __isub__(self, o: Any) -> Cell:
+        return self.hold(self.symbol - self.fitted(o))
+
+    def __imul__(self, o: Any) -> Cell:
+        return self.hold(self.symbol * self.fitted(o))
+
+    def __itruediv__(self, o: Any) -> Cell:
+        return self.hold(self.symbol / self.fitted(o))
+
+    def hold(self, symbol: Any) -> Cell:
+        self.symbol = symbol
+        return self
+
+    def fitted(self, o: Any) -> Any:
+        """o as an operand here. A number, even one that a graph computes, takes this cell's precision."""
+        if isinstance(o, Cell):
+            return o.symbol
+        return o.astype(self.symbol.dtype) if isinstance(o, Traced) else o
+
+
+class Words:
+    """The array module of a rule that is written down: `multiply(x, y, out=cell)`, and every other method's name."""
+
+    def __getattr__(self, name: str) -> Callable[..., Cell]:
+        def word(x: Cell, *others: Any, out: Cell) -> Cell:
+            return out.hold(getattr(x.symbol, name)(*map(x.fitted, others)))
+
+        return word
+
+
+# -- what is remembered ---------------------------------------------------------------------------------
+
+
+class Slot(Tensor):
+    """What an optimiser remembers, as a tensor that a graph captures: read, whenever it runs, where it is remembered.
+
+    owners    the parameters that it is remembered of: one; or several, that count their steps together
+    """
+
+    __slots__ = ("buffer", "optimizer", "owners", "remembered")
+
+    def __init__(self, optimizer: Optimizer, owners: Sequence[Tensor], remembered: str):
+        self.optimizer, self.owners, self.remembered = optimizer, tuple(owners), remembered
+        first = optimizer.state[owners[0]][remembered]
+        self.buffer = None if remembered not in optimizer.counters else np.array(first)
+        self.node, self.tracked = None, False
+        self.spec: Spec = spec_of(self.value)
+
+    ids = property(lambda self: {*map(id, self.owners)}, doc="Of the owners.")
+
+    @property
+    def value(self) -> Any:
+        states = [self.optimizer.state[p] for p in self.owners]
+        first = states[0][self.remembered]
+        if self.buffer is None:
+            return first
+        if any(state[self.remembered] is not self.buffer for state in states):
+            if any(state[self.remembered] != first for state in states):
+                raise GraphError(
+                    f"{self.optimizer.name} was traced for parameters that had made the same number of steps, and by "
+                    "now they have not: step all of them, or trace anew"
+                )
+            self.buffer[...] = first
+            for state in states:
+                state[self.remembered] = self.buffer
+        return self.buffer
+
+    @value.setter
+    def value(self, array: Any) -> None:
+        self.value[...] = array
+
+
+class Setting(Tensor):
+    """An option of a group, as a tensor that a graph captures: a scheduler changes it, and the graph reads it."""
+
+    __slots__ = ("group", "option")
+
+    def __init__(self, group: Group, option: str):
+        self.group, self.option = group, option
+        self.node, self.tracked = None, False
+        self.spec: Spec = Spec((), float)
+
+    @property
+    def value(self) -> Any:
+        return np.array(float(self.group[self.option]))
+
+
+def slots_of(optimizer: Optimizer, p: Any, options: Group, shape: Any, dtype: Any) -> dict[str, Any]:
+    """Name → what remembers it, of the arrays that the rule carries for p."""
+    state = optimizer.state[p]
+    for name in optimizer.carried(options):
+        if name not in state:
+            array = p.spec.device.xp.full(shape, optimizer.start(name, options), dtype)
+            state[name] = beside(p, f"{optimizer.name}/{name}", array) if isinstance(p, Variable) else array
+    return {name: slot(optimizer, [p], name) for name in optimizer.carried(options)}
+
+
+def slot(optimizer: Optimizer, owners: Sequence[Any], name: str) -> Any:
+    """The tensor, or the variable, that remembers something of these parameters."""
+    if isinstance(owners[0], Variable):
+        return optimizer.state[owners[0]][name]
+    key = (name, *map(id, owners))
+    if key not in optimizer.slots:
+        optimizer.slots[key] = Slot(optimizer, owners, name)
+    return optimizer.slots[key]
+
+
+def beside(variable: Variable, name: str, first: Any) -> Variable:
+    """A variable that is remembered beside another, in whose graph it is."""
+    graph: Any = variable.stage
+    with graph.building(), graph.name_scope(f"{variable.name}/"):
+        return Variable(first, trainable=False, name=name)
+
+
+def counting_together(optimizer: Optimizer, ps: Sequence[Any]) -> list[list[Any]]:
+    """The parameters, in companies that have made the same number of steps, and so need one count."""
+    companies: dict[Any, list[Any]] = {}
+    for p in ps:
+        state = optimizer.state[p]
+        if isinstance(p, Variable):
+            company: Any = id(state["step"]) if "step" in state else None
+        else:
+            for name, start in optimizer.counters.items():
+                state.setdefault(name, start)
+            company = tuple(float(state[name]) for name in optimizer.counters)
+        companies.setdefault(company, []).append(p)
+    for p, *others in companies.values():
+        if isinstance(p, Variable) and "step" not in optimizer.state[p]:
+            for name, start in optimizer.counters.items():
+                count = beside(p, f"{optimizer.name}/{name}", np.array(start))
+                for q in (p, *others):
+                    optimizer.state[q][name] = count
+    return list(companies.values())
+
+
+# -- one step -------------------------------------------------------------------------------------------
+
+
+def update(
+    optimizer: Optimizer, stage: Stage, pairs: Iterable[tuple[Any, Any]], give: Callable[[Any, Any], Any]
+) -> list[Any]:
+    """The step of these (parameter, gradient), as nodes; what `give(place, value)` gives for all that changes."""
+    gradient_of = {id(p): g for p, g in pairs}
+    changes: list[tuple[Any, Any]] = []
+    for options in optimizer.param_groups:
+        ps = [p for p in options["params"] if gradient_of.get(id(p)) is not None]
+        settings = options | {"lr": stage.lift(setting(optimizer, options))}
+        for company in counting_together(optimizer, ps):
+            counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
+            refuse_overlap(stage, counts)
+            state: State = {name: stage.lift(count) for name, count in counts.items()}
+            optimizer.count(state, settings)
+            changes += [(count, state[name]) for name, count in counts.items()]
+            for p in company:
+                changes += moved(optimizer, stage, p, gradient_of[id(p)], settings, state)
+    return [give(place, value) for place, value in changes]
+
+
+def moved(optimizer: Optimizer, stage: Stage, p: Any, g: Any, options: Group, state: State) -> list[tuple[Any, Any]]:
+    """p, and what is remembered of it, each with its new value: the optimiser's own `move`, on cells."""
+    dtype = WORKING.get(p.dtype, p.dtype)
+    slots = slots_of(optimizer, p, options, p.shape, dtype)
+    cell, *means = (Cell(stage.lift(x).astype(dtype)) for x in (p, *slots.values()))
+    pad = Pad(Words(), Cell(), Cell(), Cell())
+    g_cell = wanted(cell, Cell(stage.lift(g).astype(dtype)), pad, options)
+    optimizer.move(cell, g_cell, pad, options, state, *means)
+    return [(p, cell.symbol), *((place, m.symbol) for place, m in zip(slots.values(), means))]
+
+
+def setting(optimizer: Optimizer, group: Group) -> Setting:
+    """The learning rate of a group, by reference."""
+    key = ("lr", id(group))
+    if key not in optimizer.slots:
+        optimizer.slots[key] = Setting(group, "lr")
+    found: Setting = optimizer.slots[key]
+    return found
+
+
+def refuse_overlap(stage: Stage, counts: dict[str, Any]) -> None:
+    """Raises GraphError where one graph would count the steps of a parameter in two places."""
+    there = [c.what for c in stage.captured.values() if isinstance(c.what, Slot) and c.what.buffer is not None]
+    for count in counts.values():
+        for other in there:
+            is_same_count = isinstance(count, Slot) and other.remembered == count.remembered
+            if is_same_count and other is not count and not other.ids.isdisjoint(count.ids):
+                raise GraphError("one graph steps some parameters together, and some of them again without the others")
+
+
+def step(optimizer: Optimizer, stage: Stage) -> None:
+    """optimizer.step(), inside a function that is being traced: an edit of the parameters and of what is remembered."""
+    pairs = [(p, p.grad) for p in optimizer.parameters() if p.grad is not None]
+    changes = update(optimizer, stage, pairs, lambda place, value: (place, value))
+    with no_grad():  # as a leaf that requires a gradient is edited
+        for place, value in changes:
+            stage.become(place, value)
+
+
+# -- in TensorFlow's words ------------------------------------------------------------------------------
+
+
+def compute_gradients(optimizer: Optimizer, loss: Any, var_list: Sequence[Any] | None, grad_loss: Any) -> list[Any]:
+    """(gradient, variable) for each variable; None where the loss does not depend on it."""
+    if not isinstance(loss, Traced):
+        raise GraphError(
+            f"minimize() is of a loss in a graph, and got {loss!r}: of a tensor with a value, call loss.backward() "
+            f"and then {optimizer.name}.step()"
+        )
+    xs = list(optimizer.parameters()) if var_list is None else list(var_list)
+    return list(zip(gradients(loss, xs, None if grad_loss is None else [grad_loss]), xs))
+
+
+def apply_gradients(
+    optimizer: Optimizer, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any, name: str | None
+) -> Traced:
+    """The op that moves each variable by its gradient."""
+    pairs = [(p, g) for g, p in grads_and_vars if g is not None]
+    if not pairs:
+        raise NoGradientError(f"{optimizer.name} has nothing to move: the loss depends on none of the variables")
+    graph = next(g.stage for _, g in pairs if isinstance(g, Traced))
+    if not isinstance(graph, Graph):
+        raise GraphError("minimize() gives an op for a session to run; in a traced function call step()")
+    with graph.building():
+        given = update(optimizer, graph, pairs, graph.assigned)
+        counted = [] if global_step is None else [global_step.assign_add(1)]
+        return grouped(*given, *counted, name=optimizer.name if name is None else name)

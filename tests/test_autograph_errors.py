@@ -1,0 +1,376 @@
+"""What AutoGraph refuses, it refuses with the line, the variable and the way out."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.errors import ConversionError, ShapeError
+from minigrad.graph import Graph, placeholder
+from minigrad.graph.autograph import code, convert
+
+X, XS = np.array(1.0), np.array([1.0, 2.0])
+history = []
+
+
+def in_graph(f, *arrays):
+    """What f gives on symbols, converted."""
+    with Graph().as_default():
+        return convert(f)(*(placeholder(x.dtype, x.shape) * 1 for x in arrays))
+
+
+def refusal(f, *arrays, error=ConversionError):
+    with pytest.raises(error) as raised:
+        in_graph(f, *arrays)
+    return str(raised.value)
+
+
+def line(f, text):
+    """`file:line` of the first line of f with that text."""
+    lines, first = inspect.getsourcelines(f)
+    return f"{__file__}:{first + next(i for i, its in enumerate(lines) if text in its)}"
+
+
+# -- branches ------------------------------------------------------------------------------------------
+
+
+def test_a_variable_of_one_branch_only_is_refused_where_it_is_used():
+    def f(x):
+        if x > 0:
+            y = x
+        z = x * 2
+        return y + z
+
+    said = refusal(f, X)
+
+    assert said.startswith(f"{line(f, 'return y')}: `y` is used")
+    assert f"only the if branch of the `if` over tensors at {line(f, 'if x')}" in said
+    assert "give it one in both branches, or before them" in said
+
+
+def test_a_variable_of_one_branch_only_that_nobody_uses_is_fine():
+    def f(x):
+        if x > 0:
+            y = x
+            x = y * 2
+        else:
+            z = x - 1
+            x = z * 2
+        return x
+
+    assert in_graph(f, X).shape == ()
+
+
+def test_a_variable_of_two_dtypes_is_refused():
+    def f(x):
+        if x > 0:
+            y = x
+        else:
+            y = x > 3
+        return y
+
+    said = refusal(f, X)
+
+    assert said.startswith(f"{line(f, 'if x')}: after this `if` over tensors `y` is float64 after one branch and bool")
+    assert "x.to(dtype)" in said
+
+
+def test_a_variable_of_two_structures_is_refused():
+    def f(x):
+        y = (x, x)
+        if x > 0:
+            y = (x, x, x)
+        return y[0]
+
+    assert "`y` is a tuple of 3 (f64[], f64[], f64[]) after one branch and a tuple of 2" in refusal(f, X)
+
+
+def test_a_variable_that_is_no_tensor_is_refused_where_the_branches_differ():
+    def f(x):
+        mode = "up"
+        if x > 0:
+            mode = "down"
+        return x if mode == "up" else -x
+
+    assert "`mode` is 'down' after one branch and 'up' after the other" in refusal(f, X)
+
+
+def test_a_return_in_one_branch_only_is_refused_unless_all_ways_return():
+    def f(x):
+        if x > 0:
+            return x
+        history.clear()
+        return None
+
+    said = refusal(f, X)
+
+    assert "what is returned is f64[] after one branch and None after the other" in said
+    assert "Let every way through the function return a tensor" in said
+
+
+def test_an_expression_of_two_dtypes_is_refused():
+    def f(x):
+        return x if x > 0 else x > 3
+
+    assert "after this `if` expression over tensors the value is float64" in refusal(f, X)
+
+
+def test_a_condition_of_several_elements_is_refused():
+    def f(xs):
+        if xs > 0:
+            return xs
+        return -xs
+
+    def g(xs):
+        return not xs
+
+    assert "the condition of this `if` is one bool, and got bool[2]: say x.any() or x.all()" in refusal(
+        f, XS, error=ShapeError
+    )
+    assert "the condition of this `not`" in refusal(g, XS, error=ShapeError)
+
+
+def test_an_attribute_of_one_branch_only_is_refused():
+    class Box:
+        pass
+
+    def f(x):
+        box = Box()
+        if x > 0:
+            box.content = x
+        return x
+
+    assert "`box.content` is assigned, and only the if branch" in refusal(f, X)
+
+
+def test_an_error_raised_in_a_branch_says_why_it_is_raised():
+    def f(x):
+        if x > 0:
+            raise ValueError("too large")
+        return x
+
+    with pytest.raises(ValueError, match="too large") as raised:
+        in_graph(f, X)
+
+    (note,) = raised.value.__notes__
+    assert note.startswith(f"{line(f, 'if x')}: both branches of this `if` are written down")
+    assert "write `assert`" in note
+
+
+def test_a_list_that_changes_in_a_branch_is_refused():
+    def f(x):
+        seen = {"x": 0}
+        if x > 0:
+            seen["x"] = x
+        return x
+
+    assert "`seen` is a Python dict, and changes in a branch over tensors" in refusal(f, X)
+
+
+# -- loops ---------------------------------------------------------------------------------------------
+
+
+class Recorder:
+    def __init__(self):
+        self.rows = []
+
+    def record(self, xs):
+        for x in xs:
+            self.rows.append(x)
+        return xs
+
+
+def test_a_list_that_grows_in_a_loop_is_refused():
+    def f(xs):
+        out = []
+        for x in xs:
+            out.append(x * 2)
+        return out
+
+    def of_the_module(xs):
+        for x in xs:
+            history.append(x)
+        return xs
+
+    said = refusal(f, XS)
+
+    assert said.startswith(f"{line(f, 'for x')}: `out` is a Python list, and grows in a loop over tensors")
+    assert "mg.lax.scan" in said
+    assert "range(5) is unrolled" in said
+    assert "`history` is a Python list, and grows" in refusal(of_the_module, XS)
+    assert "`self.rows` is a Python list, and grows" in refusal(Recorder().record, XS)
+    history.clear()
+
+
+def test_a_list_that_is_longer_after_each_turn_is_refused():
+    def f(xs):
+        out = []
+        for x in xs:
+            out = [*out, x]
+        return out
+
+    said = refusal(f, XS)
+
+    assert "`out` is a list of 0 before a turn and a list of 1 (f64[]) after it" in said
+    assert "mg.lax.scan" in said
+
+
+def test_a_list_may_grow_in_a_loop_that_python_runs():
+    def f(x):
+        out = []
+        for i in range(3):
+            out.append(x * i)
+        return out
+
+    assert len(in_graph(f, X)) == 3
+
+
+def test_a_variable_that_changes_its_dtype_is_refused():
+    def f(xs):
+        y = xs.sum()
+        for x in xs:
+            y = y > x
+        return y
+
+    said = refusal(f, XS)
+
+    assert said.startswith(
+        f"{line(f, 'for x')}: in this `for` over tensors `y` is float64 before a turn and bool after"
+    )
+    assert "Begin with dtype bool, or end the turn with .to(float64)" in said
+
+
+def test_a_variable_that_changes_its_shape_is_refused():
+    def f(x, xs):
+        y = 0.0
+        while x > 0:
+            y = y + xs
+            x = x - 1
+        return y
+
+    said = refusal(f, X, XS)
+
+    assert said.startswith(f"{line(f, 'while')}: in this `while` over tensors `y` has shape () before a turn and (2,)")
+    assert "mg.zeros" in said
+    assert "shape_invariants" in said
+
+
+def test_a_variable_that_begins_as_none_is_refused():
+    def f(xs):
+        best = None
+        for x in xs:
+            best = x if best is None else best
+        return best
+
+    assert "`best` is None before a turn and f64[] after it" in refusal(f, XS)
+
+
+def test_a_variable_of_the_body_is_refused_where_it_is_used_after_the_loop():
+    def f(xs):
+        for x in xs:
+            y = x * 2
+        return y
+
+    said = refusal(f, XS)
+
+    assert said.startswith(f"{line(f, 'return y')}: `y` is used, and only the body of the `for` over tensors")
+    assert "give it one before the loop" in said
+
+
+def test_a_variable_without_a_value_for_the_next_turn_is_refused():
+    def f(xs):
+        y = xs[0]
+        for x in xs:
+            x = x + y
+            del y
+        return x
+
+    assert "`y` goes on to the next turn, and is deleted" in refusal(f, XS)
+
+
+def test_an_attribute_that_begins_in_a_loop_is_refused():
+    class Box:
+        pass
+
+    def f(xs):
+        box = Box()
+        for x in xs:
+            box.content = x
+        return xs
+
+    assert "`box.content` is assigned, and only the body" in refusal(f, XS)
+
+
+def test_a_tensor_edited_in_place_under_two_names_is_refused():
+    def f(xs):
+        y = xs.sum()
+        same = y
+        for x in xs:
+            y += x * same
+        return y
+
+    said = refusal(f, XS)
+
+    assert "edits f64[] in place" in said
+    assert "y = x.clone()" in said
+
+
+def test_a_loop_over_a_number_is_refused():
+    def f(x):
+        for row in x:
+            x = row
+        return x
+
+    assert "a loop over a tensor goes over its first axis, and f64[] has none" in refusal(f, X, error=TypeError)
+
+
+def test_a_list_beside_rows_of_unknown_number_is_refused():
+    def f(xs):
+        for x, name in zip(xs, "ab"):
+            xs = xs + x * len(name)
+        return xs
+
+    assert in_graph(f, XS).shape == (2,)
+    with Graph().as_default(), pytest.raises(ConversionError, match="known only when the graph runs"):
+        convert(f)(placeholder("float64", (None,)))
+
+
+# -- Python's own errors stay Python's -----------------------------------------------------------------
+
+
+def test_a_variable_without_a_value_is_python_s_error_where_python_decides():
+    def f(x):
+        if x > 0:
+            y = x
+        return y
+
+    with pytest.raises(UnboundLocalError) as wanted:
+        f(-1)
+    with pytest.raises(UnboundLocalError) as got:
+        convert(f)(-1)
+
+    assert str(got.value) == str(wanted.value)
+    assert convert(f)(1) == 1
+
+
+def test_assert_is_python_s_where_python_decides():
+    def f(x):
+        assert x > 0, f"got {x}"
+        return x
+
+    assert convert(f)(1) == 1
+    with pytest.raises(AssertionError, match="got -1"):
+        convert(f)(-1)
+
+
+def test_code_is_shown_of_functions_that_are_converted():
+    with pytest.raises(ConversionError, match=r"code\(\) shows what is generated for a Python function, and got 3"):
+        code(3)
+    with pytest.raises(ConversionError, match=r"is not converted: .*generator"):
+        code(lambda: (yield))
+
+
+def test_a_conversion_error_is_a_type_error_and_minigrad_s():
+    assert issubclass(ConversionError, TypeError)
+    assert issubclass(ConversionError, mg.errors.MinigradError)

@@ -1,0 +1,399 @@
+"""What a session runs, and what it remembers."""
+
+import threading
+import time
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.spec import Spec
+
+G = mg.graph
+
+
+@pytest.fixture
+def graph():
+    return mg.Graph()
+
+
+class Calls(list):
+    """A function that counts its calls."""
+
+    def __call__(self, x):
+        self.append(x.copy())
+        return x
+
+
+# -- fetches and feeds ------------------------------------------------------------------------------------
+
+
+def test_fetches_come_back_in_their_structure(graph):
+    Pair = namedtuple("Pair", "left right")
+    with graph.as_default():
+        x = mg.placeholder("f8", (2,), name="x")
+        w = mg.Variable(3.0, name="w")
+        y = G.identity(x * w, name="y")
+    with mg.Session(graph) as session:
+        session.run(w.initializer)
+
+        got = session.run({"a": [y, (w, "y:0")], "b": Pair("w", [x.sum()]), "c": w.assign(4.0), "d": []}, {x: [1, 2]})
+
+    assert got["a"][0].tolist() == [3, 6]
+    assert (got["a"][1][0], got["a"][1][1].tolist()) == (3, [3, 6])
+    assert got["b"] == Pair(3, [3])
+    assert (got["c"], got["d"]) == (4, [])
+
+
+def test_results_are_numpy_arrays_and_numbers(graph):
+    with graph.as_default():
+        x = mg.placeholder("f4", (2,))
+        total, kind, count = x.sum(), x > 1, mg.constant(3)
+    with mg.Session(graph) as session:
+        results = session.run([x, total, kind, count], {x: [1, 2]})
+
+    assert [type(y) for y in results] == [np.ndarray, np.float32, np.ndarray, np.int64]
+    assert [y.dtype for y in results] == [np.float32, np.float32, bool, np.int64]
+
+
+def test_feeds_may_be_numbers_lists_arrays_and_tensors(graph):
+    with graph.as_default():
+        x, n = mg.placeholder("f4", (2,)), mg.placeholder("i8")
+        y = x * n
+    with mg.Session(graph) as session:
+        for data in ([1, 2], (1.0, 2.0), np.array([1, 2]), np.array([1.0, 2.0]), mg.tensor([1.0, 2.0])):
+            assert session.run(y, {x: data, n: True}).tolist() == [1, 2]
+            assert session.run(y, {x.name: data, f"{n.name}:0": np.int32(3)}).tolist() == [3, 6]
+
+
+def test_only_what_is_needed_runs_each_node_once(graph):
+    called, idle = Calls(), Calls()
+    with graph.as_default():
+        x = mg.placeholder("f8", (), name="x")
+        a = G.py_func(called, [x], name="a")
+        b = G.identity(a + a * a, name="b")
+        G.py_func(idle, [x])
+    with mg.Session(graph) as session:
+        assert session.run([b, b, a], {x: 3.0}) == [12, 12, 3]
+
+        assert len(called) == 1
+        assert not idle
+        assert session.last_run.executed == ("PyFunc", "a", "Mul", "Add", "b")
+
+
+def test_what_is_fed_is_not_computed(graph):
+    called = Calls()
+    with graph.as_default():
+        x = mg.placeholder("f8", ())
+        h = G.py_func(called, [x]) * 2
+        y = h + 1
+    with mg.Session(graph) as session:
+        assert session.run(y, {h: 10.0}) == 11
+
+    assert not called
+
+
+def test_a_variable_may_be_fed_and_keeps_its_value(graph):
+    with graph.as_default():
+        w = mg.Variable(1.0)
+        y = w * 10
+    with mg.Session(graph) as session:
+        assert session.run(y, {w: 7.0}) == 70, "it needs no value of its own"
+        session.run(w.initializer)
+        assert session.run(y, {w: 7.0}) == 70
+        assert session.run(y) == 10
+
+
+def test_what_nothing_needs_may_be_fed(graph):
+    with graph.as_default():
+        x, y = mg.placeholder("f8", ()), mg.placeholder("f8", ())
+        z = x * 2
+    with mg.Session(graph) as session:
+        assert session.run(z, {x: 1, y: 2}) == 2
+
+
+# -- state ------------------------------------------------------------------------------------------------
+
+
+def test_two_sessions_have_values_of_their_own(graph):
+    with graph.as_default():
+        w = mg.Variable(0.0)
+        add = w.assign_add(1.0)
+    with mg.Session(graph) as a, mg.Session(graph) as b:
+        for session in (a, b):
+            session.run(w.initializer)
+        a.run(add)
+        a.run(add)
+        b.run(add)
+
+        assert (a.run(w), b.run(w)) == (2, 1)
+
+
+def test_a_run_that_fails_changes_no_variable(graph):
+    def refuse(x):
+        raise RuntimeError("no")
+
+    with graph.as_default():
+        v, w = mg.Variable(np.zeros(3)), mg.Variable(np.zeros(3))
+        first = v.assign_add(1.0)
+        with G.control_dependencies([first]):
+            second = w.assign(G.py_func(refuse, [w]))
+    with mg.Session(graph) as session:
+        session.run(G.variables_initializer([v, w]))
+        with pytest.raises(RuntimeError):
+            session.run([first, second])
+
+        assert session.run([v, w])[0].tolist() == [0, 0, 0]
+
+
+def test_results_belong_to_the_caller_and_values_to_the_session(graph):
+    with graph.as_default():
+        x = mg.placeholder("f8", (3,))
+        v, w = mg.Variable(np.zeros(3)), mg.Variable(np.zeros(3))
+        take, swap, half = v.assign(x), w.assign(v), v[1:]
+    fed = np.ones(3)
+    with mg.Session(graph) as session:
+        session.run(G.variables_initializer([v, w]))
+        for fetch in (take, v, half, swap, w):
+            session.run(fetch, {x: fed})[...] = 100
+        fed[...] = 200
+
+        assert [y.tolist() for y in session.run([v, w])] == [[1, 1, 1], [1, 1, 1]]
+
+
+def test_what_was_fetched_is_not_written_over_by_a_later_run(graph):
+    with graph.as_default():
+        w = mg.Variable(np.zeros(4000))
+        add = w.assign_add(1.0)
+    with mg.Session(graph) as session:
+        session.run(w.initializer)
+        results = [session.run(add) for _ in range(5)]
+        assert [y[0] for y in results] == [1, 2, 3, 4, 5]
+
+        results[-1][...] = 100
+        assert session.run(w)[0] == 5
+
+
+def test_threads_that_add_all_count(graph):
+    with graph.as_default():
+        w = mg.Variable(np.zeros(10))
+        add = w.assign_add(G.py_func(lambda: time.sleep(0.001) or 1.0, []))
+    with mg.Session(graph) as session:
+        session.run(w.initializer)
+        threads = [threading.Thread(target=lambda: [session.run(add) for _ in range(10)]) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+
+        assert session.run(w).tolist() == [40.0] * 10
+
+
+def test_random_initial_values_are_drawn_when_the_initializer_runs(graph):
+    with graph.as_default():
+        key = mg.placeholder("u4", (2,), name="key")
+        w = mg.Variable(lambda: mg.random.normal(key, (3,)), name="w")
+    with mg.Session(graph) as session:
+        one, two, again = [session.run(w.initializer, {key: [0, i]}) for i in (1, 2, 1)]
+
+    assert one.tolist() == again.tolist() != two.tolist()
+
+
+def test_a_value_is_loaded_without_an_op(graph):
+    with graph.as_default():
+        w = mg.Variable(np.zeros(2))
+    with mg.Session(graph) as session:
+        w.load([1, 2], session)
+        w.load([3, 4])
+
+        assert session.run(w).tolist() == [3, 4]
+
+
+def test_inside_its_block_a_session_is_the_default_and_its_graph_takes_placeholders(graph):
+    with mg.Session(graph) as session:
+        x = mg.placeholder("f8", ())
+
+        assert G.get_default_session() is session
+        assert x.graph is graph
+        assert isinstance(mg.tensor(1.0) + 1, mg.Tensor), "tensors with values stay what they are"
+    assert G.get_default_session() is None
+
+
+def test_a_graph_grows_between_runs(graph):
+    with mg.Session(graph) as session:
+        x = mg.placeholder("f8", ())
+        y = x * 2
+        assert session.run(y, {x: 1}) == 2
+        assert session.run(y + 1, {x: 1}) == 3
+
+
+def test_a_session_runs_inside_the_block_that_builds(graph):
+    seen = []
+    with graph.as_default():
+        x = mg.placeholder("f8", ())
+        y = G.py_func(lambda a: seen.append(mg.tensor(a) * 2) or a, [x])
+        assert mg.Session(graph).run(y, {x: 2}) == 2
+
+    assert isinstance(seen[0], mg.Tensor), "while it runs, nothing is being built"
+
+
+def test_a_long_chain_and_a_deep_diamond_run(graph):
+    with graph.as_default():
+        x = mg.placeholder("f8", ())
+        y = x
+        for _ in range(60):
+            y = y * 0.5 + y * 0.5
+        for _ in range(1000):
+            y = y + 1
+        (g,) = mg.gradients(y, [x])
+
+    assert mg.Session(graph).run([y, g], {x: 1.0}) == [1001, 1]
+
+
+def test_a_trivial_run_costs_less_than_twenty_microseconds(graph):
+    with graph.as_default():
+        w, x = mg.Variable(1.0), mg.placeholder("f8", ())
+        y = w + x
+    with mg.Session(graph) as session:
+        session.run(w.initializer)
+
+        def seconds():
+            start = time.perf_counter()
+            for _ in range(100):
+                session.run(y, {x: 2.0})
+            return (time.perf_counter() - start) / 100
+
+        assert min(seconds() for _ in range(20)) < 20e-6  # measured: 4; the quickest of many, since others run too
+
+
+# -- effects ------------------------------------------------------------------------------------------------
+
+
+def test_print_prints_when_the_graph_runs_and_gives_its_tensor_on(graph, capsys):
+    with graph.as_default():
+        x = mg.placeholder("f8", (2,))
+        y = mg.print(x * 2, "is twice", x, sep=" | ")
+        alone = mg.print("hello", end="!\n")
+        (g,) = mg.gradients(y.sum(), [x])
+    assert capsys.readouterr().out == ""
+
+    with mg.Session(graph) as session:
+        assert session.run(y + 1, {x: [1, 2]}).tolist() == [3, 5]
+        assert session.run([alone, x], {x: [1, 2]})[0] is None
+        assert session.run(g, {x: [1, 2]}).tolist() == [2, 2]
+
+    assert capsys.readouterr().out == "[2. 4.] | is twice | [1. 2.]\nhello!\n"
+
+
+def test_effects_happen_in_the_order_in_which_they_were_written(graph, capsys):
+    with graph.as_default():
+        x = mg.placeholder("f8", ())
+        prints = [mg.print("a", x), mg.print("b", x), mg.print("c")]
+        both = G.group(prints[2], prints[0])
+    with mg.Session(graph) as session:
+        session.run([prints[1], both], {x: 1})
+        session.run(both, {x: 1})
+
+    assert capsys.readouterr().out == "a 1.0\nb 1.0\nc\na 1.0\nc\n"
+
+
+def test_print_prints_at_once_where_no_graph_is(capsys):
+    x = mg.tensor([1.0, 2.0])
+
+    assert mg.print("x is", x) is x
+    assert mg.print("nothing") is None
+    assert capsys.readouterr().out == "x is [1. 2.]\nnothing\n"
+
+
+def test_a_probe_keeps_the_value_at_every_run_that_computes_it(graph):
+    with graph.as_default():
+        x = mg.placeholder("f8", (), name="x")
+        h = G.identity(x * 10, name="h")
+        y, other = h + 1, x - 1
+    with mg.Session(graph) as session:
+        session.run(y, {x: 0.0})
+        probe = G.probe(h)
+        named = G.probe(other, name="other")
+        for value in (1.0, 2.0):
+            session.run(y, {x: value})
+
+        assert (probe.name, probe.values, probe.value) == ("h", [10, 20], 20)
+        assert repr(probe) == "<Probe of h: 2 values, the last of shape ()>"
+        assert (named.value, repr(named)) == (None, "<Probe of other: not computed yet>")
+        probe.clear()
+        assert not probe.values
+
+
+def test_a_python_function_is_called_with_arrays_and_gives_what_it_promised(graph):
+    with graph.as_default():
+        x = mg.placeholder("f8", (None, 2))
+        same = G.py_func(np.cumsum, [x.reshape(-1)])
+        longest, where = G.py_func(lambda a: (a.max(0), a.argmax(0)), [x], [Spec((2,), "f8"), Spec((2,), "i8")])
+        counted = G.py_func(lambda a: a.astype(int), [x], np.int64)
+    with mg.Session(graph) as session:
+        a, b, c, d = session.run([same, longest, where, counted], {x: [[1, 5], [3, 2]]})
+
+    assert (a.tolist(), b.tolist(), c.tolist(), d.tolist()) == ([1, 6, 9, 11], [3, 5], [1, 0], [[1, 5], [3, 2]])
+
+
+def test_a_python_function_stops_gradients(graph):
+    with graph.as_default():
+        x = mg.placeholder("f8", ())
+        y = x * G.py_func(lambda a: a * a, [x])
+
+        assert mg.gradients(G.py_func(np.sin, [x]), [x]) == [None]
+        (g,) = mg.gradients(y, [x])
+    assert mg.Session(graph).run(g, {x: 3.0}) == 9
+
+
+# -- branches and loops ---------------------------------------------------------------------------------------
+
+
+def test_a_branch_assigns_when_it_is_taken(graph):
+    with graph.as_default():
+        p, x = mg.placeholder("bool", name="p"), mg.placeholder("f8", name="x")
+        v = mg.Variable(1.0)
+        y = G.cond(p, lambda: v.assign(x), lambda: v.assign_add(100.0) * 2)
+    with mg.Session(graph) as session:
+        session.run(v.initializer)
+
+        assert (session.run(y, {p: True, x: 5.0}), session.run(v)) == (5, 5)
+        assert (session.run(y, {p: False, x: 5.0}), session.run(v)) == (210, 105)
+        session.run(p, {p: True})
+        assert session.run(v) == 105, "nothing asked for the branches"
+
+
+def test_a_loop_assigns_at_every_step_and_is_waited_for(graph):
+    with graph.as_default():
+        n, w = mg.placeholder("i8"), mg.Variable(10.0)
+
+        def body(i):
+            w.assign_add(2.0)
+            return (i + 1,)
+
+        (last,) = G.while_loop(lambda i: i < n, body, [0])
+        with G.control_dependencies([last]):
+            after = w.read_value()
+    with mg.Session(graph) as session:
+        session.run(w.initializer)
+
+        assert session.run([last, after, w], {n: 3}) == [3, 16, 10]
+        assert session.run(w) == 16
+
+
+def test_a_run_cut_short_by_a_branch_changes_nothing(graph):
+    def refuse(a):
+        raise RuntimeError("no")
+
+    with graph.as_default():
+        x, w = mg.placeholder("f8"), mg.Variable(0.0)
+        add = w.assign_add(1.0)
+        y = G.cond(x > 0, lambda: G.py_func(refuse, [x]), lambda: x * 1)
+    with mg.Session(graph) as session:
+        session.run(w.initializer)
+        session.run([add, y], {x: -1.0})
+        with pytest.raises(RuntimeError):
+            session.run([add, y], {x: 1.0})
+
+        assert session.run(w) == 1

@@ -1,0 +1,286 @@
+"""Training as a graph: the same rules, the same numbers as step by step."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.compiler.interpret import interpret
+from minigrad.editable import write
+from minigrad.errors import GraphError, NoGradientError
+from minigrad.nn.utils import clip_grad_norm_, clip_grad_value_
+from minigrad.spec import Spec
+from minigrad.staging import Stage
+
+G = mg.graph
+F = mg.nn.functional
+RULES = [
+    ("SGD", {}),
+    ("SGD", {"momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}),
+    ("SGD", {"momentum": 0.9, "nesterov": True, "maximize": True}),
+    ("Adam", {"amsgrad": True, "weight_decay": 0.1}),
+    ("AdamW", {}),
+    ("Adamax", {"weight_decay": 0.1}),
+    ("NAdam", {"decoupled_weight_decay": True, "weight_decay": 0.1}),
+    ("RAdam", {}),
+    ("RAdam", {"betas": (0.9, 0.6)}),
+    ("RMSprop", {}),
+    ("RMSprop", {"momentum": 0.9, "centered": True}),
+    ("Adagrad", {"lr_decay": 0.1, "initial_accumulator_value": 0.1}),
+    ("Adadelta", {"lr": 1.0}),
+]
+rng = np.random.default_rng(2)
+W = rng.normal(size=(3, 4))
+XS = rng.normal(size=(20, 5, 3))
+TOLERANCE = {"f8": 1e-12, "f4": 0, "f2": 0}  # powers of β are taken by NumPy, not by Python, in double precision
+
+
+def loss_of(w, x):
+    return ((x @ w).tanh() ** 2).mean()
+
+
+def optimizer(kind, params, options):
+    return getattr(mg.optim, kind)(params, **{"lr": 0.01} | options)
+
+
+def leaf(array):
+    return mg.tensor(array, requires_grad=True)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
+@pytest.mark.parametrize(("kind", "options"), RULES)
+def test_every_optimizer_takes_the_same_steps_in_a_session(kind, options, dtype):
+    w = leaf(W.astype(dtype))
+    eager = optimizer(kind, [w], options)
+    with mg.Graph().as_default() as graph:
+        v = mg.Variable(W, dtype=dtype)
+        x = mg.placeholder(dtype, (None, 3))
+        loss = loss_of(v, x)
+        train = optimizer(kind, G.trainable_variables(), options).minimize(loss)
+        init = G.global_variables_initializer()
+
+    with mg.Session(graph) as session:
+        session.run(init)
+        for data in XS.astype(dtype):
+            eager.zero_grad()
+            before = loss_of(w, mg.tensor(data))
+            before.backward()
+            eager.step()
+            _, seen = session.run([train, loss], {x: data})
+
+            np.testing.assert_allclose(seen, before.numpy(), rtol=TOLERANCE[dtype])
+        np.testing.assert_allclose(session.run(v), w.numpy(), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+class Worker:
+    """A parameter that is trained, by a function that runs and by the same function staged."""
+
+    def __init__(self, kind, options):
+        self.w = leaf(W)
+        self.optimizer = optimizer(kind, [self.w], options)
+        self.schedule = mg.optim.lr_scheduler.StepLR(self.optimizer, 3, 0.7)
+        self.run_staged = staged(self.train, Spec(XS[0].shape, "f8"))
+
+    def train(self, x):
+        self.optimizer.zero_grad()
+        loss = loss_of(self.w, x)
+        loss.backward()
+        clip_grad_norm_([self.w], 0.05)
+        self.optimizer.step()
+        return loss
+
+    def step(self, x, is_staged):
+        if is_staged:
+            self.run_staged(x)
+        else:
+            self.train(mg.tensor(x))
+        self.schedule.step()
+
+
+@pytest.mark.parametrize(("kind", "options"), RULES)
+def test_every_optimizer_takes_the_same_steps_when_they_are_staged(kind, options):
+    """Staged and eager steps follow one another, and a scheduler changes the learning rate of both."""
+    one, other = Worker(kind, options), Worker(kind, options)
+    for i, x in enumerate(XS):
+        one.step(x, is_staged=False)
+        other.step(x, is_staged=i % 4 > 0)
+
+        np.testing.assert_allclose(other.w.numpy(), one.w.numpy(), rtol=1e-12, atol=1e-13)  # roundings of powers of β
+
+
+def staged(f, spec):
+    """f as a graph, run by the interpreter."""
+    stage = Stage()
+    with stage.building():
+        y = f(stage.argument("x", spec))
+    edited = list(stage.edited.values())
+    graph = stage.finished([y, *(c.symbol for c in edited)])
+
+    def run(x):
+        value, *new = interpret(graph, x, *(c.what.value for c in stage.captured.values()))
+        for c, array in zip(edited, new):
+            write(c.what, array)
+        return value
+
+    return run
+
+
+@pytest.mark.parametrize("max_norm", [0.1, 1e6])
+@pytest.mark.parametrize("norm_type", [2.0, 1.0, np.inf])
+def test_gradients_are_clipped_in_a_graph_as_outside(norm_type, max_norm):
+    ps = [leaf(W), leaf(W[0])]
+
+    def clipped(x):
+        for p in ps:
+            p.grad = None
+        ((x @ ps[0]).sum(axis=0) * ps[1]).sum().backward()
+        total = clip_grad_norm_(ps, max_norm, norm_type)
+        clip_grad_value_(ps, 0.02 * max_norm)
+        return [total, *(p.grad for p in ps)]
+
+    stage = Stage()
+    with stage.building():
+        outputs = clipped(stage.argument("x", Spec(XS[0].shape, "f8")))
+    graph = stage.finished(outputs)
+    got = interpret(graph, XS[0], *(c.what.value for c in stage.captured.values()))
+
+    for y, eager in zip(got, clipped(mg.tensor(XS[0]))):
+        np.testing.assert_allclose(y, eager.numpy(), rtol=1e-13)
+
+
+def test_the_state_of_staged_steps_is_saved_and_loaded():
+    one, other = Worker("NAdam", {}), Worker("NAdam", {})
+    for x in XS[:5]:
+        one.run_staged(x)
+    saved = one.optimizer.state_dict()
+    assert saved["state"][0]["step"] == 5
+
+    with mg.no_grad():
+        other.w.copy_(one.w)
+    other.optimizer.load_state_dict(saved)
+    for x in XS[5:8]:
+        one.run_staged(x)
+        other.run_staged(x)
+
+    np.testing.assert_array_equal(other.w.numpy(), one.w.numpy())
+
+
+def test_a_network_of_modules_trains_by_run_and_by_session_alike():
+    def network():
+        mg.manual_seed(3)
+        return mg.nn.Sequential(mg.nn.Linear(3, 8), mg.nn.Tanh(), mg.nn.Linear(8, 4))
+
+    t = rng.integers(0, 4, size=(20, 5))
+    by_run, by_session = network(), network()
+    eager = mg.optim.Adam(by_run.parameters(), lr=0.05)
+    with mg.Graph().as_default() as graph:
+        x, labels = mg.placeholder("f8", (None, 3)), mg.placeholder("i8", (None,))
+        loss = F.cross_entropy(by_session(x), labels)
+        train = mg.optim.Adam(by_session.parameters(), lr=0.05).minimize(loss)
+    curves = [], []
+    session = mg.Session(graph)
+    for data, targets in zip(XS, t):
+        eager.zero_grad()
+        y = F.cross_entropy(by_run(mg.tensor(data)), mg.tensor(targets))
+        y.backward()
+        eager.step()
+        curves[0].append(y.item())
+        curves[1].append(session.run([loss, train], {x: data, labels: targets})[0])
+
+    np.testing.assert_allclose(*curves, rtol=1e-12)
+    for p, q in zip(by_run.parameters(), by_session.parameters()):
+        np.testing.assert_allclose(q.numpy(), p.numpy(), rtol=1e-11, atol=1e-13)
+
+
+def test_gradients_may_be_changed_between_computing_and_applying():
+    with mg.Graph().as_default() as graph:
+        v, unused = mg.Variable(2.0, name="v"), mg.Variable(1.0)
+        steps = mg.Variable(0, trainable=False)
+        opt = mg.optim.SGD([v, unused], lr=0.5)
+        pairs = opt.compute_gradients(v * v * 3)
+        assert [(g is None, p is q) for (g, p), q in zip(pairs, [v, unused])] == [(False, True), (True, True)]
+        train = opt.apply_gradients([(None if g is None else g.clamp(max=1.0), p) for g, p in pairs], steps, "train")
+        init = G.global_variables_initializer()
+    with mg.Session(graph) as session:
+        session.run(init)
+
+        assert train.name == "train"
+        assert session.run(train) is None
+        assert session.run([v, unused, steps]) == [1.5, 1, 1]
+
+
+def test_two_update_ops_share_what_the_optimizer_remembers():
+    """Two losses and one variable, as when two players move it in turn."""
+    w = leaf(2.0)
+    eager = mg.optim.Adam([w], lr=0.1)
+    with mg.Graph().as_default() as graph:
+        v = mg.Variable(2.0)
+        opt = mg.optim.Adam([v], lr=0.1)
+        moves = [opt.minimize(v * v), opt.minimize(v.exp())]
+        init = G.global_variables_initializer()
+    with mg.Session(graph) as session:
+        session.run(init)
+        for i in range(6):
+            eager.zero_grad()
+            (w * w if i % 2 == 0 else w.exp()).backward()
+            eager.step()
+            session.run(moves[i % 2])
+
+        np.testing.assert_allclose(session.run(v), w.item(), rtol=1e-14)
+
+
+def test_slots_are_variables_beside_their_own():
+    with mg.Graph().as_default():
+        v = mg.Variable(W, name="layer/w")
+        mg.optim.Adam([v]).minimize(loss_of(v, XS[0]))
+
+        names = {u.name for u in G.global_variables()}
+        assert names == {"layer/w", "layer/w/Adam/exp_avg", "layer/w/Adam/exp_avg_sq", "layer/w/Adam/step"}
+        assert [u.name for u in G.trainable_variables()] == ["layer/w"]
+
+
+def test_groups_keep_their_own_options():
+    with mg.Graph().as_default() as graph:
+        a, b = mg.Variable(1.0), mg.Variable(1.0)
+        opt = mg.optim.SGD([{"params": [a], "lr": 1.0}, {"params": [b], "weight_decay": 0.5}], lr=0.25)
+        train = opt.minimize(a + b)
+        init = G.global_variables_initializer()
+    with mg.Session(graph) as session:
+        session.run(init)
+        session.run(train)
+
+        assert session.run([a, b]) == [0, 1 - 0.25 * 1.5]
+        opt.param_groups[0]["lr"] = 10.0
+        session.run(train)
+        assert session.run(a) == -10, "the learning rate is read at every run"
+
+
+def test_what_cannot_be_minimized_is_refused():
+    w = leaf(1.0)
+    with pytest.raises(GraphError, match=r"loss\.backward\(\) and then SGD\.step\(\)"):
+        mg.optim.SGD([w]).minimize(w * w)
+    with mg.Graph().as_default():
+        v = mg.Variable(1.0)
+        with pytest.raises(NoGradientError, match="depends on none of the variables"):
+            mg.optim.SGD([v]).minimize(mg.placeholder("f8", ()))
+        with pytest.raises(TypeError, match="moves leaves"):
+            mg.optim.SGD([v * 2])
+
+
+def test_parameters_that_fell_out_of_step_are_told():
+    ps = [leaf(1.0), leaf(2.0)]
+    opt = mg.optim.Adam(ps)
+
+    def train(x):
+        opt.zero_grad()
+        (ps[0] * ps[1] * x).backward()
+        opt.step()
+        return x
+
+    run = staged(train, Spec((), "f8"))
+    run(np.array(1.0))
+    opt.zero_grad()
+    (ps[0] * 1.0).backward()
+    opt.step()
+
+    with pytest.raises(GraphError, match="the same number of steps, and by now they have not"):
+        run(np.array(1.0))

@@ -1,0 +1,374 @@
+"""mg.function: one trace for each kind of call, and what a run of it does."""
+
+import gc
+import threading
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.graph import RetracingWarning, TensorSpec, run_functions_eagerly
+
+X = np.arange(6.0).reshape(2, 3)
+
+
+def counted(f, **options):
+    """f, traced, and the list that grows whenever Python runs it."""
+    runs = []
+
+    def called(*args, **named):
+        runs.append(args)
+        return f(*args, **named)
+
+    return mg.function(called, **options), runs
+
+
+# -- when it traces ---------------------------------------------------------------------------------
+
+
+def test_python_runs_once_for_each_kind_of_call():
+    f, runs = counted(lambda x, y=1: x * y)
+
+    assert f(mg.tensor(X)).tolist() == X.tolist()
+    assert f(mg.tensor(X + 1)).tolist() == (X + 1).tolist()
+    assert len(runs) == f.trace_count == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: mg.tensor(X[0]),
+        lambda: mg.tensor(X.astype("f4")),
+        lambda: mg.tensor(X, requires_grad=True),
+        lambda: [mg.tensor(X)],
+        lambda: (mg.tensor(X), 1),
+        lambda: {"a": mg.tensor(X)},
+        lambda: 2,
+        lambda: 2.0,
+        lambda: True,
+        lambda: "text",
+        lambda: None,
+        lambda: slice(0, 1),
+        lambda: {1, 2},
+        lambda: np.float32(2),
+        lambda: len,
+        lambda: mg.float32,
+    ],
+)
+def test_another_spec_structure_or_value_is_another_trace(other):
+    f, runs = counted(lambda x: 0)
+    f(mg.tensor(X))
+    f(other())
+    f(other())
+    f(mg.tensor(X))
+
+    assert len(runs) == 2
+
+
+def test_a_value_tells_by_its_type_and_its_sign_and_nan_is_nan():
+    f, runs = counted(lambda x: 0)
+    for value in (1, 1.0, True, 0.0, -0.0, float("nan"), 1, 1.0, float("nan")):
+        f(value)
+        f(value)
+
+    assert len(runs) == 6
+
+
+def test_arrays_are_tensors():
+    f, runs = counted(lambda x: x + 1)
+
+    assert f(X).tolist() == (X + 1).tolist()
+    assert f(X * 2).tolist() == (X * 2 + 1).tolist()
+    assert f(mg.tensor(X)).tolist() == (X + 1).tolist()
+    assert len(runs) == 1
+
+
+def test_names_and_defaults_are_put_in_their_places():
+    f, runs = counted_named()
+
+    for y in (f(X, 2), f(X, y=2), f(x=X, y=2), f(y=2, x=X), f(X)):
+        assert y.tolist() == (X * 2).tolist()
+    assert len(runs) == 1
+
+
+def counted_named():
+    runs = []
+
+    def f(x, y=2):
+        runs.append(1)
+        return x * y
+
+    return mg.function(f), runs
+
+
+def test_options_of_any_name_reach_the_function():
+    f = mg.function(lambda *xs, **named: sum(xs) + named["b"])
+
+    assert f(mg.tensor(X), mg.tensor(X), b=mg.tensor(X), a=1).tolist() == (3 * X).tolist()
+
+
+def test_modules_tell_by_being_themselves():
+    f, runs = counted(lambda net, x: net(x))
+    nets = mg.nn.Linear(3, 2), mg.nn.Linear(3, 2)
+    for net in nets * 2:
+        np.testing.assert_allclose(f(net, X).detach().numpy(), net(mg.tensor(X)).detach().numpy())
+
+    assert len(runs) == 2
+
+
+def test_traces_of_an_object_that_is_gone_are_forgotten():
+    f = mg.function(lambda net, x: net(x))
+    net = mg.nn.Linear(3, 2)
+    f(net, X)
+    gone = weakref.ref(net)
+    weight = weakref.ref(net.weight)
+    del net
+    gc.collect()
+
+    assert gone() is None
+    assert weight() is None
+    assert not f.traces
+
+
+def test_a_trace_is_used_only_while_training_is_what_it_was():
+    net = mg.nn.Sequential(mg.nn.Linear(3, 3), mg.nn.Dropout(0.5))
+    f, runs = counted(net)
+    f(X)
+    net.eval()
+    for _ in range(2):
+        np.testing.assert_array_equal(f(X).detach().numpy(), net[0](mg.tensor(X)).detach().numpy())
+    net.train()
+    f(X)
+
+    assert len(runs) == 2
+
+
+def test_a_parameter_of_another_dtype_is_another_trace():
+    net = mg.nn.Linear(3, 2)
+    f, runs = counted(net)
+    f(X)
+    net.float()
+
+    assert f(X.astype("f4")).dtype == np.float32
+    assert f(X.astype("f4")).dtype == np.float32
+    assert len(runs) == 2
+
+
+def test_too_many_traces_in_a_row_are_worth_a_warning_that_says_what_changed():
+    f, _ = counted(lambda x, n: x * n)
+    for n in range(4):
+        f(X, n)
+    with pytest.warns(RetracingWarning, match=r"traced 5 times in a row.*args\[1\] was 3 and is 4"):
+        f(X, 4)
+
+
+def test_a_call_that_needs_no_trace_calms():
+    f, _ = counted(lambda x, n: x * n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in range(8):
+            f(X, n)
+            f(X, n)
+
+
+def test_no_more_traces_are_kept_than_64():
+    f, _ = counted(lambda n: n)
+    for n in range(70):
+        f(n)
+        f(n)
+
+    assert len(f.traces) == 64
+    assert f.trace_count == 70
+
+
+# -- lengths that are not known ------------------------------------------------------------------------
+
+
+def test_one_trace_serves_every_length_that_the_signature_leaves_open():
+    w = mg.tensor(np.ones((3, 2)), requires_grad=True)
+
+    @mg.function(input_signature=[TensorSpec((None, 3))])
+    def f(x):
+        h = x.reshape(x.shape[0] * 3) * 2
+        return (h.reshape(x.shape) @ w).mean()
+
+    for n in (1, 2, 5):
+        x = np.random.default_rng(n).normal(size=(n, 3))
+        w.grad = None
+        y = f(mg.tensor(x))
+        y.backward()
+        np.testing.assert_allclose(y.item(), (2 * x @ np.ones((3, 2))).mean())
+        np.testing.assert_allclose(w.grad.numpy(), np.repeat(2 * x.sum(0)[:, None], 2, 1) / (2 * n))
+    assert f.trace_count == 1
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "sentence"),
+    [
+        (np.ones((2, 4)), ValueError, r"argument x has shape \(None, 3\) in input_signature, and came as f64\[2, 4\]"),
+        (mg.tensor(np.ones((2, 3), "f4")), TypeError, r"argument x is float64 in input_signature, and came as f32"),
+        ([np.ones((2, 3))], ValueError, "wanted the structure of"),
+    ],
+)
+def test_what_does_not_fit_the_signature_is_refused(x, error, sentence):
+    f = mg.function(lambda x: x, input_signature=[TensorSpec((None, 3))])
+    with pytest.raises(error, match=sentence):
+        f(x)
+
+
+def test_a_signature_says_how_many_arguments_there_are():
+    with pytest.raises(TypeError, match="has 1 arguments in input_signature"):
+        mg.function(lambda x, y=1: x, input_signature=[TensorSpec((3,))])(X[0], X[0])
+
+
+def test_reduce_retracing_leaves_lengths_open_that_have_changed():
+    f, runs = counted(lambda x, y: (x + y).sum(0) * x.shape[0], reduce_retracing=True)
+    for n in (2, 3, 4, 5):
+        x = np.ones((n, 3))
+        assert f(x, x).tolist() == [2.0 * n * n] * 3
+    assert len(runs) == 2
+    assert f(np.ones((4, 3)), np.ones((1, 3))).tolist() == [32.0] * 3  # of which two lengths cannot be left open
+    assert f.trace_count == 3
+
+
+# -- methods, modules, functions in functions ---------------------------------------------------------------
+
+
+class Counter:
+    def __init__(self, start):
+        self.total = mg.tensor([float(start)])
+        self.traced = 0
+
+    @mg.function
+    def add(self, x):
+        """Add x."""
+        self.traced += 1
+        self.total.add_(x)
+        return self.total * 1
+
+
+def test_a_method_is_traced_for_each_instance_and_keeps_none_alive():
+    a, b = Counter(1), Counter(10)
+
+    assert [a.add(mg.tensor(1.0)).item(), a.add(mg.tensor(2.0)).item()] == [2, 4]
+    assert b.add(mg.tensor(1.0)).item() == 11
+    assert (a.traced, b.traced, a.add.trace_count) == (1, 1, 1)
+    assert Counter.add.__doc__ == "Add x."
+    gone = weakref.ref(a)
+    del a
+    gc.collect()
+    assert gone() is None
+    assert len(Counter.add.instances) == 1
+
+
+def test_a_module_is_a_function_and_still_has_what_a_module_has():
+    net = mg.nn.Sequential(mg.nn.Linear(3, 2), mg.nn.Tanh())
+    f = mg.function(net)
+
+    np.testing.assert_allclose(f(X).detach().numpy(), net(mg.tensor(X)).detach().numpy(), 1e-15)
+    assert f.python_function is net
+
+
+def test_a_traced_function_inside_another_becomes_a_part_of_it():
+    inner, runs = counted(lambda x: x.exp())
+    outer = mg.function(lambda x: inner(x) + inner(x * 2))
+
+    np.testing.assert_allclose(outer(X).numpy(), np.exp(X) + np.exp(2 * X))
+    assert len(runs) == 2
+    assert inner.trace_count == 0
+
+
+def test_recursion_ends_where_a_python_number_says_so():
+    @mg.function
+    def power(x, n):
+        return x if n == 1 else x * power(x, n - 1)
+
+    assert power(mg.tensor(3.0), 4).item() == 81
+
+
+def test_functions_run_eagerly_where_it_is_asked():
+    f, runs = counted(lambda x: x + 1)
+    with run_functions_eagerly(True):
+        f(X), f(X)
+        assert mg.graph.functions_run_eagerly()
+    f(X), f(X)
+
+    assert len(runs) == 3
+    run_functions_eagerly(True)
+    f(mg.tensor(X))
+    run_functions_eagerly(False)
+    assert len(runs) == 4
+
+
+def test_two_threads_trace_once():
+    started = threading.Barrier(4)
+    f, runs = counted(lambda x: (x * 2).exp().sum())
+    found = []
+
+    def call():
+        started.wait()
+        for _ in range(50):
+            found.append(f(mg.tensor(X)).item())
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(runs) == 1
+    assert set(found) == {np.exp(2 * X).sum()}
+
+
+# -- looking into it ----------------------------------------------------------------------------------
+
+
+def test_it_explains_why_it_traced_what_it_captured_and_what_became_of_the_graph():
+    net = mg.nn.Linear(3, 2)
+    seen = mg.tensor(0.0)
+
+    @mg.function
+    def step(x, scale):
+        seen.add_(1)
+        mg.print("loss", x.sum())
+        return (net(x) * scale).tanh()
+
+    step(X, 1.0)
+    step(X, 2.0)
+    text = step.explain()
+
+    assert "step: traced 2 times" in text
+    assert "because it is the first call" in text
+    assert "because scale was 1.0 and is 2.0" in text
+    assert "captured    seen f64[], net_weight f64[2, 3], net_bias f64[2]" in text
+    assert "changes     seen" in text
+    assert "Print" in text
+    assert "bytes moved" in text
+    assert step.graph_for(X, 3.0).inputs[0].spec.shape == (2, 3)
+    assert step.trace_count == 3
+    assert "def " in step.source
+
+
+def test_a_change_of_training_is_a_reason():
+    net = mg.nn.Dropout(0.5)
+    f = mg.function(net)
+    f(X)
+    net.eval()
+    f(X)
+    assert "because training of a Dropout was True" in f.explain()
+
+
+def test_a_call_of_a_small_traced_function_costs_little():
+    from time import perf_counter
+
+    f = mg.function(lambda x, y: x + y)
+    x, y = mg.tensor([1.0]), mg.tensor([2.0])
+    best = np.inf
+    for _ in range(20):
+        start = perf_counter()
+        for _ in range(100):
+            f(x, y)
+        best = min(best, (perf_counter() - start) / 100)
+    assert best < 100e-6  # 5 µs on the machine where it was written

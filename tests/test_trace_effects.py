@@ -1,0 +1,162 @@
+"""What a traced function changes: captured tensors, arguments, what is printed and drawn, as op by op."""
+
+import gc
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.errors import EditedError
+
+X = np.arange(6.0).reshape(2, 3)
+
+
+def test_what_is_captured_is_read_when_the_graph_runs():
+    w = mg.tensor([1.0, 2.0, 3.0])
+    f = mg.function(lambda x: x * w)
+    f(X)
+    w.data = [4.0, 5.0, 6.0]
+    assert f(X).tolist() == (X * [4, 5, 6]).tolist()
+    w += 1
+    assert f(X).tolist() == (X * [5, 6, 7]).tolist()
+    assert f.trace_count == 1
+
+
+def test_captured_tensors_arguments_and_views_of_what_is_captured_are_edited_as_op_by_op():
+    count, whole = mg.tensor([0.0, 0.0, 0.0]), mg.tensor(np.zeros((2, 3)))
+
+    def step(x):
+        count.add_(x.sum(0))
+        whole[1] = count * 2
+        x.mul_(2)
+        return x, count
+
+    traced = mg.function(step)
+    x = mg.tensor(X)
+    y, c = traced(x)
+    traced(x)
+
+    assert y is x
+    assert c is count
+    assert x.tolist() == (4 * X).tolist()
+    assert count.tolist() == (3 * X.sum(0)).tolist()
+    assert whole[1].tolist() == (6 * X.sum(0)).tolist()
+    assert traced.trace_count == 1
+
+
+def test_an_edit_of_what_is_recorded_goes_on_in_the_graph():
+    def f(h, w):
+        h.mul_(w)
+        return h.sum()
+
+    grads = []
+    for run in (f, mg.function(f)):
+        w = mg.tensor(X, requires_grad=True)
+        h = w * 3
+        (run(h, w) + (h * h).sum()).backward()
+        grads.append(w.grad.numpy())
+
+    np.testing.assert_allclose(*grads)
+
+
+def test_a_leaf_that_learns_is_edited_under_no_grad_alone():
+    w = mg.tensor(X, requires_grad=True)
+    for f, args in ((lambda: w.add_(1), ()), (lambda x: x.add_(1), (w,))):
+        with pytest.raises(EditedError, match="leaf that requires a gradient"):
+            mg.function(f)(*args)
+    assert w.tolist() == X.tolist()
+
+
+def test_memory_that_is_edited_may_come_in_but_once():
+    x = mg.tensor(X)
+    f = mg.function(lambda x, y: x.add_(y))
+    f(x, mg.tensor(X))
+    with pytest.raises(EditedError, match="pass it once"):
+        f(x, x)
+    with pytest.raises(EditedError, match="pass it once"):
+        f(x, x[:])
+
+
+def test_a_run_shares_no_memory_that_ops_would_not_share():
+    w = mg.tensor(X)
+    f = mg.function(lambda x: [x + 0, x * 1, w + 0, x * 2, x * 2, mg.tensor(1.0) + 0, x.reshape(3, 2)])
+    x = mg.tensor(X)
+    first = f(x)
+    for y in first[:-1]:
+        y.add_(100)
+
+    assert x.tolist() == w.tolist() == X.tolist()
+    assert first[3].tolist() == first[4].tolist() == (2 * X + 100).tolist()
+    assert [y.tolist() for y in f(x)[2:6]] == [X.tolist(), (2 * X).tolist(), (2 * X).tolist(), 1.0]
+
+
+def test_a_new_value_that_is_also_a_result_is_two_arrays():
+    state = mg.tensor(X)
+
+    @mg.function
+    def f(x):
+        y = x + state
+        state.copy_(y)
+        return y
+
+    y = f(X)
+    y.add_(100)
+    assert state.tolist() == (2 * X).tolist()
+
+
+def test_results_keep_their_structure_and_what_is_no_tensor():
+    class Pair(NamedTuple):
+        a: object
+        b: object
+
+    y = mg.function(lambda x: {"p": Pair(x + 1, "text"), "q": [3, None, (x,)]})(mg.tensor(X))
+
+    assert isinstance(y["p"], Pair)
+    assert y["p"].a.tolist() == (X + 1).tolist()
+    assert (y["p"].b, y["q"][:2]) == ("text", [3, None])
+    assert mg.function(lambda: None)() is None
+
+
+def test_side_effects_are_the_traces_and_printing_in_the_graph_is_every_runs(capsys):
+    seen = []
+
+    @mg.function
+    def f(x):
+        seen.append("traced")
+        mg.print("run", x.sum())
+
+    for _ in range(3):
+        f(X)
+
+    assert seen == ["traced"]
+    assert capsys.readouterr().out == "run 15.0\n" * 3
+
+
+def test_random_numbers_are_fresh_at_every_run_and_those_of_the_seed():
+    def draw():
+        mg.manual_seed(3)
+        return [f(mg.zeros(3)).tolist() for _ in range(3)]
+
+    def body(x):
+        return mg.rand(3) + mg.randn(3) * 2 + mg.nn.functional.dropout(x + 1, 0.5) + x.clone().uniform_()
+
+    f = body
+    expected = draw()
+    f = mg.function(body)
+    f(mg.zeros(3))
+
+    assert draw() == expected
+    assert len({tuple(y) for y in expected}) == 3
+
+
+def test_a_trace_keeps_no_argument_alive():
+    f = mg.function(lambda x: x.exp())
+    x = mg.tensor(X)
+    f(x)
+    gone = weakref.ref(x)
+    del x
+    gc.collect()
+
+    assert gone() is None

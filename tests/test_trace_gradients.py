@@ -1,0 +1,342 @@
+"""Gradients of traced functions, from outside and inside: those of the same functions, run op by op."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.errors import EditedError, FreedError, NoGradientError
+from minigrad.graph.function import function
+
+X = np.random.default_rng(0).normal(size=(3, 4))
+
+
+def leaf(a=X):
+    return mg.tensor(a, requires_grad=True)
+
+
+def chain(x, w):
+    h = (x * w + 1).tanh()
+    return (h @ h.T).relu().sum() + (h * x).exp().mean()
+
+
+def same(a, b, tolerance=1e-12):
+    np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), tolerance, tolerance)
+
+
+def test_gradients_of_a_traced_function_are_those_of_its_ops():
+    xs, ys = (leaf(), leaf(X[::-1].copy())), (leaf(), leaf(X[::-1].copy()))
+
+    function(chain)(*xs).backward()
+    chain(*ys).backward()
+
+    for x, y in zip(xs, ys):
+        same(x.grad, y.grad)
+
+
+def test_a_traced_call_is_one_record_whose_arguments_may_be_results_themselves():
+    f = function(lambda x: x.sin() * 2)
+    x, y = leaf(), leaf()
+
+    f(f(x * 3)).sum().backward()
+    ((((y * 3).sin() * 2).sin()) * 2).sum().backward()
+
+    same(x.grad, y.grad)
+    assert f.trace_count == 1
+
+
+def test_several_results_share_one_record_and_any_of_them_may_be_asked():
+    def f(x):
+        return {"a": x.exp(), "b": [x.sin(), x.detach(), x > 0]}
+
+    traced = function(f)
+    for pick in (lambda y: y["a"].sum(), lambda y: y["b"][0].sum(), lambda y: (y["a"] * y["b"][0]).sum()):
+        x, y = leaf(), leaf()
+        pick(traced(x)).backward()
+        pick(f(y)).backward()
+        same(x.grad, y.grad)
+    found = traced(leaf())
+    assert not found["b"][1].requires_grad
+    assert not found["b"][2].requires_grad
+
+
+def test_derivatives_have_derivatives_to_the_fourth():
+    def f(x):
+        return (x * x).tanh() * x.exp()
+
+    x, y = leaf(np.array(0.3)), leaf(np.array(0.3))
+    dx, dy = function(f)(x), f(y)
+    for _ in range(4):
+        (dx,) = mg.autograd.grad(dx, x, create_graph=True)
+        (dy,) = mg.autograd.grad(dy, y, create_graph=True)
+        same(dx, dy)
+
+
+def test_second_derivatives_through_a_matrix_product_and_a_mean():
+    x, y = leaf(), leaf()
+    w = X[::-1].copy()
+    (gx,) = mg.autograd.grad(function(chain)(x, mg.tensor(w)), x, create_graph=True)
+    (gy,) = mg.autograd.grad(chain(y, mg.tensor(w)), y, create_graph=True)
+    (gx**2).sum().backward()
+    (gy**2).sum().backward()
+
+    same(x.grad, y.grad)
+
+
+def test_forward_mode_goes_through_a_traced_function():
+    _, expected = mg.func.jvp(lambda x: (x * x).tanh(), (mg.tensor(X),), (mg.tensor(X + 1),))
+    _, found = mg.func.jvp(function(lambda x: (x * x).tanh()), (mg.tensor(X),), (mg.tensor(X + 1),))
+
+    same(found, expected)
+
+
+def test_transforms_take_a_traced_function_as_any_other():
+    f, g = lambda x: (x.sin() * x).sum(), function(lambda x: (x.sin() * x).sum())
+    x = mg.tensor(X[0])
+
+    same(mg.func.grad(g)(x), mg.func.grad(f)(x))
+    same(mg.func.hessian(g)(x), mg.func.hessian(f)(x))
+    with mg.GradientTape() as tape:
+        tape.watch(x)
+        y = g(x)
+    same(tape.gradient(y, x), mg.func.grad(f)(x))
+
+
+def test_no_grad_keeps_nothing_and_records_nothing():
+    x = leaf()
+    f = function(lambda x: x.exp().sum())
+    with mg.no_grad():
+        y = f(x)
+
+    assert not y.requires_grad
+    with mg.inference_mode():
+        assert f(x).is_inference()
+
+
+def test_backward_frees_what_was_kept_unless_it_is_retained():
+    f = function(lambda x: x.exp().sum())
+    x = leaf()
+    y = f(x)
+    y.backward(retain_graph=True)
+    y.backward()
+    same(x.grad, 2 * x.exp())
+    with pytest.raises(FreedError, match="a second time"):
+        y.backward()
+
+
+def test_an_argument_edited_before_backward_is_noticed():
+    x = mg.tensor(X) * 1
+    w = leaf()
+    y = function(lambda x, w: (x * w).sum())(x, w)
+    x.add_(1)
+    with pytest.raises(EditedError, match="edited in place"):
+        y.backward()
+
+
+def test_hooks_see_the_gradients_at_both_ends():
+    seen = []
+    x = leaf()
+    x.register_hook(lambda g: seen.append("x"))
+    y = function(lambda x: x.exp())(x)
+    y.register_hook(lambda g: seen.append("y") or g * 2)
+    y.sum().backward()
+
+    assert seen == ["y", "x"]
+    same(x.grad, 2 * x.exp())
+
+
+def test_what_is_kept_is_no_more_than_op_by_op():
+    def deep(x, w, b):
+        for _ in range(4):
+            x = ((x @ w + b) * 1.5).relu()
+        return x.sum()
+
+    kept = []
+
+    def weigh(x):
+        kept.append((id(x.value), x.nbytes))
+        return x
+
+    args = leaf(np.ones((64, 64))), leaf(np.eye(64)), leaf(np.ones(64))
+    with mg.autograd.graph.saved_tensors_hooks(weigh, lambda x: x):
+        traced = function(deep)(*args)
+        ours = sum(dict(kept).values())
+        kept.clear()
+        eager = deep(*args)
+        theirs = sum(dict(kept).values())
+
+    assert ours <= theirs
+    assert traced.item() == eager.item()
+
+
+# -- inside the trace ------------------------------------------------------------------------------
+
+
+INSIDE = {
+    "autograd.grad": lambda x: mg.autograd.grad((x.sin() * x).sum(), x)[0],
+    "autograd.grad twice": lambda x: mg.autograd.grad(
+        (mg.autograd.grad((x.sin() * x).sum(), x, create_graph=True)[0] ** 2).sum(), x
+    )[0],
+    "func.grad": mg.func.grad(lambda y: (y.sin() * y).sum()),
+    "func.value_and_grad": mg.func.value_and_grad(lambda y: (y.sin() * y).sum()),
+    "func.vjp": lambda x: mg.func.vjp(lambda y: y.sin() * y, x)[1](x + 1)[0],
+    "func.jvp": lambda x: mg.func.jvp(lambda y: y.sin() * y, (x,), (x + 1,)),
+    "func.jacrev": lambda x: mg.func.jacrev(lambda y: y.sin() * y)(x[0]),
+    "func.hessian": lambda x: mg.func.hessian(lambda y: (y.sin() * y).sum())(x[0]),
+    "functional.jvp": lambda x: mg.autograd.functional.jvp(lambda y: y.sin() * y, x, x + 1),
+    "functional.vjp": lambda x: mg.autograd.functional.vjp(lambda y: y.sin() * y, x, x + 1),
+    "functional.hessian": lambda x: mg.autograd.functional.hessian(lambda y: (y.sin() * y).sum(), x[0]),
+    "functional.hvp": lambda x: mg.autograd.functional.hvp(lambda y: (y.sin() * y).sum(), x, x + 1),
+    "checkpoint": lambda x: mg.utils.checkpoint.checkpoint(lambda y: y.sin() * y, x).sum(),
+}
+
+
+def with_tape(x):
+    with mg.GradientTape() as tape:
+        tape.watch(x)
+        y = (x.sin() * x).sum()
+    return tape.gradient(y, x)
+
+
+INSIDE["GradientTape"] = with_tape
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_a_derivative_taken_inside_a_trace_is_what_it_is_outside(name):
+    f = INSIDE[name]
+
+    found, expected = function(f)(leaf()), f(leaf())
+
+    for a, b in zip(mg.tree.leaves(found), mg.tree.leaves(expected), strict=True):
+        same(a, b)
+
+
+class Cube(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return x * x * x * scale, x + 1
+
+    @staticmethod
+    def backward(ctx, gy, gz):
+        (x,) = ctx.saved_tensors
+        return 30 * ctx.scale * x * x * gy + gz, None  # ten times what it is, to be told apart
+
+
+def test_a_function_with_a_backward_of_its_own_brings_it_into_the_graph():
+    def f(x):
+        y, z = Cube.apply(x, 2.0)
+        return (y.sin() + z).sum()
+
+    x, y = leaf(), leaf()
+    function(f)(x).backward()
+    f(y).backward()
+
+    same(x.grad, y.grad)
+    same(function(lambda x: mg.autograd.grad(f(x), x)[0])(leaf()), y.grad)
+
+
+def test_a_custom_gradient_may_close_over_what_forward_computed():
+    @mg.custom_gradient
+    def log1pexp(x):
+        e = x.exp()
+        return (1 + e).log(), lambda gy: gy * (1 - 1 / (1 + e)) * 10
+
+    x, y = leaf(), leaf()
+    function(lambda x: log1pexp(x).sum())(x).backward()
+    log1pexp(y).sum().backward()
+
+    same(x.grad, y.grad)
+
+
+def test_no_gradient_passes_what_no_grad_computed_inside():
+    def f(x):
+        with mg.no_grad():
+            factor = x.exp()
+        return (x * factor).sum()
+
+    x, y = leaf(), leaf()
+    function(f)(x).backward()
+    f(y).backward()
+
+    same(x.grad, y.grad)
+
+
+def test_backward_inside_leaves_gradients_on_parameters_and_adds_to_those_that_are_there():
+    w, v = leaf(), leaf()
+
+    @function
+    def step(x):
+        loss = (x * w).exp().sum()
+        loss.backward()
+        return loss
+
+    for x in (X, X + 1, X - 1):
+        loss = step(mg.tensor(x))
+        (mg.tensor(x) * v).exp().sum().backward()
+        same(w.grad, v.grad)
+        assert not loss.requires_grad
+    w.grad = v.grad = None
+    step(mg.tensor(X))
+    (mg.tensor(X) * v).exp().sum().backward()
+    same(w.grad, v.grad)
+    assert step.trace_count == 2  # one where there is no .grad, one where it is added to
+
+
+def test_parameters_follow_the_same_path_op_by_op_and_traced():
+    def network():
+        mg.manual_seed(3)
+        return mg.nn.Sequential(
+            mg.nn.Linear(4, 16), mg.nn.BatchNorm1d(16), mg.nn.GELU(), mg.nn.Dropout(0.2), mg.nn.Linear(16, 1)
+        )
+
+    def curve(trace):
+        net = network()
+
+        def step(x, t):
+            loss = ((net(x) - t) ** 2).mean()
+            for p in net.parameters():
+                p.grad = None
+            loss.backward()
+            with mg.no_grad():
+                for p in net.parameters():
+                    p.sub_(0.01 * p.grad)
+            return loss
+
+        run = function(step) if trace else step
+        data = np.random.default_rng(5)
+        losses = []
+        for _ in range(20):
+            x = data.normal(size=(8, 4))
+            losses.append(run(mg.tensor(x), mg.tensor(x.sum(1, keepdims=True))).item())
+        return losses, [p.numpy().copy() for p in (*net.parameters(), *net.buffers())]
+
+    traced, eager = curve(True), curve(False)
+
+    np.testing.assert_allclose(traced[0], eager[0], 1e-10)
+    for a, b in zip(traced[1], eager[1], strict=True):
+        np.testing.assert_allclose(a, b, 1e-10, 1e-12)
+    assert np.mean(traced[0][-5:]) < np.mean(traced[0][:5])
+
+
+def test_backward_inside_refuses_to_end_at_an_argument_that_wants_a_gradient():
+    @function
+    def f(x):
+        (x * 2).sum().backward()
+
+    with pytest.raises(NoGradientError, match="not to its arguments, of which x wants one"):
+        f(leaf())
+
+
+def test_nothing_is_kept_alive_when_results_are_gone():
+    f = function(lambda x: x.exp().sum())
+    x = leaf()
+    f(x).backward()
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(50):
+        f(x).backward()
+    gc.collect()
+    assert len(gc.get_objects()) - before < 20

@@ -1,0 +1,52 @@
+"""A function written down as a graph, and run in every way that there is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minigrad.compiler.interpret import interpret
+from minigrad.compiler.pipeline import STANDARD
+from minigrad.compiler.program import Program
+from minigrad.compiler.specialise import specialised
+from minigrad.compiler.verify import verify
+from minigrad.spec import Spec, spec_of
+from minigrad.staging import Stage
+from minigrad.tree import leaves
+
+
+class Written:
+    """The graph of f on inputs of these arrays' specs, its results in a list; what it edits comes after them.
+
+    unknown    whether the first axis of each input is a length not known before the run
+    """
+
+    def __init__(self, f, *arrays, lengths=None):
+        self.stage = Stage()
+        with self.stage.building():
+            shapes = [a.shape if lengths is None else (lengths, *a.shape[1:]) for a in arrays]
+            xs = [self.stage.argument(f"x{i}", Spec(s, a.dtype)) for i, (s, a) in enumerate(zip(shapes, arrays))]
+            self.results = [self.stage.lift(y) for y in leaves(f(*xs))]
+        self.edited = [c.what for c in self.stage.edited.values()]
+        ys = [*self.results, *(c.symbol for c in self.stage.edited.values())]
+        self.graph = verify(self.stage.finished(self.stage.after_effects(ys)))
+
+    def __call__(self, *arrays):
+        """The results, interpreted."""
+        return interpret(self.known(arrays), *self.given(arrays))
+
+    def compiled(self, *arrays):
+        """The results by a program, after every pass; the graph is verified after each."""
+        graph = self.known(arrays)
+        for each in STANDARD:
+            graph = verify(each(graph), graph)
+        return Program(graph)(*self.given(arrays))
+
+    def known(self, arrays):
+        return specialised(self.graph, [spec_of(a) for a in self.given(arrays)])
+
+    def given(self, arrays):
+        return [*map(np.asarray, arrays), *(c.what.value for c in self.stage.captured.values())]
+
+    def ops(self, kind):
+        """The ops of a kind in the graph."""
+        return [node.op for node in self.graph.nodes if isinstance(node.op, kind)]
