@@ -87,12 +87,12 @@ def short(figure: float) -> str:
 
 
 def target(title: str, peer: str, best: dict[str, float]) -> str:
-    """What ours were to need of this peer's figure, and what they need."""
+    """Which part of this peer's figure ours were to need at most, and what they need."""
     aims = []
     for (table, ours, of), aim in TARGETS.items():
         if (table, of) == (title, peer) and ours in best:
             ratio = best[ours] / best[peer]
-            aims.append(f"{ours} at most {short(aim)} of it: {short(ratio)}, {'met' if ratio <= aim else 'missed'}")
+            aims.append(f"{ours} ≤ {short(aim)}: {short(ratio)} {'met' if ratio <= aim else 'missed'}")
     return "; ".join(aims)
 
 

@@ -237,6 +237,37 @@ def matched(x, key="a"):
     return x * 3
 
 
+def returned_from_endless(x):
+    while True:
+        x = x * 2 - 1
+        if x > 20:
+            return x
+
+
+def read_by_inner(x):
+    later = lambda: y  # noqa: E731
+    y = 0.0
+    if x > 0:
+        y = x
+    return later()
+
+
+def returned_in_try(x):
+    try:
+        if x > 0:
+            return x
+    except ValueError:
+        x = x - 1
+    else:
+        x = x - 2
+    return x * 10
+
+
+def two_lambdas(x):
+    first, second = (lambda y: y + 1 if y > 0 else y - 1), (lambda y: y * 2 if y > 0 else y * 3)
+    return first(x) + 100 * second(x)
+
+
 XS = [1.0, -2.0, 3.0, 7.0]
 PROGRAMS = [
     (absolute, [(2.0,), (-3.0,), (0.0,)]),
@@ -267,4 +298,8 @@ PROGRAMS = [
     (skipped, [(XS,)]),
     (chosen_by_python, [(3.0,)]),
     (matched, [(3.0,), (-3.0,)]),
+    (returned_from_endless, [(2.0,), (30.0,)]),
+    (read_by_inner, [(2.0,), (-2.0,)]),
+    (returned_in_try, [(2.0,), (-2.0,)]),
+    (two_lambdas, [(2.0,), (-2.0,)]),
 ]

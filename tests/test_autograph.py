@@ -79,6 +79,72 @@ def test_a_number_that_a_loop_begins_with_takes_the_dtype_it_has_beside_a_tensor
     assert in_graph(total, xs) == 6
 
 
+def recovered(x):
+    y = 0
+    try:
+        if x > 0:
+            y = x
+        z = 1 / (x - 2)
+        y = 5
+    except ZeroDivisionError:
+        return y
+    return y + z
+
+
+def lost(x):
+    try:
+        if x > 0:
+            raise ValueError
+        if x < -5:
+            y = 1
+        y = 2
+    except ValueError:
+        return y
+    return y
+
+
+def lost_without_a_branch(x):
+    while x > 5:
+        y = x = x - 1
+    try:
+        z = 1 / x
+        y = z
+    except ZeroDivisionError:
+        return y
+    return y
+
+
+def named_inside(x):
+    if (y := x + 1) > 0 and (z := y * 2) > 3:
+        return z
+    return y
+
+
+pair = (lambda x: x + 1 if x > 0 else x), (lambda x: x + 2 if x > 0 else x)
+
+
+@pytest.mark.parametrize("f", [recovered, named_inside, *pair])
+@pytest.mark.parametrize("x", [-3, 0, 1, 2, 3])
+def test_what_only_python_can_decide_is_decided_as_before(f, x):
+    assert convert(f)(x) == f(x)
+
+
+@pytest.mark.parametrize("body", ["if x > 0: return x", "while x > 0: return x", "for y in range(x): return y + 1"])
+def test_a_function_that_comes_to_its_end_returns_none(body):
+    f = written(f"def f(x):\n    {body}\n")
+
+    assert [convert(f)(x) for x in (-1, 1)] == [None, 1]
+
+
+def test_a_variable_that_an_exception_leaves_without_a_value_has_none():
+    assert convert(lost)(-1) == lost(-1) == 2
+    assert convert(lost_without_a_branch)(8) == lost_without_a_branch(8)
+    for f, x in ((lost, 1), (lost_without_a_branch, 0)):
+        for g in (f, convert(f)):
+            with pytest.raises(UnboundLocalError, match="cannot access local variable 'y'"):
+                g(x)
+
+
 NAMES = ["a", "b", "c"]
 names = st.sampled_from(NAMES)
 values = st.one_of(
@@ -380,6 +446,16 @@ def test_a_function_is_converted_once_and_keeps_its_face():
     assert convert(first_above).__code__ is g.__code__
     assert (g.__name__, g.__doc__, inspect.signature(g)) == ("first_above", None, inspect.signature(first_above))
     assert convert(g) is g
+
+
+def test_what_a_converted_function_defines_is_converted_with_it():
+    def f():
+        return lambda x: x if x > 0 else -x
+
+    inner = convert(f)()
+
+    assert inner.__code__ is not f().__code__
+    assert convert(inner) is inner
 
 
 def test_what_is_not_to_be_converted_is_called_as_it_is():

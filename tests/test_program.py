@@ -106,7 +106,7 @@ def test_a_program_is_read_as_one_writes_it_by_hand():
         "divide(c0, y0, y0)",
         "multiply(y0, c1, y0)",
         "tanh(y0, y0)",
-        "return y0,",
+        "return (y0,)",
     ]
 
 

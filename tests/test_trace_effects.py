@@ -61,6 +61,14 @@ def test_an_edit_of_what_is_recorded_goes_on_in_the_graph():
     np.testing.assert_allclose(*grads)
 
 
+def test_an_edit_by_a_run_is_seen_by_a_backward_that_would_read_the_old_value():
+    w, state = mg.tensor(X, requires_grad=True), mg.tensor(X)
+    y = (w * state).sum()
+    mg.function(lambda: state.add_(1))()
+    with pytest.raises(EditedError, match="edited in place"):
+        y.backward()
+
+
 def test_a_leaf_that_learns_is_edited_under_no_grad_alone():
     w = mg.tensor(X, requires_grad=True)
     for f, args in ((lambda: w.add_(1), ()), (lambda x: x.add_(1), (w,))):

@@ -170,6 +170,67 @@ def test_what_is_kept_is_no_more_than_op_by_op():
     assert traced.item() == eager.item()
 
 
+def test_what_is_cheap_is_computed_again_and_not_kept():
+    kept = []
+    x, h = leaf(), mg.tensor(X)
+    own = {id(x.value), id(h.value)}
+    with mg.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        y = mg.function(lambda x, h: (x * (h * 2 + 1)).sum())(x, h)
+    y.backward()
+
+    assert {id(t.value) for t in kept} <= own
+    same(x.grad, h * 2 + 1)
+
+
+def test_derivatives_of_any_order_pass_through_branches_and_loops():
+    def f(x):
+        y = x * 2 if x.sum() > 0 else -x
+        while (y * y).sum() < 100:
+            y = y * y.exp()
+        total = x * 0
+        for row in y:
+            total = total + row.sin() * x
+        return total.sum()
+
+    traced = mg.function(f)
+    for start in ([1.0, 0.5], [-1.0, -0.7]):
+        x, y = leaf(np.array(start)), leaf(np.array(start))
+        dx, dy = traced(x), f(y)
+        for _ in range(3):
+            (dx,) = mg.autograd.grad(dx.sum(), x, create_graph=True)
+            (dy,) = mg.autograd.grad(dy.sum(), y, create_graph=True)
+            same(dx, dy, 1e-9)
+    assert traced.trace_count == 1
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
+def test_a_whole_step_with_an_optimizer_and_clipping_is_one_program(optimizer):
+    def curve(trace):
+        mg.manual_seed(0)
+        net = mg.nn.Sequential(mg.nn.Linear(4, 8), mg.nn.Tanh(), mg.nn.Linear(8, 1))
+        opt = getattr(mg.optim, optimizer)(net.parameters(), lr=0.01)
+
+        def step(x, t):
+            opt.zero_grad()
+            loss = ((net(x) - t) ** 2).mean()
+            loss.backward()
+            mg.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+            opt.step()
+            return loss
+
+        run = mg.function(step) if trace else step
+        data = np.random.default_rng(0)
+        xs = [data.normal(size=(8, 4)) for _ in range(10)]
+        losses = [run(mg.tensor(x), mg.tensor(x.sum(1, keepdims=True))).item() for x in xs]
+        return losses, run
+
+    found, run = curve(True)
+    expected, _ = curve(False)
+
+    np.testing.assert_allclose(found, expected, 1e-10)
+    assert run.trace_count == 1
+
+
 # -- inside the trace ------------------------------------------------------------------------------
 
 
@@ -210,6 +271,12 @@ def test_a_derivative_taken_inside_a_trace_is_what_it_is_outside(name):
 
     for a, b in zip(mg.tree.leaves(found), mg.tree.leaves(expected), strict=True):
         same(a, b)
+
+
+def test_a_gradient_inside_has_a_history_if_it_is_asked_for():
+    for create_graph in (False, True):
+        f = mg.function(lambda x, c=create_graph: mg.autograd.grad((x**3).sum(), x, create_graph=c)[0])
+        assert f(leaf()).requires_grad is create_graph
 
 
 class Cube(mg.autograd.Function):

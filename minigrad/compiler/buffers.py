@@ -9,8 +9,9 @@ a parameter's next value, in the argument itself, once its old value has been re
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
@@ -86,7 +87,8 @@ class Plan:
         for t in self.residents:
             where = "handed out" if t.last is None else f"at {t.offset}"
             where = "an argument's own" if t.argument else where
-            rows.append(f"  {t.nbytes:>12,} bytes, steps {t.first} to {'the end' if t.last is None else t.last}: {where}")
+            end = "the end" if t.last is None else t.last
+            rows.append(f"  {t.nbytes:>12,} bytes, steps {t.first} to {end}: {where}")
         return "\n".join(rows)
 
 
@@ -296,12 +298,13 @@ def release(free: list[tuple[int, int]], offset: int, length: int) -> None:
             free[j : j + 2] = [(free[j][0], free[j][1] + free[j + 1][1])]
 
 
-def overlapping(tenants: Iterable[Tenant]) -> Iterator[tuple[Tenant, Tenant]]:
-    """Pairs that are alive at one step and share bytes: none, in a right plan."""
-    ours = [t for t in tenants if t.offset is not None]
-    for i, a in enumerate(ours):
-        for b in ours[:i]:
-            assert a.offset is not None and b.offset is not None and a.last is not None and b.last is not None
-            if a.first <= b.last and b.first <= a.last:
-                if a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes:
-                    yield a, b
+def overlapping(tenants: Iterable[Tenant]) -> list[tuple[Tenant, Tenant]]:
+    """Pairs that are in use at one step and share bytes: none, where all have been settled."""
+
+    def clash(a: Tenant, b: Tenant) -> bool:
+        if a.offset is None or b.offset is None or a.last is None or b.last is None:
+            return False
+        together = a.first <= b.last and b.first <= a.last
+        return together and a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
+
+    return [pair for pair in combinations(tenants, 2) if clash(*pair)]

@@ -9,118 +9,64 @@
         tanh(b0, y0)
         return y0,
 
-A loop over blocks is two functions more: what is done with one block, and with a range of them.
+A loop over blocks is three functions more: what is done with one block, with a range of them, and with all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
-
-from ..node import Node, Staged
-from .buffers import Plan
+from ..node import Node
+from .buffers import Plan, Tenant
 from .loops import Loop
 from .steps import Step, Value
+from .text import Text, commented
 
 LARGE = 1 << 16  # bytes: an array as large is let go as soon as nobody reads it
 
 
-@dataclass
-class Text:
-    """A program's source, and what it needs to run.
-
-    kept      lines that set up what is kept between calls
-    defined   lines of the functions
-    scope     names the lines use
-    size      bytes of workspace
-    places    line of the source → the node it is part of
-    whole     arguments whose arrays have to be contiguous, being written through a view
-    """
-
-    kept: list[str] = field(default_factory=list)
-    defined: list[str] = field(default_factory=list)
-    scope: dict[str, Any] = field(default_factory=dict)
-    size: int = 0
-    nodes: dict[int, Node] = field(default_factory=dict)
-    whole: set[Value] = field(default_factory=set)
-    constants: dict[Any, str] = field(default_factory=dict)
-    loops: int = 0
-
-    @property
-    def source(self) -> str:
-        return "\n".join([*self.kept, *([""] if self.kept else []), *self.defined, ""])
-
-    def bind(self, name: str, thing: Any) -> None:
-        """The name means the thing, everywhere in the text."""
-        assert self.scope.setdefault(name, thing) is thing, f"two things are called {name}"
-
-    def constant(self, value: Value) -> str:
-        """The name of a constant: equal numbers have one."""
-        array = value.array
-        key = (array.dtype, array.item().hex() if array.dtype.kind == "f" and not array.ndim else str(array)) \
-            if not array.ndim else id(value)
-        if key not in self.constants:
-            self.constants[key] = f"c{len(self.constants)}"
-            self.scope[self.constants[key]] = array
-            comment = f"{array.dtype} {array}" if not array.ndim else f"{array.dtype}{[*array.shape]}"
-            self.kept.append(f"# {self.constants[key]} = {comment}")
-        return self.constants[key]
-
-
 def text_of(plan: Plan, arguments: Sequence[Value], names: Sequence[str], threads: int) -> Text:
     """The program of a plan."""
-    text = Text(size=plan.size)
-    text.scope |= {"empty": np.empty, "errstate": np.errstate}
+    text = Text(plan.size)
     body = Lines(text, plan, dict(zip(arguments, names)), threads)
-    lines = [f"def program({', '.join(names)}):", *body.lines(plan.steps)]
-    returned = "".join(f"{'None' if y is None else body.name(y)}, " for y in plan.outputs)
-    start = len(text.kept) + bool(text.kept) + len(text.defined) + 1
-    text.nodes |= {start + i + 1: node for i, node in enumerate(body.nodes) if node is not None}
-    text.defined += [*lines, f"    return {returned.strip() or '()'}"]
+    lines = body.lines(plan.steps)
+    returned = ", ".join("None" if y is None else body.name(y) for y in plan.outputs)
+    first = len(text.kept) + bool(text.kept) + len(text.defined) + 2
+    text.nodes |= {first + i: node for i, node in enumerate(body.nodes) if node is not None}
+    text.defined += [f"def program({', '.join(names)}):", *lines, f"    return ({returned}{',' * bool(returned)})"]
     return text
 
 
 class Lines:
     """The lines of one function.
 
-    names     value → what it is called
-    static    names of what is kept between calls
+    names    value → what it is called
+    fresh    what is handed out, and has been made so far
+    nodes    of each line
     """
 
     def __init__(self, text: Text, plan: Plan, names: dict[Value, str], threads: int):
         self.text, self.plan, self.names, self.threads = text, plan, names, threads
-        self.static: dict[str, str] = {}  # what makes it → its name
-        self.kept: set[str] = set()
-        self.fresh: dict[Any, str] = {}
-        self.made = 0
+        self.fresh: dict[Tenant, str] = {}
         self.nodes: list[Node | None] = []
+        self.made = 0
+        self.kept = {r for y in plan.outputs if y is not None for r in y.roots}
 
     def lines(self, steps: Iterable[Step]) -> list[str]:
-        """A line per step, those that expect the same floating-point errors under one `with`."""
+        """The steps, those that expect the same floating-point errors under one `with`."""
         out: list[str] = []
         quiet: frozenset[str] = frozenset()
-        self.nodes = []
         for k, step in enumerate(steps):
-            written = self.line(step)
-            if written is not None:
-                now = self.quiet(step)
-                if now != quiet:
-                    quiet = now
-                    if quiet:
-                        ignored = ", ".join(f"{error}='ignore'" for error in sorted(quiet))
-                        out.append(f"    with errstate({ignored}):")
-                        self.nodes.append(None)
-                out += [f"{'    ' * (1 + bool(quiet))}{line}" for line in written]
-                self.nodes += [step.node] * len(written)
-            done = [r for v in step.operands for r in dict.fromkeys(v.roots) if self.plan.last.get(r) == k]
-            gone = [self.names[r] for r in dict.fromkeys(done) if r.kind == "made" and r in self.names]
-            if gone and self.leaves_nothing(done):
-                out.append(f"{'    ' * (1 + bool(quiet))}del {', '.join(gone)}")
-                self.nodes.append(step.node)
-        return out or ["    pass"]
+            lines = self.step(step)
+            if lines and self.quiet(step) != quiet:
+                quiet = self.quiet(step)
+                if quiet:
+                    out.append(f"    with errstate({', '.join(f'{error}={IGNORE!r}' for error in sorted(quiet))}):")
+                    self.nodes.append(None)
+            lines += self.let_go(step, k)
+            out += ["    " * (1 + bool(quiet)) + line for line in lines]
+            self.nodes += [step.node] * len(lines)
+        return out
 
     def quiet(self, step: Step) -> frozenset[str]:
         """The floating-point errors that a step expects; of a loop, those that some step of it does."""
@@ -128,182 +74,144 @@ class Lines:
             return step.quiet
         return frozenset().union(*(s.quiet for s in step.loop.plan.steps))
 
-    def leaves_nothing(self, roots: Iterable[Value]) -> bool:
-        """Whether large arrays that a step brought along are not handed out."""
-        kept = {r for y in self.plan.outputs if y is not None for r in y.roots}
-        made = [r for r in roots if r.kind == "made"]
-        return all(r not in kept for r in made) and any(r.nbytes >= LARGE for r in made)
-
-    def line(self, step: Step) -> list[str] | None:
-        """The line of a step, and before it those that make what it writes into; None if there is nothing to do now."""
-        before = [line for v in step.operands if (line := self.made_for(v.root))]
+    def step(self, step: Step) -> list[str]:
+        """The line of a step, behind those that make what it uses; none for a view of what is kept."""
+        lines = [line for v in step.operands for line in self.handed_out(v.root)]
         operands = [self.name(v) for v in step.operands]
         for name, thing in step.scope.items():
             self.text.bind(name, thing)
         if step.loop is not None:
-            return [*before, self.loop(step.loop, operands, step.node)]
+            call = f"{loop_functions(self, step.loop)}({', '.join(operands)})"
+            return [*lines, f"{call:<52}# {step.loop.blocks} blocks: {step.node.op if step.node else ''}"]
         line = step.text.format(*operands)
         if step.result is None:
-            shown = step.written[0].shell
-            return [*before, f"{line:<52}# {shown_as(shown)}{place(step.node)}"]
-        if step.is_view and (operands[0] in self.text.scope or operands[0] in self.kept):
-            self.names[step.result] = self.keep("v", line)
-            return before or None
-        if step.is_view and step.operands[0].root in self.plan.tenants and ".reshape(" in line:
-            argument = self.plan.tenants[step.operands[0].root].argument
-            if argument is not None:
-                self.text.whole.add(argument)
+            return [*lines, commented(line, step.written[0].shell, step.node)]
+        if step.is_view and self.text.is_kept(operands[0]):
+            self.names[step.result] = self.text.keep("v", line)
+            return lines
+        if ".reshape(" in line and (argument := self.adopter(step.operands[0])):
+            self.text.whole.add(argument)
         self.names[step.result] = name = f"t{self.made}"
         self.made += 1
-        return [*before, f"{f'{name} = {line}':<52}# {shown_as(step.result.shell)}{place(step.node)}"]
+        return [*lines, commented(f"{name} = {line}", step.result.shell, step.node)]
 
-    def made_for(self, root: Value) -> str | None:
-        """The line that makes an array to be handed out, before it is first written into."""
+    def handed_out(self, root: Value) -> list[str]:
+        """The line that makes an array for the caller, before it is first used."""
         tenant = self.plan.tenants.get(root)
         if tenant is None or tenant.last is not None or tenant.argument is not None or tenant in self.fresh:
-            return None
+            return []
         self.fresh[tenant] = name = f"y{len(self.fresh)}"
-        return f"{name} = {new_array(self.text, root.shell)}"
+        return [f"{name} = {self.text.new(root.shell)}"]
+
+    def adopter(self, value: Value) -> Value | None:
+        """The argument in whose array the value lies, though it is not its own."""
+        tenant = self.plan.tenants.get(value.root)
+        return tenant.argument if tenant else None
+
+    def let_go(self, step: Step, k: int) -> list[str]:
+        """The line that lets go of large arrays that steps brought along, after step k, the last that needs them."""
+        roots = dict.fromkeys(r for v in step.operands for r in v.roots)
+        done = [r for r in roots if r.kind == "made" and self.plan.last.get(r) == k and r not in self.kept]
+        return [f"del {', '.join(self.names[r] for r in done)}"] if any(r.nbytes >= LARGE for r in done) else []
 
     def name(self, value: Value) -> str:
         """What a value is called."""
         if value not in self.names:
-            if value.kind == "constant":
-                return self.text.constant(value)
-            tenant = self.plan.tenants[value.root]
-            if tenant.argument is not None:
-                return self.name(tenant.argument)
-            if tenant.last is None:
-                return self.fresh[tenant]
-            self.names[value] = self.workspace(value, (tenant.offset or 0) + value.offset)
+            self.names[value] = self.found(value)
         return self.names[value]
 
-    def workspace(self, value: Value, offset: int) -> str:
+    def found(self, value: Value) -> str:
+        """What a value is called that no line has made."""
+        if value.kind == "constant":
+            return self.text.constant(value)
+        tenant = self.plan.tenants[value.root]
+        if tenant.argument is not None:
+            return self.name(tenant.argument)
+        return self.fresh[tenant] if tenant.last is None else self.workspace(value, tenant)
+
+    def workspace(self, value: Value, tenant: Tenant) -> str:
         """An array in the workspace."""
-        return self.keep("b", at(self.text, value.shell, offset))
+        return self.text.at(value.shell, (tenant.offset or 0) + value.offset)
 
-    def keep(self, letter: str, made: str) -> str:
-        """The name of something that is made once: equal things have one."""
-        if made not in self.static:
-            self.static[made] = f"{letter}{len(self.static)}"
-            self.kept.add(self.static[made])
-            self.text.kept.append(f"{self.static[made]} = {made}")
-        return self.static[made]
 
-    # -- loops ----------------------------------------------------------------------------------------
+IGNORE = "ignore"
 
-    def loop(self, loop: Loop, operands: list[str], node: Node | None) -> str:
-        """The call of a loop, whose functions are written before."""
-        text, k = self.text, self.text.loops
-        text.loops += 1
-        reading = len(loop.cut)
-        blocks = [f"a{i}" for i in range(len(loop.arguments))]
-        body = Block(text, loop.plan, dict(zip(loop.arguments, blocks)), 1)
-        lines = body.lines(loop.plan.steps)
-        scratch = list(body.scratch.values())
-        text.defined += [f"def block{k}({', '.join([*blocks, *scratch])}):", *lines, ""]
 
-        wholes, sums = blocks[:reading], [f"p{i}" for i in range(len(loop.terms))]
-        names = [*wholes, *sums, "start", "stop", *scratch]
-        cut = [f"{a}[i:j]" if has else a for a, has in zip(wholes, loop.cut)]
-        numbers = [f"{p}[k, {t}, ...]" for p, terms in zip(sums, loop.terms) for t in range(terms)]
-        text.defined += [
-            f"def blocks{k}({', '.join(names)}):",
-            "    for k in range(start, stop):",
-            f"        i, j = k * {loop.rows}, (k + 1) * {loop.rows}",
-            f"        block{k}({', '.join([*cut, *numbers, *scratch])})",
-            "",
-        ]
-        evenly, rest = divmod(loop.length, loop.rows)
-        workers = max(1, min(self.threads, evenly // 2))
-        arrays = [[self.scratch(text, v, loop, w) for v in body.values] for w in range(workers)]
-        bounds = [evenly * w // workers for w in range(workers + 1)]
-        shares = [
-            ", ".join([*wholes, *sums, str(bounds[w]), str(bounds[w + 1]), *arrays[w]]) for w in range(workers)
-        ]
-        calls = [f"    blocks{k}({shares[0]})"]
-        if workers > 1:
-            calls = [f"    together(blocks{k}, {', '.join(f'({share})' for share in shares)})"]
-        if rest:
-            ends = [f"{a}[{evenly * loop.rows}:]" if has else a for a, has in zip(wholes, loop.cut)]
-            ends += [n.replace("[k,", f"[{evenly},") for n in numbers]
-            tails = [
-                self.kept_tail(text, name, rest) if loop.is_cut(v) else name for v, name in zip(body.values, arrays[0])
-            ]
-            calls.append(f"    block{k}({', '.join([*ends, *tails])})")
-        text.defined += [f"def loop{k}({', '.join([*wholes, *sums])}):", *calls, ""]
-        call = f"loop{k}({', '.join(operands)})"
-        return f"{call:<52}# {loop.blocks} blocks: {node.op if node else ''}"
-
-    def scratch(self, text: Text, value: Value, loop: Loop, worker: int) -> str:
-        """An array for one worker's blocks, behind all that the program keeps."""
-        size = -(-loop.plan.size // 64) * 64
-        text.size = max(text.size, self.plan.size + size * (worker + 1))
-        offset = self.plan.size + size * worker + (loop.plan.tenants[value.root].offset or 0) + value.offset
-        return self.keep("b", at(text, value.shell, offset))
-
-    def kept_tail(self, text: Text, name: str, rest: int) -> str:
-        return self.keep("v", f"{name}[:{rest}]")
+# -- loops --------------------------------------------------------------------------------------------
 
 
 class Block(Lines):
-    """The lines of a loop's body: its workspace arrives as arguments, since every worker has its own."""
+    """The lines of a loop's body, whose workspace arrives as arguments: every worker has its own.
 
-    def __init__(self, text: Text, plan: Plan, names: dict[Value, str], threads: int):
-        super().__init__(text, plan, names, threads)
-        self.scratch: dict[Any, str] = {}
-        self.values: list[Value] = []
+    scratch    value → its name, of those that lie in the workspace
+    """
+
+    def __init__(self, text: Text, loop: Loop):
+        super().__init__(text, loop.plan, {a: f"a{i}" for i, a in enumerate(loop.arguments)}, 1)
+        self.scratch: dict[Value, str] = {}
 
     def quiet(self, step: Step) -> frozenset[str]:
         """The call of the loop has seen to it."""
         return frozenset()
 
-    def workspace(self, value: Value, offset: int) -> str:
-        key = (offset, value.shell.shape, value.shell.strides, value.shell.dtype)
-        if key not in self.scratch:
-            self.scratch[key] = f"w{len(self.scratch)}"
-            self.values.append(value)
-        return self.scratch[key]
+    def workspace(self, value: Value, tenant: Tenant) -> str:
+        for other, name in self.scratch.items():
+            home = self.plan.tenants[other.root].offset or 0
+            mine = (tenant.offset or 0) + value.offset
+            if home + other.offset == mine and other.shell.dtype == value.shell.dtype and same_steps(other, value):
+                return name
+        self.scratch[value] = f"w{len(self.scratch)}"
+        return self.scratch[value]
 
 
-def at(text: Text, x: np.ndarray, offset: int) -> str:
-    """An array of the workspace, as it is made."""
-    strides = "" if x.flags.c_contiguous else f", {x.strides}"
-    return f"at({offset}, {x.shape}, {dtype_name(text, x.dtype)}{strides})"
+def same_steps(x: Value, y: Value) -> bool:
+    """Whether both have one shape, and one distance between elements along each axis."""
+    return (x.shell.shape, x.shell.strides) == (y.shell.shape, y.shell.strides)
 
 
-def new_array(text: Text, x: np.ndarray) -> str:
-    """An array for the caller, as it is made."""
-    if x.nbytes >= RECYCLED:
-        name = f"new{sum(n.startswith('new') for n in text.scope) + sum('= handed(' in line for line in text.kept)}"
-        text.kept.append(f"{name} = handed({x.shape}, {dtype_name(text, x.dtype)}, {x.strides})")
-        return f"{name}()"
-    made = f"empty({x.shape}, {dtype_name(text, x.dtype)})"
-    if x.flags.c_contiguous:
-        return made
-    order = sorted(range(x.ndim), key=lambda a: -abs(x.strides[a]))
-    back = tuple(sorted(range(x.ndim), key=order.__getitem__))
-    return f"empty({tuple(x.shape[a] for a in order)}, {dtype_name(text, x.dtype)}).transpose({back})"
+def loop_functions(lines: Lines, loop: Loop) -> str:
+    """Writes the functions of a loop: one block, a range of blocks, all. The name of the last."""
+    text, k = lines.text, lines.text.loops
+    text.loops += 1
+    body = Block(text, loop)
+    of_block = body.lines(loop.plan.steps)
+    scratch = [*body.scratch.values()]
+    arrays = [f"a{i}" for i in range(len(loop.cut))]
+    sums = [f"p{i}" for i in range(len(loop.terms))]
+
+    def part(span: str, number: str) -> list[str]:
+        """What one block is given: its part of each array, and where it puts its numbers."""
+        parts = [f"{a}[{span}]" if cut else a for a, cut in zip(arrays, loop.cut)]
+        return parts + [f"{p}[{number}, {t}, ...]" for p, terms in zip(sums, loop.terms) for t in range(terms)]
+
+    evenly, rest = divmod(loop.length, loop.rows)
+    workers = max(1, min(lines.threads, evenly // 2))
+    memory = [[own_array(text, lines.plan, loop, v, worker) for v in body.scratch] for worker in range(workers)]
+    bounds = [str(evenly * worker // workers) for worker in range(workers + 1)]
+    shares = [", ".join([*arrays, *sums, *bounds[w : w + 2], *memory[w]]) for w in range(workers)]
+    together = f"together(blocks{k}, {', '.join(f'({share})' for share in shares)})"
+    text.defined += [
+        f"def block{k}({', '.join([*(body.names[a] for a in loop.arguments), *scratch])}):",
+        *(of_block or ["    pass"]),
+        "",
+        f"def blocks{k}({', '.join([*arrays, *sums, 'start', 'stop', *scratch])}):",
+        "    for k in range(start, stop):",
+        f"        i, j = k * {loop.rows}, (k + 1) * {loop.rows}",
+        f"        block{k}({', '.join([*part('i:j', 'k'), *scratch])})",
+        "",
+        f"def loop{k}({', '.join([*arrays, *sums])}):",
+        f"    {together if workers > 1 else f'blocks{k}({shares[0]})'}",
+    ]
+    if rest:
+        short = [text.keep("v", f"{m}[:{rest}]") if loop.is_cut(v) else m for v, m in zip(body.scratch, memory[0])]
+        text.defined.append(f"    block{k}({', '.join([*part(f'{evenly * loop.rows}:', str(evenly)), *short])})")
+    text.defined.append("")
+    return f"loop{k}"
 
 
-RECYCLED = 1 << 20  # bytes: an array as large is handed out again once the caller has let go of it
-
-
-def dtype_name(text: Text, dtype: np.dtype) -> str:
-    """A dtype in the text: bound under its own name."""
-    name = "boolean" if dtype.kind == "b" else dtype.name
-    text.scope[name] = dtype
-    return name
-
-
-def shown_as(x: np.ndarray) -> str:
-    """A spec as it is shown in comments."""
-    kind = "bool" if x.dtype.kind == "b" else f"{x.dtype.kind}{8 * x.dtype.itemsize}"
-    return f"{kind}[{', '.join(map(str, x.shape))}]"
-
-
-def place(node: Node | None) -> str:
-    """Where in the user's code the node was built, if it knows."""
-    if not isinstance(node, Staged):
-        return ""
-    return f" {node.name}" + (f", {node.place.file}:{node.place.line}" if node.place else "")
+def own_array(text: Text, plan: Plan, loop: Loop, value: Value, worker: int) -> str:
+    """An array for one worker's blocks, behind all that the program itself keeps."""
+    size = -(-loop.plan.size // 64) * 64
+    start = plan.size + size * worker
+    text.size = max(text.size, start + size)
+    return text.at(value.shell, start + (loop.plan.tenants[value.root].offset or 0) + value.offset)

@@ -21,6 +21,7 @@ from ..node import Node
 from ..op import Op
 from ..ops import Add, BroadcastTo, Max, Mean, Min, Mul, Sum
 from ..spec import Spec
+from .axes import laid_out
 from .buffers import Plan, lies_over, plan
 from .graph import Graph
 from .lower import BLOCK, Lowering, layout, recorded
@@ -88,7 +89,8 @@ def loop(lowering: Lowering, node: Node, graph: Graph, xs: list[Value]) -> Any:
     into = {i: len(xs) + i for i in range(len(fulls) + len(sums))}
     inner = plan(Section(arguments, body.steps, (*fulls, *sums)), into)
 
-    made = Loop(inner, arguments, length, rows, cut, tuple(len(terms) for terms in reduced if terms is not None), 1 + len(trailing))
+    counts = tuple(len(terms) for terms in reduced if terms is not None)
+    made = Loop(inner, arguments, length, rows, cut, counts, 1 + len(trailing))
     names = ", ".join(f"{{{i}}}" for i in range(len(operands) + len(partials)))
     written = tuple(range(len(xs), len(operands) + len(partials)))
     pairs = frozenset((w, r) for w in written[: len(full)] for r in range(len(xs)) if is_over(inner, arguments, w, r))
@@ -122,8 +124,7 @@ def loop_shape(graph: Graph) -> Shape:
 
 def cutting(shape: Shape, xs: list[Value]) -> tuple[list[int], int]:
     """The axes as they lie in memory, and how many of them, the leading ones, can be one."""
-    full = [x.shell for x in xs if x.shell.shape == shape and 0 not in x.shell.strides]
-    order = sorted(range(len(shape)), key=lambda a: -abs(full[0].strides[a])) if full else [*range(len(shape))]
+    order = list(laid_out(shape, [x for x in xs if x.shell.shape == shape]))
     for leading in range(len(shape), 1, -1):
         if all(can_lead(aligned(x.shell, shape, order), [shape[a] for a in order], leading) for x in xs):
             return order, leading

@@ -17,10 +17,12 @@ from ..node import Node
 from ..op import Elementwise, Op
 from ..ops import After, BroadcastTo, Input, Piece
 from ..spec import Spec, Specs
+from .axes import laid_out
 from .fuse import Fused
 from .graph import Graph
 from .interpret import value as computed
-from .record import Recorder, Shadow
+from .record import Recorder
+from .shadow import Shadow
 from .steps import Section, Shape, Step, Value, shell
 
 BLOCK = 1 << 16  # elements of a loop's block: a few arrays of so many stay in the cache
@@ -72,7 +74,7 @@ class Lowering:
             case After() if not isinstance(xs[0], tuple):
                 return xs[0]
             case Fused(body) if is_planned(node.spec):
-                if prod(node.op.shape) <= BLOCK or are_rows(node.op.shape, node.spec, xs):
+                if not is_long(node.op.shape, xs) or are_rows(node.op.shape, node.spec, xs):
                     return self.inlined(body, xs)
                 return self.in_blocks(node, body, xs)
         if not node.inputs and hasattr(node.op, "value"):
@@ -82,14 +84,14 @@ class Lowering:
         template = None if not can_record(node, xs) else recorded(node.op, tuple(map(layout, xs)), node.spec)
         if template is None:
             return self.called(node, xs)
-        if isinstance(node.op, Elementwise) and node.spec.size > BLOCK and calls(template) > 1:
+        if isinstance(node.op, Elementwise) and is_long(node.spec.shape, xs) and calls(template) > 1:
             if are_rows(node.spec.shape, node.spec, xs):
                 return self.instance(node, template, xs)
             return self.in_blocks(node, alone(node), xs)
         return self.instance(node, template, xs)
 
     def narrow(self, node: Node, xs: list[Any]) -> list[Any]:
-        """The operands of an elementwise op; those that were broadcast as they were before, where the others do as well.
+        """The operands of an elementwise op; those that were broadcast as they were before, where that will do.
 
         To read one number again and again is quicker than to step through a view of it.
         """
@@ -144,9 +146,8 @@ class Lowering:
         name = f"{type(node.op).__name__.lower()}_{len(self.steps)}"
         scope = {name: node.op.forward, "xp": CPU.xp if node.spec.device is None else node.spec.device.xp}
         names = iter(range(len(flat)))
-        args = [
-            f"({''.join(f'{{{next(names)}}}, ' for _ in x)})" if isinstance(x, tuple) else f"{{{next(names)}}}" for x in xs
-        ]
+        rows = [[f"{{{next(names)}}}" for _ in (x if isinstance(x, tuple) else (x,))] for x in xs]
+        args = [f"({', '.join(row)},)" if isinstance(x, tuple) else row[0] for x, row in zip(xs, rows)]
         text = f"{name}({', '.join(['xp', *args])})"
         spec = node.spec if spec is None else spec
         several, owned = isinstance(spec, Specs), hasattr(node.op, "gives")  # branches and loops copy what they look at
@@ -163,14 +164,19 @@ class Lowering:
         return tuple(self.piece(node, made, i, spec, owned) for i, spec in enumerate(spec))
 
     def piece(self, node: Node, row: Value, i: int, spec: Spec, owned: bool) -> Value:
-        """One of several results; taken out of the row, if it is an array of its own, which dies when nobody needs it."""
+        """One of several results; taken out of the row, if it is an array of its own, which is let go in time."""
         made = Value(hull(spec), "made") if owned else Value(hull(spec), "view", row.roots)
         self.steps.append(Step("{0}.pop(0)" if owned else f"{{0}}[{i}]", (row,), (), made, node=node))
         return made
 
 
+def is_long(shape: Shape, xs: list[Value]) -> bool:
+    """Whether a loop over that shape is worth while: it is large, and its operands lie in memory in one order."""
+    return prod(shape) > BLOCK and len({laid_out(shape, [x]) for x in xs if x.shell.shape == shape}) < 2
+
+
 def are_rows(shape: Shape, spec: Any, xs: list[Value]) -> bool:
-    """Whether a loop over that shape may as well be steps over rows, which go together with their neighbours: rows.py."""
+    """Whether a loop over that shape may as well be steps over rows, which go together with others: see rows.py."""
     whole = all(s.shape == shape for s in (spec if isinstance(spec, Specs) else (spec,)))
     flat = all(x.shell.flags.c_contiguous for x in xs if x.shell.shape == shape)
     return whole and flat and len(shape) > 1 and shape[0] > 1 and prod(shape[1:]) <= BLOCK

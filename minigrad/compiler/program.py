@@ -23,10 +23,11 @@ import numpy as np
 from ..ops import Input
 from .blas import one_thread, wants_one
 from .buffers import Plan, plan
-from .emit import Text, text_of
+from .emit import text_of
 from .graph import Graph
 from .lower import lowered
 from .rows import in_rows
+from .text import Text
 
 _number = count()
 

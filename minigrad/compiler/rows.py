@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .buffers import plan
-from .loops import BLOCK, Loop, is_over
+from .loops import Loop, is_over
+from .lower import BLOCK
 from .steps import Section, Step, Value, shell
 
 
@@ -123,7 +124,7 @@ def conflict(step: Step, others: Iterable[Step]) -> bool:
     """Whether the step may not come before the others: one of them writes what it uses, or uses what it writes."""
     touched = set(roots_used(step))
     written = {r for v in step.written for r in v.roots}
-    made = {v for v in step.operands}
+    made = set(step.operands)
     return any(
         other.result in made
         or any(r in touched for v in other.written for r in v.roots)

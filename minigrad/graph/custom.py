@@ -45,7 +45,7 @@ def with_tensors(args: Any, tensors: Sequence[Any]) -> Any:
 
 
 class Inside(threading.local):
-    """A block, and whether it is open in this thread: a rule that calls its function there means the function proper."""
+    """A block, and whether it is open in this thread: where it is, a function with a rule runs without it."""
 
     on = False
 

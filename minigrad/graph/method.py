@@ -20,11 +20,8 @@ class WeakMethod:
         self.f, self.instance, self.__name__ = f, ref(instance), f.__name__
 
     def bound(self) -> MethodType:
-        """The method itself. Raises ReferenceError where its instance is gone."""
-        instance = self.instance()
-        if instance is None:
-            raise ReferenceError(f"{self.__name__} is a method of an object that is gone")
-        return MethodType(self.f, instance)
+        """The method itself."""
+        return MethodType(self.f, self.instance())
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         return self.bound()(*args, **options)

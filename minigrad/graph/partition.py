@@ -54,6 +54,7 @@ class Split:
     moved      inputs that are written over when forward has run, of which a copy is kept
     reached    nodes from which a gradient comes back to a wanted input
     results    which outputs a gradient can come back from
+    pieces     (row of results, number) → the node that picks it, which perhaps only the derivative reads
     kept       nodes of the graph that are kept, in order
     forward    the graph that gives them too
     """
@@ -61,18 +62,17 @@ class Split:
     def __init__(self, graph: Graph, wanted: Sequence[bool], moved: Collection[Node] = ()):
         self.graph = graph
         self.sources = [x for x, want in zip(graph.inputs, wanted, strict=True) if want]
-        self.reached = flowing(graph.nodes, self.sources)
+        self.pieces = {(x, i): Node(Piece(i), (x,)) for x in graph.nodes if several(x) for i in range(len(x.spec))}
+        self.pieces |= {(x.inputs[0], x.op.i): x for x in graph.nodes if isinstance(x.op, Piece)}
+        self.order = list(dict.fromkeys((*graph.inputs, *graph.nodes, *self.pieces.values())))
+        self.nodes = set(self.order)
+        self.reached = flowing(self.order, self.sources)
         self.results = [i for i, y in enumerate(graph.outputs) if y in self.reached and y.spec.is_float]
-        self.nodes = set(graph.nodes) | set(graph.inputs)
-        self.pieces = {(node.inputs[0], node.op.i): node for node in graph.nodes if isinstance(node.op, Piece)}
         self.kept: list[Node] = []
-        read = self.pulled(tuple(self.results))[1]
-        self.kept = chosen(graph, read)
-        while any(
-            isinstance(node.op, Custom) for node in graph.nodes
-        ):  # whose backward may read what y does not come of
+        self.kept = chosen(self.order, self.pulled(tuple(self.results))[1])
+        while any(isinstance(x.op, Custom) or several(x) for x in graph.nodes):  # whose backward may read anything
             again = self.pulled((*self.results, *self.numbers()))[1]
-            before, self.kept = self.kept, chosen(graph, {*self.kept, *again})
+            before, self.kept = self.kept, chosen(self.order, {*self.kept, *again})
             if before == self.kept:
                 break
         copies = [Node(Clone(), (x,)) if x in moved else x for x in self.kept]
@@ -106,23 +106,17 @@ class Split:
         slots: dict[Node, Node] = {}
 
         def cut(node: Node, inputs: tuple[Node, ...]) -> Node:
-            if isinstance(node.op, Piece) and node.inputs[0] in self.nodes:
-                node = self.piece(node)
-            if node in self.nodes and not isinstance(node.op, Const):
-                return slots.setdefault(node, slot(node, f"k{len(slots)}"))
-            return node.with_inputs(inputs)
+            if isinstance(node.op, Piece):
+                node = self.pieces.get((node.inputs[0], node.op.i), node)
+            if node not in self.nodes or isinstance(node.op, Const):
+                return node.with_inputs(inputs)
+            if several(node):
+                return node  # of which the pieces are read
+            return slots.setdefault(node, slot(node, f"k{len(slots)}"))
 
         backward = optimise(Graph((), outputs).rebuild(cut))
         read = [node for node, slot in slots.items() if slot in set(backward.nodes)]
         return Graph((*(gy.node for gy in gys), *(slots[node] for node in read)), backward.outputs), read
-
-    def piece(self, node: Node) -> Node:
-        """One of several results of the graph, which only the derivative may read: a loop's stack."""
-        one = self.pieces.setdefault((node.inputs[0], node.op.i), node)  # type: ignore[attr-defined]
-        self.nodes.add(one)
-        if one.spec.is_float and one.inputs[0] in self.reached:
-            self.reached.add(one)
-        return one
 
     def backward(self, numbers: tuple[int, ...]) -> Graph:
         """The same as a graph of the arriving gradients and of what is kept.
@@ -143,6 +137,11 @@ def slot(node: Node, name: str) -> Node:
     return Staged(Input(name), (), node.spec, name, getattr(node, "place", None))
 
 
+def several(node: Node) -> bool:
+    """Whether it is a row of results."""
+    return isinstance(node.spec, Specs)
+
+
 def flowing(order: Iterable[Node], sources: Collection[Node]) -> set[Node]:
     """Those nodes of `order` from which a gradient comes back to a source."""
     found = set(sources)
@@ -160,19 +159,20 @@ def is_cheap(node: Node) -> bool:
     return bool(node.inputs) and not node.op.effect and (is_look or isinstance(node.op, CHEAP))
 
 
-def chosen(graph: Graph, read: Iterable[Node]) -> list[Node]:
+def chosen(order: Sequence[Node], read: Iterable[Node]) -> list[Node]:
     """What is kept so that all of `read` can be had: fewer bytes, where cheap ops bridge the way."""
-    place = {node: i for i, node in enumerate((*graph.inputs, *graph.nodes))}
+    price: dict[Node, int] = {}  # bytes to keep for a node, or for what it is made of
+    for node in order:
+        own = 0 if isinstance(node.op, Const | Input) else node.spec.nbytes
+        price[node] = min(own, sum(price[x] for x in node.inputs)) if is_cheap(node) else own
     needed = set(read)
-    place |= {node: place[node.inputs[0]] for node in needed if node not in place}  # a result that only the derivative reads
-    for node in sorted(needed | {n for n in graph.nodes if is_cheap(n)}, key=place.__getitem__, reverse=True):
+    for node in reversed(order):
         if node in needed and is_cheap(node):
             more = {x for x in node.inputs if x not in needed and not isinstance(x.op, Const)}
-            bytes_more = sum(0 if isinstance(x.op, Input) else x.spec.nbytes for x in more)
-            if bytes_more < node.spec.nbytes:
+            if sum(price[x] for x in more) < node.spec.nbytes:
                 needed.remove(node)
                 needed |= more
-    return sorted(needed, key=place.__getitem__)
+    return [node for node in order if node in needed]
 
 
 def recomputed(wanted: Sequence[Node], known: dict[Node, Node]) -> list[Node]:

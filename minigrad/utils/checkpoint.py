@@ -32,8 +32,6 @@ def checkpoint(
 ) -> Any:
     """function(*args, **options), of which only the arguments are kept for backward; it runs again there.
 
-    While a graph is built nothing runs, and the passes over the graph decide what is kept.
-
     preserve_rng_state    draw the same random numbers the second time
 
     Raises, in backward, NoGradientError if the function does not do the same the second time, and EditedError
@@ -41,8 +39,6 @@ def checkpoint(
     """
     if use_reentrant:
         raise ValueError("checkpoint has one form here, PyTorch's use_reentrant=False: leave the argument out")
-    if modes.current.mode.staging is not None:
-        return function(*args, **options)
     part = Part(function, (args, options), random.default_generator.get_state() if preserve_rng_state else None)
     with saved_tensors_hooks(part.promise, Promise.kept):
         y = function(*args, **options)

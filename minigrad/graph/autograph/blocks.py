@@ -115,7 +115,7 @@ class Blocks(Expressions):
     def generic_visit(self, node: ast.AST) -> ast.AST:
         node = super().generic_visit(node)
         if isinstance(node, ast.stmt) and not isinstance(node, ast.AugAssign):
-            self.defined.update(written([node]))
+            self.defined |= set(written([node]))
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
@@ -129,7 +129,7 @@ class Blocks(Expressions):
         lines: Block = []
         for target in node.targets:
             if isinstance(target, ast.Name) and target.id in self.local:
-                self.defined.discard(target.id)
+                self.defined -= {target.id}
                 lines.append(self.quoted(f"{target.id} = {self.ag}.Undefined({target.id!r})", node)[0])
             else:
                 lines.append(ast.copy_location(ast.Delete([self.visit(target)]), node))
@@ -143,7 +143,7 @@ class Blocks(Expressions):
 
     def visit_With(self, node: Any) -> Any:
         node.items = [self.visit(item) for item in node.items]
-        self.defined.update(written(node.items))
+        self.defined |= set(written(node.items))
         node.body = self.statements(node.body)
         return node
 
@@ -160,7 +160,7 @@ class Blocks(Expressions):
             ends.append(self.defined)
         self.defined = before
         node.finalbody = self.statements(node.finalbody)
-        self.defined = self.defined | set.intersection(*ends)
+        self.defined |= ends[0].intersection(*ends)
         return node
 
     visit_TryStar = visit_Try

@@ -21,7 +21,7 @@ from typing import Any
 
 from .foreign import SPECIAL, is_engine, is_foreign
 from .jumps import at
-from .scopes import arguments
+from .scopes import Names, arguments
 
 SIGNS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
@@ -43,7 +43,7 @@ class Expressions(ast.NodeTransformer):
     def __init__(self, ag: str, outer: dict[str, Any], own: set[str]):
         self.ag, self.outer, self.own = ag, outer, own
         self.local: set[str] = set()
-        self.defined: set[str] = set()
+        self.defined: Names = frozenset()
         self.result: str | None = None
         self.first_argument: str | None = None
 
@@ -141,7 +141,7 @@ class Expressions(ast.NodeTransformer):
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         node.value = self.visit(node.value)
-        self.defined.add(node.target.id)
+        self.defined |= {node.target.id}
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:

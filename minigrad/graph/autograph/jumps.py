@@ -188,8 +188,6 @@ def absorbed(block: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
             return block[: i + 1]
         if isinstance(s, ast.If) and rest and any(True for _ in jumps_in([s])):
             then, otherwise = exits(s.body), exits(s.orelse)
-            if then and otherwise:
-                return block[: i + 1]
             if then or otherwise:
                 parts = (s.body, [*s.orelse, *rest]) if then else ([*s.body, *rest], s.orelse)
                 return [*block[:i], ast.copy_location(ast.If(s.test, *parts), s)]

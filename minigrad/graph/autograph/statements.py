@@ -65,7 +65,7 @@ class Statements(Blocks):
             otherwise = self.fresh(f"else_{line}")
             blocks += self.body(otherwise, node.orelse, names + again, node.orelse[0])
         ends = [d for d, block in ((after_then, node.body), (self.defined, node.orelse)) if not exits(block)]
-        self.defined = set.intersection(*ends) if ends else before
+        self.defined = ends[0].intersection(*ends) if ends else before
         call = self.call(f"if_(0, {then}, {otherwise}{state})", node.test, node)
         return [*blocks, *setting, self.with_first(call, test)]
 
@@ -129,12 +129,12 @@ class Statements(Blocks):
         node.args = self.visit(node.args)
         inner = Statements(self.ag, self.outer, self.own, self.fresh)
         inner.local = self.local - set(written(node.body))
-        inner.defined = set(self.defined)
-        self.defined.add(node.name)
+        inner.defined = self.defined
+        self.defined |= {node.name}
         return node if reason_against(node) else inner.function(node)
 
     def visit_AsyncFunctionDef(self, node: Any) -> Any:
-        self.defined.add(node.name)
+        self.defined |= {node.name}
         return node
 
     visit_ClassDef = visit_AsyncFunctionDef

@@ -1,0 +1,103 @@
+"""The text of a program on its way: its lines, and the names they use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..node import Node, Staged
+from .axes import copied_order
+from .steps import Value
+
+RECYCLED = 1 << 20  # bytes: an array as large is handed out again once the caller has let go of it
+
+
+@dataclass
+class Text:
+    """A program's source, and what it needs to run.
+
+    size       bytes of workspace
+    kept       lines that set up what is kept between calls
+    defined    lines of the functions
+    scope      what names in the lines mean
+    nodes      line of the source → the node it is part of
+    whole      arguments whose arrays have to be contiguous, being written through a view
+    loops      how many there are
+    """
+
+    size: int
+    kept: list[str] = field(default_factory=list)
+    defined: list[str] = field(default_factory=list)
+    scope: dict[str, Any] = field(default_factory=lambda: {"empty": np.empty, "errstate": np.errstate})
+    nodes: dict[int, Node] = field(default_factory=dict)
+    whole: set[Value] = field(default_factory=set)
+    loops: int = 0
+    named: dict[Any, str] = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        return "\n".join([*self.kept, *([""] if self.kept else []), *self.defined, ""])
+
+    def bind(self, name: str, thing: Any) -> None:
+        """The name means the thing, everywhere in the text."""
+        assert self.scope.setdefault(name, thing) is thing, f"two things are called {name}"
+
+    # -- what is kept --------------------------------------------------------------------------------
+
+    def keep(self, letter: str, made: str) -> str:
+        """The name of something that is made once: equal things have one."""
+        if made not in self.named:
+            self.named[made] = f"{letter}{len(self.named)}"
+            self.kept.append(f"{self.named[made]} = {made}")
+        return self.named[made]
+
+    def is_kept(self, name: str) -> bool:
+        """Whether the name is of something that is there between calls."""
+        return name in self.scope or name[:1] in "bv" and name in self.named.values()
+
+    def constant(self, value: Value) -> str:
+        """The name of a constant: equal numbers have one."""
+        array = value.array
+        key = (array.dtype, array.tobytes()) if not array.ndim else value
+        if key not in self.named:
+            self.named[key] = name = f"c{sum(other[0] == 'c' for other in self.scope if other[1:].isdigit())}"
+            self.scope[name] = array
+            self.kept.append(f"# {name} = {array.dtype} {array if not array.ndim else [*array.shape]}")
+        return self.named[key]
+
+    # -- arrays --------------------------------------------------------------------------------------
+
+    def at(self, x: np.ndarray, offset: int) -> str:
+        """An array of the workspace."""
+        strides = "" if x.flags.c_contiguous else f", {x.strides}"
+        return self.keep("b", f"at({offset}, {x.shape}, {self.dtype(x.dtype)}{strides})")
+
+    def new(self, x: np.ndarray) -> str:
+        """What makes an array for the caller."""
+        dtype = self.dtype(x.dtype)
+        if x.nbytes >= RECYCLED:
+            name = f"new{sum(' = handed(' in line for line in self.kept)}"
+            self.kept.append(f"{name} = handed({x.shape}, {dtype}, {x.strides})")
+            return f"{name}()"
+        if x.flags.c_contiguous:
+            return f"empty({x.shape}, {dtype})"
+        order = copied_order(x)
+        back = tuple(order.index(a) for a in range(x.ndim))
+        return f"empty({tuple(x.shape[a] for a in order)}, {dtype}).transpose({back})"
+
+    def dtype(self, dtype: np.dtype) -> str:
+        """A dtype, which is bound under its own name."""
+        name = "boolean" if dtype.kind == "b" else dtype.name
+        self.scope[name] = dtype
+        return name
+
+
+def commented(line: str, x: np.ndarray, node: Node | None) -> str:
+    """The line, with the spec of what it makes, and where in the user's code that was built, if it is known."""
+    kind = "bool" if x.dtype.kind == "b" else f"{x.dtype.kind}{8 * x.dtype.itemsize}"
+    comment = f"{kind}[{', '.join(map(str, x.shape))}]"
+    if isinstance(node, Staged):
+        comment += f" {node.name}" + (f", {node.place.file}:{node.place.line}" if node.place else "")
+    return f"{line:<52}# {comment}"
