@@ -35,7 +35,8 @@ def first_calls(engines: list[str], turns: int) -> Found:
         asked = [e for e in COMPILERS if e in engines and e in peers]
         found = [rounds.answers(WORKLOADS[name], asked, "first") for _ in range(3)]
         seconds = {e: [f[e]["seconds"] for f in found if "seconds" in f.get(e, {})] for e in asked}
-        rows[name] = {engine: min(s) for engine, s in seconds.items() if s}
+        if best := {engine: min(s) for engine, s in seconds.items() if s}:
+            rows[name] = best
     yield "first", rows, report.grid("first call, with tracing and compiling: CPU seconds", rows)
 
 

@@ -33,15 +33,22 @@ _counting = Lock()  # two threads may edit one array, and both edits count
 edited: dict[int, Edits] = {}  # id of the owning array → its edits; the entry goes when the array does
 
 
-def edit(array: Any) -> None:
-    """Note that an array was written to in place."""
-    memory = owner(array)
-    key = id(memory)
+def edit(*arrays: Any) -> None:
+    """Note that arrays were written to in place."""
     with _counting:
-        if key not in edited:
-            edited[key] = Edits(ref(memory, lambda _: edited.pop(key, None)))
-        edits = edited[key]
-        edits.count, edits.last = edits.count + 1, now()
+        moment = now()
+        for array in arrays:
+            memory = owner(array)
+            edits = edited.get(id(memory)) or begun(memory)
+            edits.count += 1
+            edits.last = moment
+
+
+def begun(memory: Any) -> Edits:
+    """The edits of memory that had none: they are forgotten when it goes."""
+    key = id(memory)
+    edits = edited[key] = Edits(ref(memory, lambda _: edited.pop(key, None)))
+    return edits
 
 
 def edits_of(array: Any) -> int:

@@ -98,7 +98,8 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
     """f(*primals), and J dx: how it moves when each primal moves by its tangent; and what else f gave."""
     if modes.current.mode.staging is not None:
-        return jvp_in_graph(f, primals, tangents, has_aux)
+        y, push, *rest = linearize(f, *primals, has_aux=has_aux)  # backward twice: the passes leave one way of it
+        return y, push(*tangents), *rest
     with modes.in_mode(tracked=False):
         xs = [operand(x).apply(Alias()) for x in leaves(primals)]
         with modes.watching(Tangents()) as level:
@@ -111,27 +112,14 @@ def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_au
     return (y, dy, aux) if has_aux else (y, dy)
 
 
-def jvp_in_graph(f: Function, primals: Any, tangents: Any, has_aux: bool) -> Any:
-    """jvp while a graph is built: backward twice, of which the passes leave what one forward pass costs."""
-    aux: list[Any] = []
-
-    def first(*xs: Any) -> Any:
-        value = f(*xs)
-        aux.append(value[1] if has_aux else None)
-        return value[0] if has_aux else value
-
-    y, push = linearize(first, *primals)
-    return (y, push(*tangents), aux[0]) if has_aux else (y, push(*tangents))
-
-
-def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
-    """f(*primals), and dx → J dx: f runs once, and each dx costs one pass over what was recorded.
+def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """f(*primals), and dx → J dx: f runs once, and each dx costs one pass over what was recorded; what else f gave.
 
     Backward twice is forward: gy → Jᵀ gy is linear, so the gradient of ⟨Jᵀ gy, dx⟩ by gy is J dx.
     """
     with recorded():
         level = Level(primals)
-        y, _ = level.run(f, level.trees, {})
+        y, aux = level.run(f, level.trees, {}, has_aux)
         ys = leaves(y)
         dual = Level([zeros_like(each) for each in ys])
         gxs = leaves(level.pulled(ys, dual.xs, retain=True))
@@ -143,7 +131,8 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
         dual.keeps = modes.current.mode.recording
         return planted(y, iter(dual.pulled(gxs, given, retain=True)))
 
-    return planted(y, map(level.let_go, ys)), push
+    outputs = planted(y, map(level.let_go, ys))
+    return (outputs, push, aux) if has_aux else (outputs, push)
 
 
 def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:

@@ -10,14 +10,17 @@ from minigrad.symbol import placeholder
 UNARY = ("tanh", "exp", "sigmoid", "relu", "sqrt", "abs", "sin")
 
 
+KINDS = ("unary", "+", "*", "-", "turn", "rows", "where", "slice", "matmul")
+
+
 @st.composite
-def graphs(draw, shape=(3, 4), dtype="f8"):
+def graphs(draw, shape=(3, 4), dtype="f8", kinds=KINDS):
     """A random program of two inputs, its loss and gradients."""
     x, y = (placeholder(name, Spec(shape, dtype)) for name in "xy")
     made = [x, y]
     for _ in range(draw(st.integers(1, 14))):
         a, b = (made[draw(st.integers(0, len(made) - 1))] for _ in "ab")
-        match draw(st.sampled_from(("unary", "+", "*", "-", "turn", "rows", "where", "slice", "matmul"))):
+        match draw(st.sampled_from(kinds)):
             case "unary":
                 made.append(getattr(a.abs() + 0.1, draw(st.sampled_from(UNARY)))())
             case "+":

@@ -298,6 +298,20 @@ def test_python_decides_what_has_a_value():
     assert asked == [0, 1, 2]
 
 
+def test_a_number_on_which_both_branches_agree_stays_a_number():
+    def f(x):
+        if x > 0:
+            x, n = x + 1, 3
+        else:
+            x, n = x - 1, 3
+        powers = []
+        for i in range(n):
+            powers.append(x**i)
+        return powers
+
+    assert in_graph(f, 1.0) == [1, 2, 4]
+
+
 def test_a_tensor_edited_in_place_in_a_branch_or_a_loop_is_the_same_tensor_after_it():
     def f(x, n):
         y = x * 1

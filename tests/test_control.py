@@ -89,6 +89,12 @@ def test_a_python_condition_chooses_while_the_graph_is_written():
 
 @pytest.mark.parametrize("p", [0.0, 2.0])
 @pytest.mark.parametrize("q", [0, 1])
+def test_one_number_is_a_condition_whatever_its_axes(p, q):
+    agree(lambda p, q: mg.cond(p.reshape(1, 1), lambda: q, lambda: q + 1), np.array(p), np.array(q))
+
+
+@pytest.mark.parametrize("p", [0.0, 2.0])
+@pytest.mark.parametrize("q", [0, 1])
 def test_branches_nest(p, q):
     def f(p, q, x):
         return mg.cond(p, lambda: mg.cond(q > 0, lambda: x + p, lambda: x * 3), lambda: mg.cond(q, lambda: -x, x.exp))
@@ -146,6 +152,19 @@ def test_what_a_branch_edits_is_edited_outside_only_if_it_runs(x):
     after = np.array([10, 20, 30]) + x if x.sum() > 0 else np.array([10.0, 20, 30])
     assert found.tolist() == (2 * after).tolist()
     assert edited.tolist() == after.tolist()
+
+
+def test_branches_may_edit_different_tensors():
+    one, other = mg.tensor([1.0]), mg.tensor([2.0])
+    written = Written(lambda x: mg.cond(x.sum() > 0, lambda: one.add_(1), lambda: other.mul_(5)), X)
+
+    assert [y.tolist() for y in written(X)[1:]] == [[2.0], [2.0]]
+    assert [y.tolist() for y in written(-X)[1:]] == [[1.0], [10.0]]
+
+
+def test_a_result_may_be_edited():
+    agree(lambda x: mg.cond(x.sum() > 0, lambda: x * 2, lambda: x).add_(1), X)
+    agree(lambda x: mg.while_loop(lambda x: x.sum() < 9, lambda x: x * 2, (x,))[0].add_(1), X)
 
 
 def test_a_tensor_with_a_value_takes_part_by_reference():

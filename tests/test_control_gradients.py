@@ -68,6 +68,7 @@ PROGRAMS = {
         lambda x: mg.while_loop(lambda y: y.sum() < 20, lambda y: y * x.exp() + x * x, (x,))[0],
         X,
     ),
+    "a loop of many steps": (lambda x: mg.while_loop(lambda i, x: i < 11, lambda i, x: (i + 1, x.sin()), (0, x))[1], X),
     "a loop of no steps": (lambda x: mg.while_loop(lambda x: x.sum() > 99, lambda x: x * x, (x,))[0] ** 3, X),
     "a carry that is its own square": (lambda x: fori_loop(0, 3, lambda i, c: (c[0] * c[1], c[0]), (x, x))[0], X),
     "a carry that stays": (lambda x, h: fori_loop(0, 3, lambda i, c: (c[0] * c[1], c[1]), (x, h))[0], X, H),
@@ -222,6 +223,30 @@ def test_backward_prints_nothing_a_second_time(capsys):
     np.testing.assert_allclose(g, 2 * np.exp(2 * X))
 
 
+def test_backward_goes_through_what_is_printed_on_its_way(capsys):
+    def f(x):
+        def inner(y):
+            return mg.while_loop(lambda j, y: j < 2, lambda j, y: (j + 1, mg.print(y.sin()) ** 2), (0, y))[1]
+
+        def step(i, y):
+            y = mg.print(mg.print(y.exp(), "once"), "twice")
+            return i + 1, inner(y * y) ** 2
+
+        y = mg.while_loop(lambda i, y: i < 2, step, (0, x))[1]
+        return [y, *y.stage.gradients([y.sum()], [x])]
+
+    written = Written(f, X)
+    x = mg.tensor(X, requires_grad=True)
+    y = x
+    for _ in range(2):
+        y = y.exp() ** 2
+        y = ((y.sin() ** 2).sin() ** 2) ** 2
+    y.sum().backward()
+
+    np.testing.assert_allclose(written.compiled(X)[1], x.grad.numpy())
+    assert len(capsys.readouterr().out.splitlines()) == 2 * (2 + 2)
+
+
 def test_backward_asks_user_code_nothing_a_second_time():
     calls = Calls()
 
@@ -310,3 +335,29 @@ def test_the_gradient_of_a_loop_makes_no_loop_of_loops():
         return sum(len(graph.nodes) for op in written.ops(Scan | While) for graph in op.graphs)
 
     assert nodes(3) == nodes(1000)
+
+
+# -- from eager code -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", ["a loop of as many steps as it takes", "branches in a loop", "a recurrent network"])
+def test_a_traced_function_with_loops_has_derivatives_of_three_orders_from_eager_code(case):
+    f, *arrays = PROGRAMS[case]
+    traced = mg.function(f)
+
+    for scale in (1.0, 0.7):  # another number of steps, by the same trace
+        by_steps, by_trace = (
+            tower(g, eager_gradients, 3)(*(mg.tensor(scale * a, requires_grad=True) for a in arrays))
+            for g in (f, traced)
+        )
+        for y, want in zip(by_trace, by_steps, strict=True):
+            np.testing.assert_allclose(y.numpy(), want.numpy(), rtol=1e-9, atol=1e-9 * abs(want.numpy()).max())
+
+
+def test_a_result_whose_length_a_run_tells_comes_out_as_long_as_it_is():
+    @mg.function
+    def repeated(n, x):
+        return mg.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, mg.cat([y, x])), (0, x), ((), (None,)))[1]
+
+    assert repeated(mg.tensor(2), mg.tensor(X)).tolist() == [*X] * 3
+    assert repeated(mg.tensor(0), mg.tensor(X)).tolist() == [*X]

@@ -15,27 +15,27 @@ ops.leaf ops.arithmetic ops.comparison ops.pointwise ops.blocks ops.erf ops.acti
 ops.joining ops.placing ops.scan ops.reduce ops.sort ops.softmax ops.standardise ops.pattern ops.index ops.scatter
 ops.linalg ops.attention
 ops.einsum ops.solving ops.window ops.convolution ops.pooling ops.adaptive ops.carried ops.recurrent ops.quantile
-ops.random ops.identity ops.overlay ops.control ops
+ops.effect ops.random ops.identity ops.overlay ops.control ops.state ops
 node
 operand.base operand.synonyms operand.arithmetic operand.pointwise operand.casting operand.movement operand.pieces
 operand.indexing operand.reduction operand.ordering operand.scanning operand.counting operand.normalising
 operand.einsum operand.algebra operand
 symbol
 modes  pullback
-ufunc  compiler.graph compiler.gradient compiler.calm compiler.reverse compiler.specialise compiler.rewrite
-compiler.codegen compiler
-compiler.interpret compiler.loose compiler.fold compiler.prune compiler.layout compiler.fuse compiler.order
-compiler.recompute compiler.schedule compiler.trim compiler.verify compiler.pipeline
-compiler.kernels.spelling compiler.kernels.functions compiler.kernels.c compiler.kernels.index
-compiler.kernels.reduction compiler.kernels.kernel compiler.kernels.product compiler.kernels.arena
-compiler.kernels.machine compiler.kernels.shim compiler.kernels.steps compiler.kernels.state compiler.kernels.replay
-compiler.kernels
+ufunc
+compiler.graph compiler.gradient compiler.calm compiler.reverse compiler.specialise compiler.rewrite compiler.codegen
+compiler compiler.interpret compiler.loose compiler.fold compiler.prune compiler.layout compiler.fuse compiler.order
+compiler.recompute compiler.schedule compiler.trim compiler.verify compiler.pipeline compiler.steps compiler.axes
+compiler.shadow compiler.record compiler.buffers compiler.lower compiler.loops compiler.rows compiler.blas compiler.text
+compiler.emit compiler.program compiler.kernels.spelling compiler.kernels.functions compiler.kernels.c
+compiler.kernels.index compiler.kernels.reduction compiler.kernels.kernel compiler.kernels.product
+compiler.kernels.arena compiler.kernels.machine compiler.kernels.shim compiler.kernels.steps compiler.kernels.state
+compiler.kernels.replay compiler.kernels compiler.control compiler.trouble
 plan  grad_fn  differentiable  editable  filling  inplace  printing  reading  kindred  unroll  tensor
 valueless staging
-compiler.control
 tree
-autograd.gradient autograd.function_rule autograd.function autograd.custom_gradient autograd.graph autograd.anomaly
-autograd.forward_ad
+autograd.gradient autograd.function_rule autograd.function_in_graph autograd.function autograd.custom_gradient
+autograd.graph autograd.anomaly autograd.forward_ad
 autograd.functional autograd.tape autograd.gradcheck autograd
 laws  functions.face functions.itself functions.algebra linalg functions.movement functions.indexing
 functions.creation functions.pointwise functions.reduction functions.activation special random cuda functions.random
@@ -50,16 +50,18 @@ nn.parameter nn.tree nn.state nn.hooks nn.module nn.init nn.container nn.linear 
 nn.norm
 nn.dropout nn.embedding nn.loss nn.utils.clip nn.utils.vector nn.utils.rnn nn.utils nn.steps nn.cells nn.recurrent
 nn.attention nn.transformer nn
-optim.groups optim.inplace optim.optimizer optim.sgd optim.adam optim.rmsprop optim.adagrad
+graph.autograph.foreign graph.autograph.scopes graph.autograph.jumps graph.autograph.expressions graph.autograph.blocks
+graph.autograph.statements graph.autograph.source graph.autograph.state graph.autograph.rows graph.signature
+graph.tracing graph.partition graph.compiled graph.trace graph.eagerly graph.method graph.explain graph.custom
+graph.graph graph.parts graph.control graph.choosing graph.loops graph.autograph.fork graph.autograph.branches
+graph.autograph.loops graph.autograph.replaced graph.autograph.operators graph.autograph.convert graph.autograph.origins
+graph.autograph graph.default graph.placeholder graph.tensor_spec graph.function graph.jit graph.pruning graph.ordering
+graph.watching graph.gradients graph.variable graph.session graph lax
+optim.groups optim.inplace optim.staged optim.optimizer optim.sgd optim.adam optim.rmsprop optim.adagrad
 optim.lr_scheduler.scheduler optim.lr_scheduler.factor optim.lr_scheduler.cosine optim.lr_scheduler.joined
 optim.lr_scheduler.plateau optim.lr_scheduler optim
 data.datasets data.loading data.sampler data.dataset data.collate data.loader data
 utils.checkpoint utils.data utils
-graph.parts graph.control graph.choosing graph.loops lax
-graph.autograph.foreign graph.autograph.scopes graph.autograph.jumps graph.autograph.expressions
-graph.autograph.blocks graph.autograph.statements graph.autograph.source graph.autograph.state graph.autograph.fork
-graph.autograph.branches graph.autograph.rows graph.autograph.loops graph.autograph.replaced graph.autograph.operators
-graph.autograph.convert graph.autograph.origins graph.autograph
 """.split()  # noqa: SIM905  (it is read as lines)
 CORE = set(LAYERS[: LAYERS.index("autograd") + 1])
 USERS = {"draw", "widgets", "course"}  # packages that stand on the core; their own order is theirs

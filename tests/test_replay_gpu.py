@@ -24,6 +24,7 @@ from minigrad.device import CPU, SIMULATED
 from minigrad.devices.simulated import xp
 from minigrad.errors import BoundsError, DeviceError, ShapeError
 from minigrad.op import Op
+from minigrad.ops.window import Window
 from minigrad.spec import Spec
 from minigrad.symbol import placeholder
 
@@ -94,6 +95,35 @@ def test_a_replayed_training_step_starts_one_recording_copies_one_result_and_wai
     assert (n.launches, n.syncs, n.copies) == (2, 0, 0)
     assert len(program.parts) == 1
     assert len(program.plan.adopted) == 4  # every parameter is written in place
+
+
+CONVOLUTION = ops.Convolution(Window((3, 3), (1, 1), ((0, 0), (0, 0)), (1, 1)), 1)
+
+
+def test_a_step_with_convolution_and_attention_is_one_recording():
+    """Their products are ours, by one call of cuBLAS each: CuPy's own could not be recorded."""
+
+    def step(x, t, w, b, v):
+        h = x.apply(CONVOLUTION, w, b).relu().reshape(4, 6, 3, 2, 3, 2).amax((3, 5)).reshape(4, 6, 9).mT
+        y = ((h @ h.mT * 0.4).softmax(-1) @ h).reshape(4, 54) @ v
+        loss = -(y.log_softmax(-1) * t).sum() / 4
+        grads = gradients({loss.node: loss * 0 + 1}, [p.node for p in (w, b, v)])
+        return (loss, *(p - 0.1 * grads[p.node] for p in (w, b, v)))
+
+    shapes = [(4, 1, 8, 8), (4, 5), (6, 1, 3, 3), (6,), (54, 5)]
+    here = [np.random.default_rng(i).normal(size=shape).astype("f4") / 3 for i, shape in enumerate(shapes)]
+    plain, device = graph(step, *here, device=CPU), there(*here)
+    program = SIMULATED.program(optimised(graph(step, *here)), into={1: 2, 2: 3, 3: 4})
+
+    for _ in range(4):
+        with SIMULATED.counts() as n:
+            loss, *_ = program(*device)
+        expected, *here[2:] = interpret(plain, *here)
+        close([loss], [expected], rtol=1e-5)
+
+    assert [recorded for recorded, _ in program.parts] == [True]
+    assert (n.launches, n.syncs) == (2, 0)
+    close(device, here, rtol=1e-4, atol=1e-6)
 
 
 def test_a_fused_group_is_one_launch_where_its_ops_are_many():
@@ -362,6 +392,26 @@ def test_an_effect_happens_at_each_call_between_two_parts():
     assert [recorded for recorded, _ in program.parts] == [True, False, True]
     assert [[k + 1, k + 2, k + 3] for k in range(4)] == SEEN
     assert ys == [[2 * n for n in seen] for seen in SEEN]
+
+
+def test_what_is_not_of_the_table_is_not_recorded():
+    """A family is known by its whole name: a control op of the compiler is none of `ops.control`."""
+
+    @dataclass(frozen=True)
+    class Reads(Op):
+        """y = x, if x says so"""
+
+        def infer(self, x):
+            return x
+
+        def forward(self, xp, x):
+            return x.copy() if x.sum() > 0 else x * 0
+
+    Reads.__module__ = "minigrad.compiler.control"
+    program = Replay(graph(lambda x: x.apply(Reads()) * 2, np.ones(3)))
+
+    for k in (1.0, -1.0, 2.0, -2.0):
+        close(program(*there(np.full(3, k))), [np.full(3, max(2 * k, 0.0))])
 
 
 def test_what_a_recording_doubts_is_asked_again_at_each_replay():

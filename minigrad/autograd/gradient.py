@@ -101,7 +101,7 @@ def in_graph(stage: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create_g
     """The same while a graph is built: more nodes of it, for each node of it, or of what was captured."""
     symbols = {c.what.node: c.symbol for c in stage.captured.values() if c.what.node is not None}
     like = stage.lift(ys[0])
-    xs = [None if node is None else symbols.get(node) or like.at(node) for node in wrt]
+    xs = [None if node is None else symbols[node] if node in symbols else like.at(node) for node in wrt]
     found = iter(stage.gradients(ys, [x for x in xs if x is not None], gys))
     gxs = [None if x is None else next(found) for x in xs]
     return [gx if gx is None or create_graph else gx.detach() for gx in gxs]

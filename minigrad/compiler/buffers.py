@@ -40,11 +40,6 @@ class Tenant:
     def nbytes(self) -> int:
         return self.roots[0].nbytes
 
-    @property
-    def is_ours(self) -> bool:
-        """Whether it may lie in the workspace."""
-        return self.last is not None and self.argument is None
-
     def is_uniform(self, value: Value) -> bool:
         """Whether all of its results are arrays just as `value` is."""
         return all(alike(root, value) for root in self.roots)
@@ -85,8 +80,7 @@ class Plan:
     def __repr__(self) -> str:
         rows = [f"{len(self.residents)} buffers for {len(self.tenants)} results, {self.size:,} bytes of workspace"]
         for t in self.residents:
-            where = "handed out" if t.last is None else f"at {t.offset}"
-            where = "an argument's own" if t.argument else where
+            where = "an argument's own" if t.argument else "handed out" if t.last is None else f"at {t.offset}"
             end = "the end" if t.last is None else t.last
             rows.append(f"  {t.nbytes:>12,} bytes, steps {t.first} to {end}: {where}")
         return "\n".join(rows)
@@ -111,7 +105,7 @@ def plan(section: Section, into: Mapping[int, int]) -> Plan:
             steps.append(copying(y, x))
             last[y.root] = len(steps) - 1
     tenants = tenancies(steps, wanted, leaving, first, last)
-    size = settle({t: None for t in tenants.values() if t.is_ours})
+    size = settle(t for t in dict.fromkeys(tenants.values()) if t.last is not None)
     returned = tuple(section.arguments[into[i]] if i in into else y for i, y in enumerate(outputs))
     return Plan(steps, tenants, size, returned, last)
 
@@ -119,9 +113,7 @@ def plan(section: Section, into: Mapping[int, int]) -> Plan:
 # -- what leaves ----------------------------------------------------------------------------------------
 
 
-def handed_out(
-    section: Section, into: Mapping[int, int]
-) -> tuple[list[Step], list[Value | None], dict[Value, Value]]:
+def handed_out(section: Section, into: Mapping[int, int]) -> tuple[list[Step], list[Value | None], dict[Value, Value]]:
     """The steps, with copies of what may not be handed out itself; the outputs; and buffer → the argument to take."""
     steps, outputs = list(section.steps), list(section.outputs)
     targets = {section.arguments[a] for a in into.values()}
@@ -188,9 +180,7 @@ def first_writes(steps: Iterable[Step]) -> dict[Value, int]:
     return first
 
 
-def may_adopt(
-    steps: list[Step], root: Value, x: Value, first: Mapping[Value, int], last: Mapping[Value, int]
-) -> bool:
+def may_adopt(steps: list[Step], root: Value, x: Value, first: Mapping[Value, int], last: Mapping[Value, int]) -> bool:
     """Whether the result may be written into the argument: its old value is read before, or element by element then."""
     k = first[root]
     return last.get(x, -1) < k or (last[x] == k and lies_over(steps[k], root, x))

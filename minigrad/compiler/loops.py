@@ -59,6 +59,21 @@ class Loop:
         return -(-self.length // self.rows)
 
 
+def lowered(graph: Graph) -> Section:
+    """The graph as steps, those of elementwise ops on large arrays in loops."""
+    arguments = {x: Value(shell(x.spec.shape, x.spec.dtype), "argument") for x in graph.inputs}
+    lowering = InBlocks(dict(arguments))
+    outputs = lowering.through(graph)
+    return Section(tuple(arguments.values()), lowering.steps, outputs)
+
+
+class InBlocks(Lowering):
+    """A graph on its way to steps, with loops."""
+
+    def in_blocks(self, node: Node, graph: Graph, xs: list[Value]) -> Any:
+        return loop(self, node, graph, xs)
+
+
 def loop(lowering: Lowering, node: Node, graph: Graph, xs: list[Value]) -> Any:
     """The graph over blocks, as a step of the lowering. The values of its outputs: one, or a tuple."""
     shape = loop_shape(graph)
@@ -68,22 +83,23 @@ def loop(lowering: Lowering, node: Node, graph: Graph, xs: list[Value]) -> Any:
     length = prod(shape[a] for a in order[:leading])
     rows = max(1, min(length, BLOCK // max(1, prod(trailing))))
 
-    reduced = [terms_of(graph, y) if y.op.__class__ in COMBINE and not y.spec.shape else None for y in graph.outputs]
+    outputs = [y for y in graph.outputs if y is not None]
+    reduced = [terms_of(graph, y) if type(y.op) in COMBINE and not y.spec.shape else None for y in outputs]
     ys = [
         Value(shell(shape, y.spec.dtype, contiguous(shape, y.spec.dtype.itemsize, tuple(order))), "buffer")
         if terms is None
         else recorder.buffer((-(-length // rows), len(terms)), y.spec.dtype)
-        for y, terms in zip(graph.outputs, reduced)
+        for y, terms in zip(outputs, reduced)
     ]
     full = [y for y, terms in zip(ys, reduced) if terms is None]
-    numbers = [(y.op, term, y.spec.dtype) for y, terms in zip(graph.outputs, reduced) for term in terms or ()]
+    numbers = [(y.op, term, y.spec.dtype) for y, terms in zip(outputs, reduced) for term in terms or ()]
     partials = [y for y, terms in zip(ys, reduced) if terms is not None]
     operands = [leading_first(recorder, v, shape, order, leading) for v in [*xs, *full]]
     cut = tuple(v.shell.ndim == 1 + len(trailing) for v in operands)
 
     blocks = [Value(block_shell(v, rows, has), "argument") for v, has in zip(operands, cut)]
     body = Body(dict(zip(graph.inputs, blocks)), (rows, *trailing), node)
-    fulls = [body.full(y) for y, terms in zip(graph.outputs, reduced) if terms is None]
+    fulls = [body.full(y) for y, terms in zip(outputs, reduced) if terms is None]
     sums = [body.number(op, [body.spread(x) for x in term], dtype) for op, term, dtype in numbers]
     arguments = (*blocks, *(Value(shell((), dtype), "argument") for *_, dtype in numbers))
     into = {i: len(xs) + i for i in range(len(fulls) + len(sums))}
@@ -97,7 +113,7 @@ def loop(lowering: Lowering, node: Node, graph: Graph, xs: list[Value]) -> Any:
     step = Step(f"loop({names})", (*operands, *partials), written, over=pairs, node=node, loop=made)
     lowering.steps.append(step)
     results = [
-        v if terms is None else combined(recorder, y, v) for v, y, terms in zip(ys, graph.outputs, reduced, strict=True)
+        v if terms is None else combined(recorder, y, v) for v, y, terms in zip(ys, outputs, reduced, strict=True)
     ]
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -221,7 +237,8 @@ class Body(Lowering):
         return recorder.call("dot({0}, {1}, {2})", out, *lines, dot=np.dot).value
 
 
-COMBINE = {Sum: np.add, Mean: np.add, Max: np.maximum, Min: np.minimum}  # a full reduction → the ufunc that does it
+# A full reduction → the ufunc that does it.
+COMBINE: dict[type[Op], np.ufunc] = {Sum: np.add, Mean: np.add, Max: np.maximum, Min: np.minimum}
 
 
 def terms_of(graph: Graph, y: Node) -> list[tuple[Node, ...]]:

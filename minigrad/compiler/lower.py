@@ -23,7 +23,7 @@ from .graph import Graph
 from .interpret import value as computed
 from .record import Recorder
 from .shadow import Shadow
-from .steps import Section, Shape, Step, Value, shell
+from .steps import Shape, Step, Value, shell
 
 BLOCK = 1 << 16  # elements of a loop's block: a few arrays of so many stay in the cache
 
@@ -42,14 +42,6 @@ class Template(NamedTuple):
     operands: tuple[Value, ...]
     steps: list[Step]
     result: Value
-
-
-def lowered(graph: Graph) -> Section:
-    """The graph as steps."""
-    arguments = {x: Value(shell(x.spec.shape, x.spec.dtype), "argument") for x in graph.inputs}
-    lowering = Lowering(dict(arguments))
-    outputs = lowering.through(graph)
-    return Section(tuple(arguments.values()), lowering.steps, outputs)
 
 
 class Lowering:
@@ -103,14 +95,12 @@ class Lowering:
         return xs
 
     def in_blocks(self, node: Node, graph: Graph, xs: list[Value]) -> Any:
-        """A graph of elementwise ops on large arrays, as a loop: its body is lowered in turn."""
-        from .loops import loop
-
-        return loop(self, node, graph, xs)
+        """A graph of elementwise ops on large arrays: here, as if they were small; in loops.py, a loop."""
+        return self.inlined(graph, xs)
 
     def inlined(self, body: Graph, xs: list[Value]) -> Any:
         """What a graph makes of these operands, its steps among these."""
-        inner = Lowering(dict(zip(body.inputs, xs, strict=True)))
+        inner = type(self)(dict(zip(body.inputs, xs, strict=True)))
         inner.steps = self.steps
         ys = inner.through(body)
         return ys[0] if len(ys) == 1 else ys

@@ -25,7 +25,7 @@ from .blas import one_thread, wants_one
 from .buffers import Plan, plan
 from .emit import text_of
 from .graph import Graph
-from .lower import lowered
+from .loops import lowered
 from .rows import in_rows
 from .text import Text
 

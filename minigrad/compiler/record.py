@@ -110,9 +110,7 @@ class Recorder:
         x = self.value(x)
         axes = tuple(range(x.shell.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         axes = tuple(a % x.shell.ndim for a in axes)
-        shape = tuple(
-            1 if a in axes else n for a, n in enumerate(x.shell.shape) if keepdims or a not in axes
-        )
+        shape = tuple(1 if a in axes else n for a, n in enumerate(x.shell.shape) if keepdims or a not in axes)
         made = dtype or f.reduce(np.ones((1,) * x.shell.ndim, x.shell.dtype), axis=axes).dtype
         said: Any = None if len(axes) == x.shell.ndim else axes[0] if len(axes) == 1 else axes
         out = self.value(out) if out is not None else self.buffer(shape, made, reduced_order(x.shell, axes, keepdims))

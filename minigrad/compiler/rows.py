@@ -96,9 +96,9 @@ class Run:
         (out,) = step.written
         rows = out.shell.shape[0]
         if self.steps:
-            return rows == self.rows
+            return bool(rows == self.rows)
         size = max(v.shell.size for v in leading_operands(step))
-        return rows > 1 and size > BLOCK >= size // rows
+        return bool(rows > 1 and size > BLOCK >= size // rows)
 
     def passes(self, step: Step) -> bool:
         """Whether the step may be left for later, or is a view, which is no work; if so, it is."""
@@ -146,8 +146,8 @@ def is_by_row(v: Value, rows: int) -> bool:
     if rest or len(v.roots) > 1 or root.kind not in ("buffer", "argument") or v.shell.shape[0] != rows:
         return False
     inner = [s * (n - 1) for s, n in zip(v.shell.strides[1:], v.shell.shape[1:])]
-    inside = min(inner, default=0) >= 0 and v.offset + sum(inner) + v.shell.itemsize <= pitch
-    return v.shell.strides[0] == pitch and v.offset >= 0 and inside
+    inside = min(inner, default=0) >= 0 and 0 <= v.offset <= pitch - sum(inner) - v.shell.itemsize
+    return bool(v.shell.strides[0] == pitch and inside)
 
 
 def looped(run: Run, rows: int, uses: dict[Value, int], kept: set[Value]) -> Step:
@@ -166,7 +166,7 @@ def looped(run: Run, rows: int, uses: dict[Value, int], kept: set[Value]) -> Ste
 
     def block(v: Value, leads: bool) -> Value:
         """What stands for v in the body."""
-        if v.kind == "constant":
+        if v.kind == "constant" and not leads:
             return v
         shape = (rows, *v.shell.shape[1:]) if leads else v.shell.shape
         part = shell(shape, v.shell.dtype, v.shell.strides)

@@ -110,7 +110,7 @@ class Shadow(NDArrayOperatorsMixin):
             self.recorder.copy(x, there)
 
     def named(self, index: Any) -> tuple[str, list[Value]]:
-        """The index as it is written, and the arrays in it. Raises Unrecordable for a mask, which names who knows what."""
+        """The index as it is written, and the arrays in it. Raises Unrecordable for a mask, which names any number."""
         parts, arrays = [], []
         for part in as_tuple(index):
             if isinstance(part, Shadow | np.ndarray):
@@ -261,7 +261,6 @@ def like(fill: Any) -> Callable[..., Shadow]:
 
 
 LIKE = {"zeros_like": like(0), "ones_like": like(1), "full_like": like(...), "empty_like": like(None)}
-
 
 
 # -- shapes, numbers, indices -----------------------------------------------------------------------

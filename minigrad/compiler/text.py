@@ -25,6 +25,8 @@ class Text:
     nodes      line of the source → the node it is part of
     whole      arguments whose arrays have to be contiguous, being written through a view
     loops      how many there are
+    named      what makes it → its name, of what is kept; constants by their value
+    large      how many large arrays there are for the caller
     """
 
     size: int
@@ -35,6 +37,8 @@ class Text:
     whole: set[Value] = field(default_factory=set)
     loops: int = 0
     named: dict[Any, str] = field(default_factory=dict)
+    constants: dict[Any, str] = field(default_factory=dict)
+    large: int = 0
 
     @property
     def source(self) -> str:
@@ -49,23 +53,36 @@ class Text:
     def keep(self, letter: str, made: str) -> str:
         """The name of something that is made once: equal things have one."""
         if made not in self.named:
-            self.named[made] = f"{letter}{len(self.named)}"
-            self.kept.append(f"{self.named[made]} = {made}")
+            self.named[made] = name = f"{letter}{len(self.named)}"
+            self.scope[name] = None  # until the program runs
+            self.kept.append(f"{name} = {made}")
         return self.named[made]
 
     def is_kept(self, name: str) -> bool:
         """Whether the name is of something that is there between calls."""
-        return name in self.scope or name[:1] in "bv" and name in self.named.values()
+        return name in self.scope
 
     def constant(self, value: Value) -> str:
         """The name of a constant: equal numbers have one."""
         array = value.array
         key = (array.dtype, array.tobytes()) if not array.ndim else value
-        if key not in self.named:
-            self.named[key] = name = f"c{sum(other[0] == 'c' for other in self.scope if other[1:].isdigit())}"
+        if key not in self.constants:
+            self.constants[key] = name = f"c{len(self.constants)}"
             self.scope[name] = array
             self.kept.append(f"# {name} = {array.dtype} {array if not array.ndim else [*array.shape]}")
-        return self.named[key]
+        return self.constants[key]
+
+    def repeated(self, number: Value, like: np.ndarray) -> str:
+        """The name of an array full of a constant, laid out as another array."""
+        key = (number.array.dtype, number.array.tobytes(), like.shape, like.strides)
+        if key not in self.constants:
+            order = copied_order(like)
+            array = np.empty([like.shape[a] for a in order], number.array.dtype).transpose(np.argsort(order))
+            array.fill(number.array.item())
+            self.constants[key] = name = f"c{len(self.constants)}"
+            self.scope[name] = array
+            self.kept.append(f"# {name} = {array.dtype} {number.array} in an array {[*like.shape]}")
+        return self.constants[key]
 
     # -- arrays --------------------------------------------------------------------------------------
 
@@ -78,7 +95,7 @@ class Text:
         """What makes an array for the caller."""
         dtype = self.dtype(x.dtype)
         if x.nbytes >= RECYCLED:
-            name = f"new{sum(' = handed(' in line for line in self.kept)}"
+            name, self.large = f"new{self.large}", self.large + 1
             self.kept.append(f"{name} = handed({x.shape}, {dtype}, {x.strides})")
             return f"{name}()"
         if x.flags.c_contiguous:

@@ -178,7 +178,7 @@ class Backward:
         n = len(split.graph.outputs)
         kept = []
         for i, (x, array) in enumerate(zip(split.kept, saved)):
-            y = made(array, x.spec)
+            y = made(array, seen(array, x.spec))
             if x.spec.is_float and x in split.reached:
                 shared = Record(Output(n + i), (node,), OutputRule(x.spec, n + i), ())
                 y = y.placed(array, places.get(x, shared))

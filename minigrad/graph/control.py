@@ -117,5 +117,4 @@ def truth(stage: Stage, x: Any, who: str) -> Traced:
         p = stage.lift(x)
         if p.spec.size != 1:
             raise GraphError(f"{who} one number, and this is {p.spec}: reduce it with .any() or .all()")
-        p = p if p.dtype == bool else p != 0
-        return p.reshape(()) if p.shape else p
+        return p if p.dtype == bool else p != 0  # type: ignore[no-any-return]

@@ -62,7 +62,8 @@ class Split:
     def __init__(self, graph: Graph, wanted: Sequence[bool], moved: Collection[Node] = ()):
         self.graph = graph
         self.sources = [x for x, want in zip(graph.inputs, wanted, strict=True) if want]
-        self.pieces = {(x, i): Node(Piece(i), (x,)) for x in graph.nodes if several(x) for i in range(len(x.spec))}
+        rows = [(x, len(x.spec)) for x in graph.nodes if several(x)]  # type: ignore[arg-type]  # a Specs has a length
+        self.pieces = {(x, i): Node(Piece(i), (x,)) for x, n in rows for i in range(n)}
         self.pieces |= {(x.inputs[0], x.op.i): x for x in graph.nodes if isinstance(x.op, Piece)}
         self.order = list(dict.fromkeys((*graph.inputs, *graph.nodes, *self.pieces.values())))
         self.nodes = set(self.order)

@@ -102,6 +102,7 @@ class PutTaps(Pooling):
 
     def forward(self, xp, y, taps):
         x = xp.zeros_like(taps, y.dtype, shape=(*y.shape[:2], *self.size))  # in memory as the maxima were
+        y = lying_as(xp, y, taps)
         for t, (_, read, at) in enumerate(self.window.slabs(self.size, y.shape[2:])):
             here, there = (..., *at), (..., *read)
             if self.window.overlaps:
@@ -195,6 +196,20 @@ def shares(xp, counts, dtype):
     """1 / the number of elements in each window, a product of one number per axis. Kept: it comes from the host."""
     table = prod(np.array(c, dtype=float).reshape(-1, *[1] * (len(counts) - 1 - i)) for i, c in enumerate(counts))
     return xp.asarray(1 / table, dtype=dtype)
+
+
+def lying_as(xp, y, x):
+    """y with its axes in memory in the order of x's: one copy, where it would be read across memory once for each tap."""
+    if order(y) == order(x):
+        return y
+    copy = xp.empty_like(x, dtype=y.dtype)
+    copy[...] = y
+    return copy
+
+
+def order(x):
+    """The axes of x as they lie in memory."""
+    return sorted(range(x.ndim), key=lambda a: -x.strides[a])
 
 
 # -- along one axis -------------------------------------------------------------------------------

@@ -8,8 +8,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import ops
 from ..operand import Operand
+from .groups import Group
+
+WORKING = {np.dtype(np.float16): np.dtype(np.float32)}  # the precision of the update, where it is not the parameter's
 
 
 class Pad(NamedTuple):
@@ -70,3 +75,19 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     if isinstance(condition, Operand):
         return condition.apply(ops.Where(), *(getattr(v, "symbol", v) for v in (x, y)))
     return x if condition else y
+
+
+def wanted(p: Any, g: Any, pad: Pad, options: Group) -> Any:
+    """The gradient of what is minimised: of −f to maximise f, and of f + λ/2 |p|² to decay the weights.
+
+    Decoupled, p shrinks by itself and the gradient stays as it is:
+    Loshchilov & Hutter 2019, “Decoupled Weight Decay Regularization”, algorithm 2. https://arxiv.org/abs/1711.05101
+    """
+    if options.get("maximize"):
+        g = pad.xp.negative(g, out=pad.gradient)
+    if rate := options.get("weight_decay"):
+        if options.get("decoupled_weight_decay"):
+            p *= 1 - options["lr"] * rate
+        else:
+            g = pad.plus(g, p, rate)
+    return g

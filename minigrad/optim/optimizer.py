@@ -13,20 +13,17 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ..clock import edit
 from ..device import CPU, device_of
 from ..errors import ShapeError
 from ..modes import current, enable_grad
 from ..tensor import Tensor
 from .groups import Group, Params, State, checked, groups_of, members, refuse_twice
-from .inplace import Pad
+from .inplace import WORKING, Pad, wanted
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
 PIECE_OFF_CPU = 1 << 22  # there a call is dear
 COUNTED = (int, type(None))
-WORKING = {np.dtype(np.float16): np.dtype(np.float32)}  # the precision of the update, where it is not the parameter's
 
 
 class Optimizer:
@@ -259,22 +256,6 @@ def pieces(arrays: list[Any], most: int) -> Iterator[list[Any]]:
     else:
         for start in range(0, n, most):
             yield [a[start : start + most] for a in arrays]
-
-
-def wanted(p: Any, g: Any, pad: Pad, options: Group) -> Any:
-    """The gradient of what is minimised: of −f to maximise f, and of f + λ/2 |p|² to decay the weights.
-
-    Decoupled, p shrinks by itself and the gradient stays as it is:
-    Loshchilov & Hutter 2019, “Decoupled Weight Decay Regularization”, algorithm 2. https://arxiv.org/abs/1711.05101
-    """
-    if options.get("maximize"):
-        g = pad.xp.negative(g, out=pad.gradient)
-    if rate := options.get("weight_decay"):
-        if options.get("decoupled_weight_decay"):
-            p *= 1 - options["lr"] * rate
-        else:
-            g = pad.plus(g, p, rate)
-    return g
 
 
 def fitted(p: Tensor, kept: State) -> State:

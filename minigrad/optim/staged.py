@@ -12,7 +12,7 @@ the learning rate of a traced step, and a scheduler may change it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,8 +26,10 @@ from ..spec import Spec, spec_of
 from ..staging import Stage, Traced
 from ..tensor import Tensor
 from .groups import Group, State
-from .inplace import Pad
-from .optimizer import WORKING, Optimizer, wanted
+from .inplace import WORKING, Pad, wanted
+
+if TYPE_CHECKING:
+    from .optimizer import Optimizer
 
 
 class Cell:
@@ -97,35 +99,51 @@ class Slot(Tensor):
         first = states[0][self.remembered]
         if self.buffer is None:
             return first
-        if any(state[self.remembered] is not self.buffer for state in states):
-            if any(state[self.remembered] != first for state in states):
-                raise GraphError(
-                    f"{self.optimizer.name} was traced for parameters that had made the same number of steps, and by "
-                    "now they have not: step all of them, or trace anew"
-                )
-            self.buffer[...] = first
-            for state in states:
-                state[self.remembered] = self.buffer
+        for state in states:
+            if state[self.remembered] is not self.buffer:
+                return self.counted(states, first)
         return self.buffer
 
     @value.setter
     def value(self, array: Any) -> None:
         self.value[...] = array
 
+    def counted(self, states: Sequence[State], first: Any) -> Any:
+        """The one count, from now on, of parameters that were stepped, or loaded, outside the graph."""
+        if any(state[self.remembered] != first for state in states):
+            raise GraphError(
+                f"{self.optimizer.name} was traced for parameters that had made the same number of steps, and by "
+                "now they have not: step all of them, or trace anew"
+            )
+        self.buffer[...] = first
+        for state in states:
+            state[self.remembered] = self.buffer
+        return self.buffer
 
-class Setting(Tensor):
-    """An option of a group, as a tensor that a graph captures: a scheduler changes it, and the graph reads it."""
 
-    __slots__ = ("group", "option")
+class Rate(Tensor):
+    """The learning rate of a group, as a tensor that a graph captures: a scheduler changes it, and the graph reads it.
 
-    def __init__(self, group: Group, option: str):
-        self.group, self.option = group, option
+    others    the group's other options, which are constants of a trace: changed, they make another one
+    """
+
+    __slots__ = ("array", "group", "number")
+
+    def __init__(self, group: Group):
+        self.group, self.number = group, None
         self.node, self.tracked = None, False
         self.spec: Spec = Spec((), float)
 
     @property
     def value(self) -> Any:
-        return np.array(float(self.group[self.option]))
+        number = float(self.group["lr"])
+        if number != self.number:
+            self.array, self.number = np.array(number), number
+        return self.array
+
+    @property
+    def others(self) -> tuple[Any, ...]:
+        return tuple([x for name, x in self.group.items() if name not in UNTRACED])
 
 
 def slots_of(optimizer: Optimizer, p: Any, options: Group, shape: Any, dtype: Any) -> dict[str, Any]:
@@ -187,7 +205,9 @@ def update(
     changes: list[tuple[Any, Any]] = []
     for options in optimizer.param_groups:
         ps = [p for p in options["params"] if gradient_of.get(id(p)) is not None]
-        settings = options | {"lr": stage.lift(setting(optimizer, options))}
+        rate = rate_of(optimizer, options)
+        stage.noticed(rate, "others", rate.others)
+        settings = options | {"lr": stage.lift(rate)}
         for company in counting_together(optimizer, ps):
             counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
             refuse_overlap(stage, counts)
@@ -210,12 +230,12 @@ def moved(optimizer: Optimizer, stage: Stage, p: Any, g: Any, options: Group, st
     return [(p, cell.symbol), *((place, m.symbol) for place, m in zip(slots.values(), means))]
 
 
-def setting(optimizer: Optimizer, group: Group) -> Setting:
+def rate_of(optimizer: Optimizer, group: Group) -> Rate:
     """The learning rate of a group, by reference."""
     key = ("lr", id(group))
     if key not in optimizer.slots:
-        optimizer.slots[key] = Setting(group, "lr")
-    found: Setting = optimizer.slots[key]
+        optimizer.slots[key] = Rate(group)
+    found: Rate = optimizer.slots[key]
     return found
 
 

@@ -39,7 +39,12 @@ class Machine(Protocol):
     """See above."""
 
     @property
-    def xp(self) -> Any: ...
+    def module(self) -> Any:
+        """The array module as it is."""
+
+    @property
+    def xp(self) -> Any:
+        """The same, for ops: its matrix products can be recorded."""
 
     def load(self, kernel: Kernel, fused: Fused) -> Run:
         """The kernel, ready to be launched."""
@@ -64,19 +69,19 @@ class CuPy:
     """A GPU."""
 
     def __init__(self) -> None:
-        self.cupy = GPU.xp  # says what is missing where there is none
-        self.stream = self.cupy.cuda.Stream(non_blocking=True)
+        self.module = GPU.xp  # says what is missing where there is none
+        self.stream = self.module.cuda.Stream(non_blocking=True)
 
     @cached_property
     def xp(self) -> Module:
-        return Module(self, self.cupy)
+        return Module(self)
 
     @cached_property
     def blas(self) -> Blas:
-        return Blas(self.cupy)
+        return Blas(self.module)
 
     def load(self, kernel: Kernel, fused: Fused) -> Run:
-        launches = [(self.cupy.RawKernel(kernel.text, each.name, options=OPTIONS), each) for each in kernel.launches]
+        launches = [(self.module.RawKernel(kernel.text, each.name, options=OPTIONS), each) for each in kernel.launches]
 
         def run(operands: Arrays, results: Arrays, partials: Arrays) -> None:
             arrays = kernel.named(operands, results, partials)
@@ -86,11 +91,11 @@ class CuPy:
         return run
 
     def multiply(self, call: Gemm, a: Any, b: Any, c: Any) -> None:
-        self.blas.use(self.cupy.cuda.get_current_stream().ptr)
+        self.blas.use(self.module.cuda.get_current_stream().ptr)
         self.blas.multiply(call, a, b, c)
 
     def record(self, run: Callable[[], None], pool: Any) -> Callable[[], None]:
-        with self.stream, self.cupy.cuda.using_allocator(pool.malloc):
+        with self.stream, self.module.cuda.using_allocator(pool.malloc):
             self.stream.begin_capture()
             try:
                 run()
@@ -101,7 +106,7 @@ class CuPy:
         return replay
 
     def pool(self) -> Any:
-        return self.cupy.cuda.MemoryPool()
+        return self.module.cuda.MemoryPool()
 
     def address(self, array: Any) -> int:
         return int(array.data.ptr)
@@ -113,9 +118,11 @@ class CuPy:
 class Simulated:
     """The simulated device: a kernel is its group's own forward, counted as the launches it would take."""
 
+    module = simulated.xp
+
     @cached_property
     def xp(self) -> Module:
-        return Module(self, simulated.xp)
+        return Module(self)
 
     def load(self, kernel: Kernel, fused: Fused) -> Run:
         def run(operands: Arrays, results: Arrays, partials: Arrays) -> None:
@@ -174,12 +181,11 @@ def machine_of(device: Device) -> Machine:
 class Module:
     """The machine's array module, but for the functions that CuPy gives to cuBLAS."""
 
-    def __init__(self, machine: Machine, theirs: Any):
+    def __init__(self, machine: Machine):
         self.machine = machine
-        self.theirs = theirs
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.theirs, name)
+        return getattr(self.machine.module, name)
 
     def matmul(self, x: Any, y: Any, out: Any = None) -> Any:
         """x @ y"""
@@ -194,14 +200,14 @@ class Module:
         letters, kept = subscripts.split("->")
         first, *rest = letters.split(",")
         if any(other != first for other in rest):
-            return self.theirs.einsum(subscripts, *xs)
+            return self.machine.module.einsum(subscripts, *xs)
         product = xs[0] if len(xs) == 1 else xs[0] * xs[1]
         return product.sum(tuple(i for i, letter in enumerate(first) if letter not in kept))
 
 
 def matmul(machine: Machine, x: Any, y: Any, out: Any = None) -> Any:
     """x @ y by one call of cuBLAS; by CuPy's own kernel for integers. What lies otherwise in memory is copied first."""
-    xp = machine.xp.theirs
+    xp = machine.module
     dtype = np.result_type(x.dtype, y.dtype)
     shape = (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1])
     if dtype.char not in "fde":
@@ -227,7 +233,7 @@ def multiply(machine: Machine, x: Any, y: Any, z: Any) -> None:
         x, z = x.reshape(-1, x.shape[-1]), z.reshape(-1, z.shape[-1])
     call = gemm(x, y)
     if call is None:
-        xp, batch = machine.xp.theirs, z.shape[:-2]
+        xp, batch = machine.module, z.shape[:-2]
         x = xp.ascontiguousarray(xp.broadcast_to(x, (*batch, *x.shape[-2:])))
         y = xp.ascontiguousarray(xp.broadcast_to(y, (*batch, *y.shape[-2:])))
         call = gemm(x, y)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from ... import ops
 from ...node import Node
 from ...op import Elementwise, Op
 from ...ops import Affine, Const, Input, MatMul, Move, Piece, RandomChoice, RandomPermutation
@@ -37,7 +38,9 @@ def is_recordable(node: Node) -> bool:
     op = node.op
     if isinstance(op, Piece):
         return isinstance(node.inputs[0].op, Fused) or is_recordable(node.inputs[0])
-    return type(op).__module__.rpartition(".")[2] in RECORDED and not op.effect and not isinstance(op, Move | SORTED)
+    home, _, family = type(op).__module__.rpartition(".")
+    known = home == ops.__name__ and family in RECORDED
+    return known and not op.effect and not isinstance(op, Move | SORTED)
 
 
 def is_loop(node: Node) -> bool | None:

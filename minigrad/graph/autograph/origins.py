@@ -52,7 +52,8 @@ def numbered(function: Any) -> list[tuple[int, str]]:
             origin.setdefault(new.lineno, getattr(old, "lineno", new.lineno))
     numbers: list[tuple[int, str]] = []
     for n, line in enumerate(text.splitlines(), 1):
-        numbers.append((origin.get(n, numbers[-1][0] if numbers else tree.lineno), line))
+        if line.strip():
+            numbers.append((origin.get(n, numbers[-1][0] if numbers else tree.lineno), line))
     return numbers
 
 
