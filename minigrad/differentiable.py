@@ -85,7 +85,7 @@ class Differentiable:
     def grad(self) -> Tensor | None:
         """What backward() left here; None before, and on what is neither a leaf nor told to retain_grad()."""
         grad, stage = getattr(self, "_grad", None), current.mode.staging
-        return grad if stage is None else stage.grad_of(self, grad)  # type: ignore[no-any-return]
+        return grad if stage is None else stage.grad_of(self, grad)
 
     @grad.setter
     def grad(self, grad: Tensor | None) -> None:

@@ -69,7 +69,7 @@ class Traced(InPlace, Valueless, Symbol):
         self.stage.backward(self, gradient)
 
     def __repr__(self) -> str:
-        return f"<{self.node.name}: {self.spec}>"
+        return f"<{self.name}: {self.spec}>"
 
 
 class Captured(NamedTuple):

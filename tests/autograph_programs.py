@@ -259,8 +259,17 @@ def returned_in_try(x):
     except ValueError:
         x = x - 1
     else:
-        x = x - 2
-    return x * 10
+        return x * 10
+    return x
+
+
+def returned_from_else(x):
+    with contextlib.nullcontext():
+        if x > 2:
+            y = x + 1
+        else:
+            return x * 2
+    return x - y
 
 
 def two_lambdas(x):
@@ -274,7 +283,7 @@ PROGRAMS = [
     (sign, [(2.0,), (-3.0,), (0.0,)]),
     (collatz, [(1,), (2,), (7,), (27,)]),
     (square_root, [(2.0,), (9.0,)]),
-    (first_above, [(XS, 1.5), (XS, 9.0)]),
+    (first_above, [(XS, 1.5), (XS, 9.0), ([], 1.0)]),
     (weighted_until, [(XS, 10.0), (XS, 5.0), (XS, 0.0)]),
     (dot, [(XS, XS)]),
     (backwards, [(XS,)]),
@@ -301,5 +310,6 @@ PROGRAMS = [
     (returned_from_endless, [(2.0,), (30.0,)]),
     (read_by_inner, [(2.0,), (-2.0,)]),
     (returned_in_try, [(2.0,), (-2.0,)]),
+    (returned_from_else, [(3.0,), (1.0,)]),
     (two_lambdas, [(2.0,), (-2.0,)]),
 ]

@@ -301,15 +301,31 @@ def test_python_decides_what_has_a_value():
 def test_a_number_on_which_both_branches_agree_stays_a_number():
     def f(x):
         if x > 0:
-            x, n = x + 1, 3
+            pair = x + 1, 3
         else:
-            x, n = x - 1, 3
+            pair = x - 1, 3
+        x, n = pair
         powers = []
         for i in range(n):
             powers.append(x**i)
         return powers
 
     assert in_graph(f, 1.0) == [1, 2, 4]
+
+
+def test_what_neither_branch_changes_is_the_same_object_after_them():
+    class Bag(list):
+        def __init__(self):
+            super().__init__()
+
+    def f(x):
+        bag = Bag()
+        same = bag
+        if x > 0:
+            bag = same
+        return bag is same
+
+    assert in_graph(f, 1.0) is True
 
 
 def test_a_tensor_edited_in_place_in_a_branch_or_a_loop_is_the_same_tensor_after_it():
@@ -564,6 +580,7 @@ def test_code_is_python_and_beside_it_stands_the_source():
 
     compile(code(collatz), "generated", "exec")
     assert [row.split("│")[0][5:].rstrip() for row in rows if row.split("│")[0].strip()] == [x.rstrip() for x in lines]
+    assert [row.split("│")[0][4:].strip() for row in rows if not row.split("│")[1].strip()] == ["else:"]
     assert any(f"{first + 2:4} " in row.split("│")[1] and "ag.while_" in row for row in rows)
     assert code(convert(collatz)) == code(collatz)
 

@@ -126,3 +126,20 @@ def test_nobody_counts_to_an_unknown_length():
         len(x)
     with pytest.raises(NoValueError, match="known only when the graph runs"):
         list(x)
+
+
+def test_a_number_that_only_a_loop_decides_is_refused_and_not_guessed():
+    graph = mg.Graph()
+    with graph.as_default():
+        x = mg.placeholder("float64", (2,))
+        _, doubled = mg.while_loop(
+            lambda i, y: i < 3,
+            lambda i, y: (i + 1, mg.cat([y, y])),
+            (mg.constant(0), x),
+            shape_invariants=((), (None,)),
+        )
+        mean, counted = doubled.mean(), doubled.sum() * doubled.shape[0]
+    with mg.Session(graph) as session:
+        assert session.run(mean, {x: [1.0, 2.0]}) == 1.5
+        with pytest.raises(GraphError, match=r"is a length that a loop decides"):
+            session.run(counted, {x: [1.0, 2.0]})

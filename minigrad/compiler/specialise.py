@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from ..dimension import Quotient, at, is_unknown, share_at, written
-from ..errors import ShapeError
+from ..dimension import Dimension, Quotient, at, is_unknown, share_at, written
+from ..errors import GraphError, ShapeError
 from ..node import Node
-from ..ops import Input
+from ..ops import Const, Input
 from ..spec import Spec, Specs
 from .graph import Graph
 
@@ -21,9 +21,23 @@ Lengths = Mapping[str, int]
 
 
 def specialised(graph: Graph, specs: Sequence[Spec]) -> Graph:
-    """The graph for inputs of these specs. Raises ShapeError where one does not fit."""
+    """The graph for inputs of these specs.
+
+    Raises ShapeError where one does not fit, GraphError where an op counts with a length that only a loop decides.
+    """
     lengths = lengths_in(graph.inputs, specs)
-    return with_lengths(graph, lengths, specs) if lengths else graph
+    return decided(with_lengths(graph, lengths, specs) if lengths else graph)
+
+
+def decided(graph: Graph) -> Graph:
+    """The graph, if no number in it is a length still unknown: arrays have their shapes, a number needs a value."""
+    for node in graph.nodes:
+        if isinstance(node.op, Const) and isinstance(node.op.value, Dimension | Quotient):
+            raise GraphError(
+                f"the number {node.op.value}, of the graph built at {getattr(node, 'place', None)}, is a length that a "
+                "loop decides while it runs: count along in the loop, or let the loop keep its shapes"
+            )
+    return graph
 
 
 def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:

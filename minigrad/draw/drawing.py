@@ -50,8 +50,9 @@ def picture_of(x: object, namespace: Mapping[str, object]) -> Picture:
 
         if isinstance(x, Graph):
             return picture_of_graph(x, namespace)
-        symbols = x if isinstance(x, list | tuple) else [x]
-        if symbols and all(isinstance(y, Symbol) for y in symbols):
+        listed = list(x) if isinstance(x, list | tuple) else [x]
+        symbols = [y for y in listed if isinstance(y, Symbol)]
+        if symbols and len(symbols) == len(listed):
             return picture_of_symbols(symbols, namespace)
     raise TypeError(
         f"what has a graph that can be drawn is a Value, a Tensor, a tensor of a Graph (or several in a list), or "

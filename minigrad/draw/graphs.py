@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..compiler.graph import Graph
+from ..dimension import Quotient
 from ..node import Node, toposort
 from ..ops import Const, Input
 from ..symbol import Symbol
@@ -55,6 +56,11 @@ def box_of(node: Node, n: int, names: Mapping[Node, str]) -> Box:
         name=names.get(node, own),
         op=sign_of(node.op) if node.inputs else "",
         spec="" if is_constant else str(node.spec),
-        value=number(node.op.value) if isinstance(node.op, Const) else UNKNOWN,
+        value=constant(node.op.value) if isinstance(node.op, Const) else UNKNOWN,
         grad="",
     )
+
+
+def constant(value: float | Quotient) -> str:
+    """A constant as text."""
+    return repr(value) if isinstance(value, Quotient) else number(value)

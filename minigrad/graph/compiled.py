@@ -71,8 +71,7 @@ class Compiled:
         wanted = tuple([x.tracked for x in xs]) if mode.recording else ()
         if True not in wanted:
             wanted = ()
-        key = (wanted, *[x.spec for x in xs]) if self.is_open else wanted
-        way = self.ways.get(key) or self.way(key, wanted, xs)
+        way = self.way(wanted, xs)
         arrays = way.run(*[x.value for x in xs])
         ys = [None if spec is None else made(array, seen(array, spec)) for array, spec in zip(arrays, way.specs)]
         if way.split is not None:
@@ -90,11 +89,16 @@ class Compiled:
     def source(self) -> str:
         """The generated code of the way that was made last."""
         if not self.ways:
-            self.way((), (), ())
+            self.way((), ())
         return str(getattr([*self.ways.values()][-1].run, "source", "interpreted: no code is generated"))
 
-    def way(self, key: Any, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Way:
-        """The way to run it for these wishes, made now."""
+    def way(self, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Way:
+        """The way to run it on tensors of such specs, where these want a gradient; none, if nothing is said."""
+        key = (wanted, *[x.spec for x in xs]) if self.is_open else wanted
+        return self.ways.get(key) or self.another(key, wanted, xs)
+
+    def another(self, key: Any, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Way:
+        """A way that there was not yet."""
         if None in wanted:
             raise NoGradientError(
                 f"{self.name} reads {xs[wanted.index(None)].spec}, which was made in inference_mode, and no recorded "
@@ -166,7 +170,7 @@ class Backward:
     def pull(self, gy: Arrivals, *saved: Any) -> Arrays:
         numbers = tuple(sorted(gy))
         backward = self.way.pull(numbers)
-        way = backward.ways.get(()) or backward.way((), (), ())
+        way = backward.way((), ())
         return way.run(*[gy[i] for i in numbers], *saved)
 
     def trace(self, node: Record, gy: Arrivals, *saved: Any) -> Arrays:

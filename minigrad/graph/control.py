@@ -117,4 +117,4 @@ def truth(stage: Stage, x: Any, who: str) -> Traced:
         p = stage.lift(x)
         if p.spec.size != 1:
             raise GraphError(f"{who} one number, and this is {p.spec}: reduce it with .any() or .all()")
-        return p if p.dtype == bool else p != 0  # type: ignore[no-any-return]
+        return p if p.dtype == bool else p != 0

@@ -21,9 +21,9 @@ from ..editable import renew, settle, write
 from ..errors import EditedError, ShapeError
 from ..spec import Spec
 from ..staging import Traced
-from ..tensor import Tensor
+from ..tensor import Tensor, made
 from ..tree import leaves, planted
-from .compiled import Compiled
+from .compiled import Compiled, seen
 from .tracing import Slot, Tracing
 
 GRAD_CHANGED = {True: "a leaf that had a .grad has none", False: "a leaf that had no .grad has one"}
@@ -108,6 +108,7 @@ class Trace:
         last = [] if stage.last is None else [Traced(stage.last, stage)]
         self.graph: Graph = stage.finished([*results.symbols, *last])
         self.is_flat = stage.pulled  # backward() was run inside, and what it read is let go
+        self.handed = {i for kind, i in self.places if kind == "result"} | {g for _, g in self.grads if type(g) is int}
         self.alone = bool(len(self.places) == 1 and self.places[0][0] == "result" and isinstance(result, Traced))
         self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits})
 
@@ -116,10 +117,10 @@ class Trace:
         moved = [
             f"{name} was {spec} and is {x.spec}"
             for name, x, spec in zip(self.names[self.given :], self.captured, self.specs)
-            if x.spec is not spec
+            if x.spec != spec
         ]
         for (_, attribute), (what, value) in self.noted.items():
-            if seen(what(), attribute) != value:
+            if noticed(what(), attribute) != value:
                 owner = type(what()).__name__
                 moved.append(f"{attribute} of a {owner} was {value}" if attribute != "grad" else GRAD_CHANGED[value])
         return moved
@@ -130,29 +131,55 @@ class Trace:
 
     def holds(self) -> bool:
         """Whether what was seen while tracing is still so."""
-        for x, spec in zip(self.captured, self.specs):
-            if x.spec is not spec:
-                return False
-        return all(seen(what(), attribute) == value for (_, attribute), (what, value) in self.noted.items())
+        if [x.spec for x in self.captured] != self.specs:
+            return False
+        return not self.noted or all(noticed(what(), attribute) == value for (_, attribute), (what, value) in self.noted.items())
 
     def __call__(self, given: list[Tensor]) -> Any:
         """What the Python function would give, and do, for these tensors in the place of its arguments'."""
         xs = [*given, *self.captured]
+        arrays = [x.value for x in xs]
         if self.edits:
-            refuse_twice([xs[edit.input] for edit in self.edits], xs)
-        if self.is_flat:
-            with modes.no_grad():
-                ys = self.run(xs)
-        else:
-            ys = self.run(xs)
-        for edit in self.edits:
-            renewed(xs[edit.input], ys[edit.result])
-        for leaf, g in self.grads:
-            leaf.grad = ys[g] if isinstance(g, int) else g
+            refuse_twice(self.edits, arrays, xs)
+        is_plain = self.is_plain(xs)
+        ys = self.on_arrays(xs, arrays) if is_plain else self.on_tensors(xs)
         if self.alone:
             return ys[self.places[0][1]]
         found = [ys[i] if kind == "result" else given[i] if kind == "argument" else i for kind, i in self.places]
         return planted(self.template, iter(found))
+
+    def is_plain(self, xs: Sequence[Any]) -> bool:
+        """Whether nobody records or follows this run: then it is one of arrays."""
+        mode = modes.current.mode
+        if mode.watchers or mode.tracked is None:
+            return False
+        if self.is_flat or not mode.recording:
+            return not any([xs[i].tracked and has_history(xs[i]) for i, _ in self.edits])
+        return True not in [x.tracked for x in xs]
+
+    def on_arrays(self, xs: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+        """The results, as tensors where the caller gets them, once what changes has changed."""
+        way = self.run.way((), xs)
+        ys = list(way.run(*arrays))
+        for i, y in self.edits:
+            if ys[y] is not arrays[i]:  # the program has not written it there itself
+                arrays[i][...] = ys[y]
+        clock.edit(*[arrays[i] for i, _ in self.edits])
+        for i in self.handed:
+            ys[i] = made(ys[i], seen(ys[i], way.specs[i]))
+        for leaf, g in self.grads:
+            leaf._grad = ys[g] if isinstance(g, int) else g
+        return ys
+
+    def on_tensors(self, xs: Sequence[Any]) -> list[Any]:
+        """The same where results have a history, or somebody looks on."""
+        with modes.in_mode(recording=modes.current.mode.recording and not self.is_flat):
+            ys = self.run(xs)
+        for i, y in self.edits:
+            renewed(xs[i], ys[y])
+        for leaf, g in self.grads:
+            leaf.grad = ys[g] if isinstance(g, int) else g
+        return ys
 
 
 def fits(trace: Trace, tensors: Sequence[Tensor]) -> bool:
@@ -164,20 +191,27 @@ def fits(trace: Trace, tensors: Sequence[Tensor]) -> bool:
     return True
 
 
-def seen(what: Any, attribute: str) -> Any:
+def noticed(what: Any, attribute: str) -> Any:
     """What Python reads now, of what it read while tracing; of a .grad, whether there is one."""
     found = getattr(what, attribute, None)
     return found is not None if attribute == "grad" else found
 
 
-def refuse_twice(edited: Sequence[Any], xs: Sequence[Any]) -> None:
+def has_history(x: Any) -> bool:
+    """Whether an edit is more than another value: x is no leaf, or a view."""
+    return bool(x.node.inputs) or getattr(x, "alias", None) is not None
+
+
+def refuse_twice(edits: Sequence[Edit], arrays: Sequence[Any], xs: Sequence[Any]) -> None:
     """Raises EditedError where a tensor that is edited comes in twice: the graph would take it for two."""
-    owners = [id(clock.owner(x.value)) for x in xs]
-    for x in edited:
-        if owners.count(id(clock.owner(x.value))) > 1:
+    owners = [id(x) if x.base is None else id(clock.owner(x)) for x in arrays]
+    if len({*owners}) == len(owners):
+        return
+    for edit in edits:
+        if owners.count(owners[edit.input]) > 1:
             raise EditedError(
-                f"{x.spec} is edited in place by a traced function that reads its memory through another argument, or "
-                "a global variable, too: pass it once, or edit a copy, as in x.clone().add_(1)"
+                f"{xs[edit.input].spec} is edited in place by a traced function that reads its memory through another "
+                "argument, or a global variable, too: pass it once, or edit a copy, as in x.clone().add_(1)"
             )
 
 

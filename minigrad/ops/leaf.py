@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import copysign
+from typing import Any
 
 from ..dimension import Quotient, is_unknown
 from ..op import Op
@@ -15,12 +16,12 @@ class Leaf(Op):
 
 @dataclass(frozen=True)
 class Const(Op):
-    """A Python number. Arrays are never constants: they may change.
+    """A Python number, or one divided by a length not known yet. Arrays are never constants: they may change.
 
     sign    tells 0.0 from −0.0, which are equal and yet divide differently
     """
 
-    value: float
+    value: Any
     sign: float
 
 
@@ -31,6 +32,6 @@ class Input(Op):
     name: str
 
 
-def const(number: float) -> Const:
+def const(number: float | Quotient) -> Const:
     """The op of a Python number."""
     return Const(number, 1.0 if is_unknown(number) or isinstance(number, Quotient) else copysign(1.0, number))

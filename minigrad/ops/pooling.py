@@ -199,7 +199,7 @@ def shares(xp, counts, dtype):
 
 
 def lying_as(xp, y, x):
-    """y with its axes in memory in the order of x's: one copy, where it would be read across memory once for each tap."""
+    """y with its axes in memory in x's order: one copy, where each tap would read it across memory."""
     if order(y) == order(x):
         return y
     copy = xp.empty_like(x, dtype=y.dtype)

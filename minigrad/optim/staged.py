@@ -25,11 +25,13 @@ from ..modes import no_grad
 from ..spec import Spec, spec_of
 from ..staging import Stage, Traced
 from ..tensor import Tensor
-from .groups import Group, State
+from .groups import NOTES, Group, State
 from .inplace import WORKING, Pad, wanted
 
 if TYPE_CHECKING:
     from .optimizer import Optimizer
+
+UNTRACED = NOTES | {"lr"}  # what a group says that no trace holds as a constant
 
 
 class Cell:

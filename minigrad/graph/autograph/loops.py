@@ -154,7 +154,6 @@ class Loop:
             self.set_(self.before)
             self.turn(turn)
             y = self.get()[self.names.index(name)]
-        self.set_(self.before)
         if outline(x) != outline(y):
             return x
         return planted(x, iter([number(a, b) for a, b in zip(leaves(x), leaves(y))]))
