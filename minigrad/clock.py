@@ -15,7 +15,7 @@ from weakref import ref
 now = itertools.count(1).__next__
 
 
-@dataclass
+@dataclass(slots=True)
 class Edits:
     """The edits of one piece of memory.
 

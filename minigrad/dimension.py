@@ -8,10 +8,11 @@ and replaced by what it is in a run: see compiler/specialise.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import gcd, prod
+from threading import Lock
 from typing import Any
 
 from .errors import GraphError
@@ -24,6 +25,7 @@ SMALL_PRIMES = prod(p for p in range(2, 1000) if all(p % q for q in range(2, p))
 _stand_ins: dict[str, int] = {}
 _names: dict[int, str] = {}
 _fresh = count(1)
+_naming = Lock()
 
 
 class Dimension(int):
@@ -32,11 +34,12 @@ class Dimension(int):
     @classmethod
     def named(cls, name: str) -> Dimension:
         """The length of that name: the same wherever the name is said."""
-        if name not in _stand_ins:
-            n = FAR + APART * len(_stand_ins)
-            while gcd(n, SMALL_PRIMES) > 1:  # so that no small number divides it
-                n += 1
-            _stand_ins[name], _names[n] = n, name
+        with _naming:
+            if name not in _stand_ins:
+                n = FAR + APART * len(_stand_ins)
+                while gcd(n, SMALL_PRIMES) > 1:  # so that no small number divides it
+                    n += 1
+                _stand_ins[name], _names[n] = n, name
         return cls(_stand_ins[name])
 
     @classmethod
@@ -110,6 +113,11 @@ def is_unknown(n: Any) -> bool:
     return isinstance(n, int) and abs(n) >= FAR - NEAR
 
 
+def fits(shape: Sequence[int], wanted: Sequence[int]) -> bool:
+    """Whether a shape is the wanted one, of which some lengths may be unknown."""
+    return len(shape) == len(wanted) and all(n == m or is_unknown(m) for n, m in zip(shape, wanted))
+
+
 def lengths_of(shape: Any, axis_names: Callable[[int], str | None]) -> tuple[int, ...]:
     """A shape as one says it: whole numbers, None for a length not known yet, a string for one that has a name.
 
@@ -145,7 +153,7 @@ def share_at(x: float, lengths: Mapping[str, int]) -> float:
 def parts(n: int) -> tuple[int, int, int]:
     """(q, stand-in, r) with n = q · stand-in + r and a small r."""
     n = int(n)
-    for stand_in in reversed(_names):
+    for stand_in in reversed([*_names]):  # a copy: another thread may name one meanwhile
         q = (n + (stand_in >> 1)) // stand_in
         r = n - q * stand_in
         if q and abs(r) < NEAR and (abs(q) < NEAR or can_be_read(q)):

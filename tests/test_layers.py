@@ -9,8 +9,8 @@ import minigrad
 
 ROOT = Path(minigrad.__file__).parent
 LAYERS = """
-errors  dimension  dtypes  devices.contract devices.counts devices.simulated devices device philox sequence  spec  pen  op
-clock  hooks
+errors  dimension  dtypes  devices.contract devices.counts devices.simulated devices device philox sequence  spec  pen
+op  clock  hooks
 ops.leaf ops.arithmetic ops.comparison ops.pointwise ops.blocks ops.erf ops.activation ops.loss ops.movement
 ops.joining ops.placing ops.scan ops.reduce ops.sort ops.softmax ops.standardise ops.pattern ops.index ops.scatter
 ops.linalg ops.attention
@@ -53,9 +53,9 @@ nn.attention nn.transformer nn
 graph.autograph.foreign graph.autograph.scopes graph.autograph.jumps graph.autograph.expressions graph.autograph.blocks
 graph.autograph.statements graph.autograph.source graph.autograph.state graph.autograph.rows graph.signature
 graph.tracing graph.partition graph.compiled graph.trace graph.eagerly graph.method graph.explain graph.custom
-graph.graph graph.parts graph.control graph.choosing graph.loops graph.autograph.fork graph.autograph.branches
-graph.autograph.loops graph.autograph.replaced graph.autograph.operators graph.autograph.convert graph.autograph.origins
-graph.autograph graph.default graph.placeholder graph.tensor_spec graph.function graph.jit graph.pruning graph.ordering
+graph.graph graph.default graph.parts graph.control graph.choosing graph.loops graph.autograph.fork
+graph.autograph.branches graph.autograph.loops graph.autograph.replaced graph.autograph.operators
+graph.autograph.convert graph.autograph.origins graph.autograph graph.placeholder graph.tensor_spec graph.function graph.jit graph.pruning graph.ordering
 graph.watching graph.gradients graph.variable graph.session graph lax
 optim.groups optim.inplace optim.staged optim.optimizer optim.sgd optim.adam optim.rmsprop optim.adagrad
 optim.lr_scheduler.scheduler optim.lr_scheduler.factor optim.lr_scheduler.cosine optim.lr_scheduler.joined

@@ -13,12 +13,13 @@ from typing import Any
 from ..dimension import Dimension
 from ..errors import NoGradientError
 from ..node import Node, Staged
+from ..op import Op
 from ..ops import After, Piece
 from ..ops.effect import Shown
 from ..spec import Specs
 from .graph import Graph
 
-STEPS = Dimension.named("steps")  # of every While: its stacks are read by loops only, which go along them
+STEPS = Dimension.named("?steps")  # of every While: its stacks are read by loops only, which go along them
 Value = tuple[Node, int | None]  # a node of one result; or which one of several
 
 
@@ -30,7 +31,7 @@ def calm(graph: Graph) -> tuple[Graph, dict[Node, Node]]:
         if inputs and isinstance(node.op, After | Shown):
             return inputs[0]
         new = node.with_inputs(inputs)
-        if node.op.effect and has_graphs(node.op):
+        if node.op.effect and graphs_of(node.op):
             new = Node(without_effects(node.op), inputs, node.spec)
             new = node.naming(new) if isinstance(node, Staged) else new
         before[new] = node
@@ -57,13 +58,8 @@ def value_of(node: Node) -> Value:
     return (node.inputs[0], node.op.i) if isinstance(node.op, Piece) else (node, None)
 
 
-def has_graphs(op: Any) -> bool:
-    """Whether the op is made of graphs: a branch, a loop."""
-    return bool(graphs_of(op))
-
-
-def graphs_of(op: Any) -> dict[str, Graph]:
-    """Field → graph."""
+def graphs_of(op: Op) -> dict[str, Graph]:
+    """Field → graph, of an op made of graphs: a branch, a loop, a fused group."""
     values = {f.name: getattr(op, f.name) for f in fields(op)}
     return {name: value for name, value in values.items() if isinstance(value, Graph)}
 

@@ -7,10 +7,10 @@ ones are computed is memory that waits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
 from ..node import Node
@@ -96,6 +96,15 @@ def bytes_moved(graph: Graph) -> int:
     return moved
 
 
+def users_of(needs: Mapping[Node, Iterable[Node]]) -> dict[Node, list[Node]]:
+    """Node → those that need it, which each say once what they need."""
+    users: dict[Node, list[Node]] = {node: [] for node in needs}
+    for node, xs in needs.items():
+        for x in xs:
+            users[x].append(node)
+    return users
+
+
 def ordered(graph: Graph) -> Graph:
     """The graph in an order of lower peak, if one is found: next runs what adds the fewest bytes, of all that can run.
 
@@ -110,14 +119,9 @@ def greedy(graph: Graph) -> list[Node]:
     """The nodes, of those that can run always the one that adds the fewest bytes next."""
     home = memory_of(graph.nodes)
     arrays = {node: tuple({home[x] for x in node.inputs}) for node in graph.nodes}
-    waiting: dict[Node, set[Node]] = {node: set() for node in graph.nodes}  # an array → those still to read it
-    missing = {node: len(set(node.inputs)) for node in graph.nodes}
-    users: dict[Node, list[Node]] = {node: [] for node in graph.nodes}
-    for node in graph.nodes:
-        for x in set(node.inputs):
-            users[x].append(node)
-        for x in arrays[node]:
-            waiting[x].add(node)
+    needs = {node: set(node.inputs) for node in graph.nodes}
+    users, missing = users_of(needs), {node: len(xs) for node, xs in needs.items()}
+    waiting = {x: set(readers) for x, readers in users_of(arrays).items()}  # an array → those still to read it
     kept = {home[y] for y in graph.outputs if y is not None}
     place = {node: i for i, node in enumerate(graph.nodes)}
 
@@ -126,9 +130,9 @@ def greedy(graph: Graph) -> list[Node]:
         return made - sum(stored(x) for x in arrays[node] if len(waiting[x]) == 1 and x not in kept)
 
     ready = [(adds(node), place[node], node) for node in graph.nodes if not missing[node]]
+    heapify(ready)
     order: list[Node] = []
     done: set[Node] = set()
-    ready.sort(key=lambda entry: entry[:2])
     while ready:
         node = heappop(ready)[2]
         if node in done:

@@ -14,12 +14,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from ..node import Node
 from .graph import Graph
 from .interpret import interpret, value
+from .order import users_of
 from .recompute import cost
 
 FLOPS = 2e9  # a second, of one core that runs elementwise ops and products
@@ -66,15 +67,12 @@ def ways_left(graph: Graph, seconds: Seconds = estimate) -> dict[Node, float]:
 def critical_path(graph: Graph, seconds: Seconds = estimate) -> list[Node]:
     """The chain of nodes that takes longest, first to last."""
     left, before = ways_left(graph, seconds), waits_for(graph)
-    users: dict[Node, list[Node]] = {}
-    for node in graph.nodes:
-        for x in before[node]:
-            users.setdefault(x, []).append(node)
+    users = users_of(before)
     path: list[Node] = []
     reachable = [node for node in graph.nodes if not before[node]]
     while reachable:
         path.append(max(reachable, key=left.__getitem__))
-        reachable = users.get(path[-1], [])
+        reachable = users[path[-1]]
     return [node for node in path if runs(node)]
 
 
@@ -128,14 +126,10 @@ def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> Sch
     """The list schedule: of those that can run, the one with the longest way left goes to who can begin it first."""
     before, left = waits_for(graph), ways_left(graph, seconds)
     place = {node: i for i, node in enumerate(graph.nodes)}
-    missing = {node: len(before[node]) for node in graph.nodes}
-    users: dict[Node, list[Node]] = {}
-    for node in graph.nodes:
-        for x in before[node]:
-            users.setdefault(x, []).append(node)
+    users, missing = users_of(before), {node: len(xs) for node, xs in before.items()}
     free, done = [0.0] + [HANDOVER] * (workers - 1), dict[Node, Slot]()  # the others must be told to begin
     ready = [(-left[node], place[node], node) for node in graph.nodes if not missing[node]]
-    ready.sort(key=lambda entry: entry[:2])
+    heapify(ready)
     slots: list[Slot] = []
     while ready:
         node = heappop(ready)[2]
@@ -145,7 +139,7 @@ def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> Sch
             done[node] = slot = Slot(node, worker, begins[worker], begins[worker] + seconds(node))
             free[worker] = slot.end
             slots.append(slot)
-        for user in users.get(node, ()):
+        for user in users[node]:
             missing[user] -= 1
             if not missing[user]:
                 heappush(ready, (-left[user], place[user], user))

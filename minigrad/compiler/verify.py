@@ -18,6 +18,7 @@ from ..errors import GraphError
 from ..node import Node, Staged
 from ..op import Elementwise, Op
 from ..ops import BroadcastTo, Input
+from .calm import graphs_of
 from .fuse import Fused, is_full_reduction, loop_shape
 from .graph import Graph
 
@@ -35,8 +36,8 @@ def verify(graph: Graph, before: Graph | None = None) -> Graph:
         spec_is_inferred(node)
         if isinstance(node.op, Fused):
             body_is_a_loop(node.op)
-        for sub in subgraphs(node.op):
-            verify(sub)
+        for inside in graphs_of(node.op).values():
+            verify(inside)
     if before is not None:
         same_outside(before, graph)
     return graph
@@ -112,11 +113,5 @@ def same_outside(before: Graph, after: Graph) -> None:
 
 def effects(graph: Graph) -> Counter[Op]:
     """How often each op with an effect stands in the graph, and in the graphs inside its ops."""
-    inside = (effects(sub) for node in graph.nodes if node.op.effect for sub in subgraphs(node.op))
-    return sum(inside, Counter(n.op for n in graph.nodes if n.op.effect and not subgraphs(n.op)))
-
-
-def subgraphs(op: Op) -> list[Graph]:
-    """The graphs inside an op: a loop's body, a branch."""
-    values = (getattr(op, field.name) for field in getattr(op, "__dataclass_fields__", {}).values())
-    return [value for value in values if isinstance(value, Graph)]
+    inside = (effects(sub) for node in graph.nodes if node.op.effect for sub in graphs_of(node.op).values())
+    return sum(inside, Counter(node.op for node in graph.nodes if node.op.effect and not graphs_of(node.op)))

@@ -23,6 +23,7 @@ from .custom import custom_vjp as custom_vjp
 from .default import add_to_collection as add_to_collection
 from .default import get_collection as get_collection
 from .default import get_default_graph as get_default_graph
+from .default import get_default_session as get_default_session
 from .default import name_scope as name_scope
 from .default import reset_default_graph as reset_default_graph
 from .eagerly import functions_run_eagerly as functions_run_eagerly
@@ -49,7 +50,6 @@ from .placeholder import constant as constant
 from .placeholder import placeholder as placeholder
 from .placeholder import placeholder_with_default as placeholder_with_default
 from .session import Session as Session
-from .session import get_default_session as get_default_session
 from .tensor_spec import TensorSpec as TensorSpec
 from .variable import Variable as Variable
 from .variable import assign as assign

@@ -14,10 +14,10 @@ import numpy as np
 
 from ..compiler.control import Cond, While
 from ..errors import GraphError
-from ..modes import current
 from ..operand import Operand
 from ..staging import Stage, Traced
 from ..tree import leaves
+from .default import stage_of
 from .parts import Part, Side, Variables, again, agreed, filled, made, outside_of
 
 Function = Callable[..., Any]
@@ -102,13 +102,6 @@ def bounded(cond: Function, body: Function, loop_vars: Any, shape_invariants: An
     invariants = None if shape_invariants is None else ((), *shape_invariants)
     _, *last = while_loop(test, step, (0, *loop_vars), invariants, None, name)
     return again(loop_vars, last)
-
-
-def stage_of(xs: Sequence[Any]) -> Stage | None:
-    """The graph that control flow on these is written into: the one being built, else theirs; None if there is none."""
-    if current.mode.staging is not None:
-        return current.mode.staging  # type: ignore[no-any-return]
-    return next((x.stage for x in xs if isinstance(x, Traced)), None)
 
 
 def truth(stage: Stage, x: Any, who: str) -> Traced:

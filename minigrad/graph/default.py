@@ -1,17 +1,23 @@
-"""The default graph: what placeholders, variables and constants are made in, where no graph is named.
+"""What is meant where nothing is named: a graph to build in, a session to run in.
 
-It is that of the innermost `with graph.as_default():`, else that of the innermost `with Session(graph):`, and else
-one that every thread has.
+The default graph is that of the innermost `with graph.as_default():`, else that of the innermost
+`with Session(graph):`, and else one that every thread has. The default session is that of the innermost block.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..errors import GraphError
 from ..modes import current
+from ..staging import Stage, Traced
 from .graph import Graph
+
+if TYPE_CHECKING:
+    from .session import Session
 
 
 class Defaults(threading.local):
@@ -19,7 +25,7 @@ class Defaults(threading.local):
 
     def __init__(self) -> None:
         self.graph = Graph()
-        self.sessions: list[Any] = []
+        self.sessions: list[Session] = []
 
 
 defaults = Defaults()
@@ -40,9 +46,30 @@ def reset_default_graph() -> None:
     defaults.graph = Graph()
 
 
-def building() -> Any:
-    """The stage that takes ops just now: a branch, say; outside all blocks the default graph."""
-    return get_default_graph() if current.mode.staging is None else current.mode.staging
+def get_default_session() -> Session | None:
+    """The session whose block is open."""
+    return defaults.sessions[-1] if defaults.sessions else None
+
+
+def session_or_default(session: Session | None) -> Session:
+    """The session, or the one whose block is open. Raises GraphError where there is none."""
+    found = get_default_session() if session is None else session
+    if found is None:
+        raise GraphError("no session is open: pass one, or write `with mg.Session(graph) as session:` around it")
+    return found
+
+
+def stage_of(xs: Iterable[Any]) -> Stage | None:
+    """What an op on these becomes part of: the graph that is being built, else theirs; None where values meet."""
+    if current.mode.staging is not None:
+        return current.mode.staging  # type: ignore[no-any-return]
+    return next((x.stage for x in xs if isinstance(x, Traced)), None)
+
+
+def stage_or_default(xs: Iterable[Any]) -> Stage:
+    """The same; the default graph, where values meet."""
+    stage = stage_of(xs)
+    return get_default_graph() if stage is None else stage
 
 
 def name_scope(name: str | None) -> AbstractContextManager[str]:

@@ -9,9 +9,8 @@ from typing import Any
 
 from ..compiler.gradient import gradients as backpropagated
 from ..node import Node
-from .default import name_scope
+from .default import name_scope, stage_or_default
 from .graph import Graph
-from .ordering import stage_of
 
 
 def gradients(
@@ -28,7 +27,7 @@ def gradients(
     stop_gradients    what is taken as constant: ∂y/∂x is along the ways that do not pass there
     """
     targets, sources = several(ys), several(xs)
-    stage = stage_of([*targets, *sources])
+    stage = stage_or_default([*targets, *sources])
     if not isinstance(stage, Graph):
         return stage.gradients(targets, sources, None if grad_ys is None else several(grad_ys))
     with stage.building(), name_scope(name):

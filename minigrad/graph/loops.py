@@ -12,7 +12,8 @@ from ..functions.face import operand
 from ..functions.movement import stack
 from ..staging import Stage
 from ..tree import leaves, leaves_beside
-from .control import stage_of, while_loop
+from .control import while_loop
+from .default import stage_of
 from .parts import Part, Variables, filled, is_value, made, outside_of
 
 

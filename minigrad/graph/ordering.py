@@ -7,19 +7,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .. import ops
-from ..modes import current
 from ..spec import Specs
-from ..staging import Stage, Traced
-from .default import building
+from ..staging import Traced
+from .default import stage_or_default
 from .graph import Graph
-
-
-def stage_of(xs: Iterable[Any]) -> Stage:
-    """Where an op on these goes: the graph that is being built, else theirs, else the default graph."""
-    if current.mode.staging is not None:
-        return current.mode.staging  # type: ignore[no-any-return]
-    theirs = next((x.stage for x in xs if isinstance(x, Traced)), None)
-    return building() if theirs is None else theirs
 
 
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[Any]:
@@ -28,7 +19,7 @@ def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContex
     In a branch, a loop or a traced function nothing needs saying: what has an effect there happens as it is written.
     """
     xs = [] if control_inputs is None else list(control_inputs)
-    stage = stage_of(xs)
+    stage = stage_or_default(xs)
     if not isinstance(stage, Graph):
         return nullcontext()
     return stage.control_dependencies(None if control_inputs is None else xs)
@@ -36,7 +27,7 @@ def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContex
 
 def group(*inputs: Any, name: str | None = None) -> Traced:
     """An op that is done when all of these are; fetched, it gives None."""
-    stage = stage_of(inputs)
+    stage = stage_or_default(inputs)
     with stage.building():
         nodes = tuple(stage.lift(x).node for x in inputs if x is not None)
     waits = stage.waiting.waits if isinstance(stage, Graph) and stage.waiting else ()
@@ -50,7 +41,7 @@ def no_op(name: str | None = None) -> Traced:
 
 def identity(input: Any, name: str | None = None) -> Traced:
     """The same value under a name of its own, after what the block around it waits for."""
-    stage = stage_of([input])
+    stage = stage_or_default([input])
     with stage.building():
         x = stage.lift(input)
         (x,) = stage.after_waits([x]) if isinstance(stage, Graph) else (x,)
@@ -59,7 +50,7 @@ def identity(input: Any, name: str | None = None) -> Traced:
 
 def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Iterable[Any] = ()) -> list[Any]:
     """The same values, each of them once all have been computed; None stays None."""
-    stage = stage_of(tensors)
+    stage = stage_or_default(tensors)
     with stage.building():
         waits = [stage.lift(x).node for x in (*tensors, *control_inputs) if x is not None]
         called = "tuple" if name is None else name
@@ -71,7 +62,7 @@ def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Iter
 
 def stop_gradient(input: Any, name: str | None = None) -> Any:
     """The same value, through which no gradient passes."""
-    stage = stage_of([input])
+    stage = stage_or_default([input])
     with stage.building():
         y = stage.apply(ops.StopGradient(), (input,))
         return y if name is None else identity(y, name)
@@ -79,7 +70,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Any:
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Any:
     """Their sum."""
-    stage = stage_of(inputs)
+    stage = stage_or_default(inputs)
     with stage.building():
         first, *others = [stage.lift(x) for x in inputs]
         total = sum(others, first)

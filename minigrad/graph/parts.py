@@ -16,7 +16,7 @@ import numpy as np
 from ..compiler.calm import drawn
 from ..compiler.control import Control
 from ..compiler.graph import Graph as Finished
-from ..dimension import is_unknown, lengths_of
+from ..dimension import fits, lengths_of
 from ..errors import DTypeError, GraphError, ShapeError
 from ..operand import Operand
 from ..ops import After, Piece
@@ -115,8 +115,7 @@ class Variables:
     def invariant(self, path: str, x: Traced, shape: Any) -> Spec:
         """The spec of a variable at every step, lengths left open. Raises ShapeError where it begins as another."""
         said = lengths_of(tuple(x.shape if shape is None else shape), lambda axis: None)
-        begins = len(said) == x.ndim and all(is_unknown(n) or n == m for n, m in zip(said, x.shape))
-        if not begins:
+        if not fits(x.shape, said):
             raise ShapeError(f"{path} is {x.spec}, and shape_invariants says {shape}")
         self.opened |= {n for n, m in zip(said, x.shape) if n != m}
         return x.spec.with_shape(said)

@@ -10,17 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .. import ops
 from ..compiler.graph import Graph as Finished
 from ..errors import GraphError
 from ..node import Node, Staged
 from ..spec import Spec, Specs
-
-if TYPE_CHECKING:
-    from .graph import Graph
-
+from .graph import Graph, name_of
 
 DONE = Node(ops.const(True), (), Spec((), bool))
 
@@ -156,9 +152,3 @@ def pruned(graph: Graph, fetches: Sequence[Node], fed: Sequence[Node]) -> Pruned
 def is_nothing(node: Node) -> bool:
     """Whether a node is an op that gives nothing."""
     return isinstance(node.spec, Specs) and not node.spec
-
-
-def name_of(node: Node) -> str:
-    """A node's name."""
-    name: str = node.name  # type: ignore[attr-defined]
-    return name

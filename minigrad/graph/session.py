@@ -27,7 +27,7 @@ from ..compiler.rewrite import optimise
 from ..compiler.specialise import specialised
 from ..compiler.trouble import guarded
 from ..device import CPU, device_of
-from ..dimension import is_unknown
+from ..dimension import fits
 from ..editable import KINDS, write
 from ..errors import DTypeError, GraphError, ShapeError
 from ..modes import current, in_mode
@@ -37,8 +37,8 @@ from ..staging import Traced
 from ..tensor import array_of
 from ..tree import leaves, planted
 from .default import defaults, get_default_graph
-from .graph import Graph
-from .pruning import Pruned, name_of, pruned
+from .graph import Graph, name_of
+from .pruning import Pruned, pruned
 from .variable import Variable
 
 MOST_PLANS = 512  # per graph; a program of ever new shapes starts over rather than grow
@@ -231,15 +231,10 @@ def fitting(data: Any, node: Node) -> Any:
         if is_number and spec.dtype.kind in "iu" and cast != array:
             raise DTypeError(f"{name_of(node)} is {spec}, and was fed {data}, which {spec.dtype} does not hold")
         array = cast
-    if array.shape != spec.shape and not fits(array.shape, spec.shape):
+    if not fits(array.shape, spec.shape):
         hint = "; a placeholder made without a shape is one number" if not spec.shape else ""
         raise ShapeError(f"{name_of(node)} is {spec}, and was fed an array of shape {array.shape}{hint}")
     return array
-
-
-def fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Whether the shape is the wanted one, of which some lengths may be unknown."""
-    return len(shape) == len(wanted) and all(n == m or is_unknown(m) for n, m in zip(shape, wanted))
 
 
 def own(y: Any, held: set[int], given: Sequence[Any]) -> Any:
@@ -255,17 +250,3 @@ def handed_out(y: Any, held: set[int], given: Sequence[Any]) -> Any:
     if not isinstance(y, np.ndarray):
         y = device_of(y).read(y)
     return own(y, held, given) if y.shape else y[()]
-
-
-def session_or_default(session: Session | None) -> Session:
-    """The session, or the one whose block is open. Raises GraphError where there is none."""
-    if session is not None:
-        return session
-    if not defaults.sessions:
-        raise GraphError("no session is open: pass one, or write `with mg.Session(graph) as session:` around it")
-    return defaults.sessions[-1]  # type: ignore[no-any-return]
-
-
-def get_default_session() -> Session | None:
-    """The session whose block is open."""
-    return defaults.sessions[-1] if defaults.sessions else None

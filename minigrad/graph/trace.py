@@ -100,6 +100,8 @@ class Trace:
                 self.grads.append((leaf, results.number(g)))
         self.captured = [c.what for c in stage.captured.values()]
         self.specs = [x.spec for x in self.captured]
+        self.nodes = [x.node for x in self.captured]
+        self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, _ in self.edits)
         self.names = [node.name for node in inputs]
         self.grad_names = [f"{stage.known.get(id(leaf), 'a leaf')}.grad" for leaf, _ in self.grads]
         self.given = given
@@ -154,7 +156,8 @@ class Trace:
         if mode.watchers or mode.tracked is None:
             return False
         if self.is_flat or not mode.recording:
-            return not any([xs[i].tracked and has_history(xs[i]) for i, _ in self.edits])
+            as_traced = self.edits_leaves and [x.node for x in self.captured] == self.nodes
+            return as_traced or not any(has_history(xs[i]) for i, _ in self.edits)
         return True not in [x.tracked for x in xs]
 
     def on_arrays(self, xs: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
@@ -164,7 +167,8 @@ class Trace:
         for i, y in self.edits:
             if ys[y] is not arrays[i]:  # the program has not written it there itself
                 arrays[i][...] = ys[y]
-        clock.edit(*[arrays[i] for i, _ in self.edits])
+        if self.edits:
+            clock.edit(*[arrays[i] for i, _ in self.edits])
         for i in self.handed:
             ys[i] = made(ys[i], seen(ys[i], way.specs[i]))
         for leaf, g in self.grads:
@@ -198,8 +202,8 @@ def noticed(what: Any, attribute: str) -> Any:
 
 
 def has_history(x: Any) -> bool:
-    """Whether an edit is more than another value: x is no leaf, or a view."""
-    return bool(x.node.inputs) or getattr(x, "alias", None) is not None
+    """Whether an edit is more than another value: x is recorded, and no leaf, or a view."""
+    return bool(x.tracked) and (bool(x.node.inputs) or getattr(x, "alias", None) is not None)
 
 
 def refuse_twice(edits: Sequence[Edit], arrays: Sequence[Any], xs: Sequence[Any]) -> None:

@@ -12,17 +12,16 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
+from ..editable import KINDS
 from ..errors import DTypeError, ShapeError
 from ..modes import current, in_mode
 from ..node import Node
 from ..spec import Spec
 from ..staging import Stage, Traced
 from ..tensor import tensor
-from .default import get_default_graph
+from .default import get_default_graph, session_or_default
 from .graph import GLOBAL_VARIABLES, TRAINABLE_VARIABLES, Graph
 from .ordering import group
-
-KINDS = {"b": 0, "u": 1, "i": 1, "f": 2}
 
 
 class Variable(Traced):
@@ -102,8 +101,6 @@ class Variable(Traced):
 
     def load(self, value: Any, session: Any = None) -> None:
         """Give it a value in a session, without an op."""
-        from .session import session_or_default
-
         session_or_default(session).load(self, value)
 
     def __repr__(self) -> str:

@@ -14,8 +14,9 @@ from ..modes import current
 from ..operand import Operand
 from ..spec import Spec
 from ..staging import Traced
+from .default import stage_or_default
 from .graph import Graph
-from .ordering import identity, stage_of
+from .ordering import identity
 
 
 def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> Any:
@@ -29,7 +30,7 @@ def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> An
     if current.mode.staging is None and not any(isinstance(x, Traced) for x in tensors):
         op.forward(np, *(x.numpy() for x in tensors))  # type: ignore[attr-defined, no-untyped-call]
         return tensors[0] if tensors else None
-    stage = stage_of(tensors)
+    stage = stage_or_default(tensors)
     with stage.building():
         return stage.apply(op, tuple(tensors)) if tensors else stage.effect(op)
 
@@ -66,7 +67,7 @@ def probe(x: Any, name: str | None = None) -> Probe:
     if current.mode.staging is None and not isinstance(x, Traced):
         found.values.append(x.numpy().copy())
         return found
-    stage = stage_of([x])
+    stage = stage_or_default([x])
     with stage.building():
         kept = stage.apply(op, (x,))
         if isinstance(stage, Graph):
@@ -82,7 +83,7 @@ def py_func(
     Tout    what it gives: a spec, which is anything with a shape and a dtype; or a dtype, of the shape of the first
             input; or a list of these, for a function that gives several. Left out: the spec of the first input.
     """
-    stage = stage_of(inp)
+    stage = stage_or_default(inp)
     with stage.building():
         xs = [stage.lift(x) for x in inp]
         several = isinstance(Tout, list | tuple)

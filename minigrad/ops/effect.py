@@ -9,7 +9,7 @@ from weakref import ref
 
 import numpy as np
 
-from ..dimension import is_unknown
+from ..dimension import fits
 from ..errors import DTypeError, ShapeError
 from ..op import Op
 from ..spec import Spec, Specs
@@ -98,9 +98,7 @@ class PyFunc(Effect):
     def checked(self, y, spec):
         """What f gave, as the array it promised."""
         array = np.asarray(getattr(y, "value", y))
-        if len(array.shape) != len(spec.shape) or any(
-            n != m and not is_unknown(m) for n, m in zip(array.shape, spec.shape)
-        ):
+        if not fits(array.shape, spec.shape):
             raise ShapeError(f"{self} promised {spec}, and gave an array of shape {array.shape}")
         if not np.can_cast(array.dtype, spec.dtype, "same_kind"):
             raise DTypeError(f"{self} promised {spec}, and gave {array.dtype}")
