@@ -5,8 +5,8 @@ from . import errors as errors
 from . import func as func
 from . import functional as functional
 from . import graph as graph
-from . import lax as lax
 from . import laws as laws
+from . import lax as lax
 from . import linalg as linalg
 from . import nn as nn
 from . import optim as optim

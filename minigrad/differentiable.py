@@ -13,6 +13,7 @@ from .grad_fn import GradFn
 from .hooks import Handle, Hook, Hooks
 from .modes import current, followed, is_inference_mode_enabled
 from .node import Node, Record, Source, depending_on, history
+from .operand import Operand
 from .pullback import Grads, run_backward
 from .spec import Spec
 
@@ -265,8 +266,7 @@ def keeping(x: Any) -> Hook:
     held = ref(x)
 
     def retain(gy: Any) -> None:
-        y = held()
-        if y is not None:
+        if (y := held()) is not None:
             accumulate(y, gy, {id(gy)})
 
     return retain
@@ -277,13 +277,13 @@ def replacing(x: Any, hook: Hook) -> Hook:
     made, spec = x.made, x.spec
 
     def replace(gy: Any) -> Any:
-        is_tensor = isinstance(gy, Differentiable)
+        is_tensor = isinstance(gy, Operand)  # with a value, or in a graph
         new = hook(gy if is_tensor else made(gy.copy(), spec))  # a copy, which the hook may keep
         if new is None:
             return gy
-        if not isinstance(new, Differentiable) or new.spec != spec:
+        if not isinstance(new, Operand) or new.spec != spec:
             raise ShapeError(f"a hook on {spec} returns a gradient of that spec, or None to leave it; it gave {new!r}")
-        return new if is_tensor else new.value
+        return new if is_tensor else new.value  # type: ignore[attr-defined]
 
     return replace
 

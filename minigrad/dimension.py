@@ -8,6 +8,7 @@ and replaced by what it is in a run: see compiler/specialise.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -20,6 +21,7 @@ from .errors import GraphError
 FAR = 1 << 45  # no axis is so long: of bytes, it would be 32 TB
 APART = 2_654_435_761  # between two stand-ins; 2³² divided by the golden ratio, and prime
 NEAR = 1 << 20  # the largest r
+LONG = re.compile(rf"(?<![\w.])\d{{{len(str(FAR - NEAR))},}}(?![\w.])")  # whole numbers that may be stand-ins
 SMALL_PRIMES = prod(p for p in range(2, 1000) if all(p % q for q in range(2, p)))
 
 _stand_ins: dict[str, int] = {}
@@ -170,6 +172,11 @@ def can_be_read(n: int) -> bool:
         return is_unknown(n) and bool(parts(n))
     except GraphError:
         return False
+
+
+def with_names(text: str) -> str:
+    """A text in which numbers that stand for lengths are replaced by what they stand for."""
+    return LONG.sub(lambda number: written(n) if can_be_read(n := int(number[0])) else number[0], text)
 
 
 def written(n: int) -> str:

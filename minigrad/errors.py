@@ -21,7 +21,12 @@ MinigradError
 
 
 class MinigradError(Exception):
-    """Base class: catch this to catch them all."""
+    """Base class: catch this to catch them all.
+
+    located    whether it names the node of a graph at which it was raised
+    """
+
+    located = False
 
 
 class ShapeError(MinigradError, ValueError, RuntimeError):

@@ -50,6 +50,23 @@ def jvp_is_slope(op: Op, *xs: Tensor) -> None:
     assert np.allclose(pushed, slope, rtol=1e-5, atol=1e-8), f"{op}: jvp says {pushed}, nudging forward says {slope}"
 
 
+def expanded_is_forward(op: Op, *xs: Tensor) -> None:
+    """What an op says it is made of gives what it gives, and has its gradients; an op that is whole says nothing."""
+    if not hasattr(op, "expanded"):
+        return
+    leaves = [Tensor(x.value, requires_grad=x.spec.is_float) for x in xs]
+    whole, parts = xs[0].apply(op, *xs[1:]), op.expanded(*leaves)
+    assert whole.spec == parts.spec, f"{op} is {whole.spec}, and its parts make {parts.spec}"
+    assert np.allclose(whole.numpy(), parts.numpy(), rtol=1e-12), f"{op} is {whole.numpy()}; its parts: {parts.numpy()}"
+    (gy,) = directions([whole], seed=2)
+    parts.backward(gy.value)
+    for i, (leaf, gx) in enumerate(zip(leaves, op.gradients(gy, whole, *xs), strict=True)):
+        if gx is not None:
+            got = None if leaf.grad is None else leaf.grad.numpy()
+            fits = got is not None and np.allclose(got, gx.numpy(), rtol=1e-10, atol=1e-12)  # sums in other orders
+            assert fits, f"{op}: through its parts, the gradient of operand {i} is {got}; by its rule, {gx.numpy()}"
+
+
 def vjp_is_adjoint(op: Op, *xs: Tensor) -> None:
     """⟨gy, J dx⟩ = ⟨Jᵀ gy, dx⟩: no finite difference, so exact to rounding."""
     dxs = directions(xs, seed=1)
@@ -90,6 +107,7 @@ ALL = (
     vjp_is_adjoint,
     jvp_is_slope,
     compiled_rule_is_the_rule,
+    expanded_is_forward,
 )
 
 

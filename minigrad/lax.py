@@ -6,6 +6,7 @@
     lax.fori_loop(lower, upper, body_fun, init_val)
     lax.scan(f, init, xs, length, reverse)
     lax.map(f, xs)
+    lax.select(pred, on_true, on_false), lax.stop_gradient(x)
 
 On tensors that have values they run as Python would; in a traced function they are ops.
 """
@@ -15,9 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .functions. import where
 from .graph import control
 from .graph.loops import fori_loop as fori_loop
 from .graph.loops import scan as scan
+from .tree import leaves, planted
 
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
@@ -45,3 +48,13 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """f(x[t]) for each t along the first axis of xs, stacked: one after the other."""
     return scan(lambda _, x: (None, f(x)), None, xs)[1]
+
+
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """on_true where pred holds, and on_false elsewhere; both are computed."""
+    return where(pred, on_true, on_false)
+
+
+def stop_gradient(x: Any) -> Any:
+    """The same values, through which no gradient passes. x is any structure."""
+    return planted(x, (leaf.detach() for leaf in leaves(x)))

@@ -6,8 +6,10 @@ optimise and compile) and drawn on the screen. A graph is whatever can be reache
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from .clock import now
@@ -15,6 +17,8 @@ from .errors import CycleError
 from .hooks import Hooks
 from .op import Op
 from .spec import Spec
+
+ENGINE = str(Path(__file__).parent)
 
 
 class Derivative(Protocol):
@@ -77,6 +81,14 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}, in {self.function}"
+
+
+def place() -> Place | None:
+    """The line of the user's code that runs just now: the first outside the engine."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(ENGINE):
+        frame = frame.f_back  # type: ignore[assignment]
+    return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 class Staged(Node):

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from . import pen
+from .dimension import with_names
 from .errors import DTypeError, NoGradientError
 from .spec import Spec, broadcast
 
@@ -94,7 +95,7 @@ class Op(metaclass=Interned):
         return type(self).__name__
 
     def __str__(self) -> str:
-        return repr(self).removesuffix("()")
+        return with_names(repr(self).removesuffix("()"))
 
 
 class Elementwise(Op):

@@ -10,66 +10,29 @@ A trace of a function, a branch, the body of a loop, and the Graph of a Session 
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple, Self
-from weakref import WeakSet
 
 import numpy as np
 
 from . import ops
 from .compiler.gradient import gradients
 from .compiler.graph import Graph as Finished
+from .differentiable import origin
 from .dimension import Quotient
-from .errors import EditedError, GraphError, NoGradientError, ShapeError
-from .inplace import InPlace
+from .editable import KINDS
+from .errors import DTypeError, EditedError, GraphError, NoGradientError, ShapeError
 from .modes import current, in_mode
-from .node import Node, Place, Staged
+from .node import Node, Staged, place
 from .op import Op
 from .spec import Spec, broadcast_shape
 from .symbol import Symbol, number
 from .tensor import Tensor
-from .valueless import Valueless
-
-ENGINE = str(Path(__file__).parent)
-
-
-class Traced(InPlace, Valueless, Symbol):
-    """An operand in a graph that is being built.
-
-    stage     the graph
-    root      what it is a view of, if it is one
-    """
-
-    __slots__ = ("edited", "root", "stage", "views")
-
-    def __init__(self, node: Node, stage: Stage, root: Traced | None = None):
-        super().__init__(node)
-        self.stage, self.root, self.edited = stage, root, False
-        self.views: WeakSet[Traced] = WeakSet()
-
-    def at(self, node: Node) -> Self:
-        return type(self)(node, self.stage)
-
-    def apply(self, op: Op, *others: Any) -> Any:
-        return (current.mode.staging or self.stage).apply(op, (self, *others))
-
-    def lift(self, o: Any) -> Any:
-        return (current.mode.staging or self.stage).lift(o, self.spec)
-
-    name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
-    graph = property(lambda self: self.stage, doc="The graph that it is part of.")
-    op = property(lambda self: self.node.op, doc="The op that makes it.")
-
-    def backward(self, gradient: Any = None, **options: Any) -> None:
-        """Add ∂self/∂leaf to `.grad` of every captured leaf that requires it: more nodes of the same graph."""
-        self.stage.backward(self, gradient)
-
-    def __repr__(self) -> str:
-        return f"<{self.name}: {self.spec}>"
+from .traced import Traced as Traced
 
 
 class Captured(NamedTuple):
@@ -91,17 +54,20 @@ class Stage:
     inputs      the nodes of what is given at each run, in order
     captured    id → what was captured under it
     edited      id → what was captured and has another value after a run
+    born        id → a tensor that was made while building
     grads       id of a leaf → (the leaf, its .grad at this point)
     last        the effect that the next one comes after
     """
 
     chained = True  # effects happen in the order in which they were written
+    way_out = Symbol.way_out
 
     def __init__(self, outer: Stage | None = None):
         self.outer = outer
         self.inputs: list[Staged] = []
         self.captured: dict[int, Captured] = {}
         self.edited: dict[int, Captured] = {}
+        self.born: dict[int, Tensor] = {}
         self.grads: dict[int, tuple[Any, Any]] = {}
         self.names: Counter[str] = Counter()
         self.last: Node | None = None
@@ -191,6 +157,10 @@ class Stage:
             self.captured[id(x)] = Captured(x, node, Traced(node, self))
         return self.captured[id(x)].symbol
 
+    def origins(self) -> dict[Node, Any]:
+        """Input → the tensor, or the symbol of the stage outside, that it reads."""
+        return {c.input: c.what for c in self.captured.values()}
+
     def input(self, name: str, spec: Spec) -> Staged:
         """A node for what is given at each run."""
         name = self.unique(name)
@@ -211,14 +181,20 @@ class Stage:
                 f"{target} is a view, and while a graph is built only what owns its memory is edited: "
                 "write x[…] = value on the tensor itself"
             )
+        if KINDS[y.dtype.kind] > KINDS[x.dtype.kind]:
+            raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, edited in place: write x = …")
         if y.shape != x.shape and broadcast_shape(y.shape, x.shape) != x.shape:
             raise ShapeError(f"the result has shape {y.shape}, and {x.spec} is edited in place: its shape stays")
         for view in target.views:
             view.edited = True
         target.views.clear()
         target.node = y.astype(x.dtype).broadcast_to(x.shape).node
-        if target is not x:
+        if target is not x and not self.is_own(x):
             self.edited[id(x)] = self.captured[id(x)]
+
+    def is_own(self, x: Any) -> bool:
+        """Whether x is a tensor that was made while building, and begins as it was made in each run."""
+        return id(x) in self.born
 
     def noticed(self, what: Any, attribute: str, value: Any) -> None:
         """Told of what Python read while building, and built accordingly; who keeps the graph may want to know."""
@@ -227,16 +203,30 @@ class Stage:
 
     # -- gradients ----------------------------------------------------------------------------------
 
-    def gradients(self, ys: Sequence[Any], xs: Sequence[Any], grad_ys: Sequence[Any] | None = None) -> list[Any]:
-        """Σ ⟨grad_y, ∂y/∂x⟩ for each x, as nodes of this graph; None where no y depends on x."""
+    def gradients(
+        self, ys: Sequence[Any], xs: Sequence[Any], grad_ys: Sequence[Any] | None = None, stop: Sequence[Any] = ()
+    ) -> list[Any]:
+        """Σ ⟨grad_y, ∂y/∂x⟩ for each x, as nodes of this graph; None where no y depends on x.
+
+        stop    what is taken as constant
+        """
         with self.building():
-            targets, sources = [self.lift(y) for y in ys], [self.lift(x) for x in xs]
-            seeds: dict[Node, Any] = {}
-            for y, gy in zip(targets, grad_ys or [None] * len(targets), strict=True):
-                seed = self.arriving(y, gy)
-                seeds[y.node] = seeds[y.node] + seed if y.node in seeds else seed
-            found = gradients(seeds, {x.node for x in sources})
-        return [found.get(x.node) for x in sources]
+            seeds, places = self.seeds(ys, grad_ys), [self.reads(x) for x in xs]
+            stopped = {node for x in stop for node in self.reads(x)}
+            found = gradients(seeds, {node for nodes in places for node in nodes}, stopped)
+            return [total([found[node] for node in nodes if node in found]) for nodes in places]
+
+    def reads(self, x: Any) -> list[Node]:
+        """The nodes that are x."""
+        return [self.lift(x).node]
+
+    def seeds(self, ys: Sequence[Any], grad_ys: Sequence[Any] | None) -> dict[Node, Any]:
+        """Node of a y → the gradient that arrives there from outside; of a y that is named twice, their sum."""
+        seeds: dict[Node, Any] = {}
+        for y, gy in zip(map(self.lift, ys), [None] * len(ys) if grad_ys is None else grad_ys, strict=True):
+            seed = self.arriving(y, gy)
+            seeds[y.node] = seeds[y.node] + seed if y.node in seeds else seed
+        return seeds
 
     def arriving(self, y: Traced, gy: Any) -> Traced:
         """The gradient that arrives at y from outside: ones, unless said."""
@@ -260,7 +250,11 @@ class Stage:
                         f"backward() in a graph adds to the .grad of {x.spec}, which was there before the graph: "
                         "begin with zero_grad() inside the traced function, or take autograd.grad(loss, parameters)"
                     )
+                hooks = origin(x).hooks
+                g = g if hooks is None else hooks(g)
                 x.grad = g if before is None else before + g
+                for hook in () if hooks is None else [*hooks.after.values()]:
+                    hook(x)
 
     def grad_of(self, x: Any, before: Any) -> Any:
         """x.grad at this point of the graph, which was `before` when it was begun."""
@@ -281,9 +275,6 @@ class Stage:
         return Finished(tuple(inputs), tuple(None if y is None else y.node for y in outputs))
 
 
-def place() -> Place | None:
-    """The line of the user's code that runs just now: the first outside the engine."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(ENGINE):
-        frame = frame.f_back  # type: ignore[assignment]
-    return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+def total(gs: Sequence[Any]) -> Any:
+    """Their sum; None of none."""
+    return reduce(add, gs) if gs else None

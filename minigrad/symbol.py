@@ -20,6 +20,8 @@ class Symbol(Operand):
 
     __slots__ = ("__weakref__", "node")
 
+    way_out = "Return it from the function and run the graph to see a value"
+
     def __init__(self, node: Node):
         self.node = node
 
@@ -43,8 +45,7 @@ class Symbol(Operand):
 
     def numpy(self) -> NoReturn:
         raise NoValueError(
-            f"this tensor, {self.node}, has no value: it is symbolic, part of a graph being built. "
-            "Return it from the function and run the graph to see a value"
+            f"this tensor, {self.node}, has no value: it is symbolic, part of a graph being built. {self.way_out}"
         )
 
     __bool__ = __float__ = __int__ = item = numpy

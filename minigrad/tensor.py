@@ -48,6 +48,8 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
         self.spec: Spec = spec_of(self.value)
         self.node: Node | None = None
         self.tracked: bool | None = current.mode.tracked
+        if (stage := current.mode.staging) is not None:
+            stage.born[id(self)] = self
         if requires_grad:
             self.requires_grad_()
 

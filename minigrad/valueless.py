@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NoReturn, Self
 
 from . import ops
-from .device import CPU, Device
+from .device import CPU, NAMES, Device
 from .device import device as device_called
 from .errors import GraphError
 from .operand import Operand, integers, lengths
@@ -43,7 +43,7 @@ class Valueless(Operand):
         for to in (*where, dtype, device):
             if isinstance(to, Operand):
                 x = x.to(to.spec.dtype, to.spec.device)
-            elif isinstance(to, Device) or to in ("cpu", "gpu", "cuda"):
+            elif isinstance(to, Device) or (isinstance(to, str) and to in NAMES):
                 x = x if device_called(to) is x.spec.device else x.apply(ops.Move(device_called(to)))
             elif to is not None:
                 x = x.astype(to)

@@ -50,3 +50,21 @@ def test_a_finished_graph_is_drawn_whole():
 def test_what_has_no_graph_is_told_what_has():
     with pytest.raises(TypeError, match="what has a graph that can be drawn"):
         mg.draw([])
+
+
+def test_a_graph_is_drawn_with_all_that_nothing_else_reads():
+    with mg.Graph().as_default() as graph:
+        x, w = mg.placeholder("f8", (None, 3), name="x"), mg.Variable([1.0, 2.0, 3.0], name="w")
+        loss = (x @ w).sum()
+        down = w.assign_sub(0.1 * w)
+    drawn = mg.draw(graph, {"loss": loss, "down": down})
+    names = [box.name for box in drawn.picture.boxes]
+
+    assert {"x", "w", "loss", "down"} <= {*names}
+    assert drawn.svg.startswith("<svg")
+    assert not any("3518" in box.spec for box in drawn.picture.boxes)
+
+
+def test_an_empty_graph_has_no_picture():
+    with pytest.raises(TypeError, match="nothing is in it yet"):
+        mg.draw(mg.Graph())

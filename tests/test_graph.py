@@ -233,6 +233,13 @@ def test_stop_gradients_makes_partial_derivatives(graph):
     assert run(partial, {a: 1.0}) == [1, 1]
 
 
+def test_a_lone_tensor_stops_gradients_too(graph):
+    a = mg.placeholder("f8", ())
+    b = 2 * a
+
+    assert run(mg.gradients(a + b, a, stop_gradients=b), {a: 1.0}) == [1]
+
+
 def test_stop_gradient_passes_the_value_alone(graph):
     x = mg.placeholder("f8", ())
     y = x * G.stop_gradient(x, name="still")
@@ -447,3 +454,29 @@ def test_ops_know_their_line(graph):
 
     assert x.node.place.file == __file__
     assert isinstance(x.op, ops.Input)
+
+
+def test_the_text_of_a_graph_names_lengths_that_are_not_known_yet(graph):
+    x = mg.placeholder("f8", (None, 3), name="x")
+    x.sum(1).unsqueeze(1).broadcast_to(x.shape)
+    x.reshape(-1)
+
+    text = graph.as_text()
+
+    assert "BroadcastTo(shape=(batch, 3))" in text
+    assert "Reshape(shape=(batch·3,))" in text
+
+
+def test_stop_gradient_and_select_are_also_of_lax():
+    x = mg.tensor([1.0, -2.0], requires_grad=True)
+    y = mg.lax.stop_gradient({"a": (x * x,)})["a"][0] * x + mg.lax.select(x > 0, 3 * x, x)
+    y.sum().backward()
+
+    assert x.grad.tolist() == [1.0 + 3.0, 4.0 + 1.0]
+    assert mg.function(lambda x: mg.lax.stop_gradient(x) * x)(mg.tensor(3.0)).item() == 9.0
+
+
+def test_python_rounds_tensors(graph):
+    assert round(mg.tensor([1.6, 2.5])).tolist() == [2.0, 2.0]
+    assert round(mg.tensor(1.256), 2).item() == 1.26
+    assert run(round(G.constant(1.6))) == 2.0

@@ -1,4 +1,4 @@
-"""JAX's spellings: what they give on values, in a graph, and, where JAX is installed, there."""
+"""JAX's spellings: what they give on values, and in a graph."""
 
 import numpy as np
 import pytest

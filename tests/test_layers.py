@@ -12,7 +12,7 @@ LAYERS = """
 errors  dimension  dtypes  devices.contract devices.counts devices.simulated devices device philox sequence  spec  pen
 op  clock  hooks
 ops.leaf ops.arithmetic ops.comparison ops.pointwise ops.blocks ops.erf ops.activation ops.loss ops.movement
-ops.joining ops.placing ops.scan ops.reduce ops.sort ops.softmax ops.standardise ops.pattern ops.index ops.scatter
+ops.joining ops.placing ops.scan ops.reduce ops.sort ops.pattern ops.index ops.scatter ops.softmax ops.standardise
 ops.linalg ops.attention
 ops.einsum ops.solving ops.window ops.convolution ops.pooling ops.adaptive ops.carried ops.recurrent ops.quantile
 ops.effect ops.random ops.identity ops.overlay ops.control ops.state ops
@@ -24,15 +24,16 @@ symbol
 modes  pullback
 ufunc
 compiler.graph compiler.gradient compiler.calm compiler.reverse compiler.specialise compiler.rewrite compiler.codegen
-compiler compiler.interpret compiler.loose compiler.fold compiler.prune compiler.layout compiler.fuse compiler.order
+compiler compiler.interpret compiler.fold compiler.loose compiler.pooled compiler.expand compiler.prune
+compiler.layout compiler.fuse compiler.order
 compiler.recompute compiler.schedule compiler.trim compiler.verify compiler.pipeline compiler.steps compiler.axes
 compiler.shadow compiler.record compiler.buffers compiler.lower compiler.loops compiler.rows compiler.blas compiler.text
 compiler.emit compiler.program compiler.kernels.spelling compiler.kernels.functions compiler.kernels.c
 compiler.kernels.index compiler.kernels.reduction compiler.kernels.kernel compiler.kernels.product
 compiler.kernels.arena compiler.kernels.machine compiler.kernels.shim compiler.kernels.steps compiler.kernels.state
-compiler.kernels.replay compiler.kernels compiler.control compiler.trouble
+compiler.kernels.replay compiler.kernels compiler.trouble compiler.control
 plan  grad_fn  differentiable  editable  filling  inplace  printing  reading  kindred  unroll  tensor
-valueless staging
+valueless opened traced staging
 tree
 autograd.gradient autograd.function_rule autograd.function_in_graph autograd.function autograd.custom_gradient
 autograd.graph autograd.anomaly autograd.forward_ad
@@ -55,8 +56,8 @@ graph.autograph.statements graph.autograph.source graph.autograph.state graph.au
 graph.tracing graph.partition graph.compiled graph.trace graph.eagerly graph.method graph.explain graph.custom
 graph.graph graph.default graph.parts graph.control graph.choosing graph.loops graph.autograph.fork
 graph.autograph.branches graph.autograph.loops graph.autograph.replaced graph.autograph.operators
-graph.autograph.convert graph.autograph.origins graph.autograph graph.placeholder graph.tensor_spec graph.function graph.jit graph.pruning graph.ordering
-graph.watching graph.gradients graph.variable graph.session graph lax
+graph.autograph.convert graph.autograph.origins graph.autograph graph.placeholder graph.tensor_spec graph.function
+graph.jit graph.pruning graph.ordering graph.watching graph.gradients graph.variable graph.session graph lax
 optim.groups optim.inplace optim.staged optim.optimizer optim.sgd optim.adam optim.rmsprop optim.adagrad
 optim.lr_scheduler.scheduler optim.lr_scheduler.factor optim.lr_scheduler.cosine optim.lr_scheduler.joined
 optim.lr_scheduler.plateau optim.lr_scheduler optim

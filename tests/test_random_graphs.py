@@ -61,6 +61,8 @@ ONE = {
     "mean": lambda x: x.mean(),
     "largest": lambda x: x.amax(-1),
     "softmax": lambda x: x.softmax(-1),
+    "logsumexp": lambda x: x.logsumexp(-1),
+    "standardised": lambda x: x.standardise(-1),
 }
 TWO = {
     "add": lambda x, y: x + y,

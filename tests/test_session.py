@@ -1,5 +1,6 @@
 """What a session runs, and what it remembers."""
 
+import sys
 import threading
 import time
 from collections import namedtuple
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.compiler.kernels.replay import Replay
+from minigrad.errors import GraphError
 from minigrad.spec import Spec
 
 G = mg.graph
@@ -251,20 +254,20 @@ def test_a_long_chain_and_a_deep_diamond_run(graph):
     assert mg.Session(graph).run([y, g], {x: 1.0}) == [1001, 1]
 
 
-def test_a_trivial_run_costs_less_than_twenty_microseconds(graph):
+def test_a_trivial_run_calls_few_functions(graph):
+    """What a run costs beside its arithmetic, in a unit that no busy machine changes: ten calls are a microsecond."""
     with graph.as_default():
         w, x = mg.Variable(1.0), mg.placeholder("f8", ())
         y = w + x
     with mg.Session(graph) as session:
         session.run(w.initializer)
+        session.run(y, {x: 2.0})
+        calls = []
+        sys.setprofile(lambda frame, event, what: calls.append(event) if event in ("call", "c_call") else None)
+        session.run(y, {x: 2.0})
+        sys.setprofile(None)
 
-        def seconds():
-            start = time.perf_counter()
-            for _ in range(100):
-                session.run(y, {x: 2.0})
-            return (time.perf_counter() - start) / 100
-
-        assert min(seconds() for _ in range(20)) < 20e-6  # measured: 4; the quickest of many, since others run too
+    assert len(calls) < 70  # 47 with Python 3.11
 
 
 # -- effects ------------------------------------------------------------------------------------------------
@@ -397,3 +400,54 @@ def test_a_run_cut_short_by_a_branch_changes_nothing(graph):
             session.run([add, y], {x: 1.0})
 
         assert session.run(w) == 1
+
+
+def test_inside_the_block_of_a_session_tensors_evaluate_and_ops_run(graph):
+    with graph.as_default():
+        x, w = mg.placeholder("f8", ()), mg.Variable(3.0)
+        y, twice = x * w, w.assign(w * 2)
+    with mg.Session(graph) as session:
+        w.initializer.run()
+        values = [w.eval(), y.eval({x: 2.0}), y.eval(feed_dict={w: 5.0, x: 2.0})]
+        twice.run()
+        values += [w.eval(), w.eval(session=session)]
+
+    assert values == [3.0, 6.0, 10.0, 6.0, 6.0]
+    with pytest.raises(GraphError, match="no session is open"):
+        y.eval({x: 2.0})
+
+
+# -- elsewhere --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("home", ["cpu", "simulated"])
+def test_a_graph_runs_on_the_device_of_its_tensors(graph, home):
+    data = np.arange(12.0).reshape(4, 3)
+    with graph.as_default():
+        x, w = mg.placeholder("f8", (None, 3)), mg.Variable(mg.ones(3, 2, device=home))
+        y = ((x.to(home) @ w).tanh() * 0.1).sum()
+        down = w.assign_sub(mg.gradients(y, [w])[0])
+    session = mg.Session(graph)
+    session.run(w.initializer)
+    expected = np.ones((3, 2))
+    for _ in range(4):  # plainly, recorded, replayed twice
+        value, _ = session.run([y, down], {x: data})
+        z = np.tanh(data @ expected)
+        np.testing.assert_allclose(value, 0.1 * z.sum(), rtol=1e-12)  # sums of some ten terms
+        expected = expected - 0.1 * data.T @ (1 - z**2)
+
+    np.testing.assert_allclose(session.run(w), expected, rtol=1e-12)
+
+
+def test_on_a_device_that_is_not_the_cpu_a_run_is_kernels(graph):
+    with graph.as_default():
+        w = mg.Variable(mg.ones(1000, device="simulated"))
+        y = ((w * 2 + 1).tanh() * w).exp()
+    session = mg.Session(graph)
+    session.run(w.initializer)
+    with mg.device("simulated").counts() as n:
+        values = [session.run(y) for _ in range(3)]
+
+    np.testing.assert_allclose(values, np.full((3, 1000), np.exp(np.tanh(3.0))), rtol=1e-14)  # a rounding for each op
+    assert isinstance(session.last_run.program, Replay)
+    assert n.launches <= 3 * 2, "a kernel, and a copy of the result: not five ops"

@@ -7,7 +7,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.compiler.trouble import guarded, trap_nan
-from minigrad.errors import AnomalyError, DTypeError, GraphError, ShapeError, SingularError
+from minigrad.errors import AnomalyError, DTypeError, GraphError, NoValueError, ShapeError, SingularError
 from minigrad.graph.pruning import pruned
 
 G = mg.graph
@@ -95,12 +95,14 @@ def test_tensors_of_another_graph_and_other_things_are_no_fetches(graph):
 
 def test_a_closed_session_runs_no_more(graph):
     with graph.as_default():
-        c = mg.constant(1.0)
+        c, w = mg.constant(1.0), mg.Variable(1.0)
     with mg.Session(graph) as session:
         pass
 
     with pytest.raises(GraphError, match="session is closed"):
         session.run(c)
+    with pytest.raises(GraphError, match="session is closed"):
+        w.load(2.0, session)
     assert "closed" in repr(session)
 
 
@@ -229,3 +231,51 @@ def test_an_error_that_does_not_come_again_is_left_as_it_is(graph):
         guarded(broken, part.graph, [np.array(1.0)])
     with trap_nan():
         assert guarded(broken, part.graph, [np.array(1.0)])[0] == 2
+
+
+# -- the way out ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [float, bool, np.asarray, lambda y: y.numpy()])
+def test_a_symbol_says_that_a_session_gives_its_value(graph, asked):
+    with graph.as_default():
+        y = mg.placeholder("f8", ()) * 2
+
+    with pytest.raises(NoValueError, match=r"has no value.*session\.run\(y, \{x: value\}\)"):
+        asked(y)
+
+
+def test_a_symbol_of_a_trace_says_that_the_function_returns_it():
+    with pytest.raises(NoValueError, match="Return it from the function"):
+        mg.function(lambda x: x.numpy())(mg.ones(2))
+
+
+def test_a_fetch_of_another_graph_is_told_where_to_be_built(graph):
+    init = G.global_variables_initializer()  # the stray line
+
+    with pytest.raises(GraphError, match=r"build it inside `with graph\.as_default\(\):`") as error:
+        mg.Session(graph).run(init)
+
+    assert f"{__file__}:{line_of('# the stray line')}" in str(error.value)
+
+
+def test_feeds_that_are_no_mapping_are_told_how_to_be_one(graph):
+    with graph.as_default():
+        x = mg.placeholder("f8", (), name="x")
+    session = mg.Session(graph)
+
+    for call in (lambda: session.run(x, x=1.0), lambda: session.run(x, [x, 1.0])):
+        with pytest.raises(GraphError, match=r"feed as \{x: value\}"):
+            call()
+
+
+def test_a_python_function_that_breaks_its_promise_is_named_by_the_users_line(graph):
+    with graph.as_default():
+        x = mg.placeholder("f8", (None,))
+        y = G.py_func(lambda a: a[None], [x])  # the promise
+        total = (y + 1).sum()
+
+    with pytest.raises(ShapeError, match="promised") as error:
+        mg.Session(graph).run(total, {x: [1.0, 2.0]})
+
+    assert f"{__file__}:{line_of('# the promise')}" in str(error.value)

@@ -284,3 +284,97 @@ def test_parameters_that_fell_out_of_step_are_told():
 
     with pytest.raises(GraphError, match="the same number of steps, and by now they have not"):
         run(np.array(1.0))
+
+
+def test_gradients_are_applied_by_run_as_a_step_with_them_is():
+    ws = [leaf(W), leaf(W)]
+    by_step, by_pairs = (mg.optim.Adam([w], lr=0.1) for w in ws)
+    for k in range(1, 4):
+        ws[0].grad = mg.tensor(k * W)
+        by_step.step()
+        by_pairs.apply_gradients([(mg.tensor(k * W), ws[1])])
+
+    assert np.array_equal(ws[0].numpy(), ws[1].numpy())
+    assert ws[1].grad is None
+
+
+def test_gradients_applied_by_run_leave_other_parameters_and_count_steps():
+    w, still, count = leaf(1.0), leaf(2.0), mg.tensor(0)
+    opt = mg.optim.SGD([w, still], lr=0.5)
+    still.grad = mg.tensor(7.0)
+
+    opt.apply_gradients([(mg.tensor(1.0), w), (None, still)], global_step=count)
+
+    assert (w.item(), still.item(), count.item(), still.grad.item()) == (0.5, 2.0, 1, 7.0)
+
+
+def test_gradients_are_applied_in_a_traced_function():
+    w, v = leaf(W), leaf(W)
+    traced_opt, eager_opt = mg.optim.Adam([w], lr=0.1), mg.optim.Adam([v], lr=0.1)
+
+    @mg.function
+    def step(x):
+        loss = loss_of(w, x)
+        (g,) = mg.autograd.grad(loss, [w])
+        traced_opt.apply_gradients([(g.clamp(-0.01, 0.01), w)])
+        return loss
+
+    for x in XS[:3]:
+        step(mg.tensor(x))
+        (g,) = mg.autograd.grad(loss_of(v, mg.tensor(x)), [v])
+        v.grad = g.clamp(-0.01, 0.01)
+        eager_opt.step()
+
+    np.testing.assert_allclose(w.numpy(), v.numpy(), rtol=1e-12)  # as in TOLERANCE
+
+
+def test_gradients_of_a_stranger_are_not_applied():
+    opt = mg.optim.SGD([leaf(1.0)])
+
+    with pytest.raises(ValueError, match="SGD was not made with"):
+        opt.apply_gradients([(mg.tensor(1.0), leaf(1.0))])
+
+
+@pytest.mark.parametrize(("kind", "options"), RULES)
+def test_a_learning_rate_may_be_fed(kind, options):
+    rates = [0.3, 0.1, 0.03]
+    w = leaf(W)
+    eager = optimizer(kind, [w], options)
+    with mg.Graph().as_default():
+        v, lr = mg.Variable(W), mg.placeholder("f4", ())
+        train = optimizer(kind, [v], options | {"lr": lr}).minimize(loss_of(v, XS[0]))
+        init = G.global_variables_initializer()
+        session = mg.Session()
+    session.run(init)
+    for rate in rates:
+        session.run(train, {lr: rate})
+        eager.lr = float(np.float32(rate))
+        eager.zero_grad()
+        loss_of(w, mg.tensor(XS[0])).backward()
+        eager.step()
+
+    np.testing.assert_allclose(session.run(v), w.numpy(), rtol=1e-12)  # as in TOLERANCE
+
+
+def test_a_learning_rate_may_be_calculated_from_the_count_of_steps():
+    with mg.Graph().as_default():
+        v, count = mg.Variable(1.0), mg.Variable(0, trainable=False)
+        train = mg.optim.SGD([v], lr=0.1 * 0.5**count).minimize(v * 1.0, global_step=count)
+        session = mg.Session()
+        session.run(G.global_variables_initializer())
+    for _ in range(3):
+        session.run(train)
+
+    np.testing.assert_allclose(session.run(v), 1 - 0.1 - 0.05 - 0.025, rtol=1e-15)  # a rounding for each step
+
+
+def test_a_learning_rate_in_a_graph_is_one_number_and_of_that_graph():
+    w = leaf(1.0)
+    with mg.Graph().as_default():
+        lr = mg.placeholder("f8", ())
+        with pytest.raises(ValueError, match="needs lr to be a number that is not negative, or one number of a graph"):
+            mg.optim.SGD([w], lr=mg.placeholder("f8", (3,)))
+    w.grad = mg.tensor(1.0)
+
+    with pytest.raises(GraphError, match=r"lr=<Placeholder: f64\[\]> is a number when a session runs"):
+        mg.optim.SGD([w], lr=lr).step()

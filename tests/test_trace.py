@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad import graph as G
+from minigrad.errors import DTypeError, GraphError
 from minigrad.graph import RetracingWarning, TensorSpec, run_functions_eagerly
 
 X = np.arange(6.0).reshape(2, 3)
@@ -227,6 +229,20 @@ def test_what_does_not_fit_the_signature_is_refused(x, error, sentence):
         f(x)
 
 
+def test_a_length_may_have_any_name():
+    """A loop has a length of its own, how many steps it takes, and once its name could be taken by a user's."""
+
+    @mg.function(input_signature=[TensorSpec(("steps",), "float64")])
+    def f(x):
+        def body(i, y):
+            return i + 1, (y * G.py_func(lambda a: 2 * a, [y])).sin()
+
+        (gx,) = mg.gradients(mg.while_loop(lambda i, y: i < 3, body, (0, x))[1].sum(), [x])
+        return gx
+
+    assert f(mg.ones(5, dtype=mg.float64)).shape == (5,)
+
+
 def test_a_signature_says_how_many_arguments_there_are():
     with pytest.raises(TypeError, match="has 1 arguments in input_signature"):
         mg.function(lambda x, y=1: x, input_signature=[TensorSpec((3,))])(X[0], X[0])
@@ -381,3 +397,64 @@ def test_a_call_of_a_small_traced_function_costs_little():
             f(x, y)
         best = min(best, (perf_counter() - start) / 100)
     assert best < 100e-6  # 5 µs on the machine where it was written
+
+
+def test_a_tensor_made_in_a_trace_begins_anew_at_each_call():
+    """It was captured as others are, and what was done to it in one call was there in the next."""
+
+    @mg.function
+    def total(x):
+        s = mg.zeros(2)
+        for row in x:
+            s += row
+        s[0] = 5.0
+        return s
+
+    @mg.function
+    def zeros(x):
+        return mg.zeros(2)
+
+    for _ in range(3):
+        assert total(mg.ones(3, 2)).tolist() == [5, 3]
+    first = zeros(mg.ones(1))
+    first += 1
+    assert zeros(mg.ones(1)).tolist() == [0, 0]
+
+
+def test_a_hook_on_a_leaf_sees_the_gradient_of_a_backward_in_a_trace():
+    w = mg.ones(2, requires_grad=True)
+    w.register_hook(lambda g: g * 10)
+
+    @mg.function
+    def step(x):
+        (w * x).sum().backward()
+
+    step(mg.ones(2))
+    assert w.grad.tolist() == [10, 10]
+
+
+def test_an_integer_that_is_edited_keeps_no_part_of_a_float():
+    @mg.function
+    def bad(x):
+        s = mg.tensor(0)
+        s += x
+        return s
+
+    with pytest.raises(DTypeError, match="does not fit into"):
+        bad(mg.tensor(1.5))
+
+
+def test_a_scheduler_is_no_part_of_a_graph_and_says_so():
+    w = mg.ones(2, requires_grad=True)
+    optimizer = mg.optim.SGD([w], lr=0.1)
+    scheduler = mg.optim.lr_scheduler.StepLR(optimizer, 1, 0.1)
+
+    @mg.function
+    def step():
+        optimizer.zero_grad()
+        w.sum().backward()
+        optimizer.step()
+        scheduler.step()
+
+    with pytest.raises(GraphError, match="outside the traced function"):
+        step()

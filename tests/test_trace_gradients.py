@@ -397,6 +397,17 @@ def test_backward_inside_refuses_to_end_at_an_argument_that_wants_a_gradient():
         f(leaf())
 
 
+def test_gradients_inside_stop_where_they_are_told():
+    @function
+    def partial(a):
+        b = 2 * a
+        return mg.gradients(a + b, a, stop_gradients=b)
+
+    (g,) = partial(mg.tensor(1.0))
+
+    assert g.item() == 1
+
+
 def test_nothing_is_kept_alive_when_results_are_gone():
     f = function(lambda x: x.exp().sum())
     x = leaf()

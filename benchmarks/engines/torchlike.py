@@ -148,4 +148,4 @@ class Traced(Minigrad):
     def prepared(self, function: Callable[[], Any]) -> Callable[[], Any]:
         from minigrad.graph.function import function as traced
 
-        return traced(function)  # type: ignore[no-any-return]
+        return traced(function, jit_compile=True)  # type: ignore[no-any-return]

@@ -23,6 +23,8 @@ from ..errors import DTypeError, FreedError, ShapeError
 from ..node import Record, Source
 from ..op import Op
 from ..operand import Operand
+from ..ops import Input
+from ..symbol import Symbol
 from ..tensor import Tensor
 from ..tree import leaves, leaves_beside, planted
 from .functional import stacked
@@ -189,6 +191,8 @@ class GradientTape:
                 return node
         if not self.automatic and isinstance(x.node, Source):
             return None
+        if isinstance(x, Symbol):
+            return x.node if depends(x, {node for _, node in self.watched}, self.automatic) else None
         return x.node if x.tracked else None
 
     def _pulled(self, ys: list[Tensor], gys: list[Any], xs: list[Tensor], retain: bool) -> list[Any]:
@@ -206,6 +210,30 @@ def connected(gxs: list[Any], xs: list[Tensor], unconnected: str) -> list[Any]:
     if unconnected not in ("none", "zero"):
         raise ValueError(f'unconnected_gradients is "none" or "zero", and got {unconnected!r}')
     return [zeros_like(x) if gx is None and unconnected == "zero" else gx for gx, x in zip(gxs, xs)]
+
+
+def depends(x: Any, watched: set[Any], automatic: bool) -> bool:
+    """Whether a symbol is computed from what is watched: these nodes, and what requires a gradient if it is automatic.
+
+    Of what comes from another graph around this one that is asked again; what a loop carries counts as watched.
+    """
+    outside = x.stage.origins()
+    seen: set[Any] = set()
+    stack = [x.node]
+    while stack:
+        node = stack.pop()
+        if node in watched:
+            return True
+        if node in outside:
+            given = outside[node]
+            if depends(given, watched, automatic) if isinstance(given, Symbol) else automatic and given.tracked:
+                return True
+        elif isinstance(node.op, Input):
+            return True
+        elif node not in seen:
+            seen.add(node)
+            stack += node.inputs
+    return False
 
 
 def is_floating(x: Any) -> bool:

@@ -18,19 +18,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..device import CPU
 from ..errors import ShapeError
 from ..op import Op
 from ..spec import Spec, Specs, spec_of
 from .calm import STEPS, graphs_of
+from .flow import Line, Stack, branch, for_loop, while_loop
 from .graph import Graph
 from .interpret import interpret
 from .pipeline import optimised
 from .program import Program
 from .reverse import cond_gradients, loop_gradients
 from .specialise import specialised
+from .steps import Step
+from .trouble import guarded
+
+if TYPE_CHECKING:
+    from .emit import Lines
 
 Run = Callable[..., tuple[Any, ...]]
 
@@ -76,6 +82,9 @@ class Cond(Control):
         """The branches, as functions."""
         return owning(self.true), owning(self.false)
 
+    def written(self, lines: Lines, step: Step) -> list[Line]:
+        return branch(self, lines, step)
+
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         return cond_gradients(self, gy, y, *xs)
 
@@ -107,20 +116,23 @@ class While(Control):
     def forward(self, xp: Any, *xs: Any) -> tuple[Any, ...]:
         n, (test, body) = self.carried, self.runs
         carries, k = xs[:n], xs[n:]
-        stacks = [Stack(xp, y, 0) for y in results(self.body)[n:]]
+        stacks = [Stack(xp, row(y), y.dtype) for y in results(self.body)[n:]]
         steps = 0
         while test(*carries, *k)[0]:
             ys = body(*carries, *k)
             carries = ys[:n]
             for stack, y in zip(stacks, ys[n:]):
-                stack.put(steps, y)
+                stack.put(y)
             steps += 1
-        return *owned(carries, self.body, steps), *(stack.rows[:steps] for stack in stacks)
+        return *owned(carries, self.body, steps), *(stack.filled for stack in stacks)
 
     @cached_property
     def runs(self) -> tuple[Run, Run]:
         """The test and the body, as functions."""
         return Function(self.test), Function(self.body)
+
+    def written(self, lines: Lines, step: Step) -> list[Line]:
+        return while_loop(self, lines, step)
 
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         return loop_gradients(self, Scan, gy, y, *xs)
@@ -163,18 +175,21 @@ class Scan(Control):
     def forward(self, xp: Any, *xs: Any) -> tuple[Any, ...]:
         n, m, steps = self.carried, self.carried + self.sliced, self.steps(xs)
         carries, slices, k = xs[:n], xs[n:m], xs[m:]
-        stacks = [Stack(xp, y, steps) for y in results(self.body)[n:]]
+        stacks = [xp.empty((steps, *row(y)), y.dtype) for y in results(self.body)[n:]]
         for t in reversed(range(steps)) if self.reverse else range(steps):
             ys = self.run(*carries, *[x[t, ...] for x in slices], *k)
             carries = ys[:n]
             for stack, y in zip(stacks, ys[n:]):
-                stack.put(t, y)
-        return *owned(carries, self.body, steps), *(stack.rows for stack in stacks)
+                stack[t] = y
+        return *owned(carries, self.body, steps), *stacks
 
     @cached_property
     def run(self) -> Run:
         """The body, as a function."""
         return Function(self.body)
+
+    def written(self, lines: Lines, step: Step) -> list[Line]:
+        return for_loop(self, lines, step)
 
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         return loop_gradients(self, Scan, gy, y, *xs)
@@ -196,6 +211,11 @@ def stacked(steps: int, specs: Iterable[Spec]) -> Iterable[Spec]:
     return (spec.with_shape((steps, *spec.shape)) for spec in specs)
 
 
+def row(spec: Spec) -> tuple[int, ...]:
+    """The shape of a stack's row, before there is one."""
+    return spec.shape if spec.is_known else (0,) * spec.ndim
+
+
 def accept(op: Op, part: str, graph: Graph, xs: Sequence[Spec]) -> None:
     """Raises ShapeError where the operands are not those that the graph was made for."""
     wanted = [x.spec for x in graph.inputs]
@@ -215,36 +235,24 @@ def flops(graph: Graph) -> int:
 # -- running ----------------------------------------------------------------------------------------
 
 
-class Stack:
-    """Rows put one by one into one array, which is made twice as long whenever it is full."""
-
-    def __init__(self, xp: Any, row: Spec, length: int):
-        self.xp = xp
-        self.rows: Any = xp.empty((length, *(n if row.is_known else 0 for n in row.shape)), row.dtype)
-
-    def put(self, t: int, y: Any) -> None:
-        if t >= len(self.rows):
-            longer = self.xp.empty((max(4, 2 * t), *y.shape), y.dtype)
-            if t:
-                longer[:t] = self.rows
-            self.rows = longer
-        self.rows[t] = y
-
-
 class Function:
     """A graph as a function on arrays, compiled when it is first called; where lengths are open, once for each."""
 
     def __init__(self, graph: Graph):
         self.graph = graph
         self.is_open = not all(x.spec.is_known for x in graph.inputs)
-        self.made: dict[tuple[Spec, ...], Run] = {}
+        self.made: dict[tuple[Spec, ...], tuple[Run, Graph]] = {}
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         specs = tuple(map(spec_of, arrays)) if self.is_open else ()
-        run = self.made.get(specs)
-        if run is None:
-            run = self.made[specs] = compiled(specialised(self.graph, specs) if specs else self.graph)
-        return run(*arrays)
+        run, graph = self.made.get(specs) or self.ready(specs)
+        return guarded(run, graph, arrays)
+
+    def ready(self, specs: tuple[Spec, ...]) -> tuple[Run, Graph]:
+        """The program for operands of such specs, and the graph that it is made of."""
+        graph = specialised(self.graph, specs) if specs else self.graph
+        made = self.made[specs] = compiled(graph), graph
+        return made
 
 
 def compiled(graph: Graph) -> Run:

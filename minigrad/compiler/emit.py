@@ -9,65 +9,85 @@
         tanh(b0, y0)
         return y0,
 
-A loop over blocks is three functions more: what is done with one block, with a range of them, and with all.
+A loop over blocks is three functions more: what is done with one block, with a range of them, and with all. Branches
+and loops of the graph are those of Python: see flow.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..node import Node
 from .buffers import Plan, Tenant
+from .flow import Line, indented, is_closed
 from .loops import Loop
 from .lower import BLOCK
 from .steps import Step, Value
-from .text import Text, commented
+from .text import LARGE, Text, commented
 
 FEW = 256  # elements: below, a call takes as long as they do
-LARGE = 1 << 16  # bytes: an array as large is let go as soon as nobody reads it
 
 
 def text_of(plan: Plan, arguments: Sequence[Value], names: Sequence[str], threads: int) -> Text:
     """The program of a plan."""
     text = Text(plan.size)
     body = Lines(text, plan, dict(zip(arguments, names)), threads)
-    lines = body.lines(plan.steps)
+    lines = indented(body.lines(plan.steps))
     returned = ", ".join("None" if y is None else body.name(y) for y in plan.outputs)
     first = len(text.kept) + bool(text.kept) + len(text.defined) + 2
-    text.nodes |= {first + i: node for i, node in enumerate(body.nodes) if node is not None}
-    text.defined += [f"def program({', '.join(names)}):", *lines, f"    return ({returned}{',' * bool(returned)})"]
+    text.nodes |= {first + i: node for i, (_, node) in enumerate(lines) if node is not None}
+    text.defined += [f"def program({', '.join(names)}):", *(line for line, _ in lines)]
+    text.defined.append(f"    return ({returned}{',' * bool(returned)})")
     return text
 
 
 class Lines:
-    """The lines of one function.
+    """The lines of one function, or of a branch or a loop in it.
 
     names    value → what it is called
     fresh    what is handed out, and has been made so far
-    nodes    of each line
+    wanted   what something handed out is to be called
+    base     where its workspace begins, behind that of what is around it
+    counts   letter → how many names of it the function has
     """
 
-    def __init__(self, text: Text, plan: Plan, names: dict[Value, str], threads: int):
+    def __init__(
+        self, text: Text, plan: Plan, names: dict[Value, str], threads: int, outside: Lines | None = None
+    ) -> None:
         self.text, self.plan, self.names, self.threads = text, plan, names, threads
         self.fresh: dict[Tenant, str] = {}
-        self.nodes: list[Node | None] = []
-        self.made = 0
+        self.wanted: dict[Tenant, str] = {}
+        self.base = 0 if outside is None else outside.end
+        self.counts: Counter[str] = Counter() if outside is None else outside.counts
         self.kept = {r for y in plan.outputs if y is not None for r in y.roots}
+        text.size = max(text.size, self.base + plan.size)
 
-    def lines(self, steps: Iterable[Step]) -> list[str]:
+    @property
+    def end(self) -> int:
+        """Where the workspace ends."""
+        return self.base + -(-self.plan.size // 64) * 64
+
+    def new(self, letter: str) -> str:
+        """A name that the function has not yet."""
+        self.counts[letter] += 1
+        return f"{letter}{self.counts[letter] - 1}"
+
+    def lines(self, steps: Iterable[Step]) -> list[Line]:
         """The steps, those that expect the same floating-point errors under one `with`."""
-        out: list[str] = []
+        out: list[Line] = []
         quiet: frozenset[str] = frozenset()
         for k, step in enumerate(steps):
+            self.text.steps.append(step)
             lines = self.step(step)
             if lines and self.quiet(step) != quiet:
                 quiet = self.quiet(step)
                 if quiet:
-                    out.append(f"    with errstate({', '.join(f'{error}={IGNORE!r}' for error in sorted(quiet))}):")
-                    self.nodes.append(None)
-            lines += self.let_go(step, k)
-            out += ["    " * (1 + bool(quiet)) + line for line in lines]
-            self.nodes += [step.node] * len(lines)
+                    errors = ", ".join(f"{error}={IGNORE!r}" for error in sorted(quiet))
+                    out.append((f"with errstate({errors}):", None))
+            lines += [(line, None) for line in self.let_go(step, k)]
+            out += indented(lines) if quiet else lines
         return out
 
     def quiet(self, step: Step) -> frozenset[str]:
@@ -76,26 +96,52 @@ class Lines:
             return step.quiet
         return frozenset().union(*(s.quiet for s in step.loop.plan.steps))
 
-    def step(self, step: Step) -> list[str]:
+    def step(self, step: Step) -> list[Line]:
         """The line of a step, behind those that make what it uses; none for a view of what is kept."""
-        lines = [line for v in step.operands for line in self.handed_out(v.root)]
+        lines = [(line, step.node) for v in step.operands for line in self.handed_out(v.root)]
+        if step.results and is_closed(step.node.op):
+            return [*lines, *step.node.op.written(self, step)]
+        if not (line := self.line(step)):
+            return lines
+        return [*lines, (line, step.node)]
+
+    def line(self, step: Step) -> str:
+        """The line itself."""
         operands = self.operands(step)
-        for name, thing in step.scope.items():
-            self.text.bind(name, thing)
         if step.loop is not None:
             call = f"{loop_functions(self, step.loop)}({', '.join(operands)})"
-            return [*lines, f"{call:<52}# {step.loop.blocks} blocks: {step.node.op if step.node else ''}"]
-        line = step.text.format(*operands)
+            return f"{call:<52}# {step.loop.blocks} blocks: {step.node.op if step.node else ''}"
+        line = self.bound(step).format(*operands)
+        if step.results:
+            results = [self.result(y) if self.is_read(y) else "_" for y in step.results]
+            return commented(f"{', '.join(results)}{',' * (len(results) == 1)} = {line}", step.node.spec, step.node)
         if step.result is None:
-            return [*lines, commented(line, step.written[0].shell, step.node)]
+            return commented(line, step.written[0].shell, step.node)
         if step.is_view and self.text.is_kept(operands[0]):
             self.names[step.result] = self.text.keep("v", line)
-            return lines
+            return ""
         if ".reshape(" in line and (argument := self.adopter(step.operands[0])):
             self.text.whole.add(argument)
-        self.names[step.result] = name = f"t{self.made}"
-        self.made += 1
-        return [*lines, commented(f"{name} = {line}", step.result.shell, step.node)]
+        y = step.result
+        return commented(f"{self.result(y)} = {line}", y.shell if y.spec is None else y.spec, step.node)
+
+    def bound(self, step: Step) -> str:
+        """The step's text, its names meaning what they are to mean."""
+        text = step.text
+        for name, thing in step.scope.items():
+            called = self.text.bind(name, thing)
+            text = text if called == name else re.sub(rf"\b{name}\b", called, text)
+        return text
+
+    def is_read(self, value: Value) -> bool:
+        """Whether anybody reads it, or it is an output."""
+        return value in self.plan.last or value in self.kept
+
+    def result(self, value: Value) -> str:
+        """What a value is called from now on."""
+        if value not in self.names:
+            self.names[value] = self.new("t")
+        return self.names[value]
 
     def operands(self, step: Step) -> list[str]:
         """What a step's operands are called."""
@@ -117,7 +163,7 @@ class Lines:
         tenant = self.plan.tenants.get(root)
         if tenant is None or tenant.last is not None or tenant.argument is not None or tenant in self.fresh:
             return []
-        self.fresh[tenant] = name = f"y{len(self.fresh)}"
+        self.fresh[tenant] = name = self.wanted.get(tenant) or self.new("y")
         return [f"{name} = {self.text.new(root.shell)}"]
 
     def adopter(self, value: Value) -> Value | None:
@@ -148,7 +194,7 @@ class Lines:
 
     def workspace(self, value: Value, tenant: Tenant) -> str:
         """An array in the workspace."""
-        return self.text.at(value.shell, (tenant.offset or 0) + value.offset)
+        return self.text.at(value.shell, self.base + (tenant.offset or 0) + value.offset)
 
 
 IGNORE = "ignore"
@@ -206,13 +252,13 @@ def loop_functions(lines: Lines, loop: Loop) -> str:
 
     evenly, rest = divmod(loop.length, loop.rows)
     workers = max(1, min(lines.threads, evenly // 2))
-    memory = [[own_array(text, lines.plan, loop, v, worker) for v in body.scratch] for worker in range(workers)]
+    memory = [[own_array(lines, loop, v, worker) for v in body.scratch] for worker in range(workers)]
     bounds = [str(evenly * worker // workers) for worker in range(workers + 1)]
     shares = [", ".join([*arrays, *sums, *bounds[w : w + 2], *memory[w]]) for w in range(workers)]
     together = f"together(blocks{k}, {', '.join(f'({share})' for share in shares)})"
     text.defined += [
         f"def block{k}({', '.join([*(body.names[a] for a in loop.arguments), *scratch])}):",
-        *(of_block or ["    pass"]),
+        *(line for line, _ in indented(of_block or [("pass", None)])),
         "",
         f"def blocks{k}({', '.join([*arrays, *sums, 'start', 'stop', *scratch])}):",
         "    for k in range(start, stop):",
@@ -229,9 +275,9 @@ def loop_functions(lines: Lines, loop: Loop) -> str:
     return f"loop{k}"
 
 
-def own_array(text: Text, plan: Plan, loop: Loop, value: Value, worker: int) -> str:
-    """An array for one worker's blocks, behind all that the program itself keeps."""
+def own_array(lines: Lines, loop: Loop, value: Value, worker: int) -> str:
+    """An array for one worker's blocks, behind all that is kept around it."""
     size = -(-loop.plan.size // 64) * 64
-    start = plan.size + size * worker
-    text.size = max(text.size, start + size)
-    return text.at(value.shell, start + (loop.plan.tenants[value.root].offset or 0) + value.offset)
+    start = lines.end + size * worker
+    lines.text.size = max(lines.text.size, start + size)
+    return lines.text.at(value.shell, start + (loop.plan.tenants[value.root].offset or 0) + value.offset)

@@ -11,7 +11,7 @@ from ..node import Node, Staged, toposort
 
 @dataclass(frozen=True)
 class Graph:
-    """A program without control flow.
+    """A program as a function: what happens depends on its inputs alone.
 
     inputs     Input nodes, in the order of the arguments
     outputs    what a run returns; None where it returns None

@@ -7,6 +7,7 @@ thousandth `tanh` of a graph costs a look-up. What cannot be recorded is one ste
 from __future__ import annotations
 
 from functools import lru_cache
+from keyword import iskeyword
 from math import prod
 from typing import Any, NamedTuple
 
@@ -133,30 +134,31 @@ class Lowering:
     def called(self, node: Node, xs: list[Any], spec: Any = None) -> Any:
         """One step that calls the op. What it gives may look into its operands, if the op says so."""
         flat = tuple(v for x in xs for v in (x if isinstance(x, tuple) else (x,)))
-        name = f"{type(node.op).__name__.lower()}_{len(self.steps)}"
+        name = type(node.op).__name__.lower()
+        name += "_" * iskeyword(name)
         scope = {name: node.op.forward, "xp": CPU.xp if node.spec.device is None else node.spec.device.xp}
         names = iter(range(len(flat)))
         rows = [[f"{{{next(names)}}}" for _ in (x if isinstance(x, tuple) else (x,))] for x in xs]
         args = [f"({', '.join(row)},)" if isinstance(x, tuple) else row[0] for x, row in zip(xs, rows)]
         text = f"{name}({', '.join(['xp', *args])})"
         spec = node.spec if spec is None else spec
-        several, owned = isinstance(spec, Specs), hasattr(node.op, "gives")  # branches and loops copy what they look at
-        if owned:
-            text = f"[*{text}]"
+        if hasattr(node.op, "gives"):  # a branch or a loop, whose results are arrays of their own
+            pieces = tuple(Value(hull(s), "made", spec=s) for s in spec)
+            self.steps.append(Step(text, flat, (), None, scope, node=node, results=pieces))
+            return pieces
+        several = isinstance(spec, Specs)
         if not several and not spec.shape:
             text, scope["asarray"] = f"asarray({text})", np.asarray
-        made = Value(shell((), np.dtype(object)) if several else hull(spec), "made")
-        if (several and not owned) or node.op.is_view:
+        made = Value(shell((), np.dtype(object)) if several else hull(spec), "made", spec=spec)
+        if several or node.op.is_view or node.op.effect:  # a print gives back what it was given
             made.roots = (made, *dict.fromkeys(r for x in flat for r in x.roots))
         self.steps.append(Step(text, flat, (), made, scope, node=node))
-        if not several:
-            return made
-        return tuple(self.piece(node, made, i, spec, owned) for i, spec in enumerate(spec))
+        return tuple(self.piece(node, made, i, s) for i, s in enumerate(spec)) if several else made
 
-    def piece(self, node: Node, row: Value, i: int, spec: Spec, owned: bool) -> Value:
-        """One of several results; taken out of the row, if it is an array of its own, which is let go in time."""
-        made = Value(hull(spec), "made") if owned else Value(hull(spec), "view", row.roots)
-        self.steps.append(Step("{0}.pop(0)" if owned else f"{{0}}[{i}]", (row,), (), made, node=node))
+    def piece(self, node: Node, row: Value, i: int, spec: Spec) -> Value:
+        """One of several results."""
+        made = Value(hull(spec), "view", row.roots, spec=spec)
+        self.steps.append(Step(f"{{0}}[{i}]", (row,), (), made, node=node))
         return made
 
 

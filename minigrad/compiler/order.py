@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import accumulate
 
 from ..node import Node
 from ..ops import Piece
-from ..spec import Specs
+from ..spec import Spec, Specs
 from .graph import Graph
 
 
@@ -44,7 +44,14 @@ def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
 
 def stored(node: Node) -> int:
     """Bytes of the array that a node makes: of several results, its pieces make them."""
-    return 0 if isinstance(node.spec, Specs) or not node.inputs else node.spec.nbytes
+    return 0 if isinstance(node.spec, Specs) or not node.inputs else known_bytes(node.spec)
+
+
+def known_bytes(spec: Spec | Specs) -> int:
+    """Bytes of storage, as far as they are known: a length that only the run tells counts as 0."""
+    if isinstance(spec, Specs):
+        return sum(map(known_bytes, spec))
+    return spec.nbytes if spec.is_known else 0
 
 
 def lifetimes(graph: Graph) -> dict[Node, tuple[int, int]]:
@@ -91,8 +98,8 @@ def bytes_moved(graph: Graph) -> int:
     moved = 0
     for node in graph.nodes:
         if home[node] is node and node.inputs and not isinstance(node.op, Piece):
-            read = {home[x]: min(x.spec.nbytes, home[x].spec.nbytes) for x in node.inputs}
-            moved += node.spec.nbytes + sum(read.values())
+            read = {home[x]: min(known_bytes(x.spec), known_bytes(home[x].spec)) for x in node.inputs}
+            moved += known_bytes(node.spec) + sum(read.values())
     return moved
 
 
@@ -116,37 +123,49 @@ def ordered(graph: Graph) -> Graph:
 
 
 def greedy(graph: Graph) -> list[Node]:
-    """The nodes, of those that can run always the one that adds the fewest bytes next."""
-    home = memory_of(graph.nodes)
-    arrays = {node: tuple({home[x] for x in node.inputs}) for node in graph.nodes}
-    needs = {node: set(node.inputs) for node in graph.nodes}
-    users, missing = users_of(needs), {node: len(xs) for node, xs in needs.items()}
-    waiting = {x: set(readers) for x, readers in users_of(arrays).items()}  # an array → those still to read it
-    kept = {home[y] for y in graph.outputs if y is not None}
-    place = {node: i for i, node in enumerate(graph.nodes)}
+    """The nodes, of those that can run always the one that adds the fewest bytes next.
 
-    def adds(node: Node) -> int:
-        made = node.spec.nbytes if home[node] is node and node.inputs and not isinstance(node.op, Piece) else 0
-        return made - sum(stored(x) for x in arrays[node] if len(waiting[x]) == 1 and x not in kept)
+    Nodes are counted here, and are numbers: of an array that is waited for it is enough to know how many are still to
+    read it, and the sum of their numbers, which is that of the last one when it is alone.
+    """
+    nodes = graph.nodes
+    place = {node: i for i, node in enumerate(nodes)}
+    home = [place[node] for node in memory_of(nodes).values()]
+    inputs = [{place[x] for x in node.inputs} for node in nodes]
+    arrays = [tuple({home[x] for x in xs}) for xs in inputs]
+    users: list[list[int]] = [[] for _ in nodes]
+    left, readers = [0] * len(nodes), [0] * len(nodes)
+    for i, xs in enumerate(inputs):
+        for x in xs:
+            users[x].append(i)
+        for x in arrays[i]:
+            left[x] += 1
+            readers[x] += i
+    missing = [len(xs) for xs in inputs]
+    kept = {home[place[y]] for y in graph.outputs if y is not None}
+    freed = [0 if i in kept else stored(node) for i, node in enumerate(nodes)]
+    owns = [home[i] == i and node.inputs and not isinstance(node.op, Piece) for i, node in enumerate(nodes)]
+    made = [known_bytes(node.spec) if own else 0 for node, own in zip(nodes, owns)]
 
-    ready = [(adds(node), place[node], node) for node in graph.nodes if not missing[node]]
-    heapify(ready)
+    def adds(i: int) -> int:
+        return made[i] - sum(freed[x] for x in arrays[i] if left[x] == 1)
+
+    ready = sorted((adds(i), i) for i, count in enumerate(missing) if not count)
     order: list[Node] = []
-    done: set[Node] = set()
+    done = [False] * len(nodes)
     while ready:
-        node = heappop(ready)[2]
-        if node in done:
+        _, i = heappop(ready)
+        if done[i]:
             continue
-        done.add(node)
-        order.append(node)
-        for user in users[node]:
+        done[i] = True
+        order.append(nodes[i])
+        for user in users[i]:
             missing[user] -= 1
             if not missing[user]:
-                heappush(ready, (adds(user), place[user], user))
-        for x in arrays[node]:
-            waiting[x].discard(node)
-            if len(waiting[x]) == 1 and x.inputs:
-                (last,) = waiting[x]
-                if not missing[last] and last not in done:
-                    heappush(ready, (adds(last), place[last], last))
+                heappush(ready, (adds(user), user))
+        for x in arrays[i]:
+            left[x] -= 1
+            readers[x] -= i
+            if left[x] == 1 and freed[x] and not missing[readers[x]]:
+                heappush(ready, (adds(readers[x]), readers[x]))
     return order

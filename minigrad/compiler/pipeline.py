@@ -12,27 +12,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from textwrap import wrap
 
+from ..spec import Specs
+from .expand import expand
 from .fold import fold
 from .fuse import epilogues, fuse
 from .graph import Graph
 from .layout import LOOSE_TURNS, layout, narrow
-from .loose import LOOSE
+from .loose import BY_BLAS, LOOSE
 from .order import bytes_moved, ordered, peak_bytes
 from .prune import prune
-from .recompute import recompute
+from .recompute import QUICK, recompute
 from .rewrite import RULES, share, simplify
 from .trim import trim
 
 Pass = Callable[[Graph], Graph]
 
 STANDARD: tuple[Pass, ...] = (
-    *(trim, prune, narrow, fold, simplify, layout, share),
+    *(trim, prune, narrow, partial(expand, exact=True), fold, simplify, layout, share),
     *(epilogues, recompute, fuse, ordered),
 )
 FAST: tuple[Pass, ...] = (
-    *(trim, prune, narrow, fold, partial(simplify, rules=RULES + LOOSE), partial(layout, rules=LOOSE_TURNS), share),
-    *(epilogues, recompute, partial(fuse, reductions=True), ordered),
+    *(trim, prune, narrow, expand, fold),
+    *(partial(simplify, rules=RULES + LOOSE), partial(layout, rules=LOOSE_TURNS + BY_BLAS), share),
+    *(epilogues, partial(recompute, ops=QUICK), partial(fuse, reductions=True), ordered),
 )
 
 
@@ -65,20 +69,36 @@ class Step:
 
 
 class Steps(list[Step]):
-    """The graphs on the way, first the one that was given. It prints as a table."""
+    """The graphs on the way, first the one that was given. It prints as a table of the passes that changed something.
+
+    idle    the passes that found nothing to change
+    """
+
+    idle = property(lambda self: [step.name for step in self if not step.changed])
 
     def __repr__(self) -> str:
         timed = any(step.seconds is not None for step in self)
         rows = [("pass", "nodes", "bytes moved", "peak bytes", *["ms"] * timed)]
         for step in self:
-            time = [f"{1e3 * step.seconds:,.3f}"] if step.seconds is not None else [""] * timed
-            name = step.name if step.changed else f"{step.name} (nothing)"
-            rows.append((name, f"{step.nodes:,}", f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", *time))
+            if step.changed:
+                time = [f"{1e3 * step.seconds:,.3f}"] if step.seconds is not None else [""] * timed
+                rows.append((step.name, f"{step.nodes:,}", f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", *time))
         widths = [max(map(len, column)) for column in zip(*rows)]
-        return "\n".join(
+        lines = [
             "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]).rstrip()
             for row in rows
-        )
+        ]
+        if self.idle:
+            lines += wrap(f"nothing to change for {', '.join(self.idle)}", 80, subsequent_indent="  ")
+        if any(map(is_open, self)):
+            lines.append("bytes do not count arrays whose length only a run can tell")
+        return "\n".join(lines)
+
+
+def is_open(step: Step) -> bool:
+    """Whether some length in the graph is not known yet."""
+    specs = [s for node in step.graph.nodes for s in (node.spec if isinstance(node.spec, Specs) else [node.spec])]
+    return not all(spec.is_known for spec in specs)
 
 
 def steps(graph: Graph, passes: Sequence[Pass] = STANDARD, measure: Callable[[Graph], float] | None = None) -> Steps:

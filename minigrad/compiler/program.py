@@ -46,7 +46,7 @@ class Program:
         self.plan: Plan = plan(section, self.into)
         self.text: Text = text_of(self.plan, section.arguments, names(graph), threads)
         self.whole = tuple(i for i, x in enumerate(section.arguments) if x in self.text.whole)
-        self.one_thread = wants_one(self.plan.steps)
+        self.one_thread = wants_one(self.text.steps)
         self.idle: list[Callable[..., tuple[Any, ...]]] = []
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -112,7 +112,7 @@ def program(graph: Graph, threads: int = 1) -> Program:
 def names(graph: Graph) -> list[str]:
     """What the inputs are called: their own names, where Python allows it and nothing else has it."""
     own = [x.op.name if isinstance(x.op, Input) else "" for x in graph.inputs]
-    fit = all(name.isidentifier() and name.startswith("x") for name in own) and len(set(own)) == len(own)
+    fit = all(name.isidentifier() and name.startswith("x") and name != "xp" for name in own) and len(set(own)) == len(own)
     return own if fit else [f"x{i}" for i in range(len(own))]
 
 

@@ -16,23 +16,56 @@ from typing import Any
 
 from ..node import Node, Staged
 from ..op import Elementwise, Op
+from ..ops import (
+    Abs,
+    Add,
+    Cast,
+    Equal,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+    Maximum,
+    Minimum,
+    Mul,
+    Neg,
+    NotEqual,
+    Relu,
+    ReluDifferential,
+    Sub,
+    Where,
+)
 from .graph import Graph
 from .order import alive_bytes, lifetimes, memory_of, ordered, peak_bytes
 from .rewrite import again
 
 ROUNDS = 4  # each lowers one peak; the next may be elsewhere
 SHARE = 0.1  # of the graph's flops may be spent again
+LEAST = 1 << 20  # bytes: a peak that stays in the cache is not worth arithmetic
+
+# As quick as reading what was kept: an exponential, a root or a quotient takes several times as long.
+
+QUICK: tuple[type[Op], ...] = (
+    *(Add, Sub, Mul, Neg, Abs, Maximum, Minimum, Relu, ReluDifferential, Where, Cast),
+    *(Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual),
+)
 
 
-def recompute(graph: Graph, share: float = SHARE) -> Graph:
+def recompute(
+    graph: Graph, share: float = SHARE, ops: tuple[type[Op], ...] = (Elementwise,), least: int = LEAST
+) -> Graph:
     """The graph with elementwise values computed again where that lowers its peak bytes; as it is where it does not.
 
     share    of the graph's flops may be added. Sharing common parts afterwards would undo it
+    ops      of which values may be computed again: QUICK where time counts for more than memory
+    least    a peak below is left alone
     """
+    if peak_bytes(graph) < least:
+        return graph
     best = ordered(graph)
     peak, better = peak_bytes(best), graph
     for _ in range(ROUNDS):
-        tried = twice(best, (1 + share) * flops(graph) - flops(best))
+        tried = twice(best, (1 + share) * flops(graph) - flops(best), ops)
         if tried is best or (lower := peak_bytes(tried := ordered(tried))) >= peak:
             break
         best, peak, better = tried, lower, Graph(tried.inputs, tried.outputs)
@@ -55,7 +88,7 @@ def flops_of(op: Op, *specs: Any) -> int:
     return op.flops(*specs)
 
 
-def twice(graph: Graph, budget: float) -> Graph:
+def twice(graph: Graph, budget: float, ops: tuple[type[Op], ...]) -> Graph:
     """What waits through the worst moment, and is cheap, is made again after it, while the budget lasts."""
     order, alive = graph.nodes, alive_bytes(graph)
     worst = max(range(len(order)), key=alive.__getitem__, default=-1)
@@ -70,7 +103,7 @@ def twice(graph: Graph, budget: float) -> Graph:
     prices: dict[Node, float] = {}  # of making a node again, from what waits
     chosen: set[Node] = set()
     for node in order[:worst]:
-        if isinstance(node.op, Elementwise) and not node.op.effect:
+        if isinstance(node.op, Elementwise) and isinstance(node.op, ops) and not node.op.effect:
             price = cost(node) + sum(0 if waits(x) else prices.get(x, inf) for x in node.inputs)
             prices[node] = price
             if last.get(node, 0) > worst and node not in busy and price <= budget:

@@ -127,6 +127,7 @@ def conflict(step: Step, others: Iterable[Step]) -> bool:
     made = set(step.operands)
     return any(
         other.result in made
+        or not made.isdisjoint(other.results)
         or any(r in touched for v in other.written for r in v.roots)
         or any(r in written for r in roots_used(other))
         for other in others

@@ -6,14 +6,14 @@ length that was not known (the shape of a reshape, the number that a mean divide
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from ..dimension import Dimension, Quotient, at, is_unknown, share_at, written
 from ..errors import GraphError, ShapeError
 from ..node import Node
-from ..ops import Const, Input
+from ..ops import Input
 from ..spec import Spec, Specs
 from .graph import Graph
 
@@ -30,14 +30,32 @@ def specialised(graph: Graph, specs: Sequence[Spec]) -> Graph:
 
 
 def decided(graph: Graph) -> Graph:
-    """The graph, if no number in it is a length still unknown: arrays have their shapes, a number needs a value."""
+    """The graph, if no op in it needs a length that is still unknown. An array may have one: it brings its shape."""
     for node in graph.nodes:
-        if isinstance(node.op, Const) and isinstance(node.op.value, Dimension | Quotient):
+        lengths = [written(n) for n in noted(node.op)]
+        if lengths:
             raise GraphError(
-                f"the number {node.op.value}, of the graph built at {getattr(node, 'place', None)}, is a length that a "
-                "loop decides while it runs: count along in the loop, or let the loop keep its shapes"
+                f"{node.op.kind}, built at {getattr(node, 'place', None)}, needs the length {lengths[0]}, which no input "
+                "of this run has, and no loop says before it ends: feed a tensor of that length, or say it in numbers"
             )
     return graph
+
+
+def noted(value: Any) -> Iterator[int]:
+    """The unknown lengths in an op's fields, but for those of the graphs in it: a graph has inputs of its own."""
+    match value:
+        case Graph():
+            return
+        case Dimension():
+            yield value
+        case Quotient(divisor=n):
+            yield n
+        case tuple():
+            for part in value:
+                yield from noted(part)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            for f in fields(value):
+                yield from noted(getattr(value, f.name))
 
 
 def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:

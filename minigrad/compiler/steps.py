@@ -21,6 +21,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..node import Node
+from ..spec import Spec, Specs
 
 Shape = tuple[int, ...]
 
@@ -50,6 +51,7 @@ class Value:
     roots    the memories it may look into: itself, unless it is a view
     offset   of its first element in its root, in bytes
     array    of a constant
+    spec     of one that the op brings along as it likes: its shell is a guess where a length is not known
     """
 
     shell: np.ndarray
@@ -57,6 +59,7 @@ class Value:
     roots: tuple[Value, ...] = ()
     offset: int = 0
     array: Any = None
+    spec: Spec | Specs | None = None
 
     def __post_init__(self) -> None:
         self.roots = self.roots or (self,)
@@ -97,6 +100,7 @@ class Step:
     operands  what it reads and writes
     writes    which of the operands it writes into
     result    the value it makes, if that is a new one: a view, or an array made
+    results   the arrays that a branch or a loop brings along
     scope     the names in the text: functions, ops
     over      what it writes may lie exactly over what it reads: pairs of operands (written, read); all for None
     quiet     the floating-point errors that are expected here, and not told
@@ -116,6 +120,7 @@ class Step:
     node: Node | None = None
     leads: tuple[bool, ...] | None = None
     loop: Any = None
+    results: tuple[Value, ...] = ()
 
     @property
     def written(self) -> tuple[Value, ...]:

@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from ..dimension import is_unknown
 from ..node import Node, Staged
+from ..spec import Specs
 from .axes import copied_order
-from .steps import Value
+from .steps import Step, Value
 
+LARGE = 1 << 16  # bytes: an array as large is let go as soon as nobody reads it
 RECYCLED = 1 << 20  # bytes: an array as large is handed out again once the caller has let go of it
+KNOWN: dict[str, Any] = {
+    **{"empty": np.empty, "errstate": np.errstate, "len": len, "range": range, "reversed": reversed},
+    **{"at": None, "handed": None, "together": None},  # these the program brings along
+}
 
 
 @dataclass
@@ -27,26 +34,31 @@ class Text:
     loops      how many there are
     named      what makes it → its name, of what is kept; constants by their value
     large      how many large arrays there are for the caller
+    steps      all that have been written
     """
 
     size: int
     kept: list[str] = field(default_factory=list)
     defined: list[str] = field(default_factory=list)
-    scope: dict[str, Any] = field(default_factory=lambda: {"empty": np.empty, "errstate": np.errstate})
+    scope: dict[str, Any] = field(default_factory=lambda: dict(KNOWN))
     nodes: dict[int, Node] = field(default_factory=dict)
     whole: set[Value] = field(default_factory=set)
     loops: int = 0
     named: dict[Any, str] = field(default_factory=dict)
     constants: dict[Any, str] = field(default_factory=dict)
     large: int = 0
+    steps: list[Step] = field(default_factory=list)
 
     @property
     def source(self) -> str:
         return "\n".join([*self.kept, *([""] if self.kept else []), *self.defined, ""])
 
-    def bind(self, name: str, thing: Any) -> None:
-        """The name means the thing, everywhere in the text."""
-        assert self.scope.setdefault(name, thing) is thing, f"two things are called {name}"
+    def bind(self, name: str, thing: Any) -> str:
+        """The name that means the thing, everywhere in the text: this one, or with a number, if it is taken."""
+        called, k = name, 2
+        while self.scope.setdefault(called, thing) is not thing:
+            called, k = f"{name}_{k}", k + 1
+        return called
 
     # -- what is kept --------------------------------------------------------------------------------
 
@@ -111,10 +123,17 @@ class Text:
         return name
 
 
-def commented(line: str, x: np.ndarray, node: Node | None) -> str:
+def commented(line: str, made: Any, node: Node | None) -> str:
     """The line, with the spec of what it makes, and where in the user's code that was built, if it is known."""
-    kind = "bool" if x.dtype.kind == "b" else f"{x.dtype.kind}{8 * x.dtype.itemsize}"
-    comment = f"{kind}[{', '.join(map(str, x.shape))}]"
+    comment = written(made)
     if isinstance(node, Staged):
         comment += f" {node.name}" + (f", {node.place.file}:{node.place.line}" if node.place else "")
     return f"{line:<52}# {comment}"
+
+
+def written(made: Any) -> str:
+    """The spec of an array, as far as it is known: f64[?, 3]; of several, (f64[2], bool[])."""
+    if isinstance(made, Specs):
+        return f"({', '.join(map(written, made))})"
+    kind = "bool" if made.dtype.kind == "b" else f"{made.dtype.kind}{8 * made.dtype.itemsize}"
+    return f"{kind}[{', '.join('?' if is_unknown(n) else str(n) for n in made.shape)}]"

@@ -20,33 +20,48 @@ from ..ops.effect import Effect
 from .graph import Graph
 from .interpret import value
 
-_trapping: ContextVar[bool] = ContextVar("trapping", default=False)
+Arrays = tuple[Any, ...]
+KNOWN = {FloatingPointError, RuntimeWarning}  # NumPy's, that users ask for
+Walk = Callable[[Graph, Sequence[Any]], Arrays]
+
+_walk: ContextVar[Walk | None] = ContextVar("walk", default=None)  # how graphs are run just now; None: as programs
 
 
 @contextmanager
-def trap_nan() -> Iterator[None]:
-    """A block in which every graph runs op by op, and the first op that makes a NaN or an infinity is named."""
-    token = _trapping.set(True)
+def walking(walk: Walk) -> Iterator[None]:
+    """A block in which every graph, branches and bodies of loops among them, runs op by op, in this way."""
+    token = _walk.set(walk)
     try:
         yield
     finally:
-        _trapping.reset(token)
+        _walk.reset(token)
 
 
-def guarded(
-    program: Callable[..., Sequence[Any]], graph: Graph, arrays: Sequence[Any], trap: bool = False
-) -> Sequence[Any]:
+def trap_nan() -> Any:
+    """A block in which every graph runs op by op, and the first op that makes a NaN or an infinity is named."""
+    return walking(trapped)
+
+
+def guarded(program: Callable[..., Arrays], graph: Graph, arrays: Sequence[Any], trap: bool = False) -> Arrays:
     """What the program, made of the graph, gives for the arrays. Where it fails, the error names the op that failed."""
-    if trap or _trapping.get():
-        return trapped(graph, arrays)
+    walk = _walk.get()
+    if walk is not None:
+        return walk(graph, arrays)
+    if trap:
+        with trap_nan():
+            return trapped(graph, arrays)
     try:
         return program(*arrays)
+    except AssertionError:  # the user's own words
+        raise
     except Exception as error:
-        found = located(graph, arrays)
+        found = None if getattr(error, "located", False) else located(graph, arrays)
         if found is None:
             raise
-        kind = type(error) if isinstance(error, MinigradError) else GraphError
-        raise kind(f"{found}: {error}") from error
+        is_known = isinstance(error, MinigradError) or type(error) in KNOWN
+        named: Any = (type(error) if is_known else GraphError)(f"{found}: {error}")
+        named.located = True
+        raise named from error
 
 
 def located(graph: Graph, arrays: Sequence[Any]) -> str | None:
@@ -55,26 +70,33 @@ def located(graph: Graph, arrays: Sequence[Any]) -> str | None:
     What has an effect has it a second time, if it can fail: a Python function is called again, nothing is printed.
     """
     values = dict(zip(graph.inputs, arrays, strict=True))
-    for node in graph.nodes:
-        if node not in values:
-            xs = [values[x] for x in node.inputs]
-            try:
-                values[node] = again(node, xs)
-            except Exception:
-                return f"{description(node, xs)} failed"
+    with walking(repeated):
+        for node in graph.nodes:
+            if node not in values:
+                xs = [values[x] for x in node.inputs]
+                try:
+                    values[node] = again(node, xs)
+                except Exception:
+                    return f"{description(node, xs)} failed"
     return None
 
 
-def trapped(graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
+def repeated(graph: Graph, arrays: Sequence[Any]) -> Arrays:
+    """The outputs, once more, in silence."""
+    return walked(graph, arrays, again)
+
+
+def trapped(graph: Graph, arrays: Sequence[Any]) -> Arrays:
     """The outputs, computed op by op. Raises AnomalyError at the first op that makes no number of numbers."""
+    return walked(graph, arrays, numbers)
+
+
+def walked(graph: Graph, arrays: Sequence[Any], value_of: Callable[[Node, Sequence[Any]], Any]) -> Arrays:
+    """The outputs, where each node is worth what value_of(node, values of its inputs) says."""
     values: dict[Node, Any] = dict(zip(graph.inputs, arrays, strict=True))
     for node in graph.nodes:
         if node not in values:
-            xs = [values[x] for x in node.inputs]
-            with np.errstate(all="ignore"):
-                y = values[node] = value(node, *xs)
-            if not finite(y) and all(map(finite, xs)):
-                raise AnomalyError(f"{description(node, xs)} made {span(y)} of finite numbers")
+            values[node] = value_of(node, [values[x] for x in node.inputs])
     return tuple(None if y is None else values[y] for y in graph.outputs)
 
 
@@ -82,6 +104,15 @@ def again(node: Node, xs: Sequence[Any]) -> Any:
     """A node's value, once more."""
     silent = isinstance(node.op, Effect) and not node.op.repeats
     return (xs[0] if xs else ()) if silent else value(node, *xs)
+
+
+def numbers(node: Node, xs: Sequence[Any]) -> Any:
+    """A node's value. Raises AnomalyError where it is none, although those of its inputs are."""
+    with np.errstate(all="ignore"):
+        y = value(node, *xs)
+    if not finite(y) and all(map(finite, xs)):
+        raise AnomalyError(f"{description(node, xs)} made {span(y)} of finite numbers")
+    return y
 
 
 def finite(x: Any) -> bool:
@@ -94,10 +125,18 @@ def finite(x: Any) -> bool:
 def description(node: Node, xs: Sequence[Any]) -> str:
     """A node by its name, its line, and the values that it met."""
     named = f"{node.name} ({node.op})" if hasattr(node, "name") and node.name != str(node.op) else str(node.op)
-    place = getattr(node, "place", None)
-    where = "" if place is None else f", built at {place},"
+    where = lineage(node)
     met = " and ".join(f"{label(x)}{x.spec} {span(a)}" for x, a in zip(node.inputs, xs))
     return f"{named}{where} of {met}" if met else f"{named}{where}"
+
+
+def lineage(node: Node) -> str:
+    """Where a node was built; of one that a derivative brought, where something was that it reads."""
+    place = getattr(node, "place", None)
+    if place is not None:
+        return f", built at {place},"
+    near = next((x.place for x in node.inputs if getattr(x, "place", None) is not None), None)  # type: ignore[attr-defined]
+    return "" if near is None else f", which reads what was built at {near},"
 
 
 def label(node: Node) -> str:

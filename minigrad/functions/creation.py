@@ -13,8 +13,10 @@ import numpy as np
 
 from ..device import CPU, Device, device_of
 from ..device import device as device_called
+from ..dimension import is_unknown
 from ..errors import DTypeError, ShapeError
 from ..operand import lengths
+from ..symbol import Symbol
 from ..tensor import Tensor
 
 Place = Device | str | None
@@ -27,9 +29,10 @@ def place(device: Place) -> Device:
 
 def from_shape(size: tuple[Any, ...], value: float, dtype: Any, device: Place, requires_grad: bool) -> Tensor:
     """A tensor of one value. Raises ShapeError on a negative length."""
-    where = place(device)
-    array = where.xp.full(lengths(size), value, np.float64 if dtype is None else dtype)
-    return Tensor(array, None, requires_grad, where)
+    where, shape, kind = place(device), lengths(size), np.float64 if dtype is None else dtype
+    if any(map(is_unknown, shape)):
+        return Tensor(value, kind, requires_grad, where).broadcast_to(shape)
+    return Tensor(where.xp.full(shape, value, kind), None, requires_grad, where)
 
 
 def zeros(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
@@ -56,24 +59,26 @@ def full(size: Any, fill_value: Any, dtype: Any = None, device: Place = None, re
 
 def full_like(
     input: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False
-) -> Tensor:
+) -> Any:
     """All one value, with the shape of input, and its dtype and device."""
+    if isinstance(input, Symbol):  # of a graph, where it is one number until somebody reads it
+        return input.lift(fill_value).astype(input.dtype if dtype is None else dtype).broadcast_to(input.shape)
     spec = (input if isinstance(input, Tensor) else Tensor(input)).spec
     where = spec.device if device is None else device
     return from_shape((spec.shape,), fill_value, spec.dtype if dtype is None else dtype, where, requires_grad)
 
 
-def zeros_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+def zeros_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
     """All 0, with the shape of input, and its dtype and device."""
     return full_like(input, 0, dtype, device, requires_grad)
 
 
-def ones_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+def ones_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
     """All 1, with the shape of input, and its dtype and device."""
     return full_like(input, 1, dtype, device, requires_grad)
 
 
-def empty_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
+def empty_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
     """To be filled, with the shape of input, and its dtype and device: all 0 here."""
     return full_like(input, 0, dtype, device, requires_grad)
 

@@ -14,6 +14,7 @@ Names and meaning are TensorFlow 1's.
 """
 
 from ..compiler.trouble import trap_nan as trap_nan
+from ..opened import get_default_session as get_default_session
 from .choosing import case as case
 from .choosing import switch_case as switch_case
 from .control import cond as cond
@@ -23,7 +24,6 @@ from .custom import custom_vjp as custom_vjp
 from .default import add_to_collection as add_to_collection
 from .default import get_collection as get_collection
 from .default import get_default_graph as get_default_graph
-from .default import get_default_session as get_default_session
 from .default import name_scope as name_scope
 from .default import reset_default_graph as reset_default_graph
 from .eagerly import functions_run_eagerly as functions_run_eagerly

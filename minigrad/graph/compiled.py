@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import modes
 from ..autograd.function_in_graph import Custom
@@ -18,10 +18,11 @@ from ..autograd.function_rule import Arrivals, Once, Output, OutputRule
 from ..compiler.calm import STEPS
 from ..compiler.graph import Graph
 from ..compiler.interpret import interpret
-from ..compiler.pipeline import optimised
+from ..compiler.pipeline import STANDARD, Pass, optimised
 from ..compiler.program import Program
 from ..compiler.rewrite import optimise
 from ..compiler.specialise import specialised
+from ..compiler.trouble import guarded
 from ..device import CPU
 from ..differentiable import origin
 from ..dimension import is_unknown
@@ -51,15 +52,23 @@ class Call(Op, metaclass=Once):
         return self.name
 
 
+class Making(NamedTuple):
+    """How a graph is made a program: after which passes, and for how many threads."""
+
+    passes: tuple[Pass, ...] = STANDARD
+    threads: int = 1
+
+
 class Compiled:
     """A graph that is called with tensors, one for each input, and gives tensors.
 
     graph    as it was built; lengths in it may be unknown
     into     output → the input whose own array it is written into, once that was read for the last time
+    making   how it is compiled
     """
 
-    def __init__(self, graph: Graph, name: str, into: Mapping[int, int] | None = None):
-        self.graph, self.name, self.into = graph, name, dict(into or {})
+    def __init__(self, graph: Graph, name: str, into: Mapping[int, int], making: Making):
+        self.graph, self.name, self.into, self.making = graph, name, dict(into), making
         self.op = Call(name)
         self.is_open = any(is_unknown(n) and n != STEPS for x in graph.inputs for n in x.spec.shape)
         self.ways: dict[Any, Way] = {}
@@ -90,7 +99,7 @@ class Compiled:
         """The generated code of the way that was made last."""
         if not self.ways:
             self.way((), ())
-        return str(getattr([*self.ways.values()][-1].run, "source", "interpreted: no code is generated"))
+        return str(getattr([*self.ways.values()][-1].program, "source", "interpreted: no code is generated"))
 
     def way(self, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Way:
         """The way to run it on tensors of such specs, where these want a gradient; none, if nothing is said."""
@@ -105,25 +114,29 @@ class Compiled:
                 "op can use it: make it under no_grad() instead, or take x.clone() of it here"
             )
         graph = specialised(self.graph, [x.spec for x in xs]) if self.is_open else self.graph
-        made = self.ways[key] = Way(graph, tuple(map(bool, wanted)), self.into)
-        return made
+        way = self.ways[key] = Way(graph, tuple(map(bool, wanted)), self.into, self.making)
+        return way
 
 
 class Way:
     """One way to run a graph.
 
-    run       arrays → arrays: the results, then what is kept
+    plain     arrays → arrays: the results, then what is kept; as it is run op by op, in search of an error
+    program   the same, compiled
     specs     of the results
     split     how it was cut; None where no gradient is wanted
     pulls     numbers of the results that gradients arrive at → the backward graph of those
     """
 
-    def __init__(self, graph: Graph, wanted: tuple[bool, ...], into: Mapping[int, int]):
+    def __init__(self, graph: Graph, wanted: tuple[bool, ...], into: Mapping[int, int], making: Making):
+        self.making = making
         simple = optimise(graph)
         split = Split(simple, wanted, {simple.inputs[i] for i in into.values()}) if any(wanted) else None
         self.split = split if split is not None and split.results else None
         self.graph = simple if self.split is None else self.split.forward
-        self.run = compiled(self.graph, len(graph.outputs), graph, into)
+        plain, own = bare(self.graph), partial(owned, results=len(graph.outputs), written=graph, into=into)
+        self.plain = own(plain)
+        self.program = compiled(own(optimised(plain, making.passes)), into, making)
         self.specs = [None if y is None or isinstance(y.spec, Specs) else y.spec for y in graph.outputs]
         self.pulls: dict[tuple[int, ...], Compiled] = {}
         if self.split is not None:
@@ -131,6 +144,10 @@ class Way:
             self.rule = Backward(self.split.node(self.split.results[0]).spec, self)
             self.inputs = {x: i for i, x in enumerate(simple.inputs)}
             self.outputs = [(i, OutputRule(self.specs[i], i)) for i in self.split.results]  # type: ignore[arg-type]
+
+    def run(self, *arrays: Any) -> Arrays:
+        """The results, then what is kept. An error names the node and the line where it happened."""
+        return guarded(self.program, self.plain, arrays)
 
     def connect(self, op: Call, xs: Sequence[Tensor], ys: Sequence[Any], arrays: Arrays) -> None:
         """Record the run behind its results: one record, of which each result is an output."""
@@ -146,7 +163,7 @@ class Way:
         """The backward function of the gradients that arrive at those results."""
         if numbers not in self.pulls:
             assert self.split is not None  # a record asks
-            self.pulls[numbers] = Compiled(self.split.backward(numbers), "backward")
+            self.pulls[numbers] = Compiled(self.split.backward(numbers), "backward", {}, self.making)
         return self.pulls[numbers]
 
 
@@ -190,23 +207,21 @@ class Backward:
         return tuple(self.way.pull(numbers)([*(gy[i] for i in numbers), *kept]))
 
 
-def seen(array: Any, spec: Spec) -> Spec:
+def seen(array: Any, spec: Spec | None) -> Spec:
     """The spec of a result; of one whose lengths only the run could tell, as it came."""
-    return spec if spec.is_known else spec_of(array)
+    return spec if spec is not None and spec.is_known else spec_of(array)
 
 
 # -- arrays in, arrays out -----------------------------------------------------------------------------
 
 
-def compiled(graph: Graph, results: int, written: Graph, into: Mapping[int, int]) -> Run:
-    """The graph as a function of arrays, whose first `results` outputs are memory of their own.
+def compiled(graph: Graph, into: Mapping[int, int], making: Making) -> Run:
+    """The graph as a function of arrays; where they are not all on the CPU, op by op.
 
-    written    the graph as it was built, where a view of an input is still told from a copy
-    into       output → the input whose array takes it
+    into    output → the input whose array takes it
     """
-    ready = owned(optimised(bare(graph)), results, written, into)
     on_cpu = all(x.spec.device is CPU for x in graph.inputs)
-    return Program(ready, into=into) if on_cpu else partial(interpret, ready)
+    return Program(graph, making.threads, into) if on_cpu else partial(interpret, graph)
 
 
 def bare(graph: Graph) -> Graph:
@@ -225,6 +240,9 @@ def bare(graph: Graph) -> Graph:
 
 def owned(graph: Graph, results: int, written: Graph, into: Mapping[int, int]) -> Graph:
     """The graph with copies where one result would share the memory of another, of an input or of a constant.
+
+    written    the graph as it was built, where a view of an input is still told from a copy
+    into       output → the input whose array takes it
 
     Two ops on equal operands became one, x + 0 became x: of that the caller, who may edit a result, must see nothing.
     """

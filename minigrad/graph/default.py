@@ -1,7 +1,7 @@
-"""What is meant where nothing is named: a graph to build in, a session to run in.
+"""The graph that is meant where none is named.
 
 The default graph is that of the innermost `with graph.as_default():`, else that of the innermost
-`with Session(graph):`, and else one that every thread has. The default session is that of the innermost block.
+`with Session(graph):` (opened.py), and else one that every thread has.
 """
 
 from __future__ import annotations
@@ -9,23 +9,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..errors import GraphError
 from ..modes import current
+from ..opened import get_default_session
 from ..staging import Stage, Traced
 from .graph import Graph
 
-if TYPE_CHECKING:
-    from .session import Session
-
 
 class Defaults(threading.local):
-    """Of this thread: the graph outside all blocks, and the sessions whose blocks are open."""
+    """Of this thread: the graph outside all blocks."""
 
     def __init__(self) -> None:
         self.graph = Graph()
-        self.sessions: list[Session] = []
 
 
 defaults = Defaults()
@@ -38,25 +34,13 @@ def get_default_graph() -> Graph:
         stage = stage.outer
     if stage is not None:
         return stage
-    return defaults.sessions[-1].graph if defaults.sessions else defaults.graph
+    session = get_default_session()
+    return defaults.graph if session is None else session.graph
 
 
 def reset_default_graph() -> None:
     """Begin anew with an empty graph outside all blocks."""
     defaults.graph = Graph()
-
-
-def get_default_session() -> Session | None:
-    """The session whose block is open."""
-    return defaults.sessions[-1] if defaults.sessions else None
-
-
-def session_or_default(session: Session | None) -> Session:
-    """The session, or the one whose block is open. Raises GraphError where there is none."""
-    found = get_default_session() if session is None else session
-    if found is None:
-        raise GraphError("no session is open: pass one, or write `with mg.Session(graph) as session:` around it")
-    return found
 
 
 def stage_of(xs: Iterable[Any]) -> Stage | None:

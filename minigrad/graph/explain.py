@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..compiler.calm import graphs_of
+from ..compiler.graph import Graph
 from ..compiler.pipeline import steps
 from ..nn.module import Module
+from ..node import Node
 from ..spec import spec_of
 from ..tensor import Tensor
+from .method import Bound, WeakMethod
 
 if TYPE_CHECKING:
     from .trace import Trace
 
 Arguments = list[tuple[str, str]]
+WIDTH = 120  # of a line
+TIE = "\N{NO-BREAK SPACE}"  # between a name and its spec
 
 
 def said(x: Any) -> str:
@@ -32,27 +39,32 @@ def said(x: Any) -> str:
 
 
 def why(arguments: Arguments, before: Sequence[Trace]) -> str:
-    """Why there is a trace for these arguments, when there were those before."""
+    """Why there is a trace for these arguments, when there were those before: what differs from the nearest of them."""
     if not before:
         return "it is the first call"
-    old, new = dict(before[-1].arguments), dict(arguments)
+    nearest = min(reversed(before), key=lambda trace: len(differences(trace.arguments, arguments)))
+    changes = differences(nearest.arguments, arguments)
+    return "; ".join(changes or nearest.broken() or ["an argument is another object"])
+
+
+def differences(before: Arguments, now: Arguments) -> list[str]:
+    """In what the arguments of one call differ from those of another."""
+    old, new = dict(before), dict(now)
     changes = [f"{name} was {old[name]} and is {new[name]}" for name in new if name in old and old[name] != new[name]]
     changes += [f"{name} is new" for name in new if name not in old]
-    changes += [f"{name} is no longer there" for name in old if name not in new]
-    if not changes:
-        same = next((t for t in reversed(before) if t.arguments == arguments), before[-1])
-        changes = same.broken() or ["an argument is another object"]
-    return "; ".join(changes)
+    return changes + [f"{name} is no longer there" for name in old if name not in new]
 
 
 def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
     """id of a tensor that the function may reach → what the function calls it."""
     f = getattr(f, "forward", f)
+    f = f.function.python_function if isinstance(f, Bound) else f
+    f = f.bound() if isinstance(f, WeakMethod) else f
     found = list(arguments)
-    owner = getattr(f, "__self__", None) or getattr(f, "instance", lambda: None)()
+    owner = getattr(f, "__self__", None)
     if owner is not None:
         found.append(("self" if not isinstance(owner, Module) else "", owner))
-    function = inspect.unwrap(getattr(f, "f", getattr(f, "__func__", f)))
+    function = inspect.unwrap(getattr(f, "__func__", f))
     if inspect.isfunction(function):
         reached = inspect.getclosurevars(function)
         found += [*reached.nonlocals.items(), *reached.globals.items()]
@@ -78,24 +90,55 @@ def explained(name: str, traces: Sequence[Trace], count: int) -> str:
     head = f"{name}: traced {count} time{'s' * (count != 1)}"
     if not traces:
         return f"{head}. Call it, and it will be"
-    return "\n\n".join(
-        [head, *(f"trace {i}: {about(trace)}" for i, trace in enumerate(traces, count - len(traces) + 1))]
-    )
+    if count > 1:
+        head += (
+            ". Calls share a trace whose tensors have the same shapes and dtypes, and whose Python values are the "
+            "same, as long as nothing has changed that the trace relied on"
+        )
+    first = count - len(traces) + 1
+    return "\n\n".join(["\n".join(wrap(head, WIDTH)), *(about(trace, i) for i, trace in enumerate(traces, first))])
 
 
-def about(trace: Trace) -> str:
+def about(trace: Trace, number: int) -> str:
     """One trace."""
     given, captured = trace.names[: trace.given], trace.names[trace.given :]
-    lines = [f"because {trace.reason}"]
-    lines += [f"  arguments   {listed(given, trace.graph.inputs)}"] if given else []
-    lines += [f"  captured    {listed(captured, trace.graph.inputs[trace.given :])}"] if captured else []
-    lines += [f"  changes     {', '.join(trace.changed())}"] if trace.changed() else []
-    effects = [str(node.op) for node in trace.graph.nodes if node.op.effect]
-    lines += [f"  effects     {', '.join(effects)}"] if effects else []
-    table = repr(steps(trace.graph)).replace("\n", "\n    ")
-    return "\n".join([*lines, "  passes", f"    {table}"])
+    inside = [f"{node.op} at line {line(node)}" for node in trace.graph.nodes if graphs_of(node.op)]
+    effects = [f"{node.op.kind} at line {line(node)}" for node in every(trace.graph) if is_effect(node)]
+    parts = {
+        "arguments": listed(given, trace.graph.inputs),
+        "captured": listed(captured, trace.graph.inputs[trace.given :]),
+        "changes": trace.changed(),
+        "effects": effects,
+        "control": inside,
+    }
+    lines = [f"trace {number}: {'traced' if number == 1 else 'retraced'} because {trace.reason}"]
+    for name, found in parts.items():
+        if found:
+            whole = ", ".join(each.replace(" ", TIE) for each in found)
+            lines += wrap(f"  {name:<11} {whole}", WIDTH, subsequent_indent=" " * 14)
+    table = repr(steps(trace.graph, trace.run.making.passes)).replace("\n", "\n    ")
+    return "\n".join([*lines, "  passes", f"    {table}"]).replace(TIE, " ")
 
 
-def listed(names: Sequence[str], nodes: Any) -> str:
+def listed(names: Sequence[str], nodes: Any) -> list[str]:
     """Names with their specs."""
-    return ", ".join(f"{name} {node.spec}" for name, node in zip(names, nodes))
+    return [f"{name} {node.spec}" for name, node in zip(names, nodes)]
+
+
+def every(graph: Graph) -> Iterator[Node]:
+    """The nodes of a graph, and of the graphs of its branches and loops."""
+    for node in graph.nodes:
+        yield node
+        for part in graphs_of(node.op).values():
+            yield from every(part)
+
+
+def is_effect(node: Node) -> bool:
+    """Whether a node does more than give a result, by itself."""
+    return node.op.effect and not graphs_of(node.op)
+
+
+def line(node: Node) -> str:
+    """The number of the user's line that built it."""
+    place = getattr(node, "place", None)
+    return "?" if place is None else str(place.line)

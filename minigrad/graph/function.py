@@ -25,6 +25,7 @@ from weakref import ref
 import numpy as np
 
 from ..compiler.graph import Graph
+from ..compiler.pipeline import FAST, STANDARD
 from ..errors import GraphError, ShapeError
 from ..modes import current
 from ..nn.module import Module
@@ -33,6 +34,7 @@ from ..spec import Spec
 from ..tensor import Tensor
 from ..tree import leaves, leaves_beside, outline, planted
 from .autograph.convert import convert
+from .compiled import Making
 from .eagerly import eagerly
 from .explain import explained, names_of, said, why
 from .method import Bound, Forgetting, Instances, WeakMethod
@@ -62,6 +64,7 @@ class TracedFunction:
         input_signature: Sequence[Any] | None = None,
         autograph: bool = True,
         reduce_retracing: bool = False,
+        making: Making | None = None,
         parameters: Parameters | None = None,
     ):
         if not callable(f):
@@ -71,6 +74,7 @@ class TracedFunction:
         self.python_function = f
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self.autograph, self.reduce_retracing = autograph, reduce_retracing
+        self.making = Making() if making is None else making
         self.parameters = Parameters(f.forward if isinstance(f, Module) else f) if parameters is None else parameters
         self.traces: dict[Any, list[Trace]] = {}
         self.similar: dict[Any, list[Spec]] = {}  # signature without lengths → those of the latest trace
@@ -166,6 +170,7 @@ class TracedFunction:
             names_of(self.python_function, named),
             self.__name__,
             why(arguments, self.history),
+            self.making,
         )
         made.arguments = arguments
         return made
@@ -223,7 +228,7 @@ class TracedFunction:
         known: TracedFunction | None = self.instances.get(instance)
         if known is None:
             parameters = Parameters(MethodType(self.python_function, instance))
-            options = (self.input_signature, self.autograph, self.reduce_retracing, parameters)
+            options = (self.input_signature, self.autograph, self.reduce_retracing, self.making, parameters)
             known = self.instances[instance] = TracedFunction(WeakMethod(self.python_function, instance), *options)
         return known
 
@@ -269,15 +274,26 @@ def function(
     input_signature: Sequence[Any] | None = None,
     autograph: bool = True,
     reduce_retracing: bool = False,
+    jit_compile: bool = False,
+    threads: int = 1,
 ) -> Any:
     """The function, traced once for each kind of call and run as a graph; a decorator, also with options.
 
     input_signature     a TensorSpec for each argument: there is one trace, whatever lengths come where they say None
     autograph           Python's if, while and for on tensors become control flow of the graph
     reduce_retracing    where calls differ in lengths alone, trace once for all lengths
+    jit_compile         sums may be taken in another order, and functions computed by equal ones: faster, and results
+                        differ by rounding. Without it they are to the bit those of the ops, one after another
+    threads             over which the blocks of large loops are spread
     """
     if func is None:
         return lambda f: function(
-            f, input_signature=input_signature, autograph=autograph, reduce_retracing=reduce_retracing
+            f,
+            input_signature=input_signature,
+            autograph=autograph,
+            reduce_retracing=reduce_retracing,
+            jit_compile=jit_compile,
+            threads=threads,
         )
-    return TracedFunction(func, input_signature, autograph, reduce_retracing)
+    making = Making(FAST if jit_compile else STANDARD, threads)
+    return TracedFunction(func, input_signature, autograph, reduce_retracing, making)

@@ -26,10 +26,10 @@ import numpy as np
 
 from .. import ops
 from ..errors import GraphError
-from ..node import Node, Staged
+from ..node import Node, Staged, place
 from ..op import Op
 from ..spec import Spec
-from ..staging import Captured, Stage, Traced, place
+from ..staging import Captured, Stage, Traced
 from ..tensor import Tensor, tensor
 
 VALID = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
@@ -59,6 +59,7 @@ class Graph(Stage):
     """
 
     chained = False  # a run takes what it needs, and no effect needs the one before it
+    way_out = "A session gives it one: session.run(y, {x: value})"
 
     def __init__(self) -> None:
         super().__init__()
@@ -156,9 +157,14 @@ class Graph(Stage):
         with self.name_scope(f"{name}/"):
             return Traced(self.node(ops.Read(name, self.states[name].spec), waits, name="read"), self)
 
-    def reads_of(self, name: str) -> list[Node]:
-        """Every node that reads the variable."""
-        return [n for n in self.order if isinstance(n.op, ops.Read) and n.op.variable == name]
+    def reads(self, x: Any) -> list[Node]:
+        """The nodes that are x: of a variable, or a captured tensor, each that reads it."""
+        node = self.lift(x).node
+        name = name_of(node)
+        if name not in self.states:
+            return [node]
+        others = (n for n in self.order if isinstance(n.op, ops.Read) and n.op.variable == name and n is not node)
+        return [node, *others]
 
     # -- state --------------------------------------------------------------------------------------
 

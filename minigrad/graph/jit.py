@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.pipeline import FAST
 from ..modes import current, in_mode
 from ..operand import Operand
 from ..tensor import Tensor
 from ..tree import leaves, planted
+from .compiled import Making
 from .function import TracedFunction
 from .tensor_spec import TensorSpec
 from .tracing import Tracing
@@ -29,7 +31,7 @@ class Jitted(TracedFunction):
     """
 
     def __init__(self, f: Callable[..., Any], positions: Iterable[int], names: Iterable[str]):
-        super().__init__(f, autograph=False)
+        super().__init__(f, autograph=False, making=Making(FAST))
         known = self.parameters.names
         at = {i % len(known) if i < 0 else i for i in positions} | {known.index(n) for n in names if n in known}
         self.static: frozenset[Any] = frozenset(at | {known[i] for i in at if i < len(known)} | set(names))
@@ -61,6 +63,9 @@ def jit(
     static_argnames: str | Iterable[str] = (),
 ) -> Any:
     """The function, traced once for each kind of call and run as a graph; a decorator, also with options.
+
+    As XLA does, it may take sums in another order: results differ from those of the ops, one after another, by
+    rounding. mg.function keeps every bit, unless it is told jit_compile=True.
 
     static_argnums, static_argnames    arguments that are constants of the trace, which is made for each of their values
     """

@@ -134,8 +134,8 @@ class Split:
 
 
 def slot(node: Node, name: str) -> Node:
-    """An input for the value of a node."""
-    return Staged(Input(name), (), node.spec, name, getattr(node, "place", None))
+    """An input for the value of a node, which people know by its own name and place."""
+    return Staged(Input(name), (), node.spec, getattr(node, "name", name), getattr(node, "place", None))
 
 
 def several(node: Node) -> bool:

@@ -32,11 +32,12 @@ from ..editable import KINDS, write
 from ..errors import DTypeError, GraphError, ShapeError
 from ..modes import current, in_mode
 from ..node import Node
+from ..opened import opened
 from ..spec import Spec
 from ..staging import Traced
 from ..tensor import array_of
 from ..tree import leaves, planted
-from .default import defaults, get_default_graph
+from .default import get_default_graph
 from .graph import Graph, name_of
 from .pruning import Pruned, pruned
 from .variable import Variable
@@ -51,14 +52,14 @@ class Plan:
     pruned     what is read, written, executed
     graph      the function, for shapes that are known
     program    the same, compiled
-    fed        for each input, the place among the feeds; None for a state
+    sources    for each input, its place among the feeds, or the name of a variable or a captured tensor
     fetched    how many of the results are fetched
     """
 
     pruned: Pruned
     graph: Finished
     program: Any
-    fed: tuple[int | None, ...]
+    sources: tuple[int | str, ...]
     fetched: int
 
     executed = property(lambda self: self.pruned.executed, doc="The names of the nodes that ran.")
@@ -79,16 +80,22 @@ class Session:
     def __init__(self, graph: Graph | None = None, *, trap_nan: bool = False):
         self.graph = get_default_graph() if graph is None else graph
         self.trap_nan = trap_nan
-        self.values: dict[str, Any] | None = {}
+        self.values: dict[str, Any] = {}
+        self.closed = False
         self.last_run: Plan | None = None
         self.lock = threading.RLock()
 
     # -- one run ------------------------------------------------------------------------------------
 
-    def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
-        """The values of the fetches, as NumPy arrays, in their structure; None for an op that gives nothing."""
-        if self.values is None:
-            raise GraphError("the session is closed: its variables are gone. Open another with mg.Session(graph)")
+    def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, **named: Any) -> Any:
+        """The values of the fetches, as NumPy arrays, in their structure; None for an op that gives nothing.
+
+        feed_dict    {x: value}, of which a tensor's name may be the key; keywords feed nothing, and are refused
+        """
+        self.refuse_closed()
+        if named or not isinstance(feed_dict, Mapping | None):
+            got = f"{', '.join(named)}=…" if named else type(feed_dict).__name__
+            raise GraphError(f"feed as {{x: value}}, one dictionary after what is fetched: session.run() got {got}")
         single = isinstance(fetches, Traced)
         nodes = (self.node(fetches),) if single else tuple(self.node(f) for f in leaves(fetches))
         fed, arrays = self.feeds(feed_dict) if feed_dict else ((), ())
@@ -110,7 +117,10 @@ class Session:
                 f"a session runs tensors and ops of its graph, given as such or by name, and got {fetch!r}"
             )
         if fetch.stage is not self.graph:
-            raise GraphError(f"{fetch} is of another graph than the one that this session runs")
+            raise GraphError(
+                f"{fetch}, built at {fetch.node.place}, is of another graph than the one that this session runs: "  # type: ignore[attr-defined]
+                "build it inside `with graph.as_default():`"
+            )
         return fetch.node
 
     def feeds(self, feed_dict: Mapping[Any, Any]) -> tuple[tuple[Node, ...], list[Any]]:
@@ -151,14 +161,14 @@ class Session:
         """An array for each input. Raises GraphError where a variable has no value yet."""
         values, states = self.values, self.graph.states
         given = []
-        for what, i in zip(plan.pruned.reads, plan.fed):
-            if i is not None:
-                given.append(arrays[i])
-            elif what in values:  # type: ignore[operator]
-                given.append(values[what])  # type: ignore[index]
-            elif isinstance(state := states[what], Variable):  # type: ignore[index]
+        for source in plan.sources:
+            if isinstance(source, int):
+                given.append(arrays[source])
+            elif source in values:
+                given.append(values[source])
+            elif isinstance(state := states[source], Variable):
                 raise GraphError(
-                    f"the variable {what}, {state.spec}, has no value in this session yet: run its initializer, "
+                    f"the variable {source}, {state.spec}, has no value in this session yet: run its initializer, "
                     "or session.run(mg.graph.global_variables_initializer()), before"
                 )
             else:
@@ -169,7 +179,7 @@ class Session:
         """Let a variable, or a captured tensor, have a new value."""
         state = self.graph.states[name]
         if isinstance(state, Variable):
-            self.values[name] = value  # type: ignore[index]
+            self.values[name] = value
         else:
             write(state, value)
 
@@ -177,24 +187,29 @@ class Session:
 
     def load(self, variable: Variable, value: Any) -> None:
         """Give a variable a value without running anything."""
+        self.refuse_closed()
         node = self.node(variable)
-        if self.values is not None:
-            self.values[name_of(node)] = fitting(value, node).copy()
+        self.values[name_of(node)] = fitting(value, node).copy()
 
     def close(self) -> None:
         """Let all values go. A closed session runs no more."""
-        self.values = None
+        self.values, self.closed = {}, True
+
+    def refuse_closed(self) -> None:
+        """Raises GraphError if it was closed."""
+        if self.closed:
+            raise GraphError("the session is closed: its variables are gone. Open another with mg.Session(graph)")
 
     def __enter__(self) -> Self:
-        defaults.sessions.append(self)
+        opened.sessions.append(self)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        defaults.sessions.remove(self)
+        opened.sessions.remove(self)
         self.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self.values is None else f"{len(self.values)} variables have values"
+        state = "closed" if self.closed else f"{len(self.values)} variables have values"
         return f"<Session of {self.graph!r}: {state}>"
 
 
@@ -202,10 +217,13 @@ def made(graph: Graph, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: S
     """The plan of a run: pruned, its lengths known, compiled."""
     part = pruned(graph, nodes, fed)
     place = {node: i for i, node in enumerate(fed)}
-    places = tuple(place.get(what) if isinstance(what, Node) else None for what in part.reads)
-    specs = [x.spec if i is None else x.spec.with_shape(arrays[i].shape) for x, i in zip(part.graph.inputs, places)]
+    sources = tuple(place[what] if isinstance(what, Node) else what for what in part.reads)
+    specs = [
+        x.spec.with_shape(arrays[source].shape) if isinstance(source, int) else x.spec
+        for x, source in zip(part.graph.inputs, sources)
+    ]
     known = specialised(part.graph, specs)
-    return Plan(part, known, compiled(known), places, len(nodes))
+    return Plan(part, known, compiled(known), sources, len(nodes))
 
 
 def compiled(graph: Finished) -> Any:

@@ -23,10 +23,8 @@ from ..spec import Spec
 from ..staging import Traced
 from ..tensor import Tensor, made
 from ..tree import leaves, planted
-from .compiled import Compiled, seen
+from .compiled import Compiled, Making, seen
 from .tracing import Slot, Tracing
-
-GRAD_CHANGED = {True: "a leaf that had a .grad has none", False: "a leaf that had no .grad has one"}
 
 
 class Results:
@@ -41,7 +39,11 @@ class Results:
         self.own: dict[int, tuple[str, Any]] = {
             id(symbol): ("argument", i) for i, (_, symbol) in enumerate(stage.arguments)
         }
-        self.own |= {id(c.symbol): ("constant", c.what) for c in stage.captured.values() if isinstance(c.what, Tensor)}
+        self.own |= {
+            id(c.symbol): ("constant", c.what)
+            for c in stage.captured.values()
+            if isinstance(c.what, Tensor) and not stage.is_own(c.what)
+        }
 
     def number(self, symbol: Traced) -> int:
         """Which output the symbol is."""
@@ -53,6 +55,7 @@ class Results:
 
     def place(self, leaf: Any) -> tuple[str, Any]:
         """Where a part of the Python function's result comes from: an output, an argument, or the trace itself."""
+        leaf = self.stage.lift(leaf).clone() if self.stage.is_own(leaf) else leaf
         if not isinstance(leaf, Traced):
             return "constant", leaf
         return self.own.get(id(leaf)) or ("result", self.number(leaf))
@@ -78,7 +81,7 @@ class Trace:
     reason      why it was made, in a sentence
     """
 
-    def __init__(self, stage: Tracing, result: Any, name: str, reason: str):
+    def __init__(self, stage: Tracing, result: Any, name: str, reason: str, making: Making):
         self.reason, self.noted = reason, stage.noted
         results = Results(stage)
         self.places = [results.place(leaf) for leaf in leaves(result)]
@@ -88,31 +91,31 @@ class Trace:
         given = len(stage.arguments)
         symbols = [symbol for _, symbol in stage.arguments] + [c.symbol for c in stage.captured.values()]
         inputs = [*stage.inputs, *(c.input for c in stage.captured.values())]
+        self.captured = [c.what for c in stage.captured.values()]
         self.edits = [
             Edit(i, results.number(symbol))
             for i, (symbol, node) in enumerate(zip(symbols, inputs))
-            if symbol.node is not node
+            if symbol.node is not node and (i < given or not stage.is_own(self.captured[i - given]))
         ]
         for leaf, g in stage.grads.values():
             if not isinstance(g, Traced):
                 self.grads.append((leaf, g))
             elif id(g) not in slots:
                 self.grads.append((leaf, results.number(g)))
-        self.captured = [c.what for c in stage.captured.values()]
         self.specs = [x.spec for x in self.captured]
         self.nodes = [x.node for x in self.captured]
         self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, _ in self.edits)
-        self.names = [node.name for node in inputs]
-        self.grad_names = [f"{stage.known.get(id(leaf), 'a leaf')}.grad" for leaf, _ in self.grads]
+        self.names = [stage.paths[node.name] for node in inputs]
+        self.grad_names = [f"{stage.path(leaf)}.grad" for leaf, _ in self.grads]
         self.given = given
         self.arguments: list[tuple[str, str]] = []
         self.watched: list[Any] = []
-        last = [] if stage.last is None else [Traced(stage.last, stage)]
-        self.graph: Graph = stage.finished([*results.symbols, *last])
+        done = [] if stage.last is None else stage.after_effects([stage.lift(True)])
+        self.graph: Graph = stage.finished([*results.symbols, *done])
         self.is_flat = stage.pulled  # backward() was run inside, and what it read is let go
         self.handed = {i for kind, i in self.places if kind == "result"} | {g for _, g in self.grads if type(g) is int}
         self.alone = bool(len(self.places) == 1 and self.places[0][0] == "result" and isinstance(result, Traced))
-        self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits})
+        self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits}, making)
 
     def broken(self) -> list[str]:
         """What was seen while tracing and is no longer so."""
@@ -121,10 +124,10 @@ class Trace:
             for name, x, spec in zip(self.names[self.given :], self.captured, self.specs)
             if x.spec != spec
         ]
-        for (_, attribute), (what, value) in self.noted.items():
-            if noticed(what(), attribute) != value:
-                owner = type(what()).__name__
-                moved.append(f"{attribute} of a {owner} was {value}" if attribute != "grad" else GRAD_CHANGED[value])
+        for (_, attribute), (of, value) in self.noted.items():
+            now = noticed(of(), attribute)
+            if now != value:
+                moved.append(change(of(), attribute, value, now))
         return moved
 
     def changed(self) -> list[str]:
@@ -135,7 +138,7 @@ class Trace:
         """Whether what was seen while tracing is still so."""
         if [x.spec for x in self.captured] != self.specs:
             return False
-        return not self.noted or all(noticed(what(), attribute) == value for (_, attribute), (what, value) in self.noted.items())
+        return not self.noted or all(noticed(of(), name) == value for (_, name), (of, value) in self.noted.items())
 
     def __call__(self, given: list[Tensor]) -> Any:
         """What the Python function would give, and do, for these tensors in the place of its arguments'."""
@@ -201,6 +204,17 @@ def noticed(what: Any, attribute: str) -> Any:
     return found is not None if attribute == "grad" else found
 
 
+def change(what: Any, attribute: str, before: Any, now: Any) -> str:
+    """What was noticed while tracing and is another now, in words."""
+    match attribute:
+        case "grad":
+            return "a leaf that had a .grad has none" if before else "a leaf that had no .grad has one"
+        case "options":
+            changed = [(name, old, new) for (name, old), (_, new) in zip(before, now) if old != new]
+            return ", ".join(f"{name} of an optimiser was {old} and is {new}" for name, old, new in changed)
+    return f"{attribute} of a {type(what).__name__} was {before} and is {now}"
+
+
 def has_history(x: Any) -> bool:
     """Whether an edit is more than another value: x is recorded, and no leaf, or a view."""
     return bool(x.tracked) and (bool(x.node.inputs) or getattr(x, "alias", None) is not None)
@@ -239,6 +253,7 @@ def trace(
     known: Mapping[int, str],
     name: str,
     reason: str,
+    making: Making,
 ) -> Trace:
     """The trace of one call.
 
@@ -250,6 +265,6 @@ def trace(
     try:
         with stage.building(), modes.in_mode(recording=True, tracked=False, watchers=()):
             result = call(symbols)
-            return Trace(stage, result, name, reason)
+            return Trace(stage, result, name, reason, making)
     finally:
         stage.closed = True

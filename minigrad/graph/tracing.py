@@ -8,6 +8,7 @@ from weakref import ref
 
 from .. import modes
 from ..errors import EditedError, GraphError, NoGradientError
+from ..node import Node
 from ..op import Op
 from ..spec import Spec
 from ..staging import Captured, Stage, Traced
@@ -33,6 +34,7 @@ class Tracing(Stage):
     """The stage of a trace.
 
     known       id of a tensor → what the caller calls it
+    paths       name of an input → the same as Python reaches it, such as net.0.weight for net_0_weight
     arguments   the tensors that came as arguments, and their symbols
     noted       (id, attribute) → what Python read there, and decided by: (a weak reference to whose, value)
     pulled      whether backward() was called
@@ -42,6 +44,7 @@ class Tracing(Stage):
     def __init__(self, known: Mapping[int, str]):
         super().__init__()
         self.known = known
+        self.paths: dict[str, str] = {}
         self.arguments: list[tuple[Tensor, Traced]] = []
         self.noted: dict[tuple[int, str], tuple[Any, bool]] = {}
         self.pulled = self.closed = False
@@ -55,14 +58,31 @@ class Tracing(Stage):
     def given(self, name: str, x: Tensor, spec: Spec) -> Traced:
         """The symbol of a tensor that came as an argument, and is taken for one of that spec."""
         symbol = self.argument(identifier(name), spec)
+        self.paths[symbol.name] = name
         self.arguments.append((x, symbol))
         return symbol
 
     def capture(self, x: Any) -> Traced:
-        if id(x) not in self.captured:
-            node = self.input(identifier(self.known.get(id(x), "captured")), x.spec)
-            self.captured[id(x)] = Captured(x, node, Traced(node, self))
+        return self.reading(x, self.path(x)) if id(x) not in self.captured else self.captured[id(x)].symbol
+
+    def origins(self) -> dict[Node, Any]:
+        given = {node: x for node, (x, _) in zip(self.inputs, self.arguments)}
+        return super().origins() | given
+
+    def reading(self, x: Any, path: str) -> Traced:
+        """The symbol of something from outside, which is captured now."""
+        node = self.input(identifier(path), x.spec)
+        self.paths.setdefault(node.name, path if identifier(path) == node.name else node.name)
+        self.captured[id(x)] = Captured(x, node, Traced(node, self))
         return self.captured[id(x)].symbol
+
+    def path(self, x: Any) -> str:
+        """How the Python function reaches it; what is remembered of a parameter is named after that."""
+        name = getattr(x, "name", None) or "captured"
+        owners: Any = getattr(x, "owners", ())
+        if len(owners) == 1 and id(owners[0]) in self.known:
+            name = f"{self.known[id(owners[0])]}.{name}"
+        return self.known.get(id(x), name)
 
     def noticed(self, what: Any, attribute: str, value: Any) -> None:
         self.noted.setdefault((id(what), attribute), (ref(what), value))
@@ -82,9 +102,7 @@ class Tracing(Stage):
             if before is None:
                 return None
             slot = Slot(x, before.spec)
-            node = self.input(f"{identifier(self.known.get(id(x), 'captured'))}_grad", before.spec)
-            self.captured[id(slot)] = Captured(slot, node, Traced(node, self))
-            self.grads[id(x)] = x, self.captured[id(slot)].symbol
+            self.grads[id(x)] = x, self.reading(slot, f"{self.path(x)}.grad")
         return self.grads[id(x)][1]
 
     def backward(self, y: Traced, gradient: Any) -> None:

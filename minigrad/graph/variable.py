@@ -16,10 +16,11 @@ from ..editable import KINDS
 from ..errors import DTypeError, ShapeError
 from ..modes import current, in_mode
 from ..node import Node
+from ..opened import session_or_default
 from ..spec import Spec
 from ..staging import Stage, Traced
 from ..tensor import tensor
-from .default import get_default_graph, session_or_default
+from .default import get_default_graph
 from .graph import GLOBAL_VARIABLES, TRAINABLE_VARIABLES, Graph
 from .ordering import group
 

@@ -54,6 +54,7 @@ class Pointwise(Base):
     def ceil(self) -> Self: return self.apply(ops.Ceil())
     def trunc(self) -> Self: return self.apply(ops.Trunc())
     def round(self, decimals: int = 0) -> Self: return self.apply(ops.Round(decimals))
+    __round__ = round
     def frac(self) -> Self: return self.apply(ops.Sub(), self.trunc())
 
     fix = trunc

@@ -4,8 +4,8 @@
     arithmetic comparison pointwise erf activation loss       element by element
     movement joining placing identity                         the same elements in other places
     reduce scan sort                                          many elements to one, to running ones, in order
-    softmax standardise                                       rows brought to a common scale
     pattern index scatter overlay                             some of the elements, and writing there
+    softmax standardise                                       rows brought to a common scale
     linalg einsum solving attention                           matrices
     window convolution pooling adaptive                       windows that slide
     carried recurrent                                         sequences
@@ -151,8 +151,8 @@ from .pooling import MaxPool as MaxPool
 from .pooling import PutTaps as PutTaps
 from .pooling import TakeTaps as TakeTaps
 from .pooling import TapPlaces as TapPlaces
-from .random import NextKey as NextKey
 from .random import FoldIn as FoldIn
+from .random import NextKey as NextKey
 from .random import RandomBernoulli as RandomBernoulli
 from .random import RandomBits as RandomBits
 from .random import RandomChoice as RandomChoice
@@ -168,7 +168,6 @@ from .recurrent import Gru as Gru
 from .recurrent import Lstm as Lstm
 from .reduce import All as All
 from .reduce import Any as Any
-from .reduce import LogSumExp as LogSumExp
 from .reduce import Max as Max
 from .reduce import Mean as Mean
 from .reduce import Min as Min
@@ -189,8 +188,11 @@ from .scatter import Gather as Gather
 from .scatter import Scatter as Scatter
 from .scatter import ScatterAdd as ScatterAdd
 from .scatter import SearchSorted as SearchSorted
+from .softmax import Chosen as Chosen
 from .softmax import CrossEntropy as CrossEntropy
 from .softmax import LogSoftmax as LogSoftmax
+from .softmax import LogSumExp as LogSumExp
+from .softmax import MinusOneHot as MinusOneHot
 from .softmax import Softmax as Softmax
 from .softmax import SoftmaxMinusOneHot as SoftmaxMinusOneHot
 from .solving import Cholesky as Cholesky
@@ -233,13 +235,13 @@ TABLE = (
     *(Concatenate, Stack),
     *(Pad, Diagonal, OnDiagonal, Tril, Triu),
     *(Alias, Clone, Move),
-    *(Sum, Mean, SumOfProducts, Prod, Var, Std, Norm, Max, Min, LogSumExp, All, Any),
+    *(Sum, Mean, SumOfProducts, Prod, Var, Std, Norm, Max, Min, All, Any),
     *(CumSum, Shift, Recurrence, CumProd, LogCumSumExp, ArgCumMax, ArgCumMin),
     *(ArgSort, ArgTopK, ArgMax, ArgMin),
-    *(Softmax, LogSoftmax, CrossEntropy, SoftmaxMinusOneHot),
-    *(Centre, InverseRMS, RMSNormalise, Standardise),
     *(Index, IndexAdd, IndexSet, Last),
     *(Gather, ScatterAdd, Scatter, SearchSorted),
+    *(Softmax, LogSoftmax, LogSumExp, CrossEntropy, SoftmaxMinusOneHot, Chosen, MinusOneHot),
+    *(Centre, InverseRMS, RMSNormalise, Standardise),
     Overlay,
     *(MatMul, Affine),
     Contract,

@@ -96,6 +96,8 @@ class Attention(Op):
         y = xp.empty_like(q) if q.shape == (*w.shape[:-1], v.shape[-1]) and q.dtype == v.dtype else None
         return xp.matmul(w, v, out=y)
 
+    def expanded(self, q, k, v, *mask): return q.apply(self.weights, k, *mask) @ v
+
     def vjp(self, gy, y, q, k, v, *mask):
         w = q.apply(self.weights, k, *mask)
         gq, gk, *gmask = self.weights.vjp(gy @ v.mT, w, q, k, *mask)

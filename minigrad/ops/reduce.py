@@ -2,7 +2,7 @@
 
     sums       Sum, Mean, SumOfProducts, Prod
     spread     Var, Std, Norm
-    extremes   Max, Min, and LogSumExp, which is a soft one
+    extremes   Max, Min
     truth      All, Any
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf, nan, prod
+from math import nan, prod
 from string import ascii_letters
 
 import numpy as np
@@ -247,31 +247,6 @@ class Min(Extreme):
 
     def forward(self, xp, x): return x.min(self.axes, keepdims=self.keepdims)
     def surpassed(self, x, y): return x > y
-
-
-@dataclass(frozen=True)
-class LogSumExp(Reduction):
-    """y = ln Σ eˣ, from the largest x down, so that no e is taken of a large number."""
-
-    symbol = "logsumexp"
-    inline = False
-
-    def forward(self, xp, x):
-        x = x if x.dtype.kind == "f" else x.astype(np.float64)
-        if not x.size:
-            return xp.full(self.reduced(x.shape), -inf, x.dtype)  # a sum of nothing is 0
-        top = x.max(self.axes, keepdims=True)
-        top = xp.where(xp.isfinite(top), top, x.dtype.type(0))  # −inf − (−inf) is no number; −inf − 0 is
-        e = xp.asarray(x - top)  # NumPy may give a number, which cannot be written into
-        # A row of −inf sums to 0, whose log is −inf: the right answer, and no cause for a warning.
-        with np.errstate(divide="ignore"):
-            y = xp.log(xp.exp(e, out=e).sum(self.axes, keepdims=True)) + top
-        return y if self.keepdims else y.reshape(self.reduced(x.shape))
-
-    def vjp(self, gy, y, x): return self.spread(gy, x) * self.softmax(y, x),
-    def jvp(self, dxs, y, x): return (dxs[0] * self.softmax(y, x)).sum(self.axes, self.keepdims)
-    def softmax(self, y, x): return (x - self.spread(y, x)).exp()
-    def flops(self, y, x): return 4 * x.size  # max, subtract, exp, add
 
 
 # -- truth ------------------------------------------------------------------------------------

@@ -7,13 +7,16 @@ no number, as in PyTorch.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from ..errors import DTypeError, ShapeError
 from ..op import Op
-from .reduce import SumOfProducts, subscripts
+from .comparison import Clamp
+from .reduce import Reduction, SumOfProducts, subscripts
+from .scatter import Gather
 
 
 def exponentials(xp: Any, x: Any, axis: int) -> tuple[Any, Any]:
@@ -55,6 +58,13 @@ def total(xp: Any, x: Any, axis: int) -> Any:
     return xp.einsum(f"{all_axes}->{kept}", x)[(*(slice(None),) * axis, None)]
 
 
+def from_the_largest(x, axes):
+    """x − top, and top: the largest x along the axes, or what is next to it if that is infinite: ∞ − ∞ is no number."""
+    limit = float(np.finfo(x.dtype).max)
+    top = x.amax(axes, keepdims=True).apply(Clamp(-limit, limit))
+    return x - top, top
+
+
 @dataclass(frozen=True)
 class Softmax(Op):
     """y = eˣ / Σ eˣ along the axis"""
@@ -73,6 +83,10 @@ class Softmax(Op):
         with np.errstate(invalid="ignore"):
             y /= sums
         return y
+
+    def expanded(self, x):
+        e = from_the_largest(x, (self.axis,))[0].exp()
+        return e / e.sum(self.axis, keepdims=True)
 
     def vjp(self, gy, y, x): return y * (gy - gy.apply(SumOfProducts((self.axis,)), y)),
     def jvp(self, dxs, y, x): return y * (dxs[0] - dxs[0].apply(SumOfProducts((self.axis,)), y))
@@ -102,6 +116,36 @@ class LogSoftmax(Op):
     def flops(self, y, x): return 5 * x.size  # max, subtract, exp, add, subtract
 
 
+@dataclass(frozen=True)
+class LogSumExp(Reduction):
+    """y = ln Σ eˣ, from the largest x down, so that no e is taken of a large number."""
+
+    symbol = "logsumexp"
+    inline = False
+
+    def forward(self, xp, x):
+        x = x if x.dtype.kind == "f" else x.astype(np.float64)
+        if not x.size:
+            return xp.full(self.reduced(x.shape), -inf, x.dtype)  # a sum of nothing is 0
+        top = x.max(self.axes, keepdims=True)
+        top = xp.where(xp.isfinite(top), top, x.dtype.type(0))  # −inf − (−inf) is no number; −inf − 0 is
+        e = xp.asarray(x - top)  # NumPy may give a number, which cannot be written into
+        # A row of −inf sums to 0, whose log is −inf: the right answer, and no cause for a warning.
+        with np.errstate(divide="ignore"):
+            y = xp.log(xp.exp(e, out=e).sum(self.axes, keepdims=True)) + top
+        return y if self.keepdims else y.reshape(self.reduced(x.shape))
+
+    def expanded(self, x):
+        x = x if x.spec.is_float else x.astype(np.float64)
+        z, top = from_the_largest(x, self.axes)
+        return (z.exp().sum(self.axes, keepdims=True).log() + top).reshape(self.reduced(x.shape))
+
+    def vjp(self, gy, y, x): return self.spread(gy, x) * self.softmax(y, x),
+    def jvp(self, dxs, y, x): return (dxs[0] * self.softmax(y, x)).sum(self.axes, self.keepdims)
+    def softmax(self, y, x): return (x - self.spread(y, x)).exp()
+    def flops(self, y, x): return 4 * x.size  # max, subtract, exp, add
+
+
 class CrossEntropy(Op):
     """y = −ln softmax(x)[k] for each row: logits x (N, C), integer classes k (N,) → losses (N,)
 
@@ -128,9 +172,44 @@ class CrossEntropy(Op):
         y -= chosen
         return y
 
+    def expanded(self, x, k):
+        z, _ = from_the_largest(x, (1,))
+        return z.exp().sum(1).log() - z.apply(Chosen(), k)
+
     def vjp(self, gy, y, x, k): return gy.reshape(-1, 1) * x.apply(SoftmaxMinusOneHot(), k), None
     def jvp(self, dxs, y, x, k): return (dxs[0] * x.apply(SoftmaxMinusOneHot(), k)).sum(1)
     def flops(self, y, x, k): return 4 * x.size + 2 * y.size
+
+
+class Chosen(Op):
+    """y = x[k] of each row: x (N, C), integers k (N,) → (N,)"""
+
+    symbol = "xₖ"
+    inline = False
+
+    def infer(self, x, k): return x.with_shape(k.shape)
+    def forward(self, xp, x, k): return x[xp.arange(len(k)), k]
+    def vjp(self, gy, y, x, k): return Gather(1).vjp(gy.reshape(-1, 1), y.reshape(-1, 1), x, k.reshape(-1, 1))
+    def jvp(self, dxs, y, x, k): return dxs[0].apply(self, k)
+    def flops(self, y, x, k): return 0
+
+
+class MinusOneHot(Op):
+    """y = x − onehot(k), (N, C): 1 is taken off the k-th of each row"""
+
+    symbol = "− 1ₖ"
+    inline = False
+
+    def infer(self, x, k): return x
+
+    def forward(self, xp, x, k):
+        y = x.copy()
+        y[xp.arange(len(k)), k] -= 1
+        return y
+
+    def vjp(self, gy, y, x, k): return gy, None
+    def jvp(self, dxs, y, x, k): return dxs[0]
+    def flops(self, y, x, k): return len(k.shape)
 
 
 class SoftmaxMinusOneHot(Op):
@@ -146,6 +225,7 @@ class SoftmaxMinusOneHot(Op):
         y[xp.arange(len(k)), k] -= 1
         return y
 
+    def expanded(self, x, k): return Softmax(1).expanded(x).apply(MinusOneHot(), k)
     def vjp(self, gy, y, x, k): return Softmax(1).vjp(gy, x.apply(Softmax(1)), x)[0], None
     def jvp(self, dxs, y, x, k): return Softmax(1).jvp(dxs, x.apply(Softmax(1)), x)
     def flops(self, y, x, k): return 5 * x.size + len(k.shape)

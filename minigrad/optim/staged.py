@@ -81,15 +81,16 @@ class Words:
 class Slot(Tensor):
     """What an optimiser remembers, as a tensor that a graph captures: read, whenever it runs, where it is remembered.
 
+    name      under which it is remembered
     owners    the parameters that it is remembered of: one; or several, that count their steps together
     """
 
-    __slots__ = ("buffer", "optimizer", "owners", "remembered")
+    __slots__ = ("buffer", "name", "optimizer", "owners")
 
     def __init__(self, optimizer: Optimizer, owners: Sequence[Tensor], remembered: str):
-        self.optimizer, self.owners, self.remembered = optimizer, tuple(owners), remembered
+        self.optimizer, self.owners, self.name = optimizer, tuple(owners), remembered
         first = optimizer.state[owners[0]][remembered]
-        self.buffer = None if remembered not in optimizer.counters else np.array(first)
+        self.buffer: Any = None if remembered not in optimizer.counters else np.array(first)
         self.node, self.tracked = None, False
         self.spec: Spec = spec_of(self.value)
 
@@ -98,11 +99,11 @@ class Slot(Tensor):
     @property
     def value(self) -> Any:
         states = [self.optimizer.state[p] for p in self.owners]
-        first = states[0][self.remembered]
+        first = states[0][self.name]
         if self.buffer is None:
             return first
         for state in states:
-            if state[self.remembered] is not self.buffer:
+            if state[self.name] is not self.buffer:
                 return self.counted(states, first)
         return self.buffer
 
@@ -112,27 +113,29 @@ class Slot(Tensor):
 
     def counted(self, states: Sequence[State], first: Any) -> Any:
         """The one count, from now on, of parameters that were stepped, or loaded, outside the graph."""
-        if any(state[self.remembered] != first for state in states):
+        if any(state[self.name] != first for state in states):
             raise GraphError(
                 f"{self.optimizer.name} was traced for parameters that had made the same number of steps, and by "
                 "now they have not: step all of them, or trace anew"
             )
         self.buffer[...] = first
         for state in states:
-            state[self.remembered] = self.buffer
+            state[self.name] = self.buffer
         return self.buffer
 
 
 class Rate(Tensor):
     """The learning rate of a group, as a tensor that a graph captures: a scheduler changes it, and the graph reads it.
 
-    others    the group's other options, which are constants of a trace: changed, they make another one
+    options    the group's other options, which are constants of a trace: changed, they make another one
     """
 
     __slots__ = ("array", "group", "number")
+    name = "lr"
 
     def __init__(self, group: Group):
-        self.group, self.number = group, None
+        self.group = group
+        self.number: float | None = None
         self.node, self.tracked = None, False
         self.spec: Spec = Spec((), float)
 
@@ -144,8 +147,8 @@ class Rate(Tensor):
         return self.array
 
     @property
-    def others(self) -> tuple[Any, ...]:
-        return tuple([x for name, x in self.group.items() if name not in UNTRACED])
+    def options(self) -> tuple[tuple[str, Any], ...]:
+        return tuple([option for option in self.group.items() if option[0] not in UNTRACED])
 
 
 def slots_of(optimizer: Optimizer, p: Any, options: Group, shape: Any, dtype: Any) -> dict[str, Any]:
@@ -208,7 +211,7 @@ def update(
     for options in optimizer.param_groups:
         ps = [p for p in options["params"] if gradient_of.get(id(p)) is not None]
         rate = rate_of(optimizer, options)
-        stage.noticed(rate, "others", rate.others)
+        stage.noticed(rate, "options", rate.options)
         settings = options | {"lr": stage.lift(rate)}
         for company in counting_together(optimizer, ps):
             counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
@@ -246,7 +249,7 @@ def refuse_overlap(stage: Stage, counts: dict[str, Any]) -> None:
     there = [c.what for c in stage.captured.values() if isinstance(c.what, Slot) and c.what.buffer is not None]
     for count in counts.values():
         for other in there:
-            is_same_count = isinstance(count, Slot) and other.remembered == count.remembered
+            is_same_count = isinstance(count, Slot) and other.name == count.name
             if is_same_count and other is not count and not other.ids.isdisjoint(count.ids):
                 raise GraphError("one graph steps some parameters together, and some of them again without the others")
 

@@ -51,10 +51,10 @@ class Arena:
     size: int = 0
 
 
-def arena(graph: Graph, writers: Mapping[Node, bool], into: Mapping[Node, Node]) -> Arena:
+def arena(graph: Graph, writers: Mapping[Node, str], into: Mapping[Node, Node]) -> Arena:
     """The memory of what the writers make.
 
-    writers   node that writes where it is told → whether it is a loop, which may write over what it reads
+    writers   node that writes where it is told → how: a "kernel" may write over what it reads
     into      result → the input that shall become it
     """
     order = graph.nodes
@@ -73,9 +73,9 @@ def arena(graph: Graph, writers: Mapping[Node, bool], into: Mapping[Node, Node])
         elif isinstance(node.op, Piece) and node.inputs[0] in writers:
             one = found.results.setdefault(node.inputs[0], {}).setdefault(node.op.i, node)
             found.last[one] = max(found.last[one], found.last[node])  # two pieces of one number are one array
-    for node, is_loop in writers.items():
+    for node, route in writers.items():
         ys = found.results[node]
-        over = {i: settled(found, node, y, place[node], is_loop, into) for i, y in ys.items()}
+        over = {i: settled(found, node, y, place[node], route == "kernel", into) for i, y in ys.items()}
         found.over[node] = frozenset((i, k) for i, k in over.items() if k is not None)
     found.size = settle(dict.fromkeys(found.buffers.values()))
     return found
@@ -100,15 +100,15 @@ def late(graph: Graph, into: Mapping[Node, Node]) -> Graph:
     return Ordered(graph.inputs, graph.outputs, tuple(sorted(order, key=place.__getitem__)))
 
 
-def settled(found: Arena, node: Node, y: Node, now: int, is_loop: bool, into: Mapping[Node, Node]) -> int | None:
+def settled(found: Arena, node: Node, y: Node, now: int, may_overwrite: bool, into: Mapping[Node, Node]) -> int | None:
     """Gives the result y of a node its memory. The operand that it is written over, if it is."""
     target = into.get(y)
     if target is not None and target.spec == y.spec and found.last.get(target, -1) <= now:
-        k = alone(found, node, target) if is_loop else None
+        k = alone(found, node, target) if may_overwrite else None
         if k is not None or found.last.get(target, -1) < now:
             found.adopted[y] = target
             return k
-    for k, x in enumerate(node.inputs if is_loop else ()):
+    for k, x in enumerate(node.inputs if may_overwrite else ()):
         buffer = found.buffers.get(x)
         free = buffer is not None and x.spec == y.spec and found.last[x] == now and buffer.last == now
         if free and alone(found, node, x) == k:

@@ -26,6 +26,7 @@ The text is compiled for real GPUs and executed on the CPU by the tests (shim.py
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2s
@@ -133,7 +134,8 @@ class Writer:
     def kernel(self) -> Kernel:
         first, second = "\n".join(self.first_pass()), "\n".join(self.second_pass())
         body = "\n\n".join(filter(None, (first, second)))
-        needed = [text for word, text in (CONSTANTS | FUNCTIONS).items() if f"{word}" in words(body)]
+        used = words(body)
+        needed = [text for word, text in (CONSTANTS | FUNCTIONS).items() if word in used]
         name = f"fused_{self.title}_{blake2s(body.encode(), digest_size=4).hexdigest()}"
         text = "\n\n".join([*needed, body]).replace("NAME", name) + "\n"
         operands, results = [f"a{k}" for k in range(len(self.specs))], [f"y{j}" for j in range(len(self.outputs))]
@@ -141,10 +143,10 @@ class Writer:
         if not self.two_passes:
             launches = (Launch(name, self.grid, (*operands, *results)),) if self.grid else ()
         else:
-            kept = [f"p{j}" if j in self.reducers else y for j, y in enumerate(results)]
+            first_results = [f"p{j}" if j in self.reducers else y for j, y in enumerate(results)]
             partials = [(f"p{j}", f"y{j}") for j in self.reducers]
             launches = (
-                Launch(name, self.grid, (*operands, *kept)),
+                Launch(name, self.grid, (*operands, *first_results)),
                 Launch(f"{name}_second", 1, tuple(argument for pair in partials for argument in pair)),
             )
         specs = tuple(y.spec for y in self.outputs)
@@ -257,4 +259,4 @@ class Writer:
 
 def words(text: str) -> set[str]:
     """The names in a text."""
-    return set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
+    return set(re.findall(r"\w+", text))

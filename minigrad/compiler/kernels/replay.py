@@ -28,7 +28,7 @@ from .arena import Arena, arena, late
 from .kernel import Kernel
 from .machine import Machine, machine_of
 from .state import State
-from .steps import Steps, is_loop, is_recordable
+from .steps import Route, Steps, is_recordable, route_of
 
 
 class Replay:
@@ -38,7 +38,7 @@ class Replay:
     into       output → input, in whose own array it is written, once nobody reads its old value
     machine    what launches; that of the graph's device
 
-    writers    the nodes that write where the plan says → whether each is a loop, or a matrix product
+    writers    the nodes that write where the plan says → how: a kernel, or a matrix product
     parts      the nodes in the order in which they run, in stretches: (whether it is recorded, its nodes)
 
     What is handed out is the caller's. A call that comes while another is running has buffers of its own.
@@ -57,7 +57,7 @@ class Replay:
         self.device = device_of(graph)
         self.machine = machine or machine_of(self.device)
         self.steps = Steps(self.machine)
-        self.writers = {node: loop for node in graph.nodes if (loop := is_loop(node)) is not None}
+        self.writers = {node: route for node in graph.nodes if (route := route_of(node)) != "call"}
         self.parts = parts(graph, self.writers)
         self.plan: Arena = arena(graph, self.writers, targets)
         self.last_read = last_read(graph, self.plan)
@@ -109,7 +109,7 @@ def device_of(graph: Graph) -> Device:
     return nodes[0].spec.device
 
 
-def parts(graph: Graph, writers: Mapping[Node, bool]) -> list[tuple[bool, list[Node]]]:
+def parts(graph: Graph, writers: Mapping[Node, Route]) -> list[tuple[bool, list[Node]]]:
     """The nodes in the order in which they run; of each stretch, whether it is recorded."""
     nodes = [node for node in graph.nodes if not isinstance(node.op, Input)]
     stretches = groupby(nodes, lambda node: node in writers or isinstance(node.op, Const) or is_recordable(node))

@@ -70,8 +70,8 @@ class State:
     def run(self, node: Node) -> None:
         """One node, on the arrays of the others."""
         steps, plan = self.program.steps, self.plan
-        loop = self.program.writers.get(node)
-        if loop is None:
+        route = self.program.writers.get(node)
+        if route is None:
             self.values[node] = steps.call(node, self.values)
             return
         specs = node.spec if isinstance(node.spec, Specs) else (node.spec,)
@@ -80,8 +80,8 @@ class State:
             self.buffer(results[i]) if i in results else self.machine.xp.empty(spec.shape, spec.dtype)
             for i, spec in enumerate(specs)
         ]
-        if loop:
-            steps.loop(node, self.values, outs, plan.over[node], self.left)
+        if route == "kernel":
+            steps.kernel(node, self.values, outs, plan.over[node], self.left)
         else:
             steps.product(node, self.values, outs[0])
         self.values[node] = tuple(outs) if isinstance(node.spec, Specs) else outs[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from ... import ops
 from ...node import Node
@@ -19,8 +19,11 @@ from ...spec import Spec
 from ..fuse import Fused
 from ..graph import Graph
 from .c import NotWritten
-from .kernel import Kernel, kernel
+from .kernel import Kernel
+from .kernel import kernel as kernel_of
 from .machine import Machine, Run, multiply
+
+Route = Literal["kernel", "product", "call"]
 
 # Families of ops whose forward launches, and does nothing else: no value is read, no library called that cannot be
 # recorded. A test holds them to it on the simulated device. What is not listed runs between the recorded parts.
@@ -43,15 +46,15 @@ def is_recordable(node: Node) -> bool:
     return known and not op.effect and not isinstance(op, Move | SORTED)
 
 
-def is_loop(node: Node) -> bool | None:
-    """Whether the node writes where it is told: True for a kernel, False for a matrix product, None for a call."""
+def route_of(node: Node) -> Route:
+    """How the node runs."""
     if isinstance(node.op, MatMul | Affine):
         same = all(x.spec.dtype == node.spec.dtype for x in node.inputs)
-        return False if same and node.spec.dtype.char in "fde" else None
+        return "product" if same and node.spec.dtype.char in "fde" else "call"
     try:
-        return None if group(node) is None else True
+        return "call" if group(node) is None else "kernel"
     except NotWritten:
-        return None
+        return "call"
 
 
 def group(node: Node) -> Fused | None:
@@ -62,7 +65,7 @@ def group(node: Node) -> Fused | None:
         found = lone(node.op, tuple(x.spec for x in node.inputs))
     else:
         return None
-    kernel(found, [x.spec for x in node.inputs])
+    kernel_of(found, [x.spec for x in node.inputs])
     return found
 
 
@@ -104,7 +107,7 @@ class Steps:
         for b in bias:
             self.machine.xp.add(out, b, out=out)
 
-    def loop(
+    def kernel(
         self,
         node: Node,
         values: Mapping[Node, Any],
@@ -121,7 +124,7 @@ class Steps:
         if (node, steps) not in self.kernels:
             fused = group(node)
             assert fused is not None
-            made = kernel(fused, [x.spec for x in node.inputs], steps, over)
+            made = kernel_of(fused, [x.spec for x in node.inputs], steps, over)
             self.kernels[node, steps] = made, self.machine.load(made, fused)
         made, run = self.kernels[node, steps]
         if made not in left:

@@ -16,8 +16,8 @@ import numpy as np
 
 from ...errors import ConversionError
 from ...modes import current
+from ...node import place
 from ...spec import Spec
-from ...staging import place
 from ...symbol import Symbol
 from ...tensor import Tensor
 from ...tree import leaves

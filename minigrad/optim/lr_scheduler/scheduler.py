@@ -10,6 +10,8 @@ from __future__ import annotations
 from math import floor
 from typing import Any
 
+from ...errors import GraphError
+from ...modes import current
 from ..optimizer import Optimizer
 
 
@@ -45,6 +47,11 @@ class LRScheduler:
         """Go to the next step, or to step `epoch`, which may lie between two."""
         if epoch is not None and not epoch >= 0:
             raise ValueError(f"a schedule begins at step 0, and got epoch={epoch}")
+        if current.mode.staging is not None:
+            raise GraphError(
+                f"{type(self).__name__}.step() counts in Python, which runs once, while the graph is built: call it "
+                "outside the traced function. The graph reads the rate anew in each run"
+            )
         t = self.last_epoch + 1 if epoch is None else epoch
         self.apply(t)
         self.last_epoch = floor(t)

@@ -1,0 +1,245 @@
+"""Branches and loops in the text of a program: the `if`, `while` and `for` of Python.
+
+    greater(b0, c0, b1)                             While                       Scan
+    if b1:                                          t0 = x.copy()               t0 = x.copy()
+        t0 = empty((2,), float64)                   while True:                 for k0 in range(5):
+        exp(x, t0)                                      less(t0, c0, b1)            y0 = empty((2,), float64)
+    else:                                               if not b1:                  multiply(t0, x1, y0)
+        t0 = empty((2,), float64)                           break                   t0 = y0
+        tanh(x, t0)                                     …
+
+The graph of a branch or of a body is planned by itself: its operands are its arguments, its workspace begins where that
+of the lines around it ends. What it gives is handed out to those lines. What nobody reads is not computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..device import CPU
+from ..dimension import is_unknown
+from ..node import Node
+from ..spec import Specs
+from .buffers import plan
+from .graph import Graph
+from .loops import lowered
+from .pipeline import optimised
+from .rows import in_rows
+from .steps import Step
+from .text import LARGE, commented
+
+if TYPE_CHECKING:
+    from .emit import Lines
+
+Line = tuple[str, Node | None]
+
+
+class Part(NamedTuple):
+    """A graph among other lines.
+
+    names    of its outputs; None where one is not computed
+    looks    whether an output may be memory that the graph was given, or that is kept
+    large    names to let go of once the outputs have others
+    """
+
+    lines: list[Line]
+    names: list[str | None]
+    looks: list[bool]
+    large: list[str]
+
+
+def is_closed(op: Any) -> bool:
+    """Whether the graphs of a branch or a loop can be lines of a program: on the CPU, all lengths given being known."""
+    graphs = op.graphs
+    known = all(x.spec.is_known for graph in graphs for x in graph.inputs)
+    return known and all(node.spec.device is CPU for graph in graphs for node in graph.nodes)
+
+
+# -- the three -----------------------------------------------------------------------------------------
+
+
+def branch(op: Any, lines: Lines, step: Step) -> list[Line]:
+    """if p: … else: …"""
+    before, (p, *k) = operands(lines, step, 1)
+    read = [lines.is_read(y) for y in step.results]
+    names = [lines.result(y) if r else None for y, r in zip(step.results, read)]
+    out = [*before, opening(f"if {p}:", read, step)]
+    for graph in (op.true, op.false):
+        part = inlined(lines, graph, k, wanted(op, read), names)
+        ys = [y and y + ".copy()" * looks for y, looks in zip(part.names, part.looks)]
+        body = [*part.lines, *assigned(names, ys)]
+        out += [("else:", step.node)] * (graph is op.false) + indented(body or [("pass", None)])
+    return out
+
+
+def while_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
+    """while test(c, k): c, ys = body(c, k)"""
+    before, given = operands(lines, step, op.carried)
+    read, carries, rest = loop_names(op, lines, step)
+    stacks = [None if name is None else lines.new("s") for name in rest]
+    lines.text.scope |= {"xp": np, "Stack": Stack}
+    made = [
+        (f"{s} = Stack(xp, {y.spec.shape[1:]}, {lines.text.dtype(y.spec.dtype)})", None)
+        for s, y in zip(stacks, step.results[op.carried :])
+        if s is not None
+    ]
+    k = given[op.carried :]
+    test = inlined(lines, op.test, [*carries, *k], [True] + [op.effect] * (len(op.test.outputs) - 1))
+    body = inlined(lines, op.body, [*carries, *k], wanted(op, read, op.carried))
+    puts = [(f"{s}.put({y})", None) for s, y in zip(stacks, body.names[op.carried :]) if s is not None]
+    go = f"while {'True' if test.lines else test.names[0]}:"
+    check = [*test.lines, (f"if not {test.names[0]}:", None), ("    break", None)] if test.lines else []
+    return [
+        *before,
+        *starting(op, carries, given, body, may_not_run=True),
+        *made,
+        opening(go, read, step),
+        *indented([*check, *body.lines, *puts, *carried_on(carries, body)]),
+        *ending(carries, body),
+        *((f"{name} = {s}.filled", step.node) for name, s in zip(rest, stacks) if name is not None),
+    ]
+
+
+def for_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
+    """for t in range(n): c, ys[t] = body(c, x[t], k)"""
+    n, m = op.carried, op.carried + op.sliced
+    before, given = operands(lines, step, m)
+    read, carries, stacks = loop_names(op, lines, step)
+    length = op.steps([x.spec for x in step.node.inputs]) if step.node else None
+    count = f"len({given[n]})" if is_unknown(length) else str(length)
+    made = [
+        (f"{s} = empty(({', '.join([count, *map(str, y.spec.shape[1:])])},), {lines.text.dtype(y.spec.dtype)})", None)
+        for s, y in zip(stacks, step.results[n:])
+        if s is not None
+    ]
+    t = lines.new("k")
+    slices = [lines.new("t") for _ in given[n:m]]
+    body = inlined(lines, op.body, [*carries, *slices, *given[m:]], wanted(op, read, n))
+    steps = f"reversed(range({count}))" if op.reverse else f"range({count})"
+    cuts = [(f"{x} = {whole}[{t}, ...]", None) for x, whole in zip(slices, given[n:m])]
+    puts = [(f"{s}[{t}] = {y}", None) for s, y in zip(stacks, body.names[n:]) if s is not None]
+    return [
+        *before,
+        *starting(op, carries, given, body, may_not_run=is_unknown(length) or not length),
+        *made,
+        opening(f"for {t} in {steps}:", read, step),
+        *(indented([*cuts, *body.lines, *puts, *carried_on(carries, body)]) or [("    pass", None)]),
+        *ending(carries, body),
+    ]
+
+
+# -- what they are made of -------------------------------------------------------------------------------
+
+
+def operands(lines: Lines, step: Step, first: int) -> tuple[list[Line], list[str]]:
+    """What the operands are called. A view of what is kept is made once, and so has to lie as graphs expect it.
+
+    first    of those that the graphs read themselves
+    """
+    before, names = [], lines.operands(step)
+    for i, v in enumerate(step.operands):
+        if i >= first and lines.text.is_kept(names[i]) and not v.shell.flags.c_contiguous:
+            name = lines.new("t")
+            before.append((f"{name} = {names[i]}", step.node))
+            names[i] = name
+    return before, names
+
+
+def loop_names(op: Any, lines: Lines, step: Step) -> tuple[list[bool], list[str], list[str | None]]:
+    """Which results are read; what the carries are called; and the stacks, None where nobody reads one."""
+    read = [lines.is_read(y) for y in step.results]
+    for y in step.results[: op.carried]:
+        lines.names[y] = lines.new("t")
+    stacks = [lines.result(y) if r else None for y, r in zip(step.results[op.carried :], read[op.carried :])]
+    return read, [lines.names[y] for y in step.results[: op.carried]], stacks
+
+
+def wanted(op: Any, read: Sequence[bool], carried: int = 0) -> list[bool]:
+    """Which outputs of a graph are computed: carries, what is read, and the last, which waits for the effects."""
+    return [i < carried or r or (op.effect and i == len(read) - 1) for i, r in enumerate(read)]
+
+
+def inlined(
+    lines: Lines, graph: Graph, given: Sequence[str], keep: Sequence[bool], names: Sequence[str | None] = ()
+) -> Part:
+    """A graph as lines among others.
+
+    given    what its inputs are called
+    keep     which outputs are computed
+    names    what these are to be called, where that can be
+    """
+    outputs = tuple(y if k else None for y, k in zip(graph.outputs, keep, strict=True))
+    section = in_rows(lowered(optimised(Graph(graph.inputs, outputs))))
+    planned = plan(section, {})
+    inner = type(lines)(lines.text, planned, dict(zip(section.arguments, given, strict=True)), lines.threads, lines)
+    for y, name in zip(planned.outputs, names):
+        if y is not None and name is not None and y.root is y and y.kind != "argument":
+            if y.kind == "made":
+                inner.names.setdefault(y, name)
+            else:
+                inner.wanted.setdefault(planned.tenants[y], name)
+    written = inner.lines(planned.steps)
+    ys = [None if y is None else inner.name(y) for y in planned.outputs]
+    looks = [y is not None and any(r.kind in ("argument", "constant") for r in y.roots) for y in planned.outputs]
+    own = [y for y in planned.outputs if y is not None and y.kind in ("buffer", "made") and y.nbytes >= LARGE]
+    return Part(written, ys, looks, list(dict.fromkeys(map(inner.name, own))))
+
+
+def opening(text: str, read: Sequence[bool], step: Step) -> Line:
+    """The first line of a branch or a loop, with the specs of those results that are read."""
+    assert step.node is not None
+    specs = Specs(spec for spec, r in zip(step.node.spec, read) if r)
+    return commented(text, specs[0] if len(specs) == 1 else specs, step.node), step.node
+
+
+def starting(op: Any, carries: list[str], given: list[str], body: Part, may_not_run: bool) -> list[Line]:
+    """The carries before the first step: copies, where they may be what the loop gives back."""
+    copied = [may_not_run and not looks for looks in body.looks[: op.carried]]
+    return assigned(carries, [x + ".copy()" * copy for x, copy in zip(given, copied)])
+
+
+def carried_on(carries: list[str], body: Part) -> list[Line]:
+    """The end of a step: its carries are those of the next."""
+    return [*assigned(carries, body.names), *((f"del {name}", None) for name in body.large)]
+
+
+def ending(carries: list[str], body: Part) -> list[Line]:
+    """The end of a loop: what may look at the memory of others is copied."""
+    return [(f"{c} = {c}.copy()", None) for c, looks in zip(carries, body.looks) if looks]
+
+
+def assigned(names: Iterable[str | None], ys: Iterable[str | None]) -> list[Line]:
+    """a, b = y, z, of those that are not called so already."""
+    pairs = [(a, y) for a, y in zip(names, ys) if a is not None and y is not None and a != y]
+    return [(f"{', '.join(a for a, _ in pairs)} = {', '.join(y for _, y in pairs)}", None)] if pairs else []
+
+
+def indented(lines: Iterable[Line]) -> list[Line]:
+    """The lines, a step further to the right."""
+    return [(f"    {line}", node) for line, node in lines]
+
+
+class Stack:
+    """Rows put one by one into one array, which is made twice as long whenever it is full."""
+
+    def __init__(self, xp: Any, shape: tuple[int, ...], dtype: np.dtype):
+        self.xp, self.length = xp, 0
+        self.rows: Any = xp.empty((0, *shape), dtype)
+
+    def put(self, y: Any) -> None:
+        t = self.length
+        if t >= len(self.rows):
+            longer = self.xp.empty((max(4, 2 * t), *y.shape), y.dtype)
+            if t:
+                longer[:t] = self.rows
+            self.rows = longer
+        self.rows[t] = y
+        self.length += 1
+
+    @property
+    def filled(self) -> Any:
+        """The rows that there are."""
+        return self.rows[: self.length]

@@ -1,0 +1,61 @@
+"""Traced: an operand in a graph that is being built. What is done to it goes to that graph: see staging.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakSet
+
+from .inplace import InPlace
+from .modes import current
+from .node import Node
+from .op import Op
+from .opened import session_or_default
+from .symbol import Symbol
+from .valueless import Valueless
+
+if TYPE_CHECKING:
+    from .graph.session import Session
+    from .staging import Stage
+
+
+class Traced(InPlace, Valueless, Symbol):
+    """An operand in a graph that is being built.
+
+    stage     the graph
+    root      what it is a view of, if it is one
+    """
+
+    __slots__ = ("edited", "root", "stage", "views")
+
+    def __init__(self, node: Node, stage: Stage, root: Traced | None = None):
+        super().__init__(node)
+        self.stage, self.root, self.edited = stage, root, False
+        self.views: WeakSet[Traced] = WeakSet()
+
+    def at(self, node: Node) -> Self:
+        return type(self)(node, self.stage)
+
+    def apply(self, op: Op, *others: Any) -> Any:
+        return (current.mode.staging or self.stage).apply(op, (self, *others))
+
+    def lift(self, o: Any) -> Any:
+        return (current.mode.staging or self.stage).lift(o, self.spec)
+
+    name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
+    graph = property(lambda self: self.stage, doc="The graph that it is part of.")
+    op = property(lambda self: self.node.op, doc="The op that makes it.")
+    way_out = property(lambda self: self.stage.way_out, doc="How one comes to see a value.")
+
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Session | None = None) -> Any:
+        """Its value in the session, or in the one whose block is open; of an op, what it does."""
+        return session_or_default(session).run(self, feed_dict)
+
+    run = eval
+
+    def backward(self, gradient: Any = None, **options: Any) -> None:
+        """Add ∂self/∂leaf to `.grad` of every captured leaf that requires it: more nodes of the same graph."""
+        self.stage.backward(self, gradient)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.spec}>"
