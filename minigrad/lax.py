@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .functions. import where
+from .functional import where
 from .graph import control
 from .graph.loops import fori_loop as fori_loop
 from .graph.loops import scan as scan

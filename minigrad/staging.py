@@ -61,6 +61,7 @@ class Stage:
 
     chained = True  # effects happen in the order in which they were written
     way_out = Symbol.way_out
+    way_in = "use tensors of one graph, and return from a function, a branch or a loop what is used outside it"
 
     def __init__(self, outer: Stage | None = None):
         self.outer = outer
@@ -145,8 +146,7 @@ class Stage:
             stage = stage.outer
         if stage is None:
             raise GraphError(
-                f"{x}, built at {x.node.place}, belongs to another graph than the one being built: use tensors of "  # type: ignore[attr-defined]
-                "one graph, and return from a function, a branch or a loop what is used outside it"
+                f"{x}, built at {x.node.place}, belongs to another graph than the one being built: {self.way_in}"  # type: ignore[attr-defined]
             )
         return self.capture(x)
 

@@ -48,7 +48,7 @@ class Symbol(Operand):
             f"this tensor, {self.node}, has no value: it is symbolic, part of a graph being built. {self.way_out}"
         )
 
-    __bool__ = __float__ = __int__ = item = numpy
+    __bool__ = __float__ = __int__ = __index__ = item = numpy
 
     def __repr__(self) -> str:
         return f"Symbol({self.node})"

@@ -69,7 +69,7 @@ EXPONENTIALS = {
     "logsumexp": (lambda x, w: (x.logsumexp(1) * w).sum(), ((4, 5), F8), ((4,), F8)),
     "logsumexp, axes kept": (lambda x, w: (x.logsumexp(0, keepdims=True) * w).sum(), ((4, 5), F8), ((1, 5), F8)),
     "both": (lambda x, w: (x.softmax(-1) * w).sum() + x.logsumexp(-1).sum(), ((4, 5), F8), ((4, 5), F8)),
-    "cross entropy": (lambda x, k: cross_entropy(x, k), ((4, 5), F8), ((4,), "i8")),
+    "cross entropy": (cross_entropy, ((4, 5), F8), ((4,), "i8")),
 }
 
 
@@ -110,9 +110,7 @@ def test_attention_weighs_once_forwards_and_backwards():
 
 
 def test_a_normalisation_centres_once_forwards_and_to_the_last_bit():
-    graph = with_gradients(
-        lambda x, w, b: (layer_norm(x, (5,), w, b) ** 3).sum(), ((4, 5), F8), ((5,), F8), ((5,), F8)
-    )
+    graph = with_gradients(lambda x, w, b: (layer_norm(x, (5,), w, b) ** 3).sum(), ((4, 5), F8), ((5,), F8), ((5,), F8))
     arrays = values(graph)
 
     assert count(graph, ops.Standardise, ops.InverseRMS) == 2
@@ -143,7 +141,9 @@ def test_relu_and_bias_come_after_pooling_where_there_is_less_of_them():
     graph = with_gradients(network, *SPECS)
     after = verify(share(expand(graph)), graph)
 
-    sizes = {n.op.kind: n.spec.shape for n in after.nodes if isinstance(n.op, ops.Relu | ops.Add | ops.ReluDifferential)}
+    sizes = {
+        n.op.kind: n.spec.shape for n in after.nodes if isinstance(n.op, ops.Relu | ops.Add | ops.ReluDifferential)
+    }
     assert sizes == dict.fromkeys(("Relu", "Add", "ReluDifferential"), (2, 4, 3, 3))
     assert count(after, ops.Convolution) == count(graph, ops.Convolution) == 1
     (slope,) = (n for n in after.nodes if isinstance(n.op, ops.Sum) and n.spec.shape == (4,))
@@ -159,7 +159,7 @@ def test_pooling_first_gives_the_same_ties_and_zeros_included(window, seed, relu
     def f(x, w, b, p):
         y = conv2d(x, w, b if biased else None)
         y = max_pool2d(y.relu() if relu else y, *window)
-        return (y * y.exp().detach() * p[0]).sum() + b.sum()
+        return (y.tanh() * p).sum() + b.sum()
 
     graph = with_gradients(f, *SPECS, ((1,), F8))
     arrays = [np.random.default_rng(seed).integers(-2, 3, x.spec.shape) / 2 for x in graph.inputs]

@@ -23,15 +23,14 @@ operand.einsum operand.algebra operand
 symbol
 modes  pullback
 ufunc
-compiler.graph compiler.gradient compiler.calm compiler.reverse compiler.specialise compiler.rewrite compiler.codegen
-compiler compiler.interpret compiler.fold compiler.loose compiler.pooled compiler.expand compiler.prune
-compiler.layout compiler.fuse compiler.order
-compiler.recompute compiler.schedule compiler.trim compiler.verify compiler.pipeline compiler.steps compiler.axes
-compiler.shadow compiler.record compiler.buffers compiler.lower compiler.loops compiler.rows compiler.blas compiler.text
-compiler.emit compiler.program compiler.kernels.spelling compiler.kernels.functions compiler.kernels.c
-compiler.kernels.index compiler.kernels.reduction compiler.kernels.kernel compiler.kernels.product
+compiler.graph compiler.gradient compiler.calm compiler.reverse compiler.specialise compiler.arrival compiler.rewrite
+compiler.codegen compiler compiler.interpret compiler.fold compiler.loose compiler.pooled compiler.expand compiler.prune
+compiler.layout compiler.fuse compiler.order compiler.recompute compiler.schedule compiler.trim compiler.verify
+compiler.pipeline compiler.steps compiler.axes compiler.shadow compiler.record compiler.buffers compiler.lower
+compiler.loops compiler.rows compiler.blas compiler.text compiler.kernels.spelling compiler.kernels.functions
+compiler.kernels.c compiler.kernels.index compiler.kernels.reduction compiler.kernels.kernel compiler.kernels.product
 compiler.kernels.arena compiler.kernels.machine compiler.kernels.shim compiler.kernels.steps compiler.kernels.state
-compiler.kernels.replay compiler.kernels compiler.trouble compiler.control
+compiler.kernels.replay compiler.kernels compiler.trouble compiler.flow compiler.emit compiler.program compiler.control
 plan  grad_fn  differentiable  editable  filling  inplace  printing  reading  kindred  unroll  tensor
 valueless opened traced staging
 tree
@@ -52,13 +51,15 @@ nn.norm
 nn.dropout nn.embedding nn.loss nn.utils.clip nn.utils.vector nn.utils.rnn nn.utils nn.steps nn.cells nn.recurrent
 nn.attention nn.transformer nn
 graph.autograph.foreign graph.autograph.scopes graph.autograph.jumps graph.autograph.expressions graph.autograph.blocks
-graph.autograph.statements graph.autograph.source graph.autograph.state graph.autograph.rows graph.signature
-graph.tracing graph.partition graph.compiled graph.trace graph.eagerly graph.method graph.explain graph.custom
-graph.graph graph.default graph.parts graph.control graph.choosing graph.loops graph.autograph.fork
-graph.autograph.branches graph.autograph.loops graph.autograph.replaced graph.autograph.operators
-graph.autograph.convert graph.autograph.origins graph.autograph graph.placeholder graph.tensor_spec graph.function
-graph.jit graph.pruning graph.ordering graph.watching graph.gradients graph.variable graph.session graph lax
-optim.groups optim.inplace optim.staged optim.optimizer optim.sgd optim.adam optim.rmsprop optim.adagrad
+graph.autograph.statements graph.autograph.source graph.signature graph.tracing graph.partition graph.compiled
+graph.eagerly graph.method graph.explain graph.custom graph.graph graph.default graph.parts graph.control graph.choosing
+graph.loops graph.placeholder graph.tensor_spec graph.pruning graph.ordering graph.watching graph.gradients
+graph.variable graph.session graph.autograph.behind graph.autograph.numbers graph.autograph.state graph.autograph.rows
+graph.autograph.fork graph.autograph.replaced graph.autograph.leftovers graph.autograph.branches graph.autograph.loop
+graph.autograph.loops graph.autograph.operators graph.autograph.convert graph.autograph.origins graph.autograph
+graph.seen graph.trace graph.function graph.jit graph lax
+optim.groups optim.inplace optim.staged optim.minimizing optim.optimizer optim.sgd optim.adam optim.rmsprop
+optim.adagrad
 optim.lr_scheduler.scheduler optim.lr_scheduler.factor optim.lr_scheduler.cosine optim.lr_scheduler.joined
 optim.lr_scheduler.plateau optim.lr_scheduler optim
 data.datasets data.loading data.sampler data.dataset data.collate data.loader data

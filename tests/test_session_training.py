@@ -368,6 +368,24 @@ def test_a_learning_rate_may_be_calculated_from_the_count_of_steps():
     np.testing.assert_allclose(session.run(v), 1 - 0.1 - 0.05 - 0.025, rtol=1e-15)  # a rounding for each step
 
 
+@pytest.mark.parametrize(("kind", "options"), RULES)
+def test_every_optimizer_steps_on_the_device_of_its_variables(kind, options):
+    values = []
+    for home in ("cpu", "simulated"):
+        with mg.Graph().as_default():
+            w, x = mg.Variable(mg.tensor(W, device=home)), mg.placeholder("f8", (None, 3))
+            train = optimizer(kind, [w], options).minimize(loss_of(w, x.to(home)))
+            session = mg.Session()
+            session.run(G.global_variables_initializer())
+        for batch in XS[:4]:
+            session.run(train, {x: batch})
+        values.append(session.run(w))
+        places = {node.spec.device for node in session.last_run.graph.nodes}
+        assert places == {mg.device(home)}, "one program, and not a call for each op"
+
+    np.testing.assert_allclose(values[1], values[0], rtol=1e-12)  # as in TOLERANCE
+
+
 def test_a_learning_rate_in_a_graph_is_one_number_and_of_that_graph():
     w = leaf(1.0)
     with mg.Graph().as_default():

@@ -367,7 +367,7 @@ def test_it_explains_why_it_traced_what_it_captured_and_what_became_of_the_graph
     assert "step: traced 2 times" in text
     assert "because it is the first call" in text
     assert "because scale was 1.0 and is 2.0" in text
-    assert "captured    seen f64[], net_weight f64[2, 3], net_bias f64[2]" in text
+    assert "captured    seen f64[], net.weight f64[2, 3], net.bias f64[2]" in text
     assert "changes     seen" in text
     assert "Print" in text
     assert "bytes moved" in text
@@ -382,7 +382,52 @@ def test_a_change_of_training_is_a_reason():
     f(X)
     net.eval()
     f(X)
-    assert "because training of a Dropout was True" in f.explain()
+    assert "retraced because training of a Dropout was True and is False" in f.explain()
+
+
+def test_the_reason_is_what_differs_from_the_nearest_trace_and_not_from_the_latest():
+    f = mg.function(lambda x, scale: x * scale)
+    for x, scale in [(X, 1.0), (X[:1], 2.0), (X, 3.0)]:
+        f(x, scale)
+
+    assert "trace 3: retraced because scale was 1.0 and is 3.0\n" in f.explain()
+
+
+def test_a_step_is_explained_by_the_names_that_python_has_for_its_state():
+    net = mg.nn.Linear(3, 1)
+    adam = mg.optim.Adam(net.parameters(), lr=0.1)
+
+    @mg.function
+    def step(x):
+        adam.zero_grad()
+        net(x).sum().backward()
+        adam.step()
+
+    step(X)
+    text = " ".join(step.explain().split())
+
+    assert "lr f64[], step i64[], net.weight.exp_avg f64[1, 3], net.weight.exp_avg_sq f64[1, 3]" in text
+    assert "changes net.weight, net.bias, step, net.weight.exp_avg" in text
+    assert "net.weight.grad, net.bias.grad" in text
+
+
+def test_bytes_of_loops_that_nobody_counted_yet_are_left_out():
+    @mg.function
+    def powers(x, n):
+        i = mg.tensor(0)
+        y = x
+        while i < n:
+            y, i = mg.print((y * x).sin(), "y"), i + 1
+        return mg.autograd.grad(y.sum(), x)[0]
+
+    powers.trace_for(mg.tensor([1.0, 2.0], requires_grad=True), mg.tensor(3))
+    text = powers.explain()
+
+    assert "control     While(" in text
+    assert "effects     Print at line" in text
+    assert "bytes do not count arrays whose length only a run can tell" in text
+    rows = [line for line in text.splitlines() if line.startswith("    ") and line[4:14].strip().isalpha()]
+    assert all(int(n.replace(",", "")) < 10_000 for row in rows for n in row.split() if n[0].isdigit())
 
 
 def test_a_call_of_a_small_traced_function_costs_little():

@@ -8,6 +8,7 @@ import pytest
 import minigrad as mg
 from minigrad.errors import EditedError, FreedError, NoGradientError
 from minigrad.graph.function import function
+from minigrad.tree import leaves
 
 X = np.random.default_rng(0).normal(size=(3, 4))
 
@@ -418,3 +419,67 @@ def test_nothing_is_kept_alive_when_results_are_gone():
         f(x).backward()
     gc.collect()
     assert len(gc.get_objects()) - before < 20
+
+
+def test_a_captured_number_that_is_0_has_a_gradient_inside():
+    """A symbol was asked whether it is true, where it was meant whether it is there."""
+    w = leaf(0.0)
+    assert function(lambda: mg.autograd.grad((w + 2) ** 2, w)[0])().item() == 4
+
+
+FACTOR, SUMMAND = leaf(2.0), leaf(3.0)
+
+
+def watching(x, wanted, watch=False, **options):
+    with mg.GradientTape(**options) as tape:
+        if watch:
+            tape.watch(x)
+        h = x * FACTOR
+        y = h * h + SUMMAND
+    return tape.gradient(y, wanted(x, h))
+
+
+@pytest.mark.parametrize("x", [mg.tensor(5.0), leaf(5.0)], ids=["a tensor", "a leaf that learns"])
+@pytest.mark.parametrize("options", [{}, {"watch": True}, {"watch": True, "watch_accessed_variables": False}])
+@pytest.mark.parametrize("wanted", [lambda x, h: [x, h, FACTOR, SUMMAND], lambda x, h: x])
+def test_a_tape_in_a_trace_gives_none_towards_what_it_did_not_watch(x, options, wanted):
+    traced = function(lambda x: watching(x, wanted, **options))(x)
+    plain = watching(x, wanted, **options)
+
+    assert [g if g is None else g.item() for g in leaves(traced)] == [
+        g if g is None else g.item() for g in leaves(plain)
+    ]
+
+
+def test_a_tape_inside_a_branch_asks_what_the_function_around_it_was_given():
+    @function
+    def f(x):
+        y = x
+        if x > 0:
+            with mg.GradientTape() as tape:
+                z = x * FACTOR
+            y = tape.gradient(z, x, unconnected_gradients="zero")
+        return y
+
+    assert f(mg.tensor(5.0)).item() == 0
+    assert f(leaf(5.0)).item() == 2
+
+
+def test_gradients_pass_an_order_of_effects_to_the_value_and_not_to_what_it_waits_for(capsys):
+    def f(x, w):
+        mg.print("first", w)
+        y = mg.print(x * w, "second") * x
+        mg.print("third", (w * 100).sum())
+        return y.sum()
+
+    xs, ys = (leaf(), leaf()), (leaf(), leaf())
+
+    function(f)(*xs).backward()
+    inside = function(lambda x, w: mg.autograd.grad(f(x, w), [x, w]))(*xs)
+    f(*ys).backward()
+
+    for x, y, g in zip(xs, ys, inside):
+        same(x.grad, y.grad)
+        same(g, y.grad)
+    words = [line.split()[-1] for line in capsys.readouterr().out.splitlines() if line.endswith("second")]
+    assert len(words) == 3

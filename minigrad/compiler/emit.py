@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from ..node import Node
 from .buffers import Plan, Tenant
-from .flow import Line, indented, is_closed
+from .flow import Line, control, indented
 from .loops import Loop
 from .lower import BLOCK
 from .steps import Step, Value
@@ -99,8 +98,8 @@ class Lines:
     def step(self, step: Step) -> list[Line]:
         """The line of a step, behind those that make what it uses; none for a view of what is kept."""
         lines = [(line, step.node) for v in step.operands for line in self.handed_out(v.root)]
-        if step.results and is_closed(step.node.op):
-            return [*lines, *step.node.op.written(self, step)]
+        if step.results:
+            return [*lines, *control(self, step)]
         if not (line := self.line(step)):
             return lines
         return [*lines, (line, step.node)]
@@ -112,9 +111,6 @@ class Lines:
             call = f"{loop_functions(self, step.loop)}({', '.join(operands)})"
             return f"{call:<52}# {step.loop.blocks} blocks: {step.node.op if step.node else ''}"
         line = self.bound(step).format(*operands)
-        if step.results:
-            results = [self.result(y) if self.is_read(y) else "_" for y in step.results]
-            return commented(f"{', '.join(results)}{',' * (len(results) == 1)} = {line}", step.node.spec, step.node)
         if step.result is None:
             return commented(line, step.written[0].shell, step.node)
         if step.is_view and self.text.is_kept(operands[0]):

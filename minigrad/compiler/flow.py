@@ -28,7 +28,7 @@ from .graph import Graph
 from .loops import lowered
 from .pipeline import optimised
 from .rows import in_rows
-from .steps import Step
+from .steps import Section, Step
 from .text import LARGE, commented
 
 if TYPE_CHECKING:
@@ -51,9 +51,19 @@ class Part(NamedTuple):
     large: list[str]
 
 
-def is_closed(op: Any) -> bool:
-    """Whether the graphs of a branch or a loop can be lines of a program: on the CPU, all lengths given being known."""
-    graphs = op.graphs
+def control(lines: Lines, step: Step) -> list[Line]:
+    """A branch or a loop; where its graphs cannot be lines of the program, the call of its op."""
+    op, node = step.node.op, step.node
+    if is_closed(op.graphs):
+        written: list[Line] = op.written(lines, step)
+        return written
+    names = [lines.result(y) if lines.is_read(y) else "_" for y in step.results]
+    call = lines.bound(step).format(*lines.operands(step))
+    return [(commented(f"{', '.join(names)}{',' * (len(names) == 1)} = {call}", node.spec, node), node)]
+
+
+def is_closed(graphs: Sequence[Graph]) -> bool:
+    """Whether graphs can be lines of a program: on the CPU, all lengths that they are given being known."""
     known = all(x.spec.is_known for graph in graphs for x in graph.inputs)
     return known and all(node.spec.device is CPU for graph in graphs for node in graph.nodes)
 
@@ -67,28 +77,28 @@ def branch(op: Any, lines: Lines, step: Step) -> list[Line]:
     read = [lines.is_read(y) for y in step.results]
     names = [lines.result(y) if r else None for y, r in zip(step.results, read)]
     out = [*before, opening(f"if {p}:", read, step)]
-    for graph in (op.true, op.false):
-        part = inlined(lines, graph, k, wanted(op, read), names)
+    header: list[Line]
+    for header, graph in (([], op.true), ([("else:", step.node)], op.false)):
+        part = inlined(op, graph, lines, k, read, names)
         ys = [y and y + ".copy()" * looks for y, looks in zip(part.names, part.looks)]
         body = [*part.lines, *assigned(names, ys)]
-        out += [("else:", step.node)] * (graph is op.false) + indented(body or [("pass", None)])
+        out += header + indented(body or [("pass", None)])
     return out
 
 
 def while_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
     """while test(c, k): c, ys = body(c, k)"""
     before, given = operands(lines, step, op.carried)
-    read, carries, rest = loop_names(op, lines, step)
-    stacks = [None if name is None else lines.new("s") for name in rest]
+    read, carries, stacks = loop_names(op, lines, step)
     lines.text.scope |= {"xp": np, "Stack": Stack}
     made = [
         (f"{s} = Stack(xp, {y.spec.shape[1:]}, {lines.text.dtype(y.spec.dtype)})", None)
         for s, y in zip(stacks, step.results[op.carried :])
         if s is not None
     ]
-    k = given[op.carried :]
-    test = inlined(lines, op.test, [*carries, *k], [True] + [op.effect] * (len(op.test.outputs) - 1))
-    body = inlined(lines, op.body, [*carries, *k], wanted(op, read, op.carried))
+    k, kept = given[op.carried :], [True] * op.carried + read[op.carried :]
+    test = inlined(op, op.test, lines, [*carries, *k], [True] + [False] * (len(op.test.outputs) - 1))
+    body = inlined(op, op.body, lines, [*carries, *k], kept)
     puts = [(f"{s}.put({y})", None) for s, y in zip(stacks, body.names[op.carried :]) if s is not None]
     go = f"while {'True' if test.lines else test.names[0]}:"
     check = [*test.lines, (f"if not {test.names[0]}:", None), ("    break", None)] if test.lines else []
@@ -97,9 +107,9 @@ def while_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
         *starting(op, carries, given, body, may_not_run=True),
         *made,
         opening(go, read, step),
-        *indented([*check, *body.lines, *puts, *carried_on(carries, body)]),
+        *indented([*check, *body.lines, *puts, *carried_on(carries, body, body.large)]),
         *ending(carries, body),
-        *((f"{name} = {s}.filled", step.node) for name, s in zip(rest, stacks) if name is not None),
+        *((f"{s} = {s}.filled", step.node) for s in stacks if s is not None),
     ]
 
 
@@ -108,7 +118,7 @@ def for_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
     n, m = op.carried, op.carried + op.sliced
     before, given = operands(lines, step, m)
     read, carries, stacks = loop_names(op, lines, step)
-    length = op.steps([x.spec for x in step.node.inputs]) if step.node else None
+    length = op.steps([x.spec for x in step.node.inputs])
     count = f"len({given[n]})" if is_unknown(length) else str(length)
     made = [
         (f"{s} = empty(({', '.join([count, *map(str, y.spec.shape[1:])])},), {lines.text.dtype(y.spec.dtype)})", None)
@@ -117,16 +127,17 @@ def for_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
     ]
     t = lines.new("k")
     slices = [lines.new("t") for _ in given[n:m]]
-    body = inlined(lines, op.body, [*carries, *slices, *given[m:]], wanted(op, read, n))
+    body = inlined(op, op.body, lines, [*carries, *slices, *given[m:]], [True] * n + read[n:])
     steps = f"reversed(range({count}))" if op.reverse else f"range({count})"
     cuts = [(f"{x} = {whole}[{t}, ...]", None) for x, whole in zip(slices, given[n:m])]
+    done = body.large + [x for x, v in zip(slices, step.operands[n:m]) if v.root.kind == "made"]
     puts = [(f"{s}[{t}] = {y}", None) for s, y in zip(stacks, body.names[n:]) if s is not None]
     return [
         *before,
         *starting(op, carries, given, body, may_not_run=is_unknown(length) or not length),
         *made,
         opening(f"for {t} in {steps}:", read, step),
-        *(indented([*cuts, *body.lines, *puts, *carried_on(carries, body)]) or [("    pass", None)]),
+        *indented([*cuts, *body.lines, *puts, *carried_on(carries, body, done)] or [("pass", None)]),
         *ending(carries, body),
     ]
 
@@ -157,23 +168,19 @@ def loop_names(op: Any, lines: Lines, step: Step) -> tuple[list[bool], list[str]
     return read, [lines.names[y] for y in step.results[: op.carried]], stacks
 
 
-def wanted(op: Any, read: Sequence[bool], carried: int = 0) -> list[bool]:
-    """Which outputs of a graph are computed: carries, what is read, and the last, which waits for the effects."""
-    return [i < carried or r or (op.effect and i == len(read) - 1) for i, r in enumerate(read)]
-
-
 def inlined(
-    lines: Lines, graph: Graph, given: Sequence[str], keep: Sequence[bool], names: Sequence[str | None] = ()
+    op: Any, graph: Graph, lines: Lines, given: Sequence[str], keep: Sequence[bool], names: Sequence[str | None] = ()
 ) -> Part:
-    """A graph as lines among others.
+    """A graph of the op as lines among others.
 
     given    what its inputs are called
     keep     which outputs are computed
     names    what these are to be called, where that can be
     """
-    outputs = tuple(y if k else None for y, k in zip(graph.outputs, keep, strict=True))
-    section = in_rows(lowered(optimised(Graph(graph.inputs, outputs))))
-    planned = plan(section, {})
+    outputs = tuple(y if k or op.effect else None for y, k in zip(graph.outputs, keep, strict=True))
+    section = in_rows(lowered(optimised(Graph(graph.inputs, outputs))))  # with its effects, for which outputs wait
+    read = tuple(y if k else None for y, k in zip(section.outputs, keep))
+    planned = plan(Section(section.arguments, section.steps, read), {})
     inner = type(lines)(lines.text, planned, dict(zip(section.arguments, given, strict=True)), lines.threads, lines)
     for y, name in zip(planned.outputs, names):
         if y is not None and name is not None and y.root is y and y.kind != "argument":
@@ -190,8 +197,7 @@ def inlined(
 
 def opening(text: str, read: Sequence[bool], step: Step) -> Line:
     """The first line of a branch or a loop, with the specs of those results that are read."""
-    assert step.node is not None
-    specs = Specs(spec for spec, r in zip(step.node.spec, read) if r)
+    specs = Specs(y.spec for y, r in zip(step.results, read) if r)
     return commented(text, specs[0] if len(specs) == 1 else specs, step.node), step.node
 
 
@@ -201,9 +207,9 @@ def starting(op: Any, carries: list[str], given: list[str], body: Part, may_not_
     return assigned(carries, [x + ".copy()" * copy for x, copy in zip(given, copied)])
 
 
-def carried_on(carries: list[str], body: Part) -> list[Line]:
-    """The end of a step: its carries are those of the next."""
-    return [*assigned(carries, body.names), *((f"del {name}", None) for name in body.large)]
+def carried_on(carries: list[str], body: Part, done: list[str]) -> list[Line]:
+    """The end of a step: its carries are those of the next; and what would keep large arrays alive is let go."""
+    return [*assigned(carries, body.names), *([(f"del {', '.join(done)}", None)] if done else [])]
 
 
 def ending(carries: list[str], body: Part) -> list[Line]:

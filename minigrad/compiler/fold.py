@@ -51,7 +51,7 @@ def fold(graph: Graph) -> Graph:
 
     def computed(node: Node, inputs: tuple[Node, ...]) -> Node:
         new = again(node, inputs)
-        if not (is_constant(new) if not inputs else can_be_folded(new) and all(x in known for x in inputs)):
+        if not (can_be_read(new) if not inputs else can_be_folded(new) and all(x in known for x in inputs)):
             return new
         with np.errstate(all="ignore"):
             known[new] = array = value(new, *(known[x] for x in inputs))
@@ -64,7 +64,7 @@ def fold(graph: Graph) -> Graph:
     return graph.rebuild(computed)
 
 
-def is_constant(leaf: Node) -> bool:
+def can_be_read(leaf: Node) -> bool:
     """Whether a leaf's value is known when the graph is compiled."""
     number = getattr(leaf.op, "value", None)
     is_share_of_a_length = isinstance(number, float) and 0 < abs(number) < 1e-12

@@ -27,7 +27,12 @@ def value(node: Node, *xs: Any) -> Any:
     device = node.spec.device
     if isinstance(node.op, Input):
         raise TypeError(f"input {node.op.name!r} is read, and is not among the graph's inputs")
-    if not node.inputs and hasattr(node.op, "value"):
-        return device.array(node.op.value, node.spec.dtype)
+    if is_constant(node):
+        return device.array(node.op.value, node.spec.dtype)  # type: ignore[attr-defined]
     y = node.op.forward(device.xp, *xs)
     return y if isinstance(node.spec, Specs) else device.array(y)  # NumPy gives numbers for arrays of no axes
+
+
+def is_constant(node: Node) -> bool:
+    """Whether the node has its value in itself."""
+    return not node.inputs and hasattr(node.op, "value")

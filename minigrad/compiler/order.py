@@ -7,7 +7,7 @@ ones are computed is memory that waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
@@ -118,8 +118,29 @@ def ordered(graph: Graph) -> Graph:
     What a node adds is its result, less the operands that nobody else will read. Of equals, the earlier one.
     """
     plain = Graph(graph.inputs, graph.outputs)
-    found = Ordered(graph.inputs, graph.outputs, tuple(greedy(plain)))
-    return found if peak_bytes(found) < peak_bytes(plain) else plain
+    early = greedy(plain)
+    orders = (delayed(early, graph.outputs), early)
+    return min(plain, *(Ordered(graph.inputs, graph.outputs, tuple(order)) for order in orders), key=peak_bytes)
+
+
+def delayed(order: Sequence[Node], outputs: Collection[Node | None]) -> list[Node]:
+    """The nodes in that order, but each before its first reader where that is no more memory: it lets go of no more
+    than it makes. So it is for what is computed a second time, from values that wait for others anyway.
+    """
+    home = memory_of(order)
+    before: list[list[Node]] = [[] for _ in order]  # those that wait for the node of that place
+    first = dict.fromkeys(order, len(order))  # the first place that reads a node
+    last: dict[Node, int] = {home[y]: len(order) for y in outputs if y is not None}  # the last that reads an array
+    for i, node in reversed(list(enumerate(order))):
+        at = first[node]
+        freed = sum(stored(x) for x in {home[x] for x in node.inputs} if last.get(x, -1) < at)
+        if at == len(order) or not node.inputs or freed > (stored(node) if home[node] is node else 0):
+            at = i
+        before[at].append(node)
+        for x in node.inputs:
+            first[x] = min(first[x], at)
+            last[home[x]] = max(last.get(home[x], -1), at)
+    return [node for nodes in before for node in reversed(nodes)]
 
 
 def greedy(graph: Graph) -> list[Node]:

@@ -112,7 +112,7 @@ def program(graph: Graph, threads: int = 1) -> Program:
 def names(graph: Graph) -> list[str]:
     """What the inputs are called: their own names, where Python allows it and nothing else has it."""
     own = [x.op.name if isinstance(x.op, Input) else "" for x in graph.inputs]
-    fit = all(name.isidentifier() and name.startswith("x") and name != "xp" for name in own) and len(set(own)) == len(own)
+    fit = all(name.isidentifier() and name[0] == "x" and name != "xp" for name in own) and len(set(own)) == len(own)
     return own if fit else [f"x{i}" for i in range(len(own))]
 
 

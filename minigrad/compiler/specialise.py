@@ -35,8 +35,8 @@ def decided(graph: Graph) -> Graph:
         lengths = [written(n) for n in noted(node.op)]
         if lengths:
             raise GraphError(
-                f"{node.op.kind}, built at {getattr(node, 'place', None)}, needs the length {lengths[0]}, which no input "
-                "of this run has, and no loop says before it ends: feed a tensor of that length, or say it in numbers"
+                f"{node.op.kind}, built at {getattr(node, 'place', None)}, needs the length {lengths[0]}, which no "
+                "input of this run has, and no loop says before it ends: feed a tensor of that length, or say a number"
             )
     return graph
 
@@ -51,8 +51,8 @@ def noted(value: Any) -> Iterator[int]:
         case Quotient(divisor=n):
             yield n
         case tuple():
-            for part in value:
-                yield from noted(part)
+            for part in value:  # of whole numbers in a row, a shape's among them, none is so large for another reason
+                yield from [part] if is_unknown(part) else noted(part)
         case _ if is_dataclass(value) and not isinstance(value, type):
             for f in fields(value):
                 yield from noted(getattr(value, f.name))

@@ -20,9 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..node import Node
-from ..spec import Spec, Specs
-
 Shape = tuple[int, ...]
 
 
@@ -59,7 +56,7 @@ class Value:
     roots: tuple[Value, ...] = ()
     offset: int = 0
     array: Any = None
-    spec: Spec | Specs | None = None
+    spec: Any = None
 
     def __post_init__(self) -> None:
         self.roots = self.roots or (self,)
@@ -117,7 +114,7 @@ class Step:
     scope: Mapping[str, Any] = field(default_factory=dict)
     over: frozenset[tuple[int, int]] | None = frozenset()
     quiet: frozenset[str] = frozenset()
-    node: Node | None = None
+    node: Any = None
     leads: tuple[bool, ...] | None = None
     loop: Any = None
     results: tuple[Value, ...] = ()

@@ -16,8 +16,12 @@ from .steps import Step, Value
 LARGE = 1 << 16  # bytes: an array as large is let go as soon as nobody reads it
 RECYCLED = 1 << 20  # bytes: an array as large is handed out again once the caller has let go of it
 KNOWN: dict[str, Any] = {
-    **{"empty": np.empty, "errstate": np.errstate, "len": len, "range": range, "reversed": reversed},
-    **{"at": None, "handed": None, "together": None},  # these the program brings along
+    "empty": np.empty,
+    "errstate": np.errstate,
+    "len": len,
+    "range": range,
+    "reversed": reversed,
+    **dict.fromkeys(("at", "handed", "together")),  # these the program brings along
 }
 
 

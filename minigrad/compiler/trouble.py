@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import AnomalyError, GraphError, MinigradError
+from ..errors import AnomalyError, BoundsError, GraphError, MinigradError
 from ..node import Node
 from ..ops.effect import Effect
 from .graph import Graph
@@ -59,7 +59,8 @@ def guarded(program: Callable[..., Arrays], graph: Graph, arrays: Sequence[Any],
         if found is None:
             raise
         is_known = isinstance(error, MinigradError) or type(error) in KNOWN
-        named: Any = (type(error) if is_known else GraphError)(f"{found}: {error}")
+        kind = BoundsError if type(error) is IndexError else type(error) if is_known else GraphError
+        named: Any = kind(f"{found}: {error}")
         named.located = True
         raise named from error
 
@@ -76,8 +77,8 @@ def located(graph: Graph, arrays: Sequence[Any]) -> str | None:
                 xs = [values[x] for x in node.inputs]
                 try:
                     values[node] = again(node, xs)
-                except Exception:
-                    return f"{description(node, xs)} failed"
+                except Exception as error:
+                    return getattr(error, "failed", "")  # of which there is one, or one in a branch or a loop
     return None
 
 
@@ -101,9 +102,14 @@ def walked(graph: Graph, arrays: Sequence[Any], value_of: Callable[[Node, Sequen
 
 
 def again(node: Node, xs: Sequence[Any]) -> Any:
-    """A node's value, once more."""
+    """A node's value, once more. The innermost node that fails is named by the error."""
     silent = isinstance(node.op, Effect) and not node.op.repeats
-    return (xs[0] if xs else ()) if silent else value(node, *xs)
+    try:
+        return (xs[0] if xs else ()) if silent else value(node, *xs)
+    except Exception as error:
+        if not hasattr(error, "failed"):
+            error.failed = f"{description(node, xs)} failed"  # type: ignore[attr-defined]
+        raise
 
 
 def numbers(node: Node, xs: Sequence[Any]) -> Any:

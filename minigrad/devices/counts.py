@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,7 +31,26 @@ class Counts:
 ACTIVE: list[Counts] = []  # one list for all threads: a device is one, whoever uses it
 
 Tape = list[Callable[[], Any]]
-TAPES: list[Tape] = []  # what is being recorded, as CUDA records a stream
+
+
+class Thread(threading.local):
+    """What a thread does with what it launches.
+
+    tapes     what is being recorded, the innermost last: CUDA records a stream, and each thread has one of its own
+    inside    whether it is within one kernel
+    """
+
+    def __init__(self) -> None:
+        self.tapes: list[Tape] = []
+        self.inside = False
+
+    @property
+    def counts(self) -> list[Counts]:
+        """Whom it is to tell."""
+        return [] if self.inside else ACTIVE
+
+
+THREAD = Thread()
 
 
 @contextmanager
@@ -48,23 +68,22 @@ def counting() -> Iterator[Counts]:
 def recording() -> Iterator[Tape]:
     """A list of what is launched in a block, which is written down and, as far as it has an effect, not run."""
     tape: Tape = []
-    TAPES.append(tape)
+    THREAD.tapes.append(tape)
     try:
         yield tape
     finally:
-        TAPES.remove(tape)
+        THREAD.tapes.pop()
 
 
 @contextmanager
 def uncounted() -> Iterator[None]:
     """A block that stands for one kernel, whatever is called in it."""
-    active, tapes = ACTIVE[:], TAPES[:]
-    ACTIVE.clear()
-    TAPES.clear()
+    before = THREAD.inside, THREAD.tapes
+    THREAD.inside, THREAD.tapes = True, []
     try:
         yield
     finally:
-        ACTIVE[:], TAPES[:] = active, tapes
+        THREAD.inside, THREAD.tapes = before
 
 
 def launched(again: Callable[[], Any], run: bool = False) -> None:
@@ -73,10 +92,10 @@ def launched(again: Callable[[], Any], run: bool = False) -> None:
     again    does what it does, once more
     run      whether to do it now, unless this is being recorded
     """
-    if TAPES:
-        TAPES[-1].append(again)
+    if THREAD.tapes:
+        THREAD.tapes[-1].append(again)
         return
-    for counts in ACTIVE:
+    for counts in THREAD.counts:
         counts.launches += 1
     if run:
         again()
@@ -84,14 +103,14 @@ def launched(again: Callable[[], Any], run: bool = False) -> None:
 
 def forbidden(what: str) -> None:
     """Raises DeviceError while launches are recorded: CUDA, or CuPy, does not record that."""
-    if TAPES:
+    if THREAD.tapes:
         raise DeviceError(f"{what} cannot be recorded: a stream that is being captured takes launches and nothing else")
 
 
 def copied(host: np.ndarray) -> None:
     """An array went from host to device, or back."""
     forbidden("a copy between host and device")
-    for counts in ACTIVE:
+    for counts in THREAD.counts:
         counts.copies += 1
         counts.bytes += host.nbytes
 
@@ -106,5 +125,5 @@ def read(host: np.ndarray) -> np.ndarray:
 def waited() -> None:
     """The host had to know something before it could go on."""
     forbidden("reading a value")
-    for counts in ACTIVE:
+    for counts in THREAD.counts:
         counts.syncs += 1

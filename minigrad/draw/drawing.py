@@ -19,6 +19,7 @@ from .svg import svg
 from .words import counted
 
 if TYPE_CHECKING:
+    from ..graph import Graph as Building
     from ..tensor import Tensor
 
 LARGEST = 200  # boxes; beyond that a picture is a grey mat, and laying it out takes seconds
@@ -46,16 +47,18 @@ def picture_of(x: object, namespace: Mapping[str, object]) -> Picture:
     if "minigrad.symbol" in sys.modules:
         from ..compiler.graph import Graph
         from ..symbol import Symbol
-        from .graphs import picture_of_graph, picture_of_symbols
+        from .graphs import picture_of_graph, picture_of_stage, picture_of_symbols
 
         if isinstance(x, Graph):
             return picture_of_graph(x, namespace)
+        if is_stage(x):
+            return picture_of_stage(x, namespace)
         listed = list(x) if isinstance(x, list | tuple) else [x]
         symbols = [y for y in listed if isinstance(y, Symbol)]
         if symbols and len(symbols) == len(listed):
             return picture_of_symbols(symbols, namespace)
     raise TypeError(
-        f"what has a graph that can be drawn is a Value, a Tensor, a tensor of a Graph (or several in a list), or "
+        f"what has a graph that can be drawn is a Value, a Tensor, a Graph, tensors of one, or "
         f"f.graph_for(…) of a traced function; {x!r} of type {type(x).__name__} has none"
     )
 
@@ -75,6 +78,12 @@ def is_tensor(x: object) -> TypeGuard[Tensor]:
     """Whether x is a Tensor, asked without importing NumPy: where nobody has, there are no tensors."""
     engine = sys.modules.get("minigrad.tensor")
     return engine is not None and isinstance(x, engine.Tensor)
+
+
+def is_stage(x: object) -> TypeGuard[Building]:
+    """Whether x is a Graph for sessions, asked without importing what builds graphs."""
+    built = sys.modules.get("minigrad.graph.graph")
+    return built is not None and isinstance(x, built.Graph)
 
 
 @dataclass(frozen=True)

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..compiler.graph import Graph
 from ..dimension import Quotient
 from ..node import Node, toposort
-from ..ops import Const, Input
+from ..ops import Const, Input, Read
 from ..symbol import Symbol
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Picture
 from .rules import sign_of
 from .words import number
 
+if TYPE_CHECKING:
+    from ..graph import Graph as Building
+
 
 def picture_of_graph(graph: Graph, namespace: Mapping[str, object]) -> Picture:
     """The whole of a finished graph."""
     return picture_of_nodes([y for y in graph.outputs if y is not None], namespace)
+
+
+def picture_of_stage(graph: Building, namespace: Mapping[str, object]) -> Picture:
+    """All that was built so far. Raises TypeError where that is nothing."""
+    if not graph.order:
+        raise TypeError(f"{graph!r} has no picture: nothing is in it yet")
+    return picture_of_nodes(graph.unread(), namespace)
 
 
 def picture_of_symbols(ys: Sequence[Symbol], namespace: Mapping[str, object]) -> Picture:
@@ -49,7 +60,7 @@ def picture_of_nodes(outputs: Sequence[Node], namespace: Mapping[str, object]) -
 def box_of(node: Node, n: int, names: Mapping[Node, str]) -> Box:
     """The box of a node, under the learner's name for it; of an input, under its own if there is no other."""
     is_constant = isinstance(node.op, Const)
-    own = node.op.name if isinstance(node.op, Input) else ""
+    own = node.op.name if isinstance(node.op, Input) else node.op.variable if isinstance(node.op, Read) else ""
     return Box(
         id=f"b{n}",
         kind="constant" if is_constant else "op" if node.inputs else "leaf",

@@ -57,9 +57,7 @@ def full(size: Any, fill_value: Any, dtype: Any = None, device: Place = None, re
     return from_shape((size,), value, kind, device, requires_grad)
 
 
-def full_like(
-    input: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False
-) -> Any:
+def full_like(input: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
     """All one value, with the shape of input, and its dtype and device."""
     if isinstance(input, Symbol):  # of a graph, where it is one number until somebody reads it
         return input.lift(fill_value).astype(input.dtype if dtype is None else dtype).broadcast_to(input.shape)

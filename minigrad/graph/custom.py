@@ -24,7 +24,7 @@ import numpy as np
 from ..autograd.custom_gradient import custom_gradient
 from ..autograd.function import Function
 from ..autograd.gradient import fresh, gradients, recorded, zeros_like
-from ..errors import NoGradientError
+from ..errors import NoGradientError, ShapeError
 from ..functions.face import operand
 from ..modes import current
 from ..operand import Operand
@@ -106,7 +106,14 @@ class custom_vjp:
             told = iter(said)
             whole = [None if i in self.apart else next(told) for i in range(len(args))]
             found = [g for x, g in zip(args, whole) for g in of_argument(x, g)]
-            return [g for x, g in zip(leaves(args), found) if is_tensor(x)]
+            gxs = [(x, g) for x, g in zip(leaves(args), found) if is_tensor(x)]
+            for x, g in gxs:
+                if g is not None and np.shape(g) != np.shape(x):
+                    raise ShapeError(
+                        f"bwd of {self.__name__} gives a gradient of shape {np.shape(g)} for an argument of shape "
+                        f"{np.shape(x)}: the two shapes are the same, however x was broadcast"
+                    )
+            return [g for _, g in gxs]
 
         return tuple(leaves(y)), pull
 

@@ -44,7 +44,7 @@ def why(arguments: Arguments, before: Sequence[Trace]) -> str:
         return "it is the first call"
     nearest = min(reversed(before), key=lambda trace: len(differences(trace.arguments, arguments)))
     changes = differences(nearest.arguments, arguments)
-    return "; ".join(changes or nearest.broken() or ["an argument is another object"])
+    return "; ".join(changes or [*nearest.seen.broken()] or ["an argument is another object"])
 
 
 def differences(before: Arguments, now: Arguments) -> list[str]:

@@ -17,7 +17,7 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from types import MethodType
 from typing import Any
 from weakref import ref
@@ -107,10 +107,10 @@ class TracedFunction:
             args = self.announced(args, options)
         key = self.key(args, options, tensors)
         for each in self.traces.get(key, ()):
-            if each.holds():
+            if each.seen.holds():
                 return each, args, options
         for each in self.traces.get(loosened(key), ()) if self.reduce_retracing else ():
-            if each.holds() and fits(each, tensors):
+            if each.seen.holds() and fits(each, tensors):
                 return each, args, options
         return None, args, options
 
@@ -173,6 +173,7 @@ class TracedFunction:
             self.making,
         )
         made.arguments = arguments
+        made.seen.within(partial(names_of, self.python_function, ()))
         return made
 
     def opened(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

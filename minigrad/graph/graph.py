@@ -251,6 +251,11 @@ class Graph(Stage):
         """Put something where it is found again by a name."""
         self.collections[name].append(value)
 
+    def unread(self) -> list[Node]:
+        """What no other node reads, the last made last: an op to be run, or a result."""
+        read = {x for node in self.order for x in node.inputs}
+        return [node for node in self.order if node not in read]
+
     def as_text(self) -> str:
         """A line for each node: its name, its op, its inputs, its spec."""
         return "\n".join(f"{n.name} = {n.op}({', '.join(map(name_of, n.inputs))})  # {n.spec}" for n in self.order)  # type: ignore[attr-defined]

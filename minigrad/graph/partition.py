@@ -116,7 +116,8 @@ class Split:
             return slots.setdefault(node, slot(node, f"k{len(slots)}"))
 
         backward = optimise(Graph((), outputs).rebuild(cut))
-        read = [node for node, slot in slots.items() if slot in set(backward.nodes)]
+        present = {*backward.nodes}
+        read = [node for node, slot in slots.items() if slot in present]
         return Graph((*(gy.node for gy in gys), *(slots[node] for node in read)), backward.outputs), read
 
     def backward(self, numbers: tuple[int, ...]) -> Graph:

@@ -19,21 +19,21 @@ from typing import Any, Self
 import numpy as np
 
 from ..clock import owner
+from ..compiler.arrival import arrived
 from ..compiler.codegen import function
 from ..compiler.graph import Graph as Finished
 from ..compiler.pipeline import optimised
-from ..compiler.program import Program
 from ..compiler.rewrite import optimise
 from ..compiler.specialise import specialised
 from ..compiler.trouble import guarded
-from ..device import CPU, device_of
+from ..device import CPU, Device, device_of
 from ..dimension import fits
 from ..editable import KINDS, write
 from ..errors import DTypeError, GraphError, ShapeError
 from ..modes import current, in_mode
 from ..node import Node
 from ..opened import opened
-from ..spec import Spec
+from ..spec import Spec, Specs
 from ..staging import Traced
 from ..tensor import array_of
 from ..tree import leaves, planted
@@ -54,6 +54,7 @@ class Plan:
     program    the same, compiled
     sources    for each input, its place among the feeds, or the name of a variable or a captured tensor
     fetched    how many of the results are fetched
+    moved      (number of an input, the device to which it is copied before)
     """
 
     pruned: Pruned
@@ -61,6 +62,7 @@ class Plan:
     program: Any
     sources: tuple[int | str, ...]
     fetched: int
+    moved: tuple[tuple[int, Device], ...]
 
     executed = property(lambda self: self.pruned.executed, doc="The names of the nodes that ran.")
     source = property(lambda self: getattr(self.program, "source", ""), doc="The Python that ran.")
@@ -173,6 +175,8 @@ class Session:
                 )
             else:
                 given.append(state.value)
+        for i, device in plan.moved:
+            given[i] = device.array(given[i])
         return given
 
     def write(self, name: str, value: Any) -> None:
@@ -222,15 +226,19 @@ def made(graph: Graph, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: S
         x.spec.with_shape(arrays[source].shape) if isinstance(source, int) else x.spec
         for x, source in zip(part.graph.inputs, sources)
     ]
-    known = specialised(part.graph, specs)
-    return Plan(part, known, compiled(known), sources, len(nodes))
+    before = specialised(part.graph, specs)
+    known = arrived(before)
+    pairs = enumerate(zip(before.inputs, known.inputs))
+    moved = tuple((i, y.spec.device) for i, (x, y) in pairs if x.spec.device is not y.spec.device)
+    return Plan(part, known, compiled(known), sources, len(nodes), moved)
 
 
 def compiled(graph: Finished) -> Any:
-    """The graph as a function of arrays: a program on the CPU, elsewhere a call for each op."""
-    places = {x.spec.device for x in (*graph.inputs, *graph.outputs) if x is not None}
-    if places <= {CPU}:
-        return Program(optimised(graph))
+    """The graph as a function of arrays: a program for its device; on several, a call for each op."""
+    specs = [spec for x in graph.nodes for spec in (x.spec if isinstance(x.spec, Specs) else [x.spec])]
+    places = {spec.device for spec in specs} or {CPU}
+    if len(places) == 1:
+        return places.pop().program(optimised(graph))
     return function(optimise(graph), "run", (places - {CPU}).pop())
 
 

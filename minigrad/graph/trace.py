@@ -4,8 +4,8 @@ The graph is a function of the arguments' tensors and of what the Python functio
 tensors, constants. Those are captured by reference, and read whenever the graph runs. What the Python function changed
 (a parameter, a running mean, an argument, a `.grad`) is among the results, and is written back after a run.
 
-What Python decided while it was traced is not asked again. Two such things are looked at before each run all the same:
-whether a module that was asked is still in training, and whether a leaf that has a .grad had one then.
+What Python decided while it was traced is not asked again. Some of what it decided by is looked at before each run all
+the same: see seen.py.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ..staging import Traced
 from ..tensor import Tensor, made
 from ..tree import leaves, planted
 from .compiled import Compiled, Making, seen
+from .seen import Seen
 from .tracing import Slot, Tracing
 
 
@@ -82,7 +83,7 @@ class Trace:
     """
 
     def __init__(self, stage: Tracing, result: Any, name: str, reason: str, making: Making):
-        self.reason, self.noted = reason, stage.noted
+        self.reason = reason
         results = Results(stage)
         self.places = [results.place(leaf) for leaf in leaves(result)]
         self.template = planted(result, repeat(None))
@@ -102,10 +103,10 @@ class Trace:
                 self.grads.append((leaf, g))
             elif id(g) not in slots:
                 self.grads.append((leaf, results.number(g)))
-        self.specs = [x.spec for x in self.captured]
         self.nodes = [x.node for x in self.captured]
         self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, _ in self.edits)
         self.names = [stage.paths[node.name] for node in inputs]
+        self.seen = Seen(dict(zip(self.names[given:], self.captured)), stage.noted, stage.pulled)
         self.grad_names = [f"{stage.path(leaf)}.grad" for leaf, _ in self.grads]
         self.given = given
         self.arguments: list[tuple[str, str]] = []
@@ -117,28 +118,9 @@ class Trace:
         self.alone = bool(len(self.places) == 1 and self.places[0][0] == "result" and isinstance(result, Traced))
         self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits}, making)
 
-    def broken(self) -> list[str]:
-        """What was seen while tracing and is no longer so."""
-        moved = [
-            f"{name} was {spec} and is {x.spec}"
-            for name, x, spec in zip(self.names[self.given :], self.captured, self.specs)
-            if x.spec != spec
-        ]
-        for (_, attribute), (of, value) in self.noted.items():
-            now = noticed(of(), attribute)
-            if now != value:
-                moved.append(change(of(), attribute, value, now))
-        return moved
-
     def changed(self) -> list[str]:
         """What has another value after a run."""
         return [*(self.names[edit.input] for edit in self.edits), *self.grad_names]
-
-    def holds(self) -> bool:
-        """Whether what was seen while tracing is still so."""
-        if [x.spec for x in self.captured] != self.specs:
-            return False
-        return not self.noted or all(noticed(of(), name) == value for (_, name), (of, value) in self.noted.items())
 
     def __call__(self, given: list[Tensor]) -> Any:
         """What the Python function would give, and do, for these tensors in the place of its arguments'."""
@@ -196,23 +178,6 @@ def fits(trace: Trace, tensors: Sequence[Tensor]) -> bool:
     except ShapeError:
         return False
     return True
-
-
-def noticed(what: Any, attribute: str) -> Any:
-    """What Python reads now, of what it read while tracing; of a .grad, whether there is one."""
-    found = getattr(what, attribute, None)
-    return found is not None if attribute == "grad" else found
-
-
-def change(what: Any, attribute: str, before: Any, now: Any) -> str:
-    """What was noticed while tracing and is another now, in words."""
-    match attribute:
-        case "grad":
-            return "a leaf that had a .grad has none" if before else "a leaf that had no .grad has one"
-        case "options":
-            changed = [(name, old, new) for (name, old), (_, new) in zip(before, now) if old != new]
-            return ", ".join(f"{name} of an optimiser was {old} and is {new}" for name, old, new in changed)
-    return f"{attribute} of a {type(what).__name__} was {before} and is {now}"
 
 
 def has_history(x: Any) -> bool:

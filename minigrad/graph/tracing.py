@@ -41,6 +41,17 @@ class Tracing(Stage):
     closed      whether the trace is over
     """
 
+    way_out = (
+        "Return it from the function to see its value. To branch on it take mg.cond or where, to loop over it "
+        "mg.while_loop or lax.fori_loop; or write Python's if and for in the function itself, and let mg.function "
+        "convert them, as it does unless autograph=False"
+    )
+
+    way_in = (
+        "a traced function reads tensors that have a value, such as mg.tensor(2.0, requires_grad=True) or a Parameter, "
+        "at each run; a Variable and a placeholder have theirs in a session. " + Stage.way_in.capitalize()
+    )
+
     def __init__(self, known: Mapping[int, str]):
         super().__init__()
         self.known = known

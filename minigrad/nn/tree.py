@@ -6,7 +6,7 @@ Names are dotted on the way down: `encoder.0.weight` is the weight of the part 0
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ..tensor import Tensor
 from .parameter import Parameter
@@ -22,6 +22,7 @@ class Tree:
     Other attributes, plain tensors and lists among them, are the module's own business.
     """
 
+    replaced: ClassVar[int] = 0  # how often a tensor or a module took the place of another, in all trees
     _parameters: set[str]
     _buffers: dict[str, bool]  # name → whether state_dict has it
 
@@ -44,7 +45,10 @@ class Tree:
             )
         elif name in self._buffers and not (value is None or isinstance(value, Tensor)):
             raise TypeError(f"{type(self).__name__}.{name} is a buffer, and got {kind_of(value)}: assign a tensor")
+        before = vars(self).get(name, value)
         object.__setattr__(self, name, value)
+        if before is not value and isinstance(before, Tensor | Tree):
+            Tree.replaced += 1
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)

@@ -137,7 +137,9 @@ def refuse_outside(name: str, index: Any, axis: int, size: int, lowest: int = 0)
 
 def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ...]:
     """The shape of x[pattern]. Raises BoundsError where x has no such place, as far as specs can tell."""
-    shell = np.broadcast_to(np.empty((), x.dtype), x.shape)
+    along = array_axes(pattern, x.ndim)  # whether an array names a place that is there, is seen when it is read
+    shape = tuple(max(n, 1) if axis in along else n for axis, n in enumerate(x.shape))
+    shell = np.broadcast_to(np.empty((), x.dtype), shape)
     first = integers_first(pattern)
     try:
         shell = shell if first is None else shell[first]

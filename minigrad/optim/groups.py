@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import GraphError
 from ..operand import Operand
+from ..symbol import Symbol
 
 Group = dict[str, Any]
 State = dict[str, Any]
@@ -22,6 +24,11 @@ NOTES = {"params", "initial_lr", "name"}  # what a group may say beside the opti
 
 def nonnegative(x: Any) -> bool:
     return isinstance(x, Real) and float(x) >= 0
+
+
+def is_symbol(x: Any) -> bool:
+    """Whether x is one number that a graph computes when it runs."""
+    return isinstance(x, Symbol) and not x.spec.shape
 
 
 def fraction(x: Any) -> bool:
@@ -37,8 +44,9 @@ def two_decays(x: Any) -> bool:
 
 
 LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "lr": (lambda x: is_symbol(x) or nonnegative(x), "a number that is not negative, or one number of a graph"),
     **dict.fromkeys(
-        ["lr", "momentum", "weight_decay", "eps", "alpha", "lr_decay", "initial_accumulator_value", "momentum_decay"],
+        ["momentum", "weight_decay", "eps", "alpha", "lr_decay", "initial_accumulator_value", "momentum_decay"],
         (nonnegative, "a number that is not negative"),
     ),
     "dampening": (lambda x: isinstance(x, Real), "a number"),
@@ -87,6 +95,15 @@ def members(optimizer: str, group: Group, options: Group) -> list[Any]:
                 "pass model.parameters(), or a list as in [w]"
             )
     return params
+
+
+def refuse_symbol(optimizer: str, lr: Any) -> None:
+    """Raises GraphError on a rate that a graph computes, where a step is made at once."""
+    if is_symbol(lr):
+        raise GraphError(
+            f"{optimizer}'s lr={lr} is a number when a session runs, and step() is made now: let the session run "
+            f"{optimizer}.minimize(loss), or say a number"
+        )
 
 
 def refuse_twice(optimizer: str, groups: list[Group]) -> None:

@@ -9,7 +9,7 @@ A subclass says its rule, in `move`, and which running means it carries.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from ..device import CPU, device_of
 from ..errors import ShapeError
 from ..modes import current, enable_grad
 from ..tensor import Tensor
-from .groups import Group, Params, State, checked, groups_of, members, refuse_twice
+from .groups import Group, Params, State, checked, groups_of, members, refuse_symbol, refuse_twice
 from .inplace import WORKING, Pad, wanted
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
@@ -100,16 +100,22 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        pairs = [(p, p.grad) for p in self.parameters() if p.grad is not None]
         if (stage := current.mode.staging) is not None:
-            staged().step(self, stage)
-            return loss
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    self.update(p, p.grad.value, group)
-                    edit(p.value)  # a backward that would read what it was is refused
-        self.scratch.clear()  # between two steps the memory is of more use to backward
+            staged().step(self, stage, pairs)
+        else:
+            self.step_by(pairs)
         return loss
+
+    def step_by(self, pairs: Iterable[tuple[Tensor, Any]]) -> None:
+        """The step of these (parameter, gradient)."""
+        for group in self.param_groups:
+            refuse_symbol(self.name, group["lr"])
+        options_of = {id(p): group for group in self.param_groups for p in group["params"]}
+        for p, g in pairs:
+            self.update(p, g.value, options_of[id(p)])
+            edit(p.value)  # a backward that would read what it was is refused
+        self.scratch.clear()  # between two steps the memory is of more use to backward
 
     def update(self, p: Tensor, g: Any, options: Group) -> None:
         """Move p, piece by piece. A float16 parameter is moved in float32, where ε and g² do not vanish."""
@@ -173,7 +179,7 @@ class Optimizer:
 
         var_list    these alone; by default all that the optimiser was made with
         """
-        found: list[Any] = staged().compute_gradients(self, loss, var_list, grad_loss)
+        found: list[Any] = minimizing().compute_gradients(self, loss, var_list, grad_loss)
         return found
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
@@ -181,7 +187,7 @@ class Optimizer:
 
         global_step    a variable to which 1 is added
         """
-        return staged().apply_gradients(self, grads_and_vars, global_step, name)
+        return minimizing().apply_gradients(self, grads_and_vars, global_step, name)
 
     def pad(self, p: Any) -> Pad:
         """Scratch for a piece: the same memory for every piece of one dtype."""
@@ -246,6 +252,13 @@ def staged() -> ModuleType:
     from . import staged
 
     return staged
+
+
+def minimizing() -> ModuleType:
+    """TensorFlow's words for them."""
+    from . import minimizing
+
+    return minimizing
 
 
 def pieces(arrays: list[Any], most: int) -> Iterator[list[Any]]:

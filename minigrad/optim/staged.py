@@ -16,16 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GraphError, NoGradientError
-from ..graph.gradients import gradients
-from ..graph.graph import Graph
-from ..graph.ordering import group as grouped
+from ..errors import GraphError
 from ..graph.variable import Variable
 from ..modes import no_grad
 from ..spec import Spec, spec_of
 from ..staging import Stage, Traced
 from ..tensor import Tensor
-from .groups import NOTES, Group, State
+from .groups import NOTES, Group, State, is_symbol
 from .inplace import WORKING, Pad, wanted
 
 if TYPE_CHECKING:
@@ -59,10 +56,10 @@ class Cell:
         return self
 
     def fitted(self, o: Any) -> Any:
-        """o as an operand here. A number, even one that a graph computes, takes this cell's precision."""
+        """o as an operand here. A number, even one that a graph computes, takes this cell's precision and device."""
         if isinstance(o, Cell):
             return o.symbol
-        return o.astype(self.symbol.dtype) if isinstance(o, Traced) else o
+        return o.astype(self.symbol.dtype).to(self.symbol.device) if isinstance(o, Traced) else o
 
 
 class Words:
@@ -193,7 +190,7 @@ def counting_together(optimizer: Optimizer, ps: Sequence[Any]) -> list[list[Any]
     for p, *others in companies.values():
         if isinstance(p, Variable) and "step" not in optimizer.state[p]:
             for name, start in optimizer.counters.items():
-                count = beside(p, f"{optimizer.name}/{name}", np.array(start))
+                count = beside(p, f"{optimizer.name}/{name}", p.device.array(start))
                 for q in (p, *others):
                     optimizer.state[q][name] = count
     return list(companies.values())
@@ -212,7 +209,8 @@ def update(
         ps = [p for p in options["params"] if gradient_of.get(id(p)) is not None]
         rate = rate_of(optimizer, options)
         stage.noticed(rate, "options", rate.options)
-        settings = options | {"lr": stage.lift(rate)}
+        lr = stage.lift(options["lr"] if is_symbol(options["lr"]) else rate).astype(float)
+        settings = options | {"lr": lr.to(ps[0].device) if ps else lr}
         for company in counting_together(optimizer, ps):
             counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
             refuse_overlap(stage, counts)
@@ -254,40 +252,8 @@ def refuse_overlap(stage: Stage, counts: dict[str, Any]) -> None:
                 raise GraphError("one graph steps some parameters together, and some of them again without the others")
 
 
-def step(optimizer: Optimizer, stage: Stage) -> None:
-    """optimizer.step(), inside a function that is being traced: an edit of the parameters and of what is remembered."""
-    pairs = [(p, p.grad) for p in optimizer.parameters() if p.grad is not None]
-    changes = update(optimizer, stage, pairs, lambda place, value: (place, value))
+def step(optimizer: Optimizer, stage: Stage, pairs: Iterable[tuple[Any, Any]]) -> None:
+    """A step inside a function that is being traced: an edit of the parameters and of what is remembered."""
     with no_grad():  # as a leaf that requires a gradient is edited
-        for place, value in changes:
+        for place, value in update(optimizer, stage, pairs, lambda place, value: (place, value)):
             stage.become(place, value)
-
-
-# -- in TensorFlow's words ------------------------------------------------------------------------------
-
-
-def compute_gradients(optimizer: Optimizer, loss: Any, var_list: Sequence[Any] | None, grad_loss: Any) -> list[Any]:
-    """(gradient, variable) for each variable; None where the loss does not depend on it."""
-    if not isinstance(loss, Traced):
-        raise GraphError(
-            f"minimize() is of a loss in a graph, and got {loss!r}: of a tensor with a value, call loss.backward() "
-            f"and then {optimizer.name}.step()"
-        )
-    xs = list(optimizer.parameters()) if var_list is None else list(var_list)
-    return list(zip(gradients(loss, xs, None if grad_loss is None else [grad_loss]), xs))
-
-
-def apply_gradients(
-    optimizer: Optimizer, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any, name: str | None
-) -> Traced:
-    """The op that moves each variable by its gradient."""
-    pairs = [(p, g) for g, p in grads_and_vars if g is not None]
-    if not pairs:
-        raise NoGradientError(f"{optimizer.name} has nothing to move: the loss depends on none of the variables")
-    graph = next(g.stage for _, g in pairs if isinstance(g, Traced))
-    if not isinstance(graph, Graph):
-        raise GraphError("minimize() gives an op for a session to run; in a traced function call step()")
-    with graph.building():
-        given = update(optimizer, graph, pairs, graph.assigned)
-        counted = [] if global_step is None else [global_step.assign_add(1)]
-        return grouped(*given, *counted, name=optimizer.name if name is None else name)

@@ -21,9 +21,10 @@ from typing import Any
 from ...device import Device
 from ...errors import ShapeError
 from ...node import Node
-from ...ops import Const, Input
+from ...ops import Input
 from ...spec import Specs
 from ..graph import Graph
+from ..interpret import is_constant
 from .arena import Arena, arena, late
 from .kernel import Kernel
 from .machine import Machine, machine_of
@@ -112,7 +113,7 @@ def device_of(graph: Graph) -> Device:
 def parts(graph: Graph, writers: Mapping[Node, Route]) -> list[tuple[bool, list[Node]]]:
     """The nodes in the order in which they run; of each stretch, whether it is recorded."""
     nodes = [node for node in graph.nodes if not isinstance(node.op, Input)]
-    stretches = groupby(nodes, lambda node: node in writers or isinstance(node.op, Const) or is_recordable(node))
+    stretches = groupby(nodes, lambda node: node in writers or is_constant(node) or is_recordable(node))
     return [(recorded, list(part)) for recorded, part in stretches]
 
 

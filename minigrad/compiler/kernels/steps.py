@@ -14,10 +14,11 @@ from typing import Any, Literal
 from ... import ops
 from ...node import Node
 from ...op import Elementwise, Op
-from ...ops import Affine, Const, Input, MatMul, Move, Piece, RandomChoice, RandomPermutation
+from ...ops import Affine, Input, MatMul, Move, Piece, RandomChoice, RandomPermutation
 from ...spec import Spec
 from ..fuse import Fused
 from ..graph import Graph
+from ..interpret import is_constant, value
 from .c import NotWritten
 from .kernel import Kernel
 from .kernel import kernel as kernel_of
@@ -90,9 +91,9 @@ class Steps:
 
     def call(self, node: Node, values: Mapping[Node, Any]) -> Any:
         """What the op's own forward gives."""
-        if isinstance(node.op, Const):
+        if is_constant(node):
             if node not in self.constants:
-                self.constants[node] = node.spec.device.array(node.op.value, node.spec.dtype)
+                self.constants[node] = value(node)
             return self.constants[node]
         return node.op.forward(self.machine.xp, *(values[x] for x in node.inputs))
 

@@ -156,7 +156,9 @@ class Blocks(Expressions):
         for handler in node.handlers:
             self.defined = before - {handler.name}
             handler.type = handler.type and self.visit(handler.type)
-            handler.body = self.statements(handler.body)
+            start, column = handler.lineno, handler.col_offset
+            head = ast.Pass(lineno=start, col_offset=column, end_lineno=start, end_col_offset=column + len("except"))
+            handler.body = [*self.quoted(f"{self.ag}.handled()", head), *self.statements(handler.body)]
             ends.append(self.defined)
         self.defined = before
         node.finalbody = self.statements(node.finalbody)

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...errors import ConversionError
 from ...ops.effect import PyFunc
 from ...spec import Spec
 from .fork import BOOL, Fork, noted, truth
+from .leftovers import assigned
 from .state import here, lifted, symbolic, unchanged
 
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {
@@ -56,7 +58,7 @@ def if_(
         def run() -> Sequence[Any]:
             set_(before)
             if block is not None:
-                with unchanged(block, "a branch", at), noted("both branches of this `if` are", at):
+                with unchanged(block, "a branch", at, set_), noted("both branches of this `if` are", at):
                     block()
             return get()[: len(names)]
 
@@ -64,6 +66,7 @@ def if_(
 
     after = Fork(names, "`if`").chosen(truth(test, "`if`"), leaving(then), leaving(otherwise))
     set_((*after, *before[len(names) :]))
+    assigned(names, set_, "`if`")
 
 
 # -- expressions ---------------------------------------------------------------------------------------
@@ -74,7 +77,12 @@ def if_expression(test: Any, then: Callable[[], Any], otherwise: Callable[[], An
     if not symbolic(test):
         return then() if test else otherwise()
     fork = Fork(["the value"], "`if` expression")
-    return fork.chosen(truth(test, "`if` expression"), lambda: [then()], lambda: [otherwise()])[0]
+
+    def noting(side: Callable[[], Any]) -> list[Any]:
+        with noted("both sides of this `if` expression are", fork.place):
+            return [side()]
+
+    return fork.chosen(truth(test, "`if` expression"), lambda: noting(then), lambda: noting(otherwise))[0]
 
 
 def and_(first: Any, *rest: Callable[[], Any]) -> Any:
@@ -103,7 +111,23 @@ def either(first: Any, kind: str, then: Callable[[], Any], otherwise: Callable[[
         return [value if as_it_is or isinstance(value, bool) else truth(lifted(value), kind)]
 
     fork = Fork(["the value"], kind)
-    return fork.chosen(truth(first, kind), lambda: told_true(then()), lambda: told_true(otherwise()))[0]
+
+    def noting(side: Callable[[], Any]) -> list[Any]:
+        with noted(f"both sides of this {kind} are", fork.place):
+            return told_true(side())
+
+    return fork.chosen(truth(first, kind), lambda: noting(then), lambda: noting(otherwise))[0]
+
+
+def filter_(test: Any) -> Any:
+    """The condition of a comprehension. Raises ConversionError for a symbolic one: how many things would be left?"""
+    if symbolic(test):
+        raise ConversionError(
+            f"{here()}: the `if` of a comprehension chooses how many things there are, and of {test.spec} only a run "
+            "of the graph can tell. Keep all of them, and choose the value: [v if v > 0 else 0 for v in x], or "
+            "where(x > 0, x, 0).sum(); or write a `for` with an `if` in it"
+        )
+    return test
 
 
 def not_(x: Any) -> Any:

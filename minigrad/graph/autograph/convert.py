@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from functools import partial, update_wrapper
+from functools import partial, update_wrapper, wraps
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from ...nn.module import Module
 from . import operators
 from .foreign import is_engine, is_foreign
 from .jumps import Unconvertible
+from .leftovers import told_of
 from .replaced import REPLACED
 from .scopes import Function, arguments, mark_comprehensions
 from .source import definition, mangled
@@ -62,7 +63,19 @@ def convert(function: Any) -> Any:
                 "@minigrad.graph.autograph.do_not_convert if this is meant",
                 stacklevel=2,
             )
-    return call(function)
+    new = call(function)
+    return new if new is function else watched(new)
+
+
+def watched(function: Any) -> Any:
+    """The converted function, after which it is told what holds a symbol of the graph that is no longer built."""
+
+    @wraps(function)
+    def run(*args: Any, **options: Any) -> Any:
+        with told_of():
+            return function(*args, **options)
+
+    return run
 
 
 def call(function: Any) -> Any:

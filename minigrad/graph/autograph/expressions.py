@@ -4,6 +4,7 @@
     not a              ag.not_(a)
     a if c else b      ag.if_expression(c, lambda: a, lambda: b)
     a < b < c          ag.compare(a, '<', lambda: b, '<', lambda: c)
+    [… if c]           [… if ag.filter_(c)]                           which says what to write where c is a tensor
     f(x)               ag.call(f)(x)                                   f is converted too, when it is called
     y                  ag.defined(y)                                   where no value for y is certain
 
@@ -155,7 +156,7 @@ class Expressions(ast.NodeTransformer):
             for part in node.generators:
                 part.iter = self.visit(part.iter)
                 self.defined |= {name.id for name in ast.walk(part.target) if isinstance(name, ast.Name)}
-                part.ifs = [self.visit(test) for test in part.ifs]
+                part.ifs = [self.operator("filter_", self.visit(test), like=test) for test in part.ifs]
             for field in ("key", "value", "elt"):
                 if hasattr(node, field):
                     setattr(node, field, self.visit(getattr(node, field)))

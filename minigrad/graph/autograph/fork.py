@@ -6,6 +6,7 @@ dtype; if it was the first branch that gave the number, both are written down on
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from ...errors import ConversionError, MinigradError, ShapeError
 from ...spec import Spec
 from ...tree import leaves, outline, planted
 from ..control import cond
+from .numbers import as_number, is_number
 from .state import NotReturned, Undefined, filling, here, is_part, lifted, same, told
 
 BOOL = np.dtype(bool)
@@ -120,10 +122,11 @@ class Fork:
             its = lifted(y, symbol.spec) if not isinstance(y, bool) or symbol.dtype == BOOL else lifted(y)
         else:
             its = lifted(y)
+            if is_number(y) and y.dtype != BOOL and np.can_cast(y.dtype, symbol.dtype, "same_kind"):
+                its = its.astype(symbol.dtype)
         if its.dtype == symbol.dtype:
             return its
-        number = isinstance(first.value, bool | int | float)
-        if number and (name, i) not in self.like and np.can_cast(symbol.dtype, its.dtype, "same_kind"):
+        if is_number(first.value) and (name, i) not in self.like and np.can_cast(symbol.dtype, its.dtype, "same_kind"):
             self.like[name, i] = its.spec
             raise Again
         raise self.refused(name, f"{symbol.dtype} after one branch and {its.dtype} after the other")
@@ -152,7 +155,10 @@ class Fork:
             if "." in name:
                 raise ConversionError(f"{self.place}: `{name}` is assigned, and {why}")
             return Undefined(name, why)
-        kept = [a if same(a, b) else leaf for a, b, leaf in zip(leaves(x), leaves(y), found)]
+        kept = [
+            a if same(a, b) else as_number(leaf) if is_number(a) and is_number(b) else leaf
+            for a, b, leaf in zip(leaves(x), leaves(y), found)
+        ]
         return planted(x, iter(kept))
 
 
@@ -161,14 +167,31 @@ def noted(what: str, at: str) -> Iterator[None]:
     """A run of a block for the graph: what the user's own code raises there says why it ran."""
     try:
         yield
-    except (MinigradError, Again):
+    except Again:
         raise
     except Exception as error:
-        error.add_note(
-            f"{at}: {what} written down before any value is known, so what is raised there is raised at once. "
-            "To stop a run that has a bad value, write `assert`"
-        )
+        if not isinstance(error, MinigradError):
+            error.add_note(
+                f"{at}: {what} written down before any value is known, so what is raised there is raised at once. "
+                "To stop a run that has a bad value, write `assert`"
+            )
+        error.__dict__.setdefault("early", (what, at))
         raise
+
+
+def handled() -> None:
+    """The beginning of a user's `except`. Raises ConversionError for what no run by Python need have raised."""
+    error = sys.exception()
+    if isinstance(error, Again | ConversionError):
+        raise error
+    for each in getattr(error, "exceptions", (error,)):
+        if (early := getattr(each, "early", None)) is not None:
+            what, at = early
+            raise ConversionError(
+                f"{here()}: this `except` catches {type(each).__name__} from {at}, where {what} written down before "
+                "any value is known: it is raised whether or not a run would come there. Without `try`: ask by `if` "
+                "what would be raised, or take where(…); to stop a run that has a bad value, write `assert`"
+            ) from each
 
 
 def truth(x: Any, kind: str) -> Any:

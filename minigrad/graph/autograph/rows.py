@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...dimension import is_unknown
 from ...errors import ConversionError
 from .state import here, lifted, symbolic
 
 
-class Rows(NamedTuple):
-    """Things that are numbered from 0.
+@dataclass(frozen=True)
+class Rows:
+    """Things that are numbered from 0. Python, in a comprehension or list(), goes through them one after another.
 
     length    how many: a number, or a symbol
     row       number → the thing
@@ -25,6 +27,9 @@ class Rows(NamedTuple):
     def most(self) -> int | None:
         """How many at most, if that is known."""
         return None if symbolic(self.length) or is_unknown(self.length) else max(0, int(self.length))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(unrolled(self))
 
 
 def rows(x: Any) -> Any:
@@ -72,8 +77,8 @@ def unrolled(x: Any) -> Any:
         return x
     if x.most is None:
         raise ConversionError(
-            f"{here()}: how many rows there are is known only when the graph runs, and beside them goes a Python "
-            "sequence, which has no row of a symbolic number: make it a tensor"
+            f"{here()}: how many rows there are is known only when the graph runs, and Python, in a comprehension or "
+            "beside a list, needs them one after another: make the list a tensor, or write a `for`"
         )
     return [x.row(i) for i in range(x.most)]
 

@@ -21,8 +21,9 @@ from ...spec import Spec
 from ...symbol import Symbol
 from ...tensor import Tensor
 from ...tree import leaves
+from .behind import bindings, mentioned
+from .numbers import NUMBERS as NUMBERS
 
-NUMBERS = (bool, int, float)
 ARRAYS = (Symbol, Tensor, np.ndarray, np.generic)
 
 
@@ -139,11 +140,13 @@ class Container(NamedTuple):
 
 
 @contextmanager
-def unchanged(block: Callable[..., Any], kind: str, at: str) -> Iterator[None]:
-    """A run of the block, for the graph, in which lists and dictionaries must stay as they are.
+def unchanged(block: Callable[..., Any], kind: str, at: str, state: Any) -> Iterator[None]:
+    """A run of the block, for the graph, in which what is not its state must stay as it is: lists, counters.
 
     The block is run once to be written down, however often the graph will run it. Raises ConversionError.
     """
+    block = block.func if isinstance(block, partial) else block
+    bound = list(bindings(block, lambda its: (x for _, x in reached(its)), state))  # type: ignore[arg-type]
     watched = [Container(name, x, x.copy()) for name, x in reached(block) if isinstance(x, list | dict | set)]
     yield
     for container in watched:
@@ -154,14 +157,21 @@ def unchanged(block: Callable[..., Any], kind: str, at: str) -> Iterator[None]:
                 "tensors, which is written down once and run as the graph decides. Keep what it collects in a tensor, "
                 "as mg.lax.scan does, or let Python decide: a loop over range(5) is unrolled"
             )
+    for its in bound:
+        now = its.now()
+        if now is not its.before and (is_part(its.before) or any(map(symbolic, leaves(now)))):
+            raise ConversionError(
+                f"{at}: `{its.name}` is assigned by {its.by}(), which is called in {kind} over tensors; that is "
+                "written down once and run as the graph decides, and only what it assigns itself is counted. Let the "
+                f"function return the new value, and assign it there: {its.name.removeprefix('self.')} = …"
+            )
 
 
 def reached(block: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     """The variables that the block's code names, and attributes that it names of them."""
-    block = block.func if isinstance(block, partial) else block
     code = block.__code__
-    mentioned = dict(names_in(code))
-    found = {name: block.__globals__[name] for name in mentioned if name in block.__globals__}
+    names = mentioned(code)
+    found = {name: block.__globals__[name] for name in names if name in block.__globals__}
     for name, cell in zip(code.co_freevars, block.__closure__ or ()):
         try:
             found[name] = cell.cell_contents
@@ -171,12 +181,4 @@ def reached(block: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
         yield name, x
         if not isinstance(x, types.ModuleType | type):
             fields = getattr(x, "__dict__", {})
-            yield from ((f"{name}.{attribute}", fields[attribute]) for attribute in mentioned if attribute in fields)
-
-
-def names_in(code: types.CodeType) -> Iterator[tuple[str, None]]:
-    """Globals and attributes that the code, and the functions in it, name."""
-    yield from ((name, None) for name in code.co_names)
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from names_in(inner)
+            yield from ((f"{name}.{attribute}", fields[attribute]) for attribute in names if attribute in fields)

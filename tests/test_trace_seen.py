@@ -1,0 +1,127 @@
+"""What a trace was decided by is looked at before each run; where it has changed, the function is traced anew."""
+
+import pytest
+
+import minigrad as mg
+from minigrad.errors import BoundsError, GraphError, NoValueError, ShapeError
+
+
+def learning(*values):
+    return [mg.tensor(value, requires_grad=True) for value in values]
+
+
+def test_a_parameter_that_is_frozen_after_the_first_step_stays_where_it_is():
+    w, v = learning(1.0, 1.0)
+    optimizer = mg.optim.SGD([w, v], lr=0.1)
+
+    @mg.function
+    def step():
+        optimizer.zero_grad()
+        (w * v).square().backward()
+        optimizer.step()
+
+    step()
+    v.requires_grad_(False)
+    v.grad = None
+    before = v.item()
+    step()
+
+    assert (v.item(), step.trace_count) == (before, 2)
+    assert "v wanted a gradient, and this has changed" in step.explain()
+    step()
+    assert step.trace_count == 2
+
+
+def test_a_module_that_was_given_another_parameter_is_traced_anew():
+    layer = mg.nn.Linear(2, 1, bias=False)
+    f = mg.function(layer)
+    x = mg.ones(1, 2, dtype=mg.float32)
+    f(x)
+    layer.weight = mg.nn.Parameter(mg.zeros(1, 2, dtype=mg.float32))
+
+    assert f(x).item() == 0
+    assert "weight is another tensor" in f.explain()
+
+
+def test_a_module_that_was_given_another_module_is_traced_anew():
+    class Net(mg.nn.Module):
+        def __init__(self):
+            self.part = mg.nn.Linear(1, 1, bias=False)
+
+        def forward(self, x):
+            return self.part(x).tanh()
+
+    net = Net()
+
+    @mg.function
+    def f(x):
+        return net(x)
+
+    x = mg.ones(1, 1, dtype=mg.float32)
+    f(x)
+    net.part = mg.nn.Linear(1, 1, bias=False)
+
+    assert f(x).item() == net(x).item()
+    assert f.trace_count == 2
+
+
+def test_what_another_module_is_given_is_of_no_concern():
+    layer, other = mg.nn.Linear(1, 1), mg.nn.Linear(1, 1)
+    f = mg.function(layer)
+    x = mg.ones(1, 1, dtype=mg.float32)
+    f(x)
+    other.weight = mg.nn.Parameter(mg.zeros(1, 1, dtype=mg.float32))
+    f(x)
+
+    assert f.trace_count == 1
+
+
+def test_gradients_applied_in_a_trace_leave_the_parameter_a_leaf():
+    (w,) = learning([1.0, 1.0])
+    optimizer = mg.optim.SGD([w], lr=0.1)
+
+    @mg.function
+    def step():
+        with mg.GradientTape() as tape:
+            loss = w.square().sum()
+        optimizer.apply_gradients(zip(tape.gradient(loss, [w]), [w]))
+
+    step()
+
+    assert w.is_leaf
+    assert w.requires_grad
+    assert w.tolist() == [0.8, 0.8]
+
+
+def test_an_index_out_of_bounds_is_one_in_a_compiled_run_too():
+    f = mg.function(lambda x, i: x[i])
+
+    assert f(mg.arange(3), mg.tensor(1)).item() == 1
+    with pytest.raises(BoundsError, match="index 7 is out of bounds"):
+        f(mg.arange(3), mg.tensor(7))
+
+
+def test_a_variable_of_a_session_is_refused_with_what_a_trace_takes():
+    v = mg.Variable(1.0)
+    with pytest.raises(GraphError, match="a Variable and a placeholder have theirs in a session"):
+        mg.function(lambda x: x * v)(mg.ones(3))
+
+
+@pytest.mark.parametrize("f", [lambda x: x if x > 0 else -x, lambda x: [x for _ in range(x)]], ids=["if", "range"])
+def test_python_that_would_need_a_value_is_told_the_op_to_take(f):
+    with pytest.raises(NoValueError, match=r"take mg\.cond or where"):
+        mg.jit(f)(mg.tensor(1))
+
+
+def test_a_backward_rule_of_a_wrong_shape_is_named():
+    @mg.custom_vjp
+    def square(x):
+        return x * x
+
+    square.defvjp(lambda x: (x * x, x), lambda x, gy: (mg.ones(3),))
+    (x,) = learning(2.0)
+
+    with pytest.raises(
+        ShapeError, match=r"bwd of square gives a gradient of shape \(3,\) for .* of shape \(\)"
+    ):
+        mg.function(square)(x).backward()
