@@ -240,6 +240,19 @@ def test_what_has_an_effect_is_neither_folded_nor_shared():
     assert kinds(share(fold(graph))).count("Noise") == 2
 
 
+def test_a_node_with_a_name_and_an_equal_one_without_become_one():
+    """Expanded ops have no names, what a trace has written down has: neither is kept beside the other."""
+    x = Node(ops.Input("x"), (), f8(3))
+    named = [Staged(ops.Exp(), (x,), f8(3), name, None) for name in ("e", "f")]
+    one = Node(ops.Exp(), (x,))
+
+    assert len({*Graph((x,), tuple(named)).rebuild(lambda node, xs: one if xs else node).outputs}) == 1
+    for both in ([Node(ops.Exp(), (x,)), *named], [*named, Node(ops.Exp(), (x,))]):
+        after = share(Graph((x,), tuple(both)))
+
+        assert len({*after.outputs}) == 1
+
+
 # -- broadcasts and transposes ----------------------------------------------------------------------------
 
 

@@ -121,7 +121,5 @@ def test_a_backward_rule_of_a_wrong_shape_is_named():
     square.defvjp(lambda x: (x * x, x), lambda x, gy: (mg.ones(3),))
     (x,) = learning(2.0)
 
-    with pytest.raises(
-        ShapeError, match=r"bwd of square gives a gradient of shape \(3,\) for .* of shape \(\)"
-    ):
+    with pytest.raises(ShapeError, match=r"bwd of square gives a gradient of shape \(3,\) for .* of shape \(\)"):
         mg.function(square)(x).backward()

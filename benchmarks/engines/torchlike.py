@@ -63,9 +63,12 @@ class Torchlike:
         def forward() -> Any:
             return workload.loss(self, **batch, **parameters)
 
-        def gradients() -> Any:
+        def forget() -> None:
             for p in parameters.values():
                 p.grad = None
+
+        def gradients() -> Any:
+            forget()
             loss = forward()
             loss.backward()
             return loss
@@ -74,6 +77,7 @@ class Torchlike:
             loss = gradients()
             if update is not None:
                 update()
+                forget()  # what nobody reads, no step has to hand out
             return loss
 
         def answer() -> tuple[float, dict[str, np.ndarray]]:

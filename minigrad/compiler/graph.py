@@ -28,11 +28,14 @@ class Graph:
     def rebuild(self, make: Callable[[Node, tuple[Node, ...]], Node]) -> Graph:
         """The graph made anew: each node becomes make(node, its new inputs), inputs first.
 
-        What is put in the place of a staged node takes over its name and the line that built it.
+        What is put in the place of staged nodes takes over the name and the line of the first of them.
         Nodes that nothing uses any more are not reached: dead code needs no pass.
         """
         new: dict[Node, Node] = {}
+        named: dict[Node, Node] = {}
         for node in self.nodes:
             made = make(node, tuple(new[x] for x in node.inputs))
-            new[node] = node.naming(made) if type(made) is Node and isinstance(node, Staged) else made
+            if made not in named:
+                named[made] = node.naming(made) if type(made) is Node and isinstance(node, Staged) else made
+            new[node] = named[made]
         return replace(self, outputs=tuple(y and new[y] for y in self.outputs))

@@ -32,6 +32,7 @@ from ..op import Op
 from ..ops import Clone, Const, Input, Piece, StopGradient
 from ..spec import Spec, Specs, spec_of
 from ..tensor import Tensor, made
+from .followed import on_tensors
 from .partition import Split
 
 Arrays = tuple[Any, ...]
@@ -130,7 +131,7 @@ class Way:
 
     def __init__(self, graph: Graph, wanted: tuple[bool, ...], into: Mapping[int, int], making: Making):
         self.making = making
-        simple = optimise(graph)
+        simple = optimise(graph) if any(wanted) else graph  # what is cut in two is made small before
         split = Split(simple, wanted, {simple.inputs[i] for i in into.values()}) if any(wanted) else None
         self.split = split if split is not None and split.results else None
         self.graph = simple if self.split is None else self.split.forward
@@ -267,18 +268,3 @@ def home(node: Node) -> Node:
 def shared(node: Node) -> bool:
     """Whether the memory belongs to somebody else."""
     return isinstance(node.op, Input | Const)
-
-
-# -- tensors in, tensors out, op by op -------------------------------------------------------------------
-
-
-def on_tensors(graph: Graph, xs: Sequence[Tensor]) -> list[Any]:
-    """The graph run on tensors, for whoever must see each op: forward mode."""
-    values: dict[Node, Any] = dict(zip(graph.inputs, xs, strict=True))
-    for node in graph.nodes:
-        if isinstance(node.op, Const):
-            values[node] = made(node.spec.device.array(node.op.value, node.spec.dtype), node.spec)
-        elif node not in values:
-            x, *others = (values[n] for n in node.inputs)
-            values[node] = x.apply(node.op, *others)
-    return [None if y is None else values[y] for y in graph.outputs]

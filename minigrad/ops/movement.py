@@ -93,7 +93,7 @@ class BroadcastTo(Linear):
     is_view = True
 
     def infer(self, x):
-        if broadcast_shape(x.shape, self.shape) != self.shape:
+        if broadcast_shape(x.shape, self.shape) != self.shape or min(self.shape, default=0) < 0:
             raise ShapeError(f"cannot broadcast {x} to {self.shape}: counted from the right, only axes of 1 stretch")
         return x.with_shape(self.shape)
 
