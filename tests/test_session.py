@@ -60,6 +60,20 @@ def test_results_are_numpy_arrays_and_numbers(graph):
     assert [y.dtype for y in results] == [np.float32, np.float32, bool, np.int64]
 
 
+def test_a_result_that_is_edited_leaves_the_variables_that_hold_it(graph):
+    """What a variable was assigned is a view; fetched beside, it was the same memory: an edit of it set the variable."""
+    with graph.as_default():
+        x = mg.placeholder("f8", (2, 2))
+        v, w = mg.Variable([0.0] * 4), mg.Variable([0.0] * 4)
+        y = x.exp().reshape(4)
+        moves = [v.assign(y), w.assign(y)]
+    with mg.Session(graph) as session:
+        *_, result = session.run([*moves, y], {x: [[0, 0], [0, 0]]})
+        result[:] = 7
+
+        assert [session.run(each).tolist() for each in (v, w)] == [[1.0] * 4] * 2
+
+
 def test_feeds_may_be_numbers_lists_arrays_and_tensors(graph):
     with graph.as_default():
         x, n = mg.placeholder("f4", (2,)), mg.placeholder("i8")

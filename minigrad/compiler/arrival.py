@@ -1,7 +1,7 @@
 """What is fed arrives where it is needed: the copy to a device with which a run begins is no part of its program.
 
 A placeholder is on the CPU, and a graph for a GPU begins with `x.to("gpu")`. Whoever runs the graph makes that copy
-as he hands the array over; what remains is on one device, and can be compiled for it.
+on handing the array over; what remains is on one device, and can be compiled for it.
 """
 
 from __future__ import annotations

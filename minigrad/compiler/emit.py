@@ -83,7 +83,7 @@ class Lines:
             if lines and self.quiet(step) != quiet:
                 quiet = self.quiet(step)
                 if quiet:
-                    errors = ", ".join(f"{error}={IGNORE!r}" for error in sorted(quiet))
+                    errors = ", ".join(f"{error}='ignore'" for error in sorted(quiet))
                     out.append((f"with errstate({errors}):", None))
             lines += [(line, None) for line in self.let_go(step, k)]
             out += indented(lines) if quiet else lines
@@ -191,9 +191,6 @@ class Lines:
     def workspace(self, value: Value, tenant: Tenant) -> str:
         """An array in the workspace."""
         return self.text.at(value.shell, self.base + (tenant.offset or 0) + value.offset)
-
-
-IGNORE = "ignore"
 
 
 # -- loops --------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ Whatever a pass makes of a graph, and whatever code is generated for it, gives w
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..node import Node
@@ -15,10 +16,15 @@ from .graph import Graph
 
 def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
     """The outputs for these inputs, arrays of the graph's devices; None where an output is None."""
+    return walked(graph, arrays, lambda node, xs: value(node, *xs))
+
+
+def walked(graph: Graph, arrays: Sequence[Any], value_of: Callable[[Node, Sequence[Any]], Any]) -> tuple[Any, ...]:
+    """The outputs, where each node is worth what value_of(node, values of its inputs) says."""
     values: dict[Node, Any] = dict(zip(graph.inputs, arrays, strict=True))
     for node in graph.nodes:
         if node not in values:
-            values[node] = value(node, *(values[x] for x in node.inputs))
+            values[node] = value_of(node, [values[x] for x in node.inputs])
     return tuple(None if y is None else values[y] for y in graph.outputs)
 
 

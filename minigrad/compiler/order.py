@@ -124,8 +124,9 @@ def ordered(graph: Graph) -> Graph:
 
 
 def delayed(order: Sequence[Node], outputs: Collection[Node | None]) -> list[Node]:
-    """The nodes in that order, but each before its first reader where that is no more memory: it lets go of no more
-    than it makes. So it is for what is computed a second time, from values that wait for others anyway.
+    """The nodes in that order, but each just before its first reader, where it frees no more bytes than it makes.
+
+    That is so of what is computed a second time, from values that wait for others anyway.
     """
     home = memory_of(order)
     before: list[list[Node]] = [[] for _ in order]  # those that wait for the node of that place
@@ -144,10 +145,10 @@ def delayed(order: Sequence[Node], outputs: Collection[Node | None]) -> list[Nod
 
 
 def greedy(graph: Graph) -> list[Node]:
-    """The nodes, of those that can run always the one that adds the fewest bytes next.
+    """The nodes, next always the one that adds the fewest bytes of those that can run.
 
-    Nodes are counted here, and are numbers: of an array that is waited for it is enough to know how many are still to
-    read it, and the sum of their numbers, which is that of the last one when it is alone.
+    Nodes are numbers here. Of an array it is enough to know how many nodes have yet to read it, and the sum of their
+    numbers: when one is left, the sum is its number.
     """
     nodes = graph.nodes
     place = {node: i for i, node in enumerate(nodes)}

@@ -52,7 +52,7 @@ def after(node: Node) -> Node | None:
 
 
 def is_level(b: Node, x: Node) -> bool:
-    """Whether b, which broadcasts to x (N, C, *size), is one number in each window: it has no axis of the size."""
+    """Whether b, which broadcasts to x (N, C, *size), is one number in each window: of length 1 along the size."""
     return all(n == 1 for n in b.spec.shape[-(x.spec.ndim - 2) :])
 
 

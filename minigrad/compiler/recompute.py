@@ -44,7 +44,6 @@ SHARE = 0.1  # of the graph's flops may be spent again
 LEAST = 1 << 20  # bytes: a peak that stays in the cache is not worth arithmetic
 
 # As quick as reading what was kept: an exponential, a root or a quotient takes several times as long.
-
 QUICK: tuple[type[Op], ...] = (
     *(Add, Sub, Mul, Neg, Abs, Maximum, Minimum, Relu, ReluDifferential, Where, Cast),
     *(Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual),

@@ -39,7 +39,7 @@ def in_rows(section: Section) -> Section:
 
 
 def seen(steps: list[Step], outputs: Iterable[Value | None]) -> list[Step]:
-    """The steps without views that nobody uses any more."""
+    """The steps, but for the views that nobody uses any more."""
     used: set[Value | None] = set(outputs)
     kept: list[Step] = []
     for step in reversed(steps):
@@ -50,7 +50,7 @@ def seen(steps: list[Step], outputs: Iterable[Value | None]) -> list[Step]:
 
 
 def roots_used(step: Step) -> list[Value]:
-    """The memories that a step reads or writes; to look at one is no use of it."""
+    """The memories that a step reads or writes; a view only looks at one."""
     return [] if step.is_view else [r for v in step.operands for r in v.roots]
 
 

@@ -34,8 +34,10 @@ def decided(graph: Graph) -> Graph:
     for node in graph.nodes:
         lengths = [written(n) for n in noted(node.op)]
         if lengths:
+            place = getattr(node, "place", None)
+            where = "" if place is None else f", built at {place},"
             raise GraphError(
-                f"{node.op.kind}, built at {getattr(node, 'place', None)}, needs the length {lengths[0]}, which no "
+                f"{node.op.kind}{where} needs the length {lengths[0]}, which no "
                 "input of this run has, and no loop says before it ends: feed a tensor of that length, or say a number"
             )
     return graph
@@ -51,7 +53,7 @@ def noted(value: Any) -> Iterator[int]:
         case Quotient(divisor=n):
             yield n
         case tuple():
-            for part in value:  # of whole numbers in a row, a shape's among them, none is so large for another reason
+            for part in value:  # a whole number in a tuple that is large enough to be an unknown length is one
                 yield from [part] if is_unknown(part) else noted(part)
         case _ if is_dataclass(value) and not isinstance(value, type):
             for f in fields(value):

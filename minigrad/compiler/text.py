@@ -36,7 +36,8 @@ class Text:
     nodes      line of the source → the node it is part of
     whole      arguments whose arrays have to be contiguous, being written through a view
     loops      how many there are
-    named      what makes it → its name, of what is kept; constants by their value
+    named      text that makes something kept → its name
+    constants  value of a constant → its name
     large      how many large arrays there are for the caller
     steps      all that have been written
     """

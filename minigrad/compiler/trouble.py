@@ -1,6 +1,6 @@
 """Where it went wrong. Compiled code knows no nodes; so when a run fails it is run again, op by op, until an op fails.
 
-    GraphError: MatMul failed: it was built at model.py:12, in forward, as MatMul(x: f64[3, 4] from 0 to 1.5, …)
+    BoundsError: Index (…), built at model.py:12, in forward, of x: f64[2] from 1 to 2 and i: i64[] = 5 failed: …
 
 The same walk is the NaN trap: it stops at the first op that makes a NaN or an infinity out of finite numbers.
 """
@@ -18,7 +18,7 @@ from ..errors import AnomalyError, BoundsError, GraphError, MinigradError
 from ..node import Node
 from ..ops.effect import Effect
 from .graph import Graph
-from .interpret import value
+from .interpret import value, walked
 
 Arrays = tuple[Any, ...]
 KNOWN = {FloatingPointError, RuntimeWarning}  # NumPy's, that users ask for
@@ -78,7 +78,7 @@ def located(graph: Graph, arrays: Sequence[Any]) -> str | None:
                 try:
                     values[node] = again(node, xs)
                 except Exception as error:
-                    return getattr(error, "failed", "")  # of which there is one, or one in a branch or a loop
+                    return getattr(error, "failed", "")  # by the innermost: of a branch or a loop, the op in it
     return None
 
 
@@ -90,15 +90,6 @@ def repeated(graph: Graph, arrays: Sequence[Any]) -> Arrays:
 def trapped(graph: Graph, arrays: Sequence[Any]) -> Arrays:
     """The outputs, computed op by op. Raises AnomalyError at the first op that makes no number of numbers."""
     return walked(graph, arrays, numbers)
-
-
-def walked(graph: Graph, arrays: Sequence[Any], value_of: Callable[[Node, Sequence[Any]], Any]) -> Arrays:
-    """The outputs, where each node is worth what value_of(node, values of its inputs) says."""
-    values: dict[Node, Any] = dict(zip(graph.inputs, arrays, strict=True))
-    for node in graph.nodes:
-        if node not in values:
-            values[node] = value_of(node, [values[x] for x in node.inputs])
-    return tuple(None if y is None else values[y] for y in graph.outputs)
 
 
 def again(node: Node, xs: Sequence[Any]) -> Any:

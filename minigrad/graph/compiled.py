@@ -83,7 +83,7 @@ class Compiled:
             wanted = ()
         way = self.way(wanted, xs)
         arrays = way.run(*[x.value for x in xs])
-        ys = [None if spec is None else made(array, seen(array, spec)) for array, spec in zip(arrays, way.specs)]
+        ys = [None if spec is None else made(array, result_spec(array, spec)) for array, spec in zip(arrays, way.specs)]
         if way.split is not None:
             way.connect(self.op, xs, ys, arrays)
         elif mode.tracked is None:
@@ -200,7 +200,7 @@ class Backward:
         n = len(split.graph.outputs)
         kept = []
         for i, (x, array) in enumerate(zip(split.kept, saved)):
-            y = made(array, seen(array, x.spec))
+            y = made(array, result_spec(array, x.spec))
             if x.spec.is_float and x in split.reached:
                 shared = Record(Output(n + i), (node,), OutputRule(x.spec, n + i), ())
                 y = y.placed(array, places.get(x, shared))
@@ -208,7 +208,7 @@ class Backward:
         return tuple(self.way.pull(numbers)([*(gy[i] for i in numbers), *kept]))
 
 
-def seen(array: Any, spec: Spec | None) -> Spec:
+def result_spec(array: Any, spec: Spec | None) -> Spec:
     """The spec of a result; of one whose lengths only the run could tell, as it came."""
     return spec if spec is not None and spec.is_known else spec_of(array)
 

@@ -142,9 +142,14 @@ class custom_jvp:
         """One map for each argument, (tangent, result, *arguments) → its share of the result's tangent; None for 0."""
 
         def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
+            if len(jvps) != len(primals):
+                raise NoGradientError(
+                    f"{self.__name__}.defjvps takes one map for each argument, None for one that the result does not "
+                    f"move with, and got {len(jvps)} for {len(primals)} arguments"
+                )
             y = self(*primals)
-            shares = [jvp(dx, y, *primals) for jvp, dx in zip(jvps, tangents, strict=True) if jvp is not None]
-            return y, sum(shares[1:], shares[0])
+            shares = [jvp(dx, y, *primals) for jvp, dx in zip(jvps, tangents) if jvp is not None]
+            return y, sum(shares[1:], shares[0]) if shares else zeros_like(y)
 
         self.rule = rule
 

@@ -1,4 +1,4 @@
-"""What a trace was decided by, and is looked at before each run: where it is no longer so, the function is traced anew.
+"""What a trace was decided by. It is looked at before each run; where it no longer holds, the function is traced anew.
 
 A dtype or a shape of something captured; an option of an optimiser; whether a module is in training, whether a leaf had
 a .grad, whether a parameter learns; and whether a module still holds the parameters that were captured.
@@ -69,11 +69,16 @@ def read(what: Any, attribute: str) -> Any:
 
 
 def change(what: Any, attribute: str, before: Any, now: Any) -> str:
-    """What was noted while tracing and is another now, in words."""
+    """What was noted while tracing and is another now, in words.
+
+    what    whose it is; None if that is gone
+    """
     match attribute:
         case "grad":
             return "a leaf that had a .grad has none" if before else "a leaf that had no .grad has one"
-        case "options":
+        case "options" if what is not None:
             changed = [(name, old, new) for (name, old), (_, new) in zip(before, now) if old != new]
             return ", ".join(f"{name} of an optimiser was {old} and is {new}" for name, old, new in changed)
+    if what is None:
+        return f"what had {attribute} {before} is gone"
     return f"{attribute} of a {type(what).__name__} was {before} and is {now}"

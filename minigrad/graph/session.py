@@ -156,7 +156,7 @@ class Session:
         held = {*map(id, given)}  # what is in somebody's hands already
         for name, value in zip(plan.pruned.writes, ys[n:]):
             self.write(name, own(value, held, given))
-            held.add(id(value))
+            held.add(id(owner(value)))
         return [None if y is None else handed_out(y, held, given) for y in ys[:n]]
 
     def given(self, plan: Plan, arrays: Sequence[Any]) -> list[Any]:
@@ -272,7 +272,7 @@ def own(y: Any, held: set[int], given: Sequence[Any]) -> Any:
 
 
 def handed_out(y: Any, held: set[int], given: Sequence[Any]) -> Any:
-    """A result as the user gets it: a NumPy array of his own; a number, where it has no axes."""
+    """A result as the user gets it: a NumPy array of their own; a number, where it has no axes."""
     if not isinstance(y, np.ndarray):
         y = device_of(y).read(y)
     return own(y, held, given) if y.shape else y[()]

@@ -23,7 +23,7 @@ from ..spec import Spec
 from ..staging import Traced
 from ..tensor import Tensor, made
 from ..tree import leaves, planted
-from .compiled import Compiled, Making, seen
+from .compiled import Compiled, Making, result_spec
 from .seen import Seen
 from .tracing import Slot, Tracing
 
@@ -155,7 +155,7 @@ class Trace:
         if self.edits:
             clock.edit(*[arrays[i] for i, _ in self.edits])
         for i in self.handed:
-            ys[i] = made(ys[i], seen(ys[i], way.specs[i]))
+            ys[i] = made(ys[i], result_spec(ys[i], way.specs[i]))
         for leaf, g in self.grads:
             leaf._grad = ys[g] if isinstance(g, int) else g
         return ys

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import ref
 
@@ -57,7 +57,7 @@ class Tracing(Stage):
         self.known = known
         self.paths: dict[str, str] = {}
         self.arguments: list[tuple[Tensor, Traced]] = []
-        self.noted: dict[tuple[int, str], tuple[Any, bool]] = {}
+        self.noted: dict[tuple[int, str], tuple[Callable[[], Any], Any]] = {}
         self.pulled = self.closed = False
 
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Traced:

@@ -148,12 +148,12 @@ class Rate(Tensor):
         return tuple([option for option in self.group.items() if option[0] not in UNTRACED])
 
 
-def slots_of(optimizer: Optimizer, p: Any, options: Group, shape: Any, dtype: Any) -> dict[str, Any]:
+def slots_of(optimizer: Optimizer, p: Any, options: Group, dtype: Any) -> dict[str, Any]:
     """Name → what remembers it, of the arrays that the rule carries for p."""
     state = optimizer.state[p]
     for name in optimizer.carried(options):
         if name not in state:
-            array = p.spec.device.xp.full(shape, optimizer.start(name, options), dtype)
+            array = p.spec.device.xp.full(p.shape, optimizer.start(name, options), dtype)
             state[name] = beside(p, f"{optimizer.name}/{name}", array) if isinstance(p, Variable) else array
     return {name: slot(optimizer, [p], name) for name in optimizer.carried(options)}
 
@@ -225,7 +225,7 @@ def update(
 def moved(optimizer: Optimizer, stage: Stage, p: Any, g: Any, options: Group, state: State) -> list[tuple[Any, Any]]:
     """p, and what is remembered of it, each with its new value: the optimiser's own `move`, on cells."""
     dtype = WORKING.get(p.dtype, p.dtype)
-    slots = slots_of(optimizer, p, options, p.shape, dtype)
+    slots = slots_of(optimizer, p, options, dtype)
     cell, *means = (Cell(stage.lift(x).astype(dtype)) for x in (p, *slots.values()))
     pad = Pad(Words(), Cell(), Cell(), Cell())
     g_cell = wanted(cell, Cell(stage.lift(g).astype(dtype)), pad, options)
@@ -249,7 +249,10 @@ def refuse_overlap(stage: Stage, counts: dict[str, Any]) -> None:
         for other in there:
             is_same_count = isinstance(count, Slot) and other.name == count.name
             if is_same_count and other is not count and not other.ids.isdisjoint(count.ids):
-                raise GraphError("one graph steps some parameters together, and some of them again without the others")
+                raise GraphError(
+                    "one graph steps some parameters together, and some of them again without the others, whose steps "
+                    "are counted as one: step the same parameters each time, or take an optimiser for each part"
+                )
 
 
 def step(optimizer: Optimizer, stage: Stage, pairs: Iterable[tuple[Any, Any]]) -> None:

@@ -18,7 +18,7 @@ from ...errors import ConversionError, MinigradError, ShapeError
 from ...spec import Spec
 from ...tree import leaves, outline, planted
 from ..control import cond
-from .numbers import as_number, is_number
+from .numbers import NUMBERS, as_number, is_number
 from .state import NotReturned, Undefined, filling, here, is_part, lifted, same, told
 
 BOOL = np.dtype(bool)
@@ -118,7 +118,7 @@ class Fork:
 
     def second(self, name: str, i: int, first: Leaf, y: Any) -> Any:
         symbol = first.symbol
-        if isinstance(y, bool | int | float):
+        if isinstance(y, NUMBERS):
             its = lifted(y, symbol.spec) if not isinstance(y, bool) or symbol.dtype == BOOL else lifted(y)
         else:
             its = lifted(y)

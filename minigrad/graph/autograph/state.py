@@ -22,7 +22,7 @@ from ...symbol import Symbol
 from ...tensor import Tensor
 from ...tree import leaves
 from .behind import bindings, mentioned
-from .numbers import NUMBERS as NUMBERS
+from .numbers import NUMBERS
 
 ARRAYS = (Symbol, Tensor, np.ndarray, np.generic)
 
@@ -82,10 +82,6 @@ def dtype_of(x: Any) -> np.dtype[Any]:
     return np.dtype(type(x)) if isinstance(x, NUMBERS) else x.dtype
 
 
-def shape_of(x: Any) -> tuple[int, ...]:
-    return () if isinstance(x, NUMBERS) else tuple(x.shape)
-
-
 def filling(x: Any) -> Any:
     """Something with the structure, shapes and dtypes of x, which nobody reads."""
     if isinstance(x, tuple | list):
@@ -133,10 +129,10 @@ class Container(NamedTuple):
     def is_changed(self) -> bool:
         if isinstance(self.now, set):
             return bool(self.now != self.before)
-        flat = [part for x in (self.now, self.before) for part in (x.items() if isinstance(x, dict) else enumerate(x))]
-        half = len(flat) // 2
-        pairs = zip(flat[:half], flat[half:])
-        return len(self.now) != len(self.before) or any(k != j or x is not y for (k, x), (j, y) in pairs)
+        if len(self.now) != len(self.before):
+            return True
+        now, before = (x.items() if isinstance(x, dict) else enumerate(x) for x in (self.now, self.before))
+        return any(k != j or x is not y for (k, x), (j, y) in zip(now, before))
 
 
 @contextmanager
