@@ -128,6 +128,18 @@ def test_one_map_for_each_argument_will_do():
     assert y.grad is None or not y.grad.numpy().any()
 
 
+def test_maps_are_counted_and_without_any_the_result_stands_still():
+    f = custom_jvp(lambda x, y: x * y)
+    x, y = mg.tensor(X, requires_grad=True), mg.tensor(X)
+    f.defjvps(None, None)
+    (f(x, y) + x).sum().backward()
+
+    np.testing.assert_array_equal(x.grad.numpy(), 1)
+    f.defjvps(None)
+    with pytest.raises(NoGradientError, match="got 1 for 2 arguments"):
+        f(x, y).sum().backward()
+
+
 @pytest.mark.parametrize("kind", [custom_vjp, custom_jvp])
 def test_a_custom_derivative_without_a_rule_says_so(kind):
     with pytest.raises(NoGradientError, match="without a rule: say"):

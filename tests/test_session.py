@@ -60,8 +60,18 @@ def test_results_are_numpy_arrays_and_numbers(graph):
     assert [y.dtype for y in results] == [np.float32, np.float32, bool, np.int64]
 
 
+def test_no_two_results_of_a_run_share_memory(graph):
+    with graph.as_default():
+        x = mg.placeholder("f8", (2, 2))
+        y = x * 2
+    with mg.Session(graph) as session:
+        results = session.run([y, y, y.reshape(4), y.mT], {x: np.ones((2, 2))})
+        for i, a in enumerate(results):
+            assert not any(np.shares_memory(a, b) for b in results[:i])
+
+
 def test_a_result_that_is_edited_leaves_the_variables_that_hold_it(graph):
-    """What a variable was assigned is a view; fetched beside, it was the same memory: an edit of it set the variable."""
+    """Both variables are assigned one view, which is fetched too: once all three were the same memory."""
     with graph.as_default():
         x = mg.placeholder("f8", (2, 2))
         v, w = mg.Variable([0.0] * 4), mg.Variable([0.0] * 4)
