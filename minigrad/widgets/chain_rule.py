@@ -6,28 +6,23 @@ steps. The browser only plays them back, so a step takes no time and needs no ke
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-import anywidget
 import traitlets
 
 from ..draw.drawing import picture_of, replay_of
 from ..draw.names import variables
 from ..draw.picture import Picture
-from ..draw.svg import colours, svg
-from .page import page
+from ..draw.svg import svg
+from .stepped import Stepped, css, javascript
 from .steps import Step, steps_of
 
 LARGEST = 60  # boxes; more do not fit a screen at a size that can be read
-HERE = Path(__file__).parent
 
 
-class ChainRule(anywidget.AnyWidget):
+class ChainRule(Stepped):
     """Forward and backward over the graph of y, one step at a time.
 
     index    the step on the screen: read it, or set it to go there
@@ -37,13 +32,11 @@ class ChainRule(anywidget.AnyWidget):
     Raises ValueError for a graph of more than 60 boxes.
     """
 
-    _esm = (HERE / "chain_rule.js").read_text(encoding="utf-8")
-    _css = colours(".mg-widget", ".mg-widget") + (HERE / "chain_rule.css").read_text(encoding="utf-8")
+    _esm = javascript("stepper", "chain_rule")
+    _css = css("stepper", "chain_rule")
 
-    label = traitlets.Unicode().tag(sync=True)
+    shown = (*Stepped.shown, "picture")
     picture = traitlets.Unicode().tag(sync=True)
-    steps: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
-    index = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, y: object, names: Mapping[str, object] | None = None):
         """names    what to call the values, as {"x": x, "loss": loss}; by default, what the calling code calls them"""
@@ -63,18 +56,6 @@ class ChainRule(anywidget.AnyWidget):
             steps=[step.plain() for step in steps],
         )
 
-    @traitlets.validate("index")
-    def _a_step_there_is(self, proposal: Any) -> int:
-        index: int = proposal["value"]
-        if not 0 <= index < max(len(self.steps), 1):
-            raise ValueError(f"index is a step from 0 to {len(self.steps) - 1}, and not {index}")
-        return index
-
-    @property
-    def text(self) -> str:
-        """All steps in words, numbered from 0."""
-        return "\n".join(f"{i:2} {step['phase']:8} {step['say']}" for i, step in enumerate(self.steps))
-
     @property
     def svg(self) -> str:
         """The end of the run as one picture: every value, every gradient, every local derivative."""
@@ -83,27 +64,10 @@ class ChainRule(anywidget.AnyWidget):
         arrows = tuple(replace(arrow, label=labels.get(arrow.id, "")) for arrow in final.arrows)
         return svg(Picture(final.boxes, arrows), title=self.label, description=self.text)
 
-    def page(self) -> str:
-        """The widget as one HTML page that steps without a kernel and without a network."""
-        state = {"label": self.label, "picture": self.picture, "steps": self.steps, "index": self.index}
-        return page(self.label, self._esm, self._css, state, self.text)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to an .html file."""
-        path = Path(path)
-        if path.suffix != ".html":
-            raise ValueError(f"a widget is saved as an .html page, and not as {path.name!r}")
-        path.write_text(self.page(), encoding="utf-8", newline="\n")
-
     def __repr__(self) -> str:
         leaves = [box for box in self.replay.picture.boxes if box.kind == "leaf" and box.grad]
         grads = [f"{box.called}.grad = {box.grad}" for box in leaves]
         return f"ChainRule({len(self.steps)} steps; {', '.join(grads)})"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        data, metadata = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]  # None is for what has no view
-        # For where widgets cannot be shown: a code host, a printed page, a notebook that is not trusted.
-        return {**data, "image/svg+xml": self.svg, "text/plain": f"{self!r}\n{self.text}"}, metadata
 
 
 def roomy(final: Picture, steps: list[Step]) -> str:

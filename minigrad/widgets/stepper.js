@@ -1,0 +1,176 @@
+// What all widgets have in common that are stepped: the frame, the keys, the buttons, the slider, the sentence.
+//
+//   stepper({ model, el, phases, last, body, show })
+//     phases    the names at the top, of which one is lit; none, if there are none
+//     last      the number of the last step
+//     body      HTML between the sentence and the controls
+//     show      (n, root) → { phase, say, spot }: draws step n, and says which part of the drawing must be in view
+//
+// The screen is a function of the step's number. The kernel is told where we are when the reader pauses.
+
+const SYNC_AFTER = 150; // ms: not at every step of a drag
+const PACE = { "0.5": 3600, "1": 1800, "2": 900, "4": 450 }; // speed → ms per step
+
+const icon = (path) => `<svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true"><path d="${path}"/></svg>`;
+const ICONS = {
+  first: icon("M2 2h2v12H2zM14 2v12L5 8z"),
+  back: icon("M12 2v12L3 8z"),
+  play: icon("M4 2l10 6-10 6z"),
+  pause: icon("M3 2h4v12H3zM9 2h4v12H9z"),
+  step: icon("M4 2l9 6-9 6z"),
+  last: icon("M12 2h2v12h-2zM2 2l9 6-9 6z"),
+};
+const button = (action, label, keys, face) =>
+  `<button type="button" data-action="${action}" aria-label="${label}" title="${label} (${keys})">${face}</button>`;
+const PLAY = `${ICONS.play} Play`, PAUSE = `${ICONS.pause} Pause`;
+
+const frame = (phases, body) => `
+  <div class="mg-top">
+    ${phases.length ? `<ol class="mg-phases" aria-label="Phase">${phases.map((phase) => `<li data-phase="${phase}"><span>${phase}</span></li>`).join("")}</ol>` : ""}
+    <span class="mg-count"></span>
+  </div>
+  <p class="mg-say" aria-live="polite" aria-atomic="true"></p>
+  ${body}
+  <div class="mg-controls" role="toolbar" aria-label="Steps">
+    ${button("first", "First step", "Home", ICONS.first)}
+    ${button("back", "Step back", "left arrow", ICONS.back)}
+    ${button("play", "Play", "space", PLAY)}
+    ${button("step", "Step", "right arrow", `Step ${ICONS.step}`)}
+    ${button("last", "Last step", "End", ICONS.last)}
+    <input type="range" min="0" step="1" aria-label="Step">
+    <label>speed <select aria-label="Speed">
+      ${Object.keys(PACE).map((speed) => `<option value="${speed}"${speed === "1" ? " selected" : ""}>${speed}×</option>`).join("")}
+    </select></label>
+  </div>`;
+
+function stepper({ model, el, phases, last, body, show }) {
+  const root = document.createElement("div");
+  root.className = "mg-widget";
+  root.tabIndex = 0;
+  root.setAttribute("role", "group");
+  root.setAttribute("aria-label", `${model.get("label")}. Arrow keys step, space plays.`);
+  root.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes our keys for its own commands
+  root.innerHTML = frame(phases, body);
+  el.append(root);
+
+  const controls = root.querySelector(".mg-controls");
+  const [say, count] = [".mg-say", ".mg-count"].map((selector) => root.querySelector(selector));
+  const [range, speed, playButton] = ["input", "select", "[data-action=play]"].map((selector) => controls.querySelector(selector));
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  let now = -1, timer = 0, syncing = 0;
+
+  function at(n) {
+    const target = Math.min(Math.max(n, 0), last);
+    if (target === now) return;
+    now = target;
+    const { phase, say: sentence, spot } = show(now, root);
+    root.dataset.step = now;
+    root.dataset.phase = phase;
+    for (const item of root.querySelectorAll(".mg-phases [data-phase]")) {
+      if (item.dataset.phase === phase) item.setAttribute("aria-current", "step");
+      else item.removeAttribute("aria-current");
+    }
+    say.textContent = sentence;
+    count.textContent = `step ${now} of ${last}`;
+    range.max = last;
+    range.value = now;
+    range.setAttribute("aria-valuetext", `step ${now} of ${last}${phases.length ? `, ${phase}` : ""}`);
+    if (spot) follow(spot.closest(".mg-view"), spot, calm.matches);
+  }
+
+  function go(n) {
+    at(n);
+    clearTimeout(syncing);
+    syncing = setTimeout(() => { model.set("index", now); model.save_changes(); }, SYNC_AFTER);
+  }
+
+  function play(on) {
+    clearInterval(timer);
+    timer = 0;
+    if (on) {
+      if (now === last) go(0);
+      timer = setInterval(() => (now < last ? go(now + 1) : play(false)), PACE[speed.value]);
+    }
+    playButton.innerHTML = on ? PAUSE : PLAY;
+    playButton.setAttribute("aria-label", on ? "Pause" : "Play");
+    playButton.title = on ? "Pause (space)" : "Play (space)";
+    say.setAttribute("aria-live", on ? "off" : "polite"); // a screen reader cannot keep up with playing
+  }
+
+  // Another run in the place of this one, at the same step if it has that.
+  function restart(newLast) {
+    play(false);
+    const n = Math.min(now, newLast);
+    last = newLast;
+    now = -1;
+    go(n);
+  }
+
+  const actions = {
+    first: () => go(0),
+    back: () => go(now - 1),
+    play: () => play(!timer),
+    step: () => go(now + 1),
+    last: () => go(last),
+  };
+  const KEYS = { ArrowRight: "step", ArrowLeft: "back", Home: "first", End: "last", " ": "play" };
+
+  function act(action) {
+    if (action !== "play") play(false);
+    actions[action]();
+  }
+  function onKey(event) {
+    const action = KEYS[event.key];
+    const { tagName, type } = event.target;
+    const native = tagName === "SELECT" || (tagName === "INPUT" && type !== "range") || ((tagName === "BUTTON" || event.target.matches("[role=button]")) && event.key === " ");
+    if (!action || native || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act(action);
+  }
+
+  root.addEventListener("keydown", onKey);
+  controls.addEventListener("click", (event) => {
+    const pressed = event.target.closest("[data-action]");
+    if (pressed) act(pressed.dataset.action);
+  });
+  range.addEventListener("input", () => { play(false); go(Number(range.value)); });
+  speed.addEventListener("change", () => { if (timer) play(true); });
+  const onIndex = () => at(model.get("index"));
+  model.on("change:index", onIndex);
+  const resized = new ResizeObserver((entries) => {
+    for (const { target: view } of entries) {
+      // What scrolls must be reachable with the keyboard.
+      if (view.scrollWidth > view.clientWidth) view.tabIndex = 0;
+      else view.removeAttribute("tabindex");
+    }
+  });
+  for (const view of root.querySelectorAll(".mg-view")) resized.observe(view);
+
+  at(model.get("index"));
+
+  const destroy = () => {
+    play(false);
+    clearTimeout(syncing);
+    resized.disconnect();
+    model.off("change:index", onIndex);
+    root.remove();
+  };
+  return { root, restart, destroy };
+}
+
+// Scroll a picture so that the spotlight is in view.
+function follow(view, spot, calm) {
+  if (!view || view.scrollWidth <= view.clientWidth) return;
+  const at = spot.getBoundingClientRect(), frame = view.getBoundingClientRect();
+  if (at.left >= frame.left + 40 && at.right <= frame.right - 40) return;
+  const left = view.scrollLeft + (at.left + at.right) / 2 - (frame.left + frame.right) / 2;
+  view.scrollTo({ left, behavior: calm ? "auto" : "smooth" });
+}
+
+// An SVG as it lies in a widget: silent titles, and a width that is its own.
+function settled(svg) {
+  svg.querySelectorAll(":scope > title, :scope > desc").forEach((silent) => silent.remove());
+  svg.style.setProperty("--natural-width", `${svg.viewBox.baseVal.width}px`);
+  return svg;
+}
