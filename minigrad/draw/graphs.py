@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..compiler.graph import Graph
 from ..dimension import Quotient
 from ..node import Node, toposort
-from ..ops import Const, Input, Read
+from ..ops import After, Const, Input, Piece, Read
 from ..symbol import Symbol
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Picture
@@ -38,23 +38,39 @@ def picture_of_symbols(ys: Sequence[Symbol], namespace: Mapping[str, object]) ->
 
 def picture_of_nodes(outputs: Sequence[Node], namespace: Mapping[str, object]) -> Picture:
     """Every node that the outputs need, the last output last. A constant is drawn beside each of its users."""
-    order = [node for node in toposort(*outputs) if node is not outputs[-1]] + [outputs[-1]]
+    return placed(outputs, namespace)[0]
+
+
+def placed(outputs: Sequence[Node], namespace: Mapping[str, object]) -> tuple[Picture, dict[Node, str]]:
+    """The picture, and node → the id of its box. Of several results, each is the box of the op that gives them."""
+    ends = [whole(y) for y in outputs]
+    order = [node for node in toposort(*outputs) if node is not ends[-1]] + [ends[-1]]
     names = names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)
     boxes: list[Box] = []
     arrows: list[Arrow] = []
     place: dict[Node, str] = {}
     for node in order:
-        if isinstance(node.op, Const) and node is not outputs[-1]:
+        if isinstance(node.op, Const) and node is not ends[-1]:
+            continue
+        if whole(node) is not node:
+            place[node] = place.get(whole(node), "")
             continue
         tails = []
-        for x in node.inputs:
+        for x in map(whole, node.inputs):
             if isinstance(x.op, Const):
                 boxes.append(box_of(x, len(boxes) + 1, names))
             tails.append(boxes[-1].id if isinstance(x.op, Const) else place[x])
         boxes.append(box_of(node, len(boxes) + 1, names))
         place[node] = boxes[-1].id
         arrows += [Arrow(f"a{len(arrows) + i}", tail, place[node]) for i, tail in enumerate(tails, 1)]
-    return Picture(tuple(boxes), tuple(arrows))
+    return Picture(tuple(boxes), tuple(arrows)), {node: place[whole(node)] for node in place}
+
+
+def whole(node: Node) -> Node:
+    """The node whose value this is, or is one of: what only says "this one of several", or "after that", is no box."""
+    while isinstance(node.op, Piece | After):
+        node = node.inputs[0]
+    return node
 
 
 def box_of(node: Node, n: int, names: Mapping[Node, str]) -> Box:

@@ -184,6 +184,8 @@ def values_of(order: list[Node]) -> dict[Node, Any]:
 
 def described(array: Any) -> str:
     """An array in a few characters: its number, its few numbers, or its norm."""
+    if array.dtype.kind == "b" and array.size == 1:
+        return str(array.reshape(())[()]).lower()
     if array.size == 1:
         return number(float(array.reshape(())[()]))
     if array.size <= FEW:

@@ -1,14 +1,27 @@
 """Widgets: one .py of traits, one .js of drawing and one .css of looks each, over the plain data of `minigrad.draw`."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .all_reduce import AllReduce as AllReduce
     from .chain_rule import ChainRule as ChainRule
+    from .pipeline import Pipeline as Pipeline
+    from .static_vs_dynamic import StaticVsDynamic as StaticVsDynamic
+
+HOMES = {
+    "AllReduce": "all_reduce",
+    "ChainRule": "chain_rule",
+    "Pipeline": "pipeline",
+    "StaticVsDynamic": "static_vs_dynamic",
+}
 
 
 def __getattr__(name: str) -> object:
-    if name == "ChainRule":  # imported when asked for, because anywidget is slow to import
-        from .chain_rule import ChainRule
+    if name in HOMES:  # imported when asked for, because anywidget is slow to import
+        return getattr(import_module(f".{HOMES[name]}", __name__), name)
+    raise AttributeError(f"minigrad.widgets has {', '.join(HOMES)}, and no {name!r}")
 
-        return ChainRule
-    raise AttributeError(f"minigrad.widgets has ChainRule, and no {name!r}")
+
+def __dir__() -> list[str]:
+    return [*HOMES]

@@ -1,0 +1,96 @@
+"""How workers in a ring add up their gradients, so that each has the sum: reduce-scatter, then all-gather.
+
+Each worker's vector is cut into as many chunks as there are workers. In each round every worker sends one chunk to the
+next, all at once. After n − 1 rounds each worker has the sum of one chunk; after n − 1 more, of all.
+
+Patarasuk & Yuan 2009, “Bandwidth optimal all-reduce algorithms for clusters of workstations”.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..draw.words import number
+from .blocks import Block, grid
+from .film import Choice, Cut, Film, Panel, Reel
+
+WORKERS = (2, 3, 4, 5, 6)
+PHASES = ("given", "reduce-scatter", "all-gather", "done")
+MESSAGE = tuple[int, int, int]  # from worker, to worker, chunk
+
+
+class AllReduce(Film):
+    """The ring, round by round, for 2 to 6 workers.
+
+    gradients    a vector for each worker, all of one length; by default worker i has i, i, …
+
+    Vectors that are given fix the number of workers. Raises ValueError where they differ in length or are not 2 to 6.
+    """
+
+    def __init__(self, gradients: Sequence[Sequence[float]] | None = None):
+        if gradients is None:
+            vectors = [[[float(i + 1)] * n for i in range(n)] for n in WORKERS]
+        else:
+            vectors = [checked(gradients)]
+        choices = [Choice("workers", [str(len(each)) for each in vectors])] if len(vectors) > 1 else []
+        super().__init__("All-reduce in a ring", PHASES, [reel(each) for each in vectors], choices)
+
+
+def checked(gradients: Sequence[Sequence[float]]) -> list[list[float]]:
+    """The vectors, cut into one number for each chunk: the sum of what is in it."""
+    n = len(gradients)
+    lengths = {len(vector) for vector in gradients}
+    if n not in WORKERS or len(lengths) != 1:
+        raise ValueError(f"a ring has 2 to 6 workers with vectors of one length, and got {n}, of lengths {lengths}")
+    if min(lengths) < n:
+        raise ValueError(f"a vector is cut into a chunk for each of {n} workers, and has only {min(lengths)} numbers")
+    return [[float(chunk.sum()) for chunk in np.array_split(np.asarray(vector, float), n)] for vector in gradients]
+
+
+def rounds(n: int) -> list[tuple[str, list[MESSAGE]]]:
+    """(phase, who sends which chunk to whom) for each round."""
+    scatter = [[(i, (i + 1) % n, (i - s) % n) for i in range(n)] for s in range(n - 1)]
+    gather = [[(i, (i + 1) % n, (i + 1 - s) % n) for i in range(n)] for s in range(n - 1)]
+    return [(PHASES[1], sent) for sent in scatter] + [(PHASES[2], sent) for sent in gather]
+
+
+def reel(vectors: list[list[float]]) -> Reel:
+    """The film of one ring."""
+    n = len(vectors)
+    held = np.array(vectors)
+    total = held.sum(0)
+    parts = {(i, c): f"w{i}c{c}" for i in range(n) for c in range(n)}
+    blocks = [Block(parts[i, c], i, c, number(held[i, c])) for i in range(n) for c in range(n)]
+    rows, columns = [f"worker {i}" for i in range(n)], [f"chunk {c}" for c in range(n)]
+    picture = grid(blocks, rows, columns, (78, 34), "What each worker holds of each chunk")
+    say = f"{n} workers, each with a gradient of its own, cut into {n} chunks. Each wants the sum."
+    start = {parts[i, c]: number(held[i, c]) for i in range(n) for c in range(n)}
+    cuts = [Cut(PHASES[0], say, text=start)]
+    for r, (phase, sent) in enumerate(rounds(n)):
+        values = {(to, c): held[i, c] + (held[to, c] if phase == PHASES[1] else 0) for i, to, c in sent}
+        for (to, c), value in values.items():
+            held[to, c] = value
+        verb = "which adds it to its own" if phase == PHASES[1] else "which takes it in the place of its own"
+        i, to, c = sent[0]
+        cuts.append(
+            Cut(
+                phase,
+                f"Round {r % (n - 1) + 1} of {n - 1}: each worker sends one chunk to the next, {verb}. Worker {i} "
+                f"sends chunk {c}, and worker {to} has {number(held[to, c])}.",
+                text={parts[to, c]: number(value) for (to, c), value in values.items()},
+                on={"forward": [parts[to, c] for to, c in values if np.isclose(held[to, c], total[c])]},
+                hot={"hot": [parts[to, c] for to, c in values], "source": [parts[i, c] for i, _, c in sent]},
+            )
+        )
+    assert np.allclose(held, total)
+    cuts.append(
+        Cut(
+            PHASES[3],
+            f"Each has the sum. Each has sent {2 * (n - 1)} chunks of 1/{n}: {number(2 * (n - 1) / n)} times its "
+            f"vector, which is below 2 for any number of workers. Through one of them, that one would have "
+            f"received {n - 1} vectors and sent {n - 1}.",
+        )
+    )
+    return Reel([Panel("What each worker holds", picture, wide=True)], cuts)

@@ -1,0 +1,98 @@
+"""What tracing a learner's function builds, box by box, and what a run of that graph gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import replace
+from typing import Any
+
+from ..compiler.control import Control
+from ..compiler.interpret import value, walked
+from ..draw.graphs import placed, whole
+from ..draw.picture import Picture
+from ..draw.tensors import described
+from ..draw.words import listed
+from ..graph.function import TracedFunction
+from ..node import Node, Staged
+from ..tensor import Tensor
+from .by_run import LARGEST, drawn
+from .recorded import Listening, Printed
+
+
+class Right:
+    """The graph that tracing the function has built, and a run of it.
+
+    is_new    whether it was traced for this call; a later call of the same kind finds the graph there
+    place     node → its box
+    """
+
+    def __init__(self, traced: TracedFunction, args: Sequence[Any]):
+        events: list[Any] = []
+        before = traced.trace_count
+        with redirect_stdout(Listening(events)):
+            self.trace = traced.trace_for(*args)
+        self.is_new = traced.trace_count > before
+        self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
+        self.graph = self.trace.graph
+        picture, self.place = placed([y for y in self.graph.outputs if y is not None], {})
+        if len(picture.boxes) > LARGEST:
+            raise ValueError(
+                f"StaticVsDynamic shows graphs of up to {LARGEST} boxes: this one has {len(picture.boxes)}"
+            )
+        arrays = [x.value for x in args if isinstance(x, Tensor)] + [x.value for x in self.trace.captured]
+        self.values = {x: described(array) for x, array in zip(self.graph.inputs, arrays)}
+        self.said: dict[Node, str] = {}
+        walked(self.graph, arrays, self.computed)
+        texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
+        boxes = tuple(replace(box, value=texts.get(box.id, box.value)) for box in picture.boxes)
+        self.picture = Picture(boxes, picture.arrows)
+        self.svg = drawn(self.picture, "r")
+        self.shown: set[Node] = set()
+
+    def computed(self, node: Node, xs: Sequence[Any]) -> Any:
+        """The value of a node, noted."""
+        events: list[Any] = []
+        with redirect_stdout(Listening(events)):
+            y = value(node, *xs)
+        self.said[node] = "".join(event.text for event in events)
+        if not isinstance(y, tuple):
+            self.values[node] = described(y)
+        elif isinstance(node.op, Control):  # whose last result only says that all has happened
+            self.values[node] = listed([described(each) for each in y[: max(len(y) - 1, 1)]])
+        else:
+            self.values[node] = listed(list(map(described, y)))
+        return y
+
+    def of_line(self, line: int) -> list[str]:
+        return [f"r{box}" for node, box in self.place.items() if line_of(node) == line]
+
+    def built(self, line: int, computed: int) -> tuple[list[str], str]:
+        """The parts that come when the line is traced, and what is printed then: nothing, if it was traced before.
+
+        computed    how many ops ran on the left. Where Python unrolls a loop, so many nodes come with each turn; what
+                    became control flow of the graph is traced once, and all of it comes at once
+        """
+        new = [node for node in self.place if self.is_new and line_of(node) == line and node not in self.shown]
+        if not any(isinstance(node.op, Control) for node in self.place):
+            pure = [node for node in new if not node.op.effect and whole(node) is node][:computed]
+            new = pure + [node for node in new if node.op.effect][:1]
+        self.shown |= {*new}
+        text = "".join(event.text for event in self.printed if event.line == line)
+        self.printed = [event for event in self.printed if event.line != line]
+        return self.parts(new), text
+
+    def parts(self, nodes: Sequence[Node]) -> list[str]:
+        """The boxes of nodes, and the arrows into them."""
+        boxes = {self.place[node] for node in nodes}
+        return [f"r{box}" for box in boxes] + [f"r{a.id}" for a in self.picture.arrows if a.head in boxes]
+
+    def given(self) -> list[Node]:
+        """What the graph reads."""
+        return [node for node in self.place if not node.inputs]
+
+
+def line_of(node: Node) -> int:
+    """The line that built a node; of what is given, none."""
+    at = node.place if isinstance(node, Staged) and node.inputs else None
+    return at.line if at else 0

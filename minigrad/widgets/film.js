@@ -1,0 +1,111 @@
+// Plays a film: pictures, code and text whose parts are written on, step by step. Python says what changes; nothing is
+// known here of what the pictures mean.
+//
+//   panels      [{ title, html, wide }]      HTML or SVG; parts that change carry data-id
+//   steps       [{ phase, say, text: {id: words}, set: {id: {attribute: value}}, on: {class: [ids]}, off: …, hot: … }]
+//               `on` stays until `off`; `hot` holds for this step alone
+//   links       {id: [ids]}                  a part that is pressed lights up others
+//   choices     [{ label, options: [label] }]  switches; each combination is a film of its own, in `films`
+//
+// A screen is a function of (panels, steps 0..n): to go back is to start over from the panels as they came.
+
+const panelHTML = ({ title, html, wide }, n) => `
+  <section class="mg-panel${wide ? " mg-wide" : ""}"${title ? ` aria-label="${title}"` : ""}>
+    ${title ? `<p class="mg-title" aria-hidden="true">${title}</p>` : ""}<div class="mg-view" data-panel="${n}">${html}</div>
+  </section>`;
+const choiceHTML = ({ label, options }, n) => `
+  <label>${label} <select data-choice="${n}" aria-label="${label}">
+    ${options.map((option, i) => `<option value="${i}">${option}</option>`).join("")}
+  </select></label>`;
+
+function render({ model, el }) {
+  const films = model.get("films"), choices = model.get("choices");
+  let film = films[chosen()], parts = null, now = -1, lit = [], pressed = null;
+
+  function chosen() {
+    // The films are in the order of the choices, the last choice turning fastest.
+    return choices.reduce((n, { options }, i) => n * options.length + (model.get("choice")[i] ?? 0), 0);
+  }
+  const body = () => `
+    ${choices.length ? `<div class="mg-choices" role="toolbar" aria-label="Choices">${choices.map(choiceHTML).join("")}</div>` : ""}
+    <div class="mg-panels">${film.panels.map(panelHTML).join("")}</div>`;
+
+  function reset(root) {
+    for (const view of root.querySelectorAll("[data-panel]")) {
+      view.innerHTML = film.panels[view.dataset.panel].html;
+      view.querySelectorAll("svg").forEach(settled);
+    }
+    parts = {};
+    for (const part of root.querySelectorAll("[data-id]")) (parts[part.dataset.id] ??= []).push(part);
+    for (const id of Object.keys(film.links ?? {})) for (const part of parts[id] ?? []) {
+      part.tabIndex = 0;
+      part.setAttribute("role", "button");
+      part.setAttribute("aria-pressed", "false");
+      part.closest("svg")?.setAttribute("role", "group"); // what has buttons in it is no image
+    }
+    lit = [];
+    now = -1;
+  }
+  const all = (ids) => ids.flatMap((id) => parts[id] ?? []);
+  const dress = (dresses, put) => {
+    for (const [name, ids] of Object.entries(dresses ?? {})) for (const part of all(ids)) part.classList.toggle(`mg-${name}`, put);
+  };
+  function apply({ text, set, on, off }) {
+    for (const [id, words] of Object.entries(text ?? {})) {
+      for (const part of parts[id] ?? []) (part.querySelector(".mg-slot, .mg-value") ?? part).textContent = words;
+    }
+    for (const [id, values] of Object.entries(set ?? {})) {
+      for (const part of parts[id] ?? []) for (const [name, value] of Object.entries(values)) part.setAttribute(name, value);
+    }
+    dress(on, true);
+    dress(off, false);
+  }
+  function show(n, root) {
+    if (!parts || n < now) reset(root);
+    for (const [name, part] of lit) part.classList.remove(name);
+    while (now < n) apply(film.steps[++now]);
+    const step = film.steps[n];
+    lit = Object.entries(step.hot ?? {}).flatMap(([name, ids]) => all(ids).map((part) => [`mg-${name}`, part]));
+    for (const [name, part] of lit) part.classList.add(name);
+    for (const svg of root.querySelectorAll(".mg-panels svg")) svg.setAttribute("aria-label", step.say);
+    if (pressed) press(pressed, true);
+    return { phase: step.phase, say: step.say, spot: lit.length ? lit[0][1] : null };
+  }
+  function press(id, on) {
+    for (const part of all([id])) part.setAttribute("aria-pressed", String(on));
+    for (const part of all([id, ...film.links[id]])) part.classList.toggle("mg-linked", on);
+    pressed = on ? id : null;
+  }
+  function onPress(event) {
+    if (event.type === "keydown" && event.key !== "Enter" && event.key !== " ") return;
+    const part = event.target.closest?.("[data-id][aria-pressed]");
+    if (!part) return;
+    if (event.type === "keydown") { event.preventDefault(); event.stopPropagation(); }
+    const id = part.dataset.id, again = pressed === id;
+    if (pressed) press(pressed, false);
+    if (!again) press(id, true);
+  }
+
+  const { root, restart, destroy } = stepper({
+    model, el, phases: model.get("phases"), last: film.steps.length - 1, body: body(), show,
+  });
+  root.querySelector(".mg-panels").addEventListener("click", onPress);
+  root.querySelector(".mg-panels").addEventListener("keydown", onPress);
+  const selects = [...root.querySelectorAll("[data-choice]")];
+  selects.forEach((select, i) => { select.value = model.get("choice")[i] ?? 0; });
+  for (const select of selects) select.addEventListener("change", () => {
+    model.set("choice", selects.map(({ value }) => Number(value)));
+    model.save_changes();
+  });
+  function onChoice() {
+    film = films[chosen()];
+    selects.forEach((select, i) => { select.value = model.get("choice")[i] ?? 0; });
+    root.querySelector(".mg-panels").innerHTML = film.panels.map(panelHTML).join("");
+    parts = pressed = null;
+    restart(film.steps.length - 1);
+  }
+  model.on("change:choice", onChoice);
+  return () => { model.off("change:choice", onChoice); destroy(); };
+}
+
+export default { render };

@@ -1,0 +1,127 @@
+"""A learner's function, watched while it runs: which line ran, what each op gave, what was printed, in order.
+
+Nothing of the function is changed. Lines are heard of through Python's own tracing, ops through a watcher of the
+engine.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
+from types import FrameType
+from typing import Any
+
+from ..modes import watching
+from ..node import ENGINE, place
+from ..op import Op
+from ..tensor import Tensor
+
+MOST_LINES = 2000  # that are run before a function is taken for one that never ends
+
+
+class TooLong(Exception):
+    """The function has run more lines than can be shown."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A line of the function is about to run."""
+
+    line: int
+
+
+@dataclass(frozen=True)
+class Computed:
+    """An op has given y."""
+
+    line: int
+    op: Op
+    y: Tensor
+    xs: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Something was written to the standard output."""
+
+    line: int
+    text: str
+
+
+Event = Ran | Computed | Printed
+
+
+@dataclass
+class Recording:
+    """What happened while a function ran.
+
+    names     id of a tensor → what the function called it last
+    result    what it gave; None where it raised
+    error     what it raised
+    """
+
+    events: list[Event] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+    result: Any = None
+    error: Exception | None = None
+
+
+class Listening(StringIO):
+    """The standard output, each piece noted with the user's line."""
+
+    def __init__(self, events: list[Event]):
+        super().__init__()
+        self.events = events
+
+    def write(self, text: str) -> int:
+        at = place()
+        self.events.append(Printed(at.line if at else 0, text))
+        return len(text)
+
+
+@dataclass
+class Ops:
+    """The watcher."""
+
+    events: list[Event]
+
+    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        at = place()
+        self.events.append(Computed(at.line if at else 0, op, y, xs))
+
+    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+        pass
+
+
+def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
+    """A run of f(*args). What it raises is part of the recording, and so is that it was stopped."""
+    recording = Recording()
+    events, names, code = recording.events, recording.names, f.__code__
+    ran = 0
+
+    def heard(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal ran
+        if frame.f_code.co_filename.startswith(ENGINE):
+            return None
+        ran += event == "line"
+        if ran > MOST_LINES:
+            raise TooLong(f"{f.__name__} has run {MOST_LINES} lines, and was stopped")
+        if frame.f_code is code:
+            names.update((id(x), name) for name, x in frame.f_locals.items() if isinstance(x, Tensor))
+            if event == "line":
+                events.append(Ran(frame.f_lineno))
+        return heard
+
+    before = sys.gettrace()
+    with redirect_stdout(Listening(events)), watching(Ops(events)):
+        sys.settrace(heard)
+        try:
+            recording.result = f(*args)
+        except Exception as error:
+            recording.error = error
+        finally:
+            sys.settrace(before)
+    return recording

@@ -1,0 +1,187 @@
+"""The same function two ways, line by line: a graph that comes to be as the program runs, and one that is built first.
+
+On the left each line that runs adds what it computes, and the values are there at once. On the right the same lines are
+traced: boxes are outlined, without values. Only then does the graph run, and the values flow through it. A branch that
+was not taken, a loop that was unrolled, a print that came when nothing was computed: all of it is seen by going through
+the lines one by one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from textwrap import dedent
+from typing import Any
+
+from ..draw.graphs import whole
+from ..draw.picture import UNKNOWN
+from ..draw.rules import sign_of
+from ..draw.tensors import described
+from ..draw.words import counted, listed
+from ..graph.function import TracedFunction, function
+from ..tensor import Tensor
+from .as_graph import Right
+from .by_run import Left, Moment
+from .film import Choice, Cut, Film, Panel, Reel, code, said
+from .recorded import TooLong
+
+MOST_MOMENTS = 100  # of a run that was stopped
+PHASES = ("by run | built", "done | run")
+
+
+class StaticVsDynamic(Film):
+    """A function by run beside the same function as a graph.
+
+    f       a Python function of tensors
+    args    its arguments; or, as `cases`, several tuples of them, to be chosen among
+
+    What f prints, and what it raises, is part of the film; a function that runs more than 2000 lines is stopped.
+    Raises ValueError for a graph of more than 60 boxes, and for a function whose source cannot be read.
+    """
+
+    still = -1
+
+    def __init__(self, f: Callable[..., Any], *args: Any, cases: Sequence[tuple[Any, ...]] | None = None):
+        f = f.python_function if isinstance(f, TracedFunction) else f
+        cases = [args] if cases is None else list(cases)
+        traced = function(f)
+        reels = [reel(f, traced, case) for case in cases]
+        choices = [Choice("input", [listed([words(x) for x in case]) for case in cases])] if len(cases) > 1 else []
+        super().__init__(f"{f.__name__}, by run and as a graph", PHASES, reels, choices)
+
+
+def words(x: Any) -> str:
+    """An argument, in a few characters."""
+    return described(x.value) if isinstance(x, Tensor) else repr(x)
+
+
+def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:
+    """The film of one call."""
+    source = lines_of(f)
+    left = Left(f, args)
+    if left.recording.error is not None:
+        return Reel([panel_of(f, source), Panel("By run", left.svg + said("left says"))], list(broken(source, left)))
+    right = Right(traced, args)
+    links: dict[str, list[str]] = {}
+    for n in source:
+        boxes = [*left.of_line(n), *right.of_line(n)]
+        if boxes:
+            links |= {f"line {n}": boxes} | {box: [f"line {n}"] for box in boxes}
+    panels = [
+        panel_of(f, source),
+        Panel("By run", left.svg + said("left says")),
+        Panel("As a graph", right.svg + said("right says")),
+    ]
+    return Reel(panels, list(cuts(f, source, left, right)), links)
+
+
+def panel_of(f: Callable[..., Any], source: dict[int, str]) -> Panel:
+    return Panel(f"def {f.__name__}", code(list(source.values()), min(source)), wide=True)
+
+
+def lines_of(f: Callable[..., Any]) -> dict[int, str]:
+    """Number → line, of a function's source. Raises ValueError where that cannot be read."""
+    try:
+        lines, first = inspect.getsourcelines(f)
+    except (OSError, TypeError) as error:
+        raise ValueError(f"the source of {f!r} cannot be read, and so its lines cannot be shown: {error}") from None
+    return dict(enumerate(dedent("".join(lines)).splitlines(), first))
+
+
+# -- the cuts ----------------------------------------------------------------------------------------------
+
+
+def cuts(f: Callable[..., Any], source: dict[int, str], left: Left, right: Right) -> Iterator[Cut]:
+    """The whole film."""
+    every_left = left.parts()
+    every_right = right.parts(list(right.place)) + [f"r{b.id}" for b in right.picture.boxes if b.kind == "constant"]
+    known = [f"l{box}" for box in left.given]
+    there = "" if right.is_new else " On the right the graph is there already: a call of the same kind built it."
+    yield Cut(
+        PHASES[0],
+        f"{f.__name__} is called. On the left it runs; on the right the same lines are traced.{there}",
+        text={f"r{box.id}": UNKNOWN for box in right.picture.boxes if box.kind != "constant"},
+        on={
+            "hidden": [*(x for x in every_left if x not in known), *(every_right if right.is_new else [])],
+            "outlined": [f"r{box.id}" for box in right.picture.boxes if box.kind == "op"],
+        },
+        off={} if right.is_new else {"hidden": []},
+    )
+    if right.is_new:
+        names = right.parts(right.given())
+        yield Cut(PHASES[0], "What is given has a value on the left, and a place on the right.", off={"hidden": names})
+    printed = ""
+    for moment in left.moments:
+        parts, text = right.built(moment.line, len(moment.values))
+        printed += text
+        yield Cut(
+            PHASES[0],
+            sentence(source.get(moment.line, ""), moment, parts, text),
+            text={"left says": moment.printed, "right says": printed},
+            off={"hidden": [*moment.parts, *parts, *constants_of(right, parts)]},
+            on={"ran": [f"line {moment.line}"]},
+            hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
+        )
+    rest = [part for part in every_right if right.is_new]
+    boxes = counted(sum(box.kind == "op" for box in left.boxes), "op", "ops")
+    nodes = counted(sum(box.kind == "op" for box in right.picture.boxes), "op", "ops")
+    yield Cut(
+        PHASES[1],
+        f"On the left everything is done: {boxes} ran. On the right {nodes} are built, and nothing is computed yet.",
+        off={"hidden": rest},
+    )
+    known_right = {f"r{right.place[x]}": right.values[x] for x in right.given() if x in right.values}
+    yield Cut(PHASES[1], "The graph runs: its inputs are given.", text=known_right, hot={"hot": [*known_right]})
+    for node in right.graph.nodes:
+        if node.inputs and node in right.place and whole(node) is node:
+            box = f"r{right.place[node]}"
+            printed += right.said.get(node, "")
+            tells = f" It prints: {right.said[node].strip()}" if right.said.get(node) else ""
+            yield Cut(
+                PHASES[1],
+                f"{sign_of(node.op)} gives {right.values[node]}.{tells}",
+                text={box: right.values[node], "right says": printed},
+                off={"outlined": [box]},
+                hot={"hot": right.parts([node])},
+            )
+    yield Cut(PHASES[1], f"Both have the same result: {result_of(left, right)}.")
+
+
+def broken(source: dict[int, str], left: Left) -> Iterator[Cut]:
+    """The film of a run that did not come to its end: there is no graph beside it, for tracing would not either."""
+    error = left.recording.error
+    yield Cut(PHASES[0], "It runs.", on={"hidden": left.parts()})
+    for moment in left.moments[:MOST_MOMENTS]:
+        yield Cut(
+            PHASES[0],
+            source.get(moment.line, "").strip(),
+            text={"left says": moment.printed},
+            off={"hidden": moment.parts},
+            on={"ran": [f"line {moment.line}"]},
+            hot={"hot": [f"line {moment.line}", *moment.parts]},
+        )
+    what = str(error) if isinstance(error, TooLong) else f"it raised {type(error).__name__}: {error}"
+    yield Cut(PHASES[1], f"Here it ends: {what}. So it is not traced.")
+
+
+def constants_of(right: Right, parts: Sequence[str]) -> list[str]:
+    """The constants beside boxes: they come with their users."""
+    kinds = {box.id: box.kind for box in right.picture.boxes}
+    return [f"r{a.tail}" for a in right.picture.arrows if f"r{a.head}" in parts and kinds[a.tail] == "constant"]
+
+
+def sentence(source: str, moment: Moment, parts: Sequence[str], text: str) -> str:
+    """What a line does on both sides."""
+    boxes = [part for part in parts if part.startswith("rb")]
+    values = listed(list(moment.values.values()))
+    left = f"computes {values}" if values else "computes nothing"
+    left += " and prints" if moment.says else ""
+    right = f"adds {counted(len(boxes), 'box', 'boxes')}" if boxes else "adds nothing"
+    right += " and prints, for it is Python that runs while tracing" if text else ""
+    return f"{source.strip()}    On the left this line {left}; on the right it {right}."
+
+
+def result_of(left: Left, right: Right) -> str:
+    """The result, in words."""
+    result = left.recording.result
+    return described(result.value) if isinstance(result, Tensor) else repr(result)

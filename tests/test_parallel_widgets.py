@@ -1,0 +1,98 @@
+"""The ring and the pipeline: what they show adds up."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from minigrad.widgets import AllReduce, Pipeline
+from minigrad.widgets.all_reduce import WORKERS, rounds
+from minigrad.widgets.pipeline import BACKWARD, FORWARD, MICRO, SCHEDULES, STAGES, most_kept, scheduled
+
+SHAPES = [*itertools.product(STAGES, MICRO, SCHEDULES)]
+
+
+def last_words(film):
+    words = {}
+    for step in film["steps"]:
+        words |= step.get("text", {})
+    return words
+
+
+@pytest.mark.parametrize("n", WORKERS)
+def test_each_worker_ends_with_the_sum_of_every_chunk(n):
+    words = last_words(AllReduce().films[WORKERS.index(n)])
+
+    assert words == {f"w{i}c{c}": str(n * (n + 1) // 2) for i in range(n) for c in range(n)}
+
+
+@pytest.mark.parametrize("n", WORKERS)
+def test_a_worker_sends_and_receives_one_chunk_in_each_round(n):
+    sent = rounds(n)
+
+    assert len(sent) == 2 * (n - 1)
+    for _, messages in sent:
+        assert sorted(i for i, _, _ in messages) == sorted(to for _, to, _ in messages) == list(range(n))
+        assert all(to == (i + 1) % n for i, to, _ in messages)
+
+
+def test_gradients_of_ones_own_are_cut_into_chunks():
+    gradients = [[1, 2, 3, 4, 5], [10, 20, 30, 40, 50]]
+    words = last_words(AllReduce(gradients).films[0])
+
+    assert words["w0c0"] == words["w1c0"] == "66"  # 1 + 2 + 3 + 10 + 20 + 30
+    assert words["w0c1"] == words["w1c1"] == "99"
+
+
+@pytest.mark.parametrize(
+    ("gradients", "match"),
+    [([[1, 2]], "2 to 6 workers"), ([[1, 2], [1]], "of one length"), ([[1], [1]], "has only 1 numbers")],
+)
+def test_gradients_that_make_no_ring_are_refused(gradients, match):
+    with pytest.raises(ValueError, match=match):
+        AllReduce(gradients)
+
+
+@pytest.mark.parametrize(("stages", "micro", "schedule"), SHAPES)
+def test_a_pipeline_does_everything_once_and_nothing_before_its_time(stages, micro, schedule):
+    tasks = scheduled(stages, micro, schedule)
+    end = {(t.stage, t.micro, t.is_forward): t.end for t in tasks}
+
+    assert len(tasks) == len(end) == 2 * stages * micro
+    for t in tasks:
+        before = (t.stage - 1, t.micro, True) if t.is_forward else (t.stage + 1, t.micro, False)
+        assert t.start >= end.get(before, 0)
+        assert t.is_forward or t.start >= end[t.stage, t.micro, True]
+    for stage in range(stages):
+        mine = sorted((t for t in tasks if t.stage == stage), key=lambda t: t.start)
+        assert all(a.end <= b.start for a, b in itertools.pairwise(mine))
+
+
+@pytest.mark.parametrize(("stages", "micro", "schedule"), SHAPES)
+def test_the_bubble_is_that_of_the_papers_and_1f1b_keeps_less(stages, micro, schedule):
+    tasks = scheduled(stages, micro, schedule)
+
+    assert max(t.end for t in tasks) == (micro + stages - 1) * (FORWARD + BACKWARD)
+    assert most_kept(tasks, 0) == (micro if schedule == "GPipe" else min(micro, stages))
+
+
+def test_each_choice_is_a_film_of_its_own():
+    widget = Pipeline()
+    assert len(widget.films) == len(SHAPES)
+    widget.choice = [2, 2, 1]
+
+    assert widget.steps[-1]["say"].startswith(
+        "21 units of time, of which each stage works 12: it waits for 42.9 percent"
+    )
+    assert "up to 4 micro-batches" in widget.steps[-1]["say"]
+    blocks = widget.films[np.ravel_multi_index(widget.choice, (3, 4, 2))]["panels"][0]["html"]
+    assert blocks.count("data-id") == 2 * 4 * 4
+
+
+@pytest.mark.parametrize("widget", [AllReduce, Pipeline])
+def test_where_nothing_can_be_stepped_there_is_a_picture_and_every_sentence(widget):
+    data, _ = widget()._repr_mimebundle_()
+
+    assert data["image/svg+xml"].startswith("<svg")
+    assert "<style>" in data["image/svg+xml"]
+    assert all(step["say"] in data["text/plain"] for step in widget().steps)

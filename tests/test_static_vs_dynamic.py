@@ -1,0 +1,175 @@
+"""The same function by run and as a graph: what the film says is what the engine did."""
+
+import re
+
+import pytest
+
+import minigrad as mg
+from minigrad.widgets import StaticVsDynamic
+
+ONE, TWO = mg.tensor(1.0), mg.tensor(2.0)
+
+
+def branching(x):
+    print("called")
+    y = x * 2
+    if y > 3:
+        z = y + 1
+    else:
+        z = y.exp() * x
+    return z * z
+
+
+def unrolled(x):
+    s = x * 0
+    for i in range(3):
+        s = s + x * i
+    return s
+
+
+def looping(x):
+    while x < 100:
+        x = x * x
+    return x
+
+
+def says(widget):
+    return [step["say"] for step in widget.steps]
+
+
+def screen(film, n):
+    """Id → words, and the hidden parts, after step n: what film.js makes of the steps."""
+    words, hidden = {}, set()
+    for step in film["steps"][: n + 1]:
+        words |= step.get("text", {})
+        hidden |= {*step.get("on", {}).get("hidden", ())}
+        hidden -= {*step.get("off", {}).get("hidden", ())}
+    return words, hidden
+
+
+def parts(film, panel):
+    return re.findall(r'data-id="([lr]b\d+)"', film["panels"][panel]["html"])
+
+
+def test_three_inputs_are_three_runs_and_one_graph():
+    widget = StaticVsDynamic(branching, cases=[(ONE,), (TWO,)])
+    first, second = widget.films
+
+    assert [">exp<" in film["panels"][1]["html"] for film in (first, second)] == [True, False]
+    assert [">+<" in film["panels"][1]["html"] for film in (first, second)] == [False, True]
+    assert first["panels"][2]["html"].count(">if<") == 1
+    assert sum("adds 3 boxes" in say or "adds 2 boxes" in say for say in says(widget)) == 1
+    widget.choice = [1]
+    assert "the graph is there already" in says(widget)[0]
+    assert "Both have the same result: 25." in says(widget)[-1]
+
+
+def test_a_print_is_heard_on_the_right_while_tracing_alone():
+    first, second = StaticVsDynamic(branching, cases=[(ONE,), (TWO,)]).films
+
+    assert [screen(film, 99)[0]["left says"] for film in (first, second)] == ["called\n", "called\n"]
+    assert [screen(film, 99)[0]["right says"] for film in (first, second)] == ["called\n", ""]
+
+
+def test_all_boxes_are_on_the_screen_at_the_end_and_only_what_is_given_at_the_beginning():
+    for f, x in ((branching, ONE), (unrolled, TWO), (looping, TWO)):
+        film = StaticVsDynamic(f, x).films[0]
+        every = parts(film, 1) + parts(film, 2)
+
+        assert not screen(film, 99)[1]
+        shown = [part for part in every if part not in screen(film, 0)[1]]
+        assert shown == ["lb1"]
+
+
+def test_an_unrolled_loop_comes_turn_by_turn_and_a_loop_of_the_graph_at_once():
+    turns = [say for say in says(StaticVsDynamic(unrolled, TWO)) if say.startswith("s = s + x * i")]
+    assert [say.split("adds ")[1] for say in turns] == ["2 boxes."] * 3
+
+    whole = StaticVsDynamic(looping, TWO)
+    assert whole.films[0]["panels"][2]["html"].count(">while<") == 1
+    assert sum(say.startswith("while x < 100") and "adds nothing" not in say for say in says(whole)) == 1
+    assert whole.films[0]["panels"][1]["html"].count(">×<") == 3
+
+
+def test_the_values_on_the_right_come_when_the_graph_runs():
+    film = StaticVsDynamic(unrolled, TWO).films[0]
+    built = next(i for i, step in enumerate(film["steps"]) if step["phase"] == "done | run")
+
+    assert {words for part, words in screen(film, built)[0].items() if part.startswith("rb")} == {"·"}
+    assert "·" not in {words for part, words in screen(film, 99)[0].items() if part.startswith("rb")}
+
+
+def test_a_line_is_linked_to_its_boxes_in_both():
+    film = StaticVsDynamic(unrolled, TWO).films[0]
+    line = next(part for part, ids in film["links"].items() if part.startswith("line") and len(ids) > 3)
+
+    assert {part[0] for part in film["links"][line]} == {"l", "r"}
+    assert all(film["links"][part] == [line] for part in film["links"][line])
+
+
+def test_what_is_printed_by_a_graph_is_printed_when_it_runs():
+    def f(x):
+        mg.print("x is", x)
+        return x * 2
+
+    film = StaticVsDynamic(f, TWO).films[0]
+    built = next(i for i, step in enumerate(film["steps"]) if step["phase"] == "done | run")
+
+    assert screen(film, built)[0]["right says"] == ""
+    assert screen(film, 99)[0]["right says"] == screen(film, 99)[0]["left says"] == "x is 2.0\n"
+
+
+def test_nothing_of_a_cell_runs_into_the_notebook(capsys):
+    StaticVsDynamic(branching, ONE)
+
+    assert capsys.readouterr().out == ""
+
+
+def test_it_goes_back_and_forth_and_refuses_what_is_not_there():
+    widget = StaticVsDynamic(branching, cases=[(ONE,), (TWO,)])
+    widget.index = len(widget.steps) - 1
+    widget.choice = [1]
+
+    assert widget.index == len(widget.steps) - 1
+    with pytest.raises(ValueError, match="choice has a number for each of"):
+        widget.choice = [2]
+    assert repr(widget).startswith("StaticVsDynamic(")
+
+
+def endless(x):
+    while True:
+        pass
+
+
+def raising(x):
+    x = x * 2
+    raise RuntimeError("the learner's own")
+
+
+def many(x):
+    for _ in range(200):
+        x = x + 1
+    return x
+
+
+@pytest.mark.parametrize(
+    ("f", "sentence"),
+    [
+        (raising, "Here it ends: it raised RuntimeError: the learner's own. So it is not traced."),
+        (endless, "Here it ends: endless has run 2000 lines, and was stopped. So it is not traced."),
+    ],
+)
+def test_what_does_not_come_to_its_end_is_shown_as_far_as_it_came(f, sentence):
+    widget = StaticVsDynamic(f, TWO)
+
+    assert says(widget)[-1] == sentence
+    assert "x = x * 2" in says(widget) or f is endless
+
+
+@pytest.mark.parametrize(
+    ("f", "match"),
+    [(many, "graphs of up to 60 boxes"), (eval("lambda x: x * 2"), "source of .* cannot be read")],
+)
+def test_what_cannot_be_shown_is_refused_in_a_sentence(f, match):
+    with pytest.raises(ValueError, match=match):
+        StaticVsDynamic(f, TWO)
