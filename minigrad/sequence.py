@@ -42,6 +42,9 @@ class Sequence:
             self.state = seed, n + 1
         return found
 
+    def __repr__(self) -> str:
+        return f"<Sequence of seed {self.state[0]}>"
+
     state: tuple[int, int]
     batch: np.ndarray | None
 

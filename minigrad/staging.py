@@ -13,23 +13,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
-from operator import add
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from . import ops
-from .compiler.gradient import gradients
 from .compiler.graph import Graph as Finished
-from .differentiable import origin
 from .dimension import Quotient
 from .editable import KINDS
-from .errors import DTypeError, EditedError, GraphError, NoGradientError, ShapeError
+from .errors import DTypeError, EditedError, GraphError, ShapeError
 from .modes import current, in_mode
 from .node import Node, Staged, place
 from .op import Op
 from .spec import Spec, broadcast_shape
+from .staged_gradients import Pulled
 from .symbol import Symbol, number
 from .tensor import Tensor
 from .traced import Traced as Traced
@@ -48,13 +45,15 @@ class Captured(NamedTuple):
     symbol: Traced
 
 
-class Stage:
+class Stage(Pulled):
     """A graph under construction.
 
     inputs      the nodes of what is given at each run, in order
     captured    id → what was captured under it
     edited      id → what was captured and has another value after a run
     born        id → a tensor that was made while building
+    stands      id of an argument → the tensor from outside that it begins as
+    versions    id of a tensor that was edited → the nodes that it was before
     grads       id of a leaf → (the leaf, its .grad at this point)
     last        the effect that the next one comes after
     """
@@ -69,6 +68,8 @@ class Stage:
         self.captured: dict[int, Captured] = {}
         self.edited: dict[int, Captured] = {}
         self.born: dict[int, Tensor] = {}
+        self.stands: dict[int, Any] = {}
+        self.versions: dict[int, tuple[Node, ...]] = {}
         self.grads: dict[int, tuple[Any, Any]] = {}
         self.names: Counter[str] = Counter()
         self.last: Node | None = None
@@ -78,6 +79,15 @@ class Stage:
         """A block whose ops become nodes of this graph."""
         with in_mode(staging=self):
             yield self
+        self.left()
+
+    def left(self) -> None:
+        """Told of the end of a block. Raises GraphError where a `.grad` was set that nobody would carry on."""
+        if self.outer is not None and self.grads:
+            raise GraphError(
+                "a .grad is set in a function that the graph writes down apart: set it outside of that function, or "
+                "take autograd.grad(loss, parameters), and return what it gives"
+            )
 
     # -- nodes --------------------------------------------------------------------------------------
 
@@ -114,7 +124,7 @@ class Stage:
         """The name, or the name with a number, if it is taken."""
         taken = self.names[name]
         self.names[name] += 1
-        return f"{name}_{taken}" if taken else name
+        return self.unique(f"{name}_{taken}") if taken else name  # which may be the whole name of another
 
     # -- operands -----------------------------------------------------------------------------------
 
@@ -174,7 +184,17 @@ class Stage:
     # -- state --------------------------------------------------------------------------------------
 
     def become(self, x: Any, y: Traced) -> None:
-        """x has y's value from here on. Raises EditedError where x is a view."""
+        """x has y's value from here on. Raises EditedError where x is a view, or a leaf that is being recorded."""
+        self.editing(x)
+        self.take(x, y)
+
+    def editing(self, x: Any) -> None:
+        """Told that x is to be edited. Raises EditedError where it must not be."""
+        if self.outer is not None:
+            self.outer.editing(self.stands.get(id(x), x))
+
+    def take(self, x: Any, y: Traced) -> None:
+        """The same, of an edit that was asked before: by the branch, or the body, that made it."""
         target = self.lift(x)
         if target.root is not None:
             raise EditedError(
@@ -188,6 +208,8 @@ class Stage:
         for view in target.views:
             view.edited = True
         target.views.clear()
+        if isinstance(x, Tensor):
+            self.versions[id(x)] = (*self.versions.get(id(x), ()), target.node)
         target.node = y.astype(x.dtype).broadcast_to(x.shape).node
         if target is not x and not self.is_own(x):
             self.edited[id(x)] = self.captured[id(x)]
@@ -200,65 +222,6 @@ class Stage:
         """Told of what Python read while building, and built accordingly; who keeps the graph may want to know."""
         if self.outer is not None:
             self.outer.noticed(what, attribute, value)
-
-    # -- gradients ----------------------------------------------------------------------------------
-
-    def gradients(
-        self, ys: Sequence[Any], xs: Sequence[Any], grad_ys: Sequence[Any] | None = None, stop: Sequence[Any] = ()
-    ) -> list[Any]:
-        """Σ ⟨grad_y, ∂y/∂x⟩ for each x, as nodes of this graph; None where no y depends on x.
-
-        stop    what is taken as constant
-        """
-        with self.building():
-            seeds, places = self.seeds(ys, grad_ys), [self.reads(x) for x in xs]
-            stopped = {node for x in stop for node in self.reads(x)}
-            found = gradients(seeds, {node for nodes in places for node in nodes}, stopped)
-            return [total([found[node] for node in nodes if node in found]) for nodes in places]
-
-    def reads(self, x: Any) -> list[Node]:
-        """The nodes that are x."""
-        return [self.lift(x).node]
-
-    def seeds(self, ys: Sequence[Any], grad_ys: Sequence[Any] | None) -> dict[Node, Any]:
-        """Node of a y → the gradient that arrives there from outside; of a y that is named twice, their sum."""
-        seeds: dict[Node, Any] = {}
-        for y, gy in zip(map(self.lift, ys), [None] * len(ys) if grad_ys is None else grad_ys, strict=True):
-            seed = self.arriving(y, gy)
-            seeds[y.node] = seeds[y.node] + seed if y.node in seeds else seed
-        return seeds
-
-    def arriving(self, y: Traced, gy: Any) -> Traced:
-        """The gradient that arrives at y from outside: ones, unless said."""
-        if not y.spec.is_float:
-            raise NoGradientError(f"gradients() start from floating numbers, and {y} is {y.spec}")
-        g = self.lift(1.0, y.spec).astype(y.dtype) if gy is None else self.lift(gy, y.spec)
-        if gy is not None and g.shape != y.shape:
-            raise ShapeError(f"grad_ys needs the shape of {y.spec}, and got {g.spec}")
-        return g.broadcast_to(y.shape)
-
-    def backward(self, y: Traced, gradient: Any) -> None:
-        """Add the gradients of y to `.grad` of the captured leaves that require one."""
-        if gradient is None and y.spec.size != 1:
-            raise NoGradientError(f"backward() starts from one number, and {y} is {y.spec}: sum it, or pass gradient=…")
-        leaves = [c.what for c in self.captured.values() if isinstance(c.what, Tensor) and c.what.requires_grad]
-        for x, g in zip(leaves, self.gradients([y], leaves, None if gradient is None else [gradient])):
-            if g is not None:
-                before = x.grad
-                if isinstance(before, Tensor):
-                    raise NoGradientError(
-                        f"backward() in a graph adds to the .grad of {x.spec}, which was there before the graph: "
-                        "begin with zero_grad() inside the traced function, or take autograd.grad(loss, parameters)"
-                    )
-                hooks = origin(x).hooks
-                g = g if hooks is None else hooks(g)
-                x.grad = g if before is None else before + g
-                for hook in () if hooks is None else [*hooks.after.values()]:
-                    hook(x)
-
-    def grad_of(self, x: Any, before: Any) -> Any:
-        """x.grad at this point of the graph, which was `before` when it was begun."""
-        return self.grads[id(x)][1] if id(x) in self.grads else before
 
     # -- the finished graph -------------------------------------------------------------------------
 
@@ -273,8 +236,3 @@ class Stage:
         """The graph of the inputs, then of what was captured, to the outputs."""
         inputs = self.inputs + [c.input for c in self.captured.values()]
         return Finished(tuple(inputs), tuple(None if y is None else y.node for y in outputs))
-
-
-def total(gs: Sequence[Any]) -> Any:
-    """Their sum; None of none."""
-    return reduce(add, gs) if gs else None

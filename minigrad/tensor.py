@@ -16,6 +16,7 @@ from . import ops
 from .device import CPU, Device, device_of
 from .device import device as device_called
 from .differentiable import Differentiable, origin
+from .dimension import Dimension, needed
 from .editable import view
 from .errors import DTypeError, GraphError, NoGradientError, ShapeError
 from .inplace import InPlace
@@ -146,9 +147,15 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
                 x = x.astype(to)
         return x.clone() if copy and x is self else x
 
-    def cpu(self) -> Tensor: return self.to("cpu")
-    def cuda(self) -> Tensor: return self.to("gpu")
-    def clone(self) -> Tensor: return self.apply(ops.Clone())
+    def cpu(self) -> Tensor:
+        return self.to("cpu")
+
+    def cuda(self) -> Tensor:
+        return self.to("gpu")
+
+    def clone(self) -> Tensor:
+        return self.apply(ops.Clone())
+
     device = property(lambda self: self.spec.device, doc="Where it lives.")
     is_cuda = property(lambda self: self.spec.device is not CPU, doc="Whether that is a GPU.")
 
@@ -165,8 +172,19 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: De
 
     Python floats become float64, and integers int64, unless `dtype` says otherwise.
     """
+    if isinstance(data, Dimension):
+        return counted(data, dtype)  # type: ignore[no-any-return]
     value = array_of(data, dtype, device)
     return Tensor(value.copy() if value is getattr(data, "value", data) else value, None, requires_grad, device)
+
+
+def counted(n: Dimension, dtype: Any) -> Any:
+    """A length that is known only when the graph runs, as a value of the graph being built."""
+    stage = current.mode.staging
+    if stage is None:
+        needed("a tensor with a value", n)
+    y = stage.lift(n)
+    return y if dtype is None else y.astype(dtype)
 
 
 def made(value: Any, spec: Spec) -> Tensor:

@@ -68,3 +68,16 @@ def test_a_graph_is_drawn_with_all_that_nothing_else_reads():
 def test_an_empty_graph_has_no_picture():
     with pytest.raises(TypeError, match="nothing is in it yet"):
         mg.draw(mg.Graph())
+
+
+def test_a_function_that_was_traced_once_is_drawn_as_its_graph():
+    f = mg.function(lambda x: (x * 2).sum())
+    with pytest.raises(TypeError, match=r"was traced 0 times, and .*draw\(<lambda>\.graph_for\(…\)\)"):
+        mg.draw(f)
+
+    f(mg.ones(3))
+
+    assert mg.draw(f, {}).text == mg.draw(f.graph_for(mg.ones(3)), {}).text
+    f(mg.ones(3, 3))
+    with pytest.raises(TypeError, match="traced 2 times"):
+        mg.draw(f)

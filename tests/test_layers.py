@@ -32,7 +32,7 @@ compiler.kernels.c compiler.kernels.index compiler.kernels.reduction compiler.ke
 compiler.kernels.arena compiler.kernels.machine compiler.kernels.shim compiler.kernels.steps compiler.kernels.state
 compiler.kernels.replay compiler.kernels compiler.trouble compiler.flow compiler.emit compiler.program compiler.control
 plan  grad_fn  differentiable  editable  filling  inplace  printing  reading  kindred  unroll  tensor
-valueless opened traced staging
+valueless opened traced staged_gradients staging
 tree
 autograd.gradient autograd.function_rule autograd.function_in_graph autograd.function autograd.custom_gradient
 autograd.graph autograd.anomaly autograd.forward_ad
@@ -52,9 +52,9 @@ nn.dropout nn.embedding nn.loss nn.utils.clip nn.utils.vector nn.utils.rnn nn.ut
 nn.attention nn.transformer nn
 graph.autograph.foreign graph.autograph.scopes graph.autograph.jumps graph.autograph.expressions graph.autograph.blocks
 graph.autograph.statements graph.autograph.source graph.signature graph.tracing graph.partition graph.eagerly
-graph.method graph.explain graph.custom graph.graph graph.default graph.parts graph.control graph.choosing graph.loops
-graph.placeholder graph.tensor_spec graph.pruning graph.ordering graph.watching graph.gradients graph.variable
-graph.session graph.autograph.behind graph.autograph.numbers graph.autograph.state graph.autograph.rows
+graph.method graph.explain graph.custom graph.graph graph.inner graph.default graph.parts graph.control graph.choosing
+graph.loops graph.placeholder graph.tensor_spec graph.pruning graph.ordering graph.watching graph.gradients
+graph.variable graph.session graph.autograph.behind graph.autograph.numbers graph.autograph.state graph.autograph.rows
 graph.autograph.fork graph.autograph.replaced graph.autograph.leftovers graph.autograph.branches graph.autograph.loop
 graph.autograph.loops graph.autograph.operators graph.autograph.convert graph.autograph.origins graph.autograph
 graph.seen graph.followed graph.compiled graph.trace graph.function graph.jit graph lax

@@ -391,6 +391,83 @@ def test_a_branch_assigns_when_it_is_taken(graph):
         assert session.run(v) == 105, "nothing asked for the branches"
 
 
+CONTROL = {
+    "cond": (lambda v: mg.cond(mg.constant(True), lambda: v.assign_add(1.0), lambda: v * 1), 1),
+    "the other branch": (lambda v: mg.cond(mg.constant(False), lambda: v * 1, lambda: v.assign_add(1.0)), 1),
+    "a branch that leaves it": (lambda v: mg.cond(mg.constant(False), lambda: v.assign_add(1.0), lambda: v * 1), 0),
+    "cond in cond": (
+        lambda v: mg.cond(mg.constant(True), lambda: CONTROL["cond"][0](v), lambda: v * 1),
+        1,
+    ),
+    "switch_case": (
+        lambda v: G.switch_case(mg.constant(1), [lambda: v * 1, lambda: v.assign_add(2.0), lambda: v * 1]),
+        2,
+    ),
+    "while_loop": (
+        lambda v: mg.while_loop(lambda i: i < 3, lambda i: (v.assign_add(1.0), i + 1)[1], [mg.constant(0)]),
+        3,
+    ),
+    "scan": (lambda v: mg.lax.scan(lambda c, x: (c + v.assign_add(1.0), None), mg.constant(0.0), length=3)[0], 3),
+    "a traced function": (lambda v: mg.function(lambda: v.assign_add(1.0))(), 1),
+}
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_an_assignment_in_control_flow_follows_those_built_before_it_in_the_run(name, graph):
+    """They began with the variable at the start of the run, and so overwrote what the others had added."""
+    f, more = CONTROL[name]
+    with graph.as_default():
+        v = mg.Variable(2.0)
+        before, inside, after = v.assign_add(10.0), f(v), v.assign_add(100.0)
+    with mg.Session(graph) as session:
+
+        def left(*fetches):
+            session.run(v.initializer)
+            session.run(list(fetches))
+            return session.run(v)
+
+        assert left(inside) == 2 + more
+        assert left(before, inside) == 12 + more
+        assert left(inside, after) == 102 + more
+        assert left(before, inside, after) == 112 + more
+
+
+def test_a_branch_may_assign_in_the_run_that_gives_the_variable_its_first_value(graph):
+    with graph.as_default():
+        v = mg.Variable(2.0)
+        y = mg.cond(mg.constant(True), lambda: v.assign_add(1.0), lambda: v * 1)
+        with mg.control_dependencies([v.initializer]):
+            read = v.read_value()
+    with mg.Session(graph) as session:
+        assert session.run([v.initializer, y]) == [2, 3]
+    with mg.Session(graph) as session:
+        assert session.run(read) == 2
+
+
+def test_what_control_flow_only_reads_is_the_variable_at_the_start_of_the_run(graph):
+    with graph.as_default():
+        v, w, on = mg.Variable(2.0), mg.Variable(3.0), mg.Variable(True)
+        before = [v.assign_add(10.0), w.assign_add(10.0), on.assign(False)]
+        read = mg.cond(mg.constant(True), lambda: w.assign_add(v), lambda: v * 1)
+        chosen = mg.cond(on, lambda: (on.assign(False), v * 1)[1], lambda: v * 0)
+    with mg.Session(graph) as session:
+        session.run([v.initializer, w.initializer, on.initializer])
+
+        assert session.run([read, chosen, *before])[:2] == [15, 2]
+
+
+def test_gradients_pass_through_a_branch_that_assigns_to_the_variable_it_reads(graph):
+    with graph.as_default():
+        v = mg.Variable(2.0)
+        before = v.assign_add(1.0)
+        y = mg.cond(mg.constant(True), lambda: v.assign(v * v), lambda: v * 1)
+        (gv,) = G.gradients(y, [v])
+    with mg.Session(graph) as session:
+        session.run(v.initializer)
+
+        assert session.run([before, y, gv]) == [3, 9, 6]
+
+
 def test_a_loop_assigns_at_every_step_and_is_waited_for(graph):
     with graph.as_default():
         n, w = mg.placeholder("i8"), mg.Variable(10.0)

@@ -123,3 +123,61 @@ def test_a_backward_rule_of_a_wrong_shape_is_named():
 
     with pytest.raises(ShapeError, match=r"bwd of square gives a gradient of shape \(3,\) for .* of shape \(\)"):
         mg.function(square)(x).backward()
+
+
+OPTIMIZERS = [mg.optim.Adam, mg.optim.AdamW, mg.optim.NAdam, mg.optim.RAdam, mg.optim.Adamax, mg.optim.Adagrad]
+
+
+def trained(optimizer_class, traced, between):
+    """The parameters after steps between which something happens to the second of them."""
+    w, v = learning([1.0, 2.0], [3.0, -1.0])
+    optimizer = optimizer_class([w, v], lr=0.1)
+
+    def step():
+        optimizer.zero_grad()
+        ((w * v).square().sum() + (w + v).sum()).backward()
+        optimizer.step()
+
+    run = mg.function(step) if traced else step
+    for doing in between:
+        run()
+        doing(optimizer, w, v)
+        run()
+    return [w.tolist(), v.tolist()], run
+
+
+def freeze(optimizer, w, v):
+    v.requires_grad_(False)
+    v.grad = None
+
+
+def unfreeze(optimizer, w, v):
+    v.requires_grad_(True)
+
+
+def one_step_alone(optimizer, w, v):
+    optimizer.zero_grad()
+    w.square().sum().backward()
+    optimizer.step()
+
+
+def another_run(optimizer, w, v):
+    fresh = [mg.tensor(p.numpy(), requires_grad=True) for p in (w, v)]
+    optimizer.load_state_dict(type(optimizer)(fresh, lr=0.1).state_dict())
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize(
+    "between",
+    [[freeze, unfreeze], [freeze, unfreeze, freeze, unfreeze], [one_step_alone] * 3, [another_run, one_step_alone]],
+    ids=["frozen and not", "twice", "by run, in part", "a state that was loaded"],
+)
+def test_parameters_that_fell_out_of_step_are_counted_apart_from_then_on(optimizer, between):
+    """It was an error, which said to trace anew: what was traced with one count for both was run without looking."""
+    by_run, _ = trained(optimizer, False, between)
+    as_graph, step = trained(optimizer, True, between)
+
+    assert by_run == as_graph
+    if between[0] is one_step_alone:
+        assert step.trace_count == 2
+        assert "the same number of steps with an optimiser no longer have" in step.explain()

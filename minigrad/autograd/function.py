@@ -103,23 +103,29 @@ class Function:
 
 
 def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...], stage: Any) -> Any:
-    """apply while a graph is built: forward and backward become parts of it."""
+    """apply while a graph is built: forward, backward and jvp become parts of it."""
     with modes.no_grad():
         given = run_forward(function, ctx, args)
     if ctx._dirty:
         raise EditedError(f"{function.__name__} edits an argument in place, and in a graph cannot: give a new tensor")
-    ctx.saved_tensors = ctx._saved
 
     def backward(*gys: Any) -> list[Any]:
+        ctx.saved_tensors = ctx._saved
         said = function.backward(ctx, *gys)
         gxs = said if isinstance(said, tuple) else (said,)
         if len(gxs) < len(args):
             raise NoGradientError(f"{function.__name__}.backward gave {len(gxs)} gradients for {len(args)} arguments")
         return [gx for gx, x in zip(gxs, args) if isinstance(x, Operand)]
 
+    def jvp(*dxs: Any) -> tuple[Any, ...]:
+        ctx.saved_tensors, moving = ctx._forward, iter(dxs)
+        said = function.jvp(ctx, *[next(moving) if isinstance(x, Operand) else None for x in args])
+        return said if isinstance(said, tuple) else (said,)
+
     several = isinstance(given, tuple)
     operands = [x for x in args if isinstance(x, Operand)]
-    ys = in_graph(function.__name__, stage, operands, given if several else (given,), backward)
+    forwards = None if function.jvp is Function.jvp else jvp
+    ys = in_graph(function.__name__, stage, operands, given if several else (given,), backward, forwards)
     ys = tuple(y.detach() if any(z is flat for flat in ctx._flat) else y for y, z in zip(ys, given if several else ys))
     return ys if several else ys[0]
 

@@ -1,7 +1,8 @@
-"""A Function in a graph that is being built: its backward is run once, on symbols, and becomes a graph of its own.
+"""A Function in a graph that is being built: its backward and its jvp are run once, on symbols, and become graphs.
 
-The node that stands for the call passes its results on, and has for its derivative that graph. What backward reads
+The node that stands for the call passes its results on, and has for its derivatives those graphs. What they read
 (what forward saved, what a closure holds) are operands of the node, so that passes may put other nodes in their place.
+A result that they read is read behind the node, where it has the derivative that was written.
 """
 
 from __future__ import annotations
@@ -15,22 +16,26 @@ from ..errors import NoGradientError, ShapeError
 from ..node import Node
 from ..op import Op
 from ..ops import Const, Piece
-from ..spec import Specs
+from ..spec import Spec, Specs
 from ..staging import Stage, Traced
 
 
 @dataclass(frozen=True)
 class Custom(Op):
-    """yᵢ = xᵢ for the first few operands, with a gradient that was written by hand.
+    """yᵢ = xᵢ for the first few operands, with derivatives that were written by hand.
 
     name        of what was called
-    results     how many operands are results; behind them come the arguments, and what else backward reads
-    backward    the gradients of the results, then those other operands → the gradients of the arguments
+    results     how many operands are results; behind them come the arguments, and what else the derivatives read
+    backward    the gradients of the results, the results, then those other operands → the gradients of the arguments
+    tangents    the tangents of the arguments, the results, those other operands → the tangents of the results
+    refused     where there is no such graph: why not
     """
 
     name: str
     results: int
     backward: Graph
+    tangents: Graph | None = None
+    refused: str = ""
 
     inline = False
     is_view = True
@@ -49,7 +54,8 @@ class Custom(Op):
         gys = (gy,) if self.results == 1 else gy.gys
         like = next(g for g in gys if g is not None)
         arriving = [like.lift(0).astype(x.dtype).broadcast_to(x.shape) if g is None else g for g, x in zip(gys, xs)]
-        gxs = spliced(self.backward, like, (*arriving, *xs[self.results :]))
+        ys = [y] if self.results == 1 else [y.apply(Piece(i)) for i in range(self.results)]
+        gxs = spliced(self.backward, like, (*arriving, *ys, *xs[self.results :]))
         return (*(None for _ in gys), *gxs, *(None for _ in xs[len(gys) + len(gxs) :]))
 
     def __str__(self) -> str:
@@ -68,32 +74,76 @@ def spliced(graph: Graph, like: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(None if y is None else values[y] for y in graph.outputs)
 
 
+class Derivative:
+    """A derivative written down, as a function of what arrives, and of the results and the arguments of the call.
+
+    stage      its graph
+    outputs    what it gives
+    """
+
+    def __init__(self, outer: Stage, arriving: Sequence[Spec], f: Callable[..., Sequence[Any]]):
+        self.stage = Stage(outer)
+        arrived = [self.stage.argument(f"d{i}", spec) for i, spec in enumerate(arriving)]
+        with self.stage.building():
+            self.outputs = f(self.stage, *arrived)
+        self.read = [(outer.lift(c.what), c.input) for c in self.stage.captured.values()]
+
+    def graph(self, others: Sequence[Traced]) -> Graph:
+        """Of what arrives, and of those others, among which is all that it reads from outside."""
+        inputs: dict[Node, Node] = {}
+        given = []
+        for x in others:
+            given.append(self.stage.input("x", x.spec))
+            inputs.setdefault(x.node, given[-1])
+        instead: dict[Node, Node] = {node: inputs[x.node] for x, node in self.read}
+        outputs = Graph((), tuple(None if y is None else y.node for y in self.outputs))
+        graph = outputs.rebuild(lambda node, xs: instead.get(node) or node.with_inputs(xs))
+        return Graph((*self.stage.inputs, *given), graph.outputs)
+
+
 def in_graph(
-    name: str, stage: Stage, args: Sequence[Any], results: Sequence[Any], backward: Callable[..., Sequence[Any]]
+    name: str,
+    stage: Stage,
+    args: Sequence[Any],
+    results: Sequence[Any],
+    backward: Callable[..., Sequence[Any]],
+    jvp: Callable[..., Sequence[Any]] | None = None,
 ) -> tuple[Any, ...]:
-    """The results, with backward for their derivative.
+    """The results, with backward and jvp for their derivatives.
 
     backward    gradient of each result → gradient of each argument, None where there is none
+    jvp         tangent of each argument → tangent of each result; None where forward mode is refused
     """
     xs, ys = [stage.lift(x) for x in args], [stage.lift(y) for y in results]
-    inner = Stage(stage)
-    gys = [inner.argument(f"g{i}", y.spec) for i, y in enumerate(ys)]
-    given = [Traced(inner.input(f"x{i}", x.spec), inner) for i, x in enumerate(xs)]
-    with inner.building():
-        gxs = [fitting(name, inner, gx, x) for gx, x in zip(backward(*gys), xs, strict=True)]
-    captured = [stage.lift(c.what) for c in inner.captured.values()]
-    inner.inputs += [x.node for x in given]  # type: ignore[misc]
-    op = Custom(name, len(ys), inner.finished(gxs))
-    row = stage.applied(op, [*ys, *xs, *captured])
+
+    def pulled(inner: Stage, *gys: Any) -> list[Any]:
+        return [fitting(f"{name}.backward", inner, gx, x) for gx, x in zip(backward(*gys), xs, strict=True)]
+
+    def pushed(inner: Stage, *dxs: Any) -> list[Any]:
+        assert jvp is not None  # as it is asked
+        return [fitting(f"{name}.jvp", inner, dy, y) for dy, y in zip(jvp(*dxs), ys, strict=True)]
+
+    rules, refused = [Derivative(stage, [y.spec for y in ys], pulled)], ""
+    if jvp is not None:
+        moving = [x.spec if x.spec.is_float else x.spec.with_dtype(float) for x in xs]
+        try:
+            rules.append(Derivative(stage, moving, pushed))
+        except Exception as reason:  # of user code, which backward does without
+            refused = f"{name}.jvp, while a graph was built: {reason}"
+    called = {x.node for x in (*ys, *xs)}
+    read = [*{x.node: x for rule in rules for x, _ in rule.read if x.node not in called}.values()]
+    pull, *push = [rule.graph([*ys, *xs, *read]) for rule in rules]
+    op = Custom(name, len(ys), pull, push[0] if push else None, refused)
+    row = stage.applied(op, [*ys, *xs, *read])
     return (row,) if len(ys) == 1 else tuple(row.apply(Piece(i)) for i in range(len(ys)))
 
 
-def fitting(name: str, stage: Stage, gx: Any, x: Traced) -> Any:
-    """A gradient of its argument's shape and dtype, or None. Raises ShapeError, or NoGradientError for what is none."""
-    if gx is None or not x.spec.is_float:
+def fitting(name: str, stage: Stage, dx: Any, x: Traced) -> Any:
+    """A gradient or a tangent of x, of its shape and dtype, or None. Raises ShapeError, or NoGradientError."""
+    if dx is None or not x.spec.is_float:
         return None
-    if not hasattr(gx, "spec"):
-        raise NoGradientError(f"{name}.backward gives tensors, or None, and gave {gx!r}")
-    if gx.shape != x.shape:
-        raise ShapeError(f"{name}.backward gave {gx.spec} as the gradient of an argument {x.spec}")
-    return stage.lift(gx).astype(x.dtype)
+    if not hasattr(dx, "spec"):
+        raise NoGradientError(f"{name} gives tensors, or None, and gave {dx!r}")
+    if dx.shape != x.shape:
+        raise ShapeError(f"{name} gave {dx.spec} for {x.spec}: what it gives has the shape of that")
+    return stage.lift(dx).astype(x.dtype)

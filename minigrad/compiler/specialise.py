@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from ..dimension import Dimension, Quotient, at, is_unknown, share_at, written
+from ..dimension import Dimension, Quotient, at, is_unknown, written
 from ..errors import GraphError, ShapeError
 from ..node import Node
 from ..ops import Input
+from ..shares import share_at
 from ..spec import Spec, Specs
 from .graph import Graph
 

@@ -19,7 +19,9 @@ from .svg import svg
 from .words import counted
 
 if TYPE_CHECKING:
+    from ..compiler.graph import Graph
     from ..graph import Graph as Building
+    from ..graph.function import TracedFunction
     from ..tensor import Tensor
 
 LARGEST = 200  # boxes; beyond that a picture is a grey mat, and laying it out takes seconds
@@ -53,6 +55,8 @@ def picture_of(x: object, namespace: Mapping[str, object]) -> Picture:
             return picture_of_graph(x, namespace)
         if is_stage(x):
             return picture_of_stage(x, namespace)
+        if is_traced(x):
+            return picture_of_graph(only_graph(x), namespace)
         listed = list(x) if isinstance(x, list | tuple) else [x]
         symbols = [y for y in listed if isinstance(y, Symbol)]
         if symbols and len(symbols) == len(listed):
@@ -61,6 +65,16 @@ def picture_of(x: object, namespace: Mapping[str, object]) -> Picture:
         f"what has a graph that can be drawn is a Value, a Tensor, a Graph, tensors of one, or "
         f"f.graph_for(…) of a traced function; {x!r} of type {type(x).__name__} has none"
     )
+
+
+def only_graph(f: TracedFunction) -> Graph:
+    """The graph of a function that was traced once. Raises TypeError where there is none, or more than one."""
+    if f.trace_count != 1 or len(f.history) != 1:
+        raise TypeError(
+            f"{f.__name__} was traced {counted(f.trace_count, 'time', 'times')}, and its arguments say which graph is "
+            f"meant: draw({f.__name__}.graph_for(…))"
+        )
+    return f.history[0].graph
 
 
 def replay_of(y: object, namespace: Mapping[str, object]) -> Replay:
@@ -84,6 +98,12 @@ def is_stage(x: object) -> TypeGuard[Building]:
     """Whether x is a Graph for sessions, asked without importing what builds graphs."""
     built = sys.modules.get("minigrad.graph.graph")
     return built is not None and isinstance(x, built.Graph)
+
+
+def is_traced(x: object) -> TypeGuard[TracedFunction]:
+    """Whether x is what mg.function or mg.jit makes, asked in the same way."""
+    traced = sys.modules.get("minigrad.graph.function")
+    return traced is not None and isinstance(x, traced.TracedFunction)
 
 
 @dataclass(frozen=True)

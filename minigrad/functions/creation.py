@@ -13,8 +13,8 @@ import numpy as np
 
 from ..device import CPU, Device, device_of
 from ..device import device as device_called
-from ..dimension import is_unknown
-from ..errors import DTypeError, ShapeError
+from ..dimension import is_unknown, needed
+from ..errors import DTypeError, GraphError, ShapeError
 from ..operand import lengths
 from ..symbol import Symbol
 from ..tensor import Tensor
@@ -90,11 +90,23 @@ def arange(
     """start, start + step, … before end; `arange(n)` is 0 … n − 1. Integers if all three are."""
     first, last = (0, start) if end is None else (start, end)
     numbers = [n.item() if isinstance(n, Tensor) else n for n in (first, last, step)]
+    if any(map(is_unknown, numbers)):
+        kind = np.int64 if dtype is None else dtype
+        return open_row(numbers[0], numbers[1], numbers[2], kind, device)  # type: ignore[no-any-return]
     if numbers[2] == 0 or (numbers[1] - numbers[0]) * numbers[2] < 0:
         raise ShapeError(f"arange goes from {numbers[0]} to {numbers[1]}: a step of {numbers[2]} does not lead there")
     kind = np.result_type(*(np.asarray(n).dtype for n in numbers)) if dtype is None else np.dtype(dtype)
     where = place(device)
     return Tensor(where.xp.arange(*numbers, dtype=kind), None, requires_grad, where)
+
+
+def open_row(first: Any, last: Any, step: Any, dtype: Any, device: Place) -> Any:
+    """arange of a length that is known when the graph runs: counted there."""
+    if not all(isinstance(n, int) for n in (first, last, step)) or step == 0:
+        raise GraphError(f"arange up to an unknown length counts in whole numbers, and got {first}, {last}, {step}")
+    n = -((first - last) // step)  # rounded up
+    steps = ones(n, dtype=np.int64, device=device).cumsum(0) - 1
+    return (steps * step + first).astype(dtype)
 
 
 def linspace(
@@ -124,6 +136,7 @@ def in_a_row(
     """What the array module's function of that name gives."""
     if steps < 0:
         raise ShapeError(f"{name} needs 0 steps or more, and got {steps}")
+    needed(f"{name}, to say how far apart its numbers are,", steps)
     where = place(device)
     row: Callable[..., Any] = getattr(where.xp, name)
     numbers = [n.item() if isinstance(n, Tensor) else n for n in (start, end)]
@@ -138,18 +151,23 @@ def eye(
     n: int, m: int | None = None, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
 ) -> Tensor:
     """The n × m matrix of zeros with ones on its diagonal."""
-    where = place(device)
-    array = where.xp.eye(n, n if m is None else m, dtype=np.dtype(np.float64 if dtype is None else dtype))
+    where, columns = place(device), n if m is None else m
+    if is_unknown(n) or is_unknown(columns):
+        diagonal = arange(n, device=device).unsqueeze(1).eq(arange(columns, device=device))
+        return diagonal.astype(np.float64 if dtype is None else dtype)  # type: ignore[no-any-return]
+    array = where.xp.eye(n, columns, dtype=np.dtype(np.float64 if dtype is None else dtype))
     return Tensor(array, None, requires_grad, where)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
     """The places on and below a diagonal of a row × col matrix: two rows, of their row and column numbers."""
+    needed("tril_indices, to say how many places there are,", row, col)
     return Tensor(np.stack(np.tril_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
     """The places on and above a diagonal of a row × col matrix: two rows, of their row and column numbers."""
+    needed("triu_indices, to say how many places there are,", row, col)
     return Tensor(np.stack(np.triu_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..errors import BoundsError, DTypeError, ShapeError
+from ..errors import BoundsError, DTypeError, GraphError, ShapeError
 from ..operand import Operand
 from .face import function, operand, operands
 
@@ -37,6 +37,10 @@ def one_hot(x: Any, num_classes: int = -1) -> Any:
     x = operand(x)
     if x.dtype.kind not in "iu":
         raise DTypeError(f"one_hot needs integer classes, and got {x.spec}: use .astype(int)")
+    if not hasattr(x, "value"):  # of a graph: what is no class is outside the table when it runs
+        if num_classes == -1:
+            raise GraphError(f"one_hot of {x.spec} finds the largest class when the graph runs: say num_classes")
+        return x.lift(np.eye(num_classes, dtype=np.int64))[x.where(x >= 0, num_classes)]
     low, high = (int(x.numpy().min()), int(x.numpy().max())) if x.size else (0, -1)
     classes = high + 1 if num_classes == -1 else num_classes
     if low < 0 or high >= classes:

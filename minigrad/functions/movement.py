@@ -12,6 +12,7 @@ from .. import ops
 from ..errors import AxisError, ShapeError
 from ..operand import Operand
 from ..operand.synonyms import hears_dim
+from ..spec import broadcast_shape
 from .face import function, operand, operands
 
 reshape = function(Operand.reshape)
@@ -140,11 +141,10 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 def broadcast_tensors(*tensors: Any) -> list[Any]:
     """All of them in the shape they have together."""
     xs = operands(tensors, "broadcast_tensors")
-    try:
-        shape = np.broadcast_shapes(*(x.shape for x in xs))
-    except ValueError:
+    shape = broadcast_shape(*(x.shape for x in xs))
+    if shape is None:
         came = ", ".join(str(x.spec) for x in xs)
-        raise ShapeError(f"broadcast_tensors needs shapes that broadcast, and got {came}") from None
+        raise ShapeError(f"broadcast_tensors needs shapes that broadcast, and got {came}")
     return [x.broadcast_to(shape) for x in xs]
 
 

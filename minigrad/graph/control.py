@@ -18,6 +18,7 @@ from ..operand import Operand
 from ..staging import Stage, Traced
 from ..tree import leaves
 from .default import stage_of
+from .inner import Carries, Left
 from .parts import Part, Side, Variables, again, agreed, filled, made, outside_of
 
 Function = Callable[..., Any]
@@ -38,7 +39,8 @@ def cond(
     false = Part("the false branch", stage, false_fn, lambda part: operands)
     one, other = (Side(part.stage, part.result, f"in {part}") for part in (true, false))
     true.outputs, false.outputs = agreed(one, other, "both branches of cond() give the same structure and specs")
-    edited = list({id(what): what for part in (true, false) for what in part.edited()}.values())
+    left = Left(stage, (true.stage, false.stage))
+    edited = list({id(what): what for part in (true, false) for what in part.edited()}.values()) + left.whats
     for part in (true, false):
         part.outputs += [part.stage.lift(what) for what in edited]
     given, kept = len(true.outputs) - len(edited), (true.of_effects(), false.of_effects())
@@ -46,7 +48,9 @@ def cond(
     false.outputs += [*map(false.zeros, kept[0]), *kept[1]]
     outside = outside_of(true, false)
     op = Cond(true.graph((), outside), false.graph((), outside))
-    return filled(true.result, made(stage, op, (p, *outside), edited, (given, 0), name))
+    found = made(stage, op, (p, *outside), edited, (given, 0), name)
+    left.taken()
+    return filled(true.result, found)
 
 
 def while_loop(
@@ -72,8 +76,12 @@ def while_loop(
             loop_vars = again(loop_vars, body(*loop_vars))
         return loop_vars
     variables = Variables(stage, loop_vars, shape_invariants)
-    test = Part("the test", stage, cond, variables.arguments)
-    step = Part("the body", stage, body, variables.arguments, lambda result: again(loop_vars, result))
+    carries = Carries(stage)
+    test = Part("the test", stage, cond, variables.arguments, carries=carries)
+    step = carries.through(
+        lambda: Part("the body", stage, body, variables.arguments, lambda result: again(loop_vars, result), carries)
+    )
+    carries.only_read(test.stage)
     if test.edited() or not isinstance(test.result, Operand | bool | np.bool_):
         raise GraphError(
             f"the test of while_loop(), {test.place}, gives one truth value and edits nothing; it gave {test.result!r}"
@@ -81,12 +89,15 @@ def while_loop(
         )
     test.outputs = [truth(test.stage, test.result, "while_loop() goes on by")]
     step.outputs = variables.carried(step, step.result, "while_loop()")
-    edited = step.edited()
+    carries.checked(step, variables.start)
+    edited = step.edited() + carries.whats
     outside = outside_of(test, step, but=edited)
     body_graph = step.step(edited, outside)
     op = While(test.graph(edited, outside), body_graph, len(variables.start) + len(edited))
     operands = (*variables.start, *edited, *outside)
-    return filled(loop_vars, made(stage, op, operands, edited, (len(variables.start), 0), name))
+    found = made(stage, op, operands, edited, (len(variables.start), 0), name)
+    carries.taken()
+    return filled(loop_vars, found)
 
 
 def bounded(cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, most: Any, name: str | None) -> Any:

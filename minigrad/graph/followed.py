@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..autograd.function import Function
 from ..autograd.function_in_graph import Custom
 from ..compiler.control import Cond, Scan, While, results
 from ..compiler.graph import Graph
@@ -36,6 +37,10 @@ def result(node: Node, xs: Tensors) -> Any:
     op = node.op
     if isinstance(op, Piece):
         return xs[0][op.i]
+    if isinstance(op, Custom):
+        n = op.results
+        again: type[Again] = type(op.name, (Again,), {})
+        return again.apply(op, tuple(xs[:n]), *xs[n:])
     if not xs:
         return constant(node)
     if isinstance(node.spec, Specs):
@@ -51,7 +56,7 @@ def constant(node: Node) -> Tensor:
 
 
 def several(op: Op, xs: Tensors) -> tuple[Any, ...]:
-    """What an op of several results gives. Raises NoGradientError where it has a derivative, and none forwards."""
+    """What an op of several results gives."""
     match op:
         case Cond():
             return tuple(on_tensors(op.true if xs[0] else op.false, xs[1:]))
@@ -59,10 +64,35 @@ def several(op: Op, xs: Tensors) -> tuple[Any, ...]:
             return while_loop(op, xs)
         case Scan():
             return scan(op, xs)
-        case Custom():
-            raise NoGradientError(f"{op} has a backward rule of its own, and no forward one: take mg.custom_jvp")
     arrays: Any = op.forward(xs[0].spec.device.xp, *(x.value for x in xs))
     return tuple(made(y, spec_of(y)) for y in arrays)  # nobody sees into it, and so they stand still
+
+
+class Again(Function):
+    """A Function that a graph holds, called with tensors: its derivatives are the graphs of those that were written."""
+
+    @staticmethod
+    def forward(ctx: Any, op: Custom, ys: Tensors, *xs: Any) -> Any:
+        ctx.op = op
+        ys = tuple(y.detach() for y in ys)  # what forward computed has no derivative but the one that was written
+        ctx.save_for_backward(*ys, *xs)
+        ctx.save_for_forward(*ys, *xs)
+        return ys if op.results > 1 else ys[0]
+
+    @staticmethod
+    def backward(ctx: Any, *gys: Any) -> Any:
+        gxs = on_tensors(ctx.op.backward, [*gys, *ctx.saved_tensors])
+        return None, None, *gxs, *[None] * (len(ctx.saved_tensors) - ctx.op.results - len(gxs))
+
+    @staticmethod
+    def jvp(ctx: Any, *dxs: Any) -> Any:
+        op, n = ctx.op, len(ctx.op.backward.outputs)
+        if op.tangents is None:
+            raise NoGradientError(
+                op.refused
+                or f"{op} has a backward rule of its own, and no forward one: take mg.custom_jvp, or write its jvp"
+            )
+        return tuple(on_tensors(op.tangents, [*dxs[2 : 2 + n], *ctx.saved_tensors]))
 
 
 def while_loop(op: While, xs: Tensors) -> tuple[Any, ...]:

@@ -55,6 +55,7 @@ class Graph(Stage):
     states        name → the variable, or the tensor with a value, that a run reads or assigns
     given         node → what a run takes for it that does not say: placeholders, None where it must say
     probes        nodes that keep the value of another, whenever it is computed
+    late          nodes that read a variable after the assignments that were built before them and run with them
     finalized     whether it is closed to new nodes
     """
 
@@ -68,6 +69,7 @@ class Graph(Stage):
         self.states: dict[str, Any] = {}
         self.given: dict[Node, Traced | None] = {}
         self.probes: list[Node] = []
+        self.late: set[Node] = set()
         self.finalized = False
         self.scope = ""
         self.waiting: Waiting | None = None
@@ -156,6 +158,15 @@ class Graph(Stage):
         waits = () if self.waiting is None else self.waiting.waits
         with self.name_scope(f"{name}/"):
             return Traced(self.node(ops.Read(name, self.states[name].spec), waits, name="read"), self)
+
+    def latest(self, x: Any) -> Traced:
+        """What a branch or a loop that assigns x begins with: an assignment more follows those built before it."""
+        symbol = self.lift(x)
+        if self.waiting is not None or symbol.name not in self.states:
+            return symbol
+        found = self.read(symbol.name)
+        self.late.add(found.node)
+        return found
 
     def reads(self, x: Any) -> list[Node]:
         """The nodes that are x: of a variable, or a captured tensor, each that reads it."""

@@ -14,6 +14,7 @@ from ..staging import Stage
 from ..tree import leaves, leaves_beside
 from .control import while_loop
 from .default import stage_of
+from .inner import Carries
 from .parts import Part, Variables, filled, is_value, made, outside_of
 
 
@@ -37,9 +38,13 @@ def scan(
         return stepped(f, init, xs, steps_of(leaves(xs), length), reverse)
     steps = steps_of(leaves(xs), length)
     carries, slices = Variables(stage, init), Variables(stage, xs, row=True)
-    body = Part("the body", stage, f, lambda part: (carries.arguments(part), slices.arguments(part)), pair)
+    grads = Carries(stage)
+    body = grads.through(
+        lambda: Part("the body", stage, f, lambda part: (carries.arguments(part), slices.arguments(part)), pair, grads)
+    )
     body.outputs = carries.carried(body, body.result[0], "scan()")
-    edited = body.edited()
+    grads.checked(body, carries.start, slices.start)
+    edited = body.edited() + grads.whats
     ys = [body.stage.lift(y) for y in leaves(body.result[1]) if is_value(y)]
     outside = outside_of(body, but=edited)
     n, m = len(carries.start), len(slices.start)
@@ -47,6 +52,7 @@ def scan(
     op = Scan(graph, n + len(edited), m, reverse, None if m else steps)
     operands = (*carries.start, *edited, *slices.start, *outside)
     found = made(stage, op, operands, edited, (n, len(ys)), None)
+    grads.taken()
     return filled(init, found[:n]), filled(body.result[1], found[n:])
 
 

@@ -14,16 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler.calm import drawn
-from ..compiler.control import Control
+from ..compiler.control import Cond, Control
 from ..compiler.graph import Graph as Finished
 from ..dimension import fits, lengths_of
 from ..errors import DTypeError, GraphError, ShapeError
 from ..operand import Operand
-from ..ops import After, Piece
+from ..ops import After, Piece, StopGradient
 from ..spec import Spec, Specs
 from ..staging import Stage, Traced
+from ..tensor import Tensor
 from ..tree import leaves, leaves_beside, paths, planted
 from .graph import UPDATE_OPS, Graph
+from .inner import Carries, Inner, Turn
 
 
 class Part:
@@ -42,8 +44,10 @@ class Part:
         f: Callable[..., Any],
         arguments: Callable[[Part], Sequence[Any]],
         normal: Callable[[Any], Any] = lambda result: result,
+        carries: Carries | None = None,
     ):
-        self.title, self.place, self.stage = title, place_of(f), Stage(outer)
+        self.title, self.place = title, place_of(f)
+        self.stage = Inner(outer) if carries is None else Turn(outer, carries)
         self.outputs: list[Traced] = []
         with self.stage.building():
             self.result = normal(without_ops(f(*arguments(self))))
@@ -146,7 +150,7 @@ def made(
         raise GraphError(f"{op} needs something to work on: a loop variable, or a tensor that it reads")
     first, more = counts
     with stage.building(), stage.name_scope(name) if name and isinstance(stage, Graph) else nullcontext():
-        y = stage.apply(op, tuple(operands))
+        y = stage.apply(op, tuple(begun(stage, op, operands, edited)))
         pieces = [stage.applied(Piece(i), (y,)) for i in range(first + len(edited) + more)]
         for piece in pieces:
             piece.root = None  # it has memory of its own
@@ -155,11 +159,24 @@ def made(
         return after_assigning(stage, edited, pieces[first:], asked)
 
 
+def begun(stage: Stage, op: Control, operands: Sequence[Any], edited: Sequence[Any]) -> Sequence[Any]:
+    """The operands; what is edited, in the graph of a session, as the assignments of the run before it left it."""
+    if not isinstance(stage, Graph):
+        return operands
+    first, last = (1, len(operands)) if isinstance(op, Cond) else (op.carried - len(edited), op.carried)  # type: ignore[attr-defined]
+    latest = {id(what): stage.latest(what) for what in edited}
+    return [latest.get(id(x), x) if first <= i < last else x for i, x in enumerate(operands)]
+
+
 def after_assigning(stage: Stage, edited: Sequence[Any], values: Sequence[Traced], ys: list[Traced]) -> list[Traced]:
     """The ys, once what is edited has its value: in the graph of a session, which runs what is asked for, they wait."""
     before = set(map(id, stage.get_collection(UPDATE_OPS))) if isinstance(stage, Graph) else set()
     for what, value in zip(edited, values):
-        stage.become(what, value)
+        if isinstance(stage, Graph):
+            stage.become(what, value)
+        else:
+            is_leaf = isinstance(what, Tensor) and what.requires_grad and what.is_leaf  # which no gradient passes
+            stage.take(what, stage.applied(StopGradient(), (value,)) if is_leaf else value)
     if not isinstance(stage, Graph) or not edited:
         return ys
     updates = [update for update in stage.get_collection(UPDATE_OPS) if id(update) not in before]

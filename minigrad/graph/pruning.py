@@ -79,8 +79,8 @@ class Pruning:
             case Node(ops.Input()):
                 self.new[node] = self.unfed(node) if node in self.graph.given else self.state(name_of(node), node)
             case Node(ops.Read(variable), waits):
-                start = self.state(variable, node)
-                self.new[node] = self.holds[variable] if waits else start
+                is_assigned = variable in self.holds and (waits or node in self.graph.late)
+                self.new[node] = self.holds[variable] if is_assigned else self.state(variable, node)
             case Node(ops.Assign(variable), (x, *_)):
                 self.assign(node, variable, self.new[x])
             case Node(ops.After() | ops.StopGradient(), (x, *_)):

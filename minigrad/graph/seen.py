@@ -1,7 +1,8 @@
 """What a trace was decided by. It is looked at before each run; where it no longer holds, the function is traced anew.
 
-A dtype or a shape of something captured; an option of an optimiser; whether a module is in training, whether a leaf had
-a .grad, whether a parameter learns; and whether a module still holds the parameters that were captured.
+A dtype or a shape of something captured; an option of an optimiser, and which parameters have made the same number of
+steps with it; whether a module is in training, whether a leaf had a .grad, whether a parameter learns; and whether a
+module still holds the parameters that were captured.
 """
 
 from __future__ import annotations
@@ -76,6 +77,8 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
     match attribute:
         case "grad":
             return "a leaf that had a .grad has none" if before else "a leaf that had no .grad has one"
+        case "together":
+            return "parameters that had made the same number of steps with an optimiser no longer have"
         case "options" if what is not None:
             changed = [(name, old, new) for (name, old), (_, new) in zip(before, now) if old != new]
             return ", ".join(f"{name} of an optimiser was {old} and is {new}" for name, old, new in changed)

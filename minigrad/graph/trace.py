@@ -84,6 +84,9 @@ class Trace:
 
     def __init__(self, stage: Tracing, result: Any, name: str, reason: str, making: Making):
         self.reason = reason
+        for key, (leaf, g) in stage.grads.items():
+            if isinstance(g, Tensor) and stage.is_own(g):  # each run makes another
+                stage.grads[key] = leaf, stage.lift(g).clone()
         results = Results(stage)
         self.places = [results.place(leaf) for leaf in leaves(result)]
         self.template = planted(result, repeat(None))

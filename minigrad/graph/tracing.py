@@ -98,14 +98,13 @@ class Tracing(Stage):
     def noticed(self, what: Any, attribute: str, value: Any) -> None:
         self.noted.setdefault((id(what), attribute), (ref(what), value))
 
-    def become(self, x: Any, y: Traced) -> None:
+    def editing(self, x: Any) -> None:
         leaf = next((t for t, symbol in self.arguments if symbol is x), x)
         if modes.current.mode.recording and isinstance(leaf, Tensor) and leaf.tracked and leaf.is_leaf:
             raise EditedError(
                 f"{leaf.spec} is a leaf that requires a gradient, and is edited in place: edit it inside "
                 "`with no_grad():`, or make a new tensor, as x = x + 1 does"
             )
-        super().become(x, y)
 
     def grad_of(self, x: Any, before: Any) -> Any:
         if id(x) not in self.grads:
@@ -119,6 +118,9 @@ class Tracing(Stage):
     def backward(self, y: Traced, gradient: Any) -> None:
         if self.closed:
             raise GraphError(f"{leaked(y)}. Return it from the function that was traced, and call backward() on that")
+        super().backward(y, gradient)
+
+    def pulling(self) -> None:
         wanting = [symbol.name for x, symbol in self.arguments if x.tracked]
         if wanting:
             raise NoGradientError(
@@ -127,7 +129,6 @@ class Tracing(Stage):
                 "backward() on what the function returns"
             )
         self.pulled = True
-        super().backward(y, gradient)
 
 
 def identifier(path: str) -> str:

@@ -18,7 +18,8 @@ import numpy as np
 
 from .. import random
 from ..editable import write
-from ..errors import ShapeError
+from ..errors import NoValueError, ShapeError
+from ..modes import current, in_mode
 from ..tensor import Tensor
 
 Generator = np.random.Generator | None
@@ -31,8 +32,26 @@ def fill(tensor: Tensor, values: Any) -> Tensor:
 
 
 def source(generator: Generator) -> np.random.Generator:
-    """The generator, or a fresh one, whose seed is the next of the sequence that mg.manual_seed starts."""
-    return np.random.default_rng(random.next_key().numpy()) if generator is None else generator
+    """The generator, or a fresh one, whose seed is the next of the sequence that mg.manual_seed starts.
+
+    It is drawn at once, in the block of a session's graph too. Raises NoValueError where a function is traced.
+    """
+    if generator is not None:
+        return generator
+    if current.mode.staging is not None and is_traced():
+        raise NoValueError(
+            "parameters are drawn when their module is made, and a traced function would draw them once for all its "
+            "runs: make the module before, outside the traced function"
+        )
+    with in_mode(staging=None):
+        return np.random.default_rng(random.next_key().numpy())
+
+
+def is_traced() -> bool:
+    """Whether a function is being traced, asked when there is a graph: without one, nothing of graphs is imported."""
+    from ..graph.default import is_traced
+
+    return is_traced()
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator = None) -> Tensor:

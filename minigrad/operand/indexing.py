@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ops
+from ..dimension import needed
 from ..errors import BoundsError, DTypeError, ShapeError
 from .base import Base
 from .synonyms import hears_dim
@@ -141,6 +142,7 @@ class Indexing(Base):
     def masked_select(self, mask: Any) -> Self:
         """The elements where the mask is True, in one axis; both broadcast."""
         mask = self._mask(mask, "masked_select")
+        needed("choosing by a mask, of which the number of elements comes,", *self.shape, *mask.shape)
         shape = np.broadcast_shapes(self.shape, mask.shape)
         pattern, arrays = ops.pattern_of(mask.broadcast_to(shape).ravel(), (prod(shape),))  # one axis: the fastest
         return self.broadcast_to(shape).ravel().apply(ops.Index(pattern), *arrays)
@@ -151,6 +153,7 @@ class Indexing(Base):
 
     def nonzero(self, as_tuple: bool = False) -> Any:
         """The places of what is not zero, a row for each; or one vector of places for each axis."""
+        needed(f"nonzero of {self.spec}, of which the number of places comes,", *self.shape)
         array = self._read()
         if as_tuple:
             return tuple(self.lift(places) for places in array.reshape(self.shape or 1).nonzero())

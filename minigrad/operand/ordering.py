@@ -11,6 +11,7 @@ from math import floor
 from typing import Any, NamedTuple, Self
 
 from .. import ops
+from ..dimension import needed
 from ..errors import BoundsError, ShapeError
 from ..op import Op
 from .base import Base
@@ -104,11 +105,13 @@ class Ordering(Base):
     def median(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """The middle element, the lower of two: of all, or along an axis (values, indices). NaN where there is one."""
         if axis is None:
+            needed(f"median of {self.spec}, to find the middle,", *self.shape)
             return self.reshape(self.size).median(0).values
         x, a = self._single(axis)
         n = x.shape[a]
         if n == 0:
             raise ShapeError(f"median of {self.spec}: no elements have no middle. Check the size first")
+        needed(f"median of {self.spec}, to find the middle,", n)
         places = x.apply(ops.ArgSort(a)).narrow(a, (n - 1) // 2, 1)
         if x.spec.is_float:
             unknown = x != x
@@ -128,10 +131,12 @@ class Ordering(Base):
         if isinstance(q, list | tuple):
             levels = [self.quantile(p, axis, keepdims, interpolation=interpolation) for p in q]
             return levels[0].apply(ops.Stack(0), *levels[1:])
+        needed(f"quantile of {self.spec}, to find the place,", *(self.shape if axis is None else ()))
         x, a = (self.reshape(self.size), 0) if axis is None else self._single(axis)
         n = x.shape[a]
         if n == 0 or not 0 <= q <= 1:
             raise BoundsError(f"quantile needs 0 ≤ q ≤ 1 and some elements, and got {q} of {self.spec}")
+        needed(f"quantile of {self.spec}, to find the place,", n)
         up = q * (n - 1)
         low = min(floor(up), max(n - 2, 0))
         part = {"linear": up - low, "lower": floor(up) - low, "higher": -floor(-up) - low}.get(interpolation)

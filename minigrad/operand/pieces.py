@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ops
+from ..dimension import is_unknown, needed
 from ..errors import ShapeError
 from .base import Base, integers
 from .synonyms import hears_dim
@@ -34,6 +35,10 @@ class Pieces(Base):
             size = operator.index(split_size)
             if size < 0 or (size == 0 and n):
                 raise ShapeError(f"split needs pieces of at least one element, and got {size}")
+            if is_unknown(n):
+                pieces = n // size
+                needed(f"split of {self.spec}, to say how many pieces there are,", pieces)
+                return self._pieces(axis, (size,) * pieces)
             lengths = tuple(min(size, n - start) for start in range(0, n, size or 1)) or (0,)
         return self._pieces(axis, lengths)
 
@@ -67,6 +72,7 @@ class Pieces(Base):
     def unbind(self, axis: int = 0) -> tuple[Self, ...]:
         """The slices along an axis, which is gone in each."""
         axis = self.axis(axis)
+        needed(f"unbind of {self.spec}, to say how many slices there are,", self.shape[axis])
         return tuple(self.select(axis, i) for i in range(self.shape[axis]))
 
     def unfold(self, dimension: int, size: int, step: int = 1) -> Self:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..dimension import Quotient, is_unknown
 from ..op import Op
+from ..shares import plain
 
 
 class Leaf(Op):
@@ -33,5 +34,6 @@ class Input(Op):
 
 
 def const(number: float | Quotient) -> Const:
-    """The op of a Python number."""
+    """The op of a Python number. Raises GraphError where it was made of an unknown length and a float."""
+    number = plain(number) if isinstance(number, float) else number
     return Const(number, 1.0 if is_unknown(number) or isinstance(number, Quotient) else copysign(1.0, number))

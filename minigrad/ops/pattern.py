@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dimension import can_be_followed, is_unknown, length, needed
 from ..errors import BoundsError, DTypeError, ShapeError
-from ..spec import Spec
+from ..spec import Spec, broadcast_shape
 
 
 class Slice(NamedTuple):
@@ -67,6 +68,7 @@ def places_of(mask: Any, whole: tuple[Any, ...], position: int, shape: tuple[int
             f"a boolean index has the shape of the axes it chooses from, {shape[axis : axis + mask.ndim]} "
             f"in shape {shape}, and this mask is {mask.shape}"
         )
+    needed("choosing by a mask, of which the number of elements comes,", *mask.shape)
     array = mask if isinstance(mask, np.ndarray) else mask.value if hasattr(mask, "value") else mask.numpy()
     found: tuple[Any, ...] = array.nonzero()
     return found
@@ -137,6 +139,9 @@ def refuse_outside(name: str, index: Any, axis: int, size: int, lowest: int = 0)
 
 def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ...]:
     """The shape of x[pattern]. Raises BoundsError where x has no such place, as far as specs can tell."""
+    bounds = [n for p in pattern if isinstance(p, Slice) for n in p]
+    if not all(spec.is_known for spec in (x, *arrays)) or any(map(is_unknown, bounds)):
+        return open_region(pattern, x, arrays)
     along = array_axes(pattern, x.ndim)  # whether an array names a place that is there, is seen when it is read
     shape = tuple(max(n, 1) if axis in along else n for axis, n in enumerate(x.shape))
     shell = np.broadcast_to(np.empty((), x.dtype), shape)
@@ -149,12 +154,59 @@ def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ..
     return found
 
 
+def open_region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ...]:
+    """The same where lengths are unknown, and too large for NumPy: it says with lengths of 1 where what arrays choose
+    goes, and the rest is worked out axis by axis.
+    """
+    shell, first = np.empty((1,) * x.ndim), integers_first(tuple(0 if isinstance(p, int) else p for p in pattern))
+    choices = tuple(np.zeros((2,) * max((a.ndim for a in arrays), default=0), np.intp) for _ in arrays)
+    whole: Pattern = tuple(Slice() if isinstance(p, Slice) else 0 if isinstance(p, int) else p for p in pattern)
+    try:
+        shell = (shell if first is None else shell[first])[filled(whole, choices)]
+    except IndexError as reason:
+        raise BoundsError(f"{written(pattern)} of {x}: {reason}") from None
+    chosen = broadcast_shape(*(a.shape for a in arrays))
+    if chosen is None:
+        raise BoundsError(f"{written(pattern)} of {x}: its arrays, {arrays}, do not broadcast")
+    rest = left(pattern, x)
+    where = shell.shape.index(2) if chosen else 0
+    return (*rest[:where], *chosen, *rest[where:])
+
+
+def left(pattern: Pattern, x: Spec) -> list[int]:
+    """The lengths of the axes that no array and no integer of an index takes. Raises BoundsError for an integer."""
+    lengths: list[int] = []
+    axes = iter(enumerate(x.shape))
+    untold = x.ndim - sum(p is not None and p is not Ellipsis for p in pattern)
+    for p in pattern if Ellipsis in pattern else (*pattern, Ellipsis):
+        if p is None:
+            lengths.append(1)
+        elif p is Ellipsis:
+            lengths.extend(next(axes)[1] for _ in range(untold))
+        else:
+            axis, n = next(axes)
+            if isinstance(p, Slice):
+                lengths.append(extent(p, n))
+            elif isinstance(p, int) and not -n <= p < n:
+                raise BoundsError(
+                    f"{written(pattern)} of {x}: index {p} is out of bounds for axis {axis} of {n}"
+                )
+    return lengths
+
+
+def extent(part: Slice, n: int) -> int:
+    """How many of n places a slice takes. One up to an unknown length, of an axis of another, takes it to be inside."""
+    start, stop, step = slice(*part).indices(n)
+    end = n if part.stop is None else part.stop
+    is_same_axis = is_unknown(n) and can_be_followed(int.__sub__, n, int(end), int(n) - int(end))
+    if is_unknown(end) and end > 0 and step == 1 and not is_same_axis:
+        return length(int(end) - start)
+    return max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
+
+
 def fits_region(pattern: Pattern, x: Spec, value: Spec, arrays: tuple[Spec, ...]) -> None:
     """Raises ShapeError if a value does not broadcast to x[pattern]."""
     there = region(pattern, x, arrays)
-    try:
-        fits = np.broadcast_shapes(value.shape, there) == there
-    except ValueError:
-        fits = False
+    fits = broadcast_shape(value.shape, there) == there
     if not fits:
         raise ShapeError(f"{written(pattern)} of {x} has shape {there}, to which {value} does not broadcast")

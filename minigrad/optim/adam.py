@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .groups import Group, Params, State
-from .inplace import Pad, sqrt, where
+from .inplace import Pad, power, sqrt, where
 from .optimizer import Optimizer
 
 
@@ -44,8 +44,8 @@ class Adam(Optimizer):
         pad.lerp_(v, pad.square(g), 1 - beta2)
         if v_max is not None:
             v = pad.xp.maximum(v_max, v, out=v_max)
-        unbiased = sqrt(1 - beta2**t)
-        pad.addcdiv_(p, m, pad.root(v, options["eps"] * unbiased), -options["lr"] * unbiased / (1 - beta1**t))
+        unbiased = sqrt(1 - power(beta2, t))
+        pad.addcdiv_(p, m, pad.root(v, options["eps"] * unbiased), -options["lr"] * unbiased / (1 - power(beta1, t)))
 
 
 class AdamW(Adam):
@@ -98,7 +98,7 @@ class Adamax(Optimizer):
         size = pad.xp.absolute(g, out=pad.term)
         size += options["eps"]
         pad.xp.maximum(u, size, out=u)
-        pad.addcdiv_(p, m, u, -options["lr"] / (1 - beta1**t))
+        pad.addcdiv_(p, m, u, -options["lr"] / (1 - power(beta1, t)))
 
 
 class NAdam(Optimizer):
@@ -131,7 +131,7 @@ class NAdam(Optimizer):
 
     def momentum(self, t: int, options: Group) -> float:
         """μₜ"""
-        mu: float = options["betas"][0] * (1 - 0.5 * 0.96 ** (t * options["momentum_decay"]))
+        mu: float = options["betas"][0] * (1 - 0.5 * power(0.96, t * options["momentum_decay"]))
         return mu
 
     def count(self, state: State, options: Group) -> None:
@@ -143,7 +143,7 @@ class NAdam(Optimizer):
         now, ahead = self.momentum(t, options), self.momentum(t + 1, options)
         pad.lerp_(m, g, 1 - beta1)
         pad.lerp_(v, pad.square(g), 1 - beta2)
-        unbiased = sqrt(1 - beta2**t)
+        unbiased = sqrt(1 - power(beta2, t))
         rate = options["lr"] * unbiased
         spread = pad._replace(term=pad.second).root(v, options["eps"] * unbiased)
         pad.addcdiv_(p, g, spread, -rate * (1 - now) / (1 - so_far))
@@ -180,13 +180,13 @@ class RAdam(Optimizer):
         (beta1, beta2), t = options["betas"], state["step"]
         pad.lerp_(m, g, 1 - beta1)
         pad.lerp_(v, pad.square(g), 1 - beta2)
-        rate = options["lr"] / (1 - beta1**t)
-        unbiased = 1 - beta2**t
+        rate = options["lr"] / (1 - power(beta1, t))
+        unbiased = 1 - power(beta2, t)
         rho_end = 2 / (1 - beta2) - 1
         if rho_end <= 5:
             pad.add_(p, m, -rate)
         else:
-            rho = rho_end - 2 * t * beta2**t / unbiased
+            rho = rho_end - 2 * t * power(beta2, t) / unbiased
             known = rho > 5
             r2 = (rho - 4) * (rho - 2) * rho_end / ((rho_end - 4) * (rho_end - 2) * rho)
             spread = where(known, pad.root(v, options["eps"]), 1)

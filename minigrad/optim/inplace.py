@@ -6,6 +6,7 @@ The words are PyTorch's: a name that ends in _ changes its first operand.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +64,17 @@ class Pad(NamedTuple):
 
 
 # -- numbers that are the same for all elements: Python's own, or, while a step is written down, symbols -----------
+
+
+def power(beta: float, t: Any) -> Any:
+    """βᵗ, of a number, or of a symbol: of both with the same last bit, which Python's own ** has otherwise."""
+    return beta**t if isinstance(t, Operand) else powers(beta, t)
+
+
+@lru_cache(maxsize=64)
+def powers(beta: float, t: float) -> float:
+    """βᵗ as NumPy has it. Every parameter of a step asks for the same one."""
+    return float(np.power(beta, t))
 
 
 def sqrt(x: Any) -> Any:

@@ -108,6 +108,12 @@ class Slot(Tensor):
     def value(self, array: Any) -> None:
         self.value[...] = array
 
+    @property
+    def together(self) -> bool:
+        """Whether the owners have made the same number of steps, and one count is right for all."""
+        counts = [self.optimizer.state[p].get(self.name) for p in self.owners]
+        return None not in counts and all(n is counts[0] or n == counts[0] for n in counts)
+
     def counted(self, states: Sequence[State], first: Any) -> Any:
         """The one count, from now on, of parameters that were stepped, or loaded, outside the graph."""
         if any(state[self.name] != first for state in states):
@@ -214,6 +220,9 @@ def update(
         for company in counting_together(optimizer, ps):
             counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
             refuse_overlap(stage, counts)
+            for count in counts.values():
+                if isinstance(count, Slot):
+                    stage.noticed(count, "together", True)
             state: State = {name: stage.lift(count) for name, count in counts.items()}
             optimizer.count(state, settings)
             changes += [(count, state[name]) for name, count in counts.items()]

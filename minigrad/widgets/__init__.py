@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .all_reduce import AllReduce as AllReduce
     from .chain_rule import ChainRule as ChainRule
+    from .pass_viewer import PassViewer as PassViewer
     from .pipeline import Pipeline as Pipeline
     from .static_vs_dynamic import StaticVsDynamic as StaticVsDynamic
 
 HOMES = {
     "AllReduce": "all_reduce",
     "ChainRule": "chain_rule",
+    "PassViewer": "pass_viewer",
     "Pipeline": "pipeline",
     "StaticVsDynamic": "static_vs_dynamic",
 }

@@ -2,8 +2,9 @@
 // known here of what the pictures mean.
 //
 //   panels      [{ title, html, wide }]      HTML or SVG; parts that change carry data-id
-//   steps       [{ phase, say, text: {id: words}, set: {id: {attribute: value}}, on: {class: [ids]}, off: …, hot: … }]
-//               `on` stays until `off`; `hot` holds for this step alone
+//   steps       [{ phase, say, text: {id: words}, on: {class: [ids]}, off: …, hot: … }]
+//               `on` stays until `off`; `hot` holds for this step alone; `scene` shows, of the parts with a data-scene,
+//               those of that name, and moves what has the same data-key in both from its old place to its new one
 //   links       {id: [ids]}                  a part that is pressed lights up others
 //   choices     [{ label, options: [label] }]  switches; each combination is a film of its own, in `films`
 //
@@ -20,7 +21,8 @@ const choiceHTML = ({ label, options }, n) => `
 
 function render({ model, el }) {
   const films = model.get("films"), choices = model.get("choices");
-  let film = films[chosen()], parts = null, now = -1, lit = [], pressed = null;
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  let film = films[chosen()], parts = null, now = -1, lit = [], pressed = null, scene = null;
 
   function chosen() {
     // The films are in the order of the choices, the last choice turning fastest.
@@ -45,17 +47,25 @@ function render({ model, el }) {
     }
     lit = [];
     now = -1;
+    scene = null;
+  }
+  function change(root, next) {
+    const before = scene === null ? {} : placesOf(root, scene);
+    for (const part of root.querySelectorAll("[data-scene]")) part.hidden = part.dataset.scene !== next;
+    scene = next;
+    if (calm.matches) return;
+    for (const [key, { part, x, y, scale }] of Object.entries(placesOf(root, next))) {
+      const from = before[key];
+      if (from) part.animate([{ transform: `translate(${(from.x - x) / scale}px, ${(from.y - y) / scale}px)` }, { transform: "none" }], { duration: 350, easing: "ease-in-out" });
+    }
   }
   const all = (ids) => ids.flatMap((id) => parts[id] ?? []);
   const dress = (dresses, put) => {
     for (const [name, ids] of Object.entries(dresses ?? {})) for (const part of all(ids)) part.classList.toggle(`mg-${name}`, put);
   };
-  function apply({ text, set, on, off }) {
+  function apply({ text, on, off }) {
     for (const [id, words] of Object.entries(text ?? {})) {
       for (const part of parts[id] ?? []) (part.querySelector(".mg-slot, .mg-value") ?? part).textContent = words;
-    }
-    for (const [id, values] of Object.entries(set ?? {})) {
-      for (const part of parts[id] ?? []) for (const [name, value] of Object.entries(values)) part.setAttribute(name, value);
     }
     dress(on, true);
     dress(off, false);
@@ -65,6 +75,8 @@ function render({ model, el }) {
     for (const [name, part] of lit) part.classList.remove(name);
     while (now < n) apply(film.steps[++now]);
     const step = film.steps[n];
+    const next = film.steps.slice(0, n + 1).findLast((each) => each.scene)?.scene;
+    if (next && next !== scene) change(root, next);
     lit = Object.entries(step.hot ?? {}).flatMap(([name, ids]) => all(ids).map((part) => [`mg-${name}`, part]));
     for (const [name, part] of lit) part.classList.add(name);
     for (const svg of root.querySelectorAll(".mg-panels svg")) svg.setAttribute("aria-label", step.say);
@@ -106,6 +118,17 @@ function render({ model, el }) {
   }
   model.on("change:choice", onChoice);
   return () => { model.off("change:choice", onChoice); destroy(); };
+}
+
+// Where the parts of a scene are that others may be recognised by.
+function placesOf(root, scene) {
+  const places = {};
+  for (const part of root.querySelectorAll(`[data-scene="${scene}"] [data-key]`)) {
+    const { left, top } = part.getBoundingClientRect();
+    const svg = part.closest("svg");
+    places[part.dataset.key] = { part, x: left, y: top, scale: svg.getBoundingClientRect().width / svg.viewBox.baseVal.width || 1 };
+  }
+  return places;
 }
 
 export default { render };

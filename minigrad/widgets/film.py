@@ -1,7 +1,7 @@
 """A film: panels whose parts are written on, step by step. Python says what changes, and film.js plays it.
 
 Most widgets are films. A panel is HTML or SVG, and its parts that change carry `data-id`; a cut says which of them get
-other words, attributes or looks from here on. Where there is something to choose (an input, an option), each
+other words or looks from here on. Where there is something to choose (an input, an option), each
 combination is a reel of its own, made beforehand: so choosing needs no kernel either.
 """
 
@@ -43,19 +43,19 @@ class Cut:
     phase    one of the film's, or ""
     say      the sentence
     text     id → words
-    set      id → attributes
     on       looks that begin, such as "outlined" → ids; and
     off      looks that end
     hot      looks of this step alone
+    scene    which of several pictures in one place is shown from here on; "" for the one before
     """
 
     phase: str
     say: str
     text: Mapping[str, str] = field(default_factory=dict)
-    set: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     on: Mapping[str, Ids] = field(default_factory=dict)
     off: Mapping[str, Ids] = field(default_factory=dict)
     hot: Mapping[str, Ids] = field(default_factory=dict)
+    scene: str = ""
 
     def plain(self) -> Plain:
         """The cut as plain data, without what is empty."""

@@ -16,9 +16,9 @@ from ...errors import ConversionError
 from ...modes import current
 from ...node import place
 from ...spec import Spec
-from ...staging import Stage
 from ...tree import leaves, outline, planted
 from ..control import while_loop
+from ..inner import Inner
 from .fork import BOOL, Again, noted
 from .leftovers import assigned
 from .numbers import NUMBERS, as_number, is_number
@@ -55,7 +55,7 @@ class Loop:
 
         Which dtype that is, is found by one turn, written into a graph that is thrown away.
         """
-        with Stage(current.mode.staging).building():
+        with Inner(current.mode.staging).building():
             self.set_(self.before)
             self.turn(turn)
             y = self.get()[self.names.index(name)]
@@ -85,6 +85,7 @@ class Loop:
             nonlocal still
             symbols = as_numbers(symbols)
             nodes = [symbol.node for symbol in symbols]
+            current.mode.staging.stands |= {id(symbol): part for symbol, part in zip(symbols, parts)}
             self.set_(self.state(start, symbols))
             self.turn(turn)
             results = self.carried(start, symbols)
@@ -111,7 +112,7 @@ class Loop:
         """What is carried in one place, after the loop: what was edited in place, `x += 1`, is the same tensor."""
         if i not in self.edited:
             return y
-        current.mode.staging.become(x, y)
+        current.mode.staging.take(x, y)
         return x
 
     def weighed(self, dtypes: set[Any]) -> None:

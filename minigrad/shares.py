@@ -1,0 +1,38 @@
+"""Floats that Python made of a length not known yet: they do not say so, and are told by their digits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+
+from .dimension import FAR, NEAR, Dimension, Quotient, at, can_be_read, stand_ins
+
+
+def share_at(x: float, lengths: Mapping[str, int]) -> float:
+    """The number x, once lengths are known: it may be one divided by a length, by somebody who did not know."""
+    if x == 0 or abs(x) > 1 / (FAR - NEAR) or x != x:
+        return x
+    n = round(1 / x)
+    return 1 / at(n, lengths) if 1 / n == x and can_be_read(n) else x
+
+
+def plain(x: float) -> float | Quotient:
+    """A float as what it is: 2.0 / n is a Quotient. Raises GraphError where Python mixed it with a length, as 0.1 * n.
+
+    A float cannot be asked before. It is taken for a mixture if, to the last bit, it is one of a length and a number of
+    few digits, and has many itself.
+    """
+    if 1e-9 < abs(x) < 1e9 or x == 0 or not isfinite(x) or len(repr(x)) < 13:
+        return x
+    for stand_in in stand_ins():
+        share, factor, rest = few(x * stand_in), few(x / stand_in), x - round(x / stand_in) * stand_in
+        if share / stand_in == x:
+            return Quotient(share, Dimension(stand_in))
+        if factor * stand_in == x or (abs(x) > 1e9 and abs(x / stand_in) < 100 and abs(rest) < NEAR):
+            return Dimension(stand_in).refuse(f"{x}, made of it and a number")  # type: ignore[no-any-return]
+    return x
+
+
+def few(x: float) -> float:
+    """x to six digits."""
+    return float(f"{x:.6g}")

@@ -1,0 +1,166 @@
+"""A compiler's passes, one after another: what each takes out of the graph, what it puts in, and what that is worth.
+
+Before a pass, the boxes that it will take out are dashed; after it, those that are new or changed are blue, and all
+others have moved to their new places. The table says how many ops there are, how many bytes are moved, how many are
+alive at most, and how long a run takes. At the end stands the code that was generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from html import escape
+from itertools import pairwise
+from time import perf_counter
+from typing import Any
+from zlib import crc32
+
+from ..compiler.graph import Graph
+from ..compiler.pipeline import FAST, STANDARD, Step, Steps, steps
+from ..compiler.program import Program
+from ..draw.graphs import placed
+from ..draw.picture import Picture
+from ..draw.rules import sign_of
+from ..draw.svg import svg
+from ..draw.words import counted, listed, number
+from ..graph.function import TracedFunction
+from ..node import Node, Staged
+from ..tensor import Tensor
+from .film import Cut, Film, Panel, Reel, code
+
+LARGEST = 60  # boxes
+RUNS = 7  # of which the fastest counts
+
+
+class PassViewer(Film):
+    """The passes over the graph of a traced function, for these arguments.
+
+    f       a traced function
+    fast    with the passes that may change a result by rounding, as jit_compile=True takes them
+
+    Raises TypeError for what is no traced function, ValueError for a graph of more than 60 boxes.
+    """
+
+    def __init__(self, f: TracedFunction, *args: Any, fast: bool = False):
+        if not isinstance(f, TracedFunction):
+            raise TypeError(f"PassViewer shows what becomes of a traced function, mg.function(f), and got {f!r}")
+        trace = f.trace_for(*args)
+        arrays = [x.value for x in args if isinstance(x, Tensor)] + [x.value for x in trace.captured]
+        way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: seconds(graph, arrays))
+        super().__init__(f"The passes over {f.__name__}", (), [reel(way)])
+
+
+def seconds(graph: Graph, arrays: Sequence[Any]) -> float:
+    """What a run of the graph takes, compiled as it is."""
+    program = Program(graph)
+    times = []
+    for _ in range(RUNS):
+        given = [array.copy() for array in arrays]
+        start = perf_counter()
+        program(*given)
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def reel(way: Steps) -> Reel:
+    """The film of all passes that change something."""
+    shown = [step for i, step in enumerate(way) if step.changed or i == 0]
+    scenes = [Scene(n, step) for n, step in enumerate(shown)]
+    pictures = "".join(scene.html for scene in scenes)
+    source = Program(way[-1].graph).source.splitlines()
+    panels = [
+        Panel("The graph", pictures, wide=True),
+        Panel("What it costs", table(shown)),
+        Panel("The code, in the end", f'<div data-id="code">{code(source, 1)}</div>'),
+    ]
+    return Reel(panels, list(cuts(scenes, way.idle)))
+
+
+class Scene:
+    """The graph after a pass.
+
+    key    node → what it is known by in other scenes too
+    """
+
+    def __init__(self, n: int, step: Step):
+        self.n, self.step, self.name = n, step, f"scene {n}"
+        outputs = [y for y in step.graph.outputs if y is not None]
+        picture, self.place = placed(outputs, {})
+        if len(picture.boxes) > LARGEST:
+            raise ValueError(f"PassViewer shows graphs of up to {LARGEST} boxes, and this one has {len(picture.boxes)}")
+        self.key: dict[Node, str] = {}
+        for node in step.graph.nodes:
+            self.key[node] = key_of(node, [self.key[x] for x in node.inputs])
+        picture = Picture(tuple(replace(box, value="") for box in picture.boxes), picture.arrows)
+        drawn = svg(picture, title=f"after {step.name}", description="")
+        for node, box in self.place.items():
+            drawn = drawn.replace(f'data-id="{box}"', f'data-id="{self.id(node)}" data-key="{escape(self.key[node])}"')
+        self.html = f'<div data-scene="{self.name}"{" hidden" if n else ""}>{drawn}</div>'
+
+    def id(self, node: Node) -> str:
+        return f"s{self.n}.{self.place[node]}"
+
+    def ops(self) -> dict[str, Node]:
+        """Key → node, of what is computed."""
+        return {self.key[node]: node for node in self.place if node.inputs}
+
+
+def key_of(node: Node, operands: Sequence[str]) -> str:
+    """A node's name; of one that a pass made, what it is of what."""
+    return node.name if isinstance(node, Staged) else f"{crc32(f'{node.op!r} of {operands}'.encode()):x}"
+
+
+def cuts(scenes: Sequence[Scene], idle: Sequence[str]) -> Iterator[Cut]:
+    """Before each pass what it takes out, after it what it has put in."""
+    first = scenes[0]
+    yield Cut(
+        "",
+        f"As written: {worth(first.step)}.",
+        scene=first.name,
+        on={"gone": ["code"]},
+        hot={"hot": ["row 0"]},
+    )
+    for before, after in pairwise(scenes):
+        old, new = before.ops(), after.ops()
+        out = [key for key in old if key not in new]
+        changed = [key for key in new if key not in old or new[key].op != old[key].op]
+        name = after.step.name
+        if out:
+            taken = [before.id(old[key]) for key in out]
+            yield Cut("", f"{name} will take out {said(old, out)}.", hot={"dead": taken, "back": taken})
+        fresh = [after.id(new[key]) for key in changed]
+        puts = f"puts in, or changes, {said(new, changed)}" if changed else "puts the rest into another order"
+        yield Cut(
+            "",
+            f"{name} {puts}. Now: {worth(after.step)}.",
+            scene=after.name,
+            on={"ran": [f"row {before.n}"]},
+            hot={"hot": [*fresh, f"row {after.n}"]},
+        )
+    rest = f" Nothing to change for {listed(list(idle))}." if idle else ""
+    yield Cut("", f"The code that is generated from it is below.{rest}", off={"gone": ["code"]})
+
+
+def said(ops: dict[str, Node], keys: Sequence[str]) -> str:
+    """Some ops, by their signs."""
+    return listed([sign_of(ops[key].op) for key in keys])
+
+
+def worth(step: Step) -> str:
+    """What a graph costs."""
+    time = f", {number(1e6 * step.seconds, 3)} µs a run" if step.seconds is not None else ""
+    nodes = counted(step.nodes, "op", "ops")
+    return f"{nodes}, {step.bytes_moved:,} bytes moved, {step.peak_bytes:,} alive at most{time}"
+
+
+def table(shown: Sequence[Step]) -> str:
+    """The figures, a row for each graph on the way."""
+    head = "".join(f'<th scope="col">{words}</th>' for words in ("after", "ops", "bytes moved", "peak bytes", "µs"))
+    rows = []
+    for n, step in enumerate(shown):
+        time = number(1e6 * step.seconds, 3) if step.seconds is not None else ""
+        cells = "".join(
+            f"<td>{cell}</td>" for cell in (step.nodes, f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", time)
+        )
+        rows.append(f'<tr data-id="row {n}"><th scope="row">{escape(step.name)}</th>{cells}</tr>')
+    return f'<table class="mg-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'

@@ -1,0 +1,135 @@
+"""Python code that decides or calculates by a length that is known only when the graph runs."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.errors import GraphError
+
+OPEN = [mg.TensorSpec((None, None), "float64")]
+SHAPES = [(3, 2), (5, 4), (1, 1)]
+
+
+def row(name, f):
+    return pytest.param(f, id=name)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        row("n > 3", lambda x: x * 2 if x.shape[0] > 3 else x),
+        row("n == 1", lambda x: x * 2 if x.shape[0] == 1 else x),
+        row("n == m", lambda x: x * 2 if x.shape[0] == x.shape[1] else x),
+        row("n in", lambda x: x * 2 if x.shape[0] in (2, 3) else x),
+        row("n > 0", lambda x: x * 2 if x.shape[0] > 0 else x),
+        row("max", lambda x: x * max(x.shape[0], 4)),
+        row("min", lambda x: x * min(x.shape[0], 4)),
+        row("bool", lambda x: x * 2 if x.shape[0] and x.shape[1] else x),
+        row("shape", lambda x: x * 2 if x.shape == (3, 2) else x),
+        row("n ** .5", lambda x: x / x.shape[0] ** 0.5),
+        row("2 ** n", lambda x: x * 2 ** x.shape[0]),
+        row("np.sqrt", lambda x: x / np.sqrt(x.shape[0])),
+        row("np.prod", lambda x: x * np.prod(x.shape)),
+        row("np.array", lambda x: x * np.array([x.shape[0]])[0]),
+        row("int", lambda x: x * int(x.shape[0])),
+        row("n + .5", lambda x: x * (x.shape[0] + 0.5)),
+        row(".5 + n", lambda x: x * (0.5 + x.shape[0])),
+        row(".1 n", lambda x: x * (0.1 * x.shape[0])),
+        row("n .1", lambda x: x * (x.shape[0] * 0.1)),
+        row("n / 2.5", lambda x: x * (x.shape[0] / 2.5)),
+        row("n + m", lambda x: x * (x.shape[0] + x.shape[1])),
+        row("n − m", lambda x: x * (x.shape[0] - x.shape[1])),
+        row("abs", lambda x: x * abs(x.shape[0] - 3)),
+        row("divmod", lambda x: x * divmod(x.shape[0], 2)[1]),
+        row("n & 1", lambda x: x * (x.shape[0] & 1)),
+        row("1 − 1 / n", lambda x: x * (1 - 1 / x.shape[0])),
+        row("linspace", lambda x: mg.linspace(0, 1, x.shape[0])),
+        row("median", lambda x: x.median(1).values),
+        row("quantile", lambda x: x.quantile(0.5)),
+        row("mask", lambda x: x[x > 0]),
+        row("split", lambda x: x.split(1, 1)[0]),
+        row("unbind", lambda x: x.unbind(0)[0]),
+        row("one_hot", lambda x: mg.nn.functional.one_hot(x.argmax(1))),
+    ],
+)
+def test_what_depends_on_the_run_is_refused(f):
+    traced = mg.function(f, input_signature=OPEN)
+
+    with pytest.raises(GraphError, match="when the graph"):
+        traced(mg.ones(3, 2))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        row("n == n", lambda x: x * 2 if x.shape[0] == x.shape[0] else x),
+        row("n >= 0", lambda x: x * 2 if x.shape[0] >= 0 else x),
+        row("n < 0", lambda x: x * 2 if x.shape[0] < 0 else x),
+        row("n + 1 > 0", lambda x: x * 2 if x.shape[0] + 1 > 0 else x),
+        row("n ≤ 2 n", lambda x: x * 2 if x.shape[0] <= 2 * x.shape[0] else x),
+        row("x.sum() / n", lambda x: x.sum() / x.shape[0]),
+        row("products", lambda x: x * x.shape[0] ** 2 * x.shape[1] * -(x.shape[0] - 1)),
+        row("n m + n", lambda x: x * (x.shape[0] * x.shape[1] + x.shape[0])),
+        row("n << 1", lambda x: x * (x.shape[0] << 1)),
+        row("2.0 / n", lambda x: x * (2.0 / x.shape[0]) * (0.3 / x.shape[1])),
+        row("tensor", lambda x: x / mg.tensor(x.shape[0], dtype="float64").sqrt()),
+        row("cond", lambda x: mg.cond(mg.tensor(x.shape[0]) > 3, lambda: x * 2, lambda: x * 3)),
+        row("x[-1]", lambda x: x[-1] + x[0]),
+        row("x[1:]", lambda x: x[1:] - x[:-1]),
+        row("x[:, 1:]", lambda x: x[:, 1:].sum(1) + x[:, 0]),
+        row("x[None]", lambda x: x[None, :1].expand(3, -1, -1)),
+        row("arrays", lambda x: x[mg.tensor([0, 0]), :, None] + x[:, mg.tensor([0])].sum()),
+        row("array and integer", lambda x: x[None, 0, mg.tensor([[0, 0]])]),
+        row("diag", lambda x: x.diag() + (x @ x.T).diagonal().sum()),
+        row("eye", lambda x: mg.eye(*x.shape) + x),
+        row("arange", lambda x: mg.arange(1, x.shape[0] + 1).unsqueeze(1) * x),
+        row("first rows", lambda x: mg.ones(16, 1)[: x.shape[0]] * x),
+        row("one_hot", lambda x: mg.nn.functional.one_hot(x.argmax(1), 9)),
+        row("meshgrid", lambda x: mg.meshgrid(x[0], x[:, 0], indexing="ij")[1]),
+    ],
+)
+def test_what_can_be_followed_is_what_python_gives(f):
+    traced = mg.function(f, input_signature=OPEN)
+
+    for shape in SHAPES:
+        x = mg.tensor(np.random.default_rng(0).normal(size=shape))
+        got, expected = traced(x).numpy(), f(x).numpy()
+        assert got.dtype == expected.dtype
+        np.testing.assert_allclose(got, expected, rtol=1e-14)  # 0.3 / n is divided once more
+
+
+def test_a_function_that_decides_by_a_length_is_traced_for_each():
+    """With reduce_retracing it took one side for all lengths from the second on."""
+    f = mg.function(lambda x: x * 2 if x.shape[0] > 3 else x * 3, reduce_retracing=True)
+
+    assert [f(mg.ones(n)).numpy()[0] for n in (2, 5, 6, 1)] == [3, 2, 2, 3]
+
+
+def test_classes_outside_a_one_hot_row_are_found_in_the_run():
+    f = mg.function(lambda x: mg.nn.functional.one_hot(x, 3), input_signature=[mg.TensorSpec((None,), "int64")])
+
+    assert f(mg.tensor([2, 0])).numpy().tolist() == [[0, 0, 1], [1, 0, 0]]
+    for wrong in (3, -1):
+        with pytest.raises(IndexError):
+            f(mg.tensor([wrong]))
+
+
+def test_a_language_model_is_traced_once_for_all_shapes():
+    rng = np.random.default_rng(0)
+    F = mg.nn.functional
+    table, places = mg.tensor(rng.normal(size=(11, 8))), mg.tensor(rng.normal(size=(16, 8)))
+    W = [mg.tensor(rng.normal(size=(8, 8))) for _ in range(3)]
+
+    def loss(x, y):
+        B, T = x.shape
+        h = F.embedding(x, table) + places[:T]
+        q, k, v = [(F.layer_norm(h, (8,)) @ w).reshape(B, T, 2, 4).transpose(1, 2) for w in W]
+        a = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        z = (h + a.transpose(1, 2).reshape(B, T, 8)) @ table.T
+        return F.cross_entropy(z.reshape(-1, 11), y.reshape(-1))
+
+    traced = mg.function(loss, input_signature=[mg.TensorSpec(("rows", "time"), "int64")] * 2)
+    for shape in [(2, 5), (1, 1), (3, 16)]:
+        x, y = mg.tensor(rng.integers(0, 11, shape)), mg.tensor(rng.integers(0, 11, shape))
+        np.testing.assert_allclose(traced(x, y).numpy(), loss(x, y).numpy(), rtol=1e-12)  # sums in another order
+    assert traced.trace_count == 1

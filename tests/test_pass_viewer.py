@@ -1,0 +1,77 @@
+"""The passes on the screen: what is said is what the pipeline did."""
+
+import re
+
+import pytest
+
+import minigrad as mg
+from minigrad.compiler.pipeline import steps
+from minigrad.widgets import PassViewer
+
+X, Y = mg.ones(5, 3), mg.zeros(5, 1)
+
+
+def loss():
+    net = mg.nn.Sequential(mg.nn.Linear(3, 4), mg.nn.Tanh(), mg.nn.Linear(4, 1)).double()
+    return mg.function(lambda x, y: ((net(x) - y) ** 2).mean())
+
+
+def test_every_pass_that_changes_something_is_a_scene_with_its_figures():
+    f = loss()
+    way = [step for i, step in enumerate(steps(f.graph_for(X, Y))) if step.changed or i == 0]
+    widget = PassViewer(f, X, Y)
+    pictures, table, _ = widget.films[0]["panels"]
+
+    assert re.findall(r'data-scene="scene (\d+)"', pictures["html"]) == [str(n) for n in range(len(way))]
+    rows = re.findall(r'<th scope="row">(.*?)</th><td>(\d+)</td><td>([\d,]+)</td><td>([\d,]+)</td>', table["html"])
+    assert rows == [(s.name, str(s.nodes), f"{s.bytes_moved:,}", f"{s.peak_bytes:,}") for s in way]
+
+
+def test_what_is_taken_out_is_dashed_before_and_what_is_new_is_lit_after():
+    widget = PassViewer(loss(), X, Y)
+    before, after = (
+        next(s for s in widget.steps if s["say"].startswith(words)) for words in ("fuse will", "fuse puts")
+    )
+    html = widget.films[0]["panels"][0]["html"]
+
+    assert len(before["hot"]["dead"]) == 3  # of (affine, +, tanh) and (affine, +, −, ×) the last stands for the group
+    assert all(f'data-id="{part}"' in html for part in before["hot"]["dead"])
+    assert "+ tanh" in after["say"]
+    fresh = [part for part in after["hot"]["hot"] if part.startswith("s")]
+    scene = {part.split(".")[0] for part in fresh}
+    assert scene == {"s" + after["scene"].split()[1]}
+
+
+def test_what_stays_has_one_key_in_all_scenes():
+    html = PassViewer(loss(), X, Y).films[0]["panels"][0]["html"]
+    scenes = [set(re.findall(r'data-key="(.*?)"', scene)) for scene in html.split("<div data-scene")[1:]]
+
+    assert {"x", "y", "Mean"} <= set.intersection(*scenes)
+
+
+def test_the_code_at_the_end_is_that_of_the_last_graph():
+    widget = PassViewer(loss(), X, Y)
+    code = widget.films[0]["panels"][2]["html"]
+
+    assert "def program(" in code
+    assert "tanh(" in code
+    assert widget.steps[-1]["off"] == {"gone": ["code"]}
+
+
+def test_fast_takes_the_passes_that_may_round_otherwise():
+    f, x = mg.function(lambda x: (x * x).sum()), mg.ones(64, 64)
+
+    assert PassViewer(f, x, fast=True).steps[1]["say"] == "simplify will take out ×."  # Σ x² in one op
+    assert not any("simplify will" in step["say"] for step in PassViewer(f, x).steps)
+
+
+@pytest.mark.parametrize(
+    ("f", "error", "match"),
+    [
+        (lambda x: x, TypeError, "shows what becomes of a traced function"),
+        (mg.function(lambda x: sum([x * i for i in range(50)])), ValueError, "up to 60 boxes"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(f, error, match):
+    with pytest.raises(error, match=match):
+        PassViewer(f, mg.ones(2))
