@@ -44,6 +44,11 @@ class Mode(NamedTuple):
     watchers: tuple[Watcher, ...] = ()
     staging: Any = None
 
+    @property
+    def is_traced(self) -> bool:
+        """Whether Python runs once for many runs of what it writes down: in a traced function, a branch, a loop."""
+        return self.staging is not None and self.staging.once
+
 
 class Current(threading.local):
     """The mode of this thread. A new thread begins with the default."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 
 from .dimension import FAR, NEAR, Dimension, Quotient, at, can_be_read, stand_ins
 
@@ -22,7 +21,7 @@ def plain(x: float) -> float | Quotient:
     A float cannot be asked before. It is taken for a mixture if, to the last bit, it is one of a length and a number of
     few digits, and has many itself.
     """
-    if 1e-9 < abs(x) < 1e9 or x == 0 or not isfinite(x) or len(repr(x)) < 13:
+    if not (1e-30 < abs(x) <= 1e-9 or 1e9 <= abs(x) < 1e30) or len(repr(x)) < 13:
         return x
     for stand_in in stand_ins():
         share, factor, rest = few(x * stand_in), few(x / stand_in), x - round(x / stand_in) * stand_in

@@ -58,6 +58,7 @@ class Stage(Pulled):
     last        the effect that the next one comes after
     """
 
+    once = True  # Python runs once, for many runs of what it writes down
     chained = True  # effects happen in the order in which they were written
     way_out = Symbol.way_out
     way_in = "use tensors of one graph, and return from a function, a branch or a loop what is used outside it"

@@ -5,6 +5,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.errors import GraphError
+from minigrad.shares import plain
 
 OPEN = [mg.TensorSpec((None, None), "float64")]
 SHAPES = [(3, 2), (5, 4), (1, 1)]
@@ -133,3 +134,9 @@ def test_a_language_model_is_traced_once_for_all_shapes():
         x, y = mg.tensor(rng.integers(0, 11, shape)), mg.tensor(rng.integers(0, 11, shape))
         np.testing.assert_allclose(traced(x, y).numpy(), loss(x, y).numpy(), rtol=1e-12)  # sums in another order
     assert traced.trace_count == 1
+
+
+@pytest.mark.parametrize("x", [np.finfo(np.float64).max, np.finfo(np.float64).tiny, 1.2345678901234567e40])
+def test_numbers_that_no_length_can_be_part_of_are_left_alone(x):
+    mg.placeholder(np.float64, (None,))  # from here on there are lengths to be mistaken for
+    assert plain(float(x)) == x

@@ -9,7 +9,8 @@ import minigrad
 
 ROOT = Path(minigrad.__file__).parent
 LAYERS = """
-errors  dimension  dtypes  devices.contract devices.counts devices.simulated devices device philox sequence  spec  pen
+errors  asker quotient dimension shares  dtypes  devices.contract devices.counts devices.simulated devices device
+philox sequence  spec  pen
 op  clock  hooks
 ops.leaf ops.arithmetic ops.comparison ops.pointwise ops.blocks ops.erf ops.activation ops.loss ops.movement
 ops.joining ops.placing ops.scan ops.reduce ops.sort ops.pattern ops.index ops.scatter ops.softmax ops.standardise

@@ -38,14 +38,6 @@ def get_default_graph() -> Graph:
     return defaults.graph if session is None else session.graph
 
 
-def is_traced() -> bool:
-    """Whether Python runs once for many runs of what it writes down: in a function that is traced, a branch, a loop.
-
-    In the block of a session's graph it runs as ever, and what it does at once is done.
-    """
-    return not isinstance(current.mode.staging, Graph | None)
-
-
 def reset_default_graph() -> None:
     """Begin anew with an empty graph outside all blocks."""
     defaults.graph = Graph()

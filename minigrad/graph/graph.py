@@ -59,6 +59,7 @@ class Graph(Stage):
     finalized     whether it is closed to new nodes
     """
 
+    once = False  # Python runs as ever, and what it does at once is done
     chained = False  # a run takes what it needs, and no effect needs the one before it
     way_out = "A session gives it one: session.run(y, {x: value})"
 

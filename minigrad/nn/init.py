@@ -38,20 +38,13 @@ def source(generator: Generator) -> np.random.Generator:
     """
     if generator is not None:
         return generator
-    if current.mode.staging is not None and is_traced():
+    if current.mode.is_traced:
         raise NoValueError(
             "parameters are drawn when their module is made, and a traced function would draw them once for all its "
             "runs: make the module before, outside the traced function"
         )
     with in_mode(staging=None):
         return np.random.default_rng(random.next_key().numpy())
-
-
-def is_traced() -> bool:
-    """Whether a function is being traced, asked when there is a graph: without one, nothing of graphs is imported."""
-    from ..graph.default import is_traced
-
-    return is_traced()
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator = None) -> Tensor:

@@ -47,7 +47,7 @@ class LRScheduler:
         """Go to the next step, or to step `epoch`, which may lie between two."""
         if epoch is not None and not epoch >= 0:
             raise ValueError(f"a schedule begins at step 0, and got epoch={epoch}")
-        if current.mode.staging is not None and is_traced():
+        if current.mode.is_traced:
             raise GraphError(
                 f"{type(self).__name__}.step() counts in Python, which runs once, while the graph is built: call it "
                 "outside the traced function. The graph reads the rate anew in each run"
@@ -75,13 +75,6 @@ class LRScheduler:
         self.last_epoch = state_dict["last_epoch"]
         self.base_lrs = list(state_dict["base_lrs"])
         self._last_lr = list(state_dict["_last_lr"])
-
-
-def is_traced() -> bool:
-    """Whether a function is being traced, asked when there is a graph: without one, nothing of graphs is imported."""
-    from ...graph.default import is_traced
-
-    return is_traced()
 
 
 def each_group(optimizer: Optimizer, name: str, given: Any) -> list[Any]:
