@@ -53,6 +53,9 @@ class Call(Op, metaclass=Once):
         return self.name
 
 
+MOST_WAYS = 64  # of one graph; each has buffers of its own, and lengths may be ever new
+
+
 class Making(NamedTuple):
     """How a graph is made a program: after which passes, and for how many threads."""
 
@@ -108,13 +111,15 @@ class Compiled:
         return self.ways.get(key) or self.another(key, wanted, xs)
 
     def another(self, key: Any, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Way:
-        """A way that there was not yet."""
+        """A way that there was not yet; where there are many, in the place of the oldest."""
         if None in wanted:
             raise NoGradientError(
                 f"{self.name} reads {xs[wanted.index(None)].spec}, which was made in inference_mode, and no recorded "
                 "op can use it: make it under no_grad() instead, or take x.clone() of it here"
             )
         graph = specialised(self.graph, [x.spec for x in xs]) if self.is_open else self.graph
+        if len(self.ways) >= MOST_WAYS:
+            self.ways.pop(next(iter(self.ways)), None)
         way = self.ways[key] = Way(graph, tuple(map(bool, wanted)), self.into, self.making)
         return way
 
