@@ -223,9 +223,9 @@ def needed(what: str, *ns: Any) -> None:
             )
 
 
-def stand_ins() -> list[int]:
-    """The numbers that stand for lengths, as many as there are by now."""
-    return [*_names]
+def stand_ins(first: int = 0) -> list[int]:
+    """The numbers that stand for lengths, as many as there are by now, from the first that is asked for."""
+    return [*_names][first:] if len(_names) > first else []
 
 
 def fits(shape: Sequence[int], wanted: Sequence[int]) -> bool:

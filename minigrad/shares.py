@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import log, log2, log10
 
 from .dimension import FAR, NEAR, Dimension, Quotient, at, can_be_read, stand_ins
+
+_read: dict[int, None] = {}
+_made: dict[float, int] = {}
 
 
 def share_at(x: float, lengths: Mapping[str, int]) -> float:
@@ -21,6 +25,8 @@ def plain(x: float) -> float | Quotient:
     A float cannot be asked before. It is taken for a mixture if, to the last bit, it is one of a length and a number of
     few digits, and has many itself.
     """
+    if (stand_in := made_by_math(x)) is not None:
+        return Dimension(stand_in).refuse("its logarithm")  # type: ignore[no-any-return]
     if not (1e-30 < abs(x) <= 1e-9 or 1e9 <= abs(x) < 1e30) or len(repr(x)) < 13:
         return x
     for stand_in in stand_ins():
@@ -30,6 +36,15 @@ def plain(x: float) -> float | Quotient:
         if factor * stand_in == x or (abs(x) > 1e9 and abs(x / stand_in) < 100 and abs(rest) < NEAR):
             return Dimension(stand_in).refuse(f"{x}, made of it and a number")  # type: ignore[no-any-return]
     return x
+
+
+def made_by_math(x: float) -> int | None:
+    """The stand-in that x is the logarithm of, or one divided by it: `math.log` reads a whole number without asking."""
+    for stand_in in stand_ins(len(_read)):
+        _read[stand_in] = None
+        for y in (f(stand_in) for f in (log, log2, log10)):
+            _made[y] = _made[1 / y] = stand_in
+    return _made.get(x)
 
 
 def few(x: float) -> float:

@@ -1,5 +1,7 @@
 """Python code that decides or calculates by a length that is known only when the graph runs."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -140,3 +142,24 @@ def test_a_language_model_is_traced_once_for_all_shapes():
 def test_numbers_that_no_length_can_be_part_of_are_left_alone(x):
     mg.placeholder(np.float64, (None,))  # from here on there are lengths to be mistaken for
     assert plain(float(x)) == x
+
+
+@pytest.mark.parametrize("read", [math.log, math.log2, math.isqrt, lambda n: math.gcd(n, 6), math.sqrt])
+def test_math_does_not_take_an_unknown_length_for_a_number(read):
+    f = mg.function(lambda x: x.sum() * (1 + read(x.shape[0])), input_signature=[mg.TensorSpec((None,), np.float64)])
+    with pytest.raises(GraphError, match="the length batch is known only when the graph runs"):
+        f(mg.ones(3))
+
+
+@pytest.mark.parametrize("read", [math.log, math.log2, lambda n: 1 / math.log10(n), math.sqrt])
+def test_a_logarithm_of_an_unknown_length_is_told_by_its_digits(read):
+    n = mg.placeholder(np.float64, (None,)).shape[0]
+    with pytest.raises(GraphError, match="known only when the graph runs"):
+        mg.ones(2) * read(n)
+
+
+def test_the_number_of_elements_of_a_tensor_of_unknown_length_is_no_number_either():
+    x = mg.placeholder(np.float64, (None, 4))
+    with pytest.raises(GraphError, match=r"whether batch·4 > 3 is known only when the graph runs"):
+        bool(x.size > 3)
+    assert (str(x.size), x.size(1)) == ("batch·4", 4)

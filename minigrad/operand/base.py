@@ -8,26 +8,35 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..dimension import is_unknown
+from ..dimension import Dimension, is_unknown
 from ..errors import AxisError, NoValueError, ShapeError
 from ..op import Op
 from ..spec import Spec
 
 
-class Count(int):
-    """How many elements: `x.size`, as in NumPy. It may be called: `x.size()` is PyTorch's word for the shape."""
+class Sized:
+    """`x.size` is how many elements, as in NumPy. It may be called: `x.size()` is PyTorch's word for the shape."""
 
+    __slots__ = ()
     spec: Spec
-
-    @classmethod
-    def of(cls, spec: Spec) -> Count:
-        """The number of elements of a spec."""
-        count = cls(spec.size)
-        count.spec = spec
-        return count
 
     def __call__(self, dim: int | None = None) -> Any:
         return self.spec.shape if dim is None else self.spec.shape[axis_of(self.spec, dim)]
+
+
+class Count(Sized, int):
+    """How many elements."""
+
+
+class UnknownCount(Sized, Dimension):
+    """How many elements, where a length is not known yet."""
+
+
+def count(spec: Spec) -> Count | UnknownCount:
+    """The number of elements of a spec."""
+    n = (UnknownCount if is_unknown(spec.size) else Count)(spec.size)
+    n.spec = spec
+    return n
 
 
 class Base:
@@ -51,7 +60,7 @@ class Base:
     shape = property(lambda self: self.spec.shape, doc="Length of each axis.")
     dtype = property(lambda self: self.spec.dtype, doc="Type of the elements.")
     ndim = property(lambda self: len(self.spec.shape), doc="Number of axes.")
-    size = property(lambda self: Count.of(self.spec), doc="Number of elements; called, the shape: x.size(), x.size(0).")
+    size = property(lambda self: count(self.spec), doc="Number of elements; called, the shape: x.size(), x.size(0).")
     itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of an element.")
     nbytes = property(lambda self: self.spec.nbytes, doc="Bytes of all elements.")
 

@@ -102,7 +102,7 @@ class Expressions(ast.NodeTransformer):
             return at([given], node)[0]
         self.generic_visit(node)
         named = self.named(function)
-        if named is not None and is_foreign(named):
+        if named is not None and is_foreign(named) and named.__module__ != "math":
             node.args = [self.handed(arg) if is_engine(named) else arg for arg in node.args]
         elif not isinstance(function, ast.Lambda) and not self.is_builtin(function):
             node.func = self.operator("call", node.func, like=function)
