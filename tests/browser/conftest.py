@@ -53,6 +53,16 @@ def chromium() -> Path | None:
     return Path(found[0]) if found else None
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How soon widgets answered, which no test asserts: timings of shared machines vary by half."""
+    reports = terminalreporter.stats.get("passed", [])
+    measured = [value for report in reports for name, value in report.user_properties if name == "latency"]
+    if measured:
+        terminalreporter.section("how soon a widget answers, medians in ms")
+        for each in measured:
+            terminalreporter.write_line(each)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, or the reason why there is none."""

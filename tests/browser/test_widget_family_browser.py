@@ -1,0 +1,128 @@
+"""What holds for every widget on a screen: keys, themes, small screens, no motion, and how soon it answers."""
+
+import re
+
+import pytest
+from examples.widgets import WIDGETS
+from playwright.sync_api import expect
+
+import minigrad as mg
+from minigrad.widgets import ChainRule
+
+# Presses a key, and says how many milliseconds later the screen was another: written to, and painted.
+TIMED = """async (key) => {
+  const widget = document.querySelector(".mg-widget");
+  const start = performance.now();
+  widget.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  const changed = performance.now() - start;
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return [changed, performance.now() - start];
+}"""
+STEPPED = [name for name, make in WIDGETS.items() if hasattr(make(), "index")]
+TIMES = 20
+
+
+@pytest.fixture(params=WIDGETS)
+def page_of(request, tmp_path):
+    path = tmp_path / f"{request.param}.html"
+    WIDGETS[request.param]().save(path)
+    return path
+
+
+@pytest.mark.parametrize("name", STEPPED)
+def test_keys_go_to_the_end_and_the_same_way_back(visit, tmp_path, name):
+    path = tmp_path / "page.html"
+    widget = WIDGETS[name]()
+    widget.save(path)
+    page = visit(path).page
+    root, say = page.locator(".mg-widget"), page.locator(".mg-say")
+    root.focus()
+
+    def told(key):
+        page.keyboard.press(key)
+        return root.get_attribute("data-step"), say.text_content(), drawn(page)
+
+    there = [told("Home"), *(told("ArrowRight") for _ in widget.steps[1:])]
+    back = [told("End"), *(told("ArrowLeft") for _ in widget.steps[1:])]
+    assert [(step, words) for step, words, _ in there] == [(str(i), step["say"]) for i, step in enumerate(widget.steps)]
+    assert back == there[::-1]
+
+
+def drawn(page):
+    """What is on the screen, without what moves."""
+    return page.locator(".mg-widget .mg-view").evaluate_all("views => views.map(view => view.innerText)")
+
+
+def test_axe_finds_nothing_in_either_theme_on_a_small_screen(visit, page_of):
+    for scheme in ("light", "dark"):
+        opened = visit(page_of, color_scheme=scheme, reduced_motion="reduce", viewport={"width": 420, "height": 800})
+        opened.page.locator(".mg-widget").first.focus()
+        for _ in range(3):
+            opened.page.keyboard.press("ArrowRight")
+        assert opened.violations("html") == []
+
+
+def test_on_a_phone_and_at_double_size_the_page_does_not_scroll_sideways(visit, page_of):
+    for width, scale in ((360, 1), (640, 2)):  # a window of 1280 at 200 % shows 640 pixels
+        page = visit(page_of, viewport={"width": width, "height": 700}, device_scale_factor=scale).page
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        for button in page.locator(".mg-widget button:visible").all():
+            assert button.bounding_box()["height"] >= 24  # WCAG 2.2, target size
+
+
+def test_a_reader_without_javascript_has_the_text(browser, page_of):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(page_of.as_uri())
+    said = page.locator("noscript").text_content()
+    context.close()
+    assert untimed(said) == untimed(WIDGETS[page_of.stem]().text)
+
+
+def untimed(text):
+    """Without what a clock measured."""
+    return re.sub(r"[\d.,]+ (s|ms|µs|ns)\b", "", text)
+
+
+def test_two_widgets_of_a_kind_on_one_page_have_no_id_in_common_with_anything(visit, page_of):
+    page = visit(page_of).page
+    assert page.evaluate("() => document.querySelectorAll('.mg-widget [id]').length") == 0
+
+
+def test_a_view_that_is_taken_down_leaves_nothing_behind(visit, page_of):
+    """Its timers and listeners go with it: a change of the model then raises no error."""
+    page = visit(page_of).page
+    page.evaluate(
+        """async () => {
+          const source = [...document.scripts].find((s) => s.type === "module").textContent;
+          const state = JSON.parse(document.getElementById("state").textContent);
+          const heard = new Map();
+          const model = {
+            get: (key) => state[key], set: () => {}, save_changes: () => {}, send: () => {},
+            on: (event, tell) => heard.set(event + tell, 1), off: (event, tell) => heard.delete(event + tell),
+          };
+          const widgetAlone = source.slice(0, source.indexOf("const state =")) + ";export default widget;";
+          const address = URL.createObjectURL(new Blob([widgetAlone], { type: "text/javascript" }));
+          const { default: widget } = await import(address);
+          const el = document.createElement("div");
+          document.body.append(el);
+          const takeDown = widget.render({ model, el });
+          takeDown();
+          if (heard.size) throw new Error(`still listening: ${[...heard.keys()]}`);
+          if (el.children.length) throw new Error("still on the page");
+        }"""
+    )
+
+
+@pytest.mark.parametrize("boxes", [20, 60])
+def test_how_soon_a_step_is_seen(visit, tmp_path, record_property, boxes):
+    x = y = mg.Value(1.0)
+    for _ in range((boxes - 1) // 2):
+        y = y.tanh() + x
+    path = tmp_path / "page.html"
+    ChainRule(y).save(path)
+    page = visit(path).page
+    times = sorted(page.evaluate(TIMED, "ArrowRight") for _ in range(TIMES))
+    changed, painted = times[TIMES // 2]
+    record_property("latency", f"ChainRule, {boxes} boxes: changed {changed:.1f}, painted {painted:.0f}")
+    expect(page.locator(".mg-widget")).to_have_attribute("data-step", str(TIMES))
