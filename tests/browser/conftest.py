@@ -149,6 +149,10 @@ class Lab:
 
     def open_cells(self, *sources: str, **context: Any) -> Notebook:
         """A new notebook of these code cells, opened in a new page."""
+        return self.open(self.written(*sources), **context)
+
+    def written(self, *sources: str) -> str:
+        """The name of a new notebook of these code cells."""
         cells = [
             {"cell_type": "code", "id": f"c{n}", "metadata": {}, "source": s, "outputs": [], "execution_count": None}
             for n, s in enumerate(sources)
@@ -157,7 +161,7 @@ class Lab:
         text = json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernelspec}, "cells": cells})
         path = self.folder / f"notebook_{len(list(self.folder.iterdir()))}.ipynb"
         path.write_text(text, encoding="utf-8")
-        return self.open(path.name, **context)
+        return path.name
 
     def open(self, name: str, **context: Any) -> Notebook:
         """A notebook of the folder, opened in a new page once its kernel is there.
