@@ -91,7 +91,7 @@ class Visit:
     def watch(self) -> None:
         self.page.set_default_timeout(PATIENCE_MS)
         self.page.on("request", lambda request: None if local(request.url) else self.outside.append(request.url))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("pageerror", lambda error: self.errors.append(error.stack or str(error)))
 
     def violations(self, selector: str) -> list[str]:
         """What axe-core finds wrong for people who do not see, or do not see colours, or use no mouse."""

@@ -29,7 +29,6 @@ def test_every_widget_steps_in_notebook_7(lab, request):
 
     page.goto(f"{lab.url}/notebooks/{name}")
     wait_for_kernel(lab.url, name)
-    seven.errors.clear()  # Notebook 7.6 throws one of its own while it opens any notebook
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
 
@@ -40,6 +39,12 @@ def test_every_widget_steps_in_notebook_7(lab, request):
             shown.nth(n).focus()
             page.keyboard.press("ArrowRight")
             expect(shown.nth(n)).to_have_attribute("data-step", "1")
+    seven.errors = [error for error in seven.errors if not its_own(error)]
+
+
+def its_own(error: str) -> bool:
+    """Whether Notebook itself has thrown it, as 7.6 does while it opens any notebook."""
+    return "/static/notebook/notebook_core" in error.splitlines()[1]
 
 
 def wait_for_kernel(url: str, notebook: str) -> None:
