@@ -154,6 +154,14 @@ UNFIT = {
 }
 
 
+def test_what_a_clock_measured_is_not_kept(course):
+    course.write("# %% tags=['measured', 'nbval-ignore-output']\nimport time; print(time.time())\n")
+    assert course.build()[0] == 0
+    (cell,) = course.cells()
+    assert cell["outputs"] == []
+    assert course.build("--check")[0] == 0
+
+
 def test_a_notebook_that_cannot_be_built_leaves_the_file_that_was_there_and_stops_no_other(course):
     course.lessons.mkdir(parents=True)
     files = {course.lessons / f"0{number}_bad.ipynb": cell for number, cell in enumerate(UNFIT, 1)}
