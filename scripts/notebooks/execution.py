@@ -1,7 +1,8 @@
 """A notebook is run in a fresh kernel of this very Python, and only what is the same every time is kept.
 
 Dropped: widget views (their ids are random; the text and the picture beside them stay), the author's folders in
-tracebacks, the program's name in a picture, and the outputs of cells tagged "measured". Refused: a cell that fails, a warning, an address in memory.
+tracebacks, the program's name in a picture, and the outputs of cells tagged "measured". Refused: a cell that fails, a
+warning, an address in memory.
 """
 
 from __future__ import annotations
