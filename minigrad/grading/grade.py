@@ -1,0 +1,132 @@
+"""grade(data, exercise) → a result: plain data, the same for the same bytes, wherever it is computed.
+
+The submission runs in a sandbox, and the verdict is reached here, by comparing data with data. A status tells how it went, so
+that no 0 is silent:
+
+    graded        every part was looked at
+    crashed       a cell or a part ended the process, was stopped, or used too much memory; the rest was graded
+    failed        nothing could be looked at: out of time or memory as a whole
+    unreadable    there is no notebook in the file
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minigrad.course.exercise import Exercise, Part, Verdict, named, verdict
+from minigrad.course.probe import Outcome, parsed
+
+from .sandbox import Reply, Sandbox
+from .submission import Released, Unreadable, digest_of, read, released, to_run
+
+KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
+MOST_WORDS = 500  # characters of what an exception said
+TROUBLE = {
+    "time": "it was still running after {all:g} s, and was stopped",
+    "memory": "it used more than {memory} MB of memory, and was stopped",
+    "ended": "its process ended before anything could be looked at",
+}
+ENDED = {
+    "died": "Looking at it ended the process: is there an exit(), or a structure without end?",
+    "memory": "It used more memory than there is.",
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What submissions are graded against.
+
+    exercise    its parts, and what is expected of them
+    released    the notebook as it was given out
+    """
+
+    exercise: Exercise
+    released: Released
+
+
+def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
+    """The task of that name. Raises FileNotFoundError if there is none.
+
+    answers    a folder of answers of one's own: the same exercises under probes that nobody has seen
+    """
+    return Task(named(name, answers), released(exercises / f"{name}.ipynb"))
+
+
+def grade(data: bytes, task: Task, sandbox: Sandbox, slot: int = 0) -> dict[str, Any]:
+    """The result of a submission; it never raises for anything that is in the data."""
+    result: dict[str, Any] = {
+        "exercise": task.exercise.name,
+        "digest": digest_of(data),
+        "status": "graded",
+        "points": 0,
+        "of": task.exercise.points,
+        "notes": [],
+        "parts": {part.name: nothing(part) for part in task.exercise.parts},
+    }
+    try:
+        submission = read(data)
+    except Unreadable as error:
+        return result | {"status": "unreadable", "notes": [str(error)]}
+    if submission.exercise not in ("", task.exercise.name):
+        result["notes"].append(f"It says that it answers {submission.exercise[:80]!r}, and is graded as {task.exercise.name}.")
+    cells = to_run(submission, task.released)
+    parts = [[part.name, list(part.defines), part.probes] for part in task.exercise.parts]
+    reply = sandbox.run({"cells": [[cell.name, cell.source] for cell in cells], "parts": parts}, slot)
+    return judged(result, task.exercise, reply, sandbox)
+
+
+def nothing(part: Part) -> dict[str, Any]:
+    return {"state": "todo", "points": 0, "of": part.points, "says": [], "hint": "", "shows": ""}
+
+
+def judged(result: dict[str, Any], exercise: Exercise, reply: Reply, sandbox: Sandbox) -> dict[str, Any]:
+    """The result, once the sandbox has answered."""
+    result["seconds"] = round(reply.seconds, 2)
+    came = reply.data if isinstance(reply.data, dict) else {}
+    cells, parts = (came.get(key) if isinstance(came.get(key), dict) else {} for key in ("cells", "parts"))
+    if not parts:
+        limits = {"all": sandbox.limits.all, "memory": sandbox.limits.memory >> 20}
+        return result | {"status": "failed", "notes": [*result["notes"], trouble(reply.why or "ended", limits)]}
+    for name, error in cells.items():
+        if isinstance(error, str) and error:
+            result["notes"].append(f"Cell {str(name)[:80]!r}: {error[:MOST_WORDS]}")
+    stopped = [error for error in cells.values() if error in ("ended the process", "was stopped: its time was up")]
+    for part in exercise.parts:
+        said = result["parts"][part.name] = looked_at(part, outcomes(parts.get(part.name)))
+        result["points"] += said["points"]
+        stopped += [said["state"]] if said["state"] == "died" else []
+    return result | {"status": "crashed" if stopped else "graded"}
+
+
+def trouble(why: str, limits: dict[str, Any]) -> str:
+    return f"Nothing could be looked at: {TROUBLE[why].format(**limits)}."
+
+
+def looked_at(part: Part, came: list[Outcome]) -> dict[str, Any]:
+    """The result of one part."""
+    entry = nothing(part)
+    if not came or any(outcome.kind == "died" for outcome in came):
+        return entry | {"state": "died", "says": [ENDED["died"]]}
+    judged = verdict(part, came, [])
+    return entry | {
+        "state": judged.state,
+        "points": judged.points,
+        "says": list(judged.says),
+        "hint": judged.hint,
+        "shows": judged.wrong.shows if judged.wrong else "",
+    }
+
+
+def outcomes(said: Any) -> list[Outcome]:
+    """What the inside says of a part, as outcomes; what has another form than it should is none."""
+    found = []
+    for each in said if isinstance(said, list) else []:
+        match each:
+            case [str(kind), value, str(told)] if kind in KINDS:
+                found.append(Outcome(kind, value, told[:MOST_WORDS]))
+            case _:
+                return []
+    return found

@@ -1,0 +1,305 @@
+"""Where submissions run: without files, network, other processes, and with little memory, time and disk.
+
+On Linux bubblewrap gives a process a world of its own: the system's libraries and this Python to read, three small folders
+in memory to write, no network, no other process, no course. Elsewhere a container engine does. Where there is neither,
+nothing is graded unless somebody says that it may be without, `unsafe`: then only the time is limited.
+
+docs/security.md says what that promises, and what not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from . import inside
+
+PACKAGE = Path(__file__).resolve().parents[1]
+HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what no submission may read
+STRANGER = 60_000  # the first of the user ids that submissions run under, where we are root
+IMAGE = "minigrad-grading"
+LOOK = 0.1  # seconds between two looks at what a sandbox uses
+REPLY = 8 << 20
+
+
+class NoSandbox(Exception):
+    """There is nothing on this machine to keep a submission in."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a submission may use.
+
+    cell, part, all    seconds: for one cell, for the probes of one part, for everything
+    memory             bytes, of all its processes together
+    disk               bytes, in each of three folders that are kept in memory
+    processes          at once
+    """
+
+    cell: float = 10.0
+    part: float = 10.0
+    all: float = 60.0
+    memory: int = 2 << 30
+    disk: int = 32 << 20
+    processes: int = 64
+
+
+@dataclass
+class Reply:
+    """What came out of a sandbox.
+
+    data    what the inside says, read from JSON; None if nothing that can be read
+    why     in a word, where there is none: time, memory, ended
+    """
+
+    data: Any = None
+    why: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class Sandbox:
+    """A way to run a job.
+
+    kind    bubblewrap, container or none
+    """
+
+    kind: str
+    limits: Limits = field(default_factory=Limits)
+
+    def run(self, job: dict[str, Any], slot: int = 0) -> Reply:
+        """Run a job.
+
+        slot    which of the sandboxes that run at once it is; each has a user id of its own
+        """
+        limits = {"cell": self.limits.cell, "part": self.limits.part, "all": self.limits.all}
+        command = COMMANDS[self.kind](self.limits, slot)
+        start = time.monotonic()
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+            env=None if self.kind == "container" else ENVIRONMENT, cwd="/" if os.name == "posix" else None,
+        )  # fmt: skip
+        try:
+            out, why = talked(process, json.dumps({**job, "limits": limits}).encode(), self.limits)
+        finally:
+            stop(process)
+        seconds = time.monotonic() - start
+        try:
+            return Reply(json.loads(out), "", seconds)
+        except (ValueError, RecursionError):
+            return Reply(None, why or "ended", seconds)
+
+
+ENVIRONMENT = {
+    "HOME": "/home/student", "LANG": "C.UTF-8", "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+    "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "PYTHONWARNINGS": "ignore",
+    "TQDM_DISABLE": "1",
+}  # fmt: skip
+
+
+def found(unsafe: bool = False, limits: Limits | None = None) -> Sandbox:
+    """The best sandbox of this machine. Raises NoSandbox saying what is missing, unless `unsafe`."""
+    limits = limits or Limits()
+    missing = []
+    for kind, why_not in (("bubblewrap", no_bubblewrap), ("container", no_container)):
+        reason = why_not()
+        if not reason:
+            return Sandbox(kind, limits)
+        missing.append(reason)
+    if unsafe:
+        return Sandbox("none", limits)
+    raise NoSandbox(
+        "submissions are programs of strangers, and there is nothing on this machine to keep them in: "
+        + "; ".join(missing)
+        + ". On Debian or Ubuntu: apt install bubblewrap. On Windows use WSL 2, on a Mac a container engine. "
+        "--unsafe grades without: every submission can then read and write all that you can"
+    )
+
+
+def no_bubblewrap() -> str:
+    """Why bubblewrap cannot be used; "" if it can."""
+    if not sys.platform.startswith("linux"):
+        return "bubblewrap is for Linux"
+    programs = [name for name in ("bwrap", "prlimit", "setpriv") if shutil.which(name) is None]
+    if programs:
+        return f"bubblewrap needs {' and '.join(programs)}, which {'is' if len(programs) == 1 else 'are'} not installed"
+    tried = subprocess.run(
+        [*bubblewrap(Limits(), 0, ["/bin/true"])], capture_output=True, text=True, timeout=20, env=ENVIRONMENT
+    )
+    return "" if tried.returncode == 0 else f"bubblewrap cannot make a sandbox here: {tried.stderr.strip()[-200:]}"
+
+
+def no_container() -> str:
+    """Why no container engine can be used; "" if one can."""
+    program = engine()
+    if program is None:
+        return "there is no docker and no podman"
+    asked = subprocess.run([program, "image", "inspect", IMAGE], capture_output=True, timeout=30)
+    return "" if asked.returncode == 0 else f"{program} has no image {IMAGE}: docs/classroom.md says how it is made"
+
+
+def engine() -> str | None:
+    return shutil.which("podman") or shutil.which("docker")
+
+
+# -- the commands -----------------------------------------------------------------------------------
+
+
+def in_bubblewrap(limits: Limits, slot: int) -> list[str]:
+    return bubblewrap(limits, slot, [sys.executable, "-I", inside.__file__, str(PACKAGE.parent)])
+
+
+def bubblewrap(limits: Limits, slot: int, program: list[str]) -> list[str]:
+    """A program in a sandbox of bubblewrap's. Root becomes a stranger; anybody else is one in a world of his own."""
+    root = os.geteuid() == 0
+    command = ["bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
+    command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
+    command += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if root else ["--unshare-user"]
+    command += ["--proc", "/proc", "--dev", "/dev"]
+    for folder in ("/dev/shm", "/tmp", "/home/student"):
+        command += ["--size", str(limits.disk), "--perms", "1777", "--tmpfs", folder]
+    command += [*system(), *readable(), *hidden()]
+    command += ["--chdir", "/home/student", "--"]
+    command += become(STRANGER + slot) if root else []
+    command += ["prlimit", f"--nproc={limits.processes}", f"--as={2 * limits.memory}", f"--fsize={limits.disk}"]
+    command += [f"--cpu={int(limits.all) + 5}", "--nofile=256", "--core=0", "--"]
+    return command + program
+
+
+def become(user: int) -> list[str]:
+    """Begin as another user, who has no rights and can get none."""
+    ids = [f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+    return ["setpriv", *ids, "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"]
+
+
+def system() -> Iterator[str]:
+    """The system's programs and libraries."""
+    for folder in ("/usr", "/lib", "/lib64", "/bin", "/sbin"):
+        path = Path(folder)
+        if path.is_symlink():
+            yield from ("--symlink", os.readlink(path), folder)
+        elif path.exists():
+            yield from ("--ro-bind", folder, folder)
+    for file in ("/etc/ld.so.cache", "/etc/alternatives"):
+        yield from ("--ro-bind-try", file, file)
+
+
+def readable() -> Iterator[str]:
+    """This Python, its packages, and minigrad; the folders above are made, and are empty but for these."""
+    made: set[Path] = set()
+    for folder in shown():
+        for above in reversed(folder.parents[:-1]):
+            if above not in made and above != Path("/tmp"):
+                made.add(above)
+                yield from ("--perms", "0755", "--dir", str(above))
+        yield from ("--ro-bind", str(folder), str(folder))
+
+
+def shown() -> list[Path]:
+    """What is bound, the outer before the inner."""
+    folders = {Path(sys.prefix), Path(sys.base_prefix), PACKAGE, Path(sysconfig.get_path("stdlib")).parent}
+    folders |= {Path(sys.executable).resolve().parents[1]}
+    folders = {folder for folder in folders if not folder.is_relative_to("/usr")}
+    return sorted(f for f in folders if not any(f != other and f.is_relative_to(other) for other in folders))
+
+
+def hidden() -> Iterator[str]:
+    """Of what is bound, what no submission may read."""
+    for name in HIDDEN:
+        if (PACKAGE / name).exists():
+            yield from ("--perms", "0755", "--tmpfs", str(PACKAGE / name))
+
+
+def in_container(limits: Limits, slot: int) -> list[str]:
+    memory = f"{limits.memory >> 20}m"
+    disk = f"size={limits.disk >> 20}m,mode=1777"
+    command = [engine() or "docker", "run", "--rm", "--interactive", "--network=none", "--read-only", "--cap-drop=ALL"]
+    command += ["--security-opt=no-new-privileges", f"--memory={memory}", f"--memory-swap={memory}", "--cpus=1"]
+    command += [f"--pids-limit={limits.processes}", f"--user={STRANGER + slot}", f"--tmpfs=/tmp:{disk}"]
+    command += [f"--tmpfs=/home/student:{disk}", "--workdir=/home/student", "--env=HOME=/home/student"]
+    return [*command, IMAGE]
+
+
+def without(limits: Limits, slot: int) -> list[str]:
+    return [sys.executable, "-I", inside.__file__, str(PACKAGE.parent)]
+
+
+COMMANDS = {"bubblewrap": in_bubblewrap, "container": in_container, "none": without}
+
+
+# -- what it says, and what it uses -----------------------------------------------------------------
+
+
+def talked(process: subprocess.Popen[bytes], job: bytes, limits: Limits) -> tuple[bytes, str]:
+    """What a process answers to a job; and in a word why it was stopped, if it was."""
+    answer = bytearray()
+
+    def write() -> None:
+        try:
+            assert process.stdin is not None
+            process.stdin.write(job)
+            process.stdin.close()
+        except OSError:
+            pass  # it ended before it had read its job
+
+    def read() -> None:
+        assert process.stdout is not None
+        while len(answer) < REPLY and (data := process.stdout.read1(1 << 16)):
+            answer.extend(data)
+
+    threads = [threading.Thread(target=work, daemon=True) for work in (write, read)]
+    for thread in threads:
+        thread.start()
+    why = watched(process, threads[1], limits)
+    stop(process)
+    for thread in threads:
+        thread.join(5)
+    return bytes(answer), why
+
+
+def watched(process: subprocess.Popen[bytes], reading: threading.Thread, limits: Limits) -> str:
+    """Wait for the end of the answer; why it did not come, in a word."""
+    deadline = time.monotonic() + limits.all + 10
+    while reading.is_alive():
+        reading.join(LOOK)
+        if used(process.pid) > limits.memory:
+            return "memory"
+        if time.monotonic() > deadline:
+            return "time"
+    return ""
+
+
+def used(pid: int) -> int:
+    """Bytes in memory of a process and all that it has started."""
+    total = 0
+    try:
+        for each in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
+            total += each.memory_info().rss
+    except psutil.Error:
+        pass
+    return total
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a sandbox, and with it all that is in it."""
+    if process.poll() is None:
+        process.kill()
+    process.wait(10)
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None and not pipe.closed and process.poll() is not None:
+            try:
+                pipe.close()
+            except OSError:
+                pass

@@ -1,0 +1,163 @@
+"""Reading what somebody handed in: a file of any content, of which nothing is believed and nothing is run.
+
+Cells of the exercise are known by the name that nbgrader gave them, or by their id. Where the exercise gives code, its own text
+is run and not what came back; cells that check are left out; all others are run as they are, in their order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LARGEST = 20 << 20  # bytes of a notebook
+MOST_CELLS = 2_000
+DEEPEST_NAME = 100  # characters of a cell's name
+ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")
+
+
+class Unreadable(Exception):
+    """What was handed in is no notebook; the argument says why, in words for a person."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    name: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A notebook that was handed in.
+
+    exercise    the name that it says it answers; "" if it says none
+    cells       its code, in order
+    texts       its Markdown, in order
+    digest      SHA-256 of the file
+    """
+
+    exercise: str
+    cells: tuple[Cell, ...]
+    texts: tuple[Cell, ...]
+    digest: str
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def read(data: bytes) -> Submission:
+    """The submission in these bytes. Raises Unreadable."""
+    if not data.strip():
+        raise Unreadable("the file is empty")
+    if len(data) > LARGEST:
+        raise Unreadable(f"the file has {len(data) >> 20} MB, and a notebook may have {LARGEST >> 20}: clear its outputs")
+    nb = parsed(data)
+    cells = list(code_and_text(nb))
+    if len(cells) > MOST_CELLS:
+        raise Unreadable(f"the notebook has {len(cells)} cells, and may have {MOST_CELLS}")
+    code = tuple(cell for kind, cell in cells if kind == "code")
+    texts = tuple(cell for kind, cell in cells if kind == "markdown")
+    return Submission(text(within(nb, "metadata", "minigrad").get("exercise")), code, texts, digest_of(data))
+
+
+def parsed(data: bytes) -> dict[str, Any]:
+    for encoding in ENCODINGS:
+        try:
+            nb = json.loads(data.decode(encoding))
+        except UnicodeDecodeError:
+            continue
+        except RecursionError:
+            raise Unreadable("the file is JSON inside JSON without end") from None
+        except ValueError as error:
+            if encoding == ENCODINGS[-1] or data[:1] in b"{\n\r\t ":
+                raise Unreadable(f"the file is no notebook: {error}"[:200]) from None
+            continue
+        if not isinstance(nb, dict):
+            raise Unreadable("the file is JSON, and no notebook")
+        return nb
+    raise Unreadable("the file is no text")
+
+
+def code_and_text(nb: dict[str, Any]) -> Iterator[tuple[str, Cell]]:
+    """The kind of each cell, and the cell; of format 3, too, which keeps them in worksheets."""
+    sheets = nb.get("worksheets")
+    lists = [within(sheet).get("cells") for sheet in sheets] if isinstance(sheets, list) else [nb.get("cells")]
+    if not any(isinstance(cells, list) for cells in lists):
+        raise Unreadable("the file is JSON without cells, and no notebook")
+    for number, cell in enumerate(each for cells in lists if isinstance(cells, list) for each in cells):
+        if isinstance(cell, dict):
+            name = text(within(cell, "metadata", "nbgrader").get("grade_id")) or text(cell.get("id")) or f"cell {number}"
+            yield text(cell.get("cell_type")), Cell(name[:DEEPEST_NAME], source_of(cell))
+
+
+def source_of(cell: dict[str, Any]) -> str:
+    source = cell.get("source", cell.get("input", ""))
+    lines = source if isinstance(source, list) else [source]
+    return "".join(line for line in lines if isinstance(line, str))
+
+
+def within(nb: Any, *keys: str) -> dict[str, Any]:
+    """What lies under these keys, if it is an object; else an empty one."""
+    for key in keys:
+        nb = nb.get(key) if isinstance(nb, dict) else None
+    return nb if isinstance(nb, dict) else {}
+
+
+def text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# -- beside the exercise ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Released:
+    """An exercise as it was given out.
+
+    given      name → code that is the exercise's own
+    answers    names of the cells that are the learner's
+    checks     names of the cells that check
+    """
+
+    given: dict[str, str]
+    answers: tuple[str, ...]
+    checks: frozenset[str]
+
+
+def released(path: Path) -> Released:
+    """The exercise in a notebook of exercises/."""
+    nb = json.loads(path.read_text("utf-8"))
+    given, answers, checks = {}, [], set()
+    for cell in nb["cells"]:
+        marks, name = within(cell, "metadata", "nbgrader"), cell["id"]
+        if cell["cell_type"] != "code":
+            continue
+        if marks.get("solution"):
+            answers.append(name)
+        elif marks.get("grade"):
+            checks.add(name)
+        else:
+            given[name] = source_of(cell)
+    return Released(given, tuple(answers), frozenset(checks))
+
+
+def to_run(submission: Submission, exercise: Released) -> list[Cell]:
+    """The code to run: the exercise's own where it gave some, the learner's everywhere else, in the learner's order."""
+    names = {cell.name for cell in submission.cells}
+    missing = [Cell(name, source) for name, source in exercise.given.items() if name not in names]
+    cells = [Cell(cell.name, exercise.given.get(cell.name, cell.source)) for cell in submission.cells]
+    return unique([*missing, *(cell for cell in cells if cell.name not in exercise.checks)])
+
+
+def unique(cells: list[Cell]) -> list[Cell]:
+    """The cells, each with a name of its own: one that was copied keeps its name with a number."""
+    seen: dict[str, int] = {}
+    named = []
+    for cell in cells:
+        seen[cell.name] = seen.get(cell.name, 0) + 1
+        named.append(Cell(f"{cell.name} ({seen[cell.name]})" if seen[cell.name] > 1 else cell.name, cell.source))
+    return named
