@@ -30,6 +30,7 @@ from typing import Any
 SECONDS = 2.0  # for a probe: they take milliseconds, and a slow disk may have to load a module first
 GRACE = 0.5  # seconds that code may take to stop when told to
 MOST_ITEMS = 10_000
+MOST_BITS = 4096  # of a whole number
 DEEPEST = 20
 
 
@@ -178,12 +179,21 @@ def copied(x: Any, items: Iterator[int], depth: int) -> Any:
         return x
     for base, copy in ((int, int.__int__), (float, float.__float__), (str, str.__str__)):
         if issubclass(kind, base):
-            return copy(x)
+            return short(copy(x))
     if issubclass(kind, list | tuple):
         return [copied(y, items, depth + 1) for y in (list if issubclass(kind, list) else tuple).__iter__(x)]
     if issubclass(kind, dict):
         return {str(copied(k, items, DEEPEST)): copied(v, items, depth + 1) for k, v in dict.items(x)}
     return copied(from_numpy(x), items, depth)
+
+
+def short(x: Any) -> Any:
+    """A number or a text, of no more than can be written down. Raises Odd."""
+    if isinstance(x, int) and x.bit_length() > MOST_BITS:
+        raise Odd(f"int of {x.bit_length()} bits")
+    if isinstance(x, str) and len(x) > MOST_ITEMS:
+        raise Odd(f"str of {len(x)} characters")
+    return x
 
 
 def from_numpy(x: Any) -> Any:
