@@ -15,6 +15,7 @@ from math import ceil, floor, log10
 from ..draw.svg import STYLE, text
 from ..draw.words import number
 from .film import Film
+from .film import number as number_of
 
 WIDTH, HEIGHT = 430, 300
 LEFT, RIGHT, TOP, BOTTOM = 62, 418, 30, 254  # of the field between the axes
@@ -36,8 +37,7 @@ LOOKS = """
 .mg-picture .mg-cursor.mg-here { opacity: 1; }
 .mg-picture .mg-point { fill: var(--mg-op); stroke: var(--mg-ink); stroke-width: 1.5; }
 .mg-picture .mg-ran .mg-point { fill: var(--mg-sign); }
-.mg-picture .mg-here .mg-point { fill: var(--mg-forward); stroke-width: 3; }
-.mg-picture .mg-here text { font-weight: bold; }
+.mg-picture .mg-here .mg-point { fill: var(--mg-forward); r: 8px; }
 .mg-picture .mg-roof { stroke: var(--mg-backward); stroke-width: 2; fill: none; }
 .mg-picture .mg-roof.mg-second { stroke: var(--mg-forward); stroke-dasharray: 6 4; }
 .mg-picture .mg-halo { paint-order: stroke; stroke: var(--mg-paper); stroke-width: 4px; }
@@ -57,7 +57,8 @@ class Charted(Film):
 
     @property
     def svg(self) -> str:
-        return styled(self.films[0]["panels"][self.still]["html"])
+        film = self.films[number_of(self.choice, [len(each["options"]) for each in self.choices])]
+        return styled(film["panels"][self.still]["html"])
 
 
 def styled(html: str) -> str:

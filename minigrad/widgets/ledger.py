@@ -107,7 +107,6 @@ class Ledger:
 
     def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         known = set(self.arrays)
-        before = self.live()
         found = [owner(array) for array in arrays_in([gy, *gxs])]
         self.note(found)
         new = {id(array): array.nbytes for array in found if id(array) not in known}
@@ -122,29 +121,26 @@ class Ledger:
             self.write(f"the derivative of {sign_of(node.op)} {sends}{lets}")
         else:
             program = way.pull(tuple(sorted(gy))).way((), ()).program
-            self.ran(program, before, lambda i: GRADIENTS)
+            self.ran(program, self.entries[-1].live, lambda i: GRADIENTS)  # what it reads is there until its end
 
     def ran(self, program: Program, before: Live | None, consumer: Callable[[int], int]) -> None:
         """A program's run, the first time step by step as it was planned.
 
         consumer    number of an output → whose bytes it is
         """
-        if program in self.programs:
-            self.write("the same program runs again, in the same workspace, and hands out what it made")
-            return
+        is_new = program not in self.programs
         self.programs[program] = program.text.size
-        end, before = self.live(), before or (0,) * len(CONSUMERS)
-        plan = program.plan
+        end, before, plan = self.live(), before or (0,) * len(CONSUMERS), program.plan
         working = [(k, step) for k, step in enumerate(plan.steps) if not step.is_view]
-        for _, steps in groupby(working, lambda each: each[1].node):
-            *_, (k, step) = steps
+        ends = [[*steps][-1] for _, steps in groupby(working, lambda each: each[1].node)]
+        for k, step in ends if is_new else ends[-1:]:
             out = handed(plan, k, consumer)
             live = [min(b + out.get(i, 0), max(b, e)) for i, (b, e) in enumerate(zip(before, end))]
             live[WORKSPACE] = end[WORKSPACE]
             used = sum(t.nbytes for t in plan.residents if t.offset is not None and t.first <= k <= (t.last or 0))
             words = f"in the program, {called(step)}: {used:,} of the {plan.size:,} bytes of its workspace are in use"
-            self.write(words, tuple(live))
-        self.write("the program is done, and hands out what it made")
+            self.write(words if is_new else "the same program runs again, in the same workspace", tuple(live))
+        self.write("the program is done, and has handed out what it made")
 
     # -- the books --------------------------------------------------------------------------------------
 
