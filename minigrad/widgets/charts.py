@@ -21,7 +21,7 @@ WIDTH, HEIGHT = 430, 300
 LEFT, RIGHT, TOP, BOTTOM = 62, 418, 30, 254  # of the field between the axes
 
 LOOKS = """
-.mg-panel:has(> .mg-view > svg) { flex-basis: 400px; }
+.mg-panel:has(.mg-chart) { flex-basis: 400px; }
 .mg-picture .mg-rule { stroke: var(--mg-line); stroke-width: 1; fill: none; }
 .mg-picture .mg-faint { stroke: var(--mg-line); stroke-opacity: 0.3; stroke-width: 1; fill: none; }
 .mg-picture .mg-s0 { color: var(--mg-forward); }
@@ -149,7 +149,7 @@ def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT) -> st
 def picture(title: str, width: float, height: float, parts: Iterable[str]) -> str:
     """Some parts as one SVG."""
     frame = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" {frame}>'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture mg-chart" role="img" {frame}>'
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
@@ -165,9 +165,7 @@ def bars(series: int, at: Sequence[tuple[float, float, float]], width: float) ->
         # Each begins at a multiple of the period, so that the stripes of neighbours meet.
         inside = ((left, floor(bottom / period) * period, top) for left, bottom, top in at)
         lines = "".join(f"M{left + width / 2:.1f},{low}V{top:.1f}" for left, low, top in inside if low > top)
-        drawn += (
-            f'<path class="mg-stripes mg-s{series}" stroke-width="{width:.1f}" stroke-dasharray="{dashes}" d="{lines}"/>'
-        )
+        drawn += f'<path class="mg-stripes mg-s{series}" stroke-width="{width:.1f}" stroke-dasharray="{dashes}" d="{lines}"/>'
     return drawn
 
 

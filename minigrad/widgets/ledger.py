@@ -115,7 +115,9 @@ class Ledger:
         if isinstance(node.op, Output):
             return  # which hands on what arrives
         if way is None:
-            sends = f"sends on {sum(new.values()):,} new bytes of gradients" if new else "sends its gradient on as it is"
+            sends = (
+                f"sends on {sum(new.values()):,} new bytes of gradients" if new else "sends its gradient on as it is"
+            )
             freed = self.entries[-1].live[SAVED] - self.live()[SAVED]
             lets = f", and lets go {freed:,} bytes that were kept for it" if freed > 0 else ""
             self.write(f"the derivative of {sign_of(node.op)} {sends}{lets}")

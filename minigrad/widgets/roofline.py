@@ -237,7 +237,9 @@ def drawn(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) -> str:
         ridge = min(max(machine.peak / speed, x.low), x.high)
         start, left = (x.low, speed * x.low) if speed * x.low >= y.low else (y.low / speed, y.low)
         corner = f"L{x.at(ridge):.1f},{y.at(machine.peak):.1f}H{x.end}"
-        roofs.append(f'<path class="mg-roof{look}" d="M{x.at(start):.1f},{y.at(min(left, machine.peak)):.1f}{corner}"/>')
+        roofs.append(
+            f'<path class="mg-roof{look}" d="M{x.at(start):.1f},{y.at(min(left, machine.peak)):.1f}{corner}"/>'
+        )
     roofs.append(text("mg-number mg-halo", x.end, y.at(machine.peak) - 6, f"peak {rate(machine.peak)}"))
     marks = [(i, x.at(p.intensity), y.at(p.speed)) for i, p in enumerate(found) if p.flops]
     return chart("Each op under the roofs of this machine", x, y, *roofs, *dots(marks))
@@ -263,8 +265,8 @@ def label(heap: Sequence[tuple[int, float, float]]) -> str:
     words = ", ".join(str(i) for i, *_ in heap)
     left, right, y = min(x for _, x, _ in heap), max(x for _, x, _ in heap), heap[0][2]
     if right + 12 + 7 * len(words) < RIGHT:
-        return text("mg-halo", right + 9, y + 4, words)
-    return text("mg-number mg-halo", left - 9, y + 4, words)
+        return text("mg-halo", right + 11, y + 4, words)
+    return text("mg-number mg-halo", left + 6, y + 20, words)
 
 
 def listing(found: Sequence[Point]) -> str:

@@ -48,9 +48,7 @@ class Schedule(Charted):
             (TIMES[0], estimate),
             (TIMES[1], lambda node: taken.get(node, 0.0) if node.inputs and not node.op.is_view else 0.0),
         ]
-        self.schedules = {
-            (n, times): schedule(graph, n, seconds) for n in counts for times, seconds in sources
-        }
+        self.schedules = {(n, times): schedule(graph, n, seconds) for n in counts for times, seconds in sources}
         paths = {times: critical_path(graph, seconds) for times, seconds in sources}
         reels = [reel(plan, paths[times], times) for (_, times), plan in self.schedules.items()]
         choices = [Choice("workers", [str(n) for n in counts]), Choice("times", TIMES)]
@@ -138,8 +136,6 @@ def waiting(slot: Slot, operands: Sequence[Node], of: dict[Node, Slot]) -> str:
     last = max(needed, key=lambda each: each.end)
     which = f"{sign_of(last.node.op)}, done at {took(last.end)} by worker {last.worker}"
     return f"The last that it needed is {which}."
-
-
 
 
 # -- the picture ---------------------------------------------------------------------------------------------
