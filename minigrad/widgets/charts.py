@@ -165,7 +165,8 @@ def bars(series: int, at: Sequence[tuple[float, float, float]], width: float) ->
         # Each begins at a multiple of the period, so that the stripes of neighbours meet.
         inside = ((left, floor(bottom / period) * period, top) for left, bottom, top in at)
         lines = "".join(f"M{left + width / 2:.1f},{low}V{top:.1f}" for left, low, top in inside if low > top)
-        drawn += f'<path class="mg-stripes mg-s{series}" stroke-width="{width:.1f}" stroke-dasharray="{dashes}" d="{lines}"/>'
+        look = f'class="mg-stripes mg-s{series}" stroke-width="{width:.1f}" stroke-dasharray="{dashes}"'
+        drawn += f'<path {look} d="{lines}"/>'
     return drawn
 
 

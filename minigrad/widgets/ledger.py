@@ -172,7 +172,7 @@ class Ledger:
 
     def live(self) -> Live:
         """Bytes alive just now, by consumer."""
-        consumer = {}
+        consumer: dict[int, int] = {}
         for i, arrays in reversed(list(enumerate(self.consumers()))):
             arrays = [owner(array) for array in arrays]
             self.note(arrays)

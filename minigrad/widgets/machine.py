@@ -48,7 +48,7 @@ class Machine:
     def measured(cls, dtype: Any = np.float32) -> Machine:
         """This machine, for numbers of that type, with as many threads as NumPy is given."""
         dtype = np.dtype(dtype)
-        return cls(max(map(lambda n: product(n, dtype), SIDES)), copy(LARGE), copy(SMALL), seconds(adding(dtype)))
+        return cls(max(product(n, dtype) for n in SIDES), copy(LARGE), copy(SMALL), seconds(adding(dtype)))
 
 
 def product(n: int, dtype: np.dtype) -> float:

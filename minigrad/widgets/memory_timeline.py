@@ -55,7 +55,7 @@ class MemoryTimeline(Charted):
 
     model        a Module; only of a Sequential, of three parts or more, can parts be checkpointed
     loss_fn      (model(x), y) → the mean loss over the batch
-    x, y         the batch; micro-batches are offered where they come out equal
+    x, y         the batch; micro-batches are offered where they come out equal, of two rows or more
     optimizer    of the model's parameters; Adam, if it is not said
     steps        of training; the second begins with the optimiser's state
 
@@ -76,7 +76,7 @@ class MemoryTimeline(Charted):
         refuse(model, x, y, optimizer, steps)
         optimizer = Adam(model.parameters()) if optimizer is None else optimizer
         checkpointing = [False, True] if isinstance(model, Sequential) and len(model) > 2 else [False]
-        micro = [n for n in MICRO if len(x) % n == 0]
+        micro = [n for n in MICRO if n == 1 or (len(x) % n == 0 and len(x) > n)]
         ways = [Switches(c, n, p) for c in checkpointing for n in micro for p in (False, True)]
         self.runs = {way: run(model, loss_fn, x, y, optimizer, steps, way) for way in ways}
         choices = [
@@ -94,7 +94,8 @@ def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
     if not isinstance(model, Module):
         raise TypeError(f"MemoryTimeline trains a Module, and got {model!r}: put the function into a Module's forward")
     if not (isinstance(x, Tensor) and isinstance(y, Tensor)) or len(x.shape) == 0 or y.shape[:1] != x.shape[:1]:
-        raise TypeError(f"x and y are tensors with one row for each example, and got {x!r} and {y!r}")
+        got = " and ".join(str(each.spec) if isinstance(each, Tensor) else type(each).__name__ for each in (x, y))
+        raise TypeError(f"x and y are tensors with one row for each example, and got {got}")
     if optimizer is not None and not isinstance(optimizer, Optimizer):
         raise TypeError(f"optimizer is one of mg.optim, made with model.parameters(), and got {optimizer!r}")
     if steps < 1:

@@ -11,8 +11,10 @@ Williams, Waterman & Patterson 2009, “Roofline: an insightful visual performan
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from html import escape
+from io import StringIO
 from math import ceil, floor, log10
 from typing import Any
 
@@ -116,7 +118,8 @@ def points(graph: Graph, arrays: Sequence[Any]) -> list[Point]:
         values[node] = value(node, *xs)
         return values[node]
 
-    walked(graph, arrays, keeping)
+    with redirect_stdout(StringIO()):  # what it prints was not asked for
+        walked(graph, arrays, keeping)
     values |= dict(zip(graph.inputs, arrays))
     home = memory_of(graph.nodes)
     own = [n for n in graph.nodes if n.inputs and home[n] is n and not isinstance(n.op, Piece) and not n.op.effect]

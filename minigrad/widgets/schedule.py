@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
-from ..compiler.graph import Graph
 from ..compiler.schedule import BANDWIDTH, FLOPS, HANDOVER, Seconds, Slot, critical_path, estimate, schedule, waits_for
 from ..compiler.schedule import Schedule as Planned
 from ..draw.rules import sign_of

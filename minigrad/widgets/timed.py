@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from time import perf_counter
+from types import FrameType
 from typing import Any
 
 from ..compiler.graph import Graph
 from ..compiler.interpret import value, walked
+from ..device import CPU
 from ..draw.words import number
+from ..graph.autograph.foreign import from_library
 from ..graph.function import TracedFunction, function
 from ..node import Node
 from ..tensor import Tensor
+from .recorded import MOST_LINES, TooLong
 
 RUNS = 7  # of which the fastest counts
 
@@ -19,17 +26,44 @@ RUNS = 7  # of which the fastest counts
 def traced(widget: str, f: Callable[..., Any], args: Sequence[Any], most: int) -> tuple[Graph, list[Any]]:
     """The graph of f on these arguments, and copies of the arrays that it reads.
 
-    Raises TypeError for what cannot be called, ValueError for a graph of no op, or of more than `most`; what f raises
-    is raised.
+    Raises TypeError for what cannot be called, ValueError for a graph of no op, or of more than `most`, and for arrays
+    that are elsewhere; TooLong where f does not come to its end; what f raises is raised.
     """
     if not callable(f):
         raise TypeError(f"{widget} traces a function, and got {f!r}")
-    trace = (f if isinstance(f, TracedFunction) else function(f)).trace_for(*args)
+    f = f if isinstance(f, TracedFunction) else function(f)
+    with patience(f.__name__):
+        trace = f.trace_for(*args)
+    if any(x.spec.device is not CPU for x in trace.graph.inputs):
+        raise ValueError(f"{widget} runs on the CPU: move the tensors there, with x.cpu()")
     ops = sum(1 for node in trace.graph.nodes if node.inputs)
     if not 1 <= ops <= most:
         raise ValueError(f"{widget} shows graphs of 1 to {most} ops, and this one has {ops}: trace a part of it")
-    given = [x.value for x in args if isinstance(x, Tensor)]
-    return trace.graph, [array.copy() for array in (*given, *(x.value for x in trace.captured))]
+    given: list[Tensor] = []
+    f.found(args, {}, given)
+    return trace.graph, [x.value.copy() for x in (*given, *trace.captured)]
+
+
+@contextmanager
+def patience(name: str) -> Iterator[None]:
+    """A block in which so many lines of a learner's code may run, and no more."""
+    ran = 0
+
+    def heard(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal ran
+        if from_library(frame.f_code.co_filename):
+            return None
+        ran += event == "line"
+        if ran > MOST_LINES:
+            raise TooLong(f"{name} has run {MOST_LINES} lines while it was traced, and was stopped")
+        return heard
+
+    before = sys.gettrace()
+    sys.settrace(heard)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def took(seconds: float) -> str:
@@ -59,6 +93,7 @@ def measured(graph: Graph, arrays: Sequence[Any]) -> dict[Node, float]:
         seconds[node] = min(took, seconds.get(node, took))
         return y
 
-    for _ in range(RUNS):
-        walked(graph, [array.copy() for array in arrays], timing)
+    with redirect_stdout(StringIO()):  # what it prints was not asked for
+        for _ in range(RUNS):
+            walked(graph, [array.copy() for array in arrays], timing)
     return seconds
