@@ -53,6 +53,7 @@ class Schedule(Charted):
         choices = [Choice("workers", [str(n) for n in counts]), Choice("times", TIMES)]
         name = getattr(f, "__name__", type(f).__name__)
         super().__init__(f"{name} on {counted(max(counts), 'worker', 'workers')}", (), reels, choices)
+        self.choice = [min(1, len(counts) - 1), 0]  # one worker alone is there to compare with
 
 
 def reel(plan: Planned, path: Sequence[Node], times: str) -> Reel:

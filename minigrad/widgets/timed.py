@@ -40,7 +40,7 @@ def traced(widget: str, f: Callable[..., Any], args: Sequence[Any], most: int) -
     if not 1 <= ops <= most:
         raise ValueError(f"{widget} shows graphs of 1 to {most} ops, and this one has {ops}: trace a part of it")
     given: list[Tensor] = []
-    f.found(args, {}, given)
+    f.found(tuple(args), {}, given)
     return trace.graph, [x.value.copy() for x in (*given, *trace.captured)]
 
 
