@@ -11,7 +11,7 @@
 // A screen is a function of (panels, steps 0..n): to go back is to start over from the panels as they came.
 
 const panelHTML = ({ title, html, wide }, n) => `
-  <section class="mg-panel${wide ? " mg-wide" : ""}"${title ? ` aria-label="${title}"` : ""}>
+  <section class="mg-panel${wide ? " mg-wide" : ""}" role="group"${title ? ` aria-label="${title}"` : ""}>
     ${title ? `<p class="mg-title" aria-hidden="true">${title}</p>` : ""}<div class="mg-view" data-panel="${n}">${html}</div>
   </section>`;
 const choiceHTML = ({ label, options }, n) => `
