@@ -98,6 +98,15 @@ def test_names_of_the_learner_are_escaped():
     assert "<b>" not in page.split('<script type="application/json"')[0]
 
 
+def test_a_view_is_no_block_and_lines_go_through_it_to_what_it_looks_at():
+    film = Schedule(lambda a, b: (a @ b).T.exp().reshape(-1).sum(), A, B).films[0]
+    html = film["panels"][0]["html"]
+
+    assert re.findall(r'data-id="(o\d+)"', html) == ["o0", "o1", "o2"]  # @, exp, sum
+    assert re.findall(r'data-id="(d[\d.]+)"', html) == ["d0.1", "d1.2"]
+    assert "transpose" not in film["panels"][1]["html"]
+
+
 def endless(x):
     while True:
         x = x + 1
@@ -114,7 +123,7 @@ def deep(x):
     [
         ((3, A), {}, TypeError, "traces a function"),
         ((endless, A), {}, TooLong, "has run 2000 lines while it was traced"),
-        ((deep, A), {}, ValueError, "1 to 60 ops, and this one has 100"),
+        ((deep, A), {}, ValueError, "1 to 60 ops, views not counted, and this one has 100"),
         ((lambda x: x, A), {}, ValueError, "and this one has 0"),
         ((branches, A, B, C), {"workers": 0}, ValueError, "1 to 8"),
         ((branches, A, B, C), {"workers": ()}, ValueError, "1 to 8"),

@@ -225,7 +225,7 @@ def drawn(entries: Sequence[Entry], most: int) -> str:
     parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{y.at(peak):.1f}H{RIGHT}"/>')
     parts.append(text("mg-number mg-halo", RIGHT, y.at(peak) - 5, f"peak {peak:,} bytes"))
     parts += [
-        f'<path class="mg-cursor" data-id="at {k}" d="M{x.at(k + 0.5):.1f},{TOP - 6}V{BOTTOM + 26}"/>'
+        f'<path class="mg-cursor" data-id="at {k}" d="M{x.at(k + 0.5):.1f},{TOP - 6}V{BOTTOM}m0,24v16"/>'
         for k in range(len(entries))
     ]
     parts += strip(entries, x.at)

@@ -260,16 +260,22 @@ def dots(marks: Sequence[tuple[int, float, float]]) -> list[str]:
         f'<g class="mg-dot" data-id="p{i}"><circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
         for i, x, y in marks
     ]
-    return [*circles, *map(label, heaps)]
+    taken: list[tuple[float, float, float]] = []
+    return [*circles, *(label(heap, taken) for heap in heaps)]
 
 
-def label(heap: Sequence[tuple[int, float, float]]) -> str:
-    """The numbers of some dots, on the side where there is room."""
-    words = ", ".join(str(i) for i, *_ in heap)
-    left, right, y = min(x for _, x, _ in heap), max(x for _, x, _ in heap), heap[0][2]
-    if right + 12 + 7 * len(words) < RIGHT:
-        return text("mg-halo", right + 11, y + 4, words)
-    return text("mg-number mg-halo", left + 6, y + 20, words)
+def label(heap: Sequence[tuple[int, float, float]], taken: list[tuple[float, float, float]]) -> str:
+    """The numbers of some dots, where there is room; (left, right, baseline) is then taken."""
+    numbers = [str(i) for i, *_ in heap]
+    words = ", ".join(numbers if len(numbers) < 6 else [*numbers[:4], f"and {len(numbers) - 4} more"])
+    width, y = 6.5 * len(words), heap[0][2] + 4
+    left = max(x for _, x, _ in heap) + 11
+    if left + width > RIGHT:
+        left, y = RIGHT - width, y + 16
+    while any(left < end and start < left + width and abs(y - other) < 12 for start, end, other in taken):
+        y += 12
+    taken.append((left, left + width, y))
+    return text("mg-halo", left, y, words)
 
 
 def listing(found: Sequence[Point]) -> str:

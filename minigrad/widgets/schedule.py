@@ -30,11 +30,12 @@ TIMES = ("estimated", "measured")
 class Schedule(Charted):
     """The ops of a function on workers, start by start.
 
-    f          a Python function of tensors, or a traced one; its ops are scheduled as written, before any fusion
+    f          a Python function of tensors, or a traced one; its ops are scheduled as written, before any fusion;
+               views take no time, and are not shown
     workers    the numbers of them to choose from
 
     The times to choose from are the compiler's estimates, of which `text` and `repr` tell, and measured ones.
-    Raises TypeError for what cannot be called, ValueError for a graph of no op or of more than 60.
+    Raises TypeError for what cannot be called, ValueError for a graph of no op, or of more than 60.
     """
 
     def __init__(self, f: Callable[..., Any], *args: Any, workers: Sequence[int] = WORKERS):
@@ -48,7 +49,9 @@ class Schedule(Charted):
             (TIMES[1], lambda node: taken.get(node, 0.0) if node.inputs and not node.op.is_view else 0.0),
         ]
         self.schedules = {(n, times): schedule(graph, n, seconds) for n in counts for times, seconds in sources}
-        paths = {times: critical_path(graph, seconds) for times, seconds in sources}
+        paths = {
+            times: [node for node in critical_path(graph, seconds) if not node.op.is_view] for times, seconds in sources
+        }
         reels = [reel(plan, paths[times], times) for (_, times), plan in self.schedules.items()]
         choices = [Choice("workers", [str(n) for n in counts]), Choice("times", TIMES)]
         name = getattr(f, "__name__", type(f).__name__)
@@ -58,7 +61,8 @@ class Schedule(Charted):
 
 def reel(plan: Planned, path: Sequence[Node], times: str) -> Reel:
     """The film of one schedule."""
-    slots = sorted(plan.slots, key=lambda slot: (slot.start, slot.worker))
+    working = (slot for slot in plan.slots if not slot.node.op.is_view)
+    slots = sorted(working, key=lambda slot: (slot.start, slot.worker))
     panels = [
         Panel(f"Who runs what, and when, by {times} times", lanes(plan, slots, set(path))),
         Panel("The same in numbers", listing(slots, set(path))),
@@ -71,7 +75,7 @@ def reel(plan: Planned, path: Sequence[Node], times: str) -> Reel:
 
 def cuts(plan: Planned, slots: Sequence[Slot], path: Sequence[Node], times: str) -> list[Cut]:
     """Each start, and what comes of it."""
-    before = waits_for(plan.graph)
+    before = needs(plan)
     place = {slot.node: i for i, slot in enumerate(slots)}
     of = {slot.node: slot for slot in slots}
     lines = {i: [f"d{place[x]}.{i}" for x in before[slot.node] if x in place] for i, slot in enumerate(slots)}
@@ -106,6 +110,15 @@ def cuts(plan: Planned, slots: Sequence[Slot], path: Sequence[Node], times: str)
             off={"gone": ["idle"]},
         )
     )
+    return found
+
+
+def needs(plan: Planned) -> dict[Node, list[Node]]:
+    """Node → the ops whose results it waits for; of a view, those of what it looks at."""
+    found: dict[Node, list[Node]] = {}
+    for node, xs in waits_for(plan.graph).items():
+        each = ([x] if not x.op.is_view else found[x] for x in xs)
+        found[node] = [*dict.fromkeys(x for ys in each for x in ys)]
     return found
 
 
@@ -145,7 +158,7 @@ def lanes(plan: Planned, slots: Sequence[Slot], path: set[Node]) -> str:
     """A lane for each worker, its ops as blocks, idle time hatched; a line from each op to those that need it."""
     whole = plan.seconds or 1.0
     middle = {slot.node: TOP + 18 + slot.worker * LANE + HIGH / 2 for slot in slots}
-    before = waits_for(plan.graph)
+    before = needs(plan)
     place = {slot.node: i for i, slot in enumerate(slots)}
 
     def at(t: float) -> float:
@@ -154,7 +167,6 @@ def lanes(plan: Planned, slots: Sequence[Slot], path: set[Node]) -> str:
     parts = []
     for worker in range(plan.workers):
         y = TOP + 18 + worker * LANE
-        parts.append(text("mg-dim", LEFT, y - 5, f"worker {worker}"))
         parts.append(f'<path class="mg-faint" d="M{LEFT},{y}h{RIGHT - LEFT}v{HIGH}h{LEFT - RIGHT}z"/>')
         parts += [hatched(at(start), at(end), y) for start, end in gaps(plan, worker)]
     for i, slot in enumerate(slots):
@@ -164,6 +176,8 @@ def lanes(plan: Planned, slots: Sequence[Slot], path: set[Node]) -> str:
                 line = f"M{at(start.end):.1f},{middle[x]}L{at(end.start):.1f},{middle[slot.node]}"
                 parts.append(f'<g class="mg-arrow" data-id="d{place[x]}.{i}"><path d="{line}"/></g>')
     parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
+    heads = range(plan.workers)
+    parts += [text("mg-dim mg-halo", LEFT, TOP + 13 + worker * LANE, f"worker {worker}") for worker in heads]
     bottom = TOP + 18 + plan.workers * LANE - (LANE - HIGH)
     parts.append(f'<path class="mg-rule" d="M{LEFT},{bottom + 10}H{RIGHT}"/>')
     parts.append(text("mg-dim", LEFT, bottom + 26, "0"))
