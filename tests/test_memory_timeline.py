@@ -55,10 +55,30 @@ def test_a_small_run_is_what_one_counts_by_hand():
     assert square.live == (parameters, 0, inputs, 0, hidden + out, 2 * out, 0)  # x ** 2 reads x
     assert mean.live[4] == hidden + out
     assert [entry.phase for entry in entries] == ["start"] + 6 * ["forward"] + 7 * ["backward"] + 2 * ["update"]
+    tanh_back = next(entry for entry in entries if entry.what.startswith("the derivative of tanh"))
+    arrived, W, b, seed, loss = hidden, 8 * 8, 8, 8, 8
+    assert tanh_back.live[3:] == (2 * arrived + W + b + seed, 0, loss, 0)  # it came, and another went on
     done, moved, cleared = entries[-3:]
     assert done.live == (parameters, 0, inputs, parameters, 0, 0, 0)
     assert moved.live == (parameters, 2 * parameters, inputs, parameters, 0, 0, 0)  # Adam has two means
     assert cleared.live == (parameters, 2 * parameters, inputs, 0, 0, 0, 0)
+
+
+def test_the_gradients_of_micro_batches_add_up_to_those_of_the_batch():
+    seen = []
+
+    class Spy(mg.optim.SGD):
+        def step(self, closure=None):
+            seen.append([p.grad.numpy().copy() for p in self.parameters()])
+
+    net, (x, y) = chain(2), batch()
+    for way in WAYS:
+        run(net, MSE, x, y, Spy(net.parameters(), lr=0.1), 1, way)
+
+    assert len(seen) == len(WAYS)
+    for gradients in seen[1:]:
+        for g, whole in zip(gradients, seen[0], strict=True):
+            np.testing.assert_allclose(g, whole, rtol=1e-4, atol=1e-6)  # float32, added up in another order
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if not way.planned], ids=str)

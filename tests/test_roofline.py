@@ -45,6 +45,15 @@ def test_the_bytes_are_those_of_the_compilers_account_before_and_after(widget):
         assert sum(point.nbytes for point in found) == bytes_moved(each)
 
 
+def test_what_is_broadcast_is_read_at_the_size_it_is_stored_in():
+    slope = mg.func.grad(lambda x: (x * x.mean(0, keepdim=True)).tanh().mean())
+    found = Roofline(slope, X, machine=MACHINE).points
+    graph = mg.function(slope).graph_for(X)
+
+    assert sum(point.nbytes for point in found["as written"]) == bytes_moved(graph)
+    assert any(node.op.kind == "BroadcastTo" for node in graph.nodes)
+
+
 def test_fusing_moves_fewer_bytes_for_as_many_flops(widget):
     written, fused = widget.points.values()
 

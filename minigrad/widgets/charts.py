@@ -43,8 +43,7 @@ LOOKS = """
 .mg-picture .mg-halo { paint-order: stroke; stroke: var(--mg-paper); stroke-width: 4px; }
 .mg-table svg.mg-picture { display: inline-block; width: 18px; height: 14px; margin: 0 6px -2px 0; }
 .mg-widget .mg-table [aria-current] :is(th, td) { font-weight: bold; background: var(--mg-leaf); }
-.mg-widget .mg-table caption { text-align: left; color: var(--mg-dim); padding: 2px 0; }
-.mg-widget .mg-table .mg-words { text-align: left; }
+.mg-widget .mg-table td { white-space: nowrap; }
 .mg-widget .mg-table tr.mg-here :is(th, td) { font-weight: bold; box-shadow: inset 0 -2px var(--mg-forward); }
 """
 STRIPES = ("", "3 3", "1 5", "5 2", "2 2", "1 2", "1 8")  # how the dashes of series 0, 1, … go: inked, left out
@@ -179,8 +178,7 @@ def swatch(series: int) -> str:
     )
 
 
-def table(head: Sequence[str], rows: Iterable[str], caption: str = "") -> str:
+def table(head: Sequence[str], rows: Iterable[str]) -> str:
     """Rows of cells under their heads."""
     heads = "".join(f'<th scope="col">{words}</th>' for words in head)
-    said = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f'<table class="mg-table">{said}<thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    return f'<table class="mg-table"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'

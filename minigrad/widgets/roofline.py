@@ -15,6 +15,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
+from itertools import count
 from math import ceil, floor, log10
 from typing import Any
 
@@ -272,8 +273,11 @@ def label(heap: Sequence[tuple[int, float, float]], taken: list[tuple[float, flo
     left = max(x for _, x, _ in heap) + 11
     if left + width > RIGHT:
         left, y = RIGHT - width, y + 16
-    while any(left < end and start < left + width and abs(y - other) < 12 for start, end, other in taken):
-        y += 12
+
+    def is_free(at: float) -> bool:
+        return not any(left < end and start < left + width and abs(at - other) < 12 for start, end, other in taken)
+
+    y = next(filter(is_free, (y + 12 * step for n in count() for step in (n, -n))))
     taken.append((left, left + width, y))
     return text("mg-halo", left, y, words)
 
