@@ -109,6 +109,8 @@ def test_checkpoints_lower_the_peak_of_a_deep_net_and_run_their_parts_again():
     assert max(e.total for e in kept) < 0.75 * max(e.total for e in plain)
     assert len(again) == sum(map(len, segments(net)[:-1]))
     assert not any(entry.what.startswith("once more") for entry in plain)
+    end, array, difference = [e for e in kept if e.phase == "forward"][-1], 512 * 16 * 4, 512 * 4
+    assert end.live[4] == 4 * array + 2 * array + difference  # four arguments, the first being the input; the last part
     assert kept[-1].live == plain[-1].live
 
 
