@@ -266,9 +266,8 @@ def dots(marks: Sequence[tuple[int, float, float]]) -> list[str]:
 
 
 def label(heap: Sequence[tuple[int, float, float]], taken: list[tuple[float, float, float]]) -> str:
-    """The numbers of some dots, where there is room; (left, right, baseline) is then taken."""
-    numbers = [str(i) for i, *_ in heap]
-    words = ", ".join(numbers if len(numbers) < 6 else [*numbers[:4], f"and {len(numbers) - 4} more"])
+    """The numbers of some dots, or how many, where there is room; (left, right, baseline) is then taken."""
+    words = ", ".join(str(i) for i, *_ in heap) if len(heap) < 4 else f"{len(heap)} ops"
     width, y = 6.5 * len(words), heap[0][2] + 4
     left = max(x for _, x, _ in heap) + 11
     if left + width > RIGHT:
