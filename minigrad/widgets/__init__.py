@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .all_reduce import AllReduce as AllReduce
     from .chain_rule import ChainRule as ChainRule
+    from .memory_timeline import MemoryTimeline as MemoryTimeline
     from .pass_viewer import PassViewer as PassViewer
     from .pipeline import Pipeline as Pipeline
+    from .precision import Precision as Precision
+    from .roofline import Roofline as Roofline
+    from .schedule import Schedule as Schedule
     from .static_vs_dynamic import StaticVsDynamic as StaticVsDynamic
 
 HOMES = {
     "AllReduce": "all_reduce",
     "ChainRule": "chain_rule",
+    "MemoryTimeline": "memory_timeline",
     "PassViewer": "pass_viewer",
     "Pipeline": "pipeline",
+    "Precision": "precision",
+    "Roofline": "roofline",
+    "Schedule": "schedule",
     "StaticVsDynamic": "static_vs_dynamic",
 }
 
