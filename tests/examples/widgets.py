@@ -3,7 +3,8 @@
 import numpy as np
 
 import minigrad as mg
-from minigrad import widgets
+from minigrad import nn, widgets
+from minigrad.widgets.machine import Machine
 
 
 def graph():
@@ -24,10 +25,30 @@ def network(x, w):
 
 ARRAYS = mg.tensor(np.linspace(-1, 1, 12).reshape(4, 3)), mg.tensor(np.linspace(-1, 1, 6).reshape(3, 2))
 
+def model():
+    mg.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+
+
+def squared_error(output, target):
+    return (output - target).square().mean()
+
+
+def branches(x):
+    return ((x @ x).tanh() @ x + (x @ x).sigmoid() @ x).sum()
+
+
+BATCH = mg.tensor(np.linspace(-1, 1, 32).reshape(8, 4)), mg.zeros(8, 1)
+MACHINE = Machine(peak=1e10, memory=1e10, cache=1e11, call=1e-6)
+
 WIDGETS = {
     "AllReduce": widgets.AllReduce,
     "ChainRule": lambda: widgets.ChainRule(graph()),
+    "MemoryTimeline": lambda: widgets.MemoryTimeline(model(), squared_error, *BATCH),
     "PassViewer": lambda: widgets.PassViewer(mg.function(network), *ARRAYS),
     "Pipeline": widgets.Pipeline,
+    "Precision": lambda: widgets.Precision(model(), squared_error, *BATCH),
+    "Roofline": lambda: widgets.Roofline(branches, mg.ones(16, 16), machine=MACHINE),
+    "Schedule": lambda: widgets.Schedule(branches, mg.ones(16, 16)),
     "StaticVsDynamic": lambda: widgets.StaticVsDynamic(branching, mg.tensor(2.0), mg.tensor(-2.0)),
 }
