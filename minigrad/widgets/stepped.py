@@ -16,7 +16,7 @@ import traitlets
 
 from ..draw.svg import colours
 from .page import page
-from .shown import shown
+from .displayed import displayed
 
 HERE = Path(__file__).parent
 Plain = dict[str, Any]  # what JSON can say
@@ -82,7 +82,7 @@ class Stepped(anywidget.AnyWidget):
         return f"{type(self).__name__}({len(self.steps)} steps; {self.label})"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        shown(self)
+        displayed(self)
         data, metadata = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]  # None is for what has no view
         # For where widgets cannot be shown: a code host, a printed page, a notebook that is not trusted.
         return {**data, "image/svg+xml": self.svg, "text/plain": f"{self!r}\n{self.text}"}, metadata

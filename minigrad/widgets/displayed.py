@@ -11,17 +11,17 @@ from typing import Any
 from IPython.core.getipython import get_ipython
 from ipywidgets import DOMWidget
 
-_shown: dict[str, list[DOMWidget]] = {}  # cell → what is in its output
+_displayed: dict[str, list[DOMWidget]] = {}  # cell → what is in its output
 
 
-def shown(widget: DOMWidget) -> None:
+def displayed(widget: DOMWidget) -> None:
     """Note that the running cell shows a widget."""
     widget.layout.open()
     widget.open()
     shell: Any = get_ipython()
     cell = running_cell(shell)
     if cell is not None:
-        _shown.setdefault(cell, []).append(widget)
+        _displayed.setdefault(cell, []).append(widget)
         shell.events.register("pre_run_cell", cleared)
 
 
@@ -34,8 +34,8 @@ def running_cell(shell: Any) -> str | None:
 
 def cleared(run: Any) -> None:
     """A cell runs again, and its output goes: close the widgets that no other cell shows."""
-    for widget in _shown.pop(run.cell_id, []):
-        if not any(widget is other for others in _shown.values() for other in others):
+    for widget in _displayed.pop(run.cell_id, []):
+        if not any(widget is other for others in _displayed.values() for other in others):
             close(widget)
 
 
