@@ -1,0 +1,302 @@
+"""Any graph, as far as one wants to see it: groups open and close, nodes say what they are, and can be picked.
+
+Python says what there is: nodes, groups, arrows. Where it goes is decided in the browser, for the part that is open alone:
+so to open a group takes no kernel, and 10,000 nodes are no more to draw than the sixty that one looks at.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from inspect import getclosurevars
+from pathlib import Path
+from typing import Any
+
+import traitlets
+
+from ..compiler.graph import Graph
+from ..draw.calls import Calls
+from ..draw.chart import Chart
+from ..draw.charts import chart_of_nodes, chart_of_stage, chart_of_tensors, chart_of_value
+from ..draw.drawing import is_stage, is_traced, only_graph
+from ..draw.hierarchy import CROWD, Group, hierarchy
+from ..draw.layout import LayoutError
+from ..draw.names import variables
+from ..draw.overview import Overview
+from ..draw.svg import STYLE, svg
+from ..draw.words import counted, shorten
+from ..graph.function import TracedFunction
+from ..nn.module import Module
+from ..scalar import Value
+from ..symbol import Symbol
+from ..tensor import Tensor
+from ..tree import leaves
+from .stepped import Plain, Shown, css, javascript
+
+LARGEST = 50_000  # nodes: a page of them is 5 MB
+BOXES = 60  # that are open at first; more do not fit a screen at a size that can be read
+STILL = 60  # boxes of the picture that stands still
+
+
+class GraphView(Shown):
+    """A graph to walk about in: drag, zoom, search, open and close groups, pick a node.
+
+    x        a Tensor, a Value, a Graph, symbols of one, a traced function, or a Module
+    args     example arguments, of a traced function or a Module, which is called with them once
+    names    what to call the values, as {"x": x}; by default, what the calling code calls them
+    boxes    how many boxes may be open at first
+
+    A call of a module is a group, and so is a name scope, and a run of equal blocks. The view keeps what it shows alive
+    until view.close().
+    Raises TypeError for what has no graph, ValueError for one of more than 50,000 nodes.
+    """
+
+    _esm = javascript("graph_layout", "graph_view")
+    _css = css("graph_view") + STYLE
+
+    shown = (*Shown.shown, "items", "arrows", "notes", "opened", "chosen")
+    items: traitlets.List[Plain] = traitlets.List().tag(sync=True)
+    arrows: traitlets.List[int] = traitlets.List(traitlets.Int()).tag(sync=True)
+    notes: traitlets.List[str] = traitlets.List().tag(sync=True)
+    opened: traitlets.List[int] = traitlets.List(traitlets.Int()).tag(sync=True)
+    chosen = traitlets.Int(-1).tag(sync=True)
+
+    def __init__(self, x: object, *args: Any, names: Mapping[str, object] | None = None, boxes: int = BOXES):
+        namespace = variables(sys._getframe(1)) if names is None else names
+        chart = chart_of(x, args, namespace)
+        if len(chart.entries) > LARGEST:
+            raise ValueError(
+                f"GraphView shows a graph of up to {LARGEST:,} nodes, and this one has {len(chart.entries):,}. View a "
+                "part: any value on the way there has a smaller graph of its own, and so has each module"
+            )
+        self.overview = Overview(chart, hierarchy(chart, max(boxes, CROWD)))
+        self.groups = groups_in(self.overview.root)
+        number = {group: len(chart.entries) + i for i, group in enumerate(self.groups)}
+        super().__init__(
+            label=f"The graph of {chart.output}",
+            items=rows(self.overview, number),
+            arrows=[end for i, entry in enumerate(chart.entries) for x in entry.inputs for end in (x, i)],
+            notes=[*chart.notes, *troubles(chart)],
+            opened=[number[group] for group in self.overview.opened(boxes)],
+        )
+
+    # -- what is picked ---------------------------------------------------------------------------
+
+    @property
+    def selected(self) -> Any:
+        """What is picked: a Tensor or its Node, a Value, a symbol, a Module; of equal blocks a tuple; None for nothing."""
+        return None if self.chosen < 0 else self.thing(self.chosen)
+
+    def thing(self, number: int) -> Any:
+        entries = self.overview.chart.entries
+        return entries[number].thing if number < len(entries) else thing_of(self.groups[number - len(entries)], entries)
+
+    def select(self, x: object) -> None:
+        """Pick something that is in the view, or, by its name, a module, a scope or a value; None for nothing."""
+        self.chosen = -1 if x is None else self.number(x)
+
+    def number(self, x: object) -> int:
+        entries = self.overview.chart.entries
+        if isinstance(x, str):
+            names = [*(entry.name for entry in entries), *(group.label for group in self.groups)]
+            found = [i for i, name in enumerate(names) if name == x]
+        else:
+            things = [*(node_of(entry.thing) for entry in entries), *(group.thing for group in self.groups)]
+            found = [i for i, thing in enumerate(things) if thing is node_of(x)]
+        if not found:
+            raise ValueError(f"{shorten(repr(x), 80)} is not in {self.label.lower()}: select what view.selected could be")
+        return found[0]
+
+    @traitlets.validate("chosen")
+    def _something_there_is(self, proposal: Any) -> int:
+        number: int = proposal["value"]
+        if not -1 <= number < len(self.items):
+            raise ValueError(f"chosen is −1, or the number of one of {len(self.items)} items, and not {number}")
+        return number
+
+    def close(self) -> None:
+        """Take the view away, and let go of what it showed."""
+        super().close()
+        self.overview, self.groups = Overview(Chart(""), Group("graph", "")), []
+
+    # -- where it cannot run ----------------------------------------------------------------------
+
+    @property
+    def text(self) -> str:
+        """Every group and node in words, indented."""
+        return "\n".join([*self.notes, self.overview.outline()])
+
+    @property
+    def svg(self) -> str:
+        """The outermost groups, as far as they make 60 boxes. Raises ValueError where even they are more."""
+        picture = self.overview.picture(STILL)
+        if len(picture.boxes) > 2 * STILL:
+            raise ValueError(f"{self.label} has {len(picture.boxes)} boxes with every group closed, and is not drawn")
+        return svg(picture, title=self.label, description=self.text)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file: .html for the view, .svg for the picture."""
+        path = Path(path)
+        if path.suffix == ".svg":
+            path.write_text(self.svg, encoding="utf-8", newline="\n")
+        elif path.suffix == ".png":
+            raise ValueError(
+                f"a PNG is painted by a browser, and there is none in Python: press PNG in the view, which saves what is "
+                f"open there, or save {path.with_suffix('.svg').name!r}"
+            )
+        else:
+            super().save(path)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        try:
+            return super()._repr_mimebundle_(**kwargs)
+        except (LayoutError, ValueError) as error:
+            data, metadata = super(Shown, self)._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+            return {**data, "text/plain": f"{self!r}\n{self.text}\n({error})"}, metadata
+
+    def __repr__(self) -> str:
+        nodes = counted(len(self.overview.chart.entries), "node", "nodes")
+        return f"GraphView({nodes}, {counted(len(self.groups), 'group', 'groups')}; {self.label})"
+
+
+# -- from anything to a chart -----------------------------------------------------------------------------------------
+
+
+def chart_of(x: object, args: Sequence[Any], namespace: Mapping[str, object]) -> Chart:
+    """The chart of anything that has a graph."""
+    if isinstance(x, Module):
+        return chart_of_module(x, args, namespace)
+    if is_traced(x):
+        return chart_of_traced(x, args, namespace)
+    if args:
+        raise TypeError(f"example arguments are for a traced function or a Module, and {type(x).__name__} is neither")
+    if isinstance(x, Value):
+        return chart_of_value(x, namespace)
+    if is_stage(x):
+        if not x.order:
+            raise TypeError(f"{x!r} has nothing to view: nothing is in it yet")
+        return chart_of_stage(x, namespace)
+    if isinstance(x, Graph):
+        return chart_of_nodes([y for y in x.outputs if y is not None], namespace, given=x.inputs)
+    listed = list(x) if isinstance(x, list | tuple) else [x]
+    if listed and all(isinstance(y, Tensor) for y in listed):
+        return chart_of_tensors(listed, namespace)
+    if listed and all(isinstance(y, Symbol) for y in listed):
+        return chart_of_nodes([y.node for y in listed], namespace)
+    raise TypeError(
+        f"what has a graph is a Tensor, a Value, a Graph, symbols of one, a traced function or a Module; {x!r} of type "
+        f"{type(x).__name__} has none"
+    )
+
+
+def chart_of_module(module: Module, args: Sequence[Any], namespace: Mapping[str, object]) -> Chart:
+    """What a call of the module records. Raises TypeError without an example, or where nothing comes out of it."""
+    if not args:
+        raise TypeError(f"a module has a graph when it is called: GraphView({type(module).__name__.lower()}, x)")
+    calls = Calls({"": module})
+    with calls.watched():
+        y = module(*args)
+    ys = [each for each in leaves(y) if isinstance(each, Tensor)]
+    if not ys:
+        raise TypeError(f"{type(module).__name__} gave {y!r}, in which there is no tensor")
+    given = [each for each in leaves(args) if isinstance(each, Tensor)]
+    chart = chart_of_tensors(ys, {**named(module), **namespace}, calls, given)
+    chart.output = f"a call of {type(module).__name__}"
+    return chart
+
+
+def chart_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping[str, object]) -> Chart:
+    """What a traced function is as a graph: traced once more, while the modules that it reaches are watched."""
+    if not args:
+        graph = only_graph(f)
+        chart = chart_of_nodes([y for y in graph.outputs if y is not None], namespace)
+    else:
+        calls = Calls(modules_of(f.python_function))
+        again = TracedFunction(f.python_function, f.input_signature, f.autograph)
+        with calls.watched():
+            trace = again.trace_for(*args)
+        outputs = [y for y in trace.graph.outputs if y is not None]
+        chart = chart_of_nodes(outputs, namespace, calls, trace.graph.inputs[: trace.given])
+    chart.output = f.__name__
+    return chart
+
+
+def modules_of(f: Callable[..., Any]) -> dict[str, Module]:
+    """The modules that a function reaches by a name of its own."""
+    if isinstance(f, Module):
+        return {"": f}
+    inner = getattr(f, "__func__", f)
+    found = getclosurevars(inner) if hasattr(inner, "__code__") else None
+    reached = {} if found is None else {**found.globals, **found.nonlocals}
+    return {name: x for name, x in {**reached, "self": getattr(f, "__self__", None)}.items() if isinstance(x, Module)}
+
+
+def named(module: Module) -> dict[str, object]:
+    """The parameters and buffers of a module, by name."""
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
+
+
+# -- from a chart to plain data ---------------------------------------------------------------------------------------
+
+
+def groups_in(root: Group) -> list[Group]:
+    """Every group but the whole, outer before inner."""
+    order = [root]
+    for group in order:
+        order += group.groups
+    return order[1:]
+
+
+def rows(overview: Overview, number: Mapping[Group, int]) -> list[Plain]:
+    """Each entry, then each group, without what is empty; `in` is the group around it, −1 for none."""
+    entries = overview.chart.entries
+    around = {child: number.get(group, -1) for group in [overview.root, *number] for child in group.children}
+    nodes = (
+        {
+            "in": around[i],
+            "kind": entry.kind,
+            "sign": entry.sign,
+            "name": entry.name,
+            "spec": entry.spec,
+            "bytes": -1 if entry.nbytes is None else entry.nbytes,
+            "kept": entry.kept,
+            "value": entry.value,
+            "trouble": entry.trouble,
+            "line": entry.line,
+        }
+        for i, entry in enumerate(entries)
+    )
+    groups = (
+        {
+            "in": around[group],
+            "kind": group.kind,
+            "sign": group.label if group.kind == "repeat" else "",
+            "name": group.of if group.kind == "repeat" else group.label,
+            "spec": overview.size(group),
+            "ops": len(group.ops(entries)),
+        }
+        for group in number
+    )
+    return [{key: value for key, value in row.items() if value not in ("", False)} for row in (*nodes, *groups)]
+
+
+def thing_of(group: Group, entries: Sequence[Any]) -> Any:
+    """What Python calls a group: its module or its scope, else all that is in it, as a tuple."""
+    if group.thing is not None:
+        return group.thing
+    inner = (thing_of(child, entries) if isinstance(child, Group) else entries[child].thing for child in group.children)
+    return tuple(inner)
+
+
+def node_of(thing: Any) -> Any:
+    return thing.node if isinstance(thing, Tensor | Symbol) else thing
+
+
+def troubles(chart: Chart) -> list[str]:
+    """A sentence about values that are no numbers."""
+    first = next((entry for entry in chart.entries if entry.trouble), None)
+    if first is None:
+        return []
+    count = sum(bool(entry.trouble) for entry in chart.entries)
+    return [f"{counted(count, 'value has', 'values have')} NaN or inf in it; the first is {first.said}: {first.trouble}."]
