@@ -69,17 +69,19 @@ def chart_of_tensors(
 
     entries = charted(ops or ends, lambda node: node.inputs, is_constant, entry)
     freed = any(node.saved is None for node in ops)
-    notes = [alone(ys)] * (not ops) + [FREED] * freed + [unknown] * bool(unknown)
+    lost = any(isinstance(node, Source) and node.tensor() is None and not names.get(node) for node in order)
+    notes = [alone(ys)] * (not ops) + [FREED] * freed + [LOST] * lost + [unknown] * bool(unknown)
     return Chart(called(entries, [tensor_of(end, ys, calls) for end in ends]), entries, notes)
 
 
 FREED = "A backward() has been through this graph and has freed what it had kept."
+LOST = "Some leaves were computed of tensors that require no gradient: how is not recorded."
 
 
 def alone(ys: Sequence[Tensor]) -> str:
     return (
         f"{listed([str(y.spec) for y in ys])} has no history: it was made by hand, or computed while nothing it came from "
-        "required a gradient, or nothing was recorded"
+        "required a gradient, or nothing was recorded."
     )
 
 
@@ -112,11 +114,18 @@ def trouble(array: Any) -> str:
 
 
 def chart_of_nodes(
-    outputs: Sequence[Node], namespace: Mapping[str, object], calls: Calls | None = None, given: Sequence[Node] = ()
+    outputs: Sequence[Node],
+    namespace: Mapping[str, object],
+    calls: Calls | None = None,
+    given: Sequence[Node] = (),
+    own: Mapping[Node, str] | None = None,
 ) -> Chart:
-    """What some nodes are computed from, in the order in which it was built, where that is known."""
+    """What some nodes are computed from, in the order in which it was built, where that is known.
+
+    own    what inputs are called by those who made the graph
+    """
     births = {} if calls is None else calls.births()
-    names = names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)
+    names = {**(own or {}), **names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)}
     ops = [node for node in toposort(*outputs) if node.inputs and whole(node) is node]
     if births:
         ops.sort(key=lambda node: births.get(name_of(node), 0))
@@ -149,7 +158,7 @@ def chart_of_stage(graph: Building, namespace: Mapping[str, object]) -> Chart:
 
     ops = [node for node in order if node.inputs or node not in read]
     entries = charted(ops, lambda node: [whole(x) for x in node.inputs], is_constant, entry)
-    return Chart(f"a graph of {len(graph.order)} nodes", entries)
+    return Chart("all that was built so far", entries)
 
 
 def static(node: Node, name: str, path: Path | None) -> Entry:

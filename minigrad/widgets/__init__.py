@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .all_reduce import AllReduce as AllReduce
     from .chain_rule import ChainRule as ChainRule
+    from .graph_view import GraphView as GraphView
     from .pass_viewer import PassViewer as PassViewer
     from .pipeline import Pipeline as Pipeline
     from .static_vs_dynamic import StaticVsDynamic as StaticVsDynamic
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 HOMES = {
     "AllReduce": "all_reduce",
     "ChainRule": "chain_rule",
+    "GraphView": "graph_view",
     "PassViewer": "pass_viewer",
     "Pipeline": "pipeline",
     "StaticVsDynamic": "static_vs_dynamic",

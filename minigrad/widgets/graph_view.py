@@ -103,7 +103,7 @@ class GraphView(Shown):
             found = [i for i, name in enumerate(names) if name == x]
         else:
             things = [*(node_of(entry.thing) for entry in entries), *(group.thing for group in self.groups)]
-            found = [i for i, thing in enumerate(things) if thing is node_of(x)]
+            found = [i for i, thing in enumerate(things) if thing is not None and thing is node_of(x)]
         if not found:
             raise ValueError(f"{shorten(repr(x), 80)} is not in {self.label.lower()}: select what view.selected could be")
         return found[0]
@@ -217,7 +217,8 @@ def chart_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping[s
         with calls.watched():
             trace = again.trace_for(*args)
         outputs = [y for y in trace.graph.outputs if y is not None]
-        chart = chart_of_nodes(outputs, namespace, calls, trace.graph.inputs[: trace.given])
+        own = dict(zip(trace.graph.inputs, trace.names, strict=True))
+        chart = chart_of_nodes(outputs, namespace, calls, trace.graph.inputs[: trace.given], own)
     chart.output = f.__name__
     return chart
 
@@ -299,4 +300,4 @@ def troubles(chart: Chart) -> list[str]:
     if first is None:
         return []
     count = sum(bool(entry.trouble) for entry in chart.entries)
-    return [f"{counted(count, 'value has', 'values have')} NaN or inf in it; the first is {first.said}: {first.trouble}."]
+    return [f"NaN or inf is in {counted(count, 'value', 'values')}, first in {first.said}: {first.trouble}."]
