@@ -288,7 +288,7 @@ def test_two_views_of_one_model_do_not_disturb_each_other():
 def test_selecting_what_is_not_there_is_refused():
     view = GraphView(tower(), X)
 
-    with pytest.raises(ValueError, match=r"f64\[5, 4\].* is not in the graph of a call of Sequential"):
+    with pytest.raises(ValueError, match="is not in the graph: select what"):
         view.select(mg.zeros(5, 4))
     with pytest.raises(ValueError, match="'nothing' is not in"):
         view.select("nothing")
@@ -297,14 +297,16 @@ def test_selecting_what_is_not_there_is_refused():
 
 
 def test_a_closed_view_lets_go_of_the_graph():
-    a = mg.ones(3).requires_grad_()
-    y = a.tanh().sum()
-    node = ref(y.node)
-    view = GraphView(y)
-    view.close()
-    del y
-    gc.collect()
+    def shown():
+        y = mg.ones(3).requires_grad_().tanh().sum()
+        return GraphView(y), ref(y.node)
 
+    view, node = shown()
+    gc.collect()
+    assert node() is not None
+
+    view.close()
+    gc.collect()
     assert node() is None
 
 
@@ -329,7 +331,7 @@ def test_it_is_saved_as_a_page_or_a_picture(tmp_path):
     assert "http" not in re.sub(r"http://www.w3.org/\S+", "", (tmp_path / "x.html").read_text("utf-8"))
     with pytest.raises(ValueError, match="a PNG is painted by a browser"):
         view.save(tmp_path / "x.png")
-    with pytest.raises(ValueError, match="saved as an .html page"):
+    with pytest.raises(ValueError, match=r"saved as an \.html page"):
         view.save(tmp_path / "x.pdf")
 
 
@@ -359,7 +361,7 @@ def test_a_graph_that_is_too_large_is_refused_with_a_way_out(monkeypatch):
     from minigrad.widgets import graph_view
 
     monkeypatch.setattr(graph_view, "LARGEST", 10)
-    with pytest.raises(ValueError, match="up to 10 nodes, and this one has 46. View a part"):
+    with pytest.raises(ValueError, match=r"up to 10 nodes, and this one has 46\. View a part"):
         GraphView(tower(), X)
 
 

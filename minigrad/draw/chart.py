@@ -1,7 +1,7 @@
 """A graph of any size as a list of entries: what is known of each node, beside the node itself.
 
-A `Picture` is for graphs that are looked at whole; a chart is for those that are opened part by part. Each engine has its
-reader (charts.py), and hierarchy.py puts the entries into groups.
+A `Picture` is for graphs that are looked at whole; a chart is for those that are opened part by part. Each engine has
+its reader (charts.py), and hierarchy.py puts the entries into groups.
 """
 
 from __future__ import annotations

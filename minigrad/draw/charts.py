@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..differentiable import origin
-from ..node import Node, Place, Record, Source, toposort
+from ..node import Node, Place, Record, Source, history, toposort
 from ..ops import Const, Input, Read
 from ..scalar import Constant, Value
 from ..scalar import history as values_before
@@ -47,8 +47,7 @@ def chart_of_tensors(
     """
     ends = [origin(y) for y in ys]
     order = toposort(*ends)
-    ops = sorted((node for node in order if isinstance(node, Record)), key=lambda node: node.born)
-    ops = [*(node for node in order if node.inputs and not isinstance(node, Record)), *ops]
+    ops = history(*ends)
     names = names_in(namespace, lambda x: x.node if isinstance(x, Tensor) else None)
     kept = {x for node in ops if node.saved is not None for x in read_by(node)}
     values, unknown = known_values(order)
@@ -80,15 +79,15 @@ LOST = "Some leaves were computed of tensors that require no gradient: how is no
 
 def alone(ys: Sequence[Tensor]) -> str:
     return (
-        f"{listed([str(y.spec) for y in ys])} has no history: it was made by hand, or computed while nothing it came from "
-        "required a gradient, or nothing was recorded."
+        f"{listed([str(y.spec) for y in ys])} has no history: it was made by hand, or computed while nothing it came "
+        "from required a gradient, or nothing was recorded."
     )
 
 
 def tensor_of(node: Node, ys: Sequence[Tensor], calls: Calls | None) -> Tensor | None:
     """The tensor whose node it is, if somebody still has it."""
     if isinstance(node, Source):
-        return node.tensor()  # type: ignore[no-any-return]
+        return node.tensor()
     found = [y for y in ys if y.node is node]
     return found[0] if found else calls.alive[node]() if calls is not None and node in calls.alive else None
 
@@ -131,10 +130,11 @@ def chart_of_nodes(
         ops.sort(key=lambda node: births.get(name_of(node), 0))
 
     def entry(node: Node) -> Entry:
+        path: Path | None = ()
         if not node.inputs:
             path = () if node in given or node in outputs else None
-        else:
-            path = () if calls is None else calls.path(births.get(name_of(node), 0))
+        elif calls is not None:
+            path = calls.path(births.get(name_of(node), 0))
         return static(node, names.get(node, ""), path)
 
     entries = charted(ops or outputs, lambda node: [whole(x) for x in node.inputs], is_constant, entry)

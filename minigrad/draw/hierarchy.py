@@ -1,7 +1,7 @@
 """Groups within groups: the calls and scopes that made the nodes, runs of equal blocks, and what is left in handfuls.
 
-Whatever is too large to be looked at whole becomes a tree, of which any level is small. A group can always be opened: so
-everything is laid out and drawn only as far as somebody has opened it.
+Whatever is too large to be looked at whole becomes a tree, of which any level is small. A group can always be opened:
+so everything is laid out and drawn only as far as somebody has opened it.
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ def hierarchy(chart: Chart, crowd: int = CROWD) -> Group:
         if chart.entries[i].path is None:
             meeting(root, [home[user] for user in users]).children.append(i)
     for group in inside_out(root):
+        let_out(group, chart.entries)
+    for group in inside_out(root):
         group.children.sort(key=lambda child: first(child, chart.entries))
         group.children = handfuls(group.children, crowd)
         for child in group.groups:
@@ -126,6 +128,14 @@ def meeting(root: Group, groups: Sequence[Group]) -> Group:
         other = group.around
         shared = [a for a, b in zip(shared, other) if a is b]
     return shared[-1]
+
+
+def let_out(group: Group, entries: Sequence[Entry]) -> None:
+    """Put leaves that are fewer than the blocks around them beside the repetition: they are no part of each block."""
+    loose = [child for child in group.children if isinstance(child, int) and entries[child].kind != "op"]
+    if group.kind == "repeat" and group.outer is not None and len(loose) < group.times:
+        group.outer.children += loose
+        group.children = [child for child in group.children if child not in loose]
 
 
 def first(child: int | Group, entries: Sequence[Entry]) -> int:

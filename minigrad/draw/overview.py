@@ -85,7 +85,7 @@ class Overview:
 
     def outline(self) -> str:
         """Every group and node, a line each, indented by what it is in; of a repetition, the first block."""
-        lines = []
+        lines: list[str] = []
         for line in self.lines():
             if len(lines) == LONGEST:
                 lines.append(f"… and more: {counted(len(self.chart.entries), 'node', 'nodes')} in all")

@@ -1,37 +1,29 @@
 """Any graph, as far as one wants to see it: groups open and close, nodes say what they are, and can be picked.
 
-Python says what there is: nodes, groups, arrows. Where it goes is decided in the browser, for the part that is open alone:
-so to open a group takes no kernel, and 10,000 nodes are no more to draw than the sixty that one looks at.
+Python says what there is: nodes, groups, arrows. Where it goes is decided in the browser, for the part that is open
+alone: so to open a group takes no kernel, and 10,000 nodes are no more to draw than the sixty that one looks at.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from inspect import getclosurevars
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import traitlets
 
-from ..compiler.graph import Graph
-from ..draw.calls import Calls
 from ..draw.chart import Chart
-from ..draw.charts import chart_of_nodes, chart_of_stage, chart_of_tensors, chart_of_value
-from ..draw.drawing import is_stage, is_traced, only_graph
+from ..draw.chart_of import chart_of
 from ..draw.hierarchy import CROWD, Group, hierarchy
 from ..draw.layout import LayoutError
 from ..draw.names import variables
 from ..draw.overview import Overview
 from ..draw.svg import STYLE, svg
 from ..draw.words import counted, shorten
-from ..graph.function import TracedFunction
-from ..nn.module import Module
-from ..scalar import Value
 from ..symbol import Symbol
 from ..tensor import Tensor
-from ..tree import leaves
 from .stepped import Plain, Shown, css, javascript
 
 LARGEST = 50_000  # nodes: a page of them is 5 MB
@@ -85,7 +77,7 @@ class GraphView(Shown):
 
     @property
     def selected(self) -> Any:
-        """What is picked: a Tensor or its Node, a Value, a symbol, a Module; of equal blocks a tuple; None for nothing."""
+        """What is picked: a Tensor or its Node, a Value, a symbol, a Module; of equal blocks a tuple; else None."""
         return None if self.chosen < 0 else self.thing(self.chosen)
 
     def thing(self, number: int) -> Any:
@@ -105,7 +97,7 @@ class GraphView(Shown):
             things = [*(node_of(entry.thing) for entry in entries), *(group.thing for group in self.groups)]
             found = [i for i, thing in enumerate(things) if thing is not None and thing is node_of(x)]
         if not found:
-            raise ValueError(f"{shorten(repr(x), 80)} is not in {self.label.lower()}: select what view.selected could be")
+            raise ValueError(f"{shorten(repr(x), 80)} is not in the graph: select what view.selected could be")
         return found[0]
 
     @traitlets.validate("chosen")
@@ -142,7 +134,7 @@ class GraphView(Shown):
             path.write_text(self.svg, encoding="utf-8", newline="\n")
         elif path.suffix == ".png":
             raise ValueError(
-                f"a PNG is painted by a browser, and there is none in Python: press PNG in the view, which saves what is "
+                "a PNG is painted by a browser, and Python has none: press PNG in the view, which saves what is "
                 f"open there, or save {path.with_suffix('.svg').name!r}"
             )
         else:
@@ -158,84 +150,6 @@ class GraphView(Shown):
     def __repr__(self) -> str:
         nodes = counted(len(self.overview.chart.entries), "node", "nodes")
         return f"GraphView({nodes}, {counted(len(self.groups), 'group', 'groups')}; {self.label})"
-
-
-# -- from anything to a chart -----------------------------------------------------------------------------------------
-
-
-def chart_of(x: object, args: Sequence[Any], namespace: Mapping[str, object]) -> Chart:
-    """The chart of anything that has a graph."""
-    if isinstance(x, Module):
-        return chart_of_module(x, args, namespace)
-    if is_traced(x):
-        return chart_of_traced(x, args, namespace)
-    if args:
-        raise TypeError(f"example arguments are for a traced function or a Module, and {type(x).__name__} is neither")
-    if isinstance(x, Value):
-        return chart_of_value(x, namespace)
-    if is_stage(x):
-        if not x.order:
-            raise TypeError(f"{x!r} has nothing to view: nothing is in it yet")
-        return chart_of_stage(x, namespace)
-    if isinstance(x, Graph):
-        return chart_of_nodes([y for y in x.outputs if y is not None], namespace, given=x.inputs)
-    listed = list(x) if isinstance(x, list | tuple) else [x]
-    if listed and all(isinstance(y, Tensor) for y in listed):
-        return chart_of_tensors(listed, namespace)
-    if listed and all(isinstance(y, Symbol) for y in listed):
-        return chart_of_nodes([y.node for y in listed], namespace)
-    raise TypeError(
-        f"what has a graph is a Tensor, a Value, a Graph, symbols of one, a traced function or a Module; {x!r} of type "
-        f"{type(x).__name__} has none"
-    )
-
-
-def chart_of_module(module: Module, args: Sequence[Any], namespace: Mapping[str, object]) -> Chart:
-    """What a call of the module records. Raises TypeError without an example, or where nothing comes out of it."""
-    if not args:
-        raise TypeError(f"a module has a graph when it is called: GraphView({type(module).__name__.lower()}, x)")
-    calls = Calls({"": module})
-    with calls.watched():
-        y = module(*args)
-    ys = [each for each in leaves(y) if isinstance(each, Tensor)]
-    if not ys:
-        raise TypeError(f"{type(module).__name__} gave {y!r}, in which there is no tensor")
-    given = [each for each in leaves(args) if isinstance(each, Tensor)]
-    chart = chart_of_tensors(ys, {**named(module), **namespace}, calls, given)
-    chart.output = f"a call of {type(module).__name__}"
-    return chart
-
-
-def chart_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping[str, object]) -> Chart:
-    """What a traced function is as a graph: traced once more, while the modules that it reaches are watched."""
-    if not args:
-        graph = only_graph(f)
-        chart = chart_of_nodes([y for y in graph.outputs if y is not None], namespace)
-    else:
-        calls = Calls(modules_of(f.python_function))
-        again = TracedFunction(f.python_function, f.input_signature, f.autograph)
-        with calls.watched():
-            trace = again.trace_for(*args)
-        outputs = [y for y in trace.graph.outputs if y is not None]
-        own = dict(zip(trace.graph.inputs, trace.names, strict=True))
-        chart = chart_of_nodes(outputs, namespace, calls, trace.graph.inputs[: trace.given], own)
-    chart.output = f.__name__
-    return chart
-
-
-def modules_of(f: Callable[..., Any]) -> dict[str, Module]:
-    """The modules that a function reaches by a name of its own."""
-    if isinstance(f, Module):
-        return {"": f}
-    inner = getattr(f, "__func__", f)
-    found = getclosurevars(inner) if hasattr(inner, "__code__") else None
-    reached = {} if found is None else {**found.globals, **found.nonlocals}
-    return {name: x for name, x in {**reached, "self": getattr(f, "__self__", None)}.items() if isinstance(x, Module)}
-
-
-def named(module: Module) -> dict[str, object]:
-    """The parameters and buffers of a module, by name."""
-    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
 
 
 # -- from a chart to plain data ---------------------------------------------------------------------------------------

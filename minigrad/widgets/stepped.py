@@ -1,4 +1,4 @@
-"""What all widgets have in common: a page of their own, a picture, a text twin; and, of those stepped, steps and an index.
+"""What all widgets have in common: a page of their own, a picture, a text twin; those that are stepped, an index too.
 
 Python computes everything once, and the browser plays it back: a step takes no time and needs no kernel. The JavaScript
 of a stepped widget is stepper.js, then its own file; so with its CSS. A page that is saved holds the same JavaScript,
