@@ -59,7 +59,8 @@ def chart_of_module(module: Module, args: Sequence[Any], namespace: Mapping[str,
     if not ys:
         raise TypeError(f"{type(module).__name__} gave {y!r}, in which there is no tensor")
     given = [each for each in leaves(args) if isinstance(each, Tensor)]
-    chart = chart_of_tensors(ys, {**named(module), **namespace}, calls, given)
+    inputs = {"input" if len(given) == 1 else f"input {n}": x for n, x in enumerate(given, 1)}
+    chart = chart_of_tensors(ys, {**named(module), **namespace, **inputs}, calls, given)
     chart.output = f"a call of {type(module).__name__}"
     return chart
 

@@ -9,7 +9,7 @@
 // Layers are longest paths; crossings are reduced by averages; heights come from least squares that keep the order.
 
 const ROOT = -1, PAD = 14, HEAD = 30, GAP = 14, COLUMN = 38;
-const MOST_BENDS = 6000; // in one drawing; a line that is too long for its share goes straight
+const MOST_BENDS = 2000; // in one drawing; a line that is too long for its share goes straight
 
 function arranged({ children, parent, size, links }) {
   const levels = new Map(), place = new Map();
@@ -177,11 +177,15 @@ function rank(nodes, boxes, links) {
 function order(layers) {
   const number = () => layers.forEach((layer) => layer.forEach((node, i) => { node.at = i; }));
   number();
-  for (let sweep = 0; sweep < 6; sweep++) {
+  for (let sweep = 0; sweep < 4; sweep++) {
     const side = sweep % 2 ? "downs" : "ups";
     for (const layer of sweep % 2 ? [...layers].reverse() : layers) {
-      for (const node of layer) node.key = node[side].length ? mean(node[side], ({ node }) => node.at) : node.at;
-      layer.sort((a, b) => a.key - b.key).forEach((node, i) => { node.at = i; });
+      for (const node of layer) {
+        const near = node[side];
+        node.key = near.length ? 0 : node.at;
+        for (const { node: other } of near) node.key += other.at / near.length;
+      }
+      if (layer.length > 1) layer.sort((a, b) => a.key - b.key).forEach((node, i) => { node.at = i; });
     }
   }
 }
@@ -194,34 +198,42 @@ function heights(layers) {
       y += node.h + GAP;
     }
   }
-  for (let sweep = 0; sweep < 8; sweep++) {
+  for (let sweep = 0; sweep < 6; sweep++) {
     const back = sweep % 2;
     for (const layer of back ? [...layers].reverse() : layers) {
-      const sides = (node) => (sweep > 5 ? [...node.ups, ...node.downs] : back ? node.downs : node.ups);
-      pack(layer, layer.map((node) => (sides(node).length ? mean(sides(node), ({ node, by }) => node.y - by) : node.y)));
+      for (const node of layer) {
+        const ups = back && sweep < 5 ? [] : node.ups, downs = back ? node.downs : [];
+        let wish = 0;
+        for (const { node: other, by } of ups) wish += other.y - by;
+        for (const { node: other, by } of downs) wish += other.y - by;
+        node.wish = ups.length + downs.length ? wish / (ups.length + downs.length) : node.y;
+      }
+      pack(layer);
     }
   }
 }
 
 // The heights nearest to what is wished, in least squares, that keep the order and the gaps: neighbours who would
 // overlap are pooled.
-function pack(layer, wishes) {
-  const pools = [];
+function pack(layer) {
+  const pools = []; // from the number of its first node to that of the next pool's
   let offset = 0;
   layer.forEach((node, i) => {
     if (i) offset += (layer[i - 1].h + node.h) / 2 + (node.bend && layer[i - 1].bend ? GAP / 2 : GAP);
     node.offset = offset;
-    let pool = { nodes: [node], weight: node.bend ? 2 : 1, y: wishes[i] - offset };
+    const pool = { first: i, weight: node.bend ? 2 : 1, y: node.wish - offset };
     while (pools.length && pools.at(-1).y > pool.y) {
-      const above = pools.pop(), weight = above.weight + pool.weight;
-      pool = { nodes: above.nodes.concat(pool.nodes), weight, y: (above.y * above.weight + pool.y * pool.weight) / weight };
+      const { first, weight, y } = pools.pop();
+      pool.y = (y * weight + pool.y * pool.weight) / (weight + pool.weight);
+      pool.weight += weight;
+      pool.first = first;
     }
     pools.push(pool);
   });
-  for (const { nodes, y } of pools) for (const node of nodes) node.y = y + node.offset;
+  pools.forEach(({ first, y }, n) => {
+    for (let i = first; i < (pools[n + 1]?.first ?? layer.length); i++) layer[i].y = y + layer[i].offset;
+  });
 }
-
-const mean = (list, value) => list.reduce((sum, each) => sum + value(each), 0) / list.length;
 
 // A line through points, level wherever it turns.
 const curve = (points) => points.reduce((d, [x, y], i) => {

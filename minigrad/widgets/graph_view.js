@@ -12,16 +12,17 @@ const BUTTONS = [
   ["open", "Open all groups", "Open all"], ["close", "Close all groups", "Close all"],
   ["svg", "Save what is open as SVG", "SVG"], ["png", "Save what is open as PNG", "PNG"],
 ];
+const QUIET = `data-lm-suppress-shortcuts="true"`; // on whatever has the focus: else JupyterLab takes our keys for its own
 const FRAME = `
   <p class="mg-say" aria-live="polite" aria-atomic="true"></p>
   <div class="mg-controls" role="toolbar" aria-label="View">
-    <input type="search" aria-label="Search the graph" placeholder="search">
-    ${BUTTONS.map(([action, label, face]) => `<button type="button" data-action="${action}" aria-label="${label}" title="${label}">${face}</button>`).join("")}
+    <input type="search" ${QUIET} aria-label="Search the graph" placeholder="search">
+    ${BUTTONS.map(([action, label, face]) => `<button type="button" ${QUIET} data-action="${action}" aria-label="${label}" title="${label}">${face}</button>`).join("")}
   </div>
-  <svg class="mg-picture mg-canvas" role="application" tabindex="0">
+  <svg class="mg-picture mg-canvas" role="application" tabindex="0" ${QUIET}>
     <g class="mg-world"><g class="mg-frames"></g><g class="mg-arrow"><path/><path class="mg-tip"/></g><g class="mg-arrow mg-near"><path/><path/></g><g class="mg-boxes"></g></g>
   </svg>
-  <dl class="mg-details"></dl>`;
+  <ul class="mg-details"></ul>`;
 const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "text-anchor"];
 
 const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
@@ -46,7 +47,6 @@ function render({ model, el }) {
   root.className = "mg-widget";
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", model.get("label"));
-  root.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes our keys for its own commands
   root.innerHTML = FRAME;
   el.append(root);
   const [svg, say, search, details] = ["svg", ".mg-say", "input", ".mg-details"].map((selector) => root.querySelector(selector));
@@ -89,13 +89,15 @@ function render({ model, el }) {
     [...host.children].forEach((g, n) => made.set(key(missing[n]), g));
     const put = { frames: [], boxes: [] };
     for (const i of shown) {
-      const g = made.get(key(i)), { x, y, w, h } = screen.place.get(i);
-      g.setAttribute("transform", `translate(${r(x)} ${r(y)})`);
+      const g = made.get(key(i)), { x, y, w, h } = screen.place.get(i), at = `translate(${r(x)} ${r(y)})`;
+      if (g.getAttribute("transform") !== at) g.setAttribute("transform", at);
       if (isOpen(i)) { g.firstChild.setAttribute("width", r(w)); g.firstChild.setAttribute("height", r(h)); }
       put[isOpen(i) ? "frames" : "boxes"].push(g);
     }
     frames.replaceChildren(...put.frames);
-    boxes.replaceChildren(...put.boxes);
+    const stay = new Set(put.boxes);
+    for (const g of [...boxes.children]) if (!stay.has(g)) g.remove();
+    boxes.append(...put.boxes.filter((g) => !g.parentNode || g.parentNode === host));
     connect(screen.routes, lines, tips);
     root.dataset.shown = put.boxes.length;
     mark();
@@ -220,9 +222,9 @@ function render({ model, el }) {
   function explain(i = now >= 0 ? now : model.get("chosen")) {
     const rows = i < 0 ? [["", "Point at a box, or go to it with the keyboard, to read what it is."]] : facts(items[i], around(i));
     details.replaceChildren(...rows.map(([term, text]) => {
-      const row = document.createElement("div");
-      if (term) row.append(Object.assign(document.createElement("dt"), { textContent: term }));
-      row.append(Object.assign(document.createElement(term ? "dd" : "span"), { textContent: text }));
+      const row = document.createElement("li"), name = document.createElement("span");
+      name.textContent = term && `${term} `;
+      row.append(name, text);
       return row;
     }));
   }
@@ -391,7 +393,7 @@ function shape(item, i, name) {
   const chip = sign ? Math.max(26, width(sign, `${signSize}px`) + 10) : 0, h = texts.length * ROW + MARGIN;
   const w = Math.ceil(chip + 2 * MARGIN + Math.max(...texts.map(([css, text]) => width(text, css === "mg-name" ? "bold 13px" : "12px"))));
   const tag = (at, words, css) => `<g class="mg-kept ${css}"><rect x="${w - at}" y="-11" width="32" height="14" rx="7"/><text x="${w - at + 16}" y="-0.5">${words}</text></g>`;
-  const markup = () => `<g class="mg-box mg-${group ? "group" : item.kind}" data-item="${i}" tabindex="-1" role="button" aria-label="${escaped(described(item))}"${group ? ' aria-expanded="false"' : ""}>` +
+  const markup = () => `<g class="mg-box mg-${group ? "group" : item.kind}" data-item="${i}" tabindex="-1" role="button" ${QUIET} aria-label="${escaped(described(item))}"${group ? ' aria-expanded="false"' : ""}>` +
     (group ? `<rect class="mg-frame" x="4" y="4" width="${w}" height="${h}" rx="8"/>` : "") +
     `<rect class="mg-frame" width="${w}" height="${h}" rx="${item.kind === "leaf" || item.kind === "constant" ? 0 : 8}"/>` +
     (chip ? `<g class="${group ? "mg-toggle" : ""}"><rect class="mg-chip" x="1" y="1" width="${chip}" height="${h - 2}" rx="7"/><text class="mg-sign" style="font-size:${signSize}px" x="${chip / 2}" y="${h / 2 + 6}">${escaped(sign)}</text></g>` : "") +
@@ -402,7 +404,7 @@ function shape(item, i, name) {
 
 // An open group: a frame around what is in it; its size comes with the layout.
 function frame(item, i, name) {
-  return `<g class="mg-open" data-item="${i}" tabindex="-1" role="button" aria-expanded="true" aria-label="${escaped(`${title(item)}, ${item.spec}, open`)}">` +
+  return `<g class="mg-open" data-item="${i}" tabindex="-1" role="button" ${QUIET} aria-expanded="true" aria-label="${escaped(`${title(item)}, ${item.spec}, open`)}">` +
     `<rect class="mg-frame" rx="10"/><g class="mg-toggle"><rect class="mg-chip" x="3" y="3" width="24" height="24" rx="7"/><text class="mg-sign" style="font-size:18px" x="15" y="21">−</text></g>` +
     `<text class="mg-name" x="33" y="20">${escaped(`${name}: ${item.spec}`)}</text></g>`;
 }
