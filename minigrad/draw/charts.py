@@ -68,13 +68,13 @@ def chart_of_tensors(
 
     entries = charted(ops or ends, lambda node: node.inputs, is_constant, entry)
     freed = any(node.saved is None for node in ops)
-    lost = any(isinstance(node, Source) and node.tensor() is None and not names.get(node) for node in order)
+    lost = calls is not None and not unknown and any(not node.inputs and node not in values for node in order)
     notes = [alone(ys)] * (not ops) + [FREED] * freed + [LOST] * lost + [unknown] * bool(unknown)
     return Chart(called(entries, [tensor_of(end, ys, calls) for end in ends]), entries, notes)
 
 
 FREED = "A backward() has been through this graph and has freed what it had kept."
-LOST = "Some leaves were computed of tensors that require no gradient: how is not recorded."
+LOST = "Leaves without a value were computed of what requires no gradient, and such ops are not recorded."
 
 
 def alone(ys: Sequence[Tensor]) -> str:

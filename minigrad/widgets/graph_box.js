@@ -21,7 +21,8 @@ const known = (item) => (item.value === "·" ? "" : item.value);
 const title = (item) => [item.sign, item.name].filter(Boolean).join(isGroup(item) ? " " : " → ") || item.value || item.kind;
 const described = (item) => [title(item), item.spec, known(item) !== title(item) && known(item), item.trouble, item.kept ? "saved for backward" : ""].filter(Boolean).join(", ");
 const bytes = (n) => (n < 0 ? "known when it runs" : `${n.toLocaleString("en")} B`);
-const shapeOf = (spec) => spec.replace(/\w+\[(.*?)\]/g, "($1)"), typeOf = (spec) => spec.replace(/\[.*?\]/g, "");
+const shapeOf = (spec) => spec.replace(/\w+\[(.*?)\]/g, (_, lengths) => (/^[^,]+$/.test(lengths) ? `(${lengths},)` : `(${lengths})`));
+const typeOf = (spec) => spec.replace(/\[.*?\]/g, "");
 
 function facts(item, around) {
   const rows = isGroup(item)

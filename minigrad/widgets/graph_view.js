@@ -221,7 +221,7 @@ function render({ model, el }) {
     }
     return name;
   }
-  const around = (i) => (items[i].in === ROOT ? "" : title(items[items[i].in]));
+  const around = (i) => (items[i].in === ROOT ? "" : `${title(items[items[i].in])}: ${items[items[i].in].spec}`);
 
   // -- going from box to box --------------------------------------------------------------------------
 

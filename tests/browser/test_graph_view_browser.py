@@ -181,8 +181,7 @@ def test_focus_and_hover_say_what_the_engine_knows(visit, tmp_path):
         entry = view.overview.chart.entries[item(view, name=name)]
         box(page, item(view, name=name)).focus()
         details = page.locator(".mg-details").text_content()
-        shape = str(tuple(entry.thing.shape)).replace(",)", ")")
-        assert f"shape {shape}dtype f64bytes {entry.thing.nbytes} B" in details
+        assert f"shape {entry.thing.shape}dtype f64bytes {entry.thing.nbytes} B" in details
         assert "for backward saved" in details
         assert f"value {entry.value}" in details
     box(page, item(view, name="6.bias")).hover()
@@ -255,7 +254,9 @@ def test_it_is_dragged_panned_and_zoomed(visit, tmp_path):
     page.keyboard.down("Control")
     page.mouse.wheel(0, -100)
     page.keyboard.up("Control")
-    page.wait_for_function("k => !document.querySelector('.mg-world').getAttribute('transform').endsWith(`(${k})`)", arg=k)
+    page.wait_for_function(
+        "k => !document.querySelector('.mg-world').getAttribute('transform').endsWith(`(${k})`)", arg=k
+    )
     zx, _, zk = world(page)
     assert zk > k
     assert (100 - x) / k == pytest.approx((100 - zx) / zk, abs=2)  # what is under the pointer stays there
