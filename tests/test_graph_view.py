@@ -100,6 +100,24 @@ def test_a_tensor_without_history_is_one_box_and_a_sentence():
     assert view.selected is lone
 
 
+def test_values_of_a_large_graph_are_not_computed_again():
+    x = mg.ones(1000, 600).requires_grad_()
+    y = x.tanh()
+    view = GraphView(y)
+
+    assert view.notes == ["Its values are more than 1,000,000 numbers: only those of leaves are shown."]
+    assert view.items[item(view, sign="tanh")]["value"] == "·"
+
+
+def test_the_line_of_an_op_is_known_where_somebody_noted_it():
+    x = mg.ones(3).requires_grad_()
+    with mg.autograd.detect_anomaly():
+        y = x.tanh()
+
+    assert "y = x.tanh()" in GraphView(y).items[1]["line"]
+    assert "line" not in GraphView(x.tanh()).items[1]
+
+
 def test_the_scalar_engine_is_viewed_too():
     a = mg.Value(2.0)
     b = a * a + 3

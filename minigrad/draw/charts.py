@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.anomaly import lines
 from ..differentiable import origin
 from ..node import Node, Place, Record, Source, history, toposort
 from ..ops import Const, Input, Read
@@ -63,7 +64,7 @@ def chart_of_tensors(
         tensor = tensor_of(node, ys, calls)
         found.thing = node if tensor is None else tensor
         found.kept = node in kept
-        found.line = "" if calls is None else line_of(calls.places.get(node))
+        found.line = " ".join(lines.get(node, "").split()) if calls is None else line_of(calls.places.get(node))
         return found
 
     entries = charted(ops or ends, lambda node: node.inputs, is_constant, entry)

@@ -340,7 +340,10 @@ function render({ model, el }) {
   }, { passive: false });
   model.on("change:chosen", onChosen);
   const resized = new ResizeObserver(() => { // it may be made before it is on the page
-    if (!seen && svg.clientWidth) { seen = true; begin(); }
+    if (seen || !svg.clientWidth) return;
+    seen = true;
+    begin();
+    if (model.get("chosen") >= 0) { reveal(model.get("chosen")); explain(); }
   });
   resized.observe(svg);
 

@@ -119,7 +119,38 @@ def test_all_groups_open_to_all_nodes_with_all_arrows(visit, tmp_path):
     assert drawn.count("M") == len(uses)
     page.get_by_role("button", name="Close all groups").click()
     assert len(shown(page)) == 3
+    assert page.locator(".mg-arrow path").first.get_attribute("d").count("M") == 2  # none within the closed group
     assert say(page) == "All groups are closed: 3 boxes are shown."
+
+
+def test_groups_that_read_each_other_are_drawn_all_the_same(visit, tmp_path):
+    """A scope that is left and entered again reads what was made of it: closed, the two boxes are a circle."""
+    graph = mg.Graph()
+    with graph.as_default():
+        x = mg.placeholder("float64", (2, 3), name="x")
+        with graph.name_scope("layer"):
+            y = x.tanh()
+        z = y.exp()
+        with graph.name_scope("layer/"):
+            z.sin()
+    path, view = saved(tmp_path, GraphView(graph, boxes=1))
+    page = visit(path).page
+
+    assert [view.items[i]["name"] for i in shown(page) if view.items[i].get("name")] == ["x", "z", "layer"]
+    drawn = page.locator(".mg-arrow path").first.get_attribute("d")
+    assert drawn.count("M") == 3
+    assert "NaN" not in drawn
+
+
+def test_what_was_selected_in_python_is_in_view_when_the_page_opens(visit, tmp_path):
+    net = tower()
+    view = GraphView(net, mg.ones(5, 4))
+    view.select(net[3][2].weight)
+    page = visit(saved(tmp_path, view)[0]).page
+
+    weight = box(page, view.chosen)
+    expect(weight).to_have_attribute("aria-pressed", "true")
+    expect(weight).to_be_in_viewport()
 
 
 def test_boxes_stand_apart_and_arrows_run_to_the_right(visit, tmp_path):
@@ -272,6 +303,7 @@ def test_the_picture_is_saved_as_svg_and_png(visit, tmp_path):
     assert text.count('data-item="') == page.locator(".mg-canvas [data-item]").count()
     assert "rgb(17, 20, 24)" in text  # the paper of the dark theme: what is saved looks as it does here
     assert "var(--" not in text
+    assert len(re.findall('<text [^>]*style="fill:', text)) == text.count("</text>") > 0
     with page.expect_download() as download:
         page.get_by_role("button", name="PNG").click()
     download.value.save_as(tmp_path / "x.png")
@@ -297,7 +329,7 @@ def test_ten_thousand_nodes_open_closed_and_say_what_is_too_many(visit, tmp_path
     y = mg.ones(3).requires_grad_()
     for i in range(10_000):
         y = y.tanh() if i * i % 7 % 2 else y.exp() if i % 3 else y * y
-    path, view = saved(tmp_path, GraphView(y))
+    path, _ = saved(tmp_path, GraphView(y))
     page = visit(path).page
     assert len(shown(page)) <= 100
     page.get_by_role("button", name="Open all groups").click()
