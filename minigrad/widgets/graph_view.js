@@ -125,9 +125,9 @@ function render({ model, el }) {
   function begin() { // all of it; of what is too large to be read like that, where it begins
     fit(Math.max(fitting(), READABLE));
     if (fitting() >= READABLE) return;
-    const { x, y, h } = screen.place.get(screen.box[0]);
-    if (screen.width * view.k > svg.clientWidth) view.x = 12 - x * view.k;
-    if (screen.height * view.k > svg.clientHeight) view.y = svg.clientHeight / 2 - (y + h / 2) * view.k;
+    const { y, h } = screen.place.get(screen.box[0]);
+    if (screen.width * view.k > svg.clientWidth) view.x = 12;
+    if (screen.height * view.k > svg.clientHeight) view.y = Math.min(12, svg.clientHeight / 2 - (y + h / 2) * view.k);
     look(view);
   }
   function centre(i) { // at a size that can be read
