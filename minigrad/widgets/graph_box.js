@@ -24,12 +24,20 @@ const bytes = (n) => (n < 0 ? "known when it runs" : `${n.toLocaleString("en")} 
 const shapeOf = (spec) => spec.replace(/\w+\[(.*?)\]/g, (_, lengths) => (/^[^,]+$/.test(lengths) ? `(${lengths},)` : `(${lengths})`));
 const typeOf = (spec) => spec.replace(/\[.*?\]/g, "");
 
-function facts(item, around) {
-  const rows = isGroup(item)
-    ? [["", title(item)], ["what", { module: "a call of a module", scope: "a name scope", repeat: "equal blocks", block: "one of equal blocks", part: "a part" }[item.kind]], ["holds", item.spec]]
-    : [["", title(item)], ["shape", item.spec && shapeOf(item.spec)], ["dtype", item.spec && typeOf(item.spec)], ["bytes", item.spec && bytes(item.bytes)],
-      ["value", known(item) !== title(item) && known(item)], ["look out", item.trouble], ["for backward", item.kept && "saved"], ["from", item.line]];
-  return [...rows, ["in", around]].filter(([, text]) => text);
+const KINDS = { module: "a call of a module", scope: "a name scope", repeat: "equal blocks", block: "one of equal blocks", part: "a part" };
+const facts = (item, around) =>
+  [["", title(item)], ...(isGroup(item) ? ofGroup(item) : ofNode(item)), ["in", around]].filter(([, text]) => text);
+const ofGroup = (item) => [["what", KINDS[item.kind]], ["holds", item.spec]];
+function ofNode(item) {
+  return [
+    ["shape", item.spec && shapeOf(item.spec)],
+    ["dtype", item.spec && typeOf(item.spec)],
+    ["bytes", item.spec && bytes(item.bytes)],
+    ["value", known(item) !== title(item) && known(item)],
+    ["look out", item.trouble],
+    ["for backward", item.kept && "saved"],
+    ["from", item.line],
+  ];
 }
 
 // A closed box: how large, and its SVG. A group's has a button in the place of a sign.

@@ -21,7 +21,6 @@ const FRAME = `
     <g class="mg-world"><g class="mg-frames"></g><g class="mg-arrow"><path/><path class="mg-tip"/></g><g class="mg-arrow mg-near"><path/><path/></g><g class="mg-boxes"></g></g>
   </svg>
   <ul class="mg-details"></ul>`;
-const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "text-anchor"];
 
 function render({ model, el }) {
   const items = model.get("items"), arrows = model.get("arrows"), first = new Set(model.get("opened"));
@@ -155,7 +154,7 @@ function render({ model, el }) {
       draw();
     });
     if (now >= 0) go(i);
-    tell(`${title(items[i])} is ${open.has(i) ? "open" : "closed"}: ${counted(+root.dataset.shown, "box is", "boxes are")} shown.`);
+    tell(`${title(items[i])} is ${open.has(i) ? "open" : "closed"}: ${showing()}`);
   }
   function reveal(i) {
     for (let group = items[i].in; group !== ROOT; group = items[group].in) open.add(group);
@@ -170,7 +169,7 @@ function render({ model, el }) {
     now = -1;
     draw();
     begin();
-    tell(`All groups are ${opening ? "open" : "closed"}: ${counted(+root.dataset.shown, "box is", "boxes are")} shown.`);
+    tell(`All groups are ${opening ? "open" : "closed"}: ${showing()}`);
   }
   function choose(i) {
     model.set("chosen", i);
@@ -203,7 +202,11 @@ function render({ model, el }) {
   // -- saying -----------------------------------------------------------------------------------------
 
   const tell = (sentence) => { say.textContent = sentence; };
-  const whole = () => [`${model.get("label")}: ${counted(items.length - inner.size + 1, "node", "nodes")}, ${counted(inner.size - 1, "group", "groups")}; ${counted(+root.dataset.shown, "box is", "boxes are")} shown.`, ...model.get("notes")].join(" ");
+  const showing = () => `${counted(+root.dataset.shown, "box is", "boxes are")} shown.`;
+  function whole() {
+    const nodes = counted(items.length - inner.size + 1, "node", "nodes"), groups = counted(inner.size - 1, "group", "groups");
+    return [`${model.get("label")}: ${nodes}, ${groups}; ${showing()}`, ...model.get("notes")].join(" ");
+  }
   function explain(i = now >= 0 ? now : model.get("chosen")) {
     const rows = i < 0 ? [["", "Point at a box, or go to it with the keyboard, to read what it is."]] : facts(items[i], around(i));
     details.replaceChildren(...rows.map(([term, text]) => {
@@ -239,11 +242,12 @@ function render({ model, el }) {
       : [...screen.place.keys()].filter((i) => !(inner.has(i) && screen.isOpen(i)) && (key === "ArrowUp" ? middle(i)[1] < y - 1 : middle(i)[1] > y + 1));
     return candidates.length ? candidates.reduce((a, b) => (far(b) < far(a) ? b : a)) : -1;
   }
+  const files = () => ({ world, tell, width: screen.width, height: screen.height, label: model.get("label") });
   const ARROWS = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
   const actions = {
     in: () => zoom(1.25), out: () => zoom(0.8), fit: () => fit(),
     open: () => all(true), close: () => all(false),
-    svg: () => save("svg", new Blob([standalone()], { type: "image/svg+xml" })), png: paint,
+    svg: () => saveSvg(files()), png: () => savePng(files()),
   };
   function onKey(event) {
     const { key, target } = event, inGraph = svg.contains(target), atBox = inGraph && target !== svg;
@@ -263,35 +267,6 @@ function render({ model, el }) {
     event.preventDefault();
     event.stopPropagation();
     act();
-  }
-
-  // -- files ------------------------------------------------------------------------------------------
-
-  function standalone() { // what is open, whole, with its colours written into it
-    const copy = world.cloneNode(true), from = world.querySelectorAll("*"), w = screen.width + 32, h = screen.height + 32;
-    copy.querySelectorAll("*").forEach((part, i) => {
-      const look = getComputedStyle(from[i]);
-      part.setAttribute("style", LOOKS.map((name) => `${name}:${look.getPropertyValue(name)}`).join(";"));
-    });
-    copy.setAttribute("transform", "translate(16 16)");
-    const paper = getComputedStyle(root).backgroundColor;
-    return `<svg xmlns="${SVG}" width="${r(w)}" height="${r(h)}" viewBox="0 0 ${r(w)} ${r(h)}"><title>${escaped(model.get("label"))}</title>` +
-      `<rect width="100%" height="100%" fill="${paper}"/>${new XMLSerializer().serializeToString(copy)}</svg>`;
-  }
-  function save(kind, blob) {
-    const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: `graph.${kind}` });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    tell(`What is open is saved as graph.${kind}.`);
-  }
-  function paint() {
-    const image = new Image(), scale = Math.min(2, 8192 / Math.max(screen.width + 32, screen.height + 32));
-    image.onload = () => {
-      const canvas = Object.assign(document.createElement("canvas"), { width: image.width * scale, height: image.height * scale });
-      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-      canvas.toBlob((blob) => (blob ? save("png", blob) : tell("This browser cannot paint a picture of that size: save it as SVG.")));
-    };
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(standalone())}`;
   }
 
   // -- the reader's hands -----------------------------------------------------------------------------

@@ -44,7 +44,7 @@ class GraphView(Shown):
     Raises TypeError for what has no graph, ValueError for one of more than 50,000 nodes.
     """
 
-    _esm = javascript("graph_layout", "graph_box", "graph_view")
+    _esm = javascript("graph_layout", "graph_box", "graph_save", "graph_view")
     _css = css("graph_view") + STYLE
 
     shown = (*Shown.shown, "items", "arrows", "notes", "opened", "chosen")
