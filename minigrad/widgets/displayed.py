@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from IPython.core.getipython import get_ipython
-from ipywidgets import DOMWidget
+from ipywidgets import DOMWidget, Widget
 
 _displayed: dict[str, list[DOMWidget]] = {}  # cell → what is in its output
 
@@ -40,8 +40,7 @@ def cleared(run: Any) -> None:
 
 
 def close(widget: DOMWidget) -> None:
-    """Close a widget, and leave it as it must be to be shown again."""
-    widget.close()
-    widget.layout.close()
+    """Close a widget's way to the browser. It stays whole, for whoever has it may show it again."""
     for each in (widget, widget.layout):
-        vars(each).pop("_repr_mimebundle_", None)  # which `close` has set to None
+        Widget.close(each)
+        vars(each).pop("_repr_mimebundle_", None)  # which it has set to None

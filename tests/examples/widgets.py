@@ -25,6 +25,7 @@ def network(x, w):
 
 ARRAYS = mg.tensor(np.linspace(-1, 1, 12).reshape(4, 3)), mg.tensor(np.linspace(-1, 1, 6).reshape(3, 2))
 
+
 def model():
     mg.manual_seed(0)
     return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
@@ -44,6 +45,7 @@ MACHINE = Machine(peak=1e10, memory=1e10, cache=1e11, call=1e-6)
 WIDGETS = {
     "AllReduce": widgets.AllReduce,
     "ChainRule": lambda: widgets.ChainRule(graph()),
+    "GraphView": lambda: widgets.GraphView(model(), BATCH[0], names={}),
     "MemoryTimeline": lambda: widgets.MemoryTimeline(model(), squared_error, *BATCH),
     "PassViewer": lambda: widgets.PassViewer(mg.function(network), *ARRAYS),
     "Pipeline": widgets.Pipeline,
