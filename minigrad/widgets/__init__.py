@@ -8,14 +8,20 @@ if TYPE_CHECKING:
     from .chain_rule import ChainRule as ChainRule
     from .pass_viewer import PassViewer as PassViewer
     from .pipeline import Pipeline as Pipeline
+    from .predict import Predict as Predict
+    from .quiz import Quiz as Quiz
     from .static_vs_dynamic import StaticVsDynamic as StaticVsDynamic
+    from .training_view import TrainingView as TrainingView
 
 HOMES = {
     "AllReduce": "all_reduce",
     "ChainRule": "chain_rule",
     "PassViewer": "pass_viewer",
     "Pipeline": "pipeline",
+    "Predict": "predict",
+    "Quiz": "quiz",
     "StaticVsDynamic": "static_vs_dynamic",
+    "TrainingView": "training_view",
 }
 
 

@@ -32,17 +32,39 @@ def css(*names: str) -> str:
     return "\n".join([colours(".mg-widget", ".mg-widget"), *texts])
 
 
-class Stepped(anywidget.AnyWidget):
-    """A widget with steps. A subclass says `svg`, and what else its JavaScript reads, in `shown`.
+class Saved(anywidget.AnyWidget):
+    """A widget that can be one HTML page. A subclass says `text`, the same in words.
 
     label    what it is of, in a line
+    """
+
+    shown: tuple[str, ...] = ("label",)  # the traits that a page holds
+    text: Any
+
+    label = traitlets.Unicode().tag(sync=True)
+
+    def page(self) -> str:
+        """The widget as one HTML page that works without a kernel and without a network."""
+        state = {name: getattr(self, name) for name in self.shown}
+        return page(self.label, self._esm, self._css, state, self.text)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to an .html file."""
+        path = Path(path)
+        if path.suffix != ".html":
+            raise ValueError(f"a widget is saved as an .html page, and not as {path.name!r}")
+        path.write_text(self.page(), encoding="utf-8", newline="\n")
+
+
+class Stepped(Saved):
+    """A widget with steps. A subclass says `svg`, and what else its JavaScript reads, in `shown`.
+
     steps    plain data, of which each has a sentence, `say`, and a `phase`
     index    the step on the screen: read it, or set it to go there
     """
 
-    shown: tuple[str, ...] = ("label", "steps", "index")  # the traits that a page holds
+    shown = ("label", "steps", "index")
 
-    label = traitlets.Unicode().tag(sync=True)
     steps: traitlets.List[Plain] = traitlets.List().tag(sync=True)
     index = traitlets.Int(0).tag(sync=True)
 
@@ -64,18 +86,6 @@ class Stepped(anywidget.AnyWidget):
     def svg(self) -> str:
         """One picture for where nothing can be stepped."""
         raise NotImplementedError(f"{type(self).__name__} does not say its picture: write {type(self).__name__}.svg")
-
-    def page(self) -> str:
-        """The widget as one HTML page that steps without a kernel and without a network."""
-        state = {name: getattr(self, name) for name in self.shown}
-        return page(self.label, self._esm, self._css, state, self.text)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to an .html file."""
-        path = Path(path)
-        if path.suffix != ".html":
-            raise ValueError(f"a widget is saved as an .html page, and not as {path.name!r}")
-        path.write_text(self.page(), encoding="utf-8", newline="\n")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.steps)} steps; {self.label})"
