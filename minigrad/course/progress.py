@@ -1,7 +1,8 @@
 """What a learner has answered, kept as plain data in their own folder: one line of JSON for each event.
 
     {"version": 1, "notebook": "01_…", "name": "boxes", "kind": "number", "question": "How many…", "options": [],
-     "unit": "", "tolerance": 0.0, "answer": 4, "confidence": "certain", "right": null, "when": "2026-11-21T16:00:00+00:00"}
+     "unit": "", "tolerance": 0.0, "answer": 4, "confidence": "certain", "right": null,
+     "when": "2026-11-21T16:00:00+00:00"}
 
 A line is written when an answer is locked, with `right` null, and again when it is known whether it was right. The
 first answer under a name is the answer. Lines are only ever added, each is on the disk before the next thing happens,

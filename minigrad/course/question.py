@@ -86,7 +86,7 @@ class Question:
         if self.kind == "shape" and isinstance(value, list):
             return str(tuple(value))
         if self.kind == "order" and isinstance(value, list):
-            return ", ".join(map(str, value))
+            return " → ".join(map(str, value))
         if isinstance(value, bool):
             return str(value).lower()
         words = f"{value:.6g}" if isinstance(value, float) else str(value)

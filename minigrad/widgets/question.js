@@ -21,10 +21,11 @@ function make(tag, attributes = {}, ...children) {
   return node;
 }
 
-function radios(legend, options, group, shown = (option) => option) {
+function radios(legend, options, group) {
   const inputs = options.map((value) => make("input", { type: "radio", name: group, value }));
-  const el = make("fieldset", { className: "mg-radios" }, make("legend", {}, legend),
-    ...inputs.map((input, i) => make("label", {}, input, " ", shown(options[i]))));
+  const el = make("div", { className: "mg-radios", role: "radiogroup", "aria-label": legend },
+    make("span", { className: "mg-asks", "aria-hidden": "true" }, legend),
+    ...inputs.map((input, i) => make("label", {}, input, make("span", { className: "mg-option" }, options[i]))));
   return {
     el,
     get: () => inputs.find((input) => input.checked)?.value ?? null,
@@ -63,7 +64,11 @@ function sortable({ options }) {
 
 function answering(question, group) {
   if (question.kind === "order") return sortable(question);
-  if (question.kind === "option") return radios("Your answer", question.options, group);
+  if (question.kind === "option") {
+    const choice = radios("Your answer", question.options, group);
+    choice.el.classList.add("mg-column");
+    return choice;
+  }
   if (question.kind === "truth") return radios("Your answer", ["true", "false"], group);
   return typed(question);
 }
@@ -75,7 +80,7 @@ function form(question, confidences, send) {
   const button = make("button", { type: "submit" }, "Lock");
   const say = make("p", { className: "mg-say", "aria-live": "polite", "aria-atomic": "true" });
   const fields = make("fieldset", { className: "mg-fields" }, make("legend", {}, question.text), answer.el, sure.el);
-  const el = make("form", { className: "mg-question", noValidate: true }, fields, make("div", { className: "mg-controls" }, button), say);
+  const el = make("form", { className: "mg-question", noValidate: true }, fields, make("div", { className: "mg-controls" }, button, say));
   el.dataset.name = question.name;
   let waiting = 0;
 
