@@ -94,7 +94,8 @@ class Prediction:
 
     def record(self, answer: Any, confidence: str, right: bool | None) -> Record:
         said = self.question.plain()
-        return {**said, "question": said.pop("text"), "answer": answer, "confidence": confidence, "right": right}
+        asked = {"question": said.pop("text"), **said}
+        return {**asked, "answer": answer, "confidence": confidence, "right": right}
 
     def refresh(self) -> None:
         if self.face is not None:

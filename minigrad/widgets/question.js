@@ -104,7 +104,7 @@ function form(question, confidences, send) {
       sure.set(locked.confidence);
     }
     const had = el.contains(document.activeElement) && document.activeElement === button;
-    fields.disabled = button.disabled = done || closed;
+    for (const control of el.querySelectorAll("input, button")) control.disabled = done || Boolean(closed);
     button.textContent = done ? "Locked" : "Lock";
     el.dataset.locked = done;
     say.textContent = words;

@@ -63,7 +63,7 @@ class Stepped(Saved):
     index    the step on the screen: read it, or set it to go there
     """
 
-    shown = ("label", "steps", "index")
+    shown: tuple[str, ...] = ("label", "steps", "index")
 
     steps: traitlets.List[Plain] = traitlets.List().tag(sync=True)
     index = traitlets.Int(0).tag(sync=True)

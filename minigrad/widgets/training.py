@@ -57,10 +57,11 @@ def batches(data: Any) -> Iterator[tuple[Any, Any]]:
         while True:
             yield data
     while True:
-        n = 0
-        for n, batch in enumerate(data, 1):
+        some = False
+        for batch in data:
+            some = True
             yield batch
-        if n == 0:
+        if not some:
             raise ValueError("the data has no batch left: give a list or a loader, which can be gone through again")
 
 

@@ -72,6 +72,9 @@ class TrainingView(Stepped):
         threshold: float | None = None,
         clock: Clock = time.perf_counter,
     ):
+        self._turn = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._paused, self._closed, self._credit = False, False, 0
         self.model, self.loss_fn, self.optimizer = model, loss_fn, optimizer
         (x, y), self._batches = first_of(data)
         self.threshold = threshold_of(model) if threshold is None else threshold
@@ -79,9 +82,6 @@ class TrainingView(Stepped):
         self.table: list[Plain] = []
         self.error = ""
         self._ration = Ration(clock)
-        self._turn = threading.Condition()
-        self._thread: threading.Thread | None = None
-        self._paused, self._closed, self._credit = False, False, 0
         self._accuracy: float | None = None
         self._boundary = boundary_of(model, x, y, self.threshold)
         seen = self._boundary
@@ -156,7 +156,7 @@ class TrainingView(Stepped):
     def _heard(self, _: Any, said: Any, __: Any) -> None:
         asked = said.get("do") if isinstance(said, dict) else None
         deeds = {"pause": self.pause, "resume": self.resume, "step": self.step, "run": lambda: self.run(self.planned)}
-        if asked in deeds and not self._closed and not (asked == "run" and self.alive):
+        if isinstance(asked, str) and asked in deeds and not self._closed and not (asked == "run" and self.alive):
             deeds[asked]()
 
     # -- the thread ------------------------------------------------------------------------------
@@ -288,11 +288,12 @@ def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None
 def curve(losses: list[float]) -> str:
     """Losses over steps as SVG."""
     width, height, left, top = 420, 160, 52, 12
-    some = np.unique(np.linspace(0, len(losses) - 1, 200).astype(int)) if losses else []
+    some: list[int] = np.unique(np.linspace(0, len(losses) - 1, 200).astype(int)).tolist() if losses else []
     most, least = max([0.0, *losses]) or 1.0, min([0.0, *losses])
     across, up = (width - left - 12) / max(len(losses) - 1, 1), height / (most - least)
     points = " ".join(f"{left + across * n:.1f},{top + up * (most - losses[n]):.1f}" for n in some)
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" viewBox="0 0 {width} {height + 36}">
+    frame = f'role="img" viewBox="0 0 {width} {height + 36}"'
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" {frame}>
 <title>Loss over {len(losses)} steps</title>
 <style>{STYLE}</style>
 <text class="mg-number" x="{left - 6}" y="{top + 4}">{number(most, 3)}</text>
