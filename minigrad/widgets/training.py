@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..draw.svg import STYLE
+from ..draw.words import number
 from ..modes import no_grad
 from ..tensor import Tensor
 from .stepped import Plain
@@ -156,3 +158,37 @@ class Boundary:
             return ""
         rank = np.minimum(3, np.floor(4 * np.abs(sure) / (most or 1))).astype(int)
         return "".join(map(str, np.where(sure > 0, 4 + rank, 3 - rank).tolist()))
+
+
+def threshold_of(model: Any) -> float:
+    """0.5 where the last thing the model does is a Sigmoid, and else 0."""
+    last = list(model.modules())[-1] if hasattr(model, "modules") else None
+    return 0.5 if type(last).__name__ == "Sigmoid" else 0.0
+
+
+def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None:
+    """The boundary, where there is one to draw; a model that fails says so in its first step."""
+    try:
+        return Boundary(model, x, y, threshold)
+    except Exception:
+        return None
+
+
+def curve(losses: list[float]) -> str:
+    """Losses over steps as SVG."""
+    width, height, left, top = 420, 160, 52, 12
+    some: list[int] = np.unique(np.linspace(0, len(losses) - 1, 200).astype(int)).tolist() if losses else []
+    most, least = max([0.0, *losses]) or 1.0, min([0.0, *losses])
+    across, up = (width - left - 12) / max(len(losses) - 1, 1), height / (most - least)
+    points = " ".join(f"{left + across * n:.1f},{top + up * (most - losses[n]):.1f}" for n in some)
+    frame = f'role="img" viewBox="0 0 {width} {height + 36}"'
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" {frame}>
+<title>Loss over {len(losses)} steps</title>
+<style>{STYLE}</style>
+<text class="mg-number" x="{left - 6}" y="{top + 4}">{number(most, 3)}</text>
+<text class="mg-number" x="{left - 6}" y="{top + height + 4}">{number(least, 3)}</text>
+<text class="mg-number" x="{width - 12}" y="{top + height + 18}">step {len(losses)}</text>
+<g class="mg-arrow"><path d="M{left} {top}V{top + height}H{width - 12}"/></g>
+<polyline points="{points}" style="fill:none;stroke:var(--mg-forward);stroke-width:2"/>
+</svg>
+"""

@@ -14,7 +14,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import traitlets
 
 from ..course.probe import stop
@@ -22,7 +21,19 @@ from ..draw.svg import STYLE
 from ..draw.words import number
 from ..tensor import Tensor
 from .stepped import Plain, Stepped, css, javascript
-from .training import MOST_FRAMES, Boundary, Clock, Ration, first_of, parameters, right_of, spread, thinned
+from .training import (
+    MOST_FRAMES,
+    Clock,
+    Ration,
+    boundary_of,
+    curve,
+    first_of,
+    parameters,
+    right_of,
+    spread,
+    thinned,
+    threshold_of,
+)
 
 ROWS = 10  # of the table, for each run
 PATIENCE = 2.0  # seconds that a step has to end in when the view is closed
@@ -155,9 +166,15 @@ class TrainingView(Stepped):
 
     def _heard(self, _: Any, said: Any, __: Any) -> None:
         asked = said.get("do") if isinstance(said, dict) else None
-        deeds = {"pause": self.pause, "resume": self.resume, "step": self.step, "run": lambda: self.run(self.planned)}
-        if isinstance(asked, str) and asked in deeds and not self._closed and not (asked == "run" and self.alive):
-            deeds[asked]()
+        match asked:
+            case "pause":
+                self.pause()
+            case "resume":
+                self.resume()
+            case "step" if not self._closed:
+                self.step()
+            case "run" if not self._closed and not self.alive:
+                self.run(self.planned)
 
     # -- the thread ------------------------------------------------------------------------------
 
@@ -269,37 +286,3 @@ class TrainingView(Stepped):
     def __repr__(self) -> str:
         steps = "running" if self.state == "running" else f"{len(self.losses)} steps, {self.state}"
         return f"TrainingView({steps})"
-
-
-def threshold_of(model: Any) -> float:
-    """0.5 where the last thing the model does is a Sigmoid, and else 0."""
-    last = list(model.modules())[-1] if hasattr(model, "modules") else None
-    return 0.5 if type(last).__name__ == "Sigmoid" else 0.0
-
-
-def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None:
-    """The boundary, where there is one to draw; a model that fails says so in its first step."""
-    try:
-        return Boundary(model, x, y, threshold)
-    except Exception:
-        return None
-
-
-def curve(losses: list[float]) -> str:
-    """Losses over steps as SVG."""
-    width, height, left, top = 420, 160, 52, 12
-    some: list[int] = np.unique(np.linspace(0, len(losses) - 1, 200).astype(int)).tolist() if losses else []
-    most, least = max([0.0, *losses]) or 1.0, min([0.0, *losses])
-    across, up = (width - left - 12) / max(len(losses) - 1, 1), height / (most - least)
-    points = " ".join(f"{left + across * n:.1f},{top + up * (most - losses[n]):.1f}" for n in some)
-    frame = f'role="img" viewBox="0 0 {width} {height + 36}"'
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" {frame}>
-<title>Loss over {len(losses)} steps</title>
-<style>{STYLE}</style>
-<text class="mg-number" x="{left - 6}" y="{top + 4}">{number(most, 3)}</text>
-<text class="mg-number" x="{left - 6}" y="{top + height + 4}">{number(least, 3)}</text>
-<text class="mg-number" x="{width - 12}" y="{top + height + 18}">step {len(losses)}</text>
-<g class="mg-arrow"><path d="M{left} {top}V{top + height}H{width - 12}"/></g>
-<polyline points="{points}" style="fill:none;stroke:var(--mg-forward);stroke-width:2"/>
-</svg>
-"""

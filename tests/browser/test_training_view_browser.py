@@ -90,7 +90,8 @@ def test_a_learner_watches_pauses_steps_and_resumes_while_the_kernel_trains(lab)
 
 def test_what_a_loss_raises_is_shown_and_the_kernel_lives(lab):
     bad = "bad = TrainingView(model, lambda output, y: output / nothing, (mg.tensor(x), y), optimizer)\nbad"
-    nan = "nan = TrainingView(model, lambda o, y: mg.cross_entropy(o, y) * float('nan'), (mg.tensor(x), y), optimizer)\nnan"
+    loss = "lambda output, y: mg.cross_entropy(output, y) * float('nan')"
+    nan = f"nan = TrainingView(model, {loss}, (mg.tensor(x), y), optimizer)\nnan"
     notebook = lab.open_cells(SETUP, bad, nan, "")
     notebook.run_all()
     page = notebook.page
