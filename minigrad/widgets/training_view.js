@@ -3,7 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const SIDE = 24;
-const PLOT = { width: 420, height: 200, left: 56, right: 14, top: 14, bottom: 26 };
+const PLOT = { width: 420, height: 200, left: 66, right: 14, top: 14, bottom: 26 };
 const SPEEDS = [["0", "full speed"], ["50", "50 steps/s"], ["10", "10 steps/s"], ["2", "2 steps/s"]];
 const BODY = `
   <p class="mg-news" role="status"></p>
@@ -25,7 +25,12 @@ function draw(tag, attributes, ...children) {
   node.append(...children);
   return node;
 }
-const short = (x) => (x === null || x === undefined ? "·" : Number(x.toPrecision(3)).toString().replace("-", "−"));
+function short(x) {
+  if (x === null || x === undefined) return "·";
+  const [size, rounded] = [Math.abs(x), Number(x.toPrecision(3))];
+  const text = size >= 1e5 || (size && size < 1e-3) ? rounded.toExponential().replace("e+", "e") : String(rounded);
+  return text.replaceAll("-", "−");
+}
 
 // The loss of every frame, bold up to the one that is shown.
 function lossChart(figure, label) {
