@@ -102,7 +102,7 @@ function layerRow({ name, weights, gradients }) {
 
 function render({ model, el }) {
   let frames = [...model.get("frames")], charts = null;
-  const { root, restart, destroy } = stepper({ model, el, phases: [], last: frames.length - 1, body: BODY, show });
+  const { root, grow, destroy } = stepper({ model, el, phases: [], last: frames.length - 1, body: BODY, show });
   const [training, toggle, pace, news] = [".mg-training", "[data-do=toggle]", ".mg-training select", ".mg-news"].map((selector) => root.querySelector(selector));
   const live = Boolean(model.send);
   training.hidden = !live;
@@ -123,18 +123,14 @@ function render({ model, el }) {
     made.push((all, n) => layers.querySelector("tbody").replaceChildren(...all[n].layers.map(layerRow)));
     return made;
   }
-  function newest() {
-    restart(frames.length - 1);
-    model.set("index", frames.length - 1); // the newest frame, while it trains
-  }
   function onMessage({ frame }) {
     if (!frame || frames.at(-1).step >= frame.step) return;
     frames.push(frame);
-    newest();
+    grow(frames.length - 1);
   }
   function onFrames() {
     frames = [...model.get("frames")];
-    newest();
+    grow(frames.length - 1);
   }
   function onState() {
     const state = model.get("state");

@@ -244,6 +244,7 @@ class TrainingView(Stepped):
         began = self._ration.clock()
         frame = self._frame(n)
         if len(self.steps) >= MOST_FRAMES:
+            self.index = 0  # which there is, however many are left
             self.steps = [*thinned(self.steps), frame]
             self.frames = self.steps
         else:
@@ -264,8 +265,9 @@ class TrainingView(Stepped):
 
     def _show(self, state: str, news: str) -> None:
         """A new state, with all frames up to it."""
-        self.frames = self.steps
         with self.hold_sync():
+            self.frames = self.steps
+            self.index = len(self.steps) - 1
             self.news, self.state = news, state
 
     @property

@@ -24,6 +24,17 @@ view = TrainingView(model, mg.cross_entropy, (mg.tensor(x), y), optimizer)
 """
 
 
+LAGS = """() => new Promise((done) => {
+  const widget = document.querySelector(".mg-widget");
+  let lags = 0;
+  const watching = new MutationObserver((changes) => {
+    for (const { oldValue } of changes) lags += Number(widget.dataset.step) < Number(oldValue);
+  });
+  watching.observe(widget, { attributeFilter: ["data-step"], attributeOldValue: true });
+  setTimeout(() => { watching.disconnect(); done(lags); }, 3000);
+})"""
+
+
 def steps_said(widget: Locator) -> int:
     """How many steps were made, by the sentence on the screen."""
     found = re.search(r"After (\d+) steps", widget.locator(".mg-say").text_content())
@@ -54,6 +65,10 @@ def test_a_learner_watches_pauses_steps_and_resumes_while_the_kernel_trains(lab)
         "(n) => Number(/After (\\d+)/.exec(document.querySelector('.mg-say').textContent)[1]) > n", arg=first
     )
     assert notebook.kernel("print(view.state, 1 + 1)") == "running 2"
+
+    # It keeps to the newest frame, whatever the kernel says of an older one meanwhile.
+    lags = page.evaluate(LAGS)
+    assert lags == 0
 
     # Paused, the screen says what the kernel has.
     widget.get_by_role("button", name="Pause", exact=True).click()
