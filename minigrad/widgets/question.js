@@ -84,6 +84,10 @@ function form(question, confidences, send) {
   el.dataset.name = question.name;
   let waiting = 0;
 
+  function gone() {
+    clearTimeout(waiting);
+    say.textContent = "The kernel does not answer, so nothing is locked. Run this cell again.";
+  }
   el.addEventListener("submit", (event) => {
     event.preventDefault();
     const given = { name: question.name, answer: answer.get(), confidence: sure.get() };
@@ -92,8 +96,8 @@ function form(question, confidences, send) {
     else {
       say.textContent = "";
       clearTimeout(waiting);
-      waiting = setTimeout(() => { say.textContent = "The kernel does not answer, so nothing is locked. Run this cell again."; }, PATIENCE);
-      send(given);
+      waiting = setTimeout(gone, PATIENCE);
+      try { send(given); } catch { gone(); } // it throws where the kernel was shut down
     }
   });
   function show({ locked, say: words, closed }) {

@@ -4,11 +4,14 @@ restart."""
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
 from minigrad.course import Predict, Quiz
 
+ROOT = Path(__file__).resolve().parents[2]
 ASK = """
 from minigrad.course import Predict, reveal
 
@@ -176,6 +179,42 @@ def test_a_quiz_tells_what_is_right_once_all_is_locked_and_again_after_a_restart
         page.wait_for_timeout(500)  # the theme's stylesheet is fetched, then the page repaints
         assert notebook.violations(".mg-widget") == []
     notebook.theme("JupyterLab Light")
+
+
+def test_a_learner_predicts_in_the_first_lesson(lab):
+    shutil.copy(ROOT / "lessons" / "00_start_here.ipynb", lab.folder)
+    notebook = lab.open("00_start_here.ipynb")
+    page = notebook.page
+    gate = page.locator(".jp-CodeCell").filter(has_text='reveal("z moves by"')
+    gate.locator(".cm-content").click()
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-above'); }")
+    widget = page.locator(".mg-widget")
+    widget.get_by_role("textbox").click()
+    page.keyboard.type("1.5")
+    press(notebook, "Tab", "Space", "Enter")
+    expect(widget).to_have_attribute("data-phase", "locked")
+
+    gate.locator(".cm-content").click()
+    press(notebook, "Shift+Enter")
+
+    told = "z moves by: you predicted 1.5 (guess); and so it is."
+    expect(gate.locator(".jp-OutputArea-output")).to_contain_text(told)
+    expect(widget).to_have_attribute("data-phase", "revealed")
+    (_, verdict) = kept(lab, "z moves by")
+    assert (verdict["notebook"], verdict["right"]) == ("00_start_here", True)
+
+
+def test_a_kernel_that_is_gone_is_told(lab):
+    notebook = lab.open_cells(CHOICE.replace("c = ", "from minigrad.course import Predict\nc = "), "")
+    notebook.run_all()
+    widget = notebook.page.locator(".mg-widget")
+    notebook.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    for name in ("up", "guess"):
+        radio(widget, name).check()
+    widget.get_by_role("button", name="Lock").click()
+
+    expect(widget.locator(".mg-say")).to_contain_text("so nothing is locked. Run this cell again.", timeout=10_000)
+    expect(widget.get_by_role("button", name="Lock")).to_be_enabled()
 
 
 def test_a_saved_page_locks_and_compares_nothing(visit, tmp_path, monkeypatch):
