@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from .pass_viewer import PassViewer as PassViewer
     from .pipeline import Pipeline as Pipeline
     from .precision import Precision as Precision
+    from .predict import Predict as Predict
+    from .quiz import Quiz as Quiz
     from .roofline import Roofline as Roofline
     from .schedule import Schedule as Schedule
     from .static_vs_dynamic import StaticVsDynamic as StaticVsDynamic
+    from .training_view import TrainingView as TrainingView
 
 HOMES = {
     "AllReduce": "all_reduce",
@@ -23,9 +26,12 @@ HOMES = {
     "PassViewer": "pass_viewer",
     "Pipeline": "pipeline",
     "Precision": "precision",
+    "Predict": "predict",
+    "Quiz": "quiz",
     "Roofline": "roofline",
     "Schedule": "schedule",
     "StaticVsDynamic": "static_vs_dynamic",
+    "TrainingView": "training_view",
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from IPython.core.getipython import get_ipython
 from ipywidgets import DOMWidget, Widget
 
-_displayed: dict[str, list[DOMWidget]] = {}  # cell → what is in its output
+_displayed: dict[str, list[Any]] = {}  # cell → what is in its output
 
 
 def displayed(widget: DOMWidget) -> None:
@@ -36,11 +36,11 @@ def cleared(run: Any) -> None:
     """A cell runs again, and its output goes: close the widgets that no other cell shows."""
     for widget in _displayed.pop(run.cell_id, []):
         if not any(widget is other for others in _displayed.values() for other in others):
-            close(widget)
+            widget.put_away()
 
 
 def close(widget: DOMWidget) -> None:
-    """Close a widget's way to the browser. It stays whole, for whoever has it may show it again."""
+    """Close a widget's way to the browser."""
     for each in (widget, widget.layout):
         Widget.close(each)
         vars(each).pop("_repr_mimebundle_", None)  # which it has set to None

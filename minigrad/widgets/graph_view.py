@@ -140,12 +140,12 @@ class GraphView(Shown):
         else:
             super().save(path)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    @property
+    def fallback(self) -> dict[str, str]:
         try:
-            return super()._repr_mimebundle_(**kwargs)
+            return super().fallback
         except (LayoutError, ValueError) as error:
-            data, metadata = super(Shown, self)._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-            return {**data, "text/plain": f"{self!r}\n{self.text}\n({error})"}, metadata
+            return {"text/plain": f"{self!r}\n{self.text}\n({error})"}
 
     def __repr__(self) -> str:
         nodes = counted(len(self.overview.chart.entries), "node", "nodes")

@@ -103,9 +103,9 @@ class Roofline(Charted):
         marks = [(i, x.at(point.intensity), y.at(point.flops)) for i, point in enumerate(found)]
         return styled(chart("FLOPs of each op, and FLOPs a byte", x, y, *dots(marks)))
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        data, metadata = super()._repr_mimebundle_(**kwargs)
-        return {**data, "text/plain": f"{self!r}\n{self.counted}"}, metadata
+    @property
+    def fallback(self) -> dict[str, str]:
+        return {**super().fallback, "text/plain": f"{self!r}\n{self.counted}"}
 
 
 # -- what is counted and measured -------------------------------------------------------------------------------

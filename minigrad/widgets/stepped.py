@@ -15,7 +15,7 @@ import anywidget
 import traitlets
 
 from ..draw.svg import colours
-from .displayed import displayed
+from .displayed import close, displayed
 from .page import page
 
 HERE = Path(__file__).parent
@@ -50,8 +50,13 @@ class Shown(anywidget.AnyWidget):
 
     @property
     def svg(self) -> str:
-        """One picture for where the widget cannot run."""
+        """One picture of it."""
         raise NotImplementedError(f"{type(self).__name__} does not say its picture: write {type(self).__name__}.svg")
+
+    @property
+    def fallback(self) -> dict[str, str]:
+        """What stands for it where widgets cannot be shown: on a code host, in print, in a notebook not trusted."""
+        return {"image/svg+xml": self.svg, "text/plain": f"{self!r}\n{self.text}"}
 
     def page(self) -> str:
         """The widget as one HTML page that works without a kernel and without a network."""
@@ -65,11 +70,14 @@ class Shown(anywidget.AnyWidget):
             raise ValueError(f"a widget is saved as an .html page, and not as {path.name!r}")
         path.write_text(self.page(), encoding="utf-8", newline="\n")
 
+    def put_away(self) -> None:
+        """No cell shows it any longer. It stays whole, for whoever has it may show it again."""
+        close(self)
+
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         displayed(self)
         data, metadata = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]  # None is for what has no view
-        # For where widgets cannot be shown: a code host, a printed page, a notebook that is not trusted.
-        return {**data, "image/svg+xml": self.svg, "text/plain": f"{self!r}\n{self.text}"}, metadata
+        return {**data, **self.fallback}, metadata
 
 
 class Stepped(Shown):

@@ -106,6 +106,15 @@ function stepper({ model, el, phases, last, body, show }) {
     go(n);
   }
 
+  // More steps than before, and the newest of them; it is the kernel that made them, and so it is not told.
+  function grow(newLast) {
+    play(false);
+    clearTimeout(syncing);
+    last = newLast;
+    now = -1;
+    at(last);
+  }
+
   const actions = {
     first: () => go(0),
     back: () => go(now - 1),
@@ -156,7 +165,7 @@ function stepper({ model, el, phases, last, body, show }) {
     model.off("change:index", onIndex);
     root.remove();
   };
-  return { root, restart, destroy };
+  return { root, restart, grow, destroy };
 }
 
 // Scroll a picture so that the spotlight is in view.
