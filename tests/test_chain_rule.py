@@ -230,7 +230,7 @@ def test_its_repr_and_its_text_are_the_same_on_every_run():
     data, _ = made()._repr_mimebundle_()
     assert data["text/plain"] == f"{made()!r}\n{made().text}"
     assert data["image/svg+xml"] == made().svg
-    assert made().picture == made().picture
+    assert made().pictures == made().pictures
 
 
 def test_a_page_holds_everything_and_closes_no_tag_early(tmp_path):

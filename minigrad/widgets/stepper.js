@@ -1,10 +1,12 @@
 // What all widgets have in common that are stepped: the frame, the keys, the buttons, the slider, the sentence.
 //
-//   stepper({ model, el, phases, last, body, show })
+//   stepper({ model, el, phases, last, body, show, limit, stopped })
 //     phases    the names at the top, of which one is lit; none, if there are none
 //     last      the number of the last step
 //     body      HTML between the sentence and the controls
 //     show      (n, root) → { phase, say, spot }: draws step n, and says which part of the drawing must be in view
+//     limit     () → the last step that may be shown for now, where that is not the last of all
+//     stopped   () → called when the reader wants to go beyond it
 //
 // The screen is a function of the step's number. The kernel is told where we are when the reader pauses.
 
@@ -43,7 +45,7 @@ const frame = (phases, body) => `
     </select></label>
   </div>`;
 
-function stepper({ model, el, phases, last, body, show }) {
+function stepper({ model, el, phases, last, body, show, limit = () => Infinity, stopped = () => {} }) {
   const root = document.createElement("div");
   root.className = "mg-widget";
   root.tabIndex = 0;
@@ -60,7 +62,9 @@ function stepper({ model, el, phases, last, body, show }) {
   let now = -1, timer = 0, syncing = 0;
 
   function at(n) {
-    const target = Math.min(Math.max(n, 0), last);
+    const target = Math.min(Math.max(n, 0), last, limit());
+    if (target < Math.min(n, last)) stopped();
+    range.value = target;
     if (target === now) return;
     now = target;
     const { phase, say: sentence, spot } = show(now, root);
@@ -73,7 +77,7 @@ function stepper({ model, el, phases, last, body, show }) {
     say.textContent = sentence;
     count.textContent = `step ${now} of ${last}`;
     range.max = last;
-    range.value = now;
+    range.value = now; // again: it takes no value above its maximum
     range.setAttribute("aria-valuetext", `step ${now} of ${last}${phases.length ? `, ${phase}` : ""}`);
     if (spot) follow(spot.closest(".mg-view"), spot, calm.matches);
   }
@@ -89,12 +93,21 @@ function stepper({ model, el, phases, last, body, show }) {
     timer = 0;
     if (on) {
       if (now === last) go(0);
-      timer = setInterval(() => (now < last ? go(now + 1) : play(false)), PACE[speed.value]);
+      timer = setInterval(() => {
+        if (now + 1 >= Math.min(last, limit())) play(false);
+        go(now + 1);
+      }, PACE[speed.value]);
     }
     playButton.innerHTML = on ? PAUSE : PLAY;
     playButton.setAttribute("aria-label", on ? "Pause" : "Play");
     playButton.title = on ? "Pause (space)" : "Play (space)";
     say.setAttribute("aria-live", on ? "off" : "polite"); // a screen reader cannot keep up with playing
+  }
+
+  function redraw() {
+    const n = now;
+    now = -1;
+    at(n);
   }
 
   // Another run in the place of this one, at the same step if it has that.
@@ -136,7 +149,10 @@ function stepper({ model, el, phases, last, body, show }) {
   });
   range.addEventListener("input", () => { play(false); go(Number(range.value)); });
   speed.addEventListener("change", () => { if (timer) play(true); });
-  const onIndex = () => at(model.get("index"));
+  const onIndex = () => {
+    at(model.get("index"));
+    if (now !== model.get("index")) go(now);
+  };
   model.on("change:index", onIndex);
   const resized = new ResizeObserver((entries) => {
     for (const { target: view } of entries) {
@@ -156,7 +172,7 @@ function stepper({ model, el, phases, last, body, show }) {
     model.off("change:index", onIndex);
     root.remove();
   };
-  return { root, restart, destroy };
+  return { root, redraw, restart, destroy };
 }
 
 // Scroll a picture so that the spotlight is in view.
