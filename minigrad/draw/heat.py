@@ -16,7 +16,7 @@ from .words import number
 
 LARGEST = 8  # rows or columns; cells of more would be too small to read
 LIGHT = "--mg-plus: #5cbf9a; --mg-minus: #c393dd;"
-DARK = "--mg-plus: #1d7a5b; --mg-minus: #8450a8;"
+DARK = "--mg-plus: #1c7557; --mg-minus: #7b489f;"
 STYLE = """.mg-picture .mg-cell rect { stroke: var(--mg-line); stroke-width: 0.6; fill: var(--mg-plus); }
 .mg-picture .mg-cell.mg-minus rect { fill: var(--mg-minus); }
 .mg-picture .mg-cell.mg-odd rect { fill: var(--mg-kept-paper); stroke: var(--mg-backward); stroke-width: 1.5; }

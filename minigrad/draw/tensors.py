@@ -186,7 +186,8 @@ def terms_of(before: Any, gx: Any, after: Any) -> tuple[Heat, ...]:
 
 def spread(array: Any) -> str:
     """Its least and its largest number."""
-    return f"{number(float(array.min()))} … {number(float(array.max()))}"
+    ends = dict.fromkeys((number(float(array.min())), number(float(array.max()))))
+    return " … ".join(ends)
 
 
 def read_by(node: Node) -> list[Node]:

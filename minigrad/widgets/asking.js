@@ -1,27 +1,24 @@
-// Questions: what gradient arrives here? A step that asks shows nothing of itself until there is an answer, or a skip.
-// Answers are { step: { guess, right, gap, close } }, which Python reads; a guess of null was skipped.
+// Questions: a step that asks shows nothing of itself until there is an answer: { guess, right, gap, close }, where a
+// guess of null was skipped.
 
 const ASK = `
   <form class="mg-ask" hidden novalidate>
+    <span class="mg-options" role="group" aria-label="choices"></span>
     <label>your answer <input type="number" step="any" autocomplete="off"></label>
-    <button type="submit" data-check>Check</button>
-    <span class="mg-options" role="group" aria-label="your answer"></span>
+    <button type="submit">Check</button>
     <button type="button" data-skip>Skip and reveal</button>
   </form>`;
 const shown = (x) => String(Number(x.toPrecision(4))).replace("-", "−");
 
 function asking(model, steps) {
   const isOpen = (n) => model.get("asks") && Boolean(steps[n].question) && !(n in model.get("answers"));
-  const limit = () => {
-    const open = steps.findIndex((_, n) => isOpen(n));
-    return open < 0 ? Infinity : open;
-  };
+  const limit = () => (steps.findIndex((_, n) => isOpen(n)) + steps.length) % steps.length; // the last, if none
 
   function answer(n, guess) {
     const { right } = steps[n].question;
-    const isNumber = typeof guess === "number";
-    const gap = isNumber ? guess - right : null;
-    const close = guess === null ? null : isNumber ? Math.abs(gap) <= model.get("near") * Math.abs(right) + 1e-9 : guess === right;
+    const gap = typeof guess === "number" ? guess - right : null;
+    const isClose = gap === null ? guess === right : Math.abs(gap) <= model.get("near") * Math.abs(right) + 1e-9;
+    const close = guess === null ? null : isClose;
     model.set("answers", { ...model.get("answers"), [n]: { guess, right, gap, close } });
     model.save_changes();
   }
@@ -33,25 +30,26 @@ function asking(model, steps) {
     if (guess === null) return `Skipped: it is ${right}. `;
     const said = typeof guess === "number" ? shown(guess) : guess;
     if (close) return `You said ${said}: right${gap ? `, for it is within ${model.get("near") * 100} % of ${right}` : ""}. `;
-    const percent = exact ? `, ${shown(Math.abs((100 * gap) / exact))} % of it` : "";
-    return `You said ${said}; it is ${right}${gap ? `: ${shown(Math.abs(gap))} too ${gap > 0 ? "high" : "low"}${percent}` : ""}. `;
+    const share = exact ? `, ${shown(Math.abs((100 * gap) / exact))} % of it` : "";
+    return `You said ${said}; it is ${right}${gap ? `: ${shown(Math.abs(gap))} too ${gap > 0 ? "high" : "low"}${share}` : ""}. `;
   }
 
   // The form for the question of step n, if that is open.
   function ask(n, root) {
     const form = root.querySelector(".mg-ask");
-    const had = form.contains(document.activeElement);
+    const hadFocus = form.contains(document.activeElement);
     form.hidden = !isOpen(n);
-    if (form.hidden) { if (had) root.focus(); return; }
+    if (form.hidden && hadFocus) root.focus();
+    if (form.hidden) return;
     if (form.dataset.step !== String(n)) form.reset();
     form.dataset.step = n;
     const { choices = [] } = steps[n].question;
-    for (const part of [form.querySelector("label"), form.querySelector("[data-check]")]) part.hidden = choices.length > 0;
+    form.classList.toggle("mg-chooses", choices.length > 0);
     form.querySelector(".mg-options").replaceChildren(...choices.map((words) =>
       Object.assign(document.createElement("button"), { type: "button", textContent: words, value: words, className: "mg-option" })));
     if (root.contains(document.activeElement)) focus(root);
   }
-  const focus = (root) => root.querySelector(".mg-option, .mg-ask label:not([hidden]) input")?.focus();
+  const focus = (root) => root.querySelector(".mg-option, .mg-ask input").focus();
 
   function listen(root) {
     const form = root.querySelector(".mg-ask");

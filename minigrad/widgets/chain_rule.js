@@ -3,7 +3,6 @@
 
 const PHASES = ["built", "forward", "backward", "done"];
 const UNKNOWN = "·";
-const LABELS = { numbers: "labels", formulas: "formulas" }; // what is written on arrows
 const BODY = `
   <div class="mg-choices" role="toolbar" aria-label="View">
     <label><input type="checkbox" data-asks> ask me first</label>
@@ -12,7 +11,7 @@ const BODY = `
   </div>
   ${ASK}
   <div class="mg-view"></div>
-  <div class="mg-equations" aria-hidden="true"></div>
+  <div class="mg-equations mg-view"></div>
   <div class="mg-inspected mg-view" role="region" aria-label="Numbers of a box" hidden></div>`;
 
 function render({ model, el }) {
@@ -22,15 +21,14 @@ function render({ model, el }) {
 
   function show(n, root) {
     screen ??= pictured(root);
-    const isOpen = questions.isOpen(n), upto = isOpen ? n - 1 : n;
+    const step = steps[n], isOpen = questions.isOpen(n), upto = n - isOpen;
     if (upto < drawn) { screen.clear(); drawn = -1; }
-    while (drawn < upto) screen.apply(steps[++drawn], LABELS[model.get("view")]);
-    const step = steps[n];
+    while (drawn < upto) screen.apply(steps[++drawn], model.get("view"));
     const say = isOpen ? step.question.ask : questions.verdict(n) + step.say;
     screen.light(step);
     screen.veil(isOpen ? step.question.veil : "", step.box);
     screen.svg.setAttribute("aria-label", say);
-    root.querySelector(".mg-held").textContent = steps[Math.max(upto, 0)].held ?? "";
+    root.querySelector(".mg-held").textContent = steps[upto].held ?? "";
     root.querySelector(".mg-equations").replaceChildren(...(isOpen ? [] : step.equations ?? []).map(equation));
     questions.ask(n, root);
     inspect(root);
@@ -39,9 +37,7 @@ function render({ model, el }) {
   function pictured(root) {
     const view = root.querySelector(".mg-view");
     view.innerHTML = model.get("pictures")[model.get("view")];
-    const screen = screenOf(view.querySelector("svg"));
-    screen.clear();
-    return screen;
+    return screenOf(settled(view.querySelector("svg")));
   }
 
   // The numbers of the box that the reader has chosen, as they are at this step.
@@ -53,9 +49,9 @@ function render({ model, el }) {
     region.replaceChildren(equation(known.map(([of, heat]) => [heat, `${of} of ${screen.nameOf(inspected)}`])));
   }
   function choose(event) {
-    const g = event.target.closest("g[role=button]"), byKey = event.type === "keydown";
-    if (!g || (byKey && event.key !== "Enter" && event.key !== " ")) return;
-    if (byKey) event.preventDefault();
+    const g = event.target.closest("g[role=button]");
+    if (!g || !["Enter", " ", undefined].includes(event.key)) return;
+    event.preventDefault();
     inspected = inspected === g.dataset.id ? null : g.dataset.id;
     inspect(root);
   }
@@ -69,8 +65,9 @@ function render({ model, el }) {
   for (const event of ["click", "keydown"]) view.addEventListener(event, choose);
   const asks = root.querySelector("[data-asks]"), views = root.querySelector("[data-view]");
   root.querySelector(".mg-choices").addEventListener("change", () => {
+    const chosen = views.value; // read before the first change is followed
     model.set("asks", asks.checked);
-    model.set("view", views.value);
+    model.set("view", chosen);
     model.save_changes();
   });
   function follow() {
@@ -100,45 +97,42 @@ function screenOf(svg) {
     labels[id] = g.querySelector(".mg-label");
     for (const map of g.querySelectorAll(".mg-heat")) (maps[id] ??= {})[map.dataset.of] = map;
   }
-  settled(svg);
   const nameOf = (id) => group[id].querySelector(".mg-name").textContent;
   for (const id in maps) {
-    group[id].tabIndex = 0;
-    group[id].setAttribute("role", "button");
-    group[id].setAttribute("aria-label", `numbers of ${nameOf(id)}`);
-    svg.setAttribute("role", "group"); // what has buttons in it is no image
+    Object.assign(group[id], { tabIndex: 0, role: "button", ariaLabel: `numbers of ${nameOf(id)}` });
+    svg.role = "group"; // what has buttons in it is no image
   }
   const write = (slots, id, text) => { if (slots[id]) slots[id].textContent = text; };
-  const screen = { svg, spot: null, heats: {}, nameOf, clear, apply, light, veil };
+  const screen = { svg, heats: {}, nameOf, clear, apply, light, veil };
   let veiled = null;
+  clear();
 
   function clear() {
     for (const id in group) {
-      write(values, id, UNKNOWN);
-      write(grads, id, UNKNOWN);
+      for (const slots of [values, grads]) write(slots, id, UNKNOWN);
       write(labels, id, "");
-      group[id].classList.remove("mg-known", "mg-keeps", "mg-freed", "mg-passed");
+      group[id].classList.remove("mg-known", "mg-keeps", "mg-freed");
       for (const map of Object.values(maps[id] ?? {})) fill(map, null);
     }
     screen.heats = {};
   }
   const each = (texts, put) => Object.entries(texts ?? {}).forEach(([id, text]) => put(id, text));
-  function apply(step, label) {
+  function apply(step, view) {
     each(step.values, (id, text) => { write(values, id, text); group[id].classList.add("mg-known"); });
     each(step.grads, (id, text) => write(grads, id, text));
     each(step.value_heats, (id, heat) => warm(id, "value", heat));
     each(step.grad_heats, (id, heat) => warm(id, "grad", heat));
-    each(step[label], (id, text) => { write(labels, id, text); group[id].classList.add("mg-passed"); });
-    for (const id of step.kept ?? []) keep(id, "kept");
-    for (const id of step.freed ?? []) keep(id, "freed");
+    each(step[view], (id, text) => write(labels, id, text));
+    for (const id of step.kept ?? []) badge(id, "kept");
+    for (const id of step.freed ?? []) badge(id, "freed");
   }
   function warm(id, of, heat) {
     fill(maps[id][of], heat);
     (screen.heats[id] ??= {})[of] = heat;
   }
-  function keep(id, word) {
-    group[id].classList.toggle("mg-keeps", word === "kept");
-    group[id].classList.toggle("mg-freed", word === "freed");
+  function badge(id, word) {
+    group[id].classList.remove("mg-keeps", "mg-freed");
+    group[id].classList.add(word === "kept" ? "mg-keeps" : "mg-freed");
     group[id].querySelector(".mg-kept text").textContent = word;
   }
   function light(step) {
@@ -146,7 +140,7 @@ function screenOf(svg) {
     for (const id of step.sources ?? []) group[id].classList.add("mg-source", `mg-${step.phase}`);
     const spot = [step.box, ...(step.arrows ?? [])].filter(Boolean).map((id) => group[id]);
     for (const g of spot) g.classList.add("mg-hot", `mg-${step.phase}`);
-    screen.spot = step.box ? group[step.box] : null;
+    screen.spot = group[step.box];
   }
   // Hides what would give an answer away, and shows again what was hidden.
   function veil(words, id) {

@@ -23,8 +23,7 @@ from .stepped import Plain, Stepped, css, javascript
 from .steps import Step, steps_of
 
 LARGEST = 60  # boxes; more do not fit a screen at a size that can be read
-VIEWS = ("numbers", "formulas")
-LABELS = {"numbers": "labels", "formulas": "formulas"}  # what a step writes on arrows
+VIEWS = ("numbers", "formulas")  # of the local derivatives, on the arrows: fields of a step
 
 
 class ChainRule(Stepped):
@@ -102,7 +101,7 @@ class ChainRule(Stepped):
         if self.asks:
             boxes = tuple(replace(box, grad=box.grad and UNKNOWN, grad_heat=None) for box in final.boxes)
             return svg(Picture(boxes, final.arrows), title=self.label, description=self.label)
-        labels = longest({}, [step.get(LABELS[self.view], {}) for step in self.steps])
+        labels = longest({}, [step.get(self.view, {}) for step in self.steps])
         arrows = tuple(replace(arrow, label=labels.get(arrow.id, "")) for arrow in final.arrows)
         return svg(Picture(final.boxes, arrows), title=self.label, description=self.text)
 
@@ -116,7 +115,7 @@ def roomy(final: Picture, steps: list[Step], view: str) -> str:
     """The picture as SVG, with room for the longest text that any step writes into a box or onto an arrow."""
     values = longest({box.id: box.value for box in final.boxes}, [step.values for step in steps])
     grads = longest({box.id: box.grad for box in final.boxes}, [step.grads for step in steps])
-    labels = longest({}, [getattr(step, LABELS[view]) for step in steps])
+    labels = longest({}, [getattr(step, view) for step in steps])
     kept = {box for step in steps for box in step.kept}
     boxes = tuple(replace(box, value=values[box.id], grad=grads[box.id], kept=box.id in kept) for box in final.boxes)
     return svg(Picture(boxes, final.arrows), title="", description="", room=labels)

@@ -31,8 +31,8 @@ class Step:
     sources    boxes whose numbers the step reads
     values     new values by box, as text; so are
     grads      new gradients by box, and
-    labels     new labels by arrow: the local derivative in numbers, and
-    formulas   the same in symbols
+    numbers    new labels by arrow, for the view of that name; so are
+    formulas   the local derivatives in symbols
     kept       boxes whose values are kept for backward from here on
     freed      boxes whose values are let go
     equations  the arithmetic of the step: rows of (number or sign, what it is)
@@ -49,7 +49,7 @@ class Step:
     sources: tuple[str, ...] = ()
     values: dict[str, str] = field(default_factory=dict)
     grads: dict[str, str] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
+    numbers: dict[str, str] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
     freed: tuple[str, ...] = ()
     equations: tuple[Equation, ...] = ()
@@ -207,7 +207,7 @@ def carried(replay: Replay, share: Share, more_to_come: bool, freed: list[str]) 
         (arrow.head,),
         grads={arrow.tail: f"{share.after} + …" if more_to_come else share.after},
         grad_heats={arrow.tail: share.heat} if share.heat is not None else {},
-        labels={arrow.id: shorten(label, LONGEST_LABEL)},
+        numbers={arrow.id: shorten(label, LONGEST_LABEL)},
         formulas={arrow.id: shorten(formula, LONGEST_FORMULA)},
         freed=tuple(freed),
         equations=equations,
