@@ -2,12 +2,12 @@
 // guess of null was skipped.
 
 const ASK = `
-  <form class="mg-ask" hidden novalidate>
+  <div class="mg-ask" hidden>
     <span class="mg-options" role="group" aria-label="choices"></span>
     <label>your answer <input type="number" step="any" autocomplete="off"></label>
-    <button type="submit">Check</button>
+    <button type="button" data-check>Check</button>
     <button type="button" data-skip>Skip and reveal</button>
-  </form>`;
+  </div>`;
 const shown = (x) => String(Number(x.toPrecision(4))).replace("-", "−");
 
 function asking(model, steps) {
@@ -41,29 +41,29 @@ function asking(model, steps) {
     form.hidden = !isOpen(n);
     if (form.hidden && hadFocus) root.focus();
     if (form.hidden) return;
-    if (form.dataset.step !== String(n)) form.reset();
+    if (form.dataset.step !== String(n)) form.querySelector("input").value = "";
     form.dataset.step = n;
     const { choices = [] } = steps[n].question;
     form.classList.toggle("mg-chooses", choices.length > 0);
     form.querySelector(".mg-options").replaceChildren(...choices.map((words) =>
-      Object.assign(document.createElement("button"), { type: "button", textContent: words, value: words, className: "mg-option" })));
+      made("button", { type: "button", textContent: words, value: words, className: "mg-option" })));
     if (root.contains(document.activeElement)) focus(root);
   }
   const focus = (root) => root.querySelector(".mg-option, .mg-ask input").focus();
 
   function listen(root) {
-    const form = root.querySelector(".mg-ask");
+    const form = root.querySelector(".mg-ask"), field = form.querySelector("input");
     const now = () => Number(form.dataset.step);
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const { valueAsNumber } = form.querySelector("input");
-      if (Number.isFinite(valueAsNumber)) answer(now(), valueAsNumber);
+    function check() {
+      if (Number.isFinite(field.valueAsNumber)) answer(now(), field.valueAsNumber);
       else root.querySelector(".mg-say").textContent = `Write a number, or skip. ${steps[now()].question.ask}`;
-    });
+    }
     form.addEventListener("click", ({ target }) => {
-      if (target.matches(".mg-option")) answer(now(), target.value);
+      if (target.matches("[data-check]")) check();
       if (target.matches("[data-skip]")) answer(now(), null);
+      if (target.matches(".mg-option")) answer(now(), target.value);
     });
+    field.addEventListener("keydown", ({ key }) => { if (key === "Enter") check(); }); // JupyterLab submits no forms
   }
   return { isOpen, limit, verdict, ask, focus, listen };
 }

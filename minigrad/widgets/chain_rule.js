@@ -154,12 +154,11 @@ function screenOf(svg) {
 
 // One row of arithmetic: each number, or heat map, above the words for what it is.
 function equation(terms) {
-  const row = document.createElement("div");
+  const row = made("div");
   for (const [number, what] of terms) {
-    const term = document.createElement("span");
-    term.className = what ? "mg-term" : "mg-operator";
-    term.append(number.cells ? tableOf(number) : Object.assign(document.createElement("b"), { textContent: number }));
-    if (what) term.append(Object.assign(document.createElement("small"), { textContent: what }));
+    const term = made("span", { className: what ? "mg-term" : "mg-operator" });
+    term.append(number.cells ? tableOf(number) : made("b", { textContent: number }));
+    if (what) term.append(made("small", { textContent: what }));
     row.append(term);
   }
   return row;

@@ -1,6 +1,7 @@
 // Heat maps: { columns, cells: [[number, mark, shade from −1 to 1]] }, as cells of a picture and as a table of numbers.
 
 const BLANK = ["·", "", 0];
+const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
 const looks = (part, [, mark, shade]) => {
   part.classList.toggle("mg-minus", shade < 0);
   part.classList.toggle("mg-odd", mark !== "" && mark !== "−");
@@ -20,8 +21,7 @@ function fill(map, heat) {
 }
 
 function tableOf({ columns, cells }) {
-  const table = document.createElement("table");
-  table.className = "mg-numbers";
+  const table = made("table", { className: "mg-numbers" });
   cells.forEach((cell, i) => {
     const row = i % columns ? table.rows[table.rows.length - 1] : table.insertRow();
     const entry = row.insertCell();
