@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .all_reduce import AllReduce as AllReduce
     from .chain_rule import ChainRule as ChainRule
+    from .forward_and_reverse import ForwardAndReverse as ForwardAndReverse
     from .pass_viewer import PassViewer as PassViewer
     from .pipeline import Pipeline as Pipeline
     from .static_vs_dynamic import StaticVsDynamic as StaticVsDynamic
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 HOMES = {
     "AllReduce": "all_reduce",
     "ChainRule": "chain_rule",
+    "ForwardAndReverse": "forward_and_reverse",
     "PassViewer": "pass_viewer",
     "Pipeline": "pipeline",
     "StaticVsDynamic": "static_vs_dynamic",

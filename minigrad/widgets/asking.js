@@ -30,8 +30,9 @@ function asking(model, steps) {
     if (guess === null) return `Skipped: it is ${right}. `;
     const said = typeof guess === "number" ? shown(guess) : guess;
     if (close) return `You said ${said}: right${gap ? `, for it is within ${model.get("near") * 100} % of ${right}` : ""}. `;
+    if (!gap) return `You said ${said}; it is ${right}. `;
     const share = exact ? `, ${shown(Math.abs((100 * gap) / exact))} % of it` : "";
-    return `You said ${said}; it is ${right}${gap ? `: ${shown(Math.abs(gap))} too ${gap > 0 ? "high" : "low"}${share}` : ""}. `;
+    return `You said ${said}; it is ${right}: ${shown(Math.abs(gap))} too ${gap > 0 ? "high" : "low"}${share}. `;
   }
 
   // The form for the question of step n, if that is open.
@@ -43,7 +44,7 @@ function asking(model, steps) {
     if (form.hidden) return;
     if (form.dataset.step !== String(n)) form.querySelector("input").value = "";
     form.dataset.step = n;
-    const { choices = [] } = steps[n].question;
+    const { choices } = steps[n].question;
     form.classList.toggle("mg-chooses", choices.length > 0);
     form.querySelector(".mg-options").replaceChildren(...choices.map((words) =>
       made("button", { type: "button", textContent: words, value: words, className: "mg-option" })));

@@ -43,7 +43,7 @@ function render({ model, el }) {
   // The numbers of the box that the reader has chosen, as they are at this step.
   function inspect(root) {
     const region = root.querySelector(".mg-inspected");
-    for (const g of root.querySelectorAll("g[role=button]")) g.setAttribute("aria-expanded", g.dataset.id === inspected);
+    for (const g of root.querySelectorAll("g[role=button]")) g.ariaExpanded = g.dataset.id === inspected;
     region.hidden = !inspected;
     const known = Object.entries(screen.heats[inspected] ?? {});
     region.replaceChildren(equation(known.map(([of, heat]) => [heat, `${of} of ${screen.nameOf(inspected)}`])));
@@ -78,12 +78,9 @@ function render({ model, el }) {
     redraw();
   }
   const followed = ["change:asks", "change:answers", "change:view"];
-  for (const event of followed) model.on(event, follow);
+  followed.forEach((event) => model.on(event, follow));
   follow();
-  return () => {
-    for (const event of followed) model.off(event, follow);
-    destroy();
-  };
+  return () => { followed.forEach((event) => model.off(event, follow)); destroy(); };
 }
 
 // The picture as something that steps can be written on.

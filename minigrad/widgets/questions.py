@@ -47,7 +47,9 @@ def of_share(picture: Picture, share: Share) -> Question:
     entry = share.entry
     if entry is None:
         choices = shapes(tail.spec, head.spec)
-        return Question(f"{arrives} What shape has the gradient of {tail.called}?", tail.spec, tail.spec, choices, tail.spec)
+        return Question(
+            f"{arrives} What shape has the gradient of {tail.called}?", tail.spec, tail.spec, choices, tail.spec
+        )
     gradient = f"gradient of {tail.called}" + f" at {entry.where}" * bool(entry.where)
     if entry.before is None:
         ask = f"{arrives} What is the {gradient}, as far as it comes this way?"

@@ -8,7 +8,7 @@
 //     limit     () → the last step that may be shown for now, where that is not the last of all
 //     stopped   () → called when the reader wants to go beyond it
 //
-// The screen is a function of the step's number. The kernel is told where we are when the reader pauses.
+// The screen is a function of the step's number. The kernel is told of it when the reader pauses.
 
 const SYNC_AFTER = 150; // ms: not at every step of a drag
 const PACE = { "0.5": 3600, "1": 1800, "2": 900, "4": 450 }; // speed → ms per step
@@ -64,6 +64,7 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
   function at(n) {
     const target = Math.min(Math.max(n, 0), last, limit());
     if (target < Math.min(n, last)) stopped();
+    range.max = last;
     range.value = target;
     if (target === now) return;
     now = target;
@@ -76,8 +77,6 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
     }
     say.textContent = sentence;
     count.textContent = `step ${now} of ${last}`;
-    range.max = last;
-    range.value = now; // again: it takes no value above its maximum
     range.setAttribute("aria-valuetext", `step ${now} of ${last}${phases.length ? `, ${phase}` : ""}`);
     if (spot) follow(spot.closest(".mg-view"), spot, calm.matches);
   }

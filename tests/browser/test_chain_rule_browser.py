@@ -314,7 +314,9 @@ def test_the_kernel_reads_answers_and_both_views_show_them(lab):
     rule.get_by_role("button", name="Skip and reveal").click()
     page.wait_for_timeout(400)
 
-    told = notebook.kernel("print({n: (a['guess'], round(a['gap'] or 0, 6), a['close']) for n, a in rule.answers.items()})")
+    told = notebook.kernel(
+        "print({n: (a['guess'], round(a['gap'] or 0, 6), a['close']) for n, a in rule.answers.items()})"
+    )
     assert told == "{6: (1, 0, True), 7: (1.99, -0.01, True), 8: (None, 0, None)}"
     expect(second_view.locator(".mg-say")).to_contain_text("Skipped: it is −0.964.")
 
