@@ -63,7 +63,7 @@ def heat_of(array: Any, alike: Iterable[Any] = ()) -> Heat | None:
 
     alike    arrays that share its scale
     """
-    if array.ndim not in (1, 2) or not 1 < array.size or max(array.shape) > LARGEST:
+    if array.ndim not in (1, 2) or array.size <= 1 or max(array.shape) > LARGEST:
         return None
     sizes = [abs(x) for each in (array, *alike) for x in numbers(each) if isfinite(x)]
     largest = max(sizes, default=0.0) or 1.0

@@ -165,7 +165,7 @@ class Drawn:
 
 
 def entry_of(before: Any, gx: Any, after: Any) -> Entry | None:
-    """The number itself, or the second entry of what can be seen as a heat map: the first is too easily a corner case."""
+    """The number itself, or the second entry of what can be seen as a heat map; None of what is larger."""
     if after.size == 1:
         where, at = "", (0,) * after.ndim
     elif heat_of(after) is not None:

@@ -1,8 +1,8 @@
-"""A function's Jacobian twice: column by column in forward mode, row by row in reverse mode; all that passes by is noted.
+"""A function's Jacobian twice, by column in forward mode and by row in reverse mode; all that passes by is noted.
 
-The function runs once and is recorded. Its ops are then run again as one function from its inputs to every value on the
-way, and that is handed to the engine: `func.jvp` says how every value moves with an input, `autograd.grad` how an output
-moves with every value.
+The function runs once and is recorded. Its ops are then run again as one function from its inputs to every value on
+the way, and that is handed to the engine: `func.jvp` says how every value moves with an input, `autograd.grad` how an
+output moves with every value.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from ..autograd import grad
 from ..autograd.gradient import basis
+from ..differentiable import origin
 from ..draw.graphs import placed
 from ..draw.heat import heat_of
 from ..draw.picture import Picture
@@ -24,7 +25,7 @@ from ..draw.tensors import described
 from ..draw.words import counted
 from ..func import jvp
 from ..graph.function import TracedFunction
-from ..node import Node, toposort
+from ..node import Node, Source, toposort
 from ..ops import Const
 from ..tensor import Tensor
 from ..tree import leaves
@@ -55,6 +56,7 @@ class BothModes:
     forward, reverse    the Jacobian as each has it, of shape (rows, columns)
     """
 
+    @np.errstate(all="ignore")  # what is no number is shown as what it is
     def __init__(self, f: Callable[..., Any], inputs: Sequence[Any]):
         f = f.python_function if isinstance(f, TracedFunction) else f
         if not inspect.isfunction(f):
@@ -89,8 +91,9 @@ class BothModes:
 
     def draw(self, names: dict[Tensor, str]) -> None:
         """The picture, with the learner's names; and which node is which box."""
-        self.order = [node for node in toposort(*(y.node for y in self.ys))]
-        picture, place = placed([y.node for y in self.ys], {})
+        self.ends = [origin(y) for y in self.ys]
+        self.order = toposort(*self.ends)
+        picture, place = placed(self.ends, {})
         self.place = {node: id for node, id in place.items() if not isinstance(node.op, Const)}
         if len(picture.boxes) > LARGEST:
             raise ValueError(
@@ -106,7 +109,7 @@ class BothModes:
 
     def replayed(self, *xs: Tensor) -> tuple[Tensor, ...]:
         """The recorded ops, run on other inputs: every value on the way, in the order of `place`."""
-        values: dict[Node, Any] = {x.node: given for x, given in zip(self.xs, xs)}
+        values: dict[Node, Any] = {origin(x): given for x, given in zip(self.xs, xs)}
         for node in self.order:
             if isinstance(node.op, Const):
                 values[node] = Tensor(node.spec.device.array(node.op.value, node.spec.dtype))
@@ -114,17 +117,19 @@ class BothModes:
                 first, *others = (values[x] for x in node.inputs)
                 values[node] = first.apply(node.op, *others)
             elif node not in values:
+                assert isinstance(node, Source)
                 values[node] = node.tensor()  # of the learner's own, which stands still
         return tuple(values[node] for node in self.place)
 
     def push(self) -> tuple[list[Pass], np.ndarray]:
         """Forward mode: one pass for each number that goes in."""
-        passes, columns = [], []
+        passes: list[Pass] = []
+        columns = []
         for k, x in enumerate(self.xs):
             for unit in basis(x):
                 dxs = tuple(unit if i == k else still.new_zeros(still.shape) for i, still in enumerate(self.xs))
                 moved = dict(zip(self.place, jvp(self.replayed, tuple(self.xs), dxs)[1]))
-                columns.append(np.concatenate([moved[y.node].numpy().ravel() for y in self.ys]))
+                columns.append(np.concatenate([moved[y].numpy().ravel() for y in self.ends]))
                 passes.append(self.noted(self.columns[len(passes)], moved))
         return passes, np.stack(columns, axis=1)
 
@@ -132,12 +137,13 @@ class BothModes:
         """Reverse mode: one pass for each number that comes out."""
         values = dict(zip(self.place, self.replayed(*self.xs)))
         movable = {node: value for node, value in values.items() if value.requires_grad}
-        passes, rows = [], []
-        for y in self.ys:
+        passes: list[Pass] = []
+        rows = []
+        for y, end in zip(self.ys, self.ends):
             for unit in basis(y):
-                gs = grad(movable[y.node], [*movable.values()], unit, retain_graph=True, materialize_grads=True)
+                gs = grad(movable[end], [*movable.values()], unit, retain_graph=True, materialize_grads=True)
                 moved = dict(zip(movable, gs))
-                rows.append(np.concatenate([moved[x.node].numpy().ravel() for x in self.xs]))
+                rows.append(np.concatenate([moved[origin(x)].numpy().ravel() for x in self.xs]))
                 passes.append(self.noted(self.rows[len(passes)], moved))
         return passes, np.stack(rows)
 

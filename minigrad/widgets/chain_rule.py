@@ -48,7 +48,7 @@ class ChainRule(Stepped):
     view = traitlets.Enum(VIEWS, VIEWS[0]).tag(sync=True)
     asks = traitlets.Bool(False).tag(sync=True)
     near = traitlets.Float(NEAR).tag(sync=True)
-    answers: traitlets.Dict[int, Plain] = traitlets.Dict().tag(sync=True)
+    answers: traitlets.Dict[Any, Any] = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """Forward mode beside reverse mode on one function, the passes counted, the Jacobian filling up.
 
-On the left an input is nudged, and how everything moves travels with the arrows: a pass gives a column. On the right an
-output is asked after, and what it owes to everything travels against the arrows: a pass gives a row. So the cheaper mode
-is the one with fewer passes: forward for few inputs, reverse for few outputs.
+On the left an input is nudged, and how everything moves travels with the arrows: a pass gives a column. On the right
+an output is asked after, and what it owes to everything travels against the arrows: a pass gives a row. So the cheaper
+mode is the one with fewer passes: forward for few inputs, reverse for few outputs.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class ForwardAndReverse(Film):
             f"{name if name.isidentifier() else 'f'}, {counted(n, 'input', 'inputs')} and "
             f"{counted(m, 'output', 'outputs')}: forward mode beside reverse mode",
             PHASES,
-            [Reel([panel(both, TANGENT), panel(both, COTANGENT)], list(cuts(both)))],
+            [Reel([*panels(both, TANGENT), *panels(both, COTANGENT)], list(cuts(both)))],
         )
 
 
 # -- the panels -----------------------------------------------------------------------------------------------
 
 
-def panel(both: BothModes, what: str) -> Panel:
-    """A mode: its graph, its counter, its table."""
+def panels(both: BothModes, what: str) -> list[Panel]:
+    """A mode: its graph; its counter and its table."""
     side, of, way = ("f", both.pushed, "column") if what == TANGENT else ("r", both.pulled, "row")
     mode = "Forward" if what == TANGENT else "Reverse"
     longest = {box.id: max([each.moved.get(box.id, "") for each in of], key=len) for box in both.picture.boxes}
@@ -68,7 +68,7 @@ def panel(both: BothModes, what: str) -> Panel:
             new = rf'\1class="mg-number mg-grad" data-id="{side}{box.id} moved"\2>{UNKNOWN}<'
             drawn = re.sub(slot, new, drawn, count=1, flags=re.DOTALL)
     counter = f'<p class="mg-passes" data-id="{side}count"></p>'
-    return Panel(f"{mode} mode: a pass gives a {way}", drawn + counter + table(both, side))
+    return [Panel(f"{mode} mode: a pass gives a {way}", drawn), Panel("", counter + table(both, side))]
 
 
 def table(both: BothModes, side: str) -> str:
@@ -119,8 +119,8 @@ def pushed(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
             arrows = picture.arrows_into[box.id]
             yield Cut(
                 PHASES[1],
-                f"The tangent of {box.called} = {picture.formula(box)} is {each.moved[box.id]}, for each 1 that {each.of} "
-                "moves.",
+                f"The tangent of {box.called} = {picture.formula(box)} is {each.moved[box.id]}, "
+                f"for each 1 that {each.of} moves.",
                 text={f"f{box.id} moved": each.moved[box.id]},
                 hot={"hot": [f"f{box.id}", *(f"f{arrow.id}" for arrow in arrows)]},
             )
@@ -133,7 +133,7 @@ def pulled(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
     """A pass of reverse mode: from an output against the arrows."""
     picture = both.picture
     texts = {f"r{box.id} moved": UNKNOWN for box in moving(picture, each)}
-    ends = [both.place[y.node] for y in both.ys]
+    ends = [both.place[node] for node in both.ends]
     others = " The cotangents of all other outputs are 0." if len(both.rows) > 1 else ""
     yield Cut(
         PHASES[2],

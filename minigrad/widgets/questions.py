@@ -11,7 +11,7 @@ from math import inf, isfinite, isnan, nan
 from typing import Any
 
 from ..draw.picture import Picture, Share
-from ..draw.words import number
+from ..draw.words import listed, number
 
 NEAR = 0.01  # of the right number: so far off a guess may be
 KINDS = ("a finite number", *(number(x) for x in (inf, -inf, nan)))
@@ -100,7 +100,8 @@ def listed_questions(steps: list[dict[str, Any]], answers: dict[int, dict[str, A
     """All questions in words, without their answers: what there is to work out before reading on."""
     asked = [(n, step["question"]) for n, step in enumerate(steps) if "question" in step]
     lines = (
-        f"{n:2} {' '.join([question['ask'], '; '.join(question.get('choices', ()))]).strip()} ({verdict(answers.get(n))})"
+        f"{n:2} {question['ask']} {listed(list(question['choices'])) + ' ' if question['choices'] else ''}"
+        f"({verdict(answers.get(n))})"
         for n, question in asked
     )
     return "\n".join(["Questions, to be answered before reading on:", *lines])

@@ -207,7 +207,7 @@ def saved(folder: Path, **options) -> Path:
 
 def long_chain(n: int) -> Value:
     """5 n + 1 questions: n times y ↦ (y² + y) ÷ 2."""
-    x = y = Value(0.5)
+    y = Value(0.5)
     for _ in range(n):
         y = (y * y + y) * Value(0.5)
     return y
