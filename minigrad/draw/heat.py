@@ -22,6 +22,7 @@ STYLE = """.mg-picture .mg-cell rect { stroke: var(--mg-line); stroke-width: 0.6
 .mg-picture .mg-cell.mg-odd rect { fill: var(--mg-kept-paper); stroke: var(--mg-backward); stroke-width: 1.5; }
 .mg-picture .mg-cell.mg-blank rect { stroke-dasharray: 2 2; }
 .mg-picture .mg-cell text { text-anchor: middle; font-weight: bold; }
+.mg-picture .mg-cell.mg-odd text { font-size: 9px !important; }
 """
 Cell = tuple[str, str, float]  # the number, the mark, and the shade from −1 to 1
 

@@ -58,7 +58,7 @@ def of_share(picture: Picture, share: Share) -> Question:
     if isfinite(entry.after):
         return Question(ask, entry.after, number(entry.after))
     shown = number(nan if isnan(entry.after) else entry.after)
-    return Question(f"{ask} Not every result is a number: which kind is this?", shown, shown, KINDS)
+    return Question(f"{ask} Of which kind is it?", shown, shown, KINDS)
 
 
 def shapes(right: str, incoming: str) -> tuple[str, ...]:

@@ -432,3 +432,28 @@ def test_axe_finds_no_violation_in_questions_and_heat_maps_on_a_phone(visit, tmp
             press(opened.page, "ArrowRight", steps)
             assert opened.violations("html") == []
             assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+CLOSE = """async ([source, state]) => {
+  const { default: widget } = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  const heard = [], el = document.createElement("div");
+  const model = {
+    get: (key) => state[key], set: (key, value) => { state[key] = value; }, save_changes: () => {},
+    on: (event, tell) => heard.push([event, tell]),
+    off: (event, tell) => heard.splice(heard.findIndex(([e, t]) => e === event && t === tell), 1),
+  };
+  document.body.append(el);
+  const destroy = widget.render({ model, el }), open = heard.length;
+  el.querySelector("[data-action=play]").click();
+  destroy();
+  return [open, heard.length, el.childElementCount];
+}"""
+
+
+def test_a_view_that_is_closed_leaves_no_listener_behind(visit, tmp_path):
+    page = visit(saved(tmp_path)).page
+    x = Value(2.0)
+    rule = ChainRule(x * x, asks=True)
+    state = {name: getattr(rule, name) for name in rule.shown}
+
+    assert page.evaluate(CLOSE, [rule._esm, state]) == [4, 0, 0]
