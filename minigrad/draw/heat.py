@@ -20,9 +20,9 @@ DARK = "--mg-plus: #1c7557; --mg-minus: #7b489f;"
 STYLE = """.mg-picture .mg-cell rect { stroke: var(--mg-line); stroke-width: 0.6; fill: var(--mg-plus); }
 .mg-picture .mg-cell.mg-minus rect { fill: var(--mg-minus); }
 .mg-picture .mg-cell.mg-odd rect { fill: var(--mg-kept-paper); stroke: var(--mg-backward); stroke-width: 1.5; }
-.mg-picture .mg-cell.mg-blank rect { stroke-dasharray: 2 2; }
-.mg-picture .mg-cell text { text-anchor: middle; font-weight: bold; }
-.mg-picture .mg-cell.mg-odd text { font-size: 9px !important; }
+.mg-picture .mg-cell.mg-blank rect { fill: none; stroke-dasharray: 2 2; }
+.mg-picture .mg-cell text { text-anchor: middle; font-weight: bold; font-size: inherit; }
+.mg-picture .mg-cell.mg-odd text { font-size: 9px; }
 """
 Cell = tuple[str, str, float]  # the number, the mark, and the shade from −1 to 1
 
@@ -91,11 +91,13 @@ def drawn(heat: Heat, left: float, top: float, of: str) -> str:
     cells = []
     for i, row in enumerate(heat.rows):
         for j, (text, mark, shade) in enumerate(row):
-            x, y = left + j * side, top + i * side
+            x, y = j * side, i * side
             looks = "mg-cell" + " mg-minus" * (shade < 0) + " mg-odd" * (mark not in ("", "−"))
             cells.append(
                 f'<g class="{looks}"><title>{escape(text)}</title>'
-                f'<rect x="{x:.2f}" y="{y:.2f}" width="{side}" height="{side}" fill-opacity="{abs(shade):g}"/>'
-                f'<text x="{x + side / 2:.2f}" y="{y + side - 3:.2f}" style="font-size: {side - 3}px">{mark}</text></g>'
+                f'<rect x="{x}" y="{y}" width="{side}" height="{side}" fill-opacity="{abs(shade):g}"/>'
+                f'<text x="{x + side / 2:g}" y="{y + side - 3}">{mark}</text></g>'
             )
-    return f'<g class="mg-heat" data-of="{of}">{"".join(cells)}</g>'
+    frame = f'data-of="{of}" data-columns="{heat.columns}" data-size="{len(heat.cells)}" data-side="{side}"'
+    place = f'transform="translate({left:.2f} {top:.2f})" style="font-size: {side - 3}px"'
+    return f'<g class="mg-heat" {frame} {place}>{"".join(cells)}</g>'

@@ -95,10 +95,6 @@ function screenOf(svg) {
     for (const map of g.querySelectorAll(".mg-heat")) (maps[id] ??= {})[map.dataset.of] = map;
   }
   const nameOf = (id) => group[id].querySelector(".mg-name").textContent;
-  for (const id in maps) {
-    Object.assign(group[id], { tabIndex: 0, role: "button", ariaLabel: `numbers of ${nameOf(id)}` });
-    svg.role = "group"; // what has buttons in it is no image
-  }
   const write = (slots, id, text) => { if (slots[id]) slots[id].textContent = text; };
   const screen = { svg, heats: {}, nameOf, clear, apply, light, veil };
   let veiled = null;

@@ -6,9 +6,11 @@ steps. The browser only plays them back, so a step takes no time and needs no ke
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from html import escape
 from typing import Any
 
 import traitlets
@@ -16,13 +18,14 @@ import traitlets
 from ..draw import heat
 from ..draw.drawing import picture_of, replay_of
 from ..draw.names import variables
-from ..draw.picture import UNKNOWN, Picture
-from ..draw.svg import colours, svg
+from ..draw.picture import UNKNOWN, Box, Picture
+from ..draw.svg import colours, heats, svg
 from .questions import NEAR, checked, listed_questions
 from .stepped import Plain, Stepped, css, javascript
 from .steps import Step, steps_of
 
 LARGEST = 60  # boxes; more do not fit a screen at a size that can be read
+CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # which the browser draws
 VIEWS = ("numbers", "formulas")  # of the local derivatives, on the arrows: fields of a step
 
 
@@ -118,7 +121,18 @@ def roomy(final: Picture, steps: list[Step], view: str) -> str:
     labels = longest({}, [getattr(step, view) for step in steps])
     kept = {box for step in steps for box in step.kept}
     boxes = tuple(replace(box, value=values[box.id], grad=grads[box.id], kept=box.id in kept) for box in final.boxes)
-    return svg(Picture(boxes, final.arrows), title="", description="", room=labels)
+    drawn = svg(Picture(boxes, final.arrows), title="", description="", room=labels)
+    return pressable(CELLS.sub(r"\1</g>", drawn), boxes)
+
+
+def pressable(drawn: str, boxes: tuple[Box, ...]) -> str:
+    """The picture, where boxes with heat maps can be pressed for their numbers."""
+    for box in boxes:
+        if heats(box):
+            button = f'tabindex="0" role="button" aria-label="numbers of {escape(box.called)}"'
+            drawn = drawn.replace(f'data-id="{box.id}"', f'data-id="{box.id}" {button}')
+    # What has buttons in it is no image.
+    return drawn.replace('role="img"', 'role="group"', 1) if any(map(heats, boxes)) else drawn
 
 
 def longest(texts: dict[str, str], written: list[dict[str, str]]) -> dict[str, str]:

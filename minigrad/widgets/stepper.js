@@ -8,7 +8,7 @@
 //     limit     () → the last step that may be shown for now, where that is not the last of all
 //     stopped   () → called when the reader wants to go beyond it
 //
-// The screen is a function of the step's number. The kernel is told of it when the reader pauses.
+// The kernel is told of the step when the reader pauses.
 
 const SYNC_AFTER = 150; // ms: not at every step of a drag
 const PACE = { "0.5": 3600, "1": 1800, "2": 900, "4": 450 }; // speed → ms per step
