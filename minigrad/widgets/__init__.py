@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .all_reduce import AllReduce as AllReduce
     from .chain_rule import ChainRule as ChainRule
+    from .forward_and_reverse import ForwardAndReverse as ForwardAndReverse
     from .graph_view import GraphView as GraphView
     from .memory_timeline import MemoryTimeline as MemoryTimeline
     from .pass_viewer import PassViewer as PassViewer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 HOMES = {
     "AllReduce": "all_reduce",
     "ChainRule": "chain_rule",
+    "ForwardAndReverse": "forward_and_reverse",
     "GraphView": "graph_view",
     "MemoryTimeline": "memory_timeline",
     "PassViewer": "pass_viewer",

@@ -120,7 +120,8 @@ function form(question, confidences, send) {
 // The box that a widget of questions lives in.
 function box(el, label) {
   const root = make("div", { className: "mg-widget mg-asking", role: "group", "aria-label": label });
-  root.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes our keys for its own commands
+  // Else JupyterLab takes our keys for its own commands; it looks at what has the focus, and no further.
+  root.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.append(root);
   return root;

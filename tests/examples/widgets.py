@@ -19,6 +19,19 @@ def branching(x):
     return y
 
 
+def polar(r, angle):
+    return r * angle.cos(), r * angle.sin()
+
+
+def training():
+    mg.manual_seed(0)
+    points = mg.tensor(np.linspace(-1, 1, 24).reshape(12, 2))
+    net = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
+    classes = mg.tensor([[0.0], [1.0]] * 6)
+    loss = nn.functional.binary_cross_entropy_with_logits
+    return widgets.TrainingView(net, loss, (points, classes), mg.optim.SGD(net.parameters(), lr=0.1))
+
+
 def network(x, w):
     return ((x @ w).tanh() * 2 + 1).sum() * 1
 
@@ -45,12 +58,16 @@ MACHINE = Machine(peak=1e10, memory=1e10, cache=1e11, call=1e-6)
 WIDGETS = {
     "AllReduce": widgets.AllReduce,
     "ChainRule": lambda: widgets.ChainRule(graph()),
+    "ForwardAndReverse": lambda: widgets.ForwardAndReverse(polar, 2.0, 0.5),
     "GraphView": lambda: widgets.GraphView(model(), BATCH[0], names={}),
     "MemoryTimeline": lambda: widgets.MemoryTimeline(model(), squared_error, *BATCH),
     "PassViewer": lambda: widgets.PassViewer(mg.function(network), *ARRAYS),
     "Pipeline": widgets.Pipeline,
     "Precision": lambda: widgets.Precision(model(), squared_error, *BATCH),
+    "Predict": lambda: widgets.Predict("an_example", "How many boxes has the graph of x * y?", unit="boxes"),
+    "Quiz": lambda: widgets.Quiz("00_start_here"),
     "Roofline": lambda: widgets.Roofline(branches, mg.ones(16, 16), machine=MACHINE),
     "Schedule": lambda: widgets.Schedule(branches, mg.ones(16, 16)),
-    "StaticVsDynamic": lambda: widgets.StaticVsDynamic(branching, mg.tensor(2.0), mg.tensor(-2.0)),
+    "StaticVsDynamic": lambda: widgets.StaticVsDynamic(branching, mg.tensor(2.0)),
+    "TrainingView": training,
 }
