@@ -236,3 +236,15 @@ def test_text_and_repr_are_the_same_for_the_same_run(widget):
     assert again.svg == widget.svg == data["image/svg+xml"]
     assert "mg-stripes" in data["image/svg+xml"]
     assert repr(widget) == f"MemoryTimeline({len(widget.steps)} steps; Memory of 2 training steps)"
+
+
+def test_every_run_counts_the_same():
+    """Also where Python looked for cycles, at another moment each time."""
+    before = gc.get_threshold()
+    peaks = []
+    for often in (1, 50, 10_000):
+        gc.set_threshold(often)
+        runs = MemoryTimeline(chain(3), MSE, *batch()).runs
+        peaks.append([max(entry.total for entry in entries) for entries in runs.values()])
+    gc.set_threshold(*before)
+    assert peaks[0] == peaks[1] == peaks[2]

@@ -10,7 +10,9 @@ All charts have one scale, so that what a switch is worth can be seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from html import escape
 from itertools import groupby
@@ -122,7 +124,7 @@ def run(
     ledger = Ledger(model, optimizer, [x, y], MOST)
     loss_of = loss_function(model, loss_fn, way, ledger)
     ledger.write("nothing has run yet")
-    with fork_rng(), in_mode(recording=True, tracked=False), watching(ledger):
+    with uncollected(), fork_rng(), in_mode(recording=True, tracked=False), watching(ledger):
         for _ in range(steps):
             for part in zip(pieces(x, way.micro), pieces(y, way.micro)):
                 ledger.phase = "forward"
@@ -137,6 +139,18 @@ def run(
             optimizer.zero_grad()
             ledger.write("the gradients are let go by zero_grad()")
     return ledger.entries
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """A block in which Python does not look for cycles, which it does when it likes: so every run counts the same."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def loss_function(

@@ -18,8 +18,10 @@ from ..modes import no_grad
 from ..tensor import Tensor
 from .stepped import Plain
 
-GAP = 0.2  # seconds from one look to the next, at least
+GAP = 0.2  # seconds from one look to the next, at least,
+SOON = 20  # once there were so many; before, in proportion
 SHARE = 0.08  # of the time, at most, is spent on looking
+MOST_PASSED = 12  # losses that a frame brings, of the steps since the one before
 MOST_FRAMES = 200  # beyond, every second one is dropped
 BINS = 15  # bars of a histogram
 SIDE = 24  # cells of the heat map, along each side
@@ -30,11 +32,13 @@ Clock = Callable[[], float]
 
 
 class Ration:
-    """When to look again: five times a second at most, and after training for 1/SHARE times what the last look cost."""
+    """When to look again: after training for 1/SHARE times what the last look cost; and later and later, up to five
+    times a second, so that a short run has looks, too."""
 
     def __init__(self, clock: Clock):
         self.clock = clock
         self.next = -math.inf
+        self.looks = 0
 
     def due(self) -> bool:
         return self.clock() >= self.next
@@ -42,12 +46,22 @@ class Ration:
     def spent(self, began: float) -> None:
         """A look that began then is over now."""
         now = self.clock()
-        self.next = now + max(GAP, (now - began) / SHARE)
+        self.looks += 1
+        self.next = now + max(GAP * min(self.looks / SOON, 1), (now - began) / SHARE)
+
+
+def passed(losses: list[float], since: int) -> list[list[float]]:
+    """[step, loss] of some steps after `since`, the last among them."""
+    steps = np.unique(np.linspace(since + 1, len(losses), MOST_PASSED).astype(int)) if len(losses) > since else []
+    return [[int(n), losses[n - 1]] for n in steps]
 
 
 def thinned(frames: list[Plain]) -> list[Plain]:
-    """Every second frame, the first and the last among them."""
-    return [*frames[:-1:2], frames[-1]]
+    """Every second frame, the first and the last among them; each with half the losses of two."""
+    first, *rest = frames
+    pairs = zip(rest[::2], rest[1::2])
+    kept = [{**b, "curve": [*a["curve"], *b["curve"]][::-2][::-1]} for a, b in pairs]
+    return [first, *kept, *rest[len(rest) // 2 * 2 :]]
 
 
 def batches(data: Any) -> Iterator[tuple[Any, Any]]:

@@ -32,7 +32,7 @@ function short(x) {
   return text.replaceAll("-", "−");
 }
 
-// The loss of every frame, bold up to the one that is shown.
+// The loss, bold up to the frame that is shown.
 function lossChart(figure, label) {
   const { width, height, left, right, top, bottom } = PLOT;
   const text = (x, y, anchor) => draw("text", { x, y, "text-anchor": anchor, class: "mg-dim" });
@@ -43,20 +43,20 @@ function lossChart(figure, label) {
     draw("path", { class: "mg-axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }), most, least, end, all, past, dot);
   figure.append(svg);
   return (frames, n) => {
-    const known = frames.filter(({ loss }) => loss !== null);
-    const high = Math.max(...known.map(({ loss }) => loss), 0) || 1, low = Math.min(...known.map(({ loss }) => loss), 0);
+    const known = frames.flatMap(({ curve }) => curve), losses = known.map(([, loss]) => loss);
+    const high = Math.max(...losses, 0) || 1, low = Math.min(...losses, 0);
     const last = Math.max(frames.at(-1).step, 1);
-    const place = ({ step, loss }) => [left + (width - left - right) * step / last, top + (height - top - bottom) * (high - loss) / (high - low)];
-    const line = (some) => some.map((frame) => place(frame).map((x) => x.toFixed(1)).join(",")).join(" ");
+    const place = ([step, loss]) => [left + (width - left - right) * step / last, top + (height - top - bottom) * (high - loss) / (high - low)];
+    const line = (some) => some.map((point) => place(point).map((x) => x.toFixed(1)).join(",")).join(" ");
     all.setAttribute("points", line(known));
-    past.setAttribute("points", line(known.filter(({ step }) => step <= frames[n].step)));
+    past.setAttribute("points", line(known.filter(([step]) => step <= frames[n].step)));
     most.textContent = short(high);
     least.textContent = short(low);
     end.textContent = `step ${last}`;
-    const here = frames[n].loss === null ? null : place(frames[n]);
+    const here = frames[n].loss === null ? null : place([frames[n].step, frames[n].loss]);
     dot.setAttribute("visibility", here ? "visible" : "hidden");
     if (here) { dot.setAttribute("cx", here[0]); dot.setAttribute("cy", here[1]); }
-    svg.setAttribute("aria-label", `Loss over steps, from ${short(known[0]?.loss)} to ${short(known.at(-1)?.loss)}; ${label(frames[n])}`);
+    svg.setAttribute("aria-label", `Loss over steps, from ${short(losses[0])} to ${short(losses.at(-1))}; ${label(frames[n])}`);
   };
 }
 

@@ -29,6 +29,7 @@ from .training import (
     curve,
     first_of,
     parameters,
+    passed,
     right_of,
     spread,
     thinned,
@@ -265,7 +266,9 @@ class TrainingView(Stepped):
         share = "" if right is None else f", {number(100 * right, 3)} % of the batch right"
         say = "Before the first step." if loss is None else f"After {n} steps: loss {number(loss)}{share}."
         heat = self._boundary.levels() if self._boundary else ""
-        return {"step": n, "phase": "", "say": say, "loss": loss, "right": right, "layers": layers, "heat": heat}
+        curve = passed(self.losses, self.steps[-1]["step"] if self.steps else 0)
+        told = {"step": n, "phase": "", "say": say, "loss": loss, "right": right}
+        return {**told, "curve": curve, "layers": layers, "heat": heat}
 
     def _show(self, state: str, news: str) -> None:
         """A new state, with all frames up to it."""

@@ -97,7 +97,7 @@ def test_a_view_that_is_taken_down_leaves_nothing_behind(visit, page_of):
             get: (key) => state[key], set: () => {}, save_changes: () => {}, send: () => {},
             on: (event, tell) => heard.set(event + tell, 1), off: (event, tell) => heard.delete(event + tell),
           };
-          const widgetAlone = source.slice(0, source.indexOf("const state =")) + ";export default widget;";
+          const widgetAlone = source.slice(0, source.indexOf("const state = JSON.parse")) + ";export default widget;";
           const address = URL.createObjectURL(new Blob([widgetAlone], { type: "text/javascript" }));
           const { default: widget } = await import(address);
           const el = document.createElement("div");

@@ -29,7 +29,10 @@ def training():
     net = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
     classes = mg.tensor([[0.0], [1.0]] * 6)
     loss = nn.functional.binary_cross_entropy_with_logits
-    return widgets.TrainingView(net, loss, (points, classes), mg.optim.SGD(net.parameters(), lr=0.1))
+    view = widgets.TrainingView(net, loss, (points, classes), mg.optim.SGD(net.parameters(), lr=0.1))
+    view.run(20)
+    view.wait()
+    return view
 
 
 def network(x, w):
