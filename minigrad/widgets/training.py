@@ -52,8 +52,10 @@ class Ration:
 
 def passed(losses: list[float], since: int) -> list[list[float]]:
     """[step, loss] of some steps after `since`, the last among them."""
-    steps = np.unique(np.linspace(since + 1, len(losses), MOST_PASSED).astype(int)) if len(losses) > since else []
-    return [[int(n), losses[n - 1]] for n in steps]
+    if len(losses) == since:
+        return []
+    some = np.unique(np.linspace(since + 1, len(losses), MOST_PASSED).astype(int))
+    return [[n, losses[n - 1]] for n in some.tolist()]
 
 
 def thinned(frames: list[Plain]) -> list[Plain]:
