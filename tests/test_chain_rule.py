@@ -8,9 +8,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import traitlets
 
 import minigrad as mg
+from minigrad.draw import heat, svg
+from minigrad.draw.heat import heat_of
 from minigrad.draw.words import number
+from minigrad.node import toposort
 from minigrad.scalar import Value
 from minigrad.widgets import ChainRule
 
@@ -36,7 +40,7 @@ ENGINES = {"Value": Value, "Tensor": lambda x: mg.tensor(x, requires_grad=True)}
 
 def played(rule: ChainRule, upto: int) -> dict[str, dict[str, str]]:
     """What is on the screen at a step: what all steps until then wrote."""
-    screen: dict[str, dict[str, str]] = {"values": {}, "grads": {}, "labels": {}}
+    screen: dict[str, dict[str, str]] = {"values": {}, "grads": {}, "numbers": {}}
     for step in rule.steps[: upto + 1]:
         for slot, texts in screen.items():
             texts.update(step.get(slot, {}))
@@ -230,7 +234,7 @@ def test_its_repr_and_its_text_are_the_same_on_every_run():
     data, _ = made()._repr_mimebundle_()
     assert data["text/plain"] == f"{made()!r}\n{made().text}"
     assert data["image/svg+xml"] == made().svg
-    assert made().picture == made().picture
+    assert made().pictures == made().pictures
 
 
 def test_a_page_holds_everything_and_closes_no_tag_early(tmp_path):
@@ -250,3 +254,194 @@ def test_a_page_holds_everything_and_closes_no_tag_early(tmp_path):
 def test_its_javascript_stays_small():
     """Every instance carries it in the notebook."""
     assert len(ChainRule._esm) < 20_000
+
+
+# -- questions --------------------------------------------------------------------------------------
+
+
+def questions(rule: ChainRule) -> dict[int, dict]:
+    return {n: step["question"] for n, step in enumerate(rule.steps) if "question" in step}
+
+
+@pytest.mark.parametrize("f", EXPRESSIONS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_step_of_the_backward_pass_has_a_question_whose_answer_it_shows(f: Callable, engine: str):
+    x, y = ENGINES[engine](0.5), ENGINES[engine](1.5)
+    rule = ChainRule(f(x, y), names={"x": x, "y": y})
+
+    asked = questions(rule)
+
+    assert list(asked) == [n for n, step in enumerate(rule.steps) if step["phase"] == "backward"]
+    for n, question in asked.items():
+        shown = rule.steps[n]["grads"][rule.steps[n]["box"]].removesuffix(" + …")
+        assert shown.split(" = ")[-1] == question["shown"] == number(question["right"])
+
+
+def test_of_a_matrix_one_entry_is_asked_for_and_it_is_the_gradients():
+    a = mg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    loss = (a * a).sum()
+    rule = ChainRule(loss)
+    last = max(questions(rule))
+
+    loss.backward()
+
+    assert "The gradient of a at [0, 1] is 2 so far" in rule.steps[last]["question"]["ask"]
+    assert rule.steps[last]["question"]["right"] == a.grad.numpy()[0, 1] == 4.0
+
+
+def test_of_what_is_too_large_to_read_the_shape_is_asked_for_and_hidden_in_its_box():
+    w = mg.tensor(np.ones((9, 3)), requires_grad=True)
+    rule = ChainRule((mg.tensor(np.ones((2, 9))) @ w).sum())
+
+    question = questions(rule)[max(questions(rule))]
+
+    assert question["right"] == question["veil"] == "f64[9, 3]"
+    assert question["choices"] == ("f64[2, 3]", "f64[3, 9]", "f64[9, 3, 1]", "f64[9, 3]", "f64[]")
+    assert f">{question['veil']}<" in rule.pictures["numbers"]
+
+
+def test_of_what_is_no_number_the_kind_is_asked_for():
+    with np.errstate(all="ignore"):
+        x = mg.tensor(0.0, requires_grad=True)
+        rule = ChainRule(x.log())
+
+    question = questions(rule)[max(questions(rule))]
+
+    assert (question["right"], question["choices"]) == ("inf", ("a finite number", "inf", "−inf", "nan"))
+
+
+def test_answers_are_plain_data_by_step_and_nothing_else():
+    x = Value(2.0)
+    rule = ChainRule(x * x, asks=True)
+    answer = {"guess": 1.0, "right": 1.0, "gap": 0.0, "close": True}
+
+    rule.answers = {"3": answer}  # as the browser writes it
+    assert rule.answers == {3: answer}
+    with pytest.raises(ValueError, match=r"which are \[3, 4, 5\], and not 0"):
+        rule.answers = {0: answer}
+    with pytest.raises(ValueError, match="an answer is a guess"):
+        rule.answers = {3: "1"}
+
+
+def test_while_it_asks_the_questions_come_before_the_answers_and_the_picture_has_none():
+    x = Value(2.0)
+    rule = ChainRule(x * x, asks=True)
+    rule.answers = {
+        3: {"guess": 3.0, "right": 1.0, "gap": 2.0, "close": False},
+        4: {"guess": None, "right": 2.0, "gap": None, "close": None},
+    }
+
+    first, rest = rule.text.split("\n\n")
+
+    assert re.findall(r"\? \((.*)\)", first) == ["you said 3: off by 2", "skipped", "not yet answered"]
+    assert "makes 2" not in first
+    assert "makes 2" in rest
+    assert "× 2" not in rule.svg
+
+
+# -- formulas, heat maps, bytes -----------------------------------------------------------------------
+
+
+def test_on_the_arrows_stands_the_derivative_as_the_reader_wants_it():
+    a, b = mg.tensor(np.ones((2, 3)), requires_grad=True), mg.tensor(np.full((3, 4), 0.1))
+    c = a @ b
+    h = c.tanh()
+    rule = ChainRule(h.sum())
+
+    def on_arrows(view: str) -> list[str]:
+        return [text for step in rule.steps for text in step.get(view, {}).values()]
+
+    assert on_arrows("formulas")[1:] == ["∂h/∂c = 1 − h × h", "g ↦ g @ bᵀ"]
+    assert on_arrows("numbers")[1:] == ["× 0.9151", "g @ bᵀ"]
+    assert ">∂h/∂c = 1 − h × h<" not in rule.svg
+    rule.view = "formulas"
+    assert ">∂h/∂c = 1 − h × h<" in rule.svg
+    with pytest.raises(traitlets.TraitError, match="numbers"):
+        rule.view = "words"
+
+
+def test_heat_maps_hold_the_engines_numbers_and_mark_what_is_none():
+    array = np.array([[1.0, -2.0, 0.0], [np.nan, np.inf, -np.inf]])
+
+    heat = heat_of(array)
+
+    assert heat.cells == (
+        ("1", "", 0.5),
+        ("−2", "−", -1.0),
+        ("0", "", 0.0),
+        ("nan", "?", 0.0),
+        ("inf", "∞", 0.0),
+        ("−inf", "−∞", 0.0),
+    )
+    assert heat_of(np.ones((9, 2))) is heat_of(np.ones((2, 2, 2))) is heat_of(np.ones(())) is None
+    assert heat_of(np.zeros(3)).cells == (("0", "", 0.0),) * 3
+
+
+def test_the_heat_maps_of_the_end_are_the_gradients_of_a_real_backward():
+    rng = np.random.default_rng(0)
+    x, w = mg.tensor(rng.normal(size=(4, 3))), mg.tensor(rng.normal(size=(3, 2)), requires_grad=True)
+    h = (x @ w).tanh()
+    loss = (h * h).sum()
+    rule = ChainRule(loss)
+    screen = {id: heat for step in rule.steps for id, heat in step.get("grad_heats", {}).items()}
+    (box,) = [box.id for box in rule.replay.picture.boxes if box.called == "w"]
+
+    loss.backward()
+
+    assert [text for text, _, _ in screen[box]["cells"]] == [number(g) for g in w.grad.numpy().ravel()]
+    assert heat_of(w.grad.numpy()).text in rule.text
+
+
+def test_matrices_that_add_are_shown_to_add_on_one_scale():
+    x = mg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
+    rule = ChainRule((x * x * 3).sum())
+    (row,) = [row for step in rule.steps for row in step.get("equations", ()) if len(row) == 5]
+    so_far, now, total = ([float(text) for text, _, _ in part["cells"]] for part, _ in row[::2])
+
+    assert total == [a + b for a, b in zip(so_far, now)] == [6.0, 12.0, 18.0, 24.0, 30.0, 36.0]
+    assert [row[0][0]["cells"][-1][2], row[4][0]["cells"][-1][2]] == [0.5, 1.0]
+    assert "at [0, 1], 6 + 6 = 12." in told(rule)
+
+
+def test_a_sum_stands_in_its_box_and_is_its_result_a_step_later():
+    x, y = Value(2.0), Value(3.0)
+    rule = ChainRule((x + x) * y)
+    box = {box.called: box.id for box in rule.replay.picture.boxes}["x"]
+    (at,) = [n for n, step in enumerate(rule.steps) if "=" in step.get("grads", {}).get(box, "")]
+
+    assert rule.steps[at]["grads"][box] == "3 + 3 = 6"
+    assert played(rule, at + 1)["grads"][box] == "6"
+
+
+def test_the_bytes_kept_for_backward_are_those_the_engine_keeps_and_end_at_none():
+    rng = np.random.default_rng(0)
+    x, w = mg.tensor(rng.normal(size=(4, 3))), mg.tensor(rng.normal(size=(3, 2)), requires_grad=True)
+    h = (x @ w).tanh()
+    loss = (h * h).sum()
+    steps = ChainRule(loss).steps
+    forward = [step for step in steps if step["phase"] == "forward"]
+    arrays = {id(a): a.nbytes for node in toposort(loss.node) if node.inputs for a in node.saved or ()}
+
+    assert forward[-1]["held"] == f"kept for backward: {sum(arrays.values())} bytes"
+    assert steps[-1]["held"] == "kept for backward: 0 bytes"
+    assert "Nobody needs h for backward any more: freed, 64 bytes." in " ".join(step["say"] for step in steps)
+    assert "96 bytes fewer are kept for backward, though x itself stays" in " ".join(step["say"] for step in steps)
+
+
+@pytest.mark.parametrize("colours", [heat.LIGHT, heat.DARK])
+def test_marks_stand_out_from_the_darkest_cell(colours: str):
+    ink = re.search(r"--mg-ink: (#\w+)", svg.LIGHT if colours == heat.LIGHT else svg.DARK)[1]
+
+    assert all(contrast(ink, cell) >= 4.5 for cell in re.findall(r"#\w+", colours))
+
+
+def contrast(one: str, other: str) -> float:
+    """The WCAG contrast ratio of two colours, 1 to 21."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -9,7 +9,7 @@
 #     - find your files, the keys, and help
 #     concepts: [A1]
 #     builds_on: []
-#     widgets: [ChainRule]
+#     widgets: [ChainRule, Predict, Quiz]
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -32,7 +32,7 @@
 
 # %% slideshow={"slide_type": "skip"}
 import minigrad as mg
-from minigrad.course import predict, reveal
+from minigrad.course import Predict, Quiz, reveal
 from minigrad.widgets import ChainRule
 
 "ready"
@@ -83,11 +83,12 @@ mg.draw(z)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Your first prediction
 #
-# We nudge `x` from 2 to 2.5 and leave `y` and `w` alone. **By how much does `z` move?** Write your number in place of
-# the three dots, run the cell, then run the next one. A decimal fraction has a point, as in `0.25`.
+# We nudge `x` from 2 to 2.5 and leave `y` and `w` alone. **By how much does `z` move?** Run the cell, write your
+# number, say how sure you are of it, and press **Lock**: from then on it stays as it is. Then run the next cell, which
+# finds the answer. (Without a mouse: Tab leads from field to field, the arrow keys choose, Enter locks.)
 
 # %% slideshow={"slide_type": "fragment"}
-predict("z moves by", ...)
+Predict("z moves by", "By how much does z move?")
 
 # %% slideshow={"slide_type": "fragment"}
 nudged = mg.Value(2.5) * y + w
@@ -108,7 +109,7 @@ reveal("z moves by", nudged.data - z.data)
 # What will it say of `w`, which is only added on?
 
 # %% slideshow={"slide_type": "fragment"}
-predict("w.grad", ...)
+Predict("w.grad", "What will the gradient of w be?")
 
 # %% slideshow={"slide_type": "subslide"}
 x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(1.0)  # anew, so that this cell can be run twice
@@ -202,6 +203,8 @@ print(getdoc(mg.Value))
 #   cells, take notes.
 # - **Nothing that you edit is ever overwritten.** When the course is updated, a new edition of a lesson you have
 #   edited is put beside yours, as `00_start_here.new.ipynb`.
+# - What you lock is kept beside them, in `.minigrad-answers.jsonl`, and is locked still when you come back. It is plain
+#   text, one line for each answer.
 # - To have a lesson back as it was, close it, open a terminal (*File → New → Terminal*) and type `minigrad reset
 #   lessons/00`. Yours is moved to the folder `backup`, not deleted.
 # - Nothing here needs a network, and nothing you write leaves your machine.
@@ -216,18 +219,11 @@ print(getdoc(mg.Value))
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 #
-# <details><summary>A cell shows <code>[*]</code> beside it. What does that say?</summary>
-#
-# It is running, or waits for one before it that is. A number says that it has run.
-# </details>
-# <details><summary>In the first picture there is a dot beside <code>grad</code>. Is the gradient 0?</summary>
-#
-# Nobody knows yet: no `backward()` had run. A dot is a missing number; 0 would be a number.
-# </details>
-# <details><summary>In the first graph, w grows by 10. How far does z move, and which gradient told you?</summary>
-#
-# By 10: `w.grad` is 1, so `z` moves 1 times as far.
-# </details>
+# Answer from memory, without looking up the page, and lock each answer. When all are locked you are told what is right,
+# and what a wrong answer shows. What is right is not in this file, so no peeping.
+
+# %% slideshow={"slide_type": "skip"}
+Quiz("00_start_here")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same elsewhere

@@ -29,7 +29,7 @@
 
 # %% slideshow={"slide_type": "skip"}
 import minigrad as mg
-from minigrad.course import predict, reveal
+from minigrad.course import Predict, reveal
 from minigrad.scalar import history
 from minigrad.widgets import ChainRule
 
@@ -39,7 +39,7 @@ from minigrad.widgets import ChainRule
 # We give the product a name of its own, `temp`. How many boxes will the picture of `z` have?
 
 # %% slideshow={"slide_type": "fragment"}
-predict("boxes", ...)
+Predict("boxes", "How many boxes will the picture of z have?")
 
 # %% slideshow={"slide_type": "fragment"}
 x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(1.0)
@@ -135,7 +135,7 @@ signs_on_nodes, signs_on_edges
 # `x * (y + w)` and `x * y + x * w` are equal for all numbers. How many **more** operations has the second graph?
 
 # %% slideshow={"slide_type": "fragment"}
-predict("more operations", ...)
+Predict("more operations", "How many more operations has the second graph?")
 
 # %% slideshow={"slide_type": "fragment"}
 factored = x * (y + w)
@@ -166,10 +166,10 @@ reveal("more operations", len(operations(expanded)) - len(operations(factored)))
 # Both lines below compute `2 * x * y`. How many nodes has each graph?
 
 # %% slideshow={"slide_type": "fragment"}
-predict("nodes, used twice", ...)
+Predict("nodes, used twice", "How many nodes has the graph of s + s, where s = x * y?")
 
 # %% slideshow={"slide_type": "fragment"}
-predict("nodes, written twice", ...)
+Predict("nodes, written twice", "How many nodes has the graph of x * y + x * y?")
 
 # %% slideshow={"slide_type": "fragment"}
 s = x * y
@@ -247,7 +247,7 @@ is_topological(history(z)), is_topological([x, y, temp, w, z]), is_topological([
 # `w` may be anywhere before it.)
 
 # %% slideshow={"slide_type": "fragment"}
-predict("orders", ...)
+Predict("orders", "In how many of the 120 rows are parents first?")
 
 # %% slideshow={"slide_type": "fragment"}
 from itertools import permutations
@@ -279,7 +279,7 @@ def f(x):
 
 
 # %% slideshow={"slide_type": "fragment"}
-predict("exp in the graph of f(3)", ..., options=["yes", "no"])
+Predict("exp in the graph of f(3)", "Is there an exp in the graph of f(3)?", options=["yes", "no"])
 
 # %% slideshow={"slide_type": "subslide"}
 p = mg.Value(3.0)
@@ -314,7 +314,7 @@ def halved(x):
 # from one leaf: how many nodes is that, with the constants?
 
 # %% slideshow={"slide_type": "fragment"}
-predict("nodes after three", ...)
+Predict("nodes after three", "How many nodes are there after three additions?")
 
 # %% slideshow={"slide_type": "fragment"}
 start = mg.Value(0.0)

@@ -31,7 +31,7 @@
 
 # %% slideshow={"slide_type": "skip"}
 import minigrad as mg
-from minigrad.course import predict, reveal
+from minigrad.course import Predict, reveal
 from minigrad.scalar import history
 from minigrad.widgets import ChainRule
 
@@ -48,7 +48,7 @@ def f(x, y, w):
 
 
 # %%
-predict("nudge x", ...)
+Predict("nudge x", "How many times as far as x does z move?")
 
 # %%
 h = 0.001
@@ -96,7 +96,7 @@ for name, v in {"temp": temp, "s": s, "loss": loss}.items():
 # Slopes multiply along a path because each says "times as far": this is the **chain rule**. Fill in the last row.
 
 # %%
-predict("x.grad by hand", ...)
+Predict("x.grad by hand", "What comes back to x along temp → x?")
 
 # %%
 loss.backward()
@@ -135,7 +135,7 @@ ChainRule(loss)
 # In `y = x + x` two arrows leave x. What will `x.grad` be?
 
 # %%
-predict("x + x", ...)
+Predict("x + x", "What will x.grad be after y = x + x?")
 
 # %%
 x = mg.Value(3.0)
@@ -187,7 +187,7 @@ for name, y in {"x * w + 1": x * w + 1, "x * x + x": x * x + x}.items():
 # backward pass, then both again, and clear nothing in between. What is in `x.grad`?
 
 # %%
-predict("twice, not cleared", ...)
+Predict("twice, not cleared", "What is in x.grad after two passes and no clearing?")
 
 # %%
 x = mg.Value(3.0)
@@ -246,7 +246,7 @@ def doubled(n):
 
 
 # %%
-predict("visits for n = 16", ...)
+Predict("visits for n = 16", "How many visits are there for n = 16?")
 
 # %%
 x, y = doubled(16)
@@ -283,7 +283,7 @@ def as_first_met(y):
 
 
 # %%
-predict("each once, in the wrong order", ...)
+Predict("each once, in the wrong order", "What does it find for the gradient of x?")
 
 # %%
 x = mg.Value(1.0)
@@ -344,7 +344,7 @@ for op in (mg.Value.tanh, mg.Value.exp, square):
 # Which step h gives the most correct digits: 0.1, 0.00001 or 0.000000000000001?
 
 # %%
-predict("best step", ..., options=["1e-1", "1e-5", "1e-15"])
+Predict("best step", "Which step gives the most correct digits?", options=["1e-1", "1e-5", "1e-15"])
 
 # %%
 from math import log10
@@ -392,7 +392,7 @@ print(f"backward: one walk over {len(history(loss))} values, for the whole gradi
 # you ask it to. With x = [1, 2, 3] and y = [4, 5, 6], what is the first element of `x.grad`?
 
 # %%
-predict("x.grad[0]", ...)
+Predict("x.grad[0]", "What is the first element of x.grad?")
 
 # %%
 x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)

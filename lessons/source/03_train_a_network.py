@@ -37,7 +37,7 @@ import numpy as np
 from tqdm import tqdm
 
 import minigrad as mg
-from minigrad.course import predict, reveal
+from minigrad.course import Predict, reveal
 from minigrad.node import toposort
 from minigrad.scalar import history
 
@@ -54,7 +54,7 @@ BLUE, VERMILION = "#0072B2", "#D55E00"
 # With the learning rate 0.1, where is w after one step from 0?
 
 # %%
-predict("w after one step", ...)
+Predict("w after one step", "Where is w after one step?")
 
 
 # %%
@@ -85,7 +85,7 @@ print(" ".join(f"{w:.2f}" for w in path))
 # Would a larger learning rate get there sooner? Predict what w is doing at 1.1.
 
 # %%
-predict("learning rate 1.1", ..., options=["settling", "swinging for ever", "running away"])
+Predict("learning rate 1.1", "What is w doing?", options=["settling", "swinging for ever", "running away"])
 
 
 # %%
@@ -168,7 +168,7 @@ def score(network, xs):
 # the mean over all points. How many values will its graph have, for 60 points and 8 × 3 + 9 parameters?
 
 # %%
-predict("values in the graph", ...)
+Predict("values in the graph", "How many values will the graph of the loss have?")
 
 
 # %%
@@ -242,7 +242,7 @@ plt.show()
 # 3)² with the learning rate 0.1, predict: what is w doing now?
 
 # %%
-predict("not cleared", ..., options=["settling", "swinging for ever", "running away"])
+Predict("not cleared", "What is w doing now?", options=["settling", "swinging for ever", "running away"])
 
 # %%
 cleared = descend(mg.Value(0.0), learning_rate=0.1, steps=200)
@@ -302,7 +302,7 @@ show_digits(digits.train_x[one_of_each], range(10))
 # below). First we build it from scalars, for *one* image, and count. How many values does it take?
 
 # %%
-predict("values for one image", ...)
+Predict("values for one image", "How many values does one image take?")
 
 # %%
 rng = random.Random(0)
@@ -318,7 +318,7 @@ reveal("values for one image", per_image)
 # graph?
 
 # %%
-predict("nodes for 32 images", ...)
+Predict("nodes for 32 images", "How many nodes are in the graph for 32 images?")
 
 
 # %%
@@ -378,7 +378,7 @@ model, curve = train(epochs=15)
 # cent? By guessing it would be 10.
 
 # %%
-predict("per cent right", ...)
+Predict("per cent right", "How many per cent of the unseen digits does it read rightly?", unit="%", tolerance=1)
 
 
 # %%

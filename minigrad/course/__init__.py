@@ -7,7 +7,10 @@
 
 and in the lessons themselves:
 
-    prediction.py   predict and reveal: a guess, and how far off it was
+    question.py     what can be asked, how an answer is read, and how far off it is
+    prediction.py   an answer that is locked before it is computed, and reveal, which sets the two side by side
+    quiz.py         the questions that are asked at the end, their right answers, and what a wrong one shows
+    progress.py     what was answered, kept as plain data in the learner's folder
     feedback.py     check: what an answer to an exercise is worth, and a hint
     exercise.py     what is known of an exercise, and the verdict
     probe.py        how a learner's work is looked at, and never trusted
@@ -18,11 +21,20 @@ Only the standard library is imported to start, so that a broken installation ca
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from minigrad.course.errors import CourseError as CourseError
 from minigrad.course.feedback import check as check
 from minigrad.course.feedback import score as score
-from minigrad.course.prediction import predict as predict
 from minigrad.course.prediction import reveal as reveal
 
+if TYPE_CHECKING:
+    from minigrad.widgets import Predict as Predict
+    from minigrad.widgets import Quiz as Quiz
 
-class CourseError(Exception):
-    """Something the learner can put right, told in one sentence with the way out; the command line prints no more."""
+
+def __getattr__(name: str) -> object:
+    if name in ("Predict", "Quiz"):  # imported when asked for, because anywidget is slow to import
+        return getattr(import_module("minigrad.widgets"), name)
+    raise AttributeError(f"minigrad.course has no {name!r}")

@@ -6,26 +6,22 @@ It is kept among the notebook's own names, so that it lives exactly as long as t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from minigrad.course.prediction import Prediction
+    from minigrad.course.progress import Ledger
 
 NAME = "_minigrad_memory"
 
 
 @dataclass
-class Guess:
-    """A prediction: the guess, its options if it is one of several, and what came out, once that was shown."""
-
-    value: Any = ...
-    options: tuple[Any, ...] | None = None
-    revealed: bool = False
-
-
-@dataclass
 class Memory:
-    """attempts: part → its different wrong outcomes, oldest first; guesses: name → the prediction."""
+    """attempts: part → its different wrong outcomes, oldest first; predictions: by name, and where they are kept."""
 
     attempts: dict[str, list[str]] = field(default_factory=dict)
-    guesses: dict[str, Guess] = field(default_factory=dict)
+    predictions: dict[str, Prediction] = field(default_factory=dict)
+    ledger: Ledger | None = None
 
 
 def memory(namespace: dict[str, Any]) -> Memory:

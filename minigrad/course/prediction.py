@@ -1,133 +1,157 @@
-"""predict and reveal: commit yourself to a number, run, and measure the gap.
+"""Predict, run, and measure the gap: an answer is locked before it is computed, and stays what it was.
 
-A guess that was written down before the answer teaches; one made up after it does not. So a guess may be changed until
-the answer is shown, and never after.
+    Predict("boxes", "How many boxes will the picture have?")     the widget, widgets/predict.py; it is told no answer
+    reveal("boxes", len(history(z)))                              a later cell: what the learner's own code has found
+
+A guess that was written down before the answer teaches; one made up after it does not. So the answer comes from the
+learner's cell, and is in no file above it; and after it was shown nothing can be locked until the kernel is restarted.
 """
 
 from __future__ import annotations
 
 import html
-import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any
 
-from minigrad.course.memory import Guess, memory
-from minigrad.course.probe import Odd, equal, plain
+from minigrad.course.memory import memory
+from minigrad.course.progress import Ledger, Record
+from minigrad.course.question import CONFIDENCE, Question, question
 
-AGAIN = "To predict again, restart the kernel and run from the top, cell by cell."
+AGAIN = "To predict, restart the kernel and run from the top, cell by cell."
+FEWEST = 3  # answers of one confidence, before their share is worth telling
+
+# By whether it was right, and how sure the learner was.
+NOTES = {
+    (True, "guess"): "You called it a guess: say now why it is so, and next time you will know.",
+    (True, "fairly sure"): "",
+    (True, "certain"): "",
+    (False, "guess"): "A guess that is off costs nothing: find the step that you had no rule for.",
+    (False, "fairly sure"): "Find the step at which you and the code part.",
+    (False, "certain"): "You were certain, so a rule of yours is wrong, and not a sum: find that rule.",
+}
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """A sentence on a prediction, and what was guessed; shown as text or as a box."""
+class Told:
+    """Sentences on a prediction, shown as text or as a box."""
 
-    sentence: str
-    guess: Any = ...
+    name: str
+    sentences: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return self.sentence
+        return f"{self.name}: {' '.join(self.sentences)}"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         style = "border-left:4px solid #6d6d6d;padding:.3em .8em;max-width:50em"
-        return {"text/plain": self.sentence, "text/html": f'<div style="{style}">{html.escape(self.sentence)}</div>'}
+        return {"text/plain": repr(self), "text/html": f'<div style="{style}">{html.escape(repr(self))}</div>'}
 
 
-def predict(name: str, guess: Any, options: Sequence[Any] | None = None) -> Prediction:
-    """Write down a guess: a number, or one of the options. `...` is no guess yet."""
-    kept = memory(sys._getframe(1).f_globals).guesses.setdefault(name, Guess())
-    if isinstance(options, int | float):
-        return Prediction(
-            f"{name}: {guess},{options} is two numbers to Python. A decimal fraction has a point: {guess}.{options}"
-        )
-    choices = None if options is None else tuple(options)
-    if guess is ...:
-        if kept.revealed:
-            return Prediction(f"{name}: the answer has been shown{yours(kept)}.", kept.value)
-        wanted = "a number" if choices is None else f"one of {listed(choices)}"
-        return Prediction(f"{name}: not predicted yet. Put {wanted} in place of the dots, and run this cell.")
-    problem = misfit(guess, choices)
-    if problem:
-        return Prediction(f"{name}: {problem}", kept.value)
-    guess = plain(guess)
-    if kept.revealed and not equal(kept.value, guess):
-        late = f"{name}: the answer has been shown{yours(kept)}; {shown(guess)} comes too late. {AGAIN}"
-        return Prediction(late, kept.value)
-    kept.value, kept.options = guess, choices
-    return Prediction(f"{name}: you predict {shown(guess)}.", guess)
+@dataclass
+class Prediction:
+    """What is known of one prediction in a kernel.
+
+    came    what the learner's code gave, once it was shown; `...` before
+    face    the widget that shows it, with refresh()
+    """
+
+    question: Question
+    ledger: Ledger
+    came: Any = ...
+    face: Any = None
+    guard: RLock = field(default_factory=RLock)  # a button may be heard on another thread than a cell's
+
+    @property
+    def locked(self) -> Record | None:
+        return self.ledger.find(self.question.name)
+
+    def lock(self, answer: Any, confidence: str) -> str:
+        """Lock an answer, for good. What there is to say beyond that. Raises ValueError if it cannot be locked."""
+        with self.guard:
+            kept = self.locked
+            if kept:
+                raise ValueError(f"It is locked: {self.question.shown(kept['answer'])}, {kept['confidence']}.")
+            if self.came is not ...:
+                raise ValueError(f"The answer has been shown. {AGAIN}")
+            value = self.question.read(answer)
+            if confidence not in CONFIDENCE:
+                raise ValueError(f"Say how sure you are: {', '.join(CONFIDENCE)}.")
+            trouble = self.ledger.add(self.record(value, confidence, None))
+        self.refresh()
+        return trouble
+
+    def show(self, actual: Any) -> None:
+        """Set what came out beside what was locked, and write down whether it was right."""
+        with self.guard:
+            self.came = self.question.came(actual)
+            kept = self.locked
+            if kept and kept["right"] is None:
+                right = self.question.right(kept["answer"], self.came)
+                came = self.question.shown(self.came)
+                self.ledger.add({**self.record(kept["answer"], kept["confidence"], right), "actual": came})
+        self.refresh()
+
+    def record(self, answer: Any, confidence: str, right: bool | None) -> Record:
+        said = self.question.plain()
+        asked = {"question": said.pop("text"), **said}
+        return {**asked, "answer": answer, "confidence": confidence, "right": right}
+
+    def refresh(self) -> None:
+        if self.face is not None:
+            self.face.refresh()
+
+    @property
+    def outcome(self) -> dict[str, str]:
+        """What was predicted, what came, the gap and a note; {} while the answer is not known."""
+        kept = self.locked
+        if self.came is ...:
+            return {}
+        came = self.question.shown(self.came)
+        if kept is None:
+            return {"predicted": "", "came": came, "gap": f"it is {came}.", "note": "No prediction was locked."}
+        right = self.question.right(kept["answer"], self.came)
+        note = " ".join(filter(None, [NOTES[right, kept["confidence"]], self.calibration(kept["confidence"])]))
+        gap = self.question.gap(kept["answer"], self.came)
+        if right and not gap.startswith("and so"):
+            gap = f"it is {came}: near enough."
+        return {"predicted": self.question.shown(kept["answer"]), "came": came, "gap": gap, "note": note}
+
+    def calibration(self, confidence: str) -> str:
+        """How often the learner was right when that sure."""
+        known = [r["right"] for r in self.ledger.records() if r["confidence"] == confidence and r["right"] is not None]
+        if len(known) < FEWEST:
+            return ""
+        sure = "that you called a guess" if confidence == "guess" else f"that you were {confidence} of"
+        return f"Of {len(known)} answers {sure}, {sum(known)} were right."
 
 
-def reveal(name: str, actual: Any) -> Prediction:
-    """Set the guess beside what came out. From now on the guess stays what it is."""
-    kept = memory(sys._getframe(1).f_globals).guesses.setdefault(name, Guess())
-    kept.revealed = True
-    came = number_in(actual)
-    if kept.value is ...:
-        return Prediction(f"{name}: it is {shown(came)}. You made no prediction.")
-    return Prediction(f"{name}: you predicted {shown(kept.value)}; {gap(kept.value, came)}", kept.value)
+def prediction(asked: Question, namespace: dict[str, Any]) -> Prediction:
+    """The prediction of that name in the notebook with these names; one that was locked before is locked."""
+    kept = memory(namespace)
+    if kept.ledger is None:
+        kept.ledger = Ledger()
+    found = kept.predictions.get(asked.name)
+    if found is None:
+        found = kept.predictions[asked.name] = Prediction(asked, kept.ledger)
+    found.question = asked
+    return found
 
 
-def misfit(guess: Any, choices: tuple[Any, ...] | None) -> str:
-    """Why a guess cannot be taken; nothing if it can."""
-    given = f"{guess!r:.60} is {article(type(guess).__name__)}"
-    try:
-        value = plain(guess)
-    except Odd:
-        value = None
-    if choices is not None:
-        fits = any(equal(choice, value) for choice in choices)
-        return "" if fits else f"{guess!r:.60} is not one of {listed(choices)}. Choose one of them."
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return f"{given}, and the prediction is a number, such as 2 or 0.5."
-    return (
-        ""
-        if isinstance(value, int) or math.isfinite(value)
-        else f"{shown(value)} is no finite number, such as 2 or 0.5."
-    )
+def reveal(name: str, actual: Any) -> Told:
+    """Set what the code gave beside what was locked under this name."""
+    return revealed(name, actual, sys._getframe(1).f_globals)
 
 
-def gap(guess: Any, came: Any) -> str:
-    """How far a guess is from what came, in words."""
-    if equal(came, guess):
-        return "and so it is."
-    numbers = [x for x in (guess, came) if isinstance(x, int | float) and not isinstance(x, bool)]
-    if len(numbers) < 2:
-        return f"it is {shown(came)}."
-    if not math.isfinite(came):
-        return f"it is {came}."
-    away = guess - came
-    whole = isinstance(guess, int) and float(came).is_integer()
-    side = ("too many" if away > 0 else "too few") if whole else ("too much" if away > 0 else "too little")
-    words = [f"{shown(abs(away))} {side}"]
-    if guess * came < 0:
-        words.append("and of the other sign")
-    elif guess * came > 0:
-        words.append(f"a factor of {shown(max(guess / came, came / guess))}")
-    return f"it is {shown(came)}: {', '.join(words)}."
-
-
-def number_in(actual: Any) -> Any:
-    """What came out as plain data: a tensor's array, a Value's number, and else as it is."""
-    if hasattr(actual, "numpy"):
-        actual = actual.numpy()
-    try:
-        return plain(actual)
-    except Odd:
-        return getattr(actual, "data", repr(actual))
-
-
-def yours(kept: Guess) -> str:
-    return "" if kept.value is ... else f", your prediction stays {shown(kept.value)}"
-
-
-def shown(x: Any) -> str:
-    return f"{x:.6g}" if isinstance(x, float) else str(x)
-
-
-def listed(choices: tuple[Any, ...]) -> str:
-    return ", ".join(map(repr, choices))
-
-
-def article(noun: str) -> str:
-    return f"{'an' if noun[:1] in 'aeiouAEIOU' else 'a'} {noun}"
+def revealed(name: str, actual: Any, namespace: dict[str, Any]) -> Told:
+    """reveal, for the notebook with these names."""
+    kept = memory(namespace)
+    found = kept.predictions.get(name)
+    if found is None:
+        stored = (kept.ledger or Ledger()).find(name)
+        asked = question({**stored, "text": stored["question"]}) if stored else Question(name, "")
+        found = prediction(asked, namespace)
+    found.show(actual)
+    told, locked = found.outcome, found.locked
+    said = f"you predicted {told['predicted']} ({locked['confidence']}); {told['gap']}" if locked else told["gap"]
+    return Told(name, tuple(filter(None, [said, told["note"]])))

@@ -6,9 +6,10 @@ only this: the text twin, the SVG, the widgets. All numbers are already text, so
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from .heat import Heat
 from .words import written
 
 UNKNOWN = "·"  # stands for a number that nobody has computed yet: 0 would be a lie
@@ -26,6 +27,8 @@ class Box:
     value   as text; "·" while unknown
     grad    as text; "·" while unknown; "" where no gradient is wanted
     kept    whether backward will read this value again
+
+    value_heat, grad_heat    the same as heat maps, where there is one
     """
 
     id: str
@@ -36,6 +39,8 @@ class Box:
     value: str
     grad: str
     kept: bool = False
+    value_heat: Heat | None = None
+    grad_heat: Heat | None = None
 
     @property
     def called(self) -> str:
@@ -107,6 +112,20 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """One number of a gradient on its way: what it was, what comes, and what it is then.
+
+    where    its place, as in [0, 1]; "" where the gradient is a number
+    before   None for the first share
+    """
+
+    where: str
+    before: float | None
+    outgoing: float
+    after: float
+
+
+@dataclass(frozen=True)
 class Share:
     """What one arrow carried backwards.
 
@@ -120,6 +139,10 @@ class Share:
     outgoing   what reaches the arrow's tail
     before     what the tail had collected by then; "" for the first share
     after      what it has collected now
+    entry      one number of it all, unrounded; None where the gradient is too large to be read
+    spread     the local derivative in numbers, where they are many: 0.1 … 0.9
+    heat       what the tail has collected now; None where there is no heat map
+    terms      before, outgoing and after on one scale; () for the first share
     """
 
     arrow: str
@@ -130,6 +153,10 @@ class Share:
     outgoing: str
     before: str
     after: str
+    entry: Entry | None = None
+    spread: str = ""
+    heat: Heat | None = None
+    terms: tuple[Heat, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,6 +168,7 @@ class Replay:
     shares    what the arrows carried, in the order of the backward pass
     reads     by operation, the boxes whose values its derivative reads; missing where nobody told
     frees     whether this engine lets go of what it kept once backward has read it
+    sizes     by box, the bytes of its value
     """
 
     picture: Picture
@@ -148,3 +176,4 @@ class Replay:
     shares: tuple[Share, ...]
     reads: dict[str, tuple[str, ...]]
     frees: bool
+    sizes: dict[str, int] = field(default_factory=dict)

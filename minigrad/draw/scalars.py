@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..scalar import Constant, Value, history
 from .names import names_in
-from .picture import UNKNOWN, Arrow, Box, Picture, Replay, Share
+from .picture import UNKNOWN, Arrow, Box, Entry, Picture, Replay, Share
 from .words import number
 
 # The local derivatives of the engine's operations, in symbols: y is the result, a and b are the operands. The engine
@@ -106,6 +106,7 @@ def replay_of_value(y: Value, namespace: Mapping[str, object]) -> Replay:
                     outgoing=number(outgoing),
                     before="" if before is None else number(before),
                     after=number(collected[parent]),
+                    entry=Entry("", before, outgoing, collected[parent]),
                 )
             )
     boxes = tuple(replace(box[v], grad=box[v].grad and number(twin[v].grad)) for v in order)

@@ -11,12 +11,14 @@ import re
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
+from . import heat
 from .layout import layout
 from .picture import Arrow, Box, Picture
 from .words import shorten
 
 ROW = 17  # height of a line of text, in pixels
 PAD = 8
+GAP = 6  # around a heat map
 LABEL = 38  # width of the words "value" and "grad" with the space after them
 LONGEST_NAME = 24  # characters; longer names end in an ellipsis here, and are whole in the text twin
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
@@ -29,20 +31,21 @@ DARK = """--mg-ink: #e6edf3; --mg-dim: #a8b1bb; --mg-paper: #111418; --mg-line: 
   --mg-forward: #56b4e9; --mg-backward: #f0a13c; --mg-kept: #f5d76e; --mg-kept-paper: #3d3413;"""
 
 
-def colours(light: str, dark: str) -> str:
-    """The two sets of colours as CSS: on a page of JupyterLab its theme decides, elsewhere the reader's system does.
+def colours(light: str, dark: str, by_day: str = LIGHT, by_night: str = DARK) -> str:
+    """Two sets of colours as CSS: on a page of JupyterLab its theme decides, elsewhere the reader's system does.
 
     light, dark    selectors of what the colours are for
     """
-    return f"""{light} {{ {LIGHT} }}
-@media (prefers-color-scheme: dark) {{ {dark} {{ {DARK} }} }}
-body[data-jp-theme-light="true"] {light} {{ {LIGHT} }}
-body[data-jp-theme-light="false"] {light} {{ {DARK} }}"""
+    return f"""{light} {{ {by_day} }}
+@media (prefers-color-scheme: dark) {{ {dark} {{ {by_night} }} }}
+body[data-jp-theme-light="true"] {light} {{ {by_day} }}
+body[data-jp-theme-light="false"] {light} {{ {by_night} }}"""
 
 
+# `:root` is true only where the SVG is a file or an image: inside a page it must not touch the page.
+PLACES = (".mg-picture", "svg.mg-picture:root, .mg-widget .mg-picture")
 STYLE = (
-    # `:root` is true only where the SVG is a file or an image: inside a page it must not touch the page.
-    colours(".mg-picture", "svg.mg-picture:root, .mg-widget .mg-picture")
+    colours(*PLACES)
     + """
 svg.mg-picture:root { color-scheme: light dark; }
 .mg-picture text { font: 12px Arimo, Arial, Helvetica, "Liberation Sans", sans-serif; fill: var(--mg-ink); }
@@ -63,6 +66,7 @@ svg.mg-picture:root { color-scheme: light dark; }
 .mg-picture .mg-kept text { fill: var(--mg-kept); font-size: 10px; text-anchor: middle; }
 """
 )
+HEAT_STYLE = colours(*PLACES, heat.LIGHT, heat.DARK) + "\n" + heat.STYLE
 
 
 def svg(picture: Picture, title: str, description: str, room: dict[str, str] | None = None) -> str:
@@ -88,7 +92,7 @@ def svg(picture: Picture, title: str, description: str, room: dict[str, str] | N
             f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" {frame}>',
             f"<title>{escape(title)}</title>",
             f"<desc>{escape(description)}</desc>",
-            f"<style>{STYLE}</style>",
+            f"<style>{STYLE}{HEAT_STYLE if any(map(heats, picture.boxes)) else ''}</style>",
             f'<g transform="{move[0]}">',
             *arrows,
             *boxes,
@@ -122,7 +126,14 @@ def size(box: Box) -> tuple[float, float]:
     texts = [text_width(shorten(box.called, LONGEST_NAME), 13) * 1.08, text_width(box.spec, 12)]
     texts += [LABEL + text_width(row, 12) for row in (box.value, box.grad) if row]
     rows = 1 + bool(box.spec) + bool(box.value) + bool(box.grad)
-    return chip_width(box) + max(texts) + 2 * PAD, rows * ROW + PAD
+    maps = heats(box)
+    widths = [*texts, *(LABEL + each.width for each in maps)]
+    return chip_width(box) + max(widths) + 2 * PAD, rows * ROW + PAD + sum(each.height + GAP for each in maps)
+
+
+def heats(box: Box) -> list[heat.Heat]:
+    """The heat maps in a box."""
+    return [each for each in (box.value_heat, box.grad_heat) if each is not None]
 
 
 def chip_width(box: Box) -> float:
@@ -185,10 +196,14 @@ def rows(box: Box, left: float, right: float, top: float) -> list[str]:
     if box.spec:
         baseline += ROW
         lines.append(text("mg-dim", left, baseline, box.spec))
-    for label, css, number in (("value", "mg-value", box.value), ("grad", "mg-grad", box.grad)):
+    for label, number, each in (("value", box.value, box.value_heat), ("grad", box.grad, box.grad_heat)):
         if number:
             baseline += ROW
-            lines.append(text("mg-dim", left, baseline, label) + text(f"mg-number {css}", right, baseline, number))
+            lines.append(text("mg-dim", left, baseline, label))
+            lines.append(text(f"mg-number mg-{label}", right, baseline, number))
+        if each is not None:
+            lines.append(heat.drawn(each, right - each.width, baseline + GAP - 1, label))
+            baseline += each.height + GAP
     return lines
 
 

@@ -20,8 +20,9 @@ from ..op import Elementwise, Op
 from ..ops import Const, Input
 from ..pullback import pullback
 from ..tensor import Tensor
+from .heat import Heat, heat_of
 from .names import names_in
-from .picture import UNKNOWN, Arrow, Box, Picture, Replay, Share
+from .picture import UNKNOWN, Arrow, Box, Entry, Picture, Replay, Share
 from .rules import rules_of, sign_of
 from .words import number
 
@@ -103,13 +104,21 @@ class Drawn:
 
         collected[self.output] = seed
         pullback([node for node in self.order if node.needs_grad and node.inputs], {self.output: seed}, pull)
-        grads = {self.box_of[node].id: described(g) for node, g in collected.items()}
-        boxes = tuple(replace(box, grad=grads.get(box.id, box.grad)) for box in self.picture.boxes)
+        boxes = {box.id: box for box in self.picture.boxes}
+        for node, box in self.box_of.items():
+            gx = collected.get(node)
+            boxes[box.id] = replace(
+                box,
+                grad=box.grad if gx is None else described(gx),
+                value_heat=heat_of(self.values[node]),
+                grad_heat=None if gx is None else heat_of(gx),
+            )
         reads = {
             box.id: tuple(self.box_of[x].id for x in read_by(node)) for node, box in self.box_of.items() if node.inputs
         }
-        picture = Picture(boxes, self.picture.arrows)
-        return Replay(picture, seed=described(seed), shares=tuple(shares), reads=reads, frees=True)
+        picture = Picture(tuple(boxes.values()), self.picture.arrows)
+        sizes = {box.id: self.values[node].nbytes for node, box in self.box_of.items()}
+        return Replay(picture, described(seed), tuple(shares), reads, frees=True, sizes=sizes)
 
     def pulled(self, node: Node, gy: Any, collected: dict[Node, Any]) -> tuple[tuple[Any, ...], list[Share]]:
         """The gradients that a node sends on, by its compiled rule, and the story of each; adds them to `collected`."""
@@ -117,9 +126,9 @@ class Drawn:
         kept = node.rule.keep((self.values[node], *(self.values[x] for x in node.inputs)))
         gxs = node.rule.pull(gy, *kept)
         rules = rules_of(node, [self.box_of[node].called, *(self.called(x) for x in node.inputs)])
-        uses = zip(self.arrows_of[node], node.inputs, gxs, rules, self.slopes(node, gy, kept), strict=True)
+        uses = zip(self.arrows_of[node], node.inputs, gxs, rules, self.partials(node, gy, kept), strict=True)
         shares = []
-        for arrow, x, gx, rule, slope in uses:
+        for arrow, x, gx, rule, partial in uses:
             if gx is None:
                 continue
             before = collected.get(x)
@@ -130,25 +139,55 @@ class Drawn:
                     incoming=described(gy),
                     rule=rule.text,
                     is_whole=rule.is_whole,
-                    slope=slope,
+                    slope="" if partial is None or partial.size > FEW else described(partial),
                     outgoing=described(gx),
                     before="" if before is None else described(before),
                     after=described(collected[x]),
+                    entry=entry_of(before, gx, collected[x]),
+                    spread="" if partial is None or partial.size <= FEW else spread(partial),
+                    heat=heat_of(collected[x]),
+                    terms=terms_of(before, gx, collected[x]),
                 )
             )
         return gxs, shares
 
-    def slopes(self, node: Node, gy: Any, kept: tuple[Any, ...]) -> list[str]:
-        """The local derivatives of an elementwise op, where they are few enough to be read; "" elsewhere."""
+    def partials(self, node: Node, gy: Any, kept: tuple[Any, ...]) -> list[Any]:
+        """The local derivatives of an elementwise op, where nothing was broadcast; None elsewhere."""
         if not isinstance(node.op, Elementwise):
-            return [""] * len(node.inputs)
-        ones = node.spec.device.xp.ones_like(gy)
-        partials = node.rule.pull(ones, *kept)
-        alike = [x.spec.shape == node.spec.shape and x.spec.size <= FEW for x in node.inputs]
-        return [described(p) if few and p is not None else "" for p, few in zip(partials, alike, strict=True)]
+            return [None] * len(node.inputs)
+        assert node.rule is not None
+        partials = node.rule.pull(node.spec.device.xp.ones_like(gy), *kept)
+        alike = [x.spec.shape == node.spec.shape for x in node.inputs]
+        return [p if same else None for p, same in zip(partials, alike, strict=True)]
 
     def called(self, x: Node) -> str:
         return described(self.values[x]) if isinstance(x.op, Const) else self.box_of[x].called
+
+
+def entry_of(before: Any, gx: Any, after: Any) -> Entry | None:
+    """The number itself, or the second entry of what can be seen as a heat map; None of what is larger."""
+    if after.size == 1:
+        where, at = "", (0,) * after.ndim
+    elif heat_of(after) is not None:
+        at = tuple(int(i) for i in np.unravel_index(1, after.shape))
+        where = f"[{', '.join(map(str, at))}]"
+    else:
+        return None
+    return Entry(where, None if before is None else float(before[at]), float(gx[at]), float(after[at]))
+
+
+def terms_of(before: Any, gx: Any, after: Any) -> tuple[Heat, ...]:
+    """What is added up, and the sum, on one scale; () where nothing is added, or seen."""
+    if before is None:
+        return ()
+    arrays = (before, gx, after)
+    return tuple(heat for heat in (heat_of(each, alike=arrays) for each in arrays) if heat is not None)
+
+
+def spread(array: Any) -> str:
+    """Its least and its largest number."""
+    ends = dict.fromkeys((number(float(array.min())), number(float(array.max()))))
+    return " … ".join(ends)
 
 
 def read_by(node: Node) -> list[Node]:

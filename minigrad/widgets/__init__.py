@@ -6,16 +6,34 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .all_reduce import AllReduce as AllReduce
     from .chain_rule import ChainRule as ChainRule
+    from .forward_and_reverse import ForwardAndReverse as ForwardAndReverse
+    from .graph_view import GraphView as GraphView
+    from .memory_timeline import MemoryTimeline as MemoryTimeline
     from .pass_viewer import PassViewer as PassViewer
     from .pipeline import Pipeline as Pipeline
+    from .precision import Precision as Precision
+    from .predict import Predict as Predict
+    from .quiz import Quiz as Quiz
+    from .roofline import Roofline as Roofline
+    from .schedule import Schedule as Schedule
     from .static_vs_dynamic import StaticVsDynamic as StaticVsDynamic
+    from .training_view import TrainingView as TrainingView
 
 HOMES = {
     "AllReduce": "all_reduce",
     "ChainRule": "chain_rule",
+    "ForwardAndReverse": "forward_and_reverse",
+    "GraphView": "graph_view",
+    "MemoryTimeline": "memory_timeline",
     "PassViewer": "pass_viewer",
     "Pipeline": "pipeline",
+    "Precision": "precision",
+    "Predict": "predict",
+    "Quiz": "quiz",
+    "Roofline": "roofline",
+    "Schedule": "schedule",
     "StaticVsDynamic": "static_vs_dynamic",
+    "TrainingView": "training_view",
 }
 
 

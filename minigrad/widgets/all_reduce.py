@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..draw.words import number
+from ..draw.words import counted, number
 from .blocks import Block, grid
 from .film import Choice, Cut, Film, Panel, Reel
 
@@ -36,6 +36,8 @@ class AllReduce(Film):
             vectors = [checked(gradients)]
         choices = [Choice("workers", [str(len(each)) for each in vectors])] if len(vectors) > 1 else []
         super().__init__("All-reduce in a ring", PHASES, [reel(each) for each in vectors], choices)
+        if choices:
+            self.choice = [WORKERS.index(4)]
 
 
 def checked(gradients: Sequence[Sequence[float]]) -> list[list[float]]:
@@ -90,7 +92,7 @@ def reel(vectors: list[list[float]]) -> Reel:
             PHASES[3],
             f"Each has the sum. Each has sent {2 * (n - 1)} chunks of 1/{n}: {number(2 * (n - 1) / n)} times its "
             f"vector, which is below 2 for any number of workers. Through one of them, that one would have "
-            f"received {n - 1} vectors and sent {n - 1}.",
+            f"received {counted(n - 1, 'whole vector', 'whole vectors')}, and sent as many.",
         )
     )
     return Reel([Panel("What each worker holds", picture, wide=True)], cuts)

@@ -1,87 +1,157 @@
 // The chain rule: writes numbers into the picture, moves the spotlight, sets the arithmetic of a step below it.
-// A screen is a function of (picture, steps 0..n), so going back means starting over: at 60 boxes that takes no time.
+// A screen is a function of (picture, steps 0..n): to go back is to start over.
 
 const PHASES = ["built", "forward", "backward", "done"];
 const UNKNOWN = "·";
-const BODY = `<div class="mg-view"></div><div class="mg-equations" aria-hidden="true"></div>`;
+const BODY = `
+  <div class="mg-choices" role="toolbar" aria-label="View">
+    <label><input type="checkbox" data-asks> ask me first</label>
+    <label>on the arrows <select data-view aria-label="on the arrows"><option>numbers</option><option>formulas</option></select></label>
+    <span class="mg-held"></span>
+  </div>
+  ${ASK}
+  <div class="mg-view"></div>
+  <div class="mg-equations mg-view"></div>
+  <div class="mg-inspected mg-view" role="region" aria-label="Numbers of a box" hidden></div>`;
 
 function render({ model, el }) {
   const steps = model.get("steps");
-  let now = -1, screen = null;
+  const questions = asking(model, steps);
+  let drawn = -1, screen = null, inspected = null;
 
   function show(n, root) {
     screen ??= pictured(root);
-    if (n < now) { screen.clear(); now = -1; }
-    while (now < n) screen.apply(steps[++now]);
-    const step = steps[n];
+    const step = steps[n], isOpen = questions.isOpen(n), upto = n - isOpen;
+    if (upto < drawn) { screen.clear(); drawn = -1; }
+    while (drawn < upto) screen.apply(steps[++drawn], model.get("view"));
+    const say = isOpen ? step.question.ask : questions.verdict(n) + step.say;
     screen.light(step);
-    screen.svg.setAttribute("aria-label", step.say);
-    root.querySelector(".mg-equations").replaceChildren(...(step.equations ?? []).map(equation));
-    return { phase: step.phase, say: step.say, spot: screen.spot };
+    screen.veil(isOpen ? step.question.veil : "", step.box);
+    screen.svg.setAttribute("aria-label", say);
+    root.querySelector(".mg-held").textContent = steps[upto].held ?? "";
+    root.querySelector(".mg-equations").replaceChildren(...(isOpen ? [] : step.equations ?? []).map(equation));
+    questions.ask(n, root);
+    inspect(root);
+    return { phase: step.phase, say, spot: screen.spot };
   }
   function pictured(root) {
     const view = root.querySelector(".mg-view");
-    view.innerHTML = model.get("picture");
-    const screen = screenOf(view.querySelector("svg"));
-    screen.clear();
-    return screen;
+    view.innerHTML = model.get("pictures")[model.get("view")];
+    return screenOf(settled(view.querySelector("svg")));
   }
-  return stepper({ model, el, phases: PHASES, last: steps.length - 1, body: BODY, show }).destroy;
+
+  // The numbers of the box that the reader has chosen, as they are at this step.
+  function inspect(root) {
+    const region = root.querySelector(".mg-inspected");
+    for (const g of root.querySelectorAll("g[role=button]")) g.ariaExpanded = g.dataset.id === inspected;
+    region.hidden = !inspected;
+    const known = Object.entries(screen.heats[inspected] ?? {});
+    region.replaceChildren(equation(known.map(([of, heat]) => [heat, `${of} of ${screen.nameOf(inspected)}`])));
+  }
+  function choose(event) {
+    const g = event.target.closest("g[role=button]");
+    if (!g || !["Enter", " ", undefined].includes(event.key)) return;
+    event.preventDefault();
+    inspected = inspected === g.dataset.id ? null : g.dataset.id;
+    inspect(root);
+  }
+
+  const { root, restart, destroy } = stepper({
+    model, el, phases: PHASES, last: steps.length - 1, body: BODY, show,
+    limit: questions.limit, stopped: () => questions.focus(el),
+  });
+  questions.listen(root);
+  const view = root.querySelector(".mg-view");
+  for (const event of ["click", "keydown"]) view.addEventListener(event, choose);
+  const asks = root.querySelector("[data-asks]"), views = root.querySelector("[data-view]");
+  root.querySelector(".mg-choices").addEventListener("change", () => {
+    const chosen = views.value; // read before the first change is followed
+    model.set("asks", asks.checked);
+    model.set("view", chosen);
+    model.save_changes();
+  });
+  function follow() {
+    asks.checked = model.get("asks");
+    views.value = model.get("view");
+    screen = null;
+    drawn = -1;
+    restart();
+  }
+  const followed = ["change:asks", "change:answers", "change:view"];
+  followed.forEach((event) => model.on(event, follow));
+  follow();
+  return () => { followed.forEach((event) => model.off(event, follow)); destroy(); };
 }
 
 // The picture as something that steps can be written on.
 function screenOf(svg) {
-  const group = {}, values = {}, grads = {}, labels = {};
+  const group = {}, values = {}, grads = {}, labels = {}, maps = {};
   for (const g of svg.querySelectorAll("[data-id]")) {
     const id = g.dataset.id;
     group[id] = g;
     if (!g.matches(".mg-constant")) values[id] = g.querySelector(".mg-value");
     grads[id] = g.querySelector(".mg-grad");
     labels[id] = g.querySelector(".mg-label");
+    for (const map of g.querySelectorAll(".mg-heat")) (maps[id] ??= {})[map.dataset.of] = map;
   }
-  settled(svg);
+  const nameOf = (id) => group[id].querySelector(".mg-name").textContent;
   const write = (slots, id, text) => { if (slots[id]) slots[id].textContent = text; };
-  const screen = { svg, spot: null, clear, apply, light };
+  const screen = { svg, heats: {}, nameOf, clear, apply, light, veil };
+  let veiled = null;
+  clear();
 
   function clear() {
     for (const id in group) {
-      write(values, id, UNKNOWN);
-      write(grads, id, UNKNOWN);
+      for (const slots of [values, grads]) write(slots, id, UNKNOWN);
       write(labels, id, "");
-      group[id].classList.remove("mg-known", "mg-keeps", "mg-passed");
+      group[id].classList.remove("mg-known", "mg-keeps", "mg-freed");
+      for (const map of Object.values(maps[id] ?? {})) fill(map, null);
     }
+    screen.heats = {};
   }
-  function apply(step) {
-    for (const [id, text] of Object.entries(step.values ?? {})) {
-      write(values, id, text);
-      group[id].classList.add("mg-known");
-    }
-    for (const [id, text] of Object.entries(step.grads ?? {})) write(grads, id, text);
-    for (const [id, text] of Object.entries(step.labels ?? {})) {
-      write(labels, id, text);
-      group[id].classList.add("mg-passed");
-    }
-    for (const id of step.kept ?? []) group[id].classList.add("mg-keeps");
-    for (const id of step.freed ?? []) group[id].classList.remove("mg-keeps");
+  const each = (texts, put) => Object.entries(texts ?? {}).forEach((pair) => put(...pair));
+  function apply(step, view) {
+    each(step.values, (id, text) => { write(values, id, text); group[id].classList.add("mg-known"); });
+    each(step.grads, (id, text) => write(grads, id, text));
+    each(step.value_heats, (id, heat) => warm(id, "value", heat));
+    each(step.grad_heats, (id, heat) => warm(id, "grad", heat));
+    each(step[view], (id, text) => write(labels, id, text));
+    for (const id of step.kept ?? []) badge(id, "kept");
+    for (const id of step.freed ?? []) badge(id, "freed");
+  }
+  function warm(id, of, heat) {
+    fill(maps[id][of], heat);
+    (screen.heats[id] ??= {})[of] = heat;
+  }
+  function badge(id, word) {
+    group[id].classList.remove("mg-keeps", "mg-freed");
+    group[id].classList.add(word === "kept" ? "mg-keeps" : "mg-freed");
+    group[id].querySelector(".mg-kept text").textContent = word;
   }
   function light(step) {
     for (const g of Object.values(group)) g.classList.remove("mg-hot", "mg-source", "mg-forward", "mg-backward");
     for (const id of step.sources ?? []) group[id].classList.add("mg-source", `mg-${step.phase}`);
     const spot = [step.box, ...(step.arrows ?? [])].filter(Boolean).map((id) => group[id]);
     for (const g of spot) g.classList.add("mg-hot", `mg-${step.phase}`);
-    screen.spot = step.box ? group[step.box] : null;
+    screen.spot = group[step.box];
+  }
+  // Hides what would give an answer away, and shows again what was hidden.
+  function veil(words, id) {
+    if (veiled) veiled.part.textContent = veiled.words;
+    const part = words && [...group[id].querySelectorAll("text")].find(({ textContent }) => textContent === words);
+    veiled = part ? { part, words } : null;
+    if (part) part.textContent = "?";
   }
   return screen;
 }
 
-// One row of arithmetic: each number above the words for what it is.
+// One row of arithmetic: each number, or heat map, above the words for what it is.
 function equation(terms) {
-  const row = document.createElement("div");
+  const row = made("div");
   for (const [number, what] of terms) {
-    const term = document.createElement("span");
-    term.className = what ? "mg-term" : "mg-operator";
-    term.append(Object.assign(document.createElement("b"), { textContent: number }));
-    if (what) term.append(Object.assign(document.createElement("small"), { textContent: what }));
+    const term = made("span", { className: what ? "mg-term" : "mg-operator" });
+    term.append(number.cells ? tableOf(number) : made("b", { textContent: number }));
+    if (what) term.append(made("small", { textContent: what }));
     row.append(term);
   }
   return row;

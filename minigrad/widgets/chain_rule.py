@@ -6,39 +6,60 @@ steps. The browser only plays them back, so a step takes no time and needs no ke
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from html import escape
+from typing import Any
 
 import traitlets
 
+from ..draw import heat
 from ..draw.drawing import picture_of, replay_of
 from ..draw.names import variables
-from ..draw.picture import Picture
-from ..draw.svg import svg
-from .stepped import Stepped, css, javascript
+from ..draw.picture import UNKNOWN, Box, Picture
+from ..draw.svg import colours, heats, svg
+from .questions import NEAR, checked, listed_questions
+from .stepped import Plain, Stepped, css, javascript
 from .steps import Step, steps_of
 
 LARGEST = 60  # boxes; more do not fit a screen at a size that can be read
+CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # which the browser draws
+VIEWS = ("numbers", "formulas")  # of the local derivatives, on the arrows: fields of a step
 
 
 class ChainRule(Stepped):
     """Forward and backward over the graph of y, one step at a time.
 
-    index    the step on the screen: read it, or set it to go there
-    text     all steps in words
+    index      the step on the screen: read it, or set it to go there
+    asks       whether each step of the backward pass first asks what gradient it will show
+    answers    step → {"guess": …, "right": …, "gap": guess − right, "close": within 1 %}; a guess of None was skipped
+    view       what is written on the arrows: "numbers" or "formulas"
+    text       all steps in words
 
-    The numbers are the engine's own, from a run on a copy: y's .grad and its graph stay as they are.
+    While it asks, no step beyond the first open question can be reached. The numbers are the engine's own, from a run
+    on a copy: y's .grad and its graph stay as they are.
     Raises ValueError for a graph of more than 60 boxes.
     """
 
-    _esm = javascript("stepper", "chain_rule")
-    _css = css("stepper", "chain_rule")
+    _esm = javascript("stepper", "heat", "asking", "chain_rule")
+    _css = css("stepper", "chain_rule") + colours(".mg-widget", ".mg-widget", heat.LIGHT, heat.DARK)
 
-    shown = (*Stepped.shown, "picture")
-    picture = traitlets.Unicode().tag(sync=True)
+    shown = (*Stepped.shown, "pictures", "view", "asks", "answers", "near")
+    pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)  # view → SVG
+    view = traitlets.Enum(VIEWS, VIEWS[0]).tag(sync=True)
+    asks = traitlets.Bool(False).tag(sync=True)
+    near = traitlets.Float(NEAR).tag(sync=True)
+    answers: traitlets.Dict[Any, Any] = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, y: object, names: Mapping[str, object] | None = None):
+    def __init__(
+        self,
+        y: object,
+        names: Mapping[str, object] | None = None,
+        asks: bool = False,
+        view: str = VIEWS[0],
+    ):
         """names    what to call the values, as {"x": x, "loss": loss}; by default, what the calling code calls them"""
         namespace = variables(sys._getframe(1)) if names is None else names
         graph = picture_of(y, namespace)
@@ -52,15 +73,38 @@ class ChainRule(Stepped):
         steps = steps_of(self.replay)
         super().__init__(
             label=f"Chain rule on the graph of {final.output.called}",
-            picture=roomy(final, steps),
+            pictures={view: roomy(final, steps, view) for view in VIEWS},
             steps=[step.plain() for step in steps],
+            asks=asks,
+            view=view,
         )
+
+    @traitlets.validate("answers")
+    def _an_answer_to_a_question(self, proposal: Any) -> dict[int, Plain]:
+        return checked(proposal["value"], self.steps)
+
+    @property
+    def text(self) -> str:
+        """All steps in words, numbered from 0, with the numbers of heat maps; while it asks, first all questions."""
+        steps = "\n".join(self._told())
+        return f"{listed_questions(self.steps, self.answers)}\n\n{steps}" if self.asks else steps
+
+    def _told(self) -> Iterator[str]:
+        box = self.replay.picture.box
+        for line, step in zip(super().text.split("\n"), self.steps, strict=True):
+            yield f"{line} [{step['held']}]" if "held" in step else line
+            for what, key in (("", "value_heats"), ("gradient of ", "grad_heats")):
+                for id, each in step.get(key, {}).items():
+                    yield f"     {what}{box[id].called} = {heat.Heat(**each).text}"
 
     @property
     def svg(self) -> str:
-        """The end of the run as one picture: every value, every gradient, every local derivative."""
+        """The end of the run as one picture; while it asks, without the answers."""
         final = self.replay.picture
-        labels = longest({}, [step.get("labels", {}) for step in self.steps])
+        if self.asks:
+            boxes = tuple(replace(box, grad=box.grad and UNKNOWN, grad_heat=None) for box in final.boxes)
+            return svg(Picture(boxes, final.arrows), title=self.label, description=self.label)
+        labels = longest({}, [step.get(self.view, {}) for step in self.steps])
         arrows = tuple(replace(arrow, label=labels.get(arrow.id, "")) for arrow in final.arrows)
         return svg(Picture(final.boxes, arrows), title=self.label, description=self.text)
 
@@ -70,14 +114,25 @@ class ChainRule(Stepped):
         return f"ChainRule({len(self.steps)} steps; {', '.join(grads)})"
 
 
-def roomy(final: Picture, steps: list[Step]) -> str:
+def roomy(final: Picture, steps: list[Step], view: str) -> str:
     """The picture as SVG, with room for the longest text that any step writes into a box or onto an arrow."""
     values = longest({box.id: box.value for box in final.boxes}, [step.values for step in steps])
     grads = longest({box.id: box.grad for box in final.boxes}, [step.grads for step in steps])
-    labels = longest({}, [step.labels for step in steps])
+    labels = longest({}, [getattr(step, view) for step in steps])
     kept = {box for step in steps for box in step.kept}
     boxes = tuple(replace(box, value=values[box.id], grad=grads[box.id], kept=box.id in kept) for box in final.boxes)
-    return svg(Picture(boxes, final.arrows), title="", description="", room=labels)
+    drawn = svg(Picture(boxes, final.arrows), title="", description="", room=labels)
+    return pressable(CELLS.sub(r"\1</g>", drawn), boxes)
+
+
+def pressable(drawn: str, boxes: tuple[Box, ...]) -> str:
+    """The picture, where boxes with heat maps can be pressed for their numbers."""
+    for box in boxes:
+        if heats(box):
+            button = f'tabindex="0" role="button" aria-label="numbers of {escape(box.called)}"'
+            drawn = drawn.replace(f'data-id="{box.id}"', f'data-id="{box.id}" {button}')
+    # What has buttons in it is no image.
+    return drawn.replace('role="img"', 'role="group"', 1) if any(map(heats, boxes)) else drawn
 
 
 def longest(texts: dict[str, str], written: list[dict[str, str]]) -> dict[str, str]:

@@ -11,9 +11,9 @@
 // A screen is a function of (panels, steps 0..n): to go back is to start over from the panels as they came.
 
 const panelHTML = ({ title, html, wide }, n) => `
-  <section class="mg-panel${wide ? " mg-wide" : ""}"${title ? ` aria-label="${title}"` : ""}>
+  <div class="mg-panel${wide ? " mg-wide" : ""}" role="group"${title ? ` aria-label="${title}"` : ""}>
     ${title ? `<p class="mg-title" aria-hidden="true">${title}</p>` : ""}<div class="mg-view" data-panel="${n}">${html}</div>
-  </section>`;
+  </div>`;
 const choiceHTML = ({ label, options }, n) => `
   <label>${label} <select data-choice="${n}" aria-label="${label}">
     ${options.map((option, i) => `<option value="${i}">${option}</option>`).join("")}

@@ -43,6 +43,7 @@ class Pipeline(Film):
         ]
         reels = [reel(STAGES[s], MICRO[m], SCHEDULES[k]) for s, m, k in combinations(choices)]
         super().__init__("A pipeline of stages", (), reels, choices)
+        self.choice = [STAGES.index(4), MICRO.index(4), 0]
 
 
 def orders(stages: int, micro: int, schedule: str) -> list[list[tuple[int, bool]]]:

@@ -1,8 +1,8 @@
-"""What all widgets that are stepped have in common: a list of steps, an index, a page of their own, a text twin.
+"""What all widgets have in common: a page of their own, a picture, a text twin; those that are stepped, an index too.
 
-Python computes everything once, and the browser plays it back: a step takes no time and needs no kernel. A widget's
-JavaScript is stepper.js, then its own file; so with its CSS. A page that is saved holds the same JavaScript, with a
-stand-in for the kernel.
+Python computes everything once, and the browser plays it back: a step takes no time and needs no kernel. The JavaScript
+of a stepped widget is stepper.js, then its own file; so with its CSS. A page that is saved holds the same JavaScript,
+with a stand-in for the kernel.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import anywidget
 import traitlets
 
 from ..draw.svg import colours
+from .displayed import close, displayed
 from .page import page
-from .shown import shown
 
 HERE = Path(__file__).parent
 Plain = dict[str, Any]  # what JSON can say
@@ -33,17 +33,62 @@ def css(*names: str) -> str:
     return "\n".join([colours(".mg-widget", ".mg-widget"), *texts])
 
 
-class Stepped(anywidget.AnyWidget):
-    """A widget with steps. A subclass says `svg`, and what else its JavaScript reads, in `shown`.
+class Shown(anywidget.AnyWidget):
+    """A widget. A subclass says `svg` and `text`, and what its JavaScript reads, in `shown`.
 
     label    what it is of, in a line
+    """
+
+    shown: tuple[str, ...] = ("label",)  # the traits that a page holds
+
+    label = traitlets.Unicode().tag(sync=True)
+
+    @property
+    def text(self) -> str:
+        """All that is shown, in words."""
+        raise NotImplementedError(f"{type(self).__name__} does not say its words: write {type(self).__name__}.text")
+
+    @property
+    def svg(self) -> str:
+        """One picture of it."""
+        raise NotImplementedError(f"{type(self).__name__} does not say its picture: write {type(self).__name__}.svg")
+
+    @property
+    def fallback(self) -> dict[str, str]:
+        """What stands for it where widgets cannot be shown: on a code host, in print, in a notebook not trusted."""
+        return {"image/svg+xml": self.svg, "text/plain": f"{self!r}\n{self.text}"}
+
+    def page(self) -> str:
+        """The widget as one HTML page that works without a kernel and without a network."""
+        state = {name: getattr(self, name) for name in self.shown}
+        return page(self.label, self._esm, self._css, state, self.text)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to an .html file."""
+        path = Path(path)
+        if path.suffix != ".html":
+            raise ValueError(f"a widget is saved as an .html page, and not as {path.name!r}")
+        path.write_text(self.page(), encoding="utf-8", newline="\n")
+
+    def put_away(self) -> None:
+        """No cell shows it any longer. It stays whole, for whoever has it may show it again."""
+        close(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        displayed(self)
+        data, metadata = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]  # None is for what has no view
+        return {**data, **self.fallback}, metadata
+
+
+class Stepped(Shown):
+    """A widget with steps.
+
     steps    plain data, of which each has a sentence, `say`, and a `phase`
     index    the step on the screen: read it, or set it to go there
     """
 
-    shown: tuple[str, ...] = ("label", "steps", "index")  # the traits that a page holds
+    shown = (*Shown.shown, "steps", "index")
 
-    label = traitlets.Unicode().tag(sync=True)
     steps: traitlets.List[Plain] = traitlets.List().tag(sync=True)
     index = traitlets.Int(0).tag(sync=True)
 
@@ -61,28 +106,5 @@ class Stepped(anywidget.AnyWidget):
         width = max(map(len, phases), default=0)
         return "\n".join(f"{i:2} {step['phase']:{width}} {step['say']}" for i, step in enumerate(self.steps))
 
-    @property
-    def svg(self) -> str:
-        """One picture for where nothing can be stepped."""
-        raise NotImplementedError(f"{type(self).__name__} does not say its picture: write {type(self).__name__}.svg")
-
-    def page(self) -> str:
-        """The widget as one HTML page that steps without a kernel and without a network."""
-        state = {name: getattr(self, name) for name in self.shown}
-        return page(self.label, self._esm, self._css, state, self.text)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to an .html file."""
-        path = Path(path)
-        if path.suffix != ".html":
-            raise ValueError(f"a widget is saved as an .html page, and not as {path.name!r}")
-        path.write_text(self.page(), encoding="utf-8", newline="\n")
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.steps)} steps; {self.label})"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        shown(self)
-        data, metadata = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]  # None is for what has no view
-        # For where widgets cannot be shown: a code host, a printed page, a notebook that is not trusted.
-        return {**data, "image/svg+xml": self.svg, "text/plain": f"{self!r}\n{self.text}"}, metadata

@@ -1,12 +1,14 @@
-// What all widgets have in common that are stepped: the frame, the keys, the buttons, the slider, the sentence.
+// What all stepped widgets have in common: frame, keys, buttons, slider, sentence.
 //
-//   stepper({ model, el, phases, last, body, show })
+//   stepper({ model, el, phases, last, body, show, limit, stopped })
 //     phases    the names at the top, of which one is lit; none, if there are none
 //     last      the number of the last step
 //     body      HTML between the sentence and the controls
 //     show      (n, root) → { phase, say, spot }: draws step n, and says which part of the drawing must be in view
+//     limit     () → the last step that may be shown for now, where that is not the last of all
+//     stopped   () → called when the reader wants to go beyond it
 //
-// The screen is a function of the step's number. The kernel is told where we are when the reader pauses.
+// The kernel is told of the step when the reader pauses.
 
 const SYNC_AFTER = 150; // ms: not at every step of a drag
 const PACE = { "0.5": 3600, "1": 1800, "2": 900, "4": 450 }; // speed → ms per step
@@ -43,39 +45,39 @@ const frame = (phases, body) => `
     </select></label>
   </div>`;
 
-function stepper({ model, el, phases, last, body, show }) {
+function stepper({ model, el, phases, last, body, show, limit = () => Infinity, stopped = () => {} }) {
   const root = document.createElement("div");
   root.className = "mg-widget";
   root.tabIndex = 0;
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", `${model.get("label")}. Arrow keys step, space plays.`);
-  root.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes our keys for its own commands
+  // Else JupyterLab takes our keys for its own commands; it looks at what has the focus, and no further.
+  root.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
   root.innerHTML = frame(phases, body);
   el.append(root);
 
   const controls = root.querySelector(".mg-controls");
   const [say, count] = [".mg-say", ".mg-count"].map((selector) => root.querySelector(selector));
   const [range, speed, playButton] = ["input", "select", "[data-action=play]"].map((selector) => controls.querySelector(selector));
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
   let now = -1, timer = 0, syncing = 0;
 
   function at(n) {
-    const target = Math.min(Math.max(n, 0), last);
+    const target = Math.min(Math.max(n, 0), last, limit());
+    if (target < Math.min(n, last)) stopped();
+    range.max = last;
+    range.value = target;
     if (target === now) return;
     now = target;
     const { phase, say: sentence, spot } = show(now, root);
     root.dataset.step = now;
     root.dataset.phase = phase;
     for (const item of root.querySelectorAll(".mg-phases [data-phase]")) {
-      if (item.dataset.phase === phase) item.setAttribute("aria-current", "step");
-      else item.removeAttribute("aria-current");
+      item.ariaCurrent = item.dataset.phase === phase ? "step" : null;
     }
     say.textContent = sentence;
     count.textContent = `step ${now} of ${last}`;
-    range.max = last;
-    range.value = now;
-    range.setAttribute("aria-valuetext", `step ${now} of ${last}${phases.length ? `, ${phase}` : ""}`);
-    if (spot) follow(spot.closest(".mg-view"), spot, calm.matches);
+    range.ariaValueText = count.textContent + (phases.length ? `, ${phase}` : "");
+    if (spot) follow(spot.closest(".mg-view"), spot);
   }
 
   function go(n) {
@@ -89,22 +91,26 @@ function stepper({ model, el, phases, last, body, show }) {
     timer = 0;
     if (on) {
       if (now === last) go(0);
-      timer = setInterval(() => (now < last ? go(now + 1) : play(false)), PACE[speed.value]);
+      timer = setInterval(() => {
+        if (now + 1 >= Math.min(last, limit())) play(false);
+        go(now + 1);
+      }, PACE[speed.value]);
     }
     playButton.innerHTML = on ? PAUSE : PLAY;
-    playButton.setAttribute("aria-label", on ? "Pause" : "Play");
-    playButton.title = on ? "Pause (space)" : "Play (space)";
+    playButton.ariaLabel = on ? "Pause" : "Play";
+    playButton.title = `${playButton.ariaLabel} (space)`;
     say.setAttribute("aria-live", on ? "off" : "polite"); // a screen reader cannot keep up with playing
   }
 
-  // Another run in the place of this one, at the same step if it has that.
-  function restart(newLast) {
+  // The same step anew; of another run, if that has so many.
+  function restart(newLast = last, n = Math.min(now, newLast), move = go) {
     play(false);
-    const n = Math.min(now, newLast);
+    clearTimeout(syncing);
     last = newLast;
     now = -1;
-    go(n);
+    move(n);
   }
+  const grow = (newLast) => restart(newLast, newLast, at); // made by the kernel, which is not told
 
   const actions = {
     first: () => go(0),
@@ -136,7 +142,10 @@ function stepper({ model, el, phases, last, body, show }) {
   });
   range.addEventListener("input", () => { play(false); go(Number(range.value)); });
   speed.addEventListener("change", () => { if (timer) play(true); });
-  const onIndex = () => at(model.get("index"));
+  const onIndex = () => {
+    at(model.get("index"));
+    if (now !== model.get("index")) go(now);
+  };
   model.on("change:index", onIndex);
   const resized = new ResizeObserver((entries) => {
     for (const { target: view } of entries) {
@@ -147,7 +156,7 @@ function stepper({ model, el, phases, last, body, show }) {
   });
   for (const view of root.querySelectorAll(".mg-view")) resized.observe(view);
 
-  at(model.get("index"));
+  onIndex();
 
   const destroy = () => {
     play(false);
@@ -156,16 +165,17 @@ function stepper({ model, el, phases, last, body, show }) {
     model.off("change:index", onIndex);
     root.remove();
   };
-  return { root, restart, destroy };
+  return { root, restart, grow, destroy };
 }
 
 // Scroll a picture so that the spotlight is in view.
-function follow(view, spot, calm) {
+function follow(view, spot) {
   if (!view || view.scrollWidth <= view.clientWidth) return;
   const at = spot.getBoundingClientRect(), frame = view.getBoundingClientRect();
   if (at.left >= frame.left + 40 && at.right <= frame.right - 40) return;
   const left = view.scrollLeft + (at.left + at.right) / 2 - (frame.left + frame.right) / 2;
-  view.scrollTo({ left, behavior: calm ? "auto" : "smooth" });
+  const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  view.scrollTo({ left, behavior: isCalm ? "auto" : "smooth" });
 }
 
 // An SVG as it lies in a widget: silent titles, and a width that is its own.

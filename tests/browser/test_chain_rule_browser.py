@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
+import minigrad as mg
+from minigrad.draw.words import number
 from minigrad.scalar import Value
 from minigrad.widgets import ChainRule
 
@@ -57,7 +60,7 @@ def test_a_learner_steps_their_own_graph_in_jupyterlab(lab):
     press(page, "ArrowRight", 12)
     expect(rule).to_have_attribute("data-step", "12")
     expect(rule.locator(".mg-say")).to_contain_text("−0.964 + (−0.4239) = −1.388")
-    assert grads(rule) == {"x": "−1.388", "y": "·", "w": "0.1413"}
+    assert grads(rule) == {"x": "−0.964 + (−0.4239) = −1.388", "y": "·", "w": "0.1413"}
     assert rule.locator(".mg-box.mg-hot.mg-backward .mg-name").all_text_contents() == ["x"]
     assert rule.locator(".mg-arrow.mg-hot.mg-backward .mg-label").all_text_contents() == ["× −3"]
 
@@ -67,9 +70,12 @@ def test_a_learner_steps_their_own_graph_in_jupyterlab(lab):
 
     # No key of the widget is a command of JupyterLab, and no command of JupyterLab reaches through it.
     cells = page.locator(".jp-Notebook .jp-Cell").count()
-    press(page, "b")
-    press(page, "d", 2)
-    assert page.locator(".jp-Notebook .jp-Cell").count() == cells
+    for part in (rule, rule.get_by_role("button", name="Step", exact=True), rule.get_by_label("Speed")):
+        part.focus()
+        press(page, "b")
+        press(page, "d", 2)
+        assert page.locator(".jp-Notebook .jp-Cell").count() == cells
+    rule.focus()
     assert page.evaluate("() => document.activeElement.className") == "mg-widget"
 
     # The numbers on the screen are the kernel's, and the kernel knows where we are.
@@ -189,11 +195,268 @@ def test_on_a_phone_and_at_double_size_only_the_picture_scrolls(visit, tmp_path)
             assert button.bounding_box()["height"] >= 24  # WCAG 2.2, target size
 
 
-def saved(folder: Path) -> Path:
+def saved(folder: Path, **options) -> Path:
     """The widget on z = x y + w, as a page."""
     x, y, w = Value(2.0), Value(3.0), Value(4.0)
     temp = x * y
     z = temp + w
     path = folder / "chain_rule.html"
-    ChainRule(z).save(path)
+    ChainRule(z, **options).save(path)
     return path
+
+
+# -- questions ------------------------------------------------------------------------------------------------
+
+
+def long_chain(n: int) -> Value:
+    """5 n + 1 questions: n times y ↦ (y² + y) ÷ 2."""
+    y = Value(0.5)
+    for _ in range(n):
+        y = (y * y + y) * Value(0.5)
+    return y
+
+
+def test_two_hundred_questions_are_answered_with_the_keyboard_alone(visit, tmp_path):
+    asked = 0
+    for n in range(5):
+        rule = ChainRule(long_chain(9 + n % 2), names={}, asks=True)
+        rule.save(tmp_path / f"asks{n}.html")
+        page = visit(tmp_path / f"asks{n}.html").page
+        shown = widget(page)
+        shown.focus()
+        press(page, "End")
+        for step, question in [(n, s["question"]) for n, s in enumerate(rule.steps) if "question" in s]:
+            expect(shown).to_have_attribute("data-step", str(step))
+            assert shown.locator(".mg-say").text_content() == question["ask"]
+            assert screen_of(shown) == played(rule, step - 1)  # nothing of the answer is there
+            page.keyboard.type(repr(question["right"]))
+            press(page, "Enter")
+            assert shown.locator(".mg-say").text_content().startswith("You said ")
+            assert ": right" in shown.locator(".mg-say").text_content()
+            assert screen_of(shown) == played(rule, step)
+            press(page, "ArrowRight")
+            asked += 1
+        expect(shown).to_have_attribute("data-phase", "done")
+        page.close()
+    assert asked >= 200
+
+
+def screen_of(rule: Locator) -> dict[str, str]:
+    """The gradients that can be seen, by box."""
+    return rule.evaluate(
+        """rule => Object.fromEntries([...rule.querySelectorAll(".mg-box")]
+          .map(box => [box.dataset.id, box.querySelector(".mg-grad")?.textContent])
+          .filter(([, grad]) => grad && grad !== "·"))"""
+    )
+
+
+def played(rule: ChainRule, upto: int) -> dict[str, str]:
+    return {id: grad for step in rule.steps[: upto + 1] for id, grad in step.get("grads", {}).items()}
+
+
+def test_no_way_leads_past_an_open_question(visit, tmp_path):
+    page = visit(saved(tmp_path, asks=True)).page
+    rule, first = widget(page), 4
+    rule.focus()
+    for way in ("End", "ArrowRight", " "):
+        press(page, way)
+        page.wait_for_timeout(100)
+        rule.focus()
+        expect(rule).to_have_attribute("data-step", str(first))
+        assert grads(rule) == {"x": "·", "y": "·", "w": "·"}
+    rule.get_by_role("slider", name="Step").fill("8")
+    expect(rule).to_have_attribute("data-step", str(first))
+    assert rule.get_by_role("slider", name="Step").input_value() == str(first)
+
+    # Play goes to the question, and waits there.
+    rule.get_by_role("button", name="First step").click()
+    rule.get_by_label("Speed").select_option("4")
+    rule.get_by_role("button", name="Play").click()
+    expect(rule).to_have_attribute("data-step", str(first), timeout=10_000)
+    expect(rule.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    expect(rule.locator(".mg-say")).to_have_attribute("aria-live", "polite")
+    assert rule.get_by_label("your answer").get_attribute("type") == "number"
+
+    # What is no number is no answer; a skip is one.
+    rule.get_by_role("button", name="Check").click()
+    expect(rule.locator(".mg-say")).to_contain_text("Write a number, or skip.")
+    rule.get_by_role("button", name="Skip and reveal").click()
+    expect(rule.locator(".mg-say")).to_contain_text("Skipped: it is 1. Backward starts at z")
+    rule.focus()
+    press(page, "ArrowRight")
+    page.keyboard.type("2")
+    press(page, "Enter")
+    expect(rule.locator(".mg-say")).to_contain_text("You said 2; it is 1: 1 too high, 100 % of it.")
+
+    # Without questions everything can be reached again, and with them what was answered stays so.
+    rule.get_by_label("ask me first").uncheck()
+    rule.focus()
+    press(page, "End")
+    assert grads(rule) == {"x": "3", "y": "2", "w": "1"}
+    rule.get_by_label("ask me first").check()
+    expect(rule).to_have_attribute("data-step", str(first + 2))
+
+
+ASKS = "rule = mg.widgets.ChainRule(z, asks=True)\nrule"
+
+
+def test_the_kernel_reads_answers_and_both_views_show_them(lab):
+    notebook = lab.open_cells(GRAPH, ASKS, "rule")
+    notebook.run_all()
+    page, rule, second_view = notebook.page, widget(notebook.page), widget(notebook.page, 1)
+    rule.focus()
+
+    press(page, "End")
+    page.keyboard.type("1")
+    press(page, "Enter")
+    press(page, "ArrowRight")
+    page.keyboard.type("1.99")
+    press(page, "Enter")
+    expect(rule.locator(".mg-say")).to_contain_text("You said 1.99: right, for it is within 1 % of 2.")
+    press(page, "ArrowRight")
+    rule.get_by_role("button", name="Skip and reveal").click()
+    page.wait_for_timeout(400)
+
+    told = notebook.kernel(
+        "print({n: (a['guess'], round(a['gap'] or 0, 6), a['close']) for n, a in rule.answers.items()})"
+    )
+    assert told == "{6: (1, 0, True), 7: (1.99, -0.01, True), 8: (None, 0, None)}"
+    expect(second_view.locator(".mg-say")).to_contain_text("Skipped: it is −0.964.")
+
+    # The kernel cannot step past a question either, and says where it is; it can take all answers back.
+    notebook.kernel("rule.index = 14")
+    expect(rule).to_have_attribute("data-step", "9")
+    page.wait_for_timeout(400)
+    assert notebook.kernel("print(rule.index)") == "9"
+    notebook.kernel("rule.answers = {}")
+    expect(rule).to_have_attribute("data-step", "6")
+    notebook.kernel("rule.asks = False; rule.view = 'formulas'; rule.index = 12")
+    expect(rule.locator(".mg-arrow.mg-hot .mg-label")).to_have_text("∂temp/∂x = y")
+
+
+def test_a_choice_is_made_with_the_keyboard_and_its_box_does_not_tell(visit, tmp_path):
+    w = mg.tensor(np.ones((9, 3)), requires_grad=True)
+    ChainRule((mg.tensor(np.ones((2, 9))) @ w).sum(), names={"w": w}, asks=True).save(tmp_path / "shape.html")
+    page = visit(tmp_path / "shape.html").page
+    rule = widget(page)
+    rule.focus()
+    press(page, "End")
+    for right in ("1", "1"):
+        page.keyboard.type(right)
+        press(page, "Enter")
+        press(page, "ArrowRight")
+    box = rule.locator(".mg-leaf", has_text="w").filter(has_text="grad")
+    expect(rule.locator(".mg-say")).to_contain_text("What shape has the gradient of w?")
+    expect(box).to_contain_text("?")
+    expect(box).not_to_contain_text("f64[9, 3]")
+    assert page.evaluate("() => document.activeElement.textContent") == "f64[2, 3]"
+    press(page, "Tab", 3)
+    press(page, "Enter")
+    expect(rule.locator(".mg-say")).to_contain_text("f64[9, 3]: right.")
+    expect(box).to_contain_text("f64[9, 3]")
+
+
+# -- formulas and heat maps --------------------------------------------------------------------------------------
+
+
+def matrices(folder: Path, **options) -> Path:
+    rng = np.random.default_rng(0)
+    x, w = mg.tensor(rng.normal(size=(8, 8))), mg.tensor(rng.normal(size=(8, 8)), requires_grad=True)
+    h = (x @ w).tanh()
+    path = folder / "matrices.html"
+    ChainRule((h * h).sum(), **options).save(path)
+    return path
+
+
+def test_the_cells_on_the_screen_are_the_engines_and_a_box_opens_to_its_numbers(visit, tmp_path):
+    page = visit(matrices(tmp_path)).page
+    rule = widget(page)
+    rng = np.random.default_rng(0)
+    x, w = mg.tensor(rng.normal(size=(8, 8))), mg.tensor(rng.normal(size=(8, 8)), requires_grad=True)
+    h = (x @ w).tanh()
+    (h * h).sum().backward()
+    box = rule.get_by_role("button", name="numbers of w")
+
+    assert set(box.locator("[data-of=grad] .mg-cell title").all_text_contents()) == {"·"}
+    box.focus()
+    press(page, "Enter")
+    expect(rule.get_by_role("region", name="Numbers of a box")).to_be_visible()
+    rule.focus()
+    press(page, "End")
+    wanted = [number(g) for g in w.grad.numpy().ravel()]
+    assert box.locator("[data-of=grad] .mg-cell title").all_text_contents() == wanted
+    assert rule.locator(".mg-inspected table").nth(1).locator("td").all_text_contents() == wanted
+    negative = box.locator("[data-of=grad] .mg-minus text").all_text_contents()
+    assert negative == ["−"] * sum(g < 0 for g in w.grad.numpy().ravel())
+    press(page, "Home")
+    assert rule.locator(".mg-inspected table").count() == 0
+    box.focus()
+    press(page, " ")
+    expect(rule.locator(".mg-inspected")).to_be_hidden()
+
+
+def test_formulas_and_numbers_change_places_at_the_step_where_one_is(visit, tmp_path):
+    page = visit(saved(tmp_path)).page
+    rule = widget(page)
+    rule.focus()
+    press(page, "ArrowRight", 7)
+    label = rule.locator(".mg-arrow.mg-hot .mg-label")
+    assert label.text_content().startswith("× ")
+    rule.get_by_label("on the arrows").select_option("formulas")
+    expect(label).to_contain_text("∂temp/∂")
+    expect(rule).to_have_attribute("data-step", "7")
+    rule.get_by_label("on the arrows").select_option("numbers")
+    expect(label).to_contain_text("× ")
+
+
+def test_what_is_freed_is_seen_to_go(visit, tmp_path):
+    page = visit(matrices(tmp_path)).page
+    rule = widget(page)
+    rule.focus()
+    for step in ("forward", "done"):
+        while rule.get_attribute("data-phase") != ("backward" if step == "forward" else "done"):
+            press(page, "ArrowRight")
+        kept = rule.locator(".mg-keeps").count()
+        assert (kept, rule.locator(".mg-freed").count()) == ((2, 0) if step == "forward" else (0, 2))
+    expect(rule.locator(".mg-held")).to_have_text("kept for backward: 0 bytes")
+    assert rule.locator(".mg-freed .mg-kept text").all_text_contents() == ["freed", "freed"]
+
+
+def test_axe_finds_no_violation_in_questions_and_heat_maps_on_a_phone(visit, tmp_path):
+    for scheme in ("light", "dark"):
+        for asks, steps in ((True, 20), (False, 9)):
+            path = matrices(tmp_path, asks=asks)
+            size = {"width": 420, "height": 900}
+            opened = visit(path, color_scheme=scheme, reduced_motion="reduce", viewport=size)
+            rule = widget(opened.page)
+            rule.get_by_role("button", name="numbers of h").focus()
+            press(opened.page, "Enter")
+            rule.focus()
+            press(opened.page, "ArrowRight", steps)
+            assert opened.violations("html") == []
+            assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+CLOSE = """async ([source, state]) => {
+  const { default: widget } = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  const heard = [], el = document.createElement("div");
+  const model = {
+    get: (key) => state[key], set: (key, value) => { state[key] = value; }, save_changes: () => {},
+    on: (event, tell) => heard.push([event, tell]),
+    off: (event, tell) => heard.splice(heard.findIndex(([e, t]) => e === event && t === tell), 1),
+  };
+  document.body.append(el);
+  const destroy = widget.render({ model, el }), open = heard.length;
+  el.querySelector("[data-action=play]").click();
+  destroy();
+  return [open, heard.length, el.childElementCount];
+}"""
+
+
+def test_a_view_that_is_closed_leaves_no_listener_behind(visit, tmp_path):
+    page = visit(saved(tmp_path)).page
+    x = Value(2.0)
+    rule = ChainRule(x * x, asks=True)
+    state = {name: getattr(rule, name) for name in rule.shown}
+
+    assert page.evaluate(CLOSE, [rule._esm, state]) == [4, 0, 0]

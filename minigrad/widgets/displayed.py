@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 from IPython.core.getipython import get_ipython
-from ipywidgets import DOMWidget
+from ipywidgets import DOMWidget, Widget
 
-_shown: dict[str, list[DOMWidget]] = {}  # cell → what is in its output
+_displayed: dict[str, list[Any]] = {}  # cell → what is in its output
 
 
-def shown(widget: DOMWidget) -> None:
+def displayed(widget: DOMWidget) -> None:
     """Note that the running cell shows a widget."""
     widget.layout.open()
     widget.open()
     shell: Any = get_ipython()
     cell = running_cell(shell)
     if cell is not None:
-        _shown.setdefault(cell, []).append(widget)
+        _displayed.setdefault(cell, []).append(widget)
         shell.events.register("pre_run_cell", cleared)
 
 
@@ -34,14 +34,13 @@ def running_cell(shell: Any) -> str | None:
 
 def cleared(run: Any) -> None:
     """A cell runs again, and its output goes: close the widgets that no other cell shows."""
-    for widget in _shown.pop(run.cell_id, []):
-        if not any(widget is other for others in _shown.values() for other in others):
-            close(widget)
+    for widget in _displayed.pop(run.cell_id, []):
+        if not any(widget is other for others in _displayed.values() for other in others):
+            widget.put_away()
 
 
 def close(widget: DOMWidget) -> None:
-    """Close a widget, and leave it as it must be to be shown again."""
-    widget.close()
-    widget.layout.close()
+    """Close a widget's way to the browser."""
     for each in (widget, widget.layout):
-        vars(each).pop("_repr_mimebundle_", None)  # which `close` has set to None
+        Widget.close(each)
+        vars(each).pop("_repr_mimebundle_", None)  # which it has set to None

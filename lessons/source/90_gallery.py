@@ -1,0 +1,203 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: The gallery of widgets
+#     minutes: 30
+#     objectives:
+#     - find the widget that shows what you want to see, and drive it with the keyboard
+#     - point a widget at code of your own
+#     concepts: []
+#     builds_on: [03_train_a_network]
+#     widgets:
+#     - GraphView
+#     - ChainRule
+#     - ForwardAndReverse
+#     - StaticVsDynamic
+#     - PassViewer
+#     - MemoryTimeline
+#     - Schedule
+#     - Roofline
+#     - Precision
+#     - Pipeline
+#     - AllReduce
+#     - TrainingView
+#     - Predict
+#     - Quiz
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # The gallery of widgets
+#
+# Each widget of the course, on an example that fits a screen. All are made from what the engine itself recorded, so
+# each works on **your** code: change a cell and run it again.
+#
+# **Keys** are the same everywhere: click a widget, or reach it with Tab. **→** and **←** step, **Home** and **End**
+# go to the ends, **space** plays. Every picture has a twin in words: `print(widget.text)`. `widget.save("page.html")`
+# writes a page that steps without Python and without a network.
+
+# %%
+import numpy as np
+
+import minigrad as mg
+from minigrad import nn, widgets
+
+# %% [markdown]
+# ## A graph to walk about in
+#
+# Drag, zoom, search; open and close modules; pick a node, and `view.selected` is the Python object.
+
+# %%
+model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1))
+view = widgets.GraphView(model, mg.ones(4, 8))
+view
+
+# %% [markdown]
+# ## The chain rule, step by step
+#
+# Forward box by box, backward arrow by arrow. It can ask before it shows: turn on **questions**, and guess each
+# gradient.
+
+# %%
+x, y, w = mg.Value(2.0), mg.Value(-3.0), mg.Value(4.0)
+z = (x * y + w).tanh() * x
+widgets.ChainRule(z)
+
+# %% [markdown]
+# Arrays are drawn as small heat maps, and arrows can carry formulas in the place of numbers.
+
+# %%
+a = mg.tensor(np.linspace(-1, 1, 6).reshape(2, 3), requires_grad=True)
+b = mg.tensor(np.linspace(0, 1, 6).reshape(3, 2), requires_grad=True)
+loss = ((a @ b).tanh()).sum()
+widgets.ChainRule(loss)
+
+# %% [markdown]
+# ## Forward mode beside reverse mode
+#
+# One pass for each input, or one for each output: which is cheaper?
+
+
+# %%
+def polar(r, angle):
+    return r * angle.cos(), r * angle.sin()
+
+
+widgets.ForwardAndReverse(polar, 2.0, 0.5)
+
+# %% [markdown]
+# ## By run, and built first
+#
+# The same function twice. On the left each line that runs adds its nodes, and values are there at once. On the right
+# the graph is built first, and values flow when it is run. Press a line, and its nodes light up on both sides.
+
+
+# %%
+def f(x):
+    print("f is running")
+    y = x * 2
+    if y > 0:
+        y = y + 1
+    for _ in range(2):
+        y = y * y
+    return y
+
+
+widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0),), (mg.tensor(-1.0),), (mg.tensor(3.0),)])
+
+# %% [markdown]
+# ## What a compiler does to a graph
+#
+# Pass by pass: what each takes out, what it puts in, and what that is worth.
+
+
+# %% tags=["measured", "nbval-ignore-output"]
+def layer(x, w, b):
+    return ((x @ w + b).tanh() * 1 + 0).sum()
+
+
+passes = widgets.PassViewer(mg.function(layer), mg.ones(32, 64), mg.ones(64, 16), mg.ones(16))
+passes
+
+# %% [markdown]
+# ## Where the memory goes
+#
+# Live bytes over the steps of a real run. The switches are checkpointing, micro-batches, and memory that is planned
+# ahead.
+
+
+# %%
+def squared_error(output, target):
+    return (output - target).square().mean()
+
+
+widgets.MemoryTimeline(model, squared_error, mg.ones(16, 8), mg.zeros(16, 1))
+
+# %% [markdown]
+# ## Work for several workers
+
+
+# %%
+def branches(x):
+    left = (x @ x).tanh() @ x
+    right = (x @ x).sigmoid() @ x
+    return (left + right).sum()
+
+
+widgets.Schedule(branches, mg.ones(64, 64))
+
+# %% [markdown]
+# ## Under which roof?
+#
+# What bounds each op on *this* machine: how fast it calculates, or how fast it reads memory. Making it takes a second
+# or two.
+
+# %% tags=["measured", "nbval-ignore-output"]
+widgets.Roofline(layer, mg.ones(256, 256), mg.ones(256, 256), mg.ones(256))
+
+# %% [markdown]
+# ## Gradients in sixteen bits
+#
+# The gradients of eight sigmoid layers, of which the first get almost none. What does float16 make of them, and which
+# scale of the loss saves most?
+
+# %%
+layers = [layer for _ in range(8) for layer in (nn.Linear(8, 8), nn.Sigmoid())]
+deep = nn.Sequential(*layers, nn.Linear(8, 1))
+widgets.Precision(deep, squared_error, mg.ones(16, 8), mg.zeros(16, 1))
+
+# %% [markdown]
+# ## A network in stages, and gradients in a ring
+
+# %%
+widgets.Pipeline()
+
+# %%
+widgets.AllReduce()
+
+# %% [markdown]
+# ## Training, live
+#
+# It trains while you read on. **Pause**, **Step** and **Resume** are yours.
+
+# %%
+rng = np.random.default_rng(0)
+points = mg.tensor(rng.normal(size=(100, 2)))
+inside = mg.tensor((points.numpy() ** 2).sum(1, keepdims=True) < 1).astype("float64")
+net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+optimizer = mg.optim.Adam(net.parameters(), lr=0.05)
+
+# %% tags=["measured", "nbval-ignore-output"]
+training = widgets.TrainingView(net, nn.functional.binary_cross_entropy_with_logits, (points, inside), optimizer)
+training.run(300)
+
+# %% [markdown]
+# ## Questions
+#
+# `Predict` asks before a cell gives the answer away, and `reveal` compares. `Quiz` asks at the end of a lesson. What
+# is locked stays locked, also after a restart.
+
+# %%
+widgets.Predict("gallery_boxes", "How many boxes has the graph of x * x + x?", unit="boxes")
+
+# %%
+widgets.Quiz("00_start_here")

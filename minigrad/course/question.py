@@ -1,0 +1,205 @@
+"""A question with a structured answer: what can be asked, how an answer is read, and how far off it was.
+
+    number    a finite number, with a unit and a tolerance
+    option    one of several
+    truth     true or false
+    shape     a tuple of whole numbers
+    order     the options, put in order
+
+Never free text: an answer must be comparable by a program. A question does not hold its right answer.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from minigrad.course.probe import Odd, equal, plain
+
+KINDS = ("number", "option", "truth", "shape", "order")
+CONFIDENCE = ("guess", "fairly sure", "certain")
+LONGEST = 60  # characters of an answer that is typed
+TRUTH = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked. Raises ValueError where no answer could be given.
+
+    name         what the answer is kept under
+    options      what to choose from, or to put in order
+    unit         of a number, as it is written behind it
+    tolerance    how far a number may be off and still be right, in that unit
+    """
+
+    name: str
+    text: str
+    kind: str = "number"
+    options: tuple[str, ...] = ()
+    unit: str = ""
+    tolerance: float = 0.0
+
+    def __post_init__(self) -> None:
+        asked = f"the question {self.name!r}"
+        if not isinstance(self.name, str) or not self.name:
+            raise ValueError(f"a question has a name to be kept under, and not {self.name!r}")
+        if self.kind not in KINDS:
+            raise ValueError(f"{asked} is one of {', '.join(KINDS)}, and not {self.kind!r}")
+        object.__setattr__(self, "options", tuple(map(str, self.options)))
+        if self.kind in ("option", "order") and len(set(self.options)) != max(len(self.options), 2):
+            raise ValueError(f"{asked} needs at least two options, all different, and has {list(self.options)}")
+
+    def read(self, answer: Any) -> Any:
+        """The answer as plain data, from text or from a value. Raises ValueError saying what is wanted instead."""
+        try:
+            given = plain(answer)
+        except Odd:
+            given = None
+        value = READERS[self.kind](given, self.options)
+        if value is None:
+            raise ValueError(f"{answer!r:.60} is not {self.wanted}.{remark(given)}")
+        return value
+
+    @property
+    def wanted(self) -> str:
+        """What an answer is, in words."""
+        wanted = {
+            "number": "a number, such as 2 or 0.5",
+            "option": f"one of {', '.join(map(repr, self.options))}",
+            "truth": "true or false",
+            "shape": "a shape, such as (2, 3), (4,) or ()",
+            "order": f"all of {', '.join(map(repr, self.options))}, in an order",
+        }
+        return wanted[self.kind]
+
+    def right(self, answer: Any, actual: Any) -> bool:
+        """Whether an answer is what came: numbers up to six digits, or to the tolerance."""
+        if equal(actual, answer):
+            return True
+        return are_numbers(answer, actual) and abs(answer - actual) <= self.tolerance
+
+    def shown(self, value: Any) -> str:
+        """An answer, or what came, as it is written."""
+        if self.kind == "shape" and isinstance(value, list):
+            return str(tuple(value))
+        if self.kind == "order" and isinstance(value, list):
+            return " → ".join(map(str, value))
+        if isinstance(value, bool):
+            return str(value).lower()
+        words = f"{value:.6g}" if isinstance(value, float) else str(value)
+        return f"{words} {self.unit}" if self.unit and are_numbers(value) else words
+
+    def came(self, actual: Any) -> Any:
+        """What came out, as plain data: a tensor's array, a Value's number, a shape as a list."""
+        if hasattr(actual, "numpy"):
+            actual = actual.numpy()
+        try:
+            value = plain(actual)
+        except Odd:
+            value = getattr(actual, "data", repr(actual))
+        return str(value) if self.kind == "option" else list(value) if isinstance(value, tuple) else value
+
+    def gap(self, answer: Any, actual: Any) -> str:
+        """How far an answer is from what came, in words."""
+        it_is = f"it is {self.shown(actual)}"
+        if equal(actual, answer):
+            return "and so it is."
+        if are_numbers(answer, actual) and math.isfinite(actual):
+            return f"{it_is}: {distance(answer, actual)}."
+        if isinstance(answer, list) and isinstance(actual, list):
+            if len(answer) != len(actual):
+                return f"{it_is}: {len(actual)} axes, and not {len(answer)}."
+            apart = next(i for i, (a, b) in enumerate(zip(answer, actual)) if a != b)
+            place = f"axis {apart}" if self.kind == "shape" else f"place {apart + 1}"
+            return f"{it_is}: {place} is {actual[apart]}, and not {answer[apart]}."
+        return f"{it_is}."
+
+    def plain(self) -> dict[str, Any]:
+        """The question as JSON can say it."""
+        return {**asdict(self), "options": list(self.options)}
+
+
+def question(said: dict[str, Any]) -> Question:
+    """A question from what plain() gave; what else is in the data is left out."""
+    names = {field.name for field in fields(Question)}
+    return Question(**{key: value for key, value in said.items() if key in names})
+
+
+def number_read(given: Any, _: Sequence[str]) -> int | float | None:
+    if isinstance(given, str):
+        text = given.strip().replace("−", "-")
+        if len(text) > LONGEST:
+            return None
+        for kind in (int, float):
+            try:
+                return number_read(kind(text), _)
+            except ValueError:
+                continue
+        return None
+    return given if are_numbers(given) and (isinstance(given, int) or math.isfinite(given)) else None
+
+
+def truth_read(given: Any, _: Sequence[str]) -> bool | None:
+    return given if isinstance(given, bool) else TRUTH.get(given.strip().lower()) if isinstance(given, str) else None
+
+
+def shape_read(given: Any, _: Sequence[str]) -> list[int] | None:
+    if isinstance(given, str):
+        inside = re.fullmatch(r"\s*[(\[]?([\d\s,x×]*)[)\]]?\s*", given[:LONGEST])
+        if not inside or not given.strip():
+            return None
+        return [int(size) for size in re.findall(r"\d+", inside[1])]
+    sizes = list(given) if isinstance(given, list | tuple) else [given]
+    fits = all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in sizes)
+    return sizes if fits else None
+
+
+def option_read(given: Any, options: Sequence[str]) -> str | None:
+    return str(given) if str(given) in options else None
+
+
+def order_read(given: Any, options: Sequence[str]) -> list[str] | None:
+    if not isinstance(given, list | tuple):
+        return None
+    order = [str(item) for item in given]
+    return order if sorted(order) == sorted(options) else None
+
+
+READERS = {
+    "number": number_read,
+    "option": option_read,
+    "truth": truth_read,
+    "shape": shape_read,
+    "order": order_read,
+}
+
+
+def remark(given: Any) -> str:
+    """What often goes wrong with what was typed."""
+    if isinstance(given, str) and re.fullmatch(r"\s*[-−]?\d+,\d+\s*", given):
+        return f" A decimal fraction has a point: {given.strip().replace(',', '.')}."
+    return ""
+
+
+def are_numbers(*values: Any) -> bool:
+    return all(isinstance(x, int | float) and not isinstance(x, bool) for x in values)
+
+
+def distance(guess: float, came: float) -> str:
+    """The difference of two numbers, and their quotient where it means something."""
+    away = guess - came
+    whole = isinstance(guess, int) and float(came).is_integer()
+    side = ("too many" if away > 0 else "too few") if whole else ("too much" if away > 0 else "too little")
+    words = [f"{brief(abs(away))} {side}"]
+    if guess * came < 0:
+        words.append("and of the other sign")
+    elif guess * came > 0:
+        words.append(f"a factor of {brief(max(guess / came, came / guess))}")
+    return ", ".join(words)
+
+
+def brief(x: float) -> str:
+    return f"{x:.6g}" if isinstance(x, float) else str(x)

@@ -1,0 +1,92 @@
+"""Which call of which module made a node: the engine does not note it, so the calls are watched while they happen.
+
+Every module gets a hook before and a hook after its forward pass, for the length of a `with`. Both note the moment: of
+a node that ran, the engine's clock knows when it was born; in a graph that is being built, the names that were given so
+far are a clock too, for each node adds one, at the end.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from weakref import ref
+
+from .. import clock
+from ..modes import current, watching
+from ..nn.module import Module
+from ..node import Node, Place, Record, place
+from ..op import Op
+from ..staging import Stage
+from ..tensor import Tensor
+from .chart import Path, Scope
+
+
+class Calls:
+    """The calls of some modules, as they happen.
+
+    names     id of a module → what it is called
+    places    node → the line that made it
+    alive     node → a weak reference to its tensor
+    """
+
+    def __init__(self, modules: Mapping[str, Module]):
+        """modules    by name; those inside them are called name.0, name.1, …, and with the name "" 0, 1, …"""
+        self.names: dict[int, str] = {}
+        self.modules: list[Module] = []
+        for name, module in modules.items():
+            for path, part in module.named_modules(prefix=name):
+                if path and id(part) not in self.names:
+                    self.names[id(part)] = path
+                    self.modules.append(part)
+        self.places: dict[Node, Place] = {}
+        self.alive: dict[Node, ref[Tensor]] = {}
+        self.asked = place()
+        self.stage: Stage | None = None
+        self.moments: list[int] = []
+        self.paths: list[Path] = [()]  # before the first moment, after it, after the second, …
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """A block in which calls and lines are noted."""
+        with ExitStack() as hooks, watching(self):
+            for module in self.modules:
+                hooks.callback(module.register_forward_pre_hook(self.entered, prepend=True).remove)
+                hooks.callback(module.register_forward_hook(self.left).remove)
+            yield
+
+    def entered(self, module: Module, xs: Any) -> None:
+        label = self.names[id(module)]
+        self.now((*self.paths[-1], Scope("module", label, type(module).__name__, module)))
+
+    def left(self, module: Module, xs: Any, y: Any) -> None:
+        self.now(self.paths[-1][:-1])
+
+    def now(self, path: Path) -> None:
+        stage = current.mode.staging
+        if stage is not None and stage.outer is not None:
+            return  # in a branch or a loop, whose nodes are inside of one op
+        self.stage = stage or self.stage
+        self.moments.append(clock.now() if stage is None else len(stage.names))
+        self.paths.append(path)
+
+    def path(self, birth: int) -> Path:
+        """The calls that were open at a moment, the innermost last."""
+        return self.paths[bisect_left(self.moments, birth)]
+
+    def births(self) -> dict[str, int]:
+        """Name → moment, of the nodes of the graph that was built."""
+        return {} if self.stage is None else {name: i for i, name in enumerate(self.stage.names, 1)}
+
+    # -- as a watcher of ops ----------------------------------------------------------------------
+
+    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        if isinstance(y.node, Record):
+            self.alive[y.node] = ref(y)
+            at = place()
+            if at is not None and at != self.asked:
+                self.places[y.node] = at
+
+    def pulled(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
+        pass

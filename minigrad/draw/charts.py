@@ -1,0 +1,242 @@
+"""Readers: from each kind of graph to a chart."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.anomaly import lines
+from ..differentiable import origin
+from ..node import Node, Place, Record, Source, history, toposort
+from ..ops import Const, Input, Read
+from ..scalar import Constant, Value
+from ..scalar import history as values_before
+from ..spec import Spec
+from ..symbol import Symbol
+from ..tensor import Tensor
+from .calls import Calls
+from .chart import Chart, Entry, Path, Scope, charted
+from .graphs import constant, whole
+from .names import names_in
+from .picture import UNKNOWN
+from .rules import sign_of
+from .scalars import reads_of
+from .tensors import described, read_by, values_of
+from .words import listed, number, shorten
+
+if TYPE_CHECKING:
+    from ..graph import Graph as Building
+
+MOST_NUMBERS = 1_000_000  # in all values of a graph; more are not computed again in order to be shown
+LONGEST_LINE = 60  # characters
+
+
+# -- graphs that ran --------------------------------------------------------------------------------------------------
+
+
+def chart_of_tensors(
+    ys: Sequence[Tensor], namespace: Mapping[str, object], calls: Calls | None = None, given: Sequence[Tensor] = ()
+) -> Chart:
+    """What was recorded behind some tensors.
+
+    calls    of the modules that recorded it
+    given    tensors that are no part of a module, though one of them reads them
+    """
+    ends = [origin(y) for y in ys]
+    order = toposort(*ends)
+    ops = history(*ends)
+    names = names_in(namespace, lambda x: x.node if isinstance(x, Tensor) else None)
+    kept = {x for node in ops if node.saved is not None for x in read_by(node)}
+    values, unknown = known_values(order)
+    at_the_door = {x.node for x in given}
+
+    def entry(node: Node) -> Entry:
+        path: Path | None = None
+        if node.inputs:
+            path = calls.path(node.born) if calls is not None and isinstance(node, Record) else ()
+        elif node in at_the_door or node in ends:
+            path = ()
+        found = entry_of(node, names.get(node, ""), values.get(node), path)
+        tensor = tensor_of(node, ys, calls)
+        found.thing = node if tensor is None else tensor
+        found.kept = node in kept
+        found.line = " ".join(lines.get(node, "").split()) if calls is None else line_of(calls.places.get(node))
+        return found
+
+    entries = charted(ops or ends, lambda node: node.inputs, is_constant, entry)
+    freed = any(node.saved is None for node in ops)
+    lost = calls is not None and not unknown and any(not node.inputs and node not in values for node in order)
+    notes = [alone(ys)] * (not ops) + [FREED] * freed + [LOST] * lost + [unknown] * bool(unknown)
+    return Chart(called(entries, [tensor_of(end, ys, calls) for end in ends]), entries, notes)
+
+
+FREED = "A backward() has been through this graph and has freed what it had kept."
+LOST = "Leaves without a value were computed of what requires no gradient, and such ops are not recorded."
+
+
+def alone(ys: Sequence[Tensor]) -> str:
+    return (
+        f"{listed([str(y.spec) for y in ys])} has no history: it was made by hand, or computed while nothing it came "
+        "from required a gradient, or nothing was recorded."
+    )
+
+
+def tensor_of(node: Node, ys: Sequence[Tensor], calls: Calls | None) -> Tensor | None:
+    """The tensor whose node it is, if somebody still has it."""
+    if isinstance(node, Source):
+        return node.tensor()
+    found = [y for y in ys if y.node is node]
+    return found[0] if found else calls.alive[node]() if calls is not None and node in calls.alive else None
+
+
+def known_values(order: Sequence[Node]) -> tuple[dict[Node, Any], str]:
+    """The values of a graph, computed again; or, of a large one, of its leaves alone, and a sentence that says so."""
+    if sum(node.spec.size for node in order) <= MOST_NUMBERS:
+        with np.errstate(all="ignore"):  # NumPy warned of these numbers when the graph ran first
+            return values_of(list(order)), ""
+    leaves = [node for node in order if not node.inputs]
+    return values_of(leaves), f"Its values are more than {MOST_NUMBERS:,} numbers: only those of leaves are shown."
+
+
+def trouble(array: Any) -> str:
+    """What is wrong with the numbers of an array: 2 NaN, 1 inf."""
+    if array.dtype.kind != "f":
+        return ""
+    counts = {"NaN": int((array != array).sum()), "inf": int((abs(array) == float("inf")).sum())}
+    return ", ".join(f"{n} {what}" for what, n in counts.items() if n)
+
+
+# -- graphs that are built before they run ----------------------------------------------------------------------------
+
+
+def chart_of_nodes(
+    outputs: Sequence[Node],
+    namespace: Mapping[str, object],
+    calls: Calls | None = None,
+    given: Sequence[Node] = (),
+    own: Mapping[Node, str] | None = None,
+) -> Chart:
+    """What some nodes are computed from, in the order in which it was built, where that is known.
+
+    own    what inputs are called by those who made the graph
+    """
+    births = {} if calls is None else calls.births()
+    names = {**(own or {}), **names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)}
+    ops = [node for node in toposort(*outputs) if node.inputs and whole(node) is node]
+    if births:
+        ops.sort(key=lambda node: births.get(name_of(node), 0))
+
+    def entry(node: Node) -> Entry:
+        path: Path | None = ()
+        if not node.inputs:
+            path = () if node in given or node in outputs else None
+        elif calls is not None:
+            path = calls.path(births.get(name_of(node), 0))
+        return static(node, names.get(node, ""), path)
+
+    entries = charted(ops or outputs, lambda node: [whole(x) for x in node.inputs], is_constant, entry)
+    return Chart(called(entries, outputs), entries)
+
+
+def chart_of_stage(graph: Building, namespace: Mapping[str, object]) -> Chart:
+    """All that was built so far in a graph for sessions, by name scopes."""
+    scopes: dict[str, Scope] = {}
+    names = names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)
+    order = [node for node in graph.order if whole(node) is node]
+    read = {whole(x) for node in order for x in node.inputs}
+
+    def entry(node: Node) -> Entry:
+        parts = name_of(node).split("/")[:-1]
+        paths = ["/".join(parts[: i + 1]) for i in range(len(parts))]
+        path = tuple(scopes.setdefault(p, Scope("scope", p, "name scope", p)) for p in paths)
+        found = static(node, names.get(node, ""), path)
+        found.thing = graph.symbols[name_of(node)]
+        return found
+
+    ops = [node for node in order if node.inputs or node not in read]
+    entries = charted(ops, lambda node: [whole(x) for x in node.inputs], is_constant, entry)
+    return Chart("all that was built so far", entries)
+
+
+def static(node: Node, name: str, path: Path | None) -> Entry:
+    own = node.op.name if isinstance(node.op, Input) else node.op.variable if isinstance(node.op, Read) else ""
+    found = entry_of(node, name or own, None, path)
+    found.line = line_of(getattr(node, "place", None))
+    return found
+
+
+def name_of(node: Node) -> str:
+    return getattr(node, "name", "")
+
+
+# -- both -------------------------------------------------------------------------------------------------------------
+
+
+def entry_of(node: Node, name: str, value: Any, path: Path | None) -> Entry:
+    """What is known of a node of the tensor engine."""
+    own = node.op.name if isinstance(node.op, Input) else ""
+    if isinstance(node.op, Const):
+        return Entry("constant", "", name, "", node, value=constant(node.op.value), path=path)
+    return Entry(
+        kind="op" if node.inputs else "leaf",
+        sign=sign_of(node.op) if node.inputs else "",
+        name=name or own,
+        spec=str(node.spec) if isinstance(node.spec, Spec) else " ".join(map(str, node.spec)),
+        thing=node,
+        nbytes=bytes_of(node.spec),
+        value=UNKNOWN if value is None else described(value),
+        trouble="" if value is None else trouble(value),
+        path=path,
+    )
+
+
+def bytes_of(spec: Any) -> int | None:
+    """Of a value of that spec; of several together; None where a length is not known before a run."""
+    specs = [spec] if isinstance(spec, Spec) else list(spec)
+    return sum(s.nbytes for s in specs) if all(s.is_known for s in specs) else None
+
+
+def is_constant(node: Node) -> bool:
+    return isinstance(node.op, Const)
+
+
+def line_of(at: Place | None) -> str:
+    """A line of the user's code, with what it says."""
+    if at is None:
+        return ""
+    where = "of a cell" if "ipykernel" in at.file else f"of {PurePath(at.file).name}"
+    source = shorten(linecache.getline(at.file, at.line).strip(), LONGEST_LINE)
+    return f"line {at.line} {where}, in {at.function}" + (f": {source}" if source else "")
+
+
+def called(entries: Sequence[Entry], ends: Sequence[Any]) -> str:
+    """What the outputs are called; what they are, where they have no name."""
+    found = [entry.name or entry.said for entry in entries if any(entry.thing is end for end in ends)]
+    return shorten(listed(found), LONGEST_LINE) if found else "a graph"
+
+
+# -- the scalar engine ------------------------------------------------------------------------------------------------
+
+
+def chart_of_value(y: Value, namespace: Mapping[str, object]) -> Chart:
+    """The graph of a Value."""
+    order = values_before(y)
+    names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
+    constants: set[Value] = {v for v in order if isinstance(v, Constant)}
+    kept = {x for v in order for x in reads_of(v, constants)}
+
+    def entry(v: Value) -> Entry:
+        bad = {"nan": "1 NaN", "inf": "1 inf"}.get(str(abs(v.data)), "")
+        kind = "op" if v.parents else "constant" if v in constants else "leaf"
+        name = "" if v in constants else names.get(v, "")
+        path = () if v.parents or v is y else None
+        return Entry(kind, v.op, name, "", v, None, v in kept, number(v.data), bad, path=path)
+
+    ops = [v for v in order if v.parents] or [y]
+    entries = charted(ops, lambda v: [parent for parent, _ in v.parents], lambda v: isinstance(v, Constant), entry)
+    note = f"{names.get(y, 'This Value')} has no history: it was given, and not computed"
+    return Chart(called(entries, [y]), entries, [note] * (not y.parents))

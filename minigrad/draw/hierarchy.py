@@ -1,0 +1,234 @@
+"""Groups within groups: the calls and scopes that made the nodes, runs of equal blocks, and what is left in handfuls.
+
+Whatever is too large to be looked at whole becomes a tree, of which any level is small. A group can always be opened:
+so everything is laid out and drawn only as far as somebody has opened it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .chart import Chart, Entry, Path
+
+LONGEST_BLOCK = 64  # children in one block of a repetition
+WORTH = 4  # boxes that a repetition must spare
+CROWD = 100  # children of one group; of more, handfuls are made
+
+
+@dataclass(eq=False)
+class Group:
+    """Several nodes as one.
+
+    kind        "module", "scope"; "repeat": a run of equal blocks, or "block": one of them; "part": some of a crowd
+    times       of a repetition, how many blocks there are
+    children    numbers of entries, and groups, in the order in which they were made
+    """
+
+    kind: str
+    label: str
+    of: str = ""
+    thing: Any = None
+    times: int = 0
+    children: list[int | Group] = field(default_factory=list)
+    outer: Group | None = None
+
+    def ops(self, entries: Sequence[Entry]) -> list[int]:
+        """The ops in it, and in the groups in it, in order."""
+        found = []
+        stack: list[int | Group] = [self]
+        while stack:
+            child = stack.pop()
+            if isinstance(child, Group):
+                stack += reversed(child.children)
+            elif entries[child].kind == "op":
+                found.append(child)
+        return found
+
+    @property
+    def groups(self) -> list[Group]:
+        return [child for child in self.children if isinstance(child, Group)]
+
+    @property
+    def around(self) -> list[Group]:
+        """The groups around it, and itself, the outermost first."""
+        return [*(self.outer.around if self.outer else ()), self]
+
+
+def hierarchy(chart: Chart, crowd: int = CROWD) -> Group:
+    """The whole as one group. Leaves that belong to no scope are put where all their users are."""
+    root = Group("graph", chart.output)
+    by_scope(root, chart.entries)
+    for group in inside_out(root):
+        group.children = folded(group.children, chart.entries)
+    home = homes(root)
+    for i, users in enumerate(users_of(chart.entries)):
+        if chart.entries[i].path is None:
+            meeting(root, [home[user] for user in users]).children.append(i)
+    for group in inside_out(root):
+        let_out(group, chart.entries)
+    for group in inside_out(root):
+        group.children.sort(key=lambda child: first(child, chart.entries))
+        group.children = handfuls(group.children, crowd)
+        for child in group.groups:
+            child.outer = group
+    return root
+
+
+def by_scope(root: Group, entries: Sequence[Entry]) -> None:
+    """Put each entry into a group for its path."""
+    groups: dict[Path, Group] = {(): root}
+    for i, entry in enumerate(entries):
+        if entry.path is None:
+            continue
+        for depth in range(1, len(entry.path) + 1):
+            path = entry.path[:depth]
+            if path not in groups:
+                scope = path[-1]
+                groups[path] = Group(scope.kind, scope.label, scope.of, scope.thing, outer=groups[path[:-1]])
+                groups[path[:-1]].children.append(groups[path])
+        groups[entry.path].children.append(i)
+
+
+def inside_out(root: Group) -> list[Group]:
+    """Every group, inner before outer."""
+    order = [root]
+    for group in order:
+        order += group.groups
+    return order[::-1]
+
+
+def homes(root: Group) -> dict[int, Group]:
+    """Entry → the group that it is in; tells each group what it is in."""
+    home: dict[int, Group] = {}
+    for group in inside_out(root):
+        for child in group.children:
+            if isinstance(child, Group):
+                child.outer = group
+            else:
+                home[child] = group
+    return home
+
+
+def users_of(entries: Sequence[Entry]) -> list[list[int]]:
+    users: list[list[int]] = [[] for _ in entries]
+    for i, entry in enumerate(entries):
+        for x in entry.inputs:
+            users[x].append(i)
+    return users
+
+
+def meeting(root: Group, groups: Sequence[Group]) -> Group:
+    """The innermost group around all of them."""
+    if not groups:
+        return root
+    shared = groups[0].around
+    for group in groups[1:]:
+        other = group.around
+        shared = [a for a, b in zip(shared, other) if a is b]
+    return shared[-1]
+
+
+def let_out(group: Group, entries: Sequence[Entry]) -> None:
+    """Put leaves that are fewer than the blocks around them beside the repetition: they are no part of each block."""
+    loose = [child for child in group.children if isinstance(child, int) and entries[child].kind != "op"]
+    if group.kind == "repeat" and group.outer is not None and len(loose) < group.times:
+        group.outer.children += loose
+        group.children = [child for child in group.children if child not in loose]
+
+
+def first(child: int | Group, entries: Sequence[Entry]) -> int:
+    """The number of the first entry in it."""
+    while isinstance(child, Group):
+        child = child.children[0]
+    return child
+
+
+# -- repetitions ------------------------------------------------------------------------------------------------------
+
+
+def folded(children: list[int | Group], entries: Sequence[Entry]) -> list[int | Group]:
+    """The children, each run of equal blocks as one group."""
+    ops = [child.ops(entries) if isinstance(child, Group) else [child] for child in children]
+    alike: dict[Any, int] = {}
+    keys = [alike.setdefault(structure(each, entries), len(alike)) for each in ops]
+    done: list[int | Group] = []
+    at = 0
+    for start, length, times in runs(keys, ops, entries):
+        blocks = [children[start + i * length : start + (i + 1) * length] for i in range(times)]
+        done += [*children[at:start], repetition(blocks)]
+        at = start + length * times
+    return done + children[at:]
+
+
+def structure(ops: Sequence[int], entries: Sequence[Entry]) -> Any:
+    """What is computed, and how it is wired: equal for equal blocks, wherever they stand."""
+    place = {op: i for i, op in enumerate(ops)}
+    return tuple(
+        (entry.sign, entry.spec, *(place.get(x, entries[x].spec) for x in entry.inputs))
+        for entry in (entries[op] for op in ops)
+    )
+
+
+def runs(keys: Sequence[int], ops: Sequence[Sequence[int]], entries: Sequence[Entry]) -> Iterator[tuple[int, int, int]]:
+    """(start, length of a block, how many) of runs that are worth a group, from the left, the widest first."""
+    at = 0
+    while at < len(keys):
+        best = (0, 1, 1)
+        for length in range(1, min(LONGEST_BLOCK, (len(keys) - at) // 2) + 1):
+            times = repeats(keys, ops, entries, at, length, best[0]) if keys[at] == keys[at + length] else 1
+            spared = (times - 1) * sum(map(len, ops[at : at + length]))
+            if spared >= WORTH and times * length > best[0]:
+                best = (times * length, length, times)
+        width, length, times = best
+        if width:
+            yield at, length, times
+        at += width or 1
+
+
+def repeats(
+    keys: Sequence[int], ops: Sequence[Sequence[int]], entries: Sequence[Entry], at: int, length: int, width: int
+) -> int:
+    """How many equal blocks of that length follow one another; 1 where they are no wider than `width` all together."""
+
+    def wiring(n: int) -> Any:
+        block = ops[at + n * length : at + (n + 1) * length]
+        return structure([op for child in block for op in child], entries)
+
+    times = 1
+    while keys[at : at + length] == keys[at + times * length : at + (times + 1) * length]:
+        times += 1
+    if times == 1 or length * times <= width:
+        return 1
+    if length == 1:
+        return times
+    pattern = wiring(0)
+    return next((n for n in range(1, times) if wiring(n) != pattern), times)
+
+
+def repetition(blocks: Sequence[list[int | Group]]) -> Group:
+    """Equal blocks as one group; a block of one child is that child."""
+    sample = [child for child in blocks[0] if isinstance(child, Group)]
+    of = " · ".join(child.of or child.label for child in sample[:3]) + " · …" * (len(sample) > 3)
+    group = Group("repeat", f"×{len(blocks)}", of, times=len(blocks))
+    for n, block in enumerate(blocks, 1):
+        alone = len(block) == 1
+        group.children.append(block[0] if alone else Group("block", f"{n} of {len(blocks)}", of, children=block))
+    return group
+
+
+def handfuls(children: list[int | Group], crowd: int) -> list[int | Group]:
+    """The children; of more than a crowd, groups of that many, and groups of groups."""
+    total = len(children)
+    size = 1
+    while len(children) > crowd:
+        cut = [children[i : i + crowd] for i in range(0, len(children), crowd)]
+        size *= crowd
+        spans = [(i * size + 1, min((i + 1) * size, total)) for i in range(len(cut))]
+        children = [Group("part", f"{a}–{b} of {total}", children=part) for (a, b), part in zip(spans, cut)]
+        for group in children:
+            assert isinstance(group, Group)
+            for child in group.groups:
+                child.outer = group
+    return children

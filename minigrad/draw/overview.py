@@ -1,0 +1,119 @@
+"""A hierarchy as far as it is opened: as a picture, and as an outline in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .chart import Chart, Entry
+from .hierarchy import Group
+from .picture import Arrow, Box, Picture
+from .words import counted
+
+INDENT = "  "
+LONGEST = 400  # lines of an outline
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A chart, in groups."""
+
+    chart: Chart
+    root: Group
+
+    def opened(self, boxes: int) -> list[Group]:
+        """The groups that are open at first: from the outermost in, as long as there are no more boxes than that.
+
+        Repetitions stay closed: that is what they are for.
+        """
+        found = [self.root]
+        shown = len(self.root.children)
+        for group in found:
+            for inner in group.groups:
+                more = len(inner.children) - 1
+                if inner.kind in ("module", "scope", "part") and shown + more <= boxes:
+                    found.append(inner)
+                    shown += more
+        return found[1:]
+
+    def picture(self, boxes: int) -> Picture:
+        """The boxes that are shown while those groups are open, and an arrow wherever values go from one to another."""
+        is_open = {self.root, *self.opened(boxes)}
+        shown: dict[int, str] = {}
+        drawn: list[Box] = []
+        stack: list[int | Group] = [self.root]
+        while stack:
+            child = stack.pop()
+            if isinstance(child, Group) and child in is_open:
+                stack += reversed(child.children)
+                continue
+            id = f"b{len(drawn) + 1}"
+            drawn.append(self.box_of(child, id))
+            shown |= dict.fromkeys(self.inside(child), id)
+        entries = self.chart.entries
+        uses = ((shown[x], shown[i]) for i, entry in enumerate(entries) for x in entry.inputs)
+        between = dict.fromkeys((tail, head) for tail, head in uses if tail != head)
+        return Picture(tuple(drawn), tuple(Arrow(f"a{i}", *ends) for i, ends in enumerate(between, 1)))
+
+    def box_of(self, child: int | Group, id: str) -> Box:
+        """A node, or a closed group, as a box."""
+        if isinstance(child, Group):
+            sign = child.label if child.kind == "repeat" else ""
+            name = child.of if child.kind == "repeat" else child.label
+            return Box(id, "op", name or "blocks", sign, self.size(child), "", "")
+        entry = self.chart.entries[child]
+        return Box(id, entry.kind, entry.name, entry.sign, entry.spec, entry.value, "", entry.kept)
+
+    def inside(self, child: int | Group) -> list[int]:
+        """The numbers of all entries in it."""
+        found = []
+        stack = [child]
+        while stack:
+            child = stack.pop()
+            if isinstance(child, Group):
+                stack += child.children
+            else:
+                found.append(child)
+        return found
+
+    def size(self, group: Group) -> str:
+        """What a group is and how much is in it: Linear, 1 op."""
+        of = f"{group.of}, " if group.of and group.kind != "repeat" else ""
+        return of + counted(len(group.ops(self.chart.entries)), "op", "ops")
+
+    # -- in words ---------------------------------------------------------------------------------
+
+    def outline(self) -> str:
+        """Every group and node, a line each, indented by what it is in; of a repetition, the first block."""
+        lines: list[str] = []
+        for line in self.lines():
+            if len(lines) == LONGEST:
+                lines.append(f"… and more: {counted(len(self.chart.entries), 'node', 'nodes')} in all")
+                break
+            lines.append(line)
+        return "\n".join(lines)
+
+    def lines(self) -> Iterator[str]:
+        stack: list[tuple[int | Group | str, int]] = [(child, 0) for child in reversed(self.root.children)]
+        while stack:
+            child, depth = stack.pop()
+            if isinstance(child, str):
+                yield INDENT * depth + child
+            elif isinstance(child, int):
+                yield INDENT * depth + words(self.chart.entries[child])
+            else:
+                yield f"{INDENT * depth}{child.label}: {child.of if child.kind == 'repeat' else self.size(child)}"
+                inner: list[int | Group | str] = [*child.children]
+                if child.kind == "repeat":
+                    inner = [child.children[0], f"… {counted(child.times - 1, 'more', 'more')} like it"]
+                stack += [(each, depth + 1) for each in reversed(inner)]
+
+
+def words(entry: Entry) -> str:
+    """A node in words: tanh → h, f64[3], kept for backward."""
+    said = entry.said
+    if entry.value and entry.value not in said and entry.value != "·":
+        said += f" = {entry.value}"
+    said += f" ({entry.trouble})" if entry.trouble else ""
+    said += ", a leaf" if entry.kind == "leaf" else ""
+    return said + (", kept for backward" if entry.kept else "")

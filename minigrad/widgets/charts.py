@@ -1,0 +1,184 @@
+"""Charts as SVG: axes with ticks, bars on bars, lanes, points; in the looks of draw/svg.py.
+
+A chart is 430 pixels wide, so that a phone shows it whole. Series are told apart by stripes as well as by colour: a
+bar is a line as thick as the bar is wide, and dashed; so no pattern needs an id, and two charts may share a page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import ceil, floor, log10
+
+from ..draw.svg import STYLE, text
+from ..draw.words import number
+from .film import Film
+from .film import number as number_of
+
+WIDTH, HEIGHT = 430, 300
+LEFT, RIGHT, TOP, BOTTOM = 62, 418, 30, 254  # of the field between the axes
+
+LOOKS = """
+.mg-panel:has(.mg-chart) { flex-basis: 400px; }
+.mg-picture .mg-rule { stroke: var(--mg-line); stroke-width: 1; fill: none; }
+.mg-picture .mg-faint { stroke: var(--mg-line); stroke-opacity: 0.3; stroke-width: 1; fill: none; }
+.mg-picture .mg-s0 { color: var(--mg-forward); }
+.mg-picture .mg-s1 { color: #cc79a7; }
+.mg-picture .mg-s2 { color: var(--mg-line); }
+.mg-picture .mg-s3 { color: var(--mg-backward); }
+.mg-picture .mg-s4 { color: var(--mg-kept); }
+.mg-picture .mg-s5 { color: #009e73; }
+.mg-picture .mg-s6 { color: var(--mg-ink); }
+.mg-picture .mg-bar { fill: currentColor; fill-opacity: 0.3; stroke: currentColor; stroke-width: 0.6; }
+.mg-picture .mg-stripes { stroke: currentColor; fill: none; }
+.mg-picture .mg-cursor { opacity: 0; stroke: var(--mg-ink); stroke-width: 2; fill: none; }
+.mg-picture .mg-cursor.mg-here { opacity: 1; }
+.mg-picture .mg-point { fill: var(--mg-op); stroke: var(--mg-ink); stroke-width: 1.5; }
+.mg-picture .mg-ran .mg-point { fill: var(--mg-sign); }
+.mg-picture .mg-here .mg-point { fill: var(--mg-forward); r: 8px; }
+.mg-picture .mg-roof { stroke: var(--mg-backward); stroke-width: 2; fill: none; }
+.mg-picture .mg-roof.mg-second { stroke: var(--mg-forward); stroke-dasharray: 6 4; }
+.mg-picture .mg-halo { paint-order: stroke; stroke: var(--mg-paper); stroke-width: 4px; }
+.mg-table svg.mg-picture { display: inline-block; width: 18px; height: 14px; margin: 0 6px -2px 0; }
+.mg-widget .mg-table [aria-current] :is(th, td) { font-weight: bold; background: var(--mg-leaf); }
+.mg-widget .mg-table td { white-space: nowrap; }
+.mg-widget .mg-table tr.mg-here :is(th, td) { font-weight: bold; box-shadow: inset 0 -2px var(--mg-forward); }
+"""
+STRIPES = ("", "3 3", "1 5", "5 2", "2 2", "1 2", "1 8")  # how the dashes of series 0, 1, … go: inked, left out
+
+
+class Charted(Film):
+    """A film with charts in it."""
+
+    _css = Film._css + LOOKS
+
+    @property
+    def svg(self) -> str:
+        film = self.films[number_of(self.choice, [len(each["options"]) for each in self.choices])]
+        return styled(film["panels"][self.still]["html"])
+
+
+def styled(html: str) -> str:
+    """The first picture of a panel, its looks in it."""
+    found = re.search(r"(<svg[^>]*>)(.*?</svg>)", html, re.DOTALL)
+    assert found is not None
+    return f"{found[1]}<style>{STYLE}{LOOKS}</style>{found[2]}"
+
+
+# -- axes -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From numbers to pixels: low is at the pixel `start`, high at `end`.
+
+    log      each power of ten is as long as the next; then low is above 0
+    words    how a tick is written
+    marks    where the ticks are; round numbers, if it is not said
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+    label: str
+    log: bool = False
+    words: Callable[[float], str] = number
+    marks: Sequence[float] | None = None
+
+    def at(self, x: float) -> float:
+        """The pixel."""
+        low, high, x = (log10(self.low), log10(self.high), log10(x)) if self.log else (self.low, self.high, x)
+        return self.start + (x - low) / ((high - low) or 1.0) * (self.end - self.start)
+
+    @property
+    def ticks(self) -> list[float]:
+        """Up to about seven round numbers between low and high."""
+        if self.marks is not None:
+            return [*self.marks]
+        if self.log:
+            first, last = ceil(log10(self.low) - 1e-9), floor(log10(self.high) + 1e-9)
+            return [10.0**k for k in range(first, last + 1, max(1, ceil((last - first) / 6)))]
+        step = round_step((self.high - self.low) / 5)
+        return [step * k for k in range(ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9) + 1)]
+
+
+def round_step(least: float) -> float:
+    """1, 2 or 5 times a power of ten, at least as large."""
+    if least <= 0:
+        return 1.0
+    power = 10.0 ** floor(log10(least))
+    return next(power * k for k in (1, 2, 5, 10) if power * k >= least * (1 - 1e-9))
+
+
+def across(low: float, high: float, label: str, log: bool = False, **more: object) -> Axis:
+    """The axis along the bottom of the field."""
+    return Axis(low, high, LEFT, RIGHT, label, log, **more)  # type: ignore[arg-type]
+
+
+def upwards(low: float, high: float, label: str, log: bool = False, **more: object) -> Axis:
+    """The axis on its left."""
+    return Axis(low, high, BOTTOM, TOP, label, log, **more)  # type: ignore[arg-type]
+
+
+def compact(x: float) -> str:
+    """A large number in a few characters: 12k, 3M."""
+    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(x) >= size:
+            return f"{number(x / size, 3)}{letter}"
+    return number(x, 3)
+
+
+# -- the picture ------------------------------------------------------------------------------------------
+
+
+def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT) -> str:
+    """The axes, and the parts between them."""
+    lines = [f'<path class="mg-faint" d="M{LEFT},{y.at(tick):.1f}H{RIGHT}"/>' for tick in y.ticks]
+    words = [text("mg-number mg-dim", LEFT - 6, y.at(tick) + 4, y.words(tick)) for tick in y.ticks]
+    words += [text("mg-sign mg-dim", x.at(tick), BOTTOM + 18, x.words(tick)) for tick in x.ticks]
+    lines += [f'<path class="mg-rule" d="M{x.at(tick):.1f},{BOTTOM}v4"/>' for tick in x.ticks]
+    names = [text("mg-dim", 4, 14, y.label), text("mg-number mg-dim", RIGHT, height - 8, x.label)]
+    rule = f'<path class="mg-rule" d="M{LEFT},{TOP}V{BOTTOM}H{RIGHT}"/>'
+    return picture(title, WIDTH, height, [*lines, *words, *names, *parts, rule])
+
+
+def picture(title: str, width: float, height: float, parts: Iterable[str]) -> str:
+    """Some parts as one SVG."""
+    frame = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture mg-chart" role="img" {frame}>'
+    return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
+
+
+def bars(series: int, at: Sequence[tuple[float, float, float]], width: float) -> str:
+    """Bars of one series: (left, bottom, top) of each, in pixels, all of one width."""
+    at = [(left, bottom, top) for left, bottom, top in at if bottom - top > 0.05]
+    if not at:
+        return ""
+    boxes = "".join(f"M{left:.1f},{bottom:.1f}h{width:.1f}V{top:.1f}h{-width:.1f}z" for left, bottom, top in at)
+    drawn = f'<path class="mg-bar mg-s{series}" d="{boxes}"/>'
+    if dashes := STRIPES[series]:
+        period = sum(map(int, dashes.split()))
+        # Each begins at a multiple of the period, so that the stripes of neighbours meet.
+        inside = ((left, floor(bottom / period) * period, top) for left, bottom, top in at)
+        lines = "".join(f"M{left + width / 2:.1f},{low}V{top:.1f}" for left, low, top in inside if low > top)
+        look = f'class="mg-stripes mg-s{series}" stroke-width="{width:.1f}" stroke-dasharray="{dashes}"'
+        drawn += f'<path {look} d="{lines}"/>'
+    return drawn
+
+
+def swatch(series: int) -> str:
+    """What stands for a series in words beside a chart."""
+    box = bars(series, [(1, 13, 1)], 16)
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" width="18" height="14" viewBox="0 0 18 14" '
+        f'aria-hidden="true">{box}</svg>'
+    )
+
+
+def table(head: Sequence[str], rows: Iterable[str]) -> str:
+    """Rows of cells under their heads."""
+    heads = "".join(f'<th scope="col">{words}</th>' for words in head)
+    return f'<table class="mg-table"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'

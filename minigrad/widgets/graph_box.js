@@ -1,0 +1,64 @@
+// One item of a graph: its box, the frame that it is when it is open, and what it is in words.
+
+const ROW = 17, MARGIN = 8, LONGEST = 24; // pixels, pixels, characters
+const QUIET = `data-lm-suppress-shortcuts="true"`; // on whatever has the focus: else JupyterLab takes our keys for its own
+
+const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+const counted = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+const short = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
+const measuring = document.createElement("canvas").getContext("2d"), widths = new Map();
+function width(text, font) {
+  const key = font + text;
+  if (!widths.has(key)) {
+    measuring.font = `${font} Arimo, Arial, Helvetica, "Liberation Sans", sans-serif`;
+    widths.set(key, measuring.measureText(text).width);
+  }
+  return widths.get(key);
+}
+
+const isGroup = (item) => item.ops !== undefined;
+const known = (item) => (item.value === "·" ? "" : item.value);
+const title = (item) => [item.sign, item.name].filter(Boolean).join(isGroup(item) ? " " : " → ") || item.value || item.kind;
+const described = (item) => [title(item), item.spec, known(item) !== title(item) && known(item), item.trouble, item.kept ? "saved for backward" : ""].filter(Boolean).join(", ");
+const bytes = (n) => (n < 0 ? "known when it runs" : `${n.toLocaleString("en")} B`);
+const shapeOf = (spec) => spec.replace(/\w+\[(.*?)\]/g, (_, lengths) => (/^[^,]+$/.test(lengths) ? `(${lengths},)` : `(${lengths})`));
+const typeOf = (spec) => spec.replace(/\[.*?\]/g, "");
+
+const KINDS = { module: "a call of a module", scope: "a name scope", repeat: "equal blocks", block: "one of equal blocks", part: "a part" };
+const facts = (item, around) =>
+  [["", title(item)], ...(isGroup(item) ? ofGroup(item) : ofNode(item)), ["in", around]].filter(([, text]) => text);
+const ofGroup = (item) => [["what", KINDS[item.kind]], ["holds", item.spec]];
+function ofNode(item) {
+  return [
+    ["shape", item.spec && shapeOf(item.spec)],
+    ["dtype", item.spec && typeOf(item.spec)],
+    ["bytes", item.spec && bytes(item.bytes)],
+    ["value", known(item) !== title(item) && known(item)],
+    ["look out", item.trouble],
+    ["for backward", item.kept && "saved"],
+    ["from", item.line],
+  ];
+}
+
+// A closed box: how large, and its SVG. A group's has a button in the place of a sign.
+function shape(item, i, name) {
+  const group = isGroup(item), sign = group ? "+" : item.sign ?? "", signSize = sign.length <= 3 ? 18 : 14;
+  const texts = [["mg-name", name], ["mg-dim", item.spec], ["mg-value", item.value]].filter(([, text]) => text).map(([css, text]) => [css, short(text)]);
+  const chip = sign ? Math.max(26, width(sign, `${signSize}px`) + 10) : 0, h = texts.length * ROW + MARGIN;
+  const w = Math.ceil(chip + 2 * MARGIN + Math.max(...texts.map(([css, text]) => width(text, css === "mg-name" ? "bold 13px" : "12px"))));
+  const tag = (at, words, css) => `<g class="mg-kept ${css}"><rect x="${w - at}" y="-11" width="32" height="14" rx="7"/><text x="${w - at + 16}" y="-0.5">${words}</text></g>`;
+  const markup = () => `<g class="mg-box mg-${group ? "group" : item.kind}" data-item="${i}" tabindex="-1" role="button" ${QUIET} aria-label="${escaped(described(item))}"${group ? ' aria-expanded="false"' : ""}>` +
+    (group ? `<rect class="mg-frame" x="4" y="4" width="${w}" height="${h}" rx="8"/>` : "") +
+    `<rect class="mg-frame" width="${w}" height="${h}" rx="${item.kind === "leaf" || item.kind === "constant" ? 0 : 8}"/>` +
+    (chip ? `<g class="${group ? "mg-toggle" : ""}"><rect class="mg-chip" x="1" y="1" width="${chip}" height="${h - 2}" rx="7"/><text class="mg-sign" style="font-size:${signSize}px" x="${chip / 2}" y="${h / 2 + 6}">${escaped(sign)}</text></g>` : "") +
+    texts.map(([css, text], n) => `<text class="${css}" x="${chip + MARGIN}" y="${ROW * (n + 1)}">${escaped(text)}</text>`).join("") +
+    (item.kept ? tag(36, "kept", "") : "") + (item.trouble ? tag(item.kept ? 72 : 36, item.trouble.includes("NaN") ? "NaN" : "inf", "mg-trouble") : "") + "</g>";
+  return { size: [w, h], markup };
+}
+
+// An open group: a frame around what is in it; its size comes with the layout.
+function frame(item, i, name) {
+  return `<g class="mg-open" data-item="${i}" tabindex="-1" role="button" ${QUIET} aria-expanded="true" aria-label="${escaped(`${title(item)}, ${item.spec}, open`)}">` +
+    `<rect class="mg-frame" rx="10"/><g class="mg-toggle"><rect class="mg-chip" x="3" y="3" width="24" height="24" rx="7"/><text class="mg-sign" style="font-size:18px" x="15" y="21">−</text></g>` +
+    `<text class="mg-name" x="33" y="20">${escaped(`${name}: ${item.spec}`)}</text></g>`;
+}

@@ -1,0 +1,244 @@
+// Where the boxes of a graph go. Each open group is a layered drawing of its own, and one box of the drawing around it.
+//
+//   arranged({ children, parent, size, links }) → { place, routes, width, height }
+//     children   group → what it shows; parent  item → the group around it; ROOT is around all
+//     size       item → [width, height], of a closed box
+//     links      [tail, head] between shown boxes
+//     place      item → { x, y, w, h };  routes  for each link, the points that its line goes through
+//
+// Layers are longest paths; crossings are reduced by averages; heights come from least squares that keep the order.
+
+const ROOT = -1, PAD = 14, HEAD = 30, GAP = 14, COLUMN = 38;
+const MOST_BENDS = 2000; // in one drawing; a line that is too long for its share goes straight
+
+function arranged({ children, parent, size, links }) {
+  const levels = new Map(), place = new Map();
+  const level = (group) => levels.get(group) ?? levels.set(group, new Map()).get(group);
+  const routes = links.map(([tail, head]) => parts(tail, head));
+
+  // A line from one group into another passes through a gate of each border that it crosses.
+  function parts(tail, head) {
+    const inside = new Set();
+    for (let group = parent(tail); ; group = parent(group)) {
+      inside.add(group);
+      if (group === ROOT) break;
+    }
+    const ins = [], outs = [];
+    const link = (group, from, to) => {
+      const key = `${from} ${to} ${tail}`, all = level(group);
+      if (!all.has(key)) all.set(key, { from, to, tail });
+      return { group, link: all.get(key) };
+    };
+    let down = head, up = tail;
+    for (; !inside.has(parent(down)); down = parent(down)) ins.unshift(link(parent(down), `in ${tail}`, down));
+    for (; parent(up) !== parent(down); up = parent(up)) outs.push(link(parent(up), up, `out ${tail}`));
+    return [...outs, link(parent(down), up, down), ...ins];
+  }
+
+  const drawn = new Map();
+  function draw(group) {
+    const boxes = new Map();
+    for (const item of children(group)) {
+      const inner = children(item) && draw(item);
+      const [w, h] = inner ? [inner.width + 2 * PAD, inner.height + HEAD + PAD] : size(item);
+      boxes.set(item, { id: item, w, h, inner });
+    }
+    const result = layered(boxes, [...level(group).values()], group !== ROOT);
+    drawn.set(group, result);
+    return result;
+  }
+  function settle(group, x, y) {
+    const own = drawn.get(group);
+    own.x = x;
+    own.y = y;
+    for (const item of children(group)) {
+      const box = own.boxes.get(item);
+      place.set(item, { x: x + box.x, y: y + box.y - box.h / 2, w: box.w, h: box.h });
+      if (box.inner) settle(item, x + box.x + PAD, y + box.y - box.h / 2 + HEAD);
+    }
+  }
+  const { width, height } = draw(ROOT);
+  settle(ROOT, 0, 0);
+
+  const points = (route) => route.flatMap(({ group, link }, i) => {
+    const { x, y } = drawn.get(group);
+    return link.points.slice(drawn.has(link.from) && i ? 1 : 0, drawn.has(link.to) ? -1 : undefined).map(([px, py]) => [x + px, y + py]);
+  });
+  return { place, routes: routes.map(points), width, height };
+}
+
+// One drawing: y of a box is its middle. Gives every link its points.
+function layered(boxes, links, gated) {
+  for (const { from, to } of links) {
+    for (const end of [from, to]) if (!boxes.has(end)) boxes.set(end, { id: end, w: 0, h: 4, gate: String(end).split(" ")[0] });
+  }
+  const nodes = [...boxes.values()];
+  for (const node of nodes) Object.assign(node, { ups: [], downs: [], layer: 0 });
+  rank(nodes, boxes, links);
+  const forward = links.filter((link) => boxes.get(link.from).rank < boxes.get(link.to).rank);
+  const operands = new Map(nodes.map((node) => [node, []])), users = new Map(nodes.map((node) => [node, []]));
+  for (const link of forward) {
+    operands.get(boxes.get(link.to)).push(boxes.get(link.from));
+    users.get(boxes.get(link.from)).push(boxes.get(link.to));
+  }
+  for (const node of [...nodes].sort((a, b) => a.rank - b.rank)) {
+    node.layer = Math.max(0, ...operands.get(node).map((operand) => operand.layer + 1));
+  }
+  for (const node of nodes) { // what is given stands before its first user
+    const alone = !operands.get(node).length && !node.gate && users.get(node).length;
+    if (alone) node.layer = Math.max(0, Math.min(...users.get(node).map((user) => user.layer)) - 1);
+  }
+  const last = Math.max(0, ...nodes.map((node) => node.layer));
+  const gates = nodes.filter((node) => node.gate === "out");
+  for (const gate of gates) gate.layer = last + (gates.length && nodes.some((node) => node.layer === last && !node.gate) ? 1 : 0);
+
+  const layers = [];
+  const put = (node) => (layers[node.layer] ??= []).push(node);
+  nodes.forEach(put);
+  const farthest = Math.max(8, MOST_BENDS / (forward.length + 1));
+  const bends = new Map();
+  for (const link of forward) {
+    let at = boxes.get(link.from);
+    const head = boxes.get(link.to), via = [];
+    const start = offset(at, `out ${link.tail}`), end = offset(head, `in ${link.tail}`);
+    for (let layer = at.layer + 1; layer < head.layer && head.layer - boxes.get(link.from).layer <= farthest; layer++) {
+      const key = `${link.from} ${link.tail} ${layer}`;
+      if (!bends.has(key)) {
+        const bend = { w: 0, h: 4, bend: true, layer, ups: [], downs: [] };
+        bends.set(key, bend);
+        put(bend);
+        join(at, bend, at.bend ? 0 : start, 0);
+      }
+      at = bends.get(key);
+      via.push(at);
+    }
+    if (head.layer - at.layer === 1) join(at, head, at.bend ? 0 : start, end);
+    Object.assign(link, { via, start, end });
+  }
+  order(layers);
+  heights(layers);
+
+  let x = 0;
+  const columns = [];
+  for (const layer of layers) {
+    const w = Math.max(0, ...layer.map((node) => node.w));
+    columns.push([x, x + w]);
+    for (const node of layer) node.x = x + (w - node.w) / 2;
+    x += w + COLUMN;
+  }
+  const width = x - COLUMN;
+  let top = Infinity, bottom = 0;
+  for (const node of nodes) top = Math.min(top, node.y - node.h / 2);
+  for (const bend of bends.values()) top = Math.min(top, bend.y);
+  for (const layer of layers) for (const node of layer) node.y -= top;
+  for (const node of layers.flat()) bottom = Math.max(bottom, node.y + node.h / 2);
+  for (const node of nodes) if (node.gate) node.x = node.gate === "in" ? -PAD : width + PAD;
+  for (const link of links) {
+    const from = boxes.get(link.from), to = boxes.get(link.to), { start = 0, end = 0, via = [] } = link;
+    const a = from.y + start, b = to.y + end;
+    link.points = [
+      [from.x + from.w, a], [columns[from.layer][1], a],
+      ...via.flatMap((bend) => columns[bend.layer].map((side) => [side, bend.y])),
+      [columns[to.layer][0], b], [to.x, b],
+    ];
+  }
+  return { boxes, width, height: bottom };
+}
+
+const join = (up, down, start, end) => {
+  up.downs.push({ node: down, by: start - end });
+  down.ups.push({ node: up, by: end - start });
+};
+// Of a group that is open, how far from its middle a line crosses its border.
+const offset = (node, gate) => (node.inner ? HEAD + node.inner.boxes.get(gate).y - node.h / 2 : 0);
+
+// An order in which boxes come before their users; where arrows run in a circle, the first made breaks it.
+function rank(nodes, boxes, links) {
+  const waits = new Map(nodes.map((node) => [node, 0])), users = new Map(nodes.map((node) => [node, []]));
+  for (const { from, to } of links) {
+    users.get(boxes.get(from)).push(boxes.get(to));
+    waits.set(boxes.get(to), waits.get(boxes.get(to)) + 1);
+  }
+  const ready = nodes.filter((node) => !waits.get(node));
+  let n = 0, scan = 0;
+  for (const node of nodes) node.rank = -1;
+  while (n < nodes.length) {
+    while (!ready.length) if (nodes[scan++].rank < 0) ready.push(nodes[scan - 1]);
+    const node = ready.shift();
+    if (node.rank >= 0) continue;
+    node.rank = n++;
+    for (const user of users.get(node)) {
+      waits.set(user, waits.get(user) - 1);
+      if (!waits.get(user)) ready.push(user);
+    }
+  }
+}
+
+function order(layers) {
+  const number = () => layers.forEach((layer) => layer.forEach((node, i) => { node.at = i; }));
+  number();
+  for (let sweep = 0; sweep < 4; sweep++) {
+    const side = sweep % 2 ? "downs" : "ups";
+    for (const layer of sweep % 2 ? [...layers].reverse() : layers) {
+      for (const node of layer) {
+        const near = node[side];
+        node.key = near.length ? 0 : node.at;
+        for (const { node: other } of near) node.key += other.at / near.length;
+      }
+      if (layer.length > 1) layer.sort((a, b) => a.key - b.key).forEach((node, i) => { node.at = i; });
+    }
+  }
+}
+
+function heights(layers) {
+  for (const layer of layers) {
+    let y = 0;
+    for (const node of layer) {
+      node.y = y + node.h / 2;
+      y += node.h + GAP;
+    }
+  }
+  for (let sweep = 0; sweep < 6; sweep++) {
+    const back = sweep % 2;
+    for (const layer of back ? [...layers].reverse() : layers) {
+      for (const node of layer) {
+        const ups = back && sweep < 5 ? [] : node.ups, downs = back ? node.downs : [];
+        let wish = 0;
+        for (const { node: other, by } of ups) wish += other.y - by;
+        for (const { node: other, by } of downs) wish += other.y - by;
+        node.wish = ups.length + downs.length ? wish / (ups.length + downs.length) : node.y;
+      }
+      pack(layer);
+    }
+  }
+}
+
+// The heights nearest to what is wished, in least squares, that keep the order and the gaps: neighbours who would
+// overlap are pooled.
+function pack(layer) {
+  const pools = []; // from the number of its first node to that of the next pool's
+  let offset = 0;
+  layer.forEach((node, i) => {
+    if (i) offset += (layer[i - 1].h + node.h) / 2 + (node.bend && layer[i - 1].bend ? GAP / 2 : GAP);
+    node.offset = offset;
+    const pool = { first: i, weight: node.bend ? 2 : 1, y: node.wish - offset };
+    while (pools.length && pools.at(-1).y > pool.y) {
+      const { first, weight, y } = pools.pop();
+      pool.y = (y * weight + pool.y * pool.weight) / (weight + pool.weight);
+      pool.weight += weight;
+      pool.first = first;
+    }
+    pools.push(pool);
+  });
+  pools.forEach(({ first, y }, n) => {
+    for (let i = first; i < (pools[n + 1]?.first ?? layer.length); i++) layer[i].y = y + layer[i].offset;
+  });
+}
+
+// A line through points, level wherever it turns.
+const curve = (points) => points.reduce((d, [x, y], i) => {
+  if (!i) return `M${r(x)},${r(y)}`;
+  const [px, py] = points[i - 1], middle = r((px + x) / 2);
+  return d + (Math.abs(py - y) < 0.5 ? `L${r(x)},${r(y)}` : `C${middle},${r(py)} ${middle},${r(y)} ${r(x)},${r(y)}`);
+}, "");
+const r = (n) => Math.round(n * 10) / 10;

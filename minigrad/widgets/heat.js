@@ -1,0 +1,35 @@
+// Heat maps: { columns, cells: [[number, mark, shade from −1 to 1]] }, as cells of a picture and as a table of numbers.
+
+const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
+const looks = (part, [, mark, shade]) => {
+  part.classList.toggle("mg-minus", shade < 0);
+  part.classList.toggle("mg-odd", !["", "−"].includes(mark));
+};
+
+// Draws the cells of a map in a picture; blank ones for null.
+function fill(map, heat) {
+  const { columns, size, side } = map.dataset;
+  map.innerHTML = Array.from({ length: size }, (_, i) => {
+    const x = (i % columns) * side, y = Math.floor(i / columns) * side;
+    return `<g class="mg-cell${heat ? "" : " mg-blank"}"><title>·</title><rect x="${x}" y="${y}" width="${side}" height="${side}"/><text x="${x + side / 2}" y="${y + (side - 3)}"></text></g>`;
+  }).join("");
+  heat?.cells.forEach((cell, i) => {
+    const [title, rect, mark] = map.children[i].children;
+    title.textContent = cell[0];
+    mark.textContent = cell[1];
+    rect.setAttribute("fill-opacity", Math.abs(cell[2]));
+    looks(map.children[i], cell);
+  });
+}
+
+function tableOf({ columns, cells }) {
+  const table = made("table", { className: "mg-numbers" });
+  cells.forEach((cell, i) => {
+    const row = i % columns ? table.rows[table.rows.length - 1] : table.insertRow();
+    const entry = row.insertCell();
+    entry.textContent = cell[0];
+    entry.style.setProperty("--shade", `${Math.abs(cell[2]) * 100}%`);
+    looks(entry, cell);
+  });
+  return table;
+}

@@ -1,0 +1,76 @@
+"""What this machine can do, measured: the roofs of a roofline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..compiler.graph import Graph
+from ..compiler.program import Program
+from ..node import Node
+from ..ops import Add, Input
+from ..spec import Spec
+from .timed import fastest
+
+SIDES = (256, 512, 1024)  # of the square matrices that are multiplied
+LARGE, SMALL = 1 << 26, 1 << 17  # bytes that are copied: more than a cache holds, and less
+PATIENCE = 0.02  # seconds for which a short run is repeated
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Speeds of arithmetic and of memory.
+
+    peak      FLOPs a second, of the quickest matrix product
+    memory    bytes a second read and written, of a copy in main memory
+    cache     the same, of a copy that stays in the cache
+    call      seconds of a compiled program that adds two numbers: what any call costs
+    """
+
+    peak: float
+    memory: float
+    cache: float
+    call: float
+
+    @property
+    def ridge(self) -> float:
+        """FLOPs a byte from which on main memory is quick enough."""
+        return self.peak / self.memory
+
+    def roof(self, intensity: float) -> float:
+        """FLOPs a second that are possible at so many FLOPs a byte, with arrays in main memory."""
+        return min(self.peak, self.memory * intensity)
+
+    @classmethod
+    def measured(cls, dtype: Any = np.float32) -> Machine:
+        """This machine, for numbers of that type, with as many threads as NumPy is given."""
+        dtype = np.dtype(dtype)
+        return cls(max(product(n, dtype) for n in SIDES), copy(LARGE), copy(SMALL), seconds(adding(dtype)))
+
+
+def product(n: int, dtype: np.dtype) -> float:
+    """FLOPs a second of a product of n × n matrices."""
+    x, y, z = np.full((n, n), 0.5, dtype), np.full((n, n), 0.25, dtype), np.empty((n, n), dtype)
+    return 2 * n**3 / fastest(lambda: np.matmul(x, y, out=z))
+
+
+def copy(nbytes: int) -> float:
+    """Bytes a second that a copy of so many reads and writes."""
+    x, y = np.ones(nbytes // 8), np.zeros(nbytes // 8)
+    return 2 * nbytes / seconds(lambda: np.copyto(y, x))
+
+
+def adding(dtype: np.dtype) -> Callable[[], Any]:
+    """A program that adds two numbers."""
+    x = Node(Input("x0"), (), Spec((), dtype))
+    program, one = Program(Graph((x,), (Node(Add(), (x, x)),))), np.ones((), dtype)
+    return lambda: program(one)
+
+
+def seconds(run: Callable[[], Any]) -> float:
+    """Of the fastest run, short ones being repeated."""
+    run()
+    return fastest(run, min(1000, max(5, int(PATIENCE / max(fastest(run, 2), 1e-7)))))

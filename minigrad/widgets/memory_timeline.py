@@ -1,0 +1,286 @@
+"""Memory over a training step: who holds how many bytes, moment by moment of a real run.
+
+The run is made once for each combination of the switches, on a copy of the learner's model, and watched (ledger.py).
+All charts have one scale, so that what a switch is worth can be seen.
+
+    checkpointing    parts of the model keep their arguments alone, and run again in backward
+    micro-batches    the batch is cut, and the gradients of the pieces are added up
+    memory           each op's result in an array of its own; or compiled, in buffers that were planned ahead
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from html import escape
+from itertools import groupby
+from math import ceil, sqrt
+from typing import Any, NamedTuple
+
+from ..device import CPU
+from ..draw.svg import text
+from ..graph.function import function
+from ..modes import in_mode, watching
+from ..nn.container import Sequential
+from ..nn.module import Module
+from ..optim import Adam
+from ..optim.optimizer import Optimizer
+from ..random import fork_rng
+from ..spec import spec_of
+from ..tensor import Tensor
+from ..utils.checkpoint import checkpoint
+from .charts import BOTTOM, LEFT, RIGHT, TOP, Charted, across, bars, chart, compact, swatch, table, upwards
+from .film import Choice, Cut, Panel, Reel
+from .ledger import CONSUMERS, WORKSPACE, Entry, Ledger
+
+MICRO = (1, 2, 4)
+PHASES = ("start", "forward", "backward", "update")
+MOST = 400  # moments of a run
+
+
+class Switches(NamedTuple):
+    """How a run is made."""
+
+    checkpointing: bool
+    micro: int
+    planned: bool
+
+    def __str__(self) -> str:
+        batch = "whole batch" if self.micro == 1 else f"{self.micro} micro-batches"
+        return f"{batch}, {'planned' if self.planned else 'eager'}{', checkpoints' if self.checkpointing else ''}"
+
+
+class MemoryTimeline(Charted):
+    """Live bytes by consumer over training steps.
+
+    model        a Module; only of a Sequential, of three parts or more, can parts be checkpointed
+    loss_fn      (model(x), y) → the mean loss over the batch
+    x, y         the batch; micro-batches are offered where they come out equal, of two rows or more
+    optimizer    of the model's parameters; Adam, if it is not said
+    steps        of training; the second begins with the optimiser's state
+
+    runs         for each combination of the switches, what was alive when
+    The model and the optimiser are copied, and stay as they are. Raises TypeError for what is no Module, no Tensor, no
+    Optimizer, ValueError for a run of more than 400 moments; what the model or the loss raises is raised.
+    """
+
+    def __init__(
+        self,
+        model: Module,
+        loss_fn: Callable[[Any, Any], Any],
+        x: Tensor,
+        y: Tensor,
+        optimizer: Optimizer | None = None,
+        steps: int = 2,
+    ):
+        refuse(model, x, y, optimizer, steps)
+        optimizer = Adam(model.parameters()) if optimizer is None else optimizer
+        checkpointing = [False, True] if isinstance(model, Sequential) and len(model) > 2 else [False]
+        micro = [n for n in MICRO if n == 1 or (len(x) % n == 0 and len(x) > n)]
+        ways = [Switches(c, n, p) for c in checkpointing for n in micro for p in (False, True)]
+        self.runs = {way: run(model, loss_fn, x, y, optimizer, steps, way) for way in ways}
+        choices = [
+            Choice("checkpointing", ["off", "on"][: len(checkpointing)]),
+            Choice("micro-batches", [str(n) for n in micro]),
+            Choice("memory", ["an array for each result", "planned buffers"]),
+        ]
+        peaks = {way: max(entry.total for entry in entries) for way, entries in self.runs.items()}
+        reels = [reel(way, self.runs[way], peaks) for way in ways]
+        super().__init__(f"Memory of {steps} training step{'s' * (steps > 1)}", PHASES, reels, choices)
+
+
+def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
+    """Raises TypeError or ValueError for what cannot be run."""
+    if not isinstance(model, Module):
+        raise TypeError(f"MemoryTimeline trains a Module, and got {model!r}: put the function into a Module's forward")
+    if not (isinstance(x, Tensor) and isinstance(y, Tensor)) or len(x.shape) == 0 or y.shape[:1] != x.shape[:1]:
+        got = " and ".join(str(each.spec) if isinstance(each, Tensor) else type(each).__name__ for each in (x, y))
+        raise TypeError(f"x and y are tensors with one row for each example, and got {got}")
+    if optimizer is not None and not isinstance(optimizer, Optimizer):
+        raise TypeError(f"optimizer is one of mg.optim, made with model.parameters(), and got {optimizer!r}")
+    if steps < 1:
+        raise ValueError(f"a run has at least 1 step, and got steps={steps}")
+    if any(each.spec.device is not CPU for each in (x, y, *model.parameters())):
+        raise ValueError("MemoryTimeline counts the memory of the CPU: move the model and the batch there")
+
+
+# -- the run ----------------------------------------------------------------------------------------------
+
+
+def run(
+    model: Module,
+    loss_fn: Callable[[Any, Any], Any],
+    x: Tensor,
+    y: Tensor,
+    optimizer: Optimizer,
+    steps: int,
+    way: Switches,
+) -> list[Entry]:
+    """What was alive when, in some training steps of a copy of the model."""
+    model, optimizer = deepcopy((model, optimizer))
+    x, y = x.detach(), y.detach()
+    ledger = Ledger(model, optimizer, [x, y], MOST)
+    loss_of = loss_function(model, loss_fn, way, ledger)
+    ledger.write("nothing has run yet")
+    with uncollected(), fork_rng(), in_mode(recording=True, tracked=False), watching(ledger):
+        for _ in range(steps):
+            for part in zip(pieces(x, way.micro), pieces(y, way.micro)):
+                ledger.phase = "forward"
+                loss = loss_of(*part)
+                ledger.phase = "backward"
+                loss.backward()
+                del loss
+                ledger.write("backward is done; the gradients are in .grad")
+            ledger.phase = "update"
+            optimizer.step()
+            ledger.write(f"{optimizer.name} has moved the parameters")
+            optimizer.zero_grad()
+            ledger.write("the gradients are let go by zero_grad()")
+    return ledger.entries
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """A block in which Python does not look for cycles, which it does when it likes: so every run counts the same."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def loss_function(
+    model: Module, loss_fn: Callable[[Any, Any], Any], way: Switches, ledger: Ledger
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """(x, y) → the loss, run as the switches say: in parts, of which all but the last may be checkpoints."""
+    *first, last = segments(model) if way.checkpointing else [model]
+
+    def end(h: Any, y: Any) -> Any:
+        loss = loss_fn(last(h), y)
+        return loss / way.micro if way.micro > 1 else loss
+
+    parts: list[Callable[..., Any]] = [part.forward for part in first]
+    parts, end = ([function(part) for part in parts], function(end)) if way.planned else (parts, end)
+
+    def loss_of(x: Tensor, y: Tensor) -> Tensor:
+        h: Any = x
+        for part in parts:
+            h = checkpoint(ledger.hearing(part), h)
+        loss: Tensor = end(h, y)
+        return loss
+
+    return loss_of
+
+
+def segments(model: Any) -> list[Any]:
+    """A Sequential in about √n parts of equal length."""
+    size = ceil(len(model) / round(sqrt(len(model))))
+    return [model[start : start + size] for start in range(0, len(model), size)]
+
+
+def pieces(x: Tensor, n: int) -> list[Tensor]:
+    """The rows in n equal parts, in the same memory."""
+    size = len(x) // n
+    views = (x.value[i * size : (i + 1) * size] for i in range(n))
+    return [Tensor.made(view, spec_of(view)) for view in views] if n > 1 else [x]
+
+
+# -- the film ---------------------------------------------------------------------------------------------
+
+
+def reel(way: Switches, entries: Sequence[Entry], peaks: dict[Switches, int]) -> Reel:
+    """The film of one run."""
+    names = CONSUMERS if way.planned else CONSUMERS[:WORKSPACE]
+    panels = [
+        Panel("Live bytes", drawn(entries, max(peaks.values()))),
+        Panel("The same in numbers", numbers(names, entries)),
+        Panel("The peak of each run", compared(way, peaks)),
+    ]
+    return Reel(panels, cuts(names, entries))
+
+
+def cuts(names: Sequence[str], entries: Sequence[Entry]) -> list[Cut]:
+    """The run, moment by moment."""
+    found, peak, shown = [], 0, dict[str, str]()
+    for k, entry in enumerate(entries):
+        rises = entry.total > peak > 0
+        peak = max(peak, entry.total)
+        words = {f"now {name}": f"{live:,}" for name, live in zip(names, entry.live)}
+        words |= {"now total": f"{entry.total:,}", "so far": f"{peak:,}"}
+        so_far = "the peak so far" if rises else f"peak so far {peak:,}"
+        found.append(
+            Cut(
+                entry.phase,
+                f"{entry.what[0].upper()}{entry.what[1:]}. Alive: {entry.total:,} bytes, {so_far}.",
+                text={key: each for key, each in words.items() if shown.get(key) != each},
+                hot={"here": [f"at {k}"]},
+            )
+        )
+        shown = words
+    return found
+
+
+def drawn(entries: Sequence[Entry], most: int) -> str:
+    """Bars on bars, one for each moment; a cursor for each; and what the run is at, below."""
+    x = across(0, len(entries), "moments of the run")
+    y = upwards(0, most * 1.05, "live bytes", words=compact)
+    width = (RIGHT - LEFT) / len(entries)
+    floors = [0] * len(entries)
+    parts = []
+    for i in range(len(CONSUMERS)):
+        tops = [bottom + entry.live[i] for bottom, entry in zip(floors, entries)]
+        parts.append(bars(i, [(x.at(k), y.at(floors[k]), y.at(tops[k])) for k in range(len(entries))], width))
+        floors = tops
+    peak = max(floors)
+    parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{y.at(peak):.1f}H{RIGHT}"/>')
+    parts.append(text("mg-number mg-halo", RIGHT, y.at(peak) - 5, f"peak {peak:,} bytes"))
+    parts += [
+        f'<path class="mg-cursor" data-id="at {k}" d="M{x.at(k + 0.5):.1f},{TOP - 6}V{BOTTOM}m0,24v16"/>'
+        for k in range(len(entries))
+    ]
+    parts += strip(entries, x.at)
+    return chart(f"Live bytes by consumer over the run; at most {peak:,}", x, y, *parts, height=318)
+
+
+def strip(entries: Sequence[Entry], at: Callable[[float], float]) -> list[str]:
+    """What the run is at: a row of boxes below the axis, with its word where there is room."""
+    parts, k = [], 0
+    for phase, group in groupby(entries, lambda entry: entry.phase):
+        n = len(list(group))
+        left, right = at(k), at(k + n)
+        k += n
+        look = f" mg-{phase}" if phase in ("forward", "backward") else ""
+        parts.append(
+            f'<g class="mg-box{look}"><rect class="mg-frame" x="{left:.1f}" y="{BOTTOM + 24}" '
+            f'width="{right - left:.1f}" height="16"/></g>'
+        )
+        if right - left > 7 * len(phase):
+            parts.append(text("mg-sign", (left + right) / 2, BOTTOM + 36, phase))
+    return parts
+
+
+def numbers(names: Sequence[str], entries: Sequence[Entry]) -> str:
+    """The consumers: what each holds now, and held at the peak."""
+    peak = max(entries, key=lambda entry: entry.total)
+    rows = [
+        f'<tr><th scope="row">{swatch(i)}{escape(name)}</th><td data-id="now {escape(name)}"></td>'
+        f"<td>{peak.live[i]:,}</td></tr>"
+        for i, name in reversed(list(enumerate(names)))
+    ]
+    rows.append(f'<tr><th scope="row">all</th><td data-id="now total"></td><td>{peak.total:,}</td></tr>')
+    rows.append('<tr><th scope="row">peak so far</th><td data-id="so far"></td><td></td></tr>')
+    return table(["bytes", "now", "at the peak"], rows)
+
+
+def compared(way: Switches, peaks: dict[Switches, int]) -> str:
+    """The peak of every combination of the switches; this one's is marked."""
+    rows = [
+        f'<tr{" aria-current=true" * (each == way)}><th scope="row">{each}{" (shown)" * (each == way)}</th>'
+        f"<td>{peak:,}</td></tr>"
+        for each, peak in peaks.items()
+    ]
+    return table(["run", "peak bytes"], rows)

@@ -1,0 +1,211 @@
+"""What can be seen of a network in training: how its layers are spread, where its boundary runs, and when to look.
+
+Looking costs time that training would have had, so it is rationed by the clock, not by the step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ..draw.svg import STYLE
+from ..draw.words import number
+from ..modes import no_grad
+from ..tensor import Tensor
+from .stepped import Plain
+
+GAP = 0.2  # seconds from one look to the next, at least,
+SOON = 20  # once there were so many; before, in proportion
+SHARE = 0.08  # of the time, at most, is spent on looking
+MOST_PASSED = 12  # losses that a frame brings, of the steps since the one before
+MOST_FRAMES = 200  # beyond, every second one is dropped
+BINS = 15  # bars of a histogram
+SIDE = 24  # cells of the heat map, along each side
+MOST_POINTS = 200
+MOST_VALUES = 4096  # of an array, looked at for its histogram
+MOST_LAYERS = 12
+Clock = Callable[[], float]
+
+
+class Ration:
+    """When to look again: after training for 1/SHARE times what the last look cost; and later and later, up to five
+    times a second, so that a short run has looks, too."""
+
+    def __init__(self, clock: Clock):
+        self.clock = clock
+        self.next = -math.inf
+        self.looks = 0
+
+    def due(self) -> bool:
+        return self.clock() >= self.next
+
+    def spent(self, began: float) -> None:
+        """A look that began then is over now."""
+        now = self.clock()
+        self.looks += 1
+        self.next = now + max(GAP * min(self.looks / SOON, 1), (now - began) / SHARE)
+
+
+def passed(losses: list[float], since: int) -> list[list[float]]:
+    """[step, loss] of some steps after `since`, the last among them."""
+    if len(losses) == since:
+        return []
+    some = np.unique(np.linspace(since + 1, len(losses), MOST_PASSED).astype(int))
+    return [[n, losses[n - 1]] for n in some.tolist()]
+
+
+def thinned(frames: list[Plain]) -> list[Plain]:
+    """Every second frame, the first and the last among them; each with half the losses of two."""
+    first, *rest = frames
+    pairs = zip(rest[::2], rest[1::2])
+    kept = [{**b, "curve": [*a["curve"], *b["curve"]][::-2][::-1]} for a, b in pairs]
+    return [first, *kept, *rest[len(rest) // 2 * 2 :]]
+
+
+def batches(data: Any) -> Iterator[tuple[Any, Any]]:
+    """(x, y) for ever: a pair is the same batch at each step, anything else is gone through again and again.
+
+    Raises ValueError where there is none left.
+    """
+    if isinstance(data, tuple) and len(data) == 2:
+        while True:
+            yield data
+    while True:
+        some = False
+        for batch in data:
+            some = True
+            yield batch
+        if not some:
+            raise ValueError("the data has no batch left: give a list or a loader, which can be gone through again")
+
+
+def first_of(data: Any) -> tuple[tuple[Any, Any], Iterator[tuple[Any, Any]]]:
+    """The first batch, and all of them."""
+    every = batches(data)
+    first = next(every)
+    return first, chain([first], every)
+
+
+def array(x: Any) -> np.ndarray:
+    """The numbers of a tensor or an array, on the CPU."""
+    return np.asarray(x.detach().cpu().numpy() if isinstance(x, Tensor) else x)
+
+
+def parameters(model: Any, optimizer: Any) -> list[tuple[str, Tensor]]:
+    """What is trained, by name."""
+    named = getattr(model, "named_parameters", None)
+    found = list(named()) if named else [(f"parameter {i}", p) for i, p in enumerate(optimizer.parameters())]
+    return found[:MOST_LAYERS]
+
+
+def spread(x: Any) -> Plain | None:
+    """A histogram of some numbers, each bar from 0 to 9, and its ends.
+
+    None for what is not computed yet, and for numbers that no finite scale holds.
+    """
+    if x is None:
+        return None
+    values = array(x).ravel()
+    values = values[:: max(1, values.size // MOST_VALUES)].astype(float)
+    with np.errstate(all="ignore"):
+        if not values.size or not np.isfinite(values.max() - values.min()):
+            return None
+    bars, _ = np.histogram(values, BINS)
+    heights = "".join(str(math.ceil(9 * n / bars.max())) for n in bars.tolist())
+    return {"bars": heights, "low": float(values.min()), "high": float(values.max())}
+
+
+def right_of(output: Any, y: Any, threshold: float) -> float | None:
+    """The share of a batch that is classified rightly; None where nothing is classified."""
+    scores, wanted = array(output), array(y).ravel()
+    if scores.ndim == 2 and scores.shape[1] > 1 and np.issubdtype(wanted.dtype, np.integer):
+        return float((scores.argmax(1) == wanted).mean()) if len(scores) == len(wanted) else None
+    if scores.size != wanted.size or len(classes := np.unique(wanted)) > 2:
+        return None
+    high = classes[-1] if len(classes) == 2 else max(classes[0], 1)
+    return float(((scores.ravel() > threshold) == (wanted == high)).mean())
+
+
+class Boundary:
+    """Where a network that tells two classes of points in the plane apart changes its mind.
+
+    points       [x, y, class 0 or 1], some of the data
+    low, high    the corners of what is looked at
+    """
+
+    def __init__(self, model: Any, x: Any, y: Any, threshold: float):
+        self.model, self.threshold = model, threshold
+        at, wanted = array(x), array(y).ravel()
+        classes = np.unique(wanted)
+        if at.ndim != 2 or at.shape[1] != 2 or len(at) != len(wanted) or len(classes) != 2:
+            raise ValueError("a boundary is drawn for points in the plane, of two classes")
+        some = slice(None, None, -(-len(at) // MOST_POINTS))
+        self.points = [[*map(float, p), int(c == classes[1])] for p, c in zip(at[some], wanted[some])]
+        margin = 0.08 * (at.max(0) - at.min(0)) + 1e-9
+        self.low, self.high = at.min(0) - margin, at.max(0) + margin
+        across, up = (np.linspace(a, b, 2 * SIDE + 1)[1::2] for a, b in zip(self.low, self.high))
+        grid = np.stack(np.meshgrid(across, up[::-1]), -1).reshape(-1, 2)
+        self.grid = Tensor(grid.astype(at.dtype))
+        self.levels()
+
+    def levels(self) -> str:
+        """Row by row from the top, for each cell 0 to 3 where it says class 0, 4 to 7 where class 1; 3 and 4 are the
+        least sure. Raises ValueError if the network does not give one score for each point, or two."""
+        was_training = getattr(self.model, "training", False)
+        try:
+            if was_training:
+                self.model.eval()
+            with no_grad(), np.errstate(all="ignore"):
+                scores = array(self.model(self.grid))
+        finally:
+            if was_training:
+                self.model.train()
+        if scores.shape == (len(self.grid), 2):
+            sure = scores[:, 1] - scores[:, 0]
+        elif scores.size == len(self.grid):
+            sure = scores.ravel() - self.threshold
+        else:
+            raise ValueError(f"two classes have one score or two for each point, and not {scores.shape[1:]}")
+        most = np.abs(sure).max()
+        if not np.isfinite(most):  # it says nothing any more
+            return ""
+        rank = np.minimum(3, np.floor(4 * np.abs(sure) / (most or 1))).astype(int)
+        return "".join(map(str, np.where(sure > 0, 4 + rank, 3 - rank).tolist()))
+
+
+def threshold_of(model: Any) -> float:
+    """0.5 where the last thing the model does is a Sigmoid, and else 0."""
+    last = list(model.modules())[-1] if hasattr(model, "modules") else None
+    return 0.5 if type(last).__name__ == "Sigmoid" else 0.0
+
+
+def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None:
+    """The boundary, where there is one to draw; a model that fails says so in its first step."""
+    try:
+        return Boundary(model, x, y, threshold)
+    except Exception:
+        return None
+
+
+def curve(losses: list[float]) -> str:
+    """Losses over steps as SVG."""
+    width, height, left, top = 420, 160, 66, 12
+    some: list[int] = np.unique(np.linspace(0, len(losses) - 1, 200).astype(int)).tolist() if losses else []
+    most, least = max([0.0, *losses]) or 1.0, min([0.0, *losses])
+    across, up = (width - left - 12) / max(len(losses) - 1, 1), height / (most - least)
+    points = " ".join(f"{left + across * n:.1f},{top + up * (most - losses[n]):.1f}" for n in some)
+    frame = f'role="img" viewBox="0 0 {width} {height + 36}"'
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" {frame}>
+<title>Loss over {len(losses)} steps</title>
+<style>{STYLE}</style>
+<text class="mg-number" x="{left - 6}" y="{top + 4}">{number(most, 3)}</text>
+<text class="mg-number" x="{left - 6}" y="{top + height + 4}">{number(least, 3)}</text>
+<text class="mg-number" x="{width - 12}" y="{top + height + 18}">step {len(losses)}</text>
+<g class="mg-arrow"><path d="M{left} {top}V{top + height}H{width - 12}"/></g>
+<polyline points="{points}" style="fill:none;stroke:var(--mg-forward);stroke-width:2"/>
+</svg>
+"""

@@ -1,0 +1,158 @@
+// Training: the loss, the boundary and the layers at a frame; while the kernel trains, frames come in and are shown.
+// Without a kernel the buttons that train are gone, and the frames are there to be stepped.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SIDE = 24;
+const PLOT = { width: 420, height: 200, left: 66, right: 14, top: 14, bottom: 26 };
+const SPEEDS = [["0", "full speed"], ["50", "50 steps/s"], ["10", "10 steps/s"], ["2", "2 steps/s"]];
+const BODY = `
+  <p class="mg-news" role="status"></p>
+  <div class="mg-training" role="toolbar" aria-label="Training">
+    <button type="button" data-do="toggle"></button>
+    <button type="button" data-do="step">One step</button>
+    <label>pace <select aria-label="Pace">${SPEEDS.map(([value, words]) => `<option value="${value}">${words}</option>`).join("")}</select></label>
+  </div>
+  <div class="mg-charts">
+    <figure class="mg-loss"><figcaption>Loss</figcaption></figure>
+    <figure class="mg-boundary"><figcaption>What it says where: ○ and blue one class, + and orange the other; the darker, the surer</figcaption></figure>
+    <figure class="mg-layers"><figcaption>How the numbers of each layer are spread</figcaption>
+      <div class="mg-view"><table class="mg-table"><thead><tr><th>layer</th><th colspan="2">weights</th><th colspan="2">gradients</th></tr></thead><tbody></tbody></table></div></figure>
+  </div>`;
+
+function draw(tag, attributes, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+function short(x) {
+  if (x === null || x === undefined) return "·";
+  const [size, rounded] = [Math.abs(x), Number(x.toPrecision(3))];
+  const text = size >= 1e5 || (size && size < 1e-3) ? rounded.toExponential().replace("e+", "e") : String(rounded);
+  return text.replaceAll("-", "−");
+}
+
+// The loss, bold up to the frame that is shown.
+function lossChart(figure, label) {
+  const { width, height, left, right, top, bottom } = PLOT;
+  const text = (x, y, anchor) => draw("text", { x, y, "text-anchor": anchor, class: "mg-dim" });
+  const all = draw("polyline", { class: "mg-curve mg-later" }), past = draw("polyline", { class: "mg-curve" });
+  const dot = draw("circle", { r: 5, class: "mg-now" });
+  const most = text(left - 6, top + 4, "end"), least = text(left - 6, height - bottom + 4, "end"), end = text(width - right, height - 8, "end");
+  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "mg-picture" },
+    draw("path", { class: "mg-axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }), most, least, end, all, past, dot);
+  figure.append(svg);
+  return (frames, n) => {
+    const known = frames.flatMap(({ curve }) => curve), losses = known.map(([, loss]) => loss);
+    const high = Math.max(...losses, 0) || 1, low = Math.min(...losses, 0);
+    const last = Math.max(frames.at(-1).step, 1);
+    const place = ([step, loss]) => [left + (width - left - right) * step / last, top + (height - top - bottom) * (high - loss) / (high - low)];
+    const line = (some) => some.map((point) => place(point).map((x) => x.toFixed(1)).join(",")).join(" ");
+    all.setAttribute("points", line(known));
+    past.setAttribute("points", line(known.filter(([step]) => step <= frames[n].step)));
+    most.textContent = short(high);
+    least.textContent = short(low);
+    end.textContent = `step ${last}`;
+    const here = frames[n].loss === null ? null : place([frames[n].step, frames[n].loss]);
+    dot.setAttribute("visibility", here ? "visible" : "hidden");
+    if (here) { dot.setAttribute("cx", here[0]); dot.setAttribute("cy", here[1]); }
+    svg.setAttribute("aria-label", `Loss over steps, from ${short(losses[0])} to ${short(losses.at(-1))}; ${label(frames[n])}`);
+  };
+}
+
+// What the network says at each point of the plane, and some of the data.
+function boundaryChart(figure, points, [x0, y0, x1, y1]) {
+  const cells = Array.from({ length: SIDE * SIDE }, (_, i) =>
+    draw("rect", { x: i % SIDE, y: Math.floor(i / SIDE), width: 1, height: 1 }));
+  const marks = points.map(([x, y, one]) => {
+    const at = `translate(${SIDE * (x - x0) / (x1 - x0)} ${SIDE * (y1 - y) / (y1 - y0)})`;
+    return one ? draw("circle", { r: 0.22, class: "mg-mark", transform: at }) : draw("path", { d: "M-.26 0H.26M0-.26V.26", class: "mg-mark mg-cross", transform: at });
+  });
+  const svg = draw("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, role: "img", class: "mg-picture" }, ...cells, ...marks);
+  figure.append(svg);
+  return ({ heat, right }) => {
+    cells.forEach((cell, i) => cell.setAttribute("class", heat ? `mg-heat-${heat[i]}` : "mg-heat-none"));
+    const ones = [...heat].filter((level) => level > "3").length;
+    svg.setAttribute("aria-label", `Of the plane, ${Math.round(100 * ones / (SIDE * SIDE))} % is said to be the class of the rings${right === null ? "" : `; ${short(100 * right)} % of the batch is right`}`);
+  };
+}
+
+function histogram(spread) {
+  if (!spread) return ["·", ""];
+  const bars = [...spread.bars].map((bar, i) => draw("rect", { x: 5 * i, y: 27 - 3 * bar, width: 4, height: 3 * bar }));
+  const label = `from ${short(spread.low)} to ${short(spread.high)}`;
+  const svg = draw("svg", { viewBox: `0 0 ${5 * spread.bars.length} 28`, width: 75, height: 28, role: "img", "aria-label": label, class: "mg-bars" }, ...bars);
+  const words = document.createElement("span");
+  words.textContent = `${short(spread.low)} … ${short(spread.high)}`;
+  return [svg, words];
+}
+function layerRow({ name, weights, gradients }) {
+  const row = document.createElement("tr");
+  const head = document.createElement("th");
+  head.scope = "row";
+  head.textContent = name;
+  const cells = [...histogram(weights), ...histogram(gradients)].map((content) => {
+    const cell = document.createElement("td");
+    cell.append(content);
+    return cell;
+  });
+  row.append(head, ...cells);
+  return row;
+}
+
+function render({ model, el }) {
+  let frames = [...model.get("frames")], charts = null;
+  const { root, grow, destroy } = stepper({ model, el, phases: [], last: frames.length - 1, body: BODY, show });
+  const [training, toggle, pace, news] = [".mg-training", "[data-do=toggle]", ".mg-training select", ".mg-news"].map((selector) => root.querySelector(selector));
+  const live = Boolean(model.send);
+  training.hidden = !live;
+
+  function show(n, root) {
+    charts ??= drawn(root);
+    for (const chart of charts) chart(frames, n);
+    return { phase: "", say: frames[n].say };
+  }
+  function drawn(root) {
+    const layers = root.querySelector(".mg-layers"), boundary = root.querySelector(".mg-boundary");
+    const made = [lossChart(root.querySelector(".mg-loss"), ({ say }) => say)];
+    boundary.hidden = !model.get("corners").length;
+    if (!boundary.hidden) {
+      const chart = boundaryChart(boundary, model.get("points"), model.get("corners"));
+      made.push((all, n) => chart(all[n]));
+    }
+    made.push((all, n) => layers.querySelector("tbody").replaceChildren(...all[n].layers.map(layerRow)));
+    return made;
+  }
+  function onMessage({ frame }) {
+    if (!frame || frames.at(-1).step >= frame.step) return;
+    frames.push(frame);
+    grow(frames.length - 1);
+  }
+  function onFrames() {
+    frames = [...model.get("frames")];
+    grow(frames.length - 1);
+  }
+  function onState() {
+    const state = model.get("state");
+    root.dataset.state = state;
+    news.textContent = state === "running" ? "Training. Pause it to look back." : model.get("news");
+    toggle.textContent = { running: "Pause", paused: "Resume" }[state] ?? `Train ${model.get("planned")} steps`;
+    root.querySelector(".mg-say").setAttribute("aria-live", state === "running" ? "off" : "polite"); // no reader keeps up
+    for (const control of training.querySelectorAll("button, select")) control.disabled = state === "closed";
+  }
+  const deeds = { running: "pause", paused: "resume" };
+  function onClick(event) {
+    const pressed = event.target.closest("[data-do]");
+    if (pressed) model.send({ do: pressed.dataset.do === "step" ? "step" : deeds[model.get("state")] ?? "run" });
+  }
+  const onPace = () => { model.set("speed", Number(pace.value)); model.save_changes(); };
+  training.addEventListener("click", onClick);
+  pace.addEventListener("change", onPace);
+  const watched = { "change:frames": onFrames, "change:state": onState, "change:news": onState, "change:planned": onState, "msg:custom": onMessage };
+  for (const [event, heard] of Object.entries(watched)) model.on(event, heard);
+  pace.value = String(model.get("speed"));
+  onState();
+  return () => { for (const [event, heard] of Object.entries(watched)) model.off(event, heard); destroy(); };
+}
+
+export default { render };

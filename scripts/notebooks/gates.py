@@ -1,0 +1,105 @@
+"""A gate is a cell that calls reveal: what it shows must be nowhere above it in the notebook's file.
+
+What can be checked by a program, and is:
+
+    - each Predict has one gate, in a later cell, and each gate has its Predict
+    - Predict is given nothing but what is asked, written out: so there is no place for the answer in it
+    - the value at the gate is computed, by an expression that is not a literal
+    - no output above the gate says what the gate's own output says it is, if that has three digits or more
+    - the cell of a Predict or a Quiz shows it unanswered; and no state of any widget is kept in the file
+
+A small number is everywhere, and cannot be looked for. What prose gives away, only a reader can see.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+from nbformat import NotebookNode
+
+from notebooks.source import BuildError
+
+ASKED = {"text", "kind", "options", "unit", "tolerance"}
+CAME = re.compile(r": it is (.*)\. No prediction was locked\.\Z")
+DIGITS = 3
+
+
+def refuse_open(nb: NotebookNode, name: str) -> None:
+    """Raises BuildError for the first gate that does not hold."""
+    for problem in problems(nb):
+        raise BuildError(f"{name}, {problem}")
+
+
+def problems(nb: NotebookNode) -> Iterator[str]:
+    """What is wrong with the gates of a notebook that was run and not answered."""
+    if nb.metadata.get("widgets"):
+        yield "the state of widgets is kept in the metadata"
+    asked: dict[str, int] = {}
+    gates: dict[str, int] = {}
+    for number, cell in enumerate(nb.cells):
+        if cell.cell_type != "code":
+            continue
+        for call in calls(cell.source):
+            match call:
+                case ast.Call(func=ast.Name("Predict"), args=[ast.Constant(str(one)), *_]):
+                    asked[one] = number
+                    yield from (f"cell {number}: {problem}" for problem in told_too_much(call))
+                    if "Not predicted yet." not in text(cell):
+                        yield f"cell {number}: {one!r} is not shown unanswered"
+                case ast.Call(func=ast.Name("Quiz")) if " 0 of " not in text(cell):
+                    yield f"cell {number}: the quiz is not shown unanswered"
+                case ast.Call(func=ast.Name("reveal"), args=[ast.Constant(str(one)), value]):
+                    gates[one] = number
+                    if asked.get(one, number) >= number:
+                        yield f"cell {number}: {one!r} is revealed, and no cell above it asks for it"
+                    if not any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(value)):
+                        yield f"cell {number}: the answer of {one!r} is written out, and not computed"
+                    yield from (f"cell {n}: {problem}" for n, problem in given_away(nb, number))
+    yield from (f"cell {number}: no cell below reveals {one!r}" for one, number in asked.items() if one not in gates)
+
+
+def calls(source: str) -> list[ast.Call]:
+    """The calls of a cell, in the order of the text; none where it is not Python alone."""
+    try:
+        found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    except SyntaxError:
+        return []
+    return sorted(found, key=lambda call: (call.lineno, call.col_offset))
+
+
+def told_too_much(call: ast.Call) -> Iterator[str]:
+    for keyword in call.keywords:
+        if keyword.arg not in ASKED:
+            yield f"Predict is given {keyword.arg}, which is no part of a question"
+    for value in chain(call.args, (keyword.value for keyword in call.keywords)):
+        try:
+            ast.literal_eval(value)
+        except ValueError:
+            yield f"Predict is given {ast.unparse(value)}: what is asked is written out"
+
+
+def given_away(nb: NotebookNode, gate: int) -> Iterator[tuple[int, str]]:
+    """The cells above a gate whose text or outputs have the number that the gate shows."""
+    came = [found[1] for line in text(nb.cells[gate]).splitlines() if (found := CAME.search(line))]
+    for number in {each for said in came for each in re.findall(r"[\d.]*\d", said)}:
+        if len(re.sub(r"\D", "", number).strip("0")) < DIGITS:
+            continue
+        for n, cell in enumerate(nb.cells[:gate]):
+            if re.search(rf"(?<![\d.]){re.escape(number)}(?![\d])", text(cell) + "\n" + cell.source):
+                yield n, f"{number} is what cell {gate} reveals"
+
+
+def text(cell: NotebookNode) -> str:
+    """All that a cell's outputs say."""
+    return "\n".join(chain.from_iterable(said(output) for output in cell.get("outputs", [])))
+
+
+def said(output: NotebookNode) -> Iterator[str]:
+    yield output.get("text", "")
+    for mime, data in output.get("data", {}).items():
+        if not mime.startswith("image/png"):
+            yield data if isinstance(data, str) else json.dumps(data)

@@ -1,0 +1,402 @@
+"""GraphView on the screen: every control, by mouse and by keyboard, against what the engine recorded."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import minigrad as mg
+from minigrad import nn
+from minigrad.widgets import GraphView
+
+CHANGES = """async () => {
+  const next = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const times = { toggle: [], select: [] };
+  for (let i = 0; i < 20; i++) {
+    for (const [kind, target] of [["toggle", ".mg-toggle"], ["select", ".mg-boxes .mg-box"]]) {
+      const found = [...document.querySelectorAll(target)];
+      await next();
+      const start = performance.now();
+      found[Math.floor(found.length / 2)].dispatchEvent(new MouseEvent("click", { bubbles: true }));
+      times[kind].push(performance.now() - start);
+    }
+  }
+  return times;
+}"""
+
+
+def tower(blocks: int = 6) -> nn.Sequential:
+    block = [nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4)) for _ in range(blocks)]
+    return nn.Sequential(*block, nn.Linear(4, 1)).double()
+
+
+def saved(folder: Path, view: GraphView | None = None) -> tuple[Path, GraphView]:
+    view = GraphView(tower(), mg.ones(5, 4)) if view is None else view
+    view.save(folder / "graph.html")
+    return folder / "graph.html", view
+
+
+def tangle(nodes: int) -> mg.Tensor:
+    """A graph of that many nodes, with runs of equal ops in it, and arrows that reach back by some ten ops."""
+    made = [mg.ones(3).requires_grad_()]
+    for i in range(1, nodes):
+        y = made[-1]
+        back = made[-1 - i * i % 11 % len(made)]
+        made.append(y.tanh() if i % 40 < 8 else y + back if i % 3 else y * back if i % 2 else y.sin())
+    return made[-1]
+
+
+def shown(page: Page) -> list[int]:
+    return page.locator(".mg-boxes .mg-box").evaluate_all("gs => gs.map((g) => +g.dataset.item).sort((a, b) => a - b)")
+
+
+def box(page: Page, i: int):
+    return page.locator(f'.mg-canvas [data-item="{i}"]')
+
+
+def item(view: GraphView, **wanted) -> int:
+    return next(i for i, row in enumerate(view.items) if wanted.items() <= row.items())
+
+
+def say(page: Page) -> str:
+    return page.locator(".mg-say").text_content()
+
+
+def world(page: Page) -> tuple[float, float, float]:
+    found = page.locator(".mg-world").get_attribute("transform")
+    return tuple(float(n) for n in re.findall(r"-?[\d.]+", found))
+
+
+def at_items(page: Page) -> int:
+    return page.evaluate("() => +(document.activeElement.dataset?.item ?? -1)")
+
+
+def test_it_opens_with_the_boxes_of_the_picture_that_stands_still(visit, tmp_path):
+    path, view = saved(tmp_path)
+    page = visit(path).page
+
+    assert len(shown(page)) == len(view.overview.picture(60).boxes)
+    assert say(page) == "The graph of a call of Sequential: 46 nodes, 26 groups; 5 boxes are shown."
+
+
+def test_groups_open_and_close_by_mouse_and_by_keyboard(visit, tmp_path):
+    path, view = saved(tmp_path)
+    page = visit(path).page
+    repeat = item(view, kind="repeat")
+    blocks = [i for i, row in enumerate(view.items) if row["in"] == repeat]
+    before = shown(page)
+
+    box(page, repeat).locator(".mg-toggle").click()
+    assert set(shown(page)) == {*before, *blocks} - {repeat}
+    assert say(page) == "×6 Sequential is open: 10 boxes are shown."
+    page.keyboard.press("Space")
+    assert shown(page) == before
+    page.keyboard.press("Space")
+    box(page, blocks[0]).focus()
+    page.keyboard.press("Space")
+    inner = [i for i, row in enumerate(view.items) if row["in"] == blocks[0]]
+    assert set(inner) <= set(shown(page))
+    box(page, inner[0]).focus()
+    page.keyboard.press("Backspace")
+    assert at_items(page) == blocks[0]
+    assert not set(inner) & set(shown(page))
+    box(page, blocks[0]).locator(".mg-name").dblclick()
+    assert set(inner) <= set(shown(page))
+
+
+def test_all_groups_open_to_all_nodes_with_all_arrows(visit, tmp_path):
+    path, view = saved(tmp_path)
+    page = visit(path).page
+    page.get_by_role("button", name="Open all groups").click()
+
+    assert shown(page) == list(range(len(view.overview.chart.entries)))
+    uses = {(a, b) for a, b in zip(view.arrows[::2], view.arrows[1::2])}
+    drawn = page.locator(".mg-arrow path").first.get_attribute("d")
+    assert drawn.count("M") == len(uses)
+    page.get_by_role("button", name="Close all groups").click()
+    assert len(shown(page)) == 3
+    assert page.locator(".mg-arrow path").first.get_attribute("d").count("M") == 2  # none within the closed group
+    assert say(page) == "All groups are closed: 3 boxes are shown."
+
+
+def test_groups_that_read_each_other_are_drawn_all_the_same(visit, tmp_path):
+    """A scope that is left and entered again reads what was made of it: closed, the two boxes are a circle."""
+    graph = mg.Graph()
+    with graph.as_default():
+        x = mg.placeholder("float64", (2, 3), name="x")
+        with graph.name_scope("layer"):
+            y = x.tanh()
+        z = y.exp()
+        with graph.name_scope("layer/"):
+            z.sin()
+    path, view = saved(tmp_path, GraphView(graph, boxes=1))
+    page = visit(path).page
+
+    assert [view.items[i]["name"] for i in shown(page) if view.items[i].get("name")] == ["x", "z", "layer"]
+    drawn = page.locator(".mg-arrow path").first.get_attribute("d")
+    assert drawn.count("M") == 3
+    assert "NaN" not in drawn
+
+
+def test_what_was_selected_in_python_is_in_view_when_the_page_opens(visit, tmp_path):
+    net = tower()
+    view = GraphView(net, mg.ones(5, 4))
+    view.select(net[3][2].weight)
+    page = visit(saved(tmp_path, view)[0]).page
+
+    weight = box(page, view.chosen)
+    expect(weight).to_have_attribute("aria-pressed", "true")
+    expect(weight).to_be_in_viewport()
+
+
+def test_boxes_stand_apart_and_arrows_run_to_the_right(visit, tmp_path):
+    """No box lies over another, each lies in its group's frame, and an operand is left of what reads it."""
+    net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)
+    path, view = saved(tmp_path, GraphView(net, mg.ones(2, 5, 8)))
+    page = visit(path).page
+    page.get_by_role("button", name="Open all groups").click()
+    rects = page.locator(".mg-canvas [data-item]").evaluate_all(
+        "gs => gs.map((g) => { const m = g.transform.baseVal[0].matrix, f = g.querySelector('rect.mg-frame').getBBox();"
+        " return [+g.dataset.item, m.e, m.f, m.e + f.width, m.f + f.height]; })"
+    )
+    place = {int(i): rest for i, *rest in rects}
+    nodes = [i for i in place if "ops" not in view.items[i]]
+
+    for n, i in enumerate(nodes):
+        left, top, right, bottom = place[i]
+        for j in nodes[n + 1 :]:
+            a, b, c, d = place[j]
+            assert right <= a or c <= left or bottom <= b or d <= top, (view.items[i], view.items[j])
+    for i, row in enumerate(view.items):
+        if row["in"] >= 0:
+            left, top, right, bottom = place[row["in"]]
+            a, b, c, d = place[i]
+            assert left <= a
+            assert top <= b
+            assert c <= right
+            assert d <= bottom
+    for tail, head in zip(view.arrows[::2], view.arrows[1::2]):
+        assert place[tail][2] <= place[head][0]
+
+
+def test_the_keyboard_goes_along_the_arrows(visit, tmp_path):
+    path, view = saved(tmp_path)
+    page = visit(path).page
+    page.locator(".mg-canvas").focus()
+    page.keyboard.press("Enter")
+    x, repeat, affine = item(view, name="input"), item(view, kind="repeat"), item(view, sign="affine", spec="f64[5, 1]")
+
+    walked = [at_items(page)]
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+        walked.append(at_items(page))
+    assert walked == [x, repeat, affine]
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert at_items(page) in (x, repeat, item(view, name="6.bias"), item(view, name="6.weight"))
+    box(page, item(view, name="6.weight")).focus()
+    page.keyboard.press("ArrowDown")
+    assert at_items(page) != item(view, name="6.weight")
+    page.keyboard.press("Escape")
+    assert page.evaluate("() => document.activeElement.matches('.mg-canvas')")
+
+
+def test_focus_and_hover_say_what_the_engine_knows(visit, tmp_path):
+    path, view = saved(tmp_path)
+    page = visit(path).page
+    for name in ("6.weight", "input"):
+        entry = view.overview.chart.entries[item(view, name=name)]
+        box(page, item(view, name=name)).focus()
+        details = page.locator(".mg-details").text_content()
+        assert f"shape {entry.thing.shape}dtype f64bytes {entry.thing.nbytes} B" in details
+        assert "for backward saved" in details
+        assert f"value {entry.value}" in details
+    box(page, item(view, name="6.bias")).hover()
+    assert page.locator(".mg-details").text_content().startswith("6.bias")
+    assert "for backward" not in page.locator(".mg-details").text_content()
+
+
+def test_a_node_is_selected_by_click_and_by_enter(visit, tmp_path):
+    path, view = saved(tmp_path)
+    page = visit(path).page
+    weight, bias = item(view, name="6.weight"), item(view, name="6.bias")
+    box(page, weight).click()
+    assert box(page, weight).get_attribute("aria-pressed") == "true"
+    assert say(page).startswith("Selected: 6.weight, f64[1, 4]")
+    box(page, bias).focus()
+    page.keyboard.press("Enter")
+    assert box(page, bias).get_attribute("aria-pressed") == "true"
+    assert box(page, weight).get_attribute("aria-pressed") == "false"
+
+
+def test_search_counts_marks_and_goes_from_match_to_match(visit, tmp_path):
+    path, view = saved(tmp_path)
+    page = visit(path).page
+    page.locator(".mg-canvas").focus()
+    page.keyboard.press("/")
+    page.keyboard.type("affine")
+    found = [i for i, row in enumerate(view.items) if row.get("sign") == "affine"]
+    assert say(page) == f"{len(found)} matches for “affine”, 12 of them in closed groups. Enter goes to the next."
+    assert page.locator(".mg-match").count() == 2  # the one that is shown, and the closed group around the others
+    for n, i in enumerate(found[:3], 1):
+        page.keyboard.press("Enter")
+        assert say(page).startswith(f"Match {n} of {len(found)}: affine, f64[5, 4]")
+        expect(page.locator(".mg-current")).to_have_attribute("data-item", str(i))
+        expect(box(page, i)).to_be_in_viewport()
+    page.keyboard.press("Shift+Enter")
+    expect(page.locator(".mg-current")).to_have_attribute("data-item", str(found[1]))
+    page.locator("input").fill("no such thing")
+    assert say(page) == "0 matches for “no such thing”. "
+    page.keyboard.press("Escape")
+    assert page.locator(".mg-match").count() == 0
+
+
+def test_it_is_dragged_panned_and_zoomed(visit, tmp_path):
+    page = visit(saved(tmp_path)[0]).page
+    x, y, k = world(page)
+    frame = page.locator(".mg-canvas").bounding_box()
+    page.mouse.move(frame["x"] + 10, frame["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + 60, frame["y"] + 40)
+    page.mouse.up()
+    assert world(page) == (x + 50, y + 30, k)
+    page.locator(".mg-canvas").focus()
+    page.keyboard.press("ArrowLeft")
+    assert world(page) == (x + 110, y + 30, k)
+    page.keyboard.press("Enter")
+    a, b, _ = world(page)
+    page.keyboard.press("Shift+ArrowUp")
+    assert world(page) == (a, b + 60, k)
+    page.keyboard.press("+")
+    assert world(page)[2] == pytest.approx(k * 1.25)
+    page.keyboard.press("-")
+    page.get_by_role("button", name="Zoom out").click()
+    assert world(page)[2] == pytest.approx(k * 0.8, rel=1e-3)
+    page.get_by_role("button", name="Zoom in").click()
+    page.keyboard.press("0")
+    assert world(page) == (x, y, k)
+    page.mouse.move(frame["x"] + 100, frame["y"] + 100)
+    page.mouse.wheel(0, 100)
+    assert world(page) == (x, y, k)  # the wheel alone is the page's
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    page.wait_for_function(
+        "k => !document.querySelector('.mg-world').getAttribute('transform').endsWith(`(${k})`)", arg=k
+    )
+    zx, _, zk = world(page)
+    assert zk > k
+    assert (100 - x) / k == pytest.approx((100 - zx) / zk, abs=2)  # what is under the pointer stays there
+
+
+def test_the_picture_is_saved_as_svg_and_png(visit, tmp_path):
+    path, _ = saved(tmp_path)
+    page = visit(path, color_scheme="dark").page
+    with page.expect_download() as download:
+        page.get_by_role("button", name="SVG").click()
+    download.value.save_as(tmp_path / "x.svg")
+    text = (tmp_path / "x.svg").read_text("utf-8")
+    assert text.count('data-item="') == page.locator(".mg-canvas [data-item]").count()
+    assert "rgb(17, 20, 24)" in text  # the paper of the dark theme: what is saved looks as it does here
+    assert "var(--" not in text
+    assert len(re.findall('<text [^>]*style="fill:', text)) == text.count("</text>") > 0
+    with page.expect_download() as download:
+        page.get_by_role("button", name="PNG").click()
+    download.value.save_as(tmp_path / "x.png")
+    data = (tmp_path / "x.png").read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    width = float(re.search(r'width="([\d.]+)"', text)[1])
+    assert abs(int.from_bytes(data[16:20], "big") - 2 * width) <= 2
+
+
+def test_names_of_the_learner_are_words_and_no_html(visit, tmp_path):
+    bad = "<img src=x onerror=window.hit=1>\"'&"
+    a = mg.tensor(2.0, requires_grad=True)
+    path, _ = saved(tmp_path, GraphView(a * a, names={bad: a}))
+    page = visit(path).page
+    page.locator("input").fill("onerror")
+    page.keyboard.press("Enter")
+
+    assert page.locator(".mg-match .mg-name").text_content().startswith("<img src=x")
+    assert page.evaluate("() => window.hit") is None
+
+
+def test_ten_thousand_nodes_open_closed_and_say_what_is_too_many(visit, tmp_path):
+    y = mg.ones(3).requires_grad_()
+    for i in range(10_000):
+        y = y.tanh() if i * i % 7 % 2 else y.exp() if i % 3 else y * y
+    path, _ = saved(tmp_path, GraphView(y))
+    page = visit(path).page
+    assert len(shown(page)) <= 100
+    page.get_by_role("button", name="Open all groups").click()
+    assert "are too many to be read or drawn" in say(page)
+    assert len(shown(page)) <= 100
+    page.locator("input").fill("tanh")
+    page.keyboard.press("Enter")
+    assert say(page).startswith("Match 1 of ")
+    assert len(shown(page)) < 1000
+
+
+def test_how_long_it_takes(visit, tmp_path, record_property, capsys):
+    """Measured, and not asserted. Asserted: that everything that should be there is."""
+    lines = []
+    for nodes in (100, 500, 1000):
+        path, view = saved(tmp_path, GraphView(tangle(nodes), boxes=10_000))
+        page = visit(path).page
+        page.wait_for_selector(".mg-box")
+        opened = page.evaluate("() => new Promise((done) => requestAnimationFrame(() => done(performance.now())))")
+        page.get_by_role("button", name="Open all groups").click()
+        boxes = len(shown(page))
+        assert boxes == len(view.overview.chart.entries) == nodes
+        times = {kind: statistics.median(found) for kind, found in page.evaluate(CHANGES).items()}
+        lines.append(
+            f"{boxes} boxes: open {opened:.0f} ms; click to change, median of 20: open or close a group "
+            f"{times['toggle']:.1f} ms, select {times['select']:.1f} ms"
+        )
+        record_property(f"boxes {boxes}", lines[-1])
+    with capsys.disabled():
+        print("\n" + "\n".join(lines))
+
+
+def test_axe_finds_no_violation_in_any_state(visit, tmp_path):
+    path, view = saved(tmp_path)
+    for scheme in ("light", "dark"):
+        opened = visit(path, color_scheme=scheme, reduced_motion="reduce", viewport={"width": 420, "height": 800})
+        page = opened.page
+        assert opened.violations("html") == []
+        page.get_by_role("button", name="Open all groups").click()
+        page.locator("input").fill("affine")
+        page.keyboard.press("Enter")
+        box(page, item(view, name="6.weight")).focus()
+        page.keyboard.press("Enter")
+        assert opened.violations("html") == []
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_in_jupyterlab_what_is_picked_is_the_python_object(lab):
+    """Two views of one model: what is picked in one is the object itself, and the other does not hear of it."""
+    notebook = lab.open_cells(
+        "import minigrad as mg\nfrom minigrad.widgets import GraphView\n"
+        "net = mg.nn.Sequential(mg.nn.Linear(3, 4), mg.nn.Tanh(), mg.nn.Linear(4, 1)).double()\n"
+        "x = mg.ones(2, 3)\none, two = GraphView(net, x), GraphView(net, x)\none",
+        "two",
+    )
+    notebook.run_all()
+    first, second = notebook.page.locator(".mg-widget").nth(0), notebook.page.locator(".mg-widget").nth(1)
+    first.locator(".mg-box", has_text="2.weight").or_(first.locator('[aria-label^="2.weight"]')).first.click()
+    expect(first.locator(".mg-say")).to_contain_text("Selected: 2.weight")
+    assert notebook.kernel("print(one.selected is net[2].weight, two.selected)") == "True None"
+    assert second.locator('[aria-pressed="true"]').count() == 0
+
+    notebook.kernel("two.select(net[0])")
+    expect(second.locator(".mg-say")).to_contain_text("Selected: 0")
+    cells = notebook.page.locator(".jp-Notebook .jp-Cell").count()
+    second.locator(".mg-canvas").focus()
+    for key in ("Enter", "b", "a", "Space"):
+        notebook.page.keyboard.press(key)
+    assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == cells
+    assert "GraphView(" in notebook.kernel("print(repr(one))")

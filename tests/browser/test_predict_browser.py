@@ -1,0 +1,251 @@
+"""Predictions and quizzes as a learner meets them: answered by keyboard alone, locked, revealed, locked still after a
+restart."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+from minigrad.course import Predict, Quiz
+
+ROOT = Path(__file__).resolve().parents[2]
+ASK = """
+from minigrad.course import Predict, reveal
+
+p = Predict("boxes", "How many boxes will the picture have?", unit="boxes")
+p
+"""
+REVEAL = "reveal('boxes', 5)"
+KINDS = """
+from minigrad.course import Predict
+
+Predict("kinds shape", "Which shape?", "shape")
+"""
+ORDER = 'o = Predict("kinds order", "In which order?", "order", ["backward", "clear", "forward"])\no'
+TRUTH = 't = Predict("kinds truth", "Is <b>it</b> so?", "truth")\nt'
+CHOICE = 'c = Predict("kinds choice", "Which one?", options=["up", "down"])\nc'
+RESTART = """() => {
+  const session = window.jupyterapp.shell.currentWidget.sessionContext.session;
+  window.restarted = false;
+  session.kernel.restart().then(() => { window.restarted = true; });
+}"""
+
+
+def restart(notebook) -> None:
+    """A new kernel, with everything run in it."""
+    notebook.page.evaluate(RESTART)
+    notebook.page.wait_for_function("() => window.restarted")
+    notebook.page.evaluate("() => { window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs'); }")
+    expect(notebook.page.locator(".mg-widget")).to_have_count(0)
+    notebook.run_all()
+
+
+def press(notebook, *keys: str) -> None:
+    for key in keys:
+        notebook.page.keyboard.press(key)
+
+
+def kept(lab, name: str) -> list[dict]:
+    lines = (lab.folder / ".minigrad-answers.jsonl").read_text("utf-8").splitlines()
+    return [record for line in lines if (record := json.loads(line))["name"] == name]
+
+
+def radio(widget: Locator, name: str) -> Locator:
+    return widget.get_by_role("radio", name=name, exact=True)
+
+
+def test_a_prediction_is_locked_by_keyboard_revealed_and_locked_still_after_a_restart(lab):
+    notebook = lab.open_cells(ASK, "")
+    notebook.run_all()
+    page = notebook.page
+    widget = page.locator(".mg-widget")
+    cells = page.locator(".jp-Notebook .jp-Cell").count()
+
+    # Not a number, then one; b and d are letters here, and no commands of JupyterLab.
+    widget.get_by_role("textbox").focus()
+    page.keyboard.type("bdd")
+    press(notebook, "Tab", "Space", "ArrowRight", "ArrowRight", "Enter")
+    expect(widget.locator(".mg-say")).to_have_text("'bdd' is not a number, such as 2 or 0.5.")
+    assert page.locator(".jp-Notebook .jp-Cell").count() == cells
+    press(notebook, "Shift+Tab", "ControlOrMeta+a")
+    page.keyboard.type("4")
+    press(notebook, "Tab", "Tab", "Enter")
+    expect(widget).to_have_attribute("data-phase", "locked")
+    expect(widget.locator(".mg-say")).to_have_text("Locked. Now run on.")
+    assert page.evaluate("() => document.activeElement.className") == "mg-say"  # the keyboard is still here
+    expect(widget.get_by_role("textbox")).to_be_disabled()
+    expect(radio(widget, "certain")).to_be_checked()
+    assert notebook.kernel("print(p.locked)") == "{'answer': 4, 'confidence': 'certain'}"
+    assert "came" not in notebook.kernel("print(p.outcome)")
+
+    # The kernel reveals what its own code has found: in the widget, and under the cell.
+    assert "you predicted 4 boxes" in notebook.kernel(f"from minigrad.course import reveal; print({REVEAL})")
+    expect(widget).to_have_attribute("data-phase", "revealed")
+    expect(widget.locator(".mg-say")).to_contain_text("It is 5 boxes: 1 too few, a factor of 1.25. You were certain")
+    expect(widget.locator(".mg-result")).to_have_text("predicted4 boxescame5 boxes")
+    assert [record["right"] for record in kept(lab, "boxes")] == [None, False]
+
+    # A new kernel knows what was locked, and no longer what came.
+    restart(notebook)
+    expect(widget).to_have_attribute("data-phase", "locked")
+    expect(widget.get_by_role("textbox")).to_have_value("4")
+    expect(widget.get_by_role("button", name="Locked")).to_be_disabled()
+    assert notebook.kernel("print(p.locked)") == "{'answer': 4, 'confidence': 'certain'}"
+
+
+def test_every_kind_of_answer_can_be_given_by_keyboard(lab):
+    notebook = lab.open_cells(KINDS, ORDER, TRUTH, CHOICE, "")
+    notebook.run_all()
+    page = notebook.page
+    shape, order, truth, choice = (page.locator(".mg-widget").nth(n) for n in range(4))
+
+    shape.get_by_role("textbox").focus()
+    page.keyboard.type("(2, 3)")
+    press(notebook, "Tab", "Space", "Enter")
+    expect(shape).to_have_attribute("data-phase", "locked")
+    assert kept(lab, "kinds shape")[0]["answer"] == [2, 3]
+
+    # Twice up with one button: it keeps the focus while its item moves.
+    order.get_by_role("button", name="Move forward up").focus()
+    press(notebook, "Enter", "Enter", "Enter")
+    assert order.locator("li").evaluate_all("items => items.map(item => item.dataset.item)") == [
+        "forward", "backward", "clear",
+    ]  # fmt: skip
+    assert page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "Move forward up"
+    order.get_by_role("button", name="Move backward down").focus()
+    press(notebook, "Space")
+    order.get_by_role("button", name="Lock").focus()
+    press(notebook, "Enter")
+    expect(order.locator(".mg-say")).to_have_text("Say how sure you are.")
+    radio(order, "guess").focus()
+    press(notebook, "Space", "Enter")
+    expect(order).to_have_attribute("data-phase", "locked")
+    assert kept(lab, "kinds order")[0]["answer"] == ["forward", "clear", "backward"]
+
+    expect(truth.locator("legend")).to_have_text("Is <b>it</b> so?")
+    truth.get_by_role("button", name="Lock").focus()
+    press(notebook, "Enter")
+    expect(truth.locator(".mg-say")).to_have_text("There is no answer yet.")
+    for widget, option, answer in ((truth, "false", False), (choice, "down", "down")):
+        radio(widget, option).focus()
+        press(notebook, "Space")
+        radio(widget, "fairly sure").focus()
+        press(notebook, "Space", "Enter")
+        expect(widget).to_have_attribute("data-phase", "locked")
+        assert kept(lab, f"kinds {'truth' if widget is truth else 'choice'}")[0]["answer"] == answer
+
+    # Locked is locked, also for somebody who knows the browser's tools.
+    page.evaluate("() => document.querySelectorAll('.mg-question :disabled').forEach((f) => { f.disabled = false; })")
+    radio(choice, "up").check()
+    choice.locator(".mg-controls button").click()
+    expect(choice.locator(".mg-say")).to_have_text("It is locked: down, fairly sure.")
+    assert notebook.kernel("print(c.locked['answer'])") == "down"
+
+
+def test_a_quiz_tells_what_is_right_once_all_is_locked_and_again_after_a_restart(lab):
+    notebook = lab.open_cells("from minigrad.course import Quiz\nq = Quiz('00_start_here')\nq", "")
+    notebook.run_all()
+    page = notebook.page
+    widget = page.locator(".mg-widget")
+    parts = [widget.locator(".mg-asked").nth(n) for n in range(4)]
+
+    for part, option in ((parts[0], "It has an error"), (parts[1], "false")):
+        radio(part, option).focus()
+        press(notebook, "Space")
+        radio(part, "certain").focus()
+        press(notebook, "Space", "Enter")
+        expect(part.locator("form")).to_have_attribute("data-locked", "true")
+    parts[2].get_by_role("textbox").focus()
+    page.keyboard.type("30")
+    press(notebook, "Tab", "Space", "Enter")
+    expect(widget.locator(".mg-score")).to_contain_text("3 of 4 locked.")
+    assert widget.locator(".mg-feedback p").count() == 0
+    assert "You multiplied" not in page.content()
+    restart(notebook)
+    expect(widget.locator(".mg-score")).to_contain_text("3 of 4 locked.")
+
+    radio(parts[3], "guess").focus()
+    press(notebook, "Space", "Enter")
+
+    expect(widget.locator(".mg-score")).to_have_text("1 of 4 right.")
+    expect(parts[0]).to_have_attribute("data-right", "false")
+    expect(parts[1].locator(".mg-feedback")).to_contain_text("Right.")
+    expect(parts[2].locator(".mg-feedback")).to_contain_text("You multiplied by 3")
+    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+        notebook.theme(theme)
+        page.wait_for_timeout(500)  # the theme's stylesheet is fetched, then the page repaints
+        assert notebook.violations(".mg-widget") == []
+    notebook.theme("JupyterLab Light")
+
+
+def test_a_learner_predicts_in_the_first_lesson(lab):
+    shutil.copy(ROOT / "lessons" / "00_start_here.ipynb", lab.folder)
+    notebook = lab.open("00_start_here.ipynb")
+    page = notebook.page
+    gate = page.locator(".jp-CodeCell").filter(has_text='reveal("z moves by"')
+    gate.locator(".cm-content").click()
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-above'); }")
+    widget = page.locator(".mg-widget")
+    widget.get_by_role("textbox").click()
+    page.keyboard.type("1.5")
+    press(notebook, "Tab", "Space", "Enter")
+    expect(widget).to_have_attribute("data-phase", "locked")
+
+    gate.locator(".cm-content").click()
+    press(notebook, "Shift+Enter")
+
+    told = "z moves by: you predicted 1.5 (guess); and so it is."
+    expect(gate.locator(".jp-OutputArea-output")).to_contain_text(told)
+    expect(widget).to_have_attribute("data-phase", "revealed")
+    (_, verdict) = kept(lab, "z moves by")
+    assert (verdict["notebook"], verdict["right"]) == ("00_start_here", True)
+
+
+def test_a_kernel_that_is_gone_is_told(lab):
+    notebook = lab.open_cells(CHOICE.replace("c = ", "from minigrad.course import Predict\nc = "), "")
+    notebook.run_all()
+    widget = notebook.page.locator(".mg-widget")
+    notebook.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    for name in ("up", "guess"):
+        radio(widget, name).check()
+    widget.get_by_role("button", name="Lock").click()
+
+    expect(widget.locator(".mg-say")).to_contain_text("so nothing is locked. Run this cell again.", timeout=10_000)
+    expect(widget.get_by_role("button", name="Lock")).to_be_enabled()
+
+
+def test_a_saved_page_locks_and_compares_nothing(visit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "quiz.html"
+    Quiz("00_start_here").save(path)
+    page = visit(path).page
+    part = page.locator(".mg-asked").first
+    part.get_by_text("It has an error").click()
+    part.get_by_text("fairly sure").click()
+    part.get_by_role("button", name="Lock").click()
+
+    alone = "Locked in this page, and compared only where the notebook runs."
+    expect(part.locator(".mg-say")).to_have_text(alone)
+    expect(part.get_by_role("button", name="Locked")).to_be_disabled()
+    expect(page.locator(".mg-score")).to_have_text(f"1 of 4 locked. {alone}")
+    assert "warning" not in page.content()  # what the wrong answer shows
+
+
+def test_axe_finds_no_violation_in_any_state(visit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    widgets = {
+        "open": Predict("open", "How many boxes will the picture have?", unit="boxes"),
+        "locked": Predict("locked", "In which order do these come?", "order", ["a", "b"]).lock(["b", "a"], "guess"),
+        "revealed": Predict("revealed", "Which shape?", "shape").lock((2, 3), "certain"),
+        "quiz": Quiz("00_start_here"),
+    }
+    widgets["revealed"].reveal((3, 2))
+    for name, widget in widgets.items():
+        widget.save(tmp_path / f"{name}.html")
+        for scheme in ("light", "dark"):
+            opened = visit(tmp_path / f"{name}.html", color_scheme=scheme, viewport={"width": 420, "height": 800})
+            assert opened.violations("html") == [], name
+            assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), name

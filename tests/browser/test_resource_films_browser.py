@@ -1,0 +1,241 @@
+"""What a run costs, on the screen: every control of four widgets, and what is shown against what was counted."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+import minigrad as mg
+from minigrad.widgets import MemoryTimeline, Precision, Roofline, Schedule
+from minigrad.widgets.machine import Machine
+
+nn = mg.nn
+MACHINE = Machine(peak=1e11, memory=1e10, cache=1e11, call=1e-6)
+
+
+def memory():
+    net = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1)).float()
+    x, y = mg.ones(32, 8).astype("float32"), mg.zeros(32, 1).astype("float32")
+    return MemoryTimeline(net, nn.functional.mse_loss, x, y)
+
+
+def branches(a, b):
+    left = (a @ b).tanh()
+    right = (b @ a).exp() * 2
+    return (left + right).sum()
+
+
+def schedule():
+    return Schedule(branches, mg.ones(128, 128), mg.ones(128, 128))
+
+
+def roofline():
+    return Roofline(branches, mg.ones(128, 128), mg.ones(128, 128), machine=MACHINE)
+
+
+def precision():
+    rng = np.random.default_rng(0)
+    return Precision(np.exp2(rng.normal(-20, 5, 2000)).astype(np.float32))
+
+
+BOXES = """parts => parts.map(part => part.getBBox()).map(({ x, y, width, height }) => ({ x, y, width, height }))"""
+FILMS = {"memory": memory, "schedule": schedule, "roofline": roofline, "precision": precision}
+
+
+@pytest.fixture(scope="module")
+def films():
+    return {name: make() for name, make in FILMS.items()}
+
+
+@pytest.fixture
+def opened(films, visit, tmp_path):
+    def open_film(name, **context):
+        path = tmp_path / f"{name}.html"
+        films[name].save(path)
+        return visit(path, **context)
+
+    return open_film
+
+
+def choose(page: Page, *options: int) -> None:
+    for i, option in enumerate(options):
+        page.locator(f'[data-choice="{i}"]').select_option(index=int(option))
+
+
+def words(page: Page, id: str) -> str:
+    return page.locator(f'[data-id="{id}"]').first.text_content()
+
+
+def cursors(page: Page) -> list[str]:
+    shown = "parts => parts.filter(part => getComputedStyle(part).opacity > 0).map(part => part.dataset.id)"
+    return page.locator(".mg-cursor").evaluate_all(shown)
+
+
+def test_memory_shows_the_bytes_of_each_moment_of_each_run(opened, films):
+    page, widget = opened("memory").page, films["memory"]
+    for n, (way, entries) in enumerate(widget.runs.items()):
+        choose(page, *np.unravel_index(n, [len(each["options"]) for each in widget.choices]))
+        expect(page.locator("[aria-current=true] th")).to_have_text(f"{way} (shown)")
+        page.locator(".mg-widget").focus()
+        for key, at in (("Home", 0), ("ArrowRight", 1), ("End", len(entries) - 1), ("ArrowLeft", len(entries) - 2)):
+            page.keyboard.press(key)
+            assert cursors(page) == [f"at {at}"]
+            assert words(page, "now total") == f"{entries[at].total:,}"
+            assert words(page, "now gradients") == f"{entries[at].live[3]:,}"
+            assert words(page, "so far") == f"{max(e.total for e in entries[: at + 1]):,}"
+            expect(page.locator(".mg-say")).to_contain_text(f"Alive: {entries[at].total:,} bytes")
+
+
+def test_the_bars_of_memory_are_as_high_as_the_bytes_are_many(opened, films):
+    page, widget = opened("memory").page, films["memory"]
+    entries = next(iter(widget.runs.values()))
+    most = max(entry.total for entries in widget.runs.values() for entry in entries)
+    boxes = page.locator(".mg-chart path.mg-bar").evaluate_all(BOXES)
+    top = min(box["y"] for box in boxes)
+    bottom = max(box["y"] + box["height"] for box in boxes)
+
+    assert (bottom - top) / 224 == pytest.approx(max(e.total for e in entries) / (1.05 * most), abs=0.01)
+
+
+def test_schedule_brings_in_block_after_block_and_takes_them_back(opened, films):
+    page, widget = opened("schedule").page, films["schedule"]
+    visible = "parts => parts.filter(part => getComputedStyle(part).visibility === 'visible').length"
+    for n, plan in enumerate(widget.schedules.values()):
+        choose(page, *np.unravel_index(n, [len(each["options"]) for each in widget.choices]))
+        page.locator(".mg-widget").focus()
+        page.keyboard.press("Home")
+        blocks = page.locator('.mg-box[data-id^="o"]')
+        assert blocks.evaluate_all(visible) == 0
+        for k in range(1, len(plan.slots) + 1):
+            page.keyboard.press("ArrowRight")
+            assert blocks.evaluate_all(visible) == k
+        idle = page.locator('[data-id="idle"]')
+        assert all(not each.is_visible() for each in idle.all())
+        page.keyboard.press("ArrowRight")
+        assert all(each.is_visible() for each in idle.all())
+        expect(page.locator(".mg-say")).to_contain_text(f"{plan.alone / plan.seconds:.3g} times as fast as one worker")
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowLeft")
+        assert blocks.evaluate_all(visible) == len(plan.slots) - 1
+
+
+def test_blocks_of_one_worker_never_lie_on_each_other(opened, films):
+    page, widget = opened("schedule").page, films["schedule"]
+    for n in range(len(widget.schedules)):
+        choose(page, *np.unravel_index(n, [len(each["options"]) for each in widget.choices]))
+        rects = page.locator('.mg-box[data-id^="o"] rect').evaluate_all(BOXES)
+        for lane in {rect["y"] for rect in rects}:
+            mine = sorted((r["x"], r["x"] + r["width"]) for r in rects if r["y"] == lane)
+            assert all(end <= start + 2 for (_, end), (start, _) in pairwise(mine))
+
+
+def test_roofline_walks_through_the_points_of_both_graphs(opened, films):
+    page, widget = opened("roofline").page, films["roofline"]
+    for n, found in enumerate(widget.points.values()):
+        choose(page, n)
+        page.locator(".mg-widget").focus()
+        page.keyboard.press("Home")
+        for i, point in enumerate(found):
+            page.keyboard.press("ArrowRight")
+            expect(page.locator(".mg-say")).to_contain_text(f"{point.flops:,} FLOPs and {point.nbytes:,} bytes")
+            expect(page.locator(".mg-dot.mg-here")).to_have_attribute("data-id", f"p{i}")
+            expect(page.locator("tr.mg-here th")).to_have_text(f"{i}. {point.name}")
+
+
+def test_precision_shows_one_histogram_for_each_scale(opened, films):
+    page, widget = opened("precision").page, films["precision"]
+    for n, format in enumerate(("float16", "bfloat16")):
+        choose(page, n)
+        page.locator(".mg-widget").focus()
+        page.keyboard.press("Home")
+        for k in (0, 4, 8, 12, 16, 20, 24):
+            shown = page.locator("[data-scene]:not([hidden])")
+            expect(shown).to_have_count(1)
+            assert shown.get_attribute("data-scene") == f"scale {k}"
+            cells = page.locator("tr.mg-hot td").all_text_contents()
+            assert cells == [f"{count:,}" for count in widget.counts[format, k]]
+            page.keyboard.press("ArrowRight")
+        assert page.locator("[data-scene]:not([hidden])").get_attribute("data-scene") == f"scale {widget.best[format]}"
+        expect(page.locator("tr.mg-hot th")).to_contain_text("(best)")
+
+
+@pytest.mark.parametrize("name", FILMS)
+def test_the_slider_the_buttons_and_play_drive_it(name, opened, films):
+    page = opened(name, reduced_motion="reduce").page
+    last = len(films[name].steps) - 1
+    count = page.locator(".mg-count")
+    page.get_by_role("button", name="Last step").click()
+    expect(count).to_have_text(f"step {last} of {last}")
+    page.get_by_role("button", name="Step back").click()
+    expect(count).to_have_text(f"step {last - 1} of {last}")
+    page.get_by_role("button", name="First step").click()
+    page.get_by_role("slider", name="Step").fill("3")
+    expect(count).to_have_text(f"step 3 of {last}")
+    page.get_by_label("Speed").select_option("4")
+    page.get_by_role("button", name="Play").click()
+    expect(count).not_to_have_text(f"step 3 of {last}")
+    page.get_by_role("button", name="Pause").click()
+    page.locator(".mg-widget").focus()
+    page.keyboard.press("Home")
+    expect(count).to_have_text(f"step 0 of {last}")
+
+
+@pytest.mark.parametrize("name", FILMS)
+def test_axe_finds_nothing_and_no_page_scrolls_sideways(name, opened):
+    for scheme in ("light", "dark"):
+        for width in (420, 1280):
+            seen = opened(name, color_scheme=scheme, reduced_motion="reduce", viewport={"width": width, "height": 800})
+            seen.page.locator(".mg-widget").focus()
+            for _ in range(4):
+                seen.page.keyboard.press("ArrowRight")
+            assert seen.violations("html") == []
+            assert seen.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("name", FILMS)
+def test_a_phone_shows_the_whole_chart_in_type_that_can_be_read(name, opened):
+    page = opened(name, viewport={"width": 420, "height": 800}).page
+    chart = page.locator(".mg-chart").first
+    view = page.locator(".mg-view").first
+
+    assert chart.bounding_box()["width"] <= view.bounding_box()["width"]
+    assert chart.evaluate("svg => 12 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width") > 10  # pixels
+
+
+@pytest.mark.parametrize("name", FILMS)
+def test_a_chart_has_a_name_and_no_ids(name, opened):
+    page = opened(name).page
+    chart = page.locator(".mg-chart").first
+
+    assert chart.get_attribute("aria-label") == page.locator(".mg-say").text_content()
+    assert not re.search(r"\bid=", chart.evaluate("svg => svg.outerHTML").replace("data-id=", ""))
+
+
+CELL = """import minigrad as mg
+from minigrad.widgets import Schedule
+def branches(a, b):
+    return ((a @ b).tanh() + (b @ a).exp()).sum()
+widget = Schedule(branches, mg.ones(64, 64), mg.ones(64, 64))"""
+
+
+def test_two_views_in_jupyterlab_follow_the_kernel_and_each_other(lab):
+    notebook = lab.open_cells(CELL, "widget", "widget")
+    notebook.run_all()
+    page = notebook.page
+    expect(page.locator(".mg-widget")).to_have_count(2)
+    first, second = page.locator(".mg-widget").nth(0), page.locator(".mg-widget").nth(1)
+    expect(first.locator("[data-choice='0']")).to_have_value("1")
+    notebook.kernel("widget.index = 3")
+    for view in (first, second):
+        expect(view.locator(".mg-count")).to_contain_text("step 3 of")
+    first.locator("[data-choice='0']").select_option(index=2)
+    expect(second.locator("[data-choice='0']")).to_have_value("2")
+    expect(second.locator(".mg-chart")).to_contain_text("worker 3")
+    assert notebook.kernel("print(widget.choice)") == "[2, 0]"
+    said = second.locator(".mg-say").text_content()
+    assert notebook.kernel("print(widget.steps[3]['say'])") == said
+    assert notebook.violations(".mg-widget") == []

@@ -1,0 +1,158 @@
+"""Training on the screen: live from the kernel, paused and stepped by its buttons, and replayed where there is none."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from playwright.sync_api import Locator, expect
+
+import minigrad as mg
+from minigrad.widgets import TrainingView
+
+SETUP = """
+import numpy as np
+import minigrad as mg
+from minigrad.widgets import TrainingView
+
+rng = np.random.default_rng(0)
+x = rng.normal(size=(60, 2))
+y = (x[:, 0] * x[:, 1] > 0).astype(int)
+model = mg.nn.Sequential(mg.nn.Linear(2, 16, rng=rng), mg.nn.Tanh(), mg.nn.Linear(16, 2, rng=rng))
+optimizer = mg.optim.SGD(model.parameters(), lr=0.3)
+view = TrainingView(model, mg.cross_entropy, (mg.tensor(x), y), optimizer)
+"""
+
+
+LAGS = """() => new Promise((done) => {
+  const widget = document.querySelector(".mg-widget");
+  let lags = 0;
+  const watching = new MutationObserver((changes) => {
+    for (const { oldValue } of changes) lags += Number(widget.dataset.step) < Number(oldValue);
+  });
+  watching.observe(widget, { attributeFilter: ["data-step"], attributeOldValue: true });
+  setTimeout(() => { watching.disconnect(); done(lags); }, 3000);
+})"""
+
+
+def steps_said(widget: Locator) -> int:
+    """How many steps were made, by the sentence on the screen."""
+    found = re.search(r"After (\d+) steps", widget.locator(".mg-say").text_content())
+    return int(found[1]) if found else 0
+
+
+def trained(steps: int) -> TrainingView:
+    rng, now = np.random.default_rng(0), iter(range(10**6))
+    x = rng.normal(size=(60, 2))
+    y = (x[:, 0] * x[:, 1] > 0).astype(int)
+    model = mg.nn.Sequential(mg.nn.Linear(2, 16, rng=rng), mg.nn.Tanh(), mg.nn.Linear(16, 2, rng=rng))
+    optimizer = mg.optim.SGD(model.parameters(), lr=0.3)
+    data = (mg.tensor(x), y)
+    return TrainingView(model, mg.cross_entropy, data, optimizer, clock=lambda: next(now) / 100).run(steps).wait()
+
+
+def test_a_learner_watches_pauses_steps_and_resumes_while_the_kernel_trains(lab):
+    notebook = lab.open_cells(SETUP, "view", "view.run(10**7)", "")
+    notebook.run_all()
+    page = notebook.page
+    widget = page.locator(".mg-widget").first
+
+    # Frames come in while the kernel is free.
+    expect(widget).to_have_attribute("data-state", "running")
+    page.wait_for_function("() => document.querySelectorAll('.mg-widget')[0].dataset.step > 3")
+    first = steps_said(widget)
+    page.wait_for_function(
+        "(n) => Number(/After (\\d+)/.exec(document.querySelector('.mg-say').textContent)[1]) > n", arg=first
+    )
+    assert notebook.kernel("print(view.state, 1 + 1)") == "running 2"
+
+    # It keeps to the newest frame, whatever the kernel says of an older one meanwhile.
+    lags = page.evaluate(LAGS)
+    assert lags == 0
+
+    # Paused, the screen says what the kernel has.
+    widget.get_by_role("button", name="Pause", exact=True).click()
+    expect(widget).to_have_attribute("data-state", "paused")
+    n = int(notebook.kernel("print(len(view.losses))"))
+    expect(widget.locator(".mg-news")).to_have_text(f"Paused after step {n}.")
+    assert steps_said(widget) == n
+    loss = notebook.kernel("from minigrad.draw.words import number; print(number(view.losses[-1]))")
+    expect(widget.locator(".mg-say")).to_contain_text(f"loss {loss},")
+    cells = widget.locator(".mg-boundary rect").evaluate_all(
+        "cells => cells.map(cell => cell.className.baseVal.at(-1))"
+    )
+    assert "".join(cells) == notebook.kernel("print(view._boundary.levels())")
+
+    # By keyboard: one step, then on.
+    widget.get_by_role("button", name="One step").focus()
+    page.keyboard.press("Enter")
+    expect(widget.locator(".mg-news")).to_have_text(f"Paused after step {n + 1}.")
+    assert steps_said(widget) == n + 1
+    widget.get_by_role("button", name="Resume").focus()
+    page.keyboard.press("Space")
+    expect(widget).to_have_attribute("data-state", "running")
+    page.wait_for_function(
+        "(n) => Number(/After (\\d+)/.exec(document.querySelector('.mg-say').textContent)[1]) > n", arg=n + 1
+    )
+
+    # Slower; and closed, nothing goes on.
+    widget.get_by_label("Pace").select_option("2")
+    expect(widget.get_by_label("Pace")).to_have_value("2")
+    page.wait_for_timeout(300)
+    assert notebook.kernel("print(view.speed)") == "2.0"
+    assert notebook.kernel("view.close(); print(view.alive)") == "False"
+
+
+def test_what_a_loss_raises_is_shown_and_the_kernel_lives(lab):
+    bad = "bad = TrainingView(model, lambda output, y: output / nothing, (mg.tensor(x), y), optimizer)\nbad"
+    loss = "lambda output, y: mg.cross_entropy(output, y) * float('nan')"
+    nan = f"nan = TrainingView(model, {loss}, (mg.tensor(x), y), optimizer)\nnan"
+    notebook = lab.open_cells(SETUP, bad, nan, "")
+    notebook.run_all()
+    page = notebook.page
+    for n, words in ((0, "Step 1 raised NameError: name 'nothing' is not defined."), (1, "Step 1: the loss is nan.")):
+        widget = page.locator(".mg-widget").nth(n)
+        widget.get_by_role("button", name="Train 100 steps").click()
+        expect(widget.locator(".mg-news")).to_contain_text(words)
+        expect(widget).to_have_attribute("data-state", "failed")
+    assert notebook.kernel("print('alive')") == "alive"
+
+
+def test_a_saved_page_replays_the_frames(visit, tmp_path):
+    view = trained(200)
+    path = tmp_path / "training.html"
+    view.save(path)
+    page = visit(path, reduced_motion="reduce").page
+    widget = page.locator(".mg-widget")
+    widget.focus()
+
+    expect(page.get_by_role("toolbar", name="Training")).to_be_hidden()
+    for key in ("Home", "ArrowRight", "End", "ArrowLeft"):
+        page.keyboard.press(key)
+        frame = view.steps[int(widget.get_attribute("data-step"))]
+        expect(widget.locator(".mg-say")).to_have_text(frame["say"])
+        cells = widget.locator(".mg-boundary rect").evaluate_all("c => c.map(cell => cell.className.baseVal.at(-1))")
+        assert "".join(cells) == frame["heat"]
+        rows = widget.locator(".mg-layers tbody tr")
+        assert rows.locator("th").all_text_contents() == [layer["name"] for layer in frame["layers"]]
+        spread = frame["layers"][0]["gradients"]
+        heights = (
+            rows.first.locator("td")
+            .nth(2)
+            .locator("rect")
+            .evaluate_all("r => r.map(b => b.getAttribute('height') / 3)")
+        )
+        assert heights == ([int(bar) for bar in spread["bars"]] if spread else [])
+    assert widget.locator(".mg-mark").count() == 60
+    assert widget.locator("path.mg-mark").count() == sum(point[2] == 0 for point in view.points)
+
+
+def test_axe_finds_no_violation_in_light_and_dark_on_a_phone(visit, tmp_path):
+    path = tmp_path / "training.html"
+    trained(60).save(path)
+    for scheme in ("light", "dark"):
+        opened = visit(path, color_scheme=scheme, reduced_motion="reduce", viewport={"width": 420, "height": 800})
+        opened.page.locator(".mg-widget").focus()
+        opened.page.keyboard.press("End")
+        assert opened.violations("html") == []
+        assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

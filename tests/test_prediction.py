@@ -1,0 +1,214 @@
+"""A prediction is locked before the answer is computed, and stays what it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from minigrad.course import Predict, reveal
+from minigrad.course.prediction import AGAIN
+from minigrad.course.progress import FILE, answers
+
+ASK = "Predict('boxes', 'How many boxes?', unit='boxes')"
+
+
+class Kernel:
+    """The cells of a notebook, run one by one; a new one is a restart."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {"Predict": Predict, "reveal": reveal}
+
+    def __call__(self, *cells: str) -> Any:
+        return [eval(cell, self.names) for cell in cells][-1]
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    return Kernel()
+
+
+def press(widget: Any, answer: Any, confidence: Any = "certain") -> None:
+    """What the browser sends when the button is pressed."""
+    widget._handle_custom_msg({"name": widget.label, "answer": answer, "confidence": confidence}, [])
+
+
+def test_an_unanswered_prediction_says_so_the_same_way_every_time(kernel):
+    asked = kernel(ASK)
+
+    assert repr(asked) == "Predict('boxes': open)"
+    assert asked._repr_mimebundle_()[0]["text/plain"] == (
+        "boxes: How many boxes?\nNot predicted yet. The answer is a number, such as 2 or 0.5, in boxes."
+    )
+    assert repr(kernel("reveal('boxes', 5)")) == "boxes: it is 5 boxes. No prediction was locked."
+
+
+def test_what_is_locked_is_compared_with_what_the_learners_code_gives(kernel):
+    asked = kernel(ASK)
+    press(asked, "4")
+
+    assert asked.locked == {"answer": 4, "confidence": "certain"}
+    assert asked.outcome == {}
+    assert asked.say == "Locked. Now run on."
+    told = kernel("reveal('boxes', 5)")
+    assert repr(told).startswith(
+        "boxes: you predicted 4 boxes (certain); it is 5 boxes: 1 too few, a factor of 1.25. You were"
+    )
+    assert asked.outcome["came"] == "5 boxes"
+    assert asked.say.startswith("It is 5 boxes: 1 too few")
+
+
+def test_what_is_locked_cannot_be_changed(kernel):
+    asked = kernel(ASK)
+    press(asked, 4)
+    press(asked, 5)
+
+    assert asked.say == "It is locked: 4 boxes, certain."
+    assert kernel(ASK).locked["answer"] == 4
+    with pytest.raises(ValueError, match="It is locked"):
+        kernel(ASK).lock(5, "guess")
+
+
+def test_a_restart_and_the_cell_run_again_do_not_unlock(kernel):
+    press(kernel(ASK), 4)
+
+    again = Kernel()
+    asked = again(ASK)
+
+    assert asked.locked == {"answer": 4, "confidence": "certain"}
+    assert asked.outcome == {}
+    assert "you predicted 4 boxes" in repr(again("reveal('boxes', 5)"))
+
+
+def test_reveal_alone_after_a_restart_knows_the_question(kernel):
+    press(kernel("Predict('s', 'Which shape?', 'shape')"), "(2, 3)")
+
+    assert "you predicted (2, 3) (certain); it is (3, 2)" in repr(Kernel()("reveal('s', (3, 2))"))
+
+
+def test_after_the_answer_was_shown_nothing_can_be_locked_until_a_restart(kernel):
+    asked = kernel(ASK)
+    kernel("reveal('boxes', 5)")
+    press(asked, 5)
+
+    assert asked.say == f"The answer has been shown. {AGAIN}"
+    assert asked.locked == {}
+    assert "The answer has been shown." in kernel(ASK).text
+    assert Kernel()(ASK).lock(5, "guess").locked["answer"] == 5
+
+
+@pytest.mark.parametrize(
+    ("answer", "confidence", "words"),
+    [
+        ("1,5", "guess", "A decimal fraction has a point"),
+        ("four", "guess", "is not a number"),
+        (None, "guess", "is not a number"),
+        ({"a": []}, "guess", "is not a number"),
+        (4, "sure", "Say how sure you are: guess, fairly sure, certain."),
+        (4, None, "Say how sure you are"),
+        (4, [], "Say how sure you are"),
+    ],
+)
+def test_what_cannot_be_locked_is_told_and_nothing_is_locked(kernel, answer, confidence, words):
+    asked = kernel(ASK)
+    press(asked, answer, confidence)
+
+    assert words in asked.say
+    assert asked.locked == {}
+
+
+@pytest.mark.parametrize("said", [None, 3, [], {}, {"name": "boxes"}, {"do": "lock"}])
+def test_a_message_that_is_none_is_passed_over(kernel, said):
+    asked = kernel(ASK)
+    asked._handle_custom_msg(said, [])
+
+    assert asked.locked == {}
+
+
+def test_what_is_kept_is_plain_data_with_the_verdict(kernel, tmp_path):
+    press(kernel(ASK), 5, "fairly sure")
+    assert [record["right"] for record in answers(tmp_path)] == [None]
+    kernel("reveal('boxes', 5)", "reveal('boxes', 6)")
+
+    (record,) = answers(tmp_path)
+    del record["when"]
+    assert record == {
+        "version": 1, "notebook": "", "name": "boxes", "kind": "number", "question": "How many boxes?", "options": [],
+        "unit": "boxes", "tolerance": 0.0, "answer": 5, "confidence": "fairly sure", "right": True, "actual": "5 boxes",
+    }  # fmt: skip
+    assert len((tmp_path / FILE).read_text().splitlines()) == 2
+
+
+def test_how_often_a_confidence_was_right_is_told_from_the_third_answer_on(kernel):
+    notes = []
+    for name, guess in (("a", 1), ("b", 2), ("c", 1)):
+        press(kernel(f"Predict('{name}', 'How many?')"), guess)
+        notes.append(repr(kernel(f"reveal('{name}', 1)")))
+
+    assert "answers" not in notes[1]
+    assert notes[2].endswith("Of 3 answers that you were certain of, 2 were right.")
+
+
+def test_the_typed_face_is_the_same_lock(kernel):
+    told = repr(
+        kernel("Predict('r', 'Which first?', 'order', ['a', 'b']).lock(['b', 'a'], 'guess').reveal(['a', 'b'])")
+    )
+
+    assert told.startswith("r: you predicted b → a (guess); it is a → b: place 1 is a, and not b.")
+
+
+def test_a_number_within_its_tolerance_is_near_enough(kernel):
+    told = repr(kernel("Predict('p', 'How much?', tolerance=1).lock(96, 'certain').reveal(97)"))
+
+    assert told == "p: you predicted 96 (certain); it is 97: near enough."
+
+
+def test_options_make_a_choice_and_true_and_false_are_options_too(kernel):
+    kernel("Predict('c', 'Which?', options=[True, False]).lock(True, 'guess')")
+
+    assert "and so it is." in repr(kernel("reveal('c', True)"))
+
+
+def test_before_the_gate_the_widget_knows_no_answer(kernel):
+    asked = kernel(ASK)
+    press(asked, 4)
+    state = {key: value for key, value in asked.get_state().items() if key in asked.shown}
+
+    assert state == {
+        "label": "boxes",
+        "question": {
+            "name": "boxes", "text": "How many boxes?", "kind": "number",
+            "options": [], "unit": "boxes", "tolerance": 0.0,
+        },
+        "confidences": ["guess", "fairly sure", "certain"],
+        "locked": {"answer": 4, "confidence": "certain"},
+        "outcome": {},
+        "say": "Locked. Now run on.",
+    }  # fmt: skip
+    assert {trait for trait in asked.trait_names(sync=True) if trait[0] != "_"} - set(asked.shown) == {
+        "layout", "tabbable", "tooltip"
+    }  # fmt: skip
+
+
+def test_running_the_cell_again_leaves_one_widget(kernel):
+    first = kernel(ASK)
+    second = kernel(ASK)
+
+    assert first.comm is None
+    press(second, 4)
+    assert second.locked["answer"] == 4
+
+
+def test_names_and_questions_are_safe_to_show(kernel):
+    shown = kernel("Predict('<b>', 'Is <i>x</i> it?', 'truth')")._repr_mimebundle_()[0]["text/html"]
+
+    assert "&lt;b&gt;: Is &lt;i&gt;x&lt;/i&gt; it?" in shown
+    assert "&lt;b&gt;" in kernel("reveal('<b>', True)")._repr_mimebundle_()["text/html"]
+
+
+def test_two_notebooks_of_one_process_do_not_share_what_was_shown(kernel, monkeypatch):
+    kernel("reveal('boxes', 3)")
+
+    assert Kernel()(ASK).lock(3, "guess").locked["answer"] == 3

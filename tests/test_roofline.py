@@ -1,0 +1,153 @@
+"""The roofline: FLOPs and bytes are the engine's, and points lie where they were measured."""
+
+import re
+from math import log10
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.compiler.order import bytes_moved
+from minigrad.compiler.pipeline import optimised
+from minigrad.widgets import Roofline
+from minigrad.widgets.charts import BOTTOM, LEFT, RIGHT, TOP
+from minigrad.widgets.machine import Machine
+from minigrad.widgets.roofline import Point, axes, verdict
+
+MACHINE = Machine(peak=1e11, memory=1e10, cache=1e11, call=1e-6)  # a ridge at 10 FLOPs a byte
+W, X = mg.ones(64, 32), mg.ones(128, 64)
+
+
+def f(x):
+    return ((x @ W).tanh() * 2 + 1).sum()
+
+
+@pytest.fixture(scope="module")
+def widget():
+    return Roofline(f, X, machine=MACHINE)
+
+
+def test_flops_and_bytes_are_counted_as_by_hand(widget):
+    written = {point.name: point for point in widget.points["as written"]}
+
+    assert written["@"].flops == 2 * 128 * 64 * 32
+    assert written["@"].nbytes == 8 * (128 * 64 + 64 * 32 + 128 * 32)
+    assert written["tanh"].flops == 128 * 32
+    assert written["tanh"].nbytes == 2 * 8 * 128 * 32
+    assert written["×"].nbytes == 2 * 8 * 128 * 32 + 8  # and a number
+    assert all(point.seconds > 0 for point in written.values())
+
+
+def test_the_bytes_are_those_of_the_compilers_account_before_and_after(widget):
+    graph = mg.function(f).graph_for(X)
+
+    for found, each in zip(widget.points.values(), (graph, optimised(graph))):
+        assert sum(point.nbytes for point in found) == bytes_moved(each)
+
+
+def test_what_is_broadcast_is_read_at_the_size_it_is_stored_in():
+    slope = mg.func.grad(lambda x: (x * x.mean(0, keepdim=True)).tanh().mean())
+    found = Roofline(slope, X, machine=MACHINE).points
+    graph = mg.function(slope).graph_for(X)
+
+    assert sum(point.nbytes for point in found["as written"]) == bytes_moved(graph)
+    assert any(node.op.kind == "BroadcastTo" for node in graph.nodes)
+
+
+def test_fusing_moves_fewer_bytes_for_as_many_flops(widget):
+    written, fused = widget.points.values()
+
+    assert len(fused) < len(written)
+    assert sum(p.nbytes for p in fused) < sum(p.nbytes for p in written)
+    assert sum(p.flops for p in fused) == sum(p.flops for p in written)
+    assert any(p.name == "fused tanh × +" for p in fused)
+
+
+def test_points_lie_where_they_were_measured(widget):
+    every = [point for found in widget.points.values() for point in found]
+    x, y = axes(every, MACHINE)
+    for film, found in zip(widget.films, widget.points.values()):
+        places = re.findall(
+            r'data-id="p(\d+)"><circle class="mg-point" cx="([\d.]+)" cy="([\d.]+)"', film["panels"][0]["html"]
+        )
+        assert [int(i) for i, *_ in places] == [i for i, p in enumerate(found) if p.flops]
+        for i, cx, cy in places:
+            across = log10(found[int(i)].flops / found[int(i)].nbytes / x.low) / log10(x.high / x.low)
+            up = log10(found[int(i)].flops / found[int(i)].seconds / y.low) / log10(y.high / y.low)
+            assert float(cx) == pytest.approx(LEFT + across * (RIGHT - LEFT), abs=0.06)
+            assert float(cy) == pytest.approx(BOTTOM - up * (BOTTOM - TOP), abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("point", "says"),
+    [
+        (Point("@", 10**9, 10**7, 0.0125), "80 percent of what main memory and peak allow. Arithmetic bounds it"),
+        (Point("+", 10**6, 10**7, 0.00125), "80 percent of what main memory and peak allow. Memory bounds it"),
+        (
+            Point("+", 10**6, 10**7, 0.0005),
+            "200 percent of what main memory and peak allow. Memory bounds it: left of ",
+        ),
+        (Point("exp", 10**6, 10**7, 0.01), "10 percent of what main memory and peak allow: neither roof is near"),
+        (Point("+", 10, 160, 1.5e-6), "the call itself is the bound"),
+        (Point("gather", 0, 10**7, 0.001), "It moves 10 GB/s: memory bounds it."),
+    ],
+)
+def test_what_bounds_an_op_is_said(point, says):
+    assert says in verdict(point, MACHINE)
+
+
+def test_what_is_above_the_roof_is_said_to_be_in_the_cache():
+    assert "Above the solid roof" in verdict(Point("+", 10**6, 10**7, 0.0005), MACHINE)
+    assert "Above" not in verdict(Point("+", 10**6, 10**7, 0.00125), MACHINE)
+
+
+def test_the_screen_says_what_was_counted_and_measured(widget):
+    for film, found in zip(widget.films, widget.points.values()):
+        first, *rest = film["steps"]
+        assert "100 GFLOP/s" in first["say"]
+        assert f"{sum(p.nbytes for p in found):,} bytes" in first["say"]
+        for point, step in zip(found, rest, strict=True):
+            assert step["say"].startswith(f"{point.name}: {point.flops:,} FLOPs and {point.nbytes:,} bytes")
+
+
+def test_what_a_notebook_keeps_was_not_measured(widget):
+    again = Roofline(f, X, machine=MACHINE)
+    mine, its = (each._repr_mimebundle_()[0] for each in (widget, again))
+
+    assert mine["text/plain"] == its["text/plain"]
+    assert mine["image/svg+xml"] == its["image/svg+xml"]
+    assert "GFLOP/s" not in mine["text/plain"]
+    assert mine["image/svg+xml"].count("mg-dot") == len([p for p in widget.points["as written"] if p.flops])
+
+
+def test_this_machine_has_roofs():
+    machine = Machine.measured(np.float32)
+
+    assert machine.peak > machine.memory > 0
+    assert machine.roof(machine.ridge) == pytest.approx(machine.peak)
+    assert machine.roof(machine.ridge / 2) == pytest.approx(machine.peak / 2)
+    assert 0 < machine.call < 0.1
+
+
+@pytest.mark.parametrize(
+    ("args", "error", "match"),
+    [
+        ((3, X), TypeError, "traces a function"),
+        ((lambda x: x, X), ValueError, "1 to 60 ops, views not counted, and this one has 0"),
+        ((lambda x: x[[1, 0]], X), ValueError, "only move elements"),
+    ],
+)
+def test_what_has_no_roofline_is_refused_in_words(args, error, match):
+    with pytest.raises(error, match=match):
+        Roofline(*args, machine=MACHINE)
+
+
+def test_several_results_of_one_group_are_measured_together():
+    def two(x):
+        y = x.tanh() * 2
+        return y.exp(), y + 1
+
+    fused = Roofline(two, X, machine=MACHINE).points["after the compiler's passes"]
+
+    assert len(fused) == 1
+    assert fused[0].nbytes == 3 * X.value.nbytes
