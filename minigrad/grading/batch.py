@@ -1,0 +1,171 @@
+"""Grading many: one at a time by several workers, each result written as soon as it is there.
+
+A result is a file of its own, named after the submission, and written whole or not at all. So a batch that was ended in
+the middle goes on where it stopped, a submission that has not changed is not graded again, and none counts twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from minigrad import __version__
+from minigrad.course.exercise import every
+
+from .collect import Handed
+from .grade import Task, grade, task
+from .sandbox import Sandbox
+from .submission import Unreadable, digest_of, read
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Course:
+    """What submissions can be of.
+
+    exercises    the folder of the notebooks as they were given out
+    answers      the folder of what is expected, where it is not the package's own
+    only         the exercise that all submissions are of, whatever they are called
+    """
+
+    exercises: Path
+    answers: Path | None = None
+    only: str = ""
+
+    def names(self) -> list[str]:
+        return [self.only] if self.only else [exercise.name for exercise in every()]
+
+    def meant(self, handed: Handed, data: bytes) -> str:
+        """The exercise that a submission answers: as its file is called, else as it says; "" if nobody can tell."""
+        if self.only:
+            return self.only
+        by_name = [name for name in self.names() if name in handed.file or name in handed.where]
+        if by_name:
+            return by_name[0]
+        try:
+            said = read(data).exercise
+        except Unreadable:
+            return ""
+        return said if said in self.names() else ""
+
+
+class Batch:
+    """A batch, and where its results go.
+
+    out    a folder; results/ in it has a file for each submission
+    """
+
+    def __init__(self, course: Course, sandbox: Sandbox, out: Path, workers: int = 0):
+        self.course, self.sandbox, self.out = course, sandbox, out
+        self.workers = workers or max(1, os.cpu_count() or 1)
+        self.tasks: dict[str, Task] = {}
+        self.lock = threading.Lock()
+        self.slots: SimpleQueue[int] = SimpleQueue()
+        for slot in range(self.workers):
+            self.slots.put(slot)
+        (out / "results").mkdir(parents=True, exist_ok=True)
+
+    def run(self, handed: Sequence[Handed], progress: Callable[[Result], None] = lambda result: None) -> list[Result]:
+        """The result of each, in the order of what was handed in; `progress` is told of each as it comes."""
+        results: dict[int, Result] = {}
+        with ThreadPoolExecutor(self.workers) as workers:
+            futures = {workers.submit(self.one, each): i for i, each in enumerate(handed)}
+            for future in as_completed(futures):
+                results[futures[future]] = future.result()
+                progress(future.result())
+        return [results[i] for i in range(len(handed))]
+
+    def one(self, handed: Handed) -> Result:
+        """The result of one submission, from its file if it has one."""
+        about = {"student": handed.student, "name": handed.name, "file": handed.file, "where": handed.where}
+        try:
+            data = handed.data()
+        except Unreadable as error:
+            return self.keep(about | unreadable("", str(error)))
+        name = self.course.meant(handed, data)
+        if not name:
+            why = f"which exercise it answers cannot be told: name the file after one of {', '.join(self.course.names())}"
+            return self.keep(about | unreadable(digest_of(data), why))
+        task = self.task(name)
+        against = fingerprint(task)
+        known = self.known(about | {"exercise": name}, digest_of(data), against)
+        return known or self.keep(about | self.graded(data, task) | {"against": against})
+
+    def graded(self, data: bytes, task: Task) -> Result:
+        slot = self.slots.get()
+        try:
+            return grade(data, task, self.sandbox, slot)
+        except Exception as error:  # a mistake of the grader's own is one submission's, and nobody else's
+            why = f"the grader itself failed on it: {type(error).__name__}: {error}"
+            return unreadable(digest_of(data), why) | {"status": "failed", "exercise": task.exercise.name}
+        finally:
+            self.slots.put(slot)
+
+    def task(self, name: str) -> Task:
+        with self.lock:
+            if name not in self.tasks:
+                self.tasks[name] = task(name, self.course.exercises, self.course.answers)
+            return self.tasks[name]
+
+    # -- files ---------------------------------------------------------------------------------------
+
+    def path(self, result: Result) -> Path:
+        return self.out / "results" / f"{label(result)}.json"
+
+    def known(self, about: Result, digest: str, against: str) -> Result | None:
+        """The result that there is already, if it is of the same bytes, graded against the same."""
+        try:
+            result: Result = json.loads(self.path(about).read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        return result if (result.get("digest"), result.get("against")) == (digest, against) else None
+
+    def keep(self, result: Result) -> Result:
+        write(self.path(result), json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+        return result
+
+
+def unreadable(digest: str, why: str) -> Result:
+    return {"exercise": "", "digest": digest, "status": "unreadable", "points": 0, "of": 0, "notes": [why], "parts": {}}
+
+
+def label(result: Result) -> str:
+    """A name for files: of letters that every system has, and no two submissions share one."""
+    whole = f"{result['student']}/{result.get('exercise') or result['file']}"
+    readable = re.sub(r"[^A-Za-z0-9.-]+", "_", whole).strip("._")[:80]
+    return f"{readable}-{hashlib.sha256(whole.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def fingerprint(task: Task) -> str:
+    """What a result was reached by: another version, or other answers, and it is graded anew."""
+    return hashlib.sha256(f"{__version__} {task}".encode()).hexdigest()[:16]
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file whole, or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def results_in(out: Path) -> Iterator[Result]:
+    """The results that a folder holds."""
+    for path in sorted((out / "results").glob("*.json")):
+        yield json.loads(path.read_text("utf-8"))

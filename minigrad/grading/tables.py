@@ -1,0 +1,107 @@
+"""Scores as tables: plain, as Canvas and as Moodle take them, and as JSON for scripts.
+
+A name may be a formula to a spreadsheet, and so no cell begins as one.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+Result = dict[str, Any]
+
+
+def tables(results: Sequence[Result]) -> dict[str, str]:
+    """File name → its text."""
+    return {
+        "scores.csv": plain(results),
+        "canvas.csv": canvas(results),
+        "moodle.csv": moodle(results),
+        "results.json": json.dumps(list(results), indent=1, ensure_ascii=False) + "\n",
+    }
+
+
+def plain(results: Sequence[Result]) -> str:
+    """A row for each submission, a column for each part."""
+    parts = [f"{exercise}: {part}" for exercise, part in parts_of(results)]
+    rows = [
+        [
+            r["student"], r["name"], r["exercise"], r["status"], r["points"], r["of"],
+            *(r["parts"].get(part, {}).get("points", "") if r["exercise"] == exercise else ""
+              for exercise, part in parts_of(results)),
+            "; ".join(r["notes"]),
+        ]
+        for r in results
+    ]  # fmt: skip
+    return table([["student", "name", "exercise", "status", "points", "of", *parts, "notes"], *rows])
+
+
+def canvas(results: Sequence[Result]) -> str:
+    """What Canvas's gradebook imports: a column for each exercise, students by their ID. No score where there is none."""
+    exercises = of_exercises(results)
+    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(f"{name} ({of})" for name, of in exercises)]
+    rows = [
+        [student[0]["name"] or student[0]["student"], student[0]["student"], "", "", "", *scores(student, exercises)]
+        for student in by_student(results)
+    ]
+    return table([head, *rows])
+
+
+def moodle(results: Sequence[Result]) -> str:
+    """Moodle's grading worksheet: students by the number of their participation."""
+    head = ["Identifier", "Full name", "Exercise", "Grade", "Maximum Grade", "Feedback comments"]
+    rows = [
+        [f"Participant {r['student']}", r["name"], r["exercise"], score(r), r["of"], "; ".join(said(r))] for r in results
+    ]
+    return table([head, *rows])
+
+
+def said(result: Result) -> list[str]:
+    """What a student is told in a line for each part."""
+    parts = [
+        f"{name}: {part['points']} of {part['of']}{'. ' + part['shows'] if part['shows'] else ''}"
+        for name, part in result["parts"].items()
+    ]
+    return parts or result["notes"]
+
+
+def score(result: Result) -> Any:
+    """The points, or nothing where nothing could be graded: a 0 would say that it was."""
+    return result["points"] if result["status"] in ("graded", "crashed") else ""
+
+
+def scores(results: Sequence[Result], exercises: Sequence[tuple[str, int]]) -> list[Any]:
+    mine = {r["exercise"]: score(r) for r in results}
+    return [mine.get(name, "") for name, _ in exercises]
+
+
+def of_exercises(results: Sequence[Result]) -> list[tuple[str, int]]:
+    """(exercise, its points), in order."""
+    return sorted({r["exercise"]: r["of"] for r in results if r["exercise"]}.items())
+
+
+def parts_of(results: Sequence[Result]) -> list[tuple[str, str]]:
+    """(exercise, part), in order."""
+    return list(dict.fromkeys((r["exercise"], part) for r in sorted(results, key=lambda r: r["exercise"]) for part in r["parts"]))
+
+
+def by_student(results: Sequence[Result]) -> list[list[Result]]:
+    students: dict[str, list[Result]] = {}
+    for result in results:
+        students.setdefault(result["student"], []).append(result)
+    return list(students.values())
+
+
+def table(rows: Iterable[Sequence[Any]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([safe(cell) for cell in row] for row in rows)
+    return out.getvalue()
+
+
+def safe(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
