@@ -125,13 +125,13 @@ class Released:
 
     given: dict[str, str]
     answers: tuple[str, ...]
-    checks: frozenset[str]
+    checks: tuple[str, ...]
 
 
 def released(path: Path) -> Released:
     """The exercise in a notebook of exercises/."""
     nb = json.loads(path.read_text("utf-8"))
-    given, answers, checks = {}, [], set()
+    given, answers, checks = {}, [], []
     for cell in nb["cells"]:
         marks, name = within(cell, "metadata", "nbgrader"), cell["id"]
         if cell["cell_type"] != "code":
@@ -139,10 +139,10 @@ def released(path: Path) -> Released:
         if marks.get("solution"):
             answers.append(name)
         elif marks.get("grade"):
-            checks.add(name)
+            checks.append(name)
         else:
             given[name] = source_of(cell)
-    return Released(given, tuple(answers), frozenset(checks))
+    return Released(given, tuple(answers), tuple(checks))
 
 
 def to_run(submission: Submission, exercise: Released) -> list[Cell]:

@@ -1,0 +1,62 @@
+"""Which answers are nearly the same, whatever their names are called.
+
+An answer is read as a list of tokens, in which every name of its own is the same word; its fingerprint is the set of runs of
+tokens in it (Schleimer, Wilkerson, Aiken, "Winnowing: local algorithms for document fingerprinting", 2003, without the
+winnowing: exercises are short). Two are compared by the share of runs that they have in common.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import keyword
+import tokenize
+from collections.abc import Iterator
+
+RUN = 8  # tokens
+SHORTEST = 60  # tokens; below, everybody writes the same
+ALIKE = 0.85  # of the runs in both, to those in either
+KNOWN = {*keyword.kwlist, *dir(builtins)}
+SPACE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+
+
+def groups(sources: dict[str, str]) -> list[tuple[set[str], float]]:
+    """(who, the least share in common with the nearest of the group), the largest groups first."""
+    prints = {who: runs for who, source in sources.items() if (runs := fingerprint(source))}
+    near: dict[str, dict[str, float]] = {who: {} for who in prints}
+    names = list(prints)
+    for i, a in enumerate(names):
+        for b in names[:i]:
+            share = len(prints[a] & prints[b]) / len(prints[a] | prints[b])
+            if share >= ALIKE:
+                near[a][b] = near[b][a] = share
+    return sorted(connected(near), key=lambda group: (-len(group[0]), -group[1]))
+
+
+def connected(near: dict[str, dict[str, float]]) -> Iterator[tuple[set[str], float]]:
+    """The groups of those that are near one another, directly or over others."""
+    left = set(near)
+    while left:
+        group, todo = set(), [left.pop()]
+        while todo:
+            who = todo.pop()
+            group.add(who)
+            todo += [other for other in near[who] if other in left]
+            left.difference_update(near[who])
+        if len(group) > 1:
+            yield group, min(max(near[who].values()) for who in group)
+
+
+def fingerprint(source: str) -> set[int]:
+    """The runs of tokens of an answer; empty where it is short, or no Python."""
+    words = list(tokens(source))
+    return {hash(tuple(words[i : i + RUN])) for i in range(len(words) - RUN + 1)} if len(words) >= SHORTEST else set()
+
+
+def tokens(source: str) -> Iterator[str]:
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type not in SPACE:
+                yield "name" if token.type == tokenize.NAME and token.string not in KNOWN else token.string
+    except (tokenize.TokenError, SyntaxError):
+        return

@@ -1,0 +1,112 @@
+"""`minigrad grade submissions/ --out results/`: everything that grading a class writes, in one folder.
+
+    results/        a JSON for each submission: what the batch resumes from
+    feedback/       a page for each
+    scores.csv, canvas.csv, moodle.csv, results.json
+    class.html      the class report
+    gradebook.db, autograded/    nbgrader's, where it is installed
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from minigrad.course import lessons
+from minigrad.course.errors import CourseError
+from minigrad.course.exercise import named
+
+from . import gradebook
+from .batch import Batch, Course, Result, label, write
+from .collect import Handed, NothingFound, submissions
+from .pages import class_report, feedback
+from .sandbox import Limits, NoSandbox, found
+from .submission import Released, Submission, Unreadable, read, released
+from .tables import tables
+
+
+def grade(
+    place: Path,
+    out: Path,
+    exercise: str = "",
+    answers: Path | None = None,
+    workers: int = 0,
+    unsafe: bool = False,
+    quiet: bool = False,
+) -> list[Result]:
+    """Grade what lies in a place. Raises CourseError where it cannot begin."""
+    course = Course(lessons.course() / "exercises", answers, exercise)
+    if exercise not in ("", *Course(course.exercises).names()):
+        raise CourseError(f"there is no exercise {exercise!r}: there are {', '.join(Course(course.exercises).names())}")
+    try:
+        sandbox = found(unsafe, Limits())
+        handed = submissions(place)
+    except (NoSandbox, NothingFound) as error:
+        raise CourseError(str(error)) from error
+    batch = Batch(course, sandbox, out, workers)
+    with tqdm(total=len(handed), unit="submission", disable=quiet or not sys.stderr.isatty(), file=sys.stderr) as bar:
+        results = batch.run(handed, lambda result: bar.update())
+    told(out, handed, results)
+    return results
+
+
+def told(out: Path, handed: Sequence[Handed], results: Sequence[Result]) -> None:
+    """Write all that is made of the results."""
+    for name, text in tables(results).items():
+        write(out / name, text)
+    read_again = {each.where: understood(each) for each in handed}
+    exercises = {r["exercise"]: released_of(r["exercise"]) for r in results if r["exercise"]}
+    answers = {where: own(submission, exercises) for where, submission in read_again.items() if submission}
+    for result in results:
+        title = named(result["exercise"]).title if result["exercise"] else result["file"]
+        write(out / "feedback" / f"{label(result)}.html", feedback(result, title))
+    write(out / "class.html", class_report(results, answers))
+    if gradebook.is_there():
+        gradebook.write(out, results)
+        for result in results:
+            submission = read_again[result["where"]]
+            if submission and result["parts"]:
+                folder = out / "autograded" / safe(result["student"]) / result["exercise"]
+                write(folder / f"{result['exercise']}.ipynb", gradebook.readable(submission, result["parts"]))
+
+
+def released_of(name: str) -> Released:
+    return released(lessons.course() / "exercises" / f"{name}.ipynb")
+
+
+def understood(handed: Handed) -> Submission | None:
+    try:
+        return read(handed.data())
+    except Unreadable:
+        return None
+
+
+def own(submission: Submission, exercises: dict[str, Released]) -> str:
+    """The code of a submission that is its author's, for the search for similar ones."""
+    given = {*(name for each in exercises.values() for name in (*each.given, *each.checks))}
+    return "\n".join(cell.source for cell in submission.cells if cell.name not in given)
+
+
+def safe(student: str) -> str:
+    """The name of a folder that leads nowhere else."""
+    return student.replace("/", "_").replace("\\", "_").strip(".") or "_"
+
+
+def summary(results: Sequence[Result], out: Path) -> str:
+    """What a person at the terminal is told."""
+    counts: dict[str, int] = {}
+    for result in results:
+        counts[result["status"]] = counts.get(result["status"], 0) + 1
+    lines = [f"{len(results)} submissions: {', '.join(f'{n} {status}' for status, n in sorted(counts.items()))}"]
+    lines += [
+        f"  {r['status']:10} {r['student']}: {' '.join(r['notes'])[:120]}" for r in results if r["status"] != "graded"
+    ]
+    return "\n".join([*lines, f"Scores, feedback and the class report are in {out}"])
+
+
+def as_json(results: Sequence[Result]) -> list[dict[str, Any]]:
+    return [{key: r[key] for key in ("student", "exercise", "status", "points", "of")} for r in results]

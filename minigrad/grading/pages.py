@@ -1,0 +1,175 @@
+"""Pages for people: to each student what came of their work, and to the teacher what came of the class.
+
+Each is one file that opens without a network. What a student handed in stands in it as text, and as nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from .alike import groups
+from .charts import bars
+
+Result = dict[str, Any]
+STATES = {
+    "pass": "right", "fail": "not right yet", "todo": "not done", "died": "ended its process",
+}  # fmt: skip
+STATUS = {
+    "graded": "Every part was looked at.",
+    "crashed": "Something ended its process or had to be stopped; the rest was graded.",
+    "failed": "Nothing could be looked at: please ask. This is not a 0.",
+    "unreadable": "The file could not be read: please hand it in again. This is not a 0.",
+}
+STYLE = """
+:root { color-scheme: light dark; }
+body { margin: 24px auto; padding: 0 16px; max-width: 880px; font: 16px/1.5 system-ui, "Segoe UI", Roboto, Arial, sans-serif; }
+h1 { font-size: 24px; } h2 { font-size: 19px; margin-top: 32px; } h3 { font-size: 16px; margin: 20px 0 4px; }
+table { border-collapse: collapse; width: 100%; } caption { text-align: left; padding: 4px 0; }
+th, td { text-align: left; padding: 4px 12px 4px 0; border-bottom: 1px solid #8888; vertical-align: top; }
+td.number, th.number { text-align: right; } .scroll { overflow-x: auto; } .says { white-space: pre-wrap; overflow-wrap: anywhere; }
+.hint { border-left: 4px solid #0072b2; padding-left: 12px; }
+"""
+
+
+def page(title: str, body: str) -> str:
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<title>{escape(title)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<main>
+<h1>{escape(title)}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def rows(head: Sequence[str], body: Iterable[Sequence[Any]], caption: str = "") -> str:
+    """A table; numbers stand to the right."""
+    cells = lambda tag, row: "".join(
+        f"<{tag}{' class=number' if isinstance(cell, int | float) else ''}>{escape(str(cell))}</{tag}>" for cell in row
+    )
+    lines = "".join(f"<tr>{cells('td', row)}</tr>" for row in body)
+    about = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f'<div class="scroll"><table>{about}<thead><tr>{cells("th", head)}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+# -- for a student ------------------------------------------------------------------------------------
+
+
+def feedback(result: Result, title: str) -> str:
+    """What came of a submission."""
+    parts = result["parts"]
+    score = f"<p><strong>{result['points']} of {result['of']} points.</strong> " if parts else "<p>"
+    body = [f"{score}{escape(STATUS[result['status']])}</p>"]
+    if parts:
+        each = [(name, STATES[part["state"]], part["points"], part["of"]) for name, part in parts.items()]
+        body.append(rows(("part", "", "points", "of"), each))
+    for name, part in parts.items():
+        body.append(about_part(name, part))
+    if result["notes"]:
+        body.append("<h2>While your notebook ran</h2><ul>")
+        body += [f'<li class="says">{escape(note)}</li>' for note in result["notes"]]
+        body.append("</ul>")
+    return page(f"{title}: {result['name'] or result['student']}", "\n".join(body))
+
+
+def about_part(name: str, part: Result) -> str:
+    if part["state"] == "pass":
+        return ""
+    says = "".join(f'<p class="says">{escape(sentence)}</p>' for sentence in part["says"])
+    hint = f'<p class="hint">{escape(part["hint"])}</p>' if part["hint"] else ""
+    return f"<h3>{escape(name)}: {STATES[part['state']]}</h3>{says}{hint}" if says or hint else ""
+
+
+# -- for a teacher ------------------------------------------------------------------------------------
+
+
+def class_report(results: Sequence[Result], sources: dict[str, str]) -> str:
+    """What came of a class.
+
+    sources    file of a submission → the code of its answers, for groups of similar ones
+    """
+    body = [summary(results)]
+    for exercise in sorted({r["exercise"] for r in results if r["exercise"]}):
+        mine = [r for r in results if r["exercise"] == exercise]
+        body += [f"<h2>{escape(exercise)}</h2>", scores(mine), difficulty(mine), misconceptions(mine), times(mine)]
+        body.append(similar(mine, sources))
+    return page("The class", "\n".join(filter(None, body)))
+
+
+def summary(results: Sequence[Result]) -> str:
+    count = Counter(r["status"] for r in results)
+    look = [(r["student"], r["name"], r["exercise"] or r["file"], r["status"], " ".join(r["notes"])[:300])
+            for r in results if r["status"] != "graded"]  # fmt: skip
+    text = f"<p>{len(results)} submissions: {', '.join(f'{n} {status}' for status, n in count.most_common())}.</p>"
+    return text + (rows(("student", "name", "exercise", "status", "why"), look, "To be looked at") if look else "")
+
+
+def scores(results: Sequence[Result]) -> str:
+    """How many have how many points."""
+    count = Counter(r["points"] for r in results if r["parts"])
+    most = max((r["of"] for r in results), default=0)
+    return bars("Points", "submissions with so many points", [(str(n), count[n]) for n in range(most + 1)])
+
+
+def difficulty(results: Sequence[Result]) -> str:
+    """How many got each part, and how well it tells strong submissions from weak ones."""
+    graded = [r for r in results if r["parts"]]
+    parts = list(dict.fromkeys(part for r in graded for part in r["parts"]))
+    lines = []
+    for part in parts:
+        right = [r["parts"][part]["state"] == "pass" for r in graded]
+        todo = sum(r["parts"][part]["state"] == "todo" for r in graded)
+        lines.append((part, f"{sum(right) / len(right):.0%}", todo, discrimination(graded, part, right)))
+    caption = "Parts: how many got them, and how far those who did are ahead in the rest (−1 to 1)"
+    return rows(("part", "right", "not done", "tells apart"), lines, caption)
+
+
+def discrimination(results: Sequence[Result], part: str, right: Sequence[bool]) -> str:
+    """The correlation between getting a part and the points for all others; "–" where all are alike."""
+    rest = [r["points"] - r["parts"][part]["points"] for r in results]
+    n = len(rest)
+    mean, share = sum(rest) / n, sum(right) / n
+    spread = (sum((x - mean) ** 2 for x in rest) * n * share * (1 - share)) ** 0.5
+    if not spread:
+        return "–"
+    return f"{sum((x - mean) * (got - share) for x, got in zip(rest, right)) / spread:.2f}"
+
+
+def misconceptions(results: Sequence[Result]) -> str:
+    """Which known-wrong answers came how often."""
+    shown = Counter((name, part["shows"]) for r in results for name, part in r["parts"].items() if part["shows"])
+    if not shown:
+        return ""
+    lines = [(part, shows, n) for (part, shows), n in shown.most_common()]
+    return rows(("part", "what the answer shows", "how often"), lines, "Misconceptions")
+
+
+def times(results: Sequence[Result]) -> str:
+    """Minutes between the first and the last run of a cell, pauses left out, where the notebooks tell."""
+    minutes = sorted(r["minutes"] for r in results if r.get("minutes"))
+    if not minutes:
+        return ""
+    middle, n = minutes[len(minutes) // 2], len(minutes)
+    return f"<p>Time spent, of {n} who tell: {minutes[0]:.0f} to {minutes[-1]:.0f} minutes, half below {middle:.0f}.</p>"
+
+
+def similar(results: Sequence[Result], sources: dict[str, str]) -> str:
+    """Groups of submissions whose answers are nearly the same, names aside."""
+    known = {r["student"]: sources[r["where"]] for r in results if r["where"] in sources}
+    lines = [(", ".join(sorted(group)), f"{share:.0%}") for group, share in groups(known)]
+    if not lines:
+        return ""
+    caption = "Similar answers, names and remarks aside: a reason to look, and no proof"
+    return rows(("students", "at least alike"), lines, caption)
