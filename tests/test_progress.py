@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from minigrad.course import lessons, progress
-from minigrad.course.progress import FILE, Ledger, answers, place
+from minigrad.course import journal, lessons
+from minigrad.course.journal import place
+from minigrad.course.progress import FILE, KEYS, Ledger, answers
 
 ANSWER = {"name": "boxes", "kind": "number", "answer": 4, "confidence": "certain", "right": None}
 
@@ -74,14 +75,14 @@ def test_a_line_that_a_crash_cut_short_costs_that_line_only(home, damage):
 def test_outside_a_course_folder_answers_are_kept_beside_the_notebook(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    assert place() == tmp_path / FILE
+    assert place(FILE) == tmp_path / FILE
 
 
 def test_where_the_lessons_come_from_nothing_is_kept(monkeypatch):
     """A build must not depend on who has answered there."""
     monkeypatch.chdir(lessons.PACKAGE.parent / "lessons")
 
-    assert place() is None
+    assert place(FILE) is None
     ledger = Ledger()
     ledger.add(ANSWER)
     assert ledger.find("boxes")["answer"] == 4
@@ -97,4 +98,4 @@ def test_a_disk_that_cannot_be_written_is_told_and_the_answer_holds_in_the_kerne
 
 def test_no_answers_are_no_error(tmp_path):
     assert answers(tmp_path) == []
-    assert progress.lines(tmp_path) == []  # a folder is no file
+    assert journal.lines(tmp_path, KEYS) == []  # a folder is no file

@@ -203,8 +203,8 @@ print(getdoc(mg.Value))
 #   cells, take notes.
 # - **Nothing that you edit is ever overwritten.** When the course is updated, a new edition of a lesson you have
 #   edited is put beside yours, as `00_start_here.new.ipynb`.
-# - What you lock is kept beside them, in `.minigrad-answers.jsonl`, and is locked still when you come back. It is plain
-#   text, one line for each answer.
+# - What you lock is kept beside them, in `.minigrad-answers.jsonl`, and what you try in the exercises in
+#   `.minigrad-attempts.jsonl`; both hold still when you come back. They are plain text, one line for each answer.
 # - To have a lesson back as it was, close it, open a terminal (*File → New → Terminal*) and type `minigrad reset
 #   lessons/00`. Yours is moved to the folder `backup`, not deleted.
 # - Nothing here needs a network, and nothing you write leaves your machine.
@@ -224,6 +224,17 @@ print(getdoc(mg.Value))
 
 # %% slideshow={"slide_type": "skip"}
 Quiz("00_start_here")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## How far you are
+#
+# Whenever you come back here, run this cell. It reads what you have locked, tried and passed, in all lessons and
+# exercises; `minigrad status` in a terminal says the same.
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import dashboard
+
+dashboard()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same elsewhere

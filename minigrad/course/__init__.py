@@ -3,7 +3,8 @@
     lessons.py   the course in the learner's folder, where the learner's work always wins
     lab.py       JupyterLab, opened on it
     doctor.py    what a machine has and lacks
-    cli.py       the command line: minigrad lab, copy, reset, doctor
+    new.py       a new exercise, begun
+    cli.py       the command line: minigrad lab, copy, reset, status, grade, new, doctor
 
 and in the lessons themselves:
 
@@ -11,7 +12,11 @@ and in the lessons themselves:
     prediction.py   an answer that is locked before it is computed, and reveal, which sets the two side by side
     quiz.py         the questions that are asked at the end, their right answers, and what a wrong one shows
     progress.py     what was answered, kept as plain data in the learner's folder
-    feedback.py     check: what an answer to an exercise is worth, and a hint
+    feedback.py     check: what an answer to an exercise is worth, and a hint; solution: a way to do it
+    comparison.py   numbers that should be others, as a picture
+    attempts.py     what was tried in the exercises, kept in the same way
+    journal.py      how it is kept: lines that are added and never changed
+    standing.py     how far the learner has come, as data, as text and as a table with bars
     exercise.py     what is known of an exercise, and the verdict
     probe.py        how a learner's work is looked at, and never trusted
     memory.py       what a notebook has told the course so far
@@ -27,7 +32,9 @@ from typing import TYPE_CHECKING
 from minigrad.course.errors import CourseError as CourseError
 from minigrad.course.feedback import check as check
 from minigrad.course.feedback import score as score
+from minigrad.course.feedback import solution as solution
 from minigrad.course.prediction import reveal as reveal
+from minigrad.course.standing import dashboard as dashboard
 
 if TYPE_CHECKING:
     from minigrad.widgets import Predict as Predict

@@ -1,4 +1,4 @@
-"""The command `minigrad`: lab, copy, reset, grade, doctor.
+"""The command `minigrad`: lab, copy, reset, status, grade, new, doctor.
 
 Its exit status is 0 if the thing is done, 1 if it is not, and a sentence on stderr says why and what to do, and 2
 if the command was not understood. With --json the outcome is data on stdout.
@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from minigrad import __version__
-from minigrad.course import CourseError, doctor, lab, lessons
+from minigrad.course import CourseError, doctor, lab, lessons, new, standing
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,17 +53,25 @@ def command_line() -> argparse.ArgumentParser:
     copied = verb("copy", copy_course, "Bring the course's files up to date; your own edits stay.")
     reset = verb("reset", reset_lesson, "Give a lesson back as it was; yours goes to backup/.")
     reset.add_argument("name", help="a file such as lessons/00_start_here.ipynb, or the beginning of its name")
+    told = verb("status", tell_status, "Say how far you are: exercises, predictions, quizzes.")
     graded = verb("grade", grade_submissions, "Grade what a class has handed in.")
     graded.add_argument("submissions", type=Path, help="a folder, a zip from Canvas or Moodle, or one notebook")
-    graded.add_argument("--out", type=Path, required=True, help="where results go; a batch that was ended goes on there")
-    graded.add_argument("--exercise", default="", metavar="NAME", help="what all of them answer, whatever they are called")
+    graded.add_argument(
+        "--out", type=Path, required=True, help="where results go; a batch that was ended goes on there"
+    )
+    graded.add_argument(
+        "--exercise", default="", metavar="NAME", help="what all of them answer, whatever they are called"
+    )
     graded.add_argument("--answers", type=Path, metavar="DIR", help="answers of your own, under probes nobody has seen")
     graded.add_argument("--workers", type=int, default=0, metavar="N", help="at once (default: one for each core)")
     graded.add_argument("--unsafe", action="store_true", help="without a sandbox: submissions can do all that you can")
+    begun = verb("new", begin_exercise, "Begin a new exercise, with an example of every kind of cell (for authors).")
+    begun.add_argument("what", choices=["exercise"])
+    begun.add_argument("name", help="as 04_convolution: the number of its lesson, and small letters")
     examined = verb("doctor", examine, "Say what this machine has and lacks for the course.")
 
     copied.add_argument("dir", nargs="?", type=Path, metavar="DIR", help=FOLDER)
-    for parsed in (opened, reset, examined):
+    for parsed in (opened, reset, told, examined):
         parsed.add_argument("--dir", type=Path, help=FOLDER)
     return parser
 
@@ -114,6 +122,17 @@ def reset_lesson(arguments: argparse.Namespace) -> int:
         print(json.dumps({"name": name, "backup": None if backup is None else str(backup)}))
     else:
         print(f"{name} in {folder} is as it was shipped" + ("" if backup is None else f"; yours is {backup}"))
+        print("What you have locked, tried and passed is kept; see `minigrad status`.")
+    return 0
+
+
+def tell_status(arguments: argparse.Namespace) -> int:
+    folder = course_folder(arguments)
+    came = standing.standing(folder)
+    if arguments.json:
+        print(json.dumps({"folder": str(folder), **came.plain()}))
+    else:
+        print(f"Course folder: {folder}", came, sep="\n")
     return 0
 
 
@@ -123,6 +142,15 @@ def grade_submissions(arguments: argparse.Namespace) -> int:
     options = {key: getattr(arguments, key) for key in ("exercise", "answers", "workers", "unsafe")}
     results = command.grade(arguments.submissions, arguments.out, **options)
     print(json.dumps(command.as_json(results)) if arguments.json else command.summary(results, arguments.out))
+    return 0
+
+
+def begin_exercise(arguments: argparse.Namespace) -> int:
+    path = new.exercise(arguments.name)
+    if arguments.json:
+        print(json.dumps({"path": str(path)}))
+    else:
+        print(new.what_next(path))
     return 0
 
 

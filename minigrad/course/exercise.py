@@ -7,6 +7,7 @@ same as the solution's is right; the same as a known-wrong answer's is that misc
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,11 +21,15 @@ ANSWERS = Path(__file__).resolve().parent / "answers"
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong answer that is known: what it shows, the hint that helps, and what the probes give on it."""
+    """A wrong answer that is known: what it shows, the hint that helps, and what the probes give on it.
+
+    misconception    its id, where it has one
+    """
 
     shows: str
     hint: str
     outcomes: tuple[Outcome, ...]
+    misconception: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class Part:
     probes      the text of the probes
     expected    what they give on the solution
     hints       from a nudge to nearly all of it
+    minutes     about how long it takes; 0 where nobody said
+    solution    the worked one, as code; "" where it is kept elsewhere
     """
 
     name: str
@@ -48,6 +55,13 @@ class Part:
     expected: tuple[Outcome, ...]
     wrong: tuple[Wrong, ...]
     hints: tuple[str, ...]
+    minutes: int = 0
+    solution: str = ""
+
+    @property
+    def patience(self) -> int:
+        """How many different wrong attempts bring the worked solution: one for each hint, and one more."""
+        return len(self.hints) + 1
 
 
 @dataclass(frozen=True)
@@ -72,6 +86,8 @@ class Verdict:
     hint     what to think of next, if it failed
     wrong    the known-wrong answer that it is
     probe    the one that did not give what it should
+    attempt  what this wrong answer is known by when it comes again; "" if it is none, or was stopped
+    apart    each probe that did not give what it should: its expression, what was wanted, and what came
     """
 
     part: Part
@@ -80,6 +96,8 @@ class Verdict:
     hint: str = ""
     wrong: Wrong | None = None
     probe: Probe | None = None
+    attempt: str = ""
+    apart: tuple[tuple[str, Outcome, Outcome], ...] = ()
 
     @property
     def points(self) -> int:
@@ -105,7 +123,7 @@ def part_of(name: str, facts: dict[str, Any]) -> Part:
         "defines": tuple(facts["defines"]),
         "expected": outcomes_of(facts["expected"]),
         "hints": tuple(facts["hints"]),
-        "wrong": tuple(Wrong(w["shows"], w["hint"], outcomes_of(w["outcomes"])) for w in facts["wrong"]),
+        "wrong": tuple(Wrong(**{**w, "outcomes": outcomes_of(w["outcomes"])}) for w in facts["wrong"]),
     }
     return Part(name, **{**facts, **read})
 
@@ -129,21 +147,28 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
             return Verdict(part, "todo", (f"`{outcome.told}` is not written yet.",) if outcome.told else ())
     if alike(outcomes, part.expected):
         return Verdict(part, "pass", (f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}.",))
-    probe, wanted, came = next(
-        both for both in zip(parsed(part.probes), part.expected, outcomes) if not both[1].matches(both[2])
-    )
+    wrong_ones = [both for both in zip(parsed(part.probes), part.expected, outcomes) if not both[1].matches(both[2])]
+    probe, wanted, came = wrong_ones[0]
     says = (difference(part, probe.expression, wanted, came),)
+    apart = tuple((probe.expression, wanted, came) for probe, wanted, came in wrong_ones)
+    attempt = known_by(outcomes)
     for wrong in part.wrong:
         if alike(outcomes, wrong.outcomes):
-            return Verdict(part, "fail", (*says, wrong.shows), f"Hint: {wrong.hint}", wrong, probe)
-    return Verdict(part, "fail", says, next_hint(part, outcomes, earlier), None, probe)
+            return Verdict(part, "fail", (*says, wrong.shows), f"Hint: {wrong.hint}", wrong, probe, attempt, apart)
+    hint = next_hint(part, attempt, earlier) if attempt else ""
+    return Verdict(part, "fail", says, hint, None, probe, attempt, apart)
 
 
-def next_hint(part: Part, outcomes: list[Outcome], earlier: list[str]) -> str:
-    """The hint for an attempt: the first for the first, and one more for each that came out differently."""
+def known_by(outcomes: list[Outcome]) -> str:
+    """A digest of what came out; "" if a probe had to be stopped, for then no attempt is spent."""
     if any(outcome.kind in ("endless", "stuck") for outcome in outcomes):
-        return ""  # what was said is hint enough, and no attempt is spent
-    attempt = json.dumps([(outcome.kind, outcome.value) for outcome in outcomes], sort_keys=True)
+        return ""
+    came = json.dumps([(outcome.kind, outcome.value) for outcome in outcomes], sort_keys=True)
+    return hashlib.sha256(came.encode(errors="replace")).hexdigest()[:16]
+
+
+def next_hint(part: Part, attempt: str, earlier: list[str]) -> str:
+    """The hint for an attempt: the first for the first, and one more for each that came out differently."""
     if attempt not in earlier:
         earlier.append(attempt)
     number = min(earlier.index(attempt), len(part.hints) - 1)

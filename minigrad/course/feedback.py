@@ -1,7 +1,8 @@
 """check: the answer to an answer, in the notebook, at once.
 
 It runs the probes on the learner's names, and shows a verdict: not attempted, not yet, right. It never raises, needs
-no network, and says the same of the same answer. `score` is the same for a whole notebook, as data.
+no network, and says the same of the same answer. `solution` shows how the part can be done, to whoever has tried.
+`score` is what check says of a whole notebook, as data.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import html
 import json
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from minigrad.course import exercise
+from minigrad.course.attempts import Attempts, Tried
+from minigrad.course.comparison import CAME, WANTED, Comparison, comparison
 from minigrad.course.exercise import Exercise, Part, Verdict
-from minigrad.course.memory import memory
+from minigrad.course.memory import NAME, Memory, memory
 from minigrad.course.probe import Outcome, limited
 
 CELL_SECONDS = 10.0
@@ -29,24 +32,36 @@ COLOURS = {"todo": "#767676", "fail": "#c2410c", "pass": "#15803d"}
 
 @dataclass(frozen=True)
 class Note:
-    """Some sentences, the first of them the news, shown as text or as a box; read the same in light and dark."""
+    """Some sentences, the first of them the news, shown as text or as a box; read the same in light and dark.
+
+    code      what was run, for who wants to run it too
+    picture   of numbers that should be others
+    worked    a solution
+    """
 
     state: str
     sentences: tuple[str, ...]
-    code: str = ""  # what was run, for who wants to run it too
+    code: str = ""
+    picture: Comparison | None = None
+    worked: str = ""
 
     @property
     def passed(self) -> bool:
         return self.state == "pass"
 
     def __repr__(self) -> str:
-        return "\n  ".join(self.sentences)
+        told = [*self.sentences, *([self.picture.words] if self.picture else [])]
+        return "\n  ".join(told) + (f"\n\n{self.worked}" if self.worked else "")
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         first, *rest = (CODE.sub(r"<code>\1</code>", html.escape(sentence)) for sentence in self.sentences)
         lines = "".join(f'<div style="margin-top:.3em">{line}</div>' for line in rest)
         box = f"border-left:4px solid {COLOURS[self.state]};padding:.4em .8em;max-width:50em"
         news = f'<strong><span aria-hidden="true">{MARKS[self.state]} </span>{first}</strong>'
+        if self.picture:
+            lines += figure(self.picture)
+        if self.worked:
+            lines += f'<pre style="margin-top:.6em;overflow-x:auto">{html.escape(self.worked)}</pre>'
         if self.code:
             lines += f"<details><summary>What was run</summary><pre>{html.escape(self.code)}</pre></details>"
         return {"text/plain": repr(self), "text/html": f'<div role="status" style="{box}">{news}{lines}</div>'}
@@ -55,11 +70,88 @@ class Note:
 def check(part: str | None = None) -> Note:
     """Is what I wrote for this part of the exercise right? check() lists the parts."""
     namespace = sys._getframe(1).f_globals
-    found = [p for e in exercise.every() for p in e.parts if p.name == part]
-    if not found:
+    try:
+        known = part_called(part)
+    except DAMAGED as error:
+        return damaged(error)
+    if known is None:
         return parts_there_are(part)
-    earlier = memory(namespace).attempts.setdefault(found[0].name, [])
-    return note(exercise.judged(found[0], namespace, earlier))
+    attempts = attempts_in(namespace)
+    verdict = exercise.judged(known, namespace, list(attempts.at(known.name).general))
+    trouble = attempts.add(verdict)
+    said = note(verdict)
+    more = [*further(verdict, attempts.at(known.name)), trouble]
+    return replace(said, sentences=(*said.sentences, *filter(None, more)))
+
+
+def solution(part: str | None = None) -> Note:
+    """How a part can be done: shown to whoever has tried, or has done it. solution() lists the parts."""
+    try:
+        known = part_called(part)
+    except DAMAGED as error:
+        return damaged(error)
+    if known is None:
+        return parts_there_are(part, "solution")
+    attempts = attempts_in(sys._getframe(1).f_globals)
+    tried = attempts.at(known.name)
+    if not known.solution:
+        return Note("todo", (f"{known.name}: no solution is kept with this exercise.",))
+    if tried.passed:
+        return Note("pass", (f"{known.name}: one way to do it.",), worked=known.solution)
+    if not tried.revealed and len(tried.different) < known.patience:
+        return not_yet(known, tried)
+    trouble = "" if tried.revealed else attempts.note(known.name, "revealed")
+    news = f"{known.name}: one way to do it. It was shown, so the part counts 0 of {points(known)}."
+    then = f'Close it, and write it from memory: check("{known.name}") still says whether it is right.'
+    return Note("todo", tuple(filter(None, [news, then, trouble])), worked=known.solution)
+
+
+def not_yet(part: Part, tried: Tried) -> Note:
+    """Why the solution is not shown, and what brings it nearer. To have asked costs nothing."""
+    made = len(tried.different)
+    news = f"{part.name}: the solution is shown after {part.patience} different attempts; so far there {were(made)}."
+    then = f'check("{part.name}") gives a hint for each that comes out differently. To have asked costs nothing.'
+    return Note("todo", (news, then))
+
+
+def were(n: int) -> str:
+    return {0: "was none", 1: "was one"}.get(n, f"were {n}")
+
+
+def further(verdict: Verdict, tried: Tried) -> list[str]:
+    """What there is to say of an attempt in the light of those before it."""
+    part, made = verdict.part, len(tried.different)
+    if verdict.state == "pass" and tried.revealed:
+        return [f"The solution was shown before, so it counts 0 of {points(part)}. It is yours now all the same."]
+    if verdict.state != "fail" or not part.solution:
+        return []
+    if tried.passed or tried.revealed:
+        return [f'`solution("{part.name}")` shows a way.']
+    if made >= part.patience:
+        return [f'{made} different attempts: `solution("{part.name}")` now shows a way, and the part then counts 0 points.']
+    return ["One more attempt that comes out differently, and you may see a solution."] * (made == part.patience - 1)
+
+
+def attempts_in(namespace: dict[str, Any]) -> Attempts:
+    """Where the attempts of the notebook with these names are kept."""
+    kept = memory(namespace)
+    if kept.attempts is None:
+        kept.attempts = Attempts()
+    return kept.attempts
+
+
+def part_called(name: Any) -> Part | None:
+    return next((part for each in exercise.every() for part in each.parts if part.name == name), None)
+
+
+DAMAGED = (OSError, ValueError, KeyError, TypeError)  # what reading the package's own files can end in
+
+
+def damaged(error: Exception) -> Note:
+    """What there is to say when the package is broken: the learner has done nothing wrong."""
+    where = getattr(error, "filename", None) or exercise.ANSWERS
+    news = f"The course's own files cannot be read: {type(error).__name__} in {where}."
+    return Note("todo", (news, "Your work is as it was. Install minigrad-course again; `minigrad doctor` says more."))
 
 
 def note(verdict: Verdict) -> Note:
@@ -72,19 +164,34 @@ def note(verdict: Verdict) -> Note:
         says.append("Write your answer in the cell above, run that cell, and then this one.")
     ran = verdict.probe if verdict.probe and part.open else None
     code = f"{ran.preparation}\n{ran.expression}".strip() if ran else ""
-    return Note(verdict.state, tuple(filter(None, [news, *says, verdict.hint])), code)
+    picture = comparison(verdict.apart) if part.open else None
+    return Note(verdict.state, tuple(filter(None, [news, *says, verdict.hint])), code, picture)
+
+
+def figure(picture: Comparison) -> str:
+    """The picture with its key above it and its words below it."""
+    key = (
+        f'<span style="color:{WANTED}" aria-hidden="true">○ </span>should be, '
+        f'<span style="color:{CAME}" aria-hidden="true">◆ </span>came, '
+        f'<span style="color:{CAME}" aria-hidden="true">✗ </span>differs'
+    )
+    of = f"<code>{html.escape(picture.of)}</code>"
+    return (
+        f'<figure style="margin:.6em 0 0"><figcaption>{of}: {key}</figcaption>{picture.svg()}'
+        f"<div>{html.escape(picture.words)}</div></figure>"
+    )
 
 
 def points(part: Part) -> str:
     return f"{part.points} point{'' if part.points == 1 else 's'}"
 
 
-def parts_there_are(asked: Any) -> Note:
+def parts_there_are(asked: Any, asker: str = "check") -> Note:
     """The parts that can be checked, for somebody who asked for none of them."""
     exercises = list(exercise.every())
     names = [part.name for each in exercises for part in each.parts]
     near = get_close_matches(str(asked), names, 1)
-    news = "check takes the name of a part." if asked is None else f"There is no part {asked!r}."
+    news = f"{asker} takes the name of a part." if asked is None else f"There is no part {asked!r}."
     if near:
         news += f" Did you mean {near[0]!r}?"
     lists = [f"{each.name}: {', '.join(f'{p.name} ({points(p)})' for p in each.parts)}" for each in exercises]
@@ -118,7 +225,8 @@ def score(work: str | Path | dict[str, Any], name: str | None = None) -> dict[st
         return unscored(f"there is no {path}" if not path.exists() else f"{path.name} is of no exercise we know")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return unscored(f"{path.name} is no notebook: {type(error).__name__}: {error}")
-    namespace: dict[str, Any] = {"__name__": "__main__"}
+    # A memory of its own, that no file keeps: what is scored here was tried by somebody else.
+    namespace: dict[str, Any] = {"__name__": "__main__", NAME: Memory(attempts=Attempts(path=None))}
     cells = {n: ran for n, source in enumerate(sources, 1) if (ran := run(source, namespace))}
     return {**marks(the_exercise, namespace), "cells": cells}
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from minigrad.course import CourseError
+from minigrad.course.errors import CourseError
 
 SHIPPED = ("lessons/*.ipynb", "lessons/data/**/*", "exercises/*.ipynb", "exercises/data/**/*")
 STATE = ".minigrad.json"  # in the learner's folder: the digest of each file as it was last shipped

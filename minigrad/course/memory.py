@@ -1,6 +1,7 @@
 """What a learner's notebook has told the course since its kernel was started.
 
 It is kept among the notebook's own names, so that it lives exactly as long as they do, and two notebooks never mix.
+What must outlive the kernel is in files: see progress.py and attempts.py.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from minigrad.course.attempts import Attempts
     from minigrad.course.prediction import Prediction
     from minigrad.course.progress import Ledger
 
@@ -17,11 +19,11 @@ NAME = "_minigrad_memory"
 
 @dataclass
 class Memory:
-    """attempts: part → its different wrong outcomes, oldest first; predictions: by name, and where they are kept."""
+    """predictions: by name, and the ledger where they are kept; attempts: at the exercises."""
 
-    attempts: dict[str, list[str]] = field(default_factory=dict)
     predictions: dict[str, Prediction] = field(default_factory=dict)
     ledger: Ledger | None = None
+    attempts: Attempts | None = None
 
 
 def memory(namespace: dict[str, Any]) -> Memory:

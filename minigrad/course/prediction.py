@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
+from minigrad.course.journal import Record
 from minigrad.course.memory import memory
-from minigrad.course.progress import Ledger, Record
+from minigrad.course.progress import Ledger
 from minigrad.course.question import CONFIDENCE, Question, question
 
 AGAIN = "To predict, restart the kernel and run from the top, cell by cell."

@@ -2,13 +2,13 @@
 
 In the source of a solution, a cell's own line says what it is:
 
-    # %% answer="product" points=2        what the learner writes, between BEGIN SOLUTION and END SOLUTION
-    # %% probes="product"                 expressions over the learner's names, after what they need
-    # %% [markdown] hints="product"       a numbered list, from a nudge to nearly all of it
-    # %% wrong="product"                  in place of the answer; opens with `# Shows:` and `# Hint:`
+    # %% answer="product" points=2 minutes=5    what the learner writes, between BEGIN SOLUTION and END SOLUTION
+    # %% probes="product"                       expressions over the learner's names, after what they need
+    # %% [markdown] hints="product"             a numbered list, from a nudge to nearly all of it
+    # %% wrong="product" misconception="M3"     in place of the answer; opens with `# Shows:` and `# Hint:`
 
-The last three are not run in the notebook and are not in the exercise. A cell that only calls check("product") carries
-the points, and the Markdown before an answer is its task.
+The last three are not run in the notebook and are not in the exercise; a misconception's id may be left out. A cell
+that only calls check("product") carries the points, and the Markdown before an answer is its task.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ from minigrad.course.probe import Outcome, observe
 from notebooks.source import BuildError
 
 ASIDE = ("probes", "wrong", "hints")  # what the learner does not see
+MARKS = ("answer", "points", "minutes", "misconception")
 FEWEST_WRONG = 3
 CHECK = re.compile(r'check\("(\w+)"\)')
 HINT = re.compile(r"^\d+\. (.*?)(?=\n\d+\. |\Z)", re.DOTALL | re.MULTILINE)
 WRONG = re.compile(r"# Shows: (?P<shows>.*?)\n# Hint: (?P<hint>.*?)\n(?!#)(?P<code>.*)", re.DOTALL)
 REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)\s*### END SOLUTION", re.DOTALL)
+MARKER = re.compile(r"^ *### (BEGIN|END) SOLUTION\n?", re.MULTILINE)
 STEPS = (
     *("LockCells", "ClearOutput", "CheckCellMetadata", "ComputeChecksums", "ClearHiddenTests", "ComputeChecksums"),
     "CheckCellMetadata",
@@ -46,7 +48,7 @@ def solution(nb: NotebookNode, name: str) -> NotebookNode:
     nb.metadata.minigrad["exercise"] = name
     points = {cell.metadata.answer: cell.metadata.points for cell in nb.cells if "answer" in cell.metadata}
     for i, cell in enumerate(nb.cells):
-        marks = {key: cell.metadata.pop(key) for key in (*ASIDE, "answer", "points") if key in cell.metadata}
+        marks = {key: cell.metadata.pop(key) for key in (*ASIDE, *MARKS) if key in cell.metadata}
         checked = CHECK.fullmatch(cell.source)
         if "answer" in marks:
             part = marks["answer"]
@@ -104,7 +106,11 @@ def stub(source: str) -> str:
 def answers(nb: NotebookNode, name: str) -> str:
     """The text of answers/NAME.json: what the probes give on the solution and on each known-wrong answer."""
     names = [cell.metadata.answer for cell in nb.cells if "answer" in cell.metadata]
-    facts = {"title": nb.metadata.minigrad["title"], "parts": {part: facts_of(nb, part, name) for part in names}}
+    parts = {part: facts_of(nb, part, name) for part in names}
+    minutes, there_are = sum(part["minutes"] for part in parts.values()), nb.metadata.minigrad["minutes"]
+    if minutes > there_are:
+        raise BuildError(f"{name}: its parts take {minutes} minutes, and the header says {there_are}")
+    facts = {"title": nb.metadata.minigrad["title"], "parts": parts}
     return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -118,14 +124,16 @@ def facts_of(nb: NotebookNode, part: str, name: str) -> dict[str, Any]:
     expected = outcomes(nb, part, answer.source, probes, f"{where}, the solution")
     if {outcome.kind for outcome in expected} - {"gave", "raised"}:
         raise BuildError(f"{where}: a probe of the solution gives no plain data: {expected}")
-    known = [wrong(nb, cell.source, part, probes, where) for cell in nb.cells if cell.metadata.get("wrong") == part]
+    known = [wrong(nb, cell, part, probes, where) for cell in nb.cells if cell.metadata.get("wrong") == part]
     refuse_alike([("the solution", expected), *((w["shows"], w["outcomes"]) for w in known)], where)
     if len(known) < FEWEST_WRONG:
         raise BuildError(f"{where}: {len(known)} known-wrong answers, and at least {FEWEST_WRONG} are wanted")
     return {
-        "points": answer.metadata.points,
+        "points": whole(answer, "points", where),
+        "minutes": whole(answer, "minutes", where),
         "defines": defined(answer.source),
         "open": any(isinstance(s, ast.FunctionDef | ast.ClassDef) for s in ast.parse(answer.source).body),
+        "solution": MARKER.sub("", answer.source).strip(),
         "probes": probes,
         "expected": stored(expected),
         "hints": [" ".join(hint.split()) for hint in hints],
@@ -140,12 +148,22 @@ def the_one(nb: NotebookNode, key: str, part: str, where: str) -> NotebookNode:
     return cells[0]
 
 
-def wrong(nb: NotebookNode, source: str, part: str, probes: str, where: str) -> dict[str, Any]:
-    found = WRONG.fullmatch(source)
+def whole(cell: NotebookNode, key: str, where: str) -> int:
+    """A number that the line of an answer's cell says."""
+    number = cell.metadata.get(key)
+    if type(number) is not int or number < 1:
+        raise BuildError(f"{where}: `# %% answer=…` says {key}={number!r}, and a whole number from 1 on is wanted")
+    return number
+
+
+def wrong(nb: NotebookNode, cell: NotebookNode, part: str, probes: str, where: str) -> dict[str, Any]:
+    found = WRONG.fullmatch(cell.source)
     if not found:
-        raise BuildError(f"{where}: a wrong answer opens with `# Shows: …` and `# Hint: …`, not {source[:60]!r}")
+        raise BuildError(f"{where}: a wrong answer opens with `# Shows: …` and `# Hint: …`, not {cell.source[:60]!r}")
     shows, hint = (" ".join(found[key].replace("\n# ", " ").split()) for key in ("shows", "hint"))
-    return {"shows": shows, "hint": hint, "outcomes": outcomes(nb, part, found["code"], probes, f"{where}: {shows}")}
+    came = outcomes(nb, part, found["code"], probes, f"{where}: {shows}")
+    named = {"misconception": cell.metadata.misconception} if "misconception" in cell.metadata else {}
+    return {"shows": shows, "hint": hint, **named, "outcomes": came}
 
 
 def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) -> list[Outcome]:

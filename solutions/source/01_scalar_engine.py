@@ -15,7 +15,7 @@
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint.
+# attempt brings a new hint, and after the last one `solution` shows a way.
 
 # %%
 from minigrad.course import check
@@ -46,7 +46,7 @@ def add(a, b):
 # move?
 
 
-# %% answer="product" points=2
+# %% answer="product" points=2 minutes=5
 def multiply(a, b):
     ### BEGIN SOLUTION
     return Node(a.data * b.data, ((a, b.data), (b, a.data)))
@@ -114,7 +114,7 @@ def multiply(a, b):
 # Your function must also finish where a chain of forty diamonds hangs together. A set of the nodes already seen helps.
 
 
-# %% answer="order" points=3
+# %% answer="order" points=3 minutes=10
 def order(y):
     ### BEGIN SOLUTION
     placed, seen = [], set()
@@ -228,7 +228,7 @@ def order(y):
 # every path there is. How often does it come to x? Write the number down as `times_at_x`. And how many nodes
 # are there to visit at all, x and y included? Write that down as `nodes`.
 
-# %% answer="visits" points=1
+# %% answer="visits" points=1 minutes=5
 ### BEGIN SOLUTION
 times_at_x = 2**10
 nodes = 11
@@ -285,7 +285,7 @@ nodes = 21
 # pieces.
 
 
-# %% answer="gradients" points=3
+# %% answer="gradients" points=3 minutes=12
 def gradients(y):
     ### BEGIN SOLUTION
     grad = dict.fromkeys(order(y), 0.0)
@@ -407,7 +407,7 @@ def gradients(y):
 # - **c** the slope of y is 0 as long as x stays at 3
 # - **d** the engine cannot differentiate x * x
 
-# %% answer="zero" points=1
+# %% answer="zero" points=1 minutes=3
 ### BEGIN SOLUTION
 zero_says = "b"
 ### END SOLUTION

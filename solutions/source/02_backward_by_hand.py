@@ -15,7 +15,7 @@
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint.
+# attempt brings a new hint, and after the last one `solution` shows a way.
 
 # %%
 import minigrad as mg
@@ -30,7 +30,7 @@ from minigrad.scalar import history
 # how much L moves for a nudge of each: `dL_ds`, `dL_dp`, `dL_dw`, `dL_dy` and `dL_dx`. (The engine could tell you. It
 # will be more use to you afterwards, to see where your arrows and its own part.)
 
-# %% answer="by_hand" points=2
+# %% answer="by_hand" points=2 minutes=10
 ### BEGIN SOLUTION
 dL_ds = 2
 dL_dp = 2
@@ -107,7 +107,7 @@ dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 10, 10, 10, 30, 22
 # loss(x).backward(); print(x.grad)     # third
 # ```
 
-# %% answer="twice" points=2
+# %% answer="twice" points=2 minutes=5
 ### BEGIN SOLUTION
 first, second, third = 7, 14, 7
 ### END SOLUTION
@@ -176,7 +176,7 @@ first, second, third = 4, 8, 4
 # `y.backward()`, the engine's, may not be called.
 
 
-# %% answer="repair" points=3
+# %% answer="repair" points=3 minutes=12
 def backward(y):
     ### BEGIN SOLUTION
     y.grad = 1.0
@@ -336,7 +336,7 @@ class WrongCube(Elementwise):
 functions = {"bent": lambda x: x * x.tanh(), "cube": lambda x: x.apply(WrongCube())}
 
 
-# %% answer="referee" points=3
+# %% answer="referee" points=3 minutes=8
 def suspects(functions, points):
     ### BEGIN SOLUTION
     def wrong(f):

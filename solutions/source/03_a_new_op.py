@@ -15,7 +15,8 @@
 # it nudges, and compares. About 40 minutes, 10 points, in four parts.
 #
 # Write where it says *Your code here*; run the cell, and then the `check` cell below it. It tells you what came out,
-# what is wrong with it, and where to look next. You may ask as often as you like: a new attempt brings a new hint.
+# what is wrong with it, and where to look next. You may ask as often as you like: a new attempt brings a new hint,
+# and after the last one `solution` shows a way.
 
 # %%
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ mg.tensor([0.0, 1.0]).apply(MyTanh())
 # tensor has `x.exp()`, `x.log()` and `x.sigmoid()`, which is 1 / (1 + e^(-x)).
 
 
-# %% answer="softplus" points=2
+# %% answer="softplus" points=2 minutes=8
 @dataclass(frozen=True)
 class Softplus(Elementwise):
     """y = ln(1 + exp(βx)) / β"""
@@ -182,7 +183,7 @@ class Softplus(Elementwise):
 # `xp.sum(..., axis=self.axes, keepdims=self.keepdims)`: arrays want the names.
 
 
-# %% answer="squares" points=3
+# %% answer="squares" points=3 minutes=12
 @dataclass(frozen=True)
 class SumOfSquares(Reduction):
     """y = Σ x²"""
@@ -361,7 +362,7 @@ class SumOfSquares(Reduction):
 #   `gy[::-1]`, and `gy.apply(self)` is its running total.
 
 
-# %% answer="running_total" points=3
+# %% answer="running_total" points=3 minutes=12
 class RunningTotal(Linear):
     """yⱼ = x₁ + … + xⱼ"""
 
@@ -403,6 +404,7 @@ mg.tensor([1.0, 2.0, 3.0]).apply(RunningTotal()).shape
 gradient([5.0, 5.0, 5.0], [1.0, 0.0, 0.0])
 gradient([5.0, 5.0, 5.0], [0.0, 0.0, 1.0])
 gradient([1.0, 2.0, 3.0], [1.0, 10.0, 100.0])
+gradient([3.0, 1.0, 4.0, 1.0, 5.0, 9.0], [1.0, -1.0, 2.0, 0.5, -2.0, 3.0])
 mg.laws.check(RunningTotal(), (4,))
 what_adjoint_gives()
 
@@ -520,7 +522,7 @@ class RunningTotal(Linear):
 # slope is the same everywhere. Some that are used in earnest: x · sigmoid(x), x / (1 + |x|), e^(−x²), ln(1 + x²).
 
 
-# %% answer="own" points=2
+# %% answer="own" points=2 minutes=8
 class MyOp(Elementwise):
     def forward(self, xp, x):
         ### BEGIN SOLUTION

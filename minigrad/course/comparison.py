@@ -1,0 +1,217 @@
+"""What should have come and what came, as one picture: where a list of numbers is long enough that a picture says more.
+
+A ring is what a number should be, a diamond what it is. Where they agree the diamond lies in the ring; where they do
+not, a dashed line leads from one to the other, and a cross stands below. The same is said in words. Colours are those
+of the drawings' arrows, in a shade that can be read on white and on black.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+from typing import Any, TypeGuard
+
+from minigrad.course.probe import Outcome, equal
+
+Row = Sequence[float | None]
+FEWEST, MOST = 4, 200  # numbers in a picture
+CROWD = 24  # more than these are joined by lines
+MOST_NAMED = 5  # differences that are told one by one
+WANTED, CAME = "#0072b2", "#d55e00"  # Okabe and Ito's blue and vermilion
+FONT = 'font-family="Arimo, Arial, Helvetica, sans-serif" font-size="12"'
+LEFT, RIGHT, TOP, HEIGHT, WIDTH = 56, 12, 12, 130, 380
+BELOW = 40  # room for crosses and places
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two rows of numbers.
+
+    of        the expression that gave them
+    places    what each number is called: 3, or [0, 3] in a matrix, or x = 0.5 on a curve
+    xs        where it is drawn
+    wanted    what it should be; None where there should be none
+    came      what it is; None where there is none
+    """
+
+    of: str
+    places: tuple[str, ...]
+    xs: tuple[float, ...]
+    wanted: tuple[float | None, ...]
+    came: tuple[float | None, ...]
+
+    @property
+    def apart(self) -> list[int]:
+        """The numbers that differ, by their order."""
+        return [i for i, (a, b) in enumerate(zip(self.wanted, self.came)) if not equal(a, b)]
+
+    @property
+    def words(self) -> str:
+        """The picture, told."""
+        named = [
+            f"at {self.places[i]} {said(self.wanted[i])} should be, and {said(self.came[i])} came"
+            for i in self.apart[:MOST_NAMED]
+        ]
+        more = len(self.apart) - len(named)
+        rest = [f"and {more} more"] if more else []
+        return f"Of {len(self.places)} numbers {len(self.apart)} differ: {'; '.join(named + rest)}."
+
+    def svg(self) -> str:
+        return drawn(self)
+
+
+def comparison(apart: tuple[tuple[str, Outcome, Outcome], ...]) -> Comparison | None:
+    """The first of some probes that can be drawn, which have not given what they should."""
+    both = ((of, wanted.value, came.value) for of, wanted, came in apart if wanted.kind == came.kind == "gave")
+    return next((found for each in both if (found := compared(*each))), None)
+
+
+def compared(of: str, wanted: Any, came: Any) -> Comparison | None:
+    """The comparison of two lists of numbers, two matrices of one shape, or two curves; None of anything else."""
+    if not isinstance(wanted, list) or not isinstance(came, list) or not wanted or not came:
+        return None
+    if is_curve(wanted) and is_curve(came) and [x for x, _ in wanted] == [x for x, _ in came]:
+        xs = [float(x) for x, _ in wanted]
+        return of_rows(of, [f"x = {said(x)}" for x in xs], xs, [y for _, y in wanted], [y for _, y in came])
+    if all(map(is_row, wanted)) and all(map(is_row, came)) and list(map(len, wanted)) == list(map(len, came)):
+        places = [f"[{i}, {j}]" for i, row in enumerate(wanted) for j in range(len(row))]
+        wanted, came = ([number for row in rows for number in row] for rows in (wanted, came))
+    else:
+        places = [str(i) for i in range(max(len(wanted), len(came)))]
+    return of_rows(of, places, list(map(float, range(len(places)))), wanted, came)
+
+
+def of_rows(of: str, places: list[str], xs: list[float], wanted: list[Any], came: list[Any]) -> Comparison | None:
+    n = len(places)
+    if not (is_row(wanted) and is_row(came) and FEWEST <= n <= MOST and all(map(math.isfinite, xs))):
+        return None
+    a, b = ((*map(as_float, row), *[None] * (n - len(row))) for row in (wanted, came))
+    found = Comparison(of, tuple(places), tuple(xs), a, b)
+    return found if found.apart else None
+
+
+def is_row(x: Any) -> bool:
+    return isinstance(x, list) and all(isinstance(y, int | float) and not isinstance(y, bool) for y in x)
+
+
+def is_curve(x: list[Any]) -> bool:
+    """Whether these are pairs whose first numbers rise, four of them at least."""
+    pairs = len(x) >= FEWEST and all(is_row(pair) and len(pair) == 2 for pair in x)
+    return pairs and all(a[0] < b[0] for a, b in pairwise(x))
+
+
+def as_float(x: float) -> float:
+    try:
+        return float(x)
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def said(x: float | None) -> str:
+    return "nothing" if x is None else f"{x + 0.0:.4g}".replace("-", "−")
+
+
+# -- the drawing ------------------------------------------------------------------------------
+
+
+def drawn(c: Comparison) -> str:
+    """The picture as SVG, the same to the last byte each time, to be put into a page."""
+    low, high = bounds(c)
+    across = [LEFT + 12 + (WIDTH - LEFT - RIGHT - 24) * share(x, c.xs[0], c.xs[-1]) for x in c.xs]
+
+    def y(value: float) -> float:
+        return TOP + HEIGHT * (1 - share(value, low, high))
+
+    bottom, crowded = TOP + HEIGHT, len(across) > CROWD
+    wanted = joined(across, c.wanted, y, "") if crowded else each(ring, across, c.wanted, y)
+    line = joined(across, c.came, y, "5 3") if crowded else ""
+    gaps = [(x, y(a), y(b)) for x, a, b in zip(across, c.wanted, c.came) if a != b and is_seen(a) and is_seen(b)]
+    apart = "".join(f'<path d="M{x:.1f},{a:.1f}V{b:.1f}" stroke-dasharray="3 2"/>' for x, a, b in gaps)
+    came = each(diamond, across, [v if not crowded or i in c.apart else None for i, v in enumerate(c.came)], y)
+    frame = f'width="{WIDTH}" height="{bottom + BELOW}" viewBox="0 0 {WIDTH} {bottom + BELOW}"'
+    look = f'{FONT} fill="currentColor" style="max-width:100%;height:auto;display:block"'
+    label = escape(f"{c.of}: what it should give, and what it gave. {c.words}", quote=True)
+    return "".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" {frame} {look}>',
+            axis(low, high, y),
+            f'<g stroke="{WANTED}" fill="none" stroke-width="2">{wanted}</g>',
+            f'<g stroke="{CAME}" fill="{CAME}">{line}{apart}{came}</g>',
+            *(mark(across[i], bottom, c, i) for i in named_places(c)),
+            "</svg>",
+        ]
+    )
+
+
+def each(shape: Callable[[float, float], str], across: list[float], values: Row, y: Callable[[float], float]) -> str:
+    return "".join(shape(x, y(v)) for x, v in zip(across, values) if is_seen(v))
+
+
+def ring(x: float, y: float) -> str:
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
+
+
+def bounds(c: Comparison) -> tuple[float, float]:
+    """The least and the most that is drawn; 0 is among them unless it is far away."""
+    values = [v for v in (*c.wanted, *c.came) if is_seen(v)] or [0.0]
+    low, high = min(values), max(values)
+    if low > 0 and low < high / 2:
+        low = 0.0
+    if high < 0 and high > low / 2:
+        high = 0.0
+    return (low - 1, high + 1) if low == high else (low, high)
+
+
+def is_seen(v: float | None) -> TypeGuard[float]:
+    return v is not None and math.isfinite(v)
+
+
+def share(x: float, low: float, high: float) -> float:
+    """How far x is from low to high, from 0 to 1; halves, lest the distance of two large numbers be infinite."""
+    return (x / 2 - low / 2) / (high / 2 - low / 2)
+
+
+def axis(low: float, high: float, y: Callable[[float], float]) -> str:
+    """The three numbers at the left, and a line at 0 where 0 is in sight."""
+    ticks = {high: y(high), low: y(low)}
+    if low < 0 < high and min(abs(y(0.0) - at) for at in ticks.values()) > 14:
+        ticks[0.0] = y(0.0)
+    lines = ticks | ({0.0: y(0.0)} if low <= 0 <= high else {})
+    named = [f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{said(v)}</text>' for v, at in ticks.items()]
+    drawn = [f'<path d="M{LEFT},{at:.1f}H{WIDTH - RIGHT}" opacity="{0.2 if v else 0.6}"/>' for v, at in lines.items()]
+    return f'{"".join(named)}<g stroke="currentColor" fill="none">{"".join(drawn)}</g>'
+
+
+def joined(across: list[float], values: Row, y: Callable[[float], float], dashes: str) -> str:
+    """A line through the points, with gaps where there is no number."""
+    steps, pen = [], "M"
+    for x, v in zip(across, values):
+        steps.append(f"{pen}{x:.1f},{y(v):.1f}" if is_seen(v) else "")
+        pen = "L" if is_seen(v) else "M"
+    return f'<path d="{"".join(steps)}" fill="none" stroke-width="2" stroke-dasharray="{dashes}"/>'
+
+
+def diamond(x: float, y: float) -> str:
+    return f'<path stroke="none" d="M{x:.1f},{y - 4:.1f}l4,4l-4,4l-4,-4z"/>'
+
+
+def named_places(c: Comparison) -> list[int]:
+    """Those that have room for their name below; all that differ, if all do not fit."""
+    if len(c.places) <= CROWD // 2:
+        return list(range(len(c.places)))
+    return c.apart if len(c.apart) <= CROWD else []
+
+
+def mark(x: float, bottom: float, c: Comparison, i: int) -> str:
+    """The place of a number below the axis, and a cross where it differs; what came, if it cannot be drawn."""
+    differs = i in c.apart
+    came = c.came[i]
+    odd = f'<text x="{x:.1f}" y="{bottom - 4}" text-anchor="middle" fill="{CAME}">{said(came)}</text>'
+    cross = f'<text x="{x:.1f}" y="{bottom + 17}" text-anchor="middle" fill="{CAME}" font-weight="bold">✗</text>'
+    place = c.places[i].removeprefix("x = ")
+    roomy = len(c.places) <= CROWD // 2 and max(map(len, c.places)) * len(c.places) <= CROWD * 2
+    name = f'<text x="{x:.1f}" y="{bottom + 33}" text-anchor="middle">{escape(place)}</text>' if roomy else ""
+    return name + (cross if differs else "") + (odd if came is not None and not is_seen(came) else "")

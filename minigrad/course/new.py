@@ -1,0 +1,184 @@
+"""A new exercise, begun: a source that builds, with an example of every kind of cell, and words on what to do with it.
+
+What the cells mean is said in scripts/notebooks/exercise.py, which makes the notebooks. This is for authors, in a
+checkout of the course.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from minigrad.course.errors import CourseError
+from minigrad.course.exercise import every
+from minigrad.course.lessons import checkout
+
+NAME = re.compile(r"\d\d_[a-z][a-z0-9]*(_[a-z0-9]+)*")
+LONGEST = 40
+
+
+def exercise(name: str, root: Path | None = None) -> Path:
+    """Write the source of a new exercise; where it is. Raises CourseError, and then nothing is written.
+
+    root    the checkout; else the one that this package runs from
+    """
+    root = root or checkout()
+    if root is None:
+        raise CourseError("exercises are written in a checkout of the course, and this is an installed copy: clone it")
+    if not NAME.fullmatch(name) or len(name) > LONGEST:
+        raise CourseError(
+            f"{name!r} is no name for an exercise: two digits, the number of its lesson, and words in small letters, "
+            f"as in 04_convolution; {LONGEST} characters at most"
+        )
+    path = root / "solutions" / "source" / f"{name}.py"
+    if path.exists():
+        raise CourseError(f"there is {path} already: it is left as it is; choose another name")
+    function = name.partition("_")[2]
+    taken = {part.name for each in every() for part in each.parts} & {f"{function}_slopes", f"{function}_count"}
+    if taken:
+        raise CourseError(f"a part of the course is called {taken.pop()!r} already: choose another name")
+    text = TEMPLATE.replace("NUMBER", name[:2]).replace("TITLE", function.replace("_", " ").capitalize())
+    text = text.replace("NAME", function).replace("LESSON", lesson(name[:2], root))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise CourseError(f"cannot write {path} ({error.strerror})") from error
+    return path
+
+
+def lesson(number: str, root: Path) -> str:
+    """The lesson of that number. Raises CourseError if there is none."""
+    sources = sorted((root / "lessons" / "source").glob("*.py"))
+    found = [path.stem for path in sources if path.stem.startswith(number)]
+    if not found:
+        raise CourseError(f"no lesson has the number {number}: there are {', '.join(path.stem for path in sources)}")
+    return found[0]
+
+
+def what_next(path: Path) -> str:
+    return f"""\
+{path} is a whole exercise of two small parts: read it from top to bottom, and write yours in its place.
+  1. Fill in the header: title, minutes, the ids of the concepts.
+  2. Write each part: the task, the answer, the probes, the hints; and the wrong answers that you have seen people give.
+  3. Run `python scripts/build`: it makes the notebooks, and says what the probes cannot tell apart. The start page
+     lists all exercises, and so changes with them.
+  4. Run `python scripts/check tests/test_exercises.py -k {path.stem}`.
+  5. Do it as a learner would: `python -m minigrad lab`, and exercises/{path.stem}.ipynb."""
+
+
+TEMPLATE = """\
+# ---
+# jupyter:
+#   minigrad:
+#     title: TITLE
+#     minutes: 15
+#     lesson: LESSON
+#     concepts: [A5]
+# ---
+
+# %% [markdown]
+# # NUMBER TITLE
+#
+# What you do here, and what you can do afterwards: two sentences. About 15 minutes, 10 points, in two parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+from minigrad.course import check, solution
+
+# %% [markdown]
+# ## 1. A function to write
+#
+# **6 points, 10 minutes.** The Markdown before an answer is its task. It says what is given, what is wanted, and in
+# which form: `NAME_slopes(xs)` is the list of the slopes of x³ at the numbers `xs`.
+
+
+# %% answer="NAME_slopes" points=6 minutes=10
+def NAME_slopes(xs):
+    ### BEGIN SOLUTION
+    return [3 * x**2 for x in xs]
+    ### END SOLUTION
+
+
+# %%
+check("NAME_slopes")
+
+# %% probes="NAME_slopes"
+NAME_slopes([2.0])
+NAME_slopes([-2.0, -1.0, 0.0, 1.0, 2.0])
+NAME_slopes([])
+
+# %% [markdown] hints="NAME_slopes"
+# 1. A nudge: which way to look, and not what is there.
+# 2. The rule: the slope of xⁿ is n · xⁿ⁻¹.
+# 3. Nearly all of it: `[3 * x**2 for x in xs]`.
+
+
+# %% wrong="NAME_slopes"
+# Shows: The exponent came down in front and stayed up there as well.
+# Hint: What comes down is taken off: from x³ there is x² left.
+def NAME_slopes(xs):
+    return [3 * x**3 for x in xs]
+
+
+# %% wrong="NAME_slopes"
+# Shows: The exponent was lowered, and did not come down in front.
+# Hint: x² is the shape. At x = 1 a nudge of x moves x³ by three nudges.
+def NAME_slopes(xs):
+    return [x**2 for x in xs]
+
+
+# %% wrong="NAME_slopes"
+# Shows: These are the values of x³, and not its slopes.
+# Hint: A slope says how much x³ moves for a small nudge of x.
+def NAME_slopes(xs):
+    return [x**3 for x in xs]
+
+
+# %% [markdown]
+# ## 2. A number to find
+#
+# **4 points, 5 minutes.** Where numbers are asked for, and no function, what was expected is not shown. At how many
+# numbers is the slope of x³ equal to 3? Call it `NAME_count`.
+
+# %% answer="NAME_count" points=4 minutes=5
+### BEGIN SOLUTION
+NAME_count = 2
+### END SOLUTION
+
+# %%
+check("NAME_count")
+
+# %% probes="NAME_count"
+NAME_count
+
+# %% [markdown] hints="NAME_count"
+# 1. Write down the equation.
+# 2. 3x² = 3. Which numbers have the square 1?
+
+# %% wrong="NAME_count"
+# Shows: The negative number is missing.
+# Hint: Which numbers have the square 1?
+NAME_count = 1
+
+# %% wrong="NAME_count"
+# Shows: Three is the slope that was asked about.
+# Hint: Count the numbers x at which the slope is 3.
+NAME_count = 3
+
+# %% wrong="NAME_count"
+# Shows: A square is thought to be never 1.
+# Hint: Try x = 1: what is the slope there?
+NAME_count = 0
+
+# %% [markdown]
+# ## What you have now
+#
+# What was learned, in one sentence that can be carried elsewhere.
+#
+# **Next**: [LESSON](../lessons/LESSON.ipynb).
+"""

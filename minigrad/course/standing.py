@@ -1,0 +1,205 @@
+"""How far a learner has come: read off what their folder keeps, as data, as text and as a table with bars.
+
+`minigrad status` prints it, and `dashboard()` shows it on the start page. Nothing is counted that was not written down
+when it happened; what the course has no longer is not told of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from minigrad.course import attempts, exercise, progress, quiz
+from minigrad.course.attempts import Tried
+from minigrad.course.exercise import Exercise, Part
+from minigrad.course.journal import Record, place
+
+WIDTH, HEIGHT = 160, 12  # of a bar, in pixels
+DONE, SHOWN = "#009e73", "#cc79a7"  # Okabe and Ito's green and purple
+MARKS = {"passed": "✓", "revealed": "◇", "tried": "…", "untried": "○"}
+
+
+@dataclass(frozen=True)
+class PartStanding:
+    """state: untried, tried, passed or revealed (the solution was shown before it was passed)."""
+
+    name: str
+    state: str
+    points: int
+    of: int
+    attempts: int
+
+    @property
+    def said(self) -> str:
+        return f"{MARKS[self.state]} {self.name}"
+
+
+@dataclass(frozen=True)
+class Work:
+    """An exercise."""
+
+    name: str
+    title: str
+    points: int
+    of: int
+    parts: tuple[PartStanding, ...]
+
+    @property
+    def passed(self) -> int:
+        return sum(part.state == "passed" for part in self.parts)
+
+    @property
+    def revealed(self) -> int:
+        return sum(part.of for part in self.parts if part.state == "revealed")
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Questions of one lesson or one quiz: how many are locked, are known to be right, and are there.
+
+    of    None where nobody has counted them
+    """
+
+    name: str
+    locked: int
+    right: int
+    of: int | None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All that is kept of one learner."""
+
+    exercises: tuple[Work, ...]
+    predictions: tuple[Answered, ...]
+    quizzes: tuple[Answered, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """The same as data, with how many parts are passed."""
+        data = asdict(self)
+        for said, work in zip(data["exercises"], self.exercises):
+            said["passed"] = work.passed
+        return data | {"points": self.points, "of": self.of}
+
+    @property
+    def points(self) -> int:
+        return sum(work.points for work in self.exercises)
+
+    @property
+    def of(self) -> int:
+        return sum(work.of for work in self.exercises)
+
+    def __repr__(self) -> str:
+        return "\n".join(text(self))
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": table(self)}
+
+
+def dashboard() -> Standing:
+    """How far you have come, in the course folder that this notebook is in."""
+    file = place(attempts.FILE)
+    return standing(None if file is None else file.parent)
+
+
+def standing(folder: Path | None) -> Standing:
+    """What a course folder keeps of its learner; of no folder, nothing is done."""
+    tried = [] if folder is None else attempts.attempts(folder)
+    answers = [] if folder is None else progress.answers(folder)
+    quizzes = {path.stem: len(quiz.quiz(path.stem)) for path in sorted(quiz.FOLDER.glob("*.toml"))}
+    asked = [record for record in answers if quiz_of(record, quizzes) is None]
+    lessons = dict.fromkeys(record["notebook"] for record in asked)
+    return Standing(
+        tuple(work(each, tried) for each in exercise.every()),
+        tuple(counted(name, [record for record in asked if record["notebook"] == name]) for name in sorted(lessons)),
+        tuple(counted(name, [r for r in answers if quiz_of(r, quizzes) == name], n) for name, n in quizzes.items()),
+    )
+
+
+def quiz_of(record: Record, quizzes: dict[str, int]) -> str | None:
+    """The quiz that a question is of; None if it is a prediction."""
+    name = str(record["name"]).rpartition("/")[0]
+    return name if name in quizzes else None
+
+
+def work(each: Exercise, records: list[Record]) -> Work:
+    parts = tuple(part_standing(part, attempts.tried(records, part.name)) for part in each.parts)
+    return Work(each.name, each.title, sum(part.points for part in parts), each.points, parts)
+
+
+def part_standing(part: Part, tried: Tried) -> PartStanding:
+    state = "passed" if tried.passed else "revealed" if tried.revealed else "tried" if tried.different else "untried"
+    return PartStanding(part.name, state, tried.earned(part), part.points, len(tried.different) + tried.passed)
+
+
+def counted(name: str, records: Sequence[Record], of: int | None = None) -> Answered:
+    return Answered(name, len(records), sum(record["right"] is True for record in records), of)
+
+
+# -- shown ------------------------------------------------------------------------------------
+
+
+def text(standing: Standing) -> list[str]:
+    """The same in lines of text."""
+    width = max((len(work.name) for work in standing.exercises), default=0)
+    lines = [f"{standing.points} of {standing.of} points in {len(standing.exercises)} exercises."]
+    for each in standing.exercises:
+        shown = f", {each.revealed} shown" if each.revealed else ""
+        parts = ", ".join(part.said + tries(part) for part in each.parts)
+        lines.append(f"  {each.name:{width}}  {each.points:2} of {each.of} points{shown}: {parts}")
+    lines += [f"Predictions, {answered(each)}" for each in standing.predictions] or ["No prediction is locked yet."]
+    lines += [f"Quiz, {answered(each)}" for each in standing.quizzes]
+    return lines
+
+
+def tries(part: PartStanding) -> str:
+    return f" ({part.attempts} attempt{'' if part.attempts == 1 else 's'})" if part.attempts else ""
+
+
+def answered(each: Answered) -> str:
+    locked = f"{each.locked} locked" if each.of is None else f"{each.locked} of {each.of} locked"
+    return f"{each.name or 'elsewhere'}: {locked}, {each.right} right"
+
+
+def table(standing: Standing) -> str:
+    """The same as a table with bars; the words are all there, so that the bars may be skipped."""
+    rows = [
+        row(escape(f"{work.name.partition('_')[0]} {work.title}"), bar(work.points, work.revealed, work.of),
+            f"{work.points} of {work.of} points", "<br>".join(escape(part.said + tries(part)) for part in work.parts))
+        for work in standing.exercises
+    ]  # fmt: skip
+    asked = [(f"Predictions, {each.name or 'elsewhere'}", each) for each in standing.predictions]
+    asked += [(f"Quiz, {each.name}", each) for each in standing.quizzes]
+    rows += [
+        row(escape(title), bar(each.right, each.locked - each.right, each.locked if each.of is None else each.of),
+            f"{each.right} right", escape(answered(each).partition(": ")[2]))
+        for title, each in asked
+    ]  # fmt: skip
+    key = "✓ passed, … tried, ○ not tried, ◇ its solution was shown, which counts 0 points"
+    head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in ("", "so far", "", "in parts"))
+    caption = f"{standing.points} of {standing.of} points in {len(standing.exercises)} exercises"
+    return (
+        f'<div style="overflow-x:auto"><table><caption style="text-align:left"><strong>{caption}</strong></caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table><div>{key}</div></div>"
+    )
+
+
+def row(title: str, bar: str, said: str, parts: str) -> str:
+    cells = "".join(f'<td style="text-align:left">{cell}</td>' for cell in (bar, said, parts))
+    return f'<tr><th scope="row" style="text-align:left">{title}</th>{cells}</tr>'
+
+
+def bar(done: int, shown: int, of: int) -> str:
+    """A bar: what is done solid, what was shown, or locked and not right, hatched by its outline."""
+    step = WIDTH / max(of, 1)
+    marks = f'<rect x="1" y="1" width="{done * step:.1f}" height="{HEIGHT}" fill="{DONE}"/>' if done else ""
+    if shown:
+        x, width = 1 + done * step, shown * step - 1
+        look = f'fill="none" stroke="{SHOWN}" stroke-width="2" stroke-dasharray="3 2"'
+        marks += f'<rect x="{x + 0.5:.1f}" y="2" width="{width:.1f}" height="{HEIGHT - 2}" {look}/>'
+    frame = f'<rect x="1" y="1" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="currentColor" opacity="0.5"/>'
+    size = f'width="{WIDTH + 2}" height="{HEIGHT + 2}" viewBox="0 0 {WIDTH + 2} {HEIGHT + 2}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" aria-hidden="true" {size}>{frame}{marks}</svg>'
