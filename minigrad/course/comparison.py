@@ -20,7 +20,7 @@ Row = Sequence[float | None]
 FEWEST, MOST = 4, 200  # numbers in a picture
 CROWD = 24  # more than these are joined by lines
 MOST_NAMED = 5  # differences that are told one by one
-WANTED, CAME = "#0072b2", "#d55e00"  # Okabe and Ito's blue and vermilion
+WANTED, CAME = "#2a85c4", "#d55e00"  # Okabe and Ito's blue and vermilion, the blue a little lighter
 FONT = 'font-family="Arimo, Arial, Helvetica, sans-serif" font-size="12"'
 LEFT, RIGHT, TOP, HEIGHT, WIDTH = 56, 12, 12, 130, 380
 BELOW = 40  # room for crosses and places
@@ -52,12 +52,13 @@ class Comparison:
     def words(self) -> str:
         """The picture, told."""
         named = [
-            f"at {self.places[i]} {said(self.wanted[i])} should be, and {said(self.came[i])} came"
+            f"at {self.places[i]}: {said(self.came[i])} instead of {said(self.wanted[i])}"
             for i in self.apart[:MOST_NAMED]
         ]
         more = len(self.apart) - len(named)
         rest = [f"and {more} more"] if more else []
-        return f"Of {len(self.places)} numbers {len(self.apart)} differ: {'; '.join(named + rest)}."
+        n = len(self.apart)
+        return f"Of {len(self.places)} numbers {n} {'differs' if n == 1 else 'differ'}: {'; '.join(named + rest)}."
 
     def svg(self) -> str:
         return drawn(self)
@@ -74,7 +75,7 @@ def compared(of: str, wanted: Any, came: Any) -> Comparison | None:
     if not isinstance(wanted, list) or not isinstance(came, list) or not wanted or not came:
         return None
     if is_curve(wanted) and is_curve(came) and [x for x, _ in wanted] == [x for x, _ in came]:
-        xs = [float(x) for x, _ in wanted]
+        xs = [as_float(x) for x, _ in wanted]
         return of_rows(of, [f"x = {said(x)}" for x in xs], xs, [y for _, y in wanted], [y for _, y in came])
     if all(map(is_row, wanted)) and all(map(is_row, came)) and list(map(len, wanted)) == list(map(len, came)):
         places = [f"[{i}, {j}]" for i, row in enumerate(wanted) for j in range(len(row))]
@@ -107,7 +108,7 @@ def as_float(x: float) -> float:
     try:
         return float(x)
     except OverflowError:
-        return math.copysign(math.inf, x)
+        return math.inf if x > 0 else -math.inf
 
 
 def said(x: float | None) -> str:
@@ -140,7 +141,7 @@ def drawn(c: Comparison) -> str:
             axis(low, high, y),
             f'<g stroke="{WANTED}" fill="none" stroke-width="2">{wanted}</g>',
             f'<g stroke="{CAME}" fill="{CAME}">{line}{apart}{came}</g>',
-            *(mark(across[i], bottom, c, i) for i in named_places(c)),
+            marks(c, across, bottom),
             "</svg>",
         ]
     )
@@ -198,20 +199,19 @@ def diamond(x: float, y: float) -> str:
     return f'<path stroke="none" d="M{x:.1f},{y - 4:.1f}l4,4l-4,4l-4,-4z"/>'
 
 
-def named_places(c: Comparison) -> list[int]:
-    """Those that have room for their name below; all that differ, if all do not fit."""
-    if len(c.places) <= CROWD // 2:
-        return list(range(len(c.places)))
-    return c.apart if len(c.apart) <= CROWD else []
-
-
-def mark(x: float, bottom: float, c: Comparison, i: int) -> str:
-    """The place of a number below the axis, and a cross where it differs; what came, if it cannot be drawn."""
-    differs = i in c.apart
-    came = c.came[i]
-    odd = f'<text x="{x:.1f}" y="{bottom - 4}" text-anchor="middle" fill="{CAME}">{said(came)}</text>'
-    cross = f'<text x="{x:.1f}" y="{bottom + 17}" text-anchor="middle" fill="{CAME}" font-weight="bold">✗</text>'
-    place = c.places[i].removeprefix("x = ")
-    roomy = len(c.places) <= CROWD // 2 and max(map(len, c.places)) * len(c.places) <= CROWD * 2
-    name = f'<text x="{x:.1f}" y="{bottom + 33}" text-anchor="middle">{escape(place)}</text>' if roomy else ""
-    return name + (cross if differs else "") + (odd if came is not None and not is_seen(came) else "")
+def marks(c: Comparison, across: list[float], bottom: float) -> str:
+    """Below the axis: a cross where a number differs, and its place; what came, if it has no height."""
+    n = len(across)
+    roomy = n <= CROWD // 2 and max(map(len, c.places)) * n <= CROWD * 2
+    named = range(n) if roomy else (0, n - 1)
+    crossed = c.apart if len(c.apart) <= CROWD else []
+    odd = [i for i in c.apart if c.came[i] is not None and not is_seen(c.came[i])]
+    texts = [
+        *((across[i], 33, "", c.places[i].removeprefix("x = ")) for i in named),
+        *((across[i], 17, f' fill="{CAME}" aria-hidden="true"', "✗") for i in crossed),
+        *((across[i], -4, ' font-weight="bold"', said(c.came[i])) for i in odd),
+    ]
+    return "".join(
+        f'<text x="{x:.1f}" y="{bottom + below}" text-anchor="middle"{look}>{escape(words)}</text>'
+        for x, below, look, words in texts
+    )

@@ -128,7 +128,7 @@ def further(verdict: Verdict, tried: Tried) -> list[str]:
     if tried.passed or tried.revealed:
         return [f'`solution("{part.name}")` shows a way.']
     if made >= part.patience:
-        return [f'{made} different attempts: `solution("{part.name}")` now shows a way, and the part then counts 0 points.']
+        return [f'{made} different attempts: `solution("{part.name}")` shows a way now, and then it counts 0 points.']
     return ["One more attempt that comes out differently, and you may see a solution."] * (made == part.patience - 1)
 
 

@@ -18,7 +18,7 @@
 # attempt brings a new hint, and after the last one `solution` shows a way.
 
 # %%
-from minigrad.course import check
+from minigrad.course import check, solution
 
 # %% [markdown]
 # ## What is given

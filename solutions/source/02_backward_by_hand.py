@@ -19,7 +19,7 @@
 
 # %%
 import minigrad as mg
-from minigrad.course import check
+from minigrad.course import check, solution
 from minigrad.scalar import history
 
 # %% [markdown]

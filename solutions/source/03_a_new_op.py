@@ -22,7 +22,7 @@
 from dataclasses import dataclass
 
 import minigrad as mg
-from minigrad.course import check
+from minigrad.course import check, solution
 from minigrad.op import Elementwise, Linear
 from minigrad.ops.reduce import Reduction
 

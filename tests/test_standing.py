@@ -1,0 +1,104 @@
+"""How far a learner is: what `minigrad status` and the start page say is what the folder keeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from minigrad.course import dashboard, exercise, lessons, quiz
+from minigrad.course.attempts import FILE, Attempts
+from minigrad.course.progress import FILE as ANSWERS
+from minigrad.course.progress import Ledger
+from minigrad.course.standing import bar, standing
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A folder in which one part was passed, one tried twice, and one revealed; and five questions answered."""
+    (tmp_path / lessons.STATE).write_text("{}")
+    tries = Attempts(tmp_path / FILE)
+    tries.note("product", "passed")
+    tries.note("order", "tried", "aa")
+    tries.note("order", "tried", "bb", True)
+    tries.note("order", "tried", "aa")
+    tries.note("visits", "tried", "aa")
+    tries.note("visits", "revealed")
+    tries.note("visits", "passed")
+    tries.note("a part that the course had once", "passed")
+    asked = {"kind": "number", "answer": 4, "confidence": "certain"}
+    for notebook, name, right in (
+        ("01_what_a_graph_is", "boxes", None), ("01_what_a_graph_is", "boxes", True),
+        ("01_what_a_graph_is", "arrows", False), ("00_start_here", "00_start_here/dot", True),
+        ("00_start_here", "00_start_here/walk", False), ("", "<b>/free", None),
+    ):  # fmt: skip
+        Ledger(tmp_path / ANSWERS, notebook=notebook).add({**asked, "name": name, "right": right})
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_points_parts_attempts_and_what_was_revealed_are_counted(home):
+    first, *others = standing(home).exercises
+
+    assert (first.points, first.of, first.passed, first.revealed) == (2, 10, 1, 1)
+    assert [(p.name, p.state, p.points, p.of, p.attempts) for p in first.parts] == [
+        ("product", "passed", 2, 2, 1), ("order", "tried", 0, 3, 2), ("visits", "revealed", 0, 1, 1),
+        ("gradients", "untried", 0, 3, 0), ("zero", "untried", 0, 1, 0),
+    ]  # fmt: skip
+    assert [work.points for work in others] == [0] * len(others)
+
+
+def test_predictions_and_quizzes_are_told_apart(home):
+    now = standing(home)
+
+    assert [(each.name, each.locked, each.right, each.of) for each in now.predictions] == [
+        ("", 1, 0, None), ("01_what_a_graph_is", 2, 1, None)
+    ]  # fmt: skip
+    of = len(quiz.quiz("00_start_here"))
+    assert [(each.name, each.locked, each.right, each.of) for each in now.quizzes] == [("00_start_here", 2, 1, of)]
+
+
+def test_all_that_is_counted_is_in_the_text_and_in_the_table(home):
+    bundle = dashboard()._repr_mimebundle_()
+
+    for said in bundle.values():
+        for words in ("✓ product (1 attempt)", "… order (2 attempts)", "◇ visits (1 attempt)", "2 of 10 points"):
+            assert words in said, words
+    assert "01_what_a_graph_is: 2 locked, 1 right" in bundle["text/plain"]
+    assert bundle["text/html"].count("<svg") == len(list(exercise.every())) + 3
+    assert "<b>" not in bundle["text/html"]
+
+
+def test_where_nothing_is_done_the_dashboard_is_the_same_everywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    here = dashboard()._repr_mimebundle_()
+    monkeypatch.chdir(ROOT / "lessons")
+
+    assert here == dashboard()._repr_mimebundle_() == standing(None)._repr_mimebundle_()
+    assert here["text/plain"].startswith("0 of ")
+    assert str(tmp_path) not in here["text/plain"] + here["text/html"]
+
+
+def test_a_bar_is_as_long_as_what_it_tells():
+    assert 'width="80.0"' in bar(5, 0, 10)
+    assert 'width="80.0"' in bar(5, 5, 10)
+    assert 'width="79.0"' in bar(5, 5, 10)
+    assert 'fill="#009e73"' not in bar(0, 0, 10)
+    assert bar(0, 0, 0)
+
+
+def test_the_command_says_the_same_as_data(checkout):
+    checkout.minigrad("copy")
+    Attempts(checkout.work / FILE).note("product", "passed")
+
+    data = checkout.done("status")
+
+    work = data["exercises"][0]
+    assert (work["name"], work["points"], work["of"], work["passed"]) == ("01_scalar_engine", 2, 10, 1)
+    assert work["parts"][0] == {"name": "product", "state": "passed", "points": 2, "of": 2, "attempts": 1}
+    assert data["predictions"] == []
+    assert json.dumps(data["quizzes"]) == '[{"name": "00_start_here", "locked": 0, "right": 0, "of": 4}]'
+    assert "✓ product (1 attempt)" in checkout.minigrad("status").stdout
