@@ -134,7 +134,7 @@ def test_check_draws_the_first_list_that_differs_and_says_it_in_words():
 
     assert note.picture is not None
     assert (note.picture.of, note.picture.came) == ("f(3)", (5, 6, 7, 9))
-    assert repr(note).endswith("Of 4 numbers 1 differs: at 3: 9 instead of 8.")
+    assert repr(note).endswith("`f(3)`: of 4 numbers 1 differs: at 3: 9 instead of 8.")
     assert note._repr_mimebundle_()["text/html"].count("<svg") == 1
 
 

@@ -138,6 +138,30 @@ def test_nothing_of_a_solution_is_in_the_exercise(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_no_hint_and_no_name_of_a_mistake_is_anywhere_in_the_file_of_the_exercise(name):
+    """Not in a cell, its metadata, its outputs or the notebook's: the bytes are searched, as a learner could."""
+    nb = json.loads((ROOT / "exercises" / f"{name}.ipynb").read_text("utf-8"))
+    everything = [json.dumps(nb, ensure_ascii=False), *("".join(cell["source"]) for cell in nb["cells"])]
+    for part in exercise.named(name).parts:
+        told = [*part.hints, *(text for wrong in part.wrong for text in (wrong.shows, wrong.hint))]
+        for secret in [*told, part.solution, part.probes]:
+            assert secret in part.defines or not any(secret in text for text in everything), secret
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_part_says_its_points_and_minutes_to_the_learner_too(name):
+    header = notebook(ROOT / "solutions" / "source" / f"{name}.py").metadata.minigrad
+    tasks = {cell["id"]: "".join(cell["source"]) for cell in cells("exercises", name)}
+    parts = exercise.named(name).parts
+
+    for part in parts:
+        assert f"**{feedback.points(part)}, {part.minutes} minutes.**" in tasks[f"task-{part.name}"]
+    assert sum(part.minutes for part in parts) <= header["minutes"]
+    assert header["concepts"]
+    assert all(re.fullmatch(r"[A-Z]\d+", concept) for concept in header["concepts"])
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_nbgrader_accepts_the_exercise(name):
     for folder in ("exercises", "solutions"):
         nb = nbformat.read(ROOT / folder / f"{name}.ipynb", 4)

@@ -50,7 +50,10 @@ class Note:
         return self.state == "pass"
 
     def __repr__(self) -> str:
-        told = [*self.sentences, *([self.picture.words] if self.picture else [])]
+        told = [
+            *self.sentences,
+            *([f"`{self.picture.of}`: {self.picture.words.replace('Of', 'of', 1)}"] if self.picture else []),
+        ]
         return "\n  ".join(told) + (f"\n\n{self.worked}" if self.worked else "")
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
@@ -102,7 +105,7 @@ def solution(part: str | None = None) -> Note:
         return not_yet(known, tried)
     trouble = "" if tried.revealed else attempts.note(known.name, "revealed")
     news = f"{known.name}: one way to do it. It was shown, so the part counts 0 of {points(known)}."
-    then = f'Close it, and write it from memory: check("{known.name}") still says whether it is right.'
+    then = f'Close it, and write it from memory: `check("{known.name}")` still says whether it is right.'
     return Note("todo", tuple(filter(None, [news, then, trouble])), worked=known.solution)
 
 
@@ -110,7 +113,7 @@ def not_yet(part: Part, tried: Tried) -> Note:
     """Why the solution is not shown, and what brings it nearer. To have asked costs nothing."""
     made = len(tried.different)
     news = f"{part.name}: the solution is shown after {part.patience} different attempts; so far there {were(made)}."
-    then = f'check("{part.name}") gives a hint for each that comes out differently. To have asked costs nothing.'
+    then = f'`check("{part.name}")` gives a hint for each that comes out differently. To have asked costs nothing.'
     return Note("todo", (news, then))
 
 
@@ -177,7 +180,7 @@ def figure(picture: Comparison) -> str:
     )
     of = f"<code>{html.escape(picture.of)}</code>"
     return (
-        f'<figure style="margin:.6em 0 0"><figcaption>{of}: {key}</figcaption>{picture.svg()}'
+        f'<figure style="margin:.6em 0 0"><figcaption>{of}<br>{key}</figcaption>{picture.svg()}'
         f"<div>{html.escape(picture.words)}</div></figure>"
     )
 

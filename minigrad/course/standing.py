@@ -179,7 +179,10 @@ def table(standing: Standing) -> str:
         for title, each in asked
     ]  # fmt: skip
     key = "✓ passed, … tried, ○ not tried, ◇ its solution was shown, which counts 0 points"
-    head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in ("", "so far", "", "in parts"))
+    head = "".join(
+        f'<th scope="col" style="text-align:left">{name}</th>'
+        for name in ("course", "so far", "in numbers", "in parts")
+    )
     caption = f"{standing.points} of {standing.of} points in {len(standing.exercises)} exercises"
     return (
         f'<div style="overflow-x:auto"><table><caption style="text-align:left"><strong>{caption}</strong></caption>'

@@ -1,4 +1,6 @@
-"""An exercise as a learner does it: run untouched, answered wrongly, the hint read, answered rightly."""
+"""An exercise as a learner does it: run untouched, answered wrongly, the hint read, answered rightly; and what is kept
+of it when the kernel is started again.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +9,25 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
+from minigrad.course.attempts import FILE
+
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "01_scalar_engine.ipynb"
 WRONG = "def multiply(a, b):\n    return Node(a.data * b.data, ((a, a.data), (b, b.data)))"
 RIGHT = "def multiply(a, b):\n    return Node(a.data * b.data, ((a, b.data), (b, a.data)))"
 
 
-def answer(notebook, text: str) -> Locator:
-    """Write an answer to the first part in place of what is there, run it and its check; what is said."""
+def answer(notebook, text: str, begins: str = "def multiply", part: str = "product") -> Locator:
+    """Write an answer to a part in place of what is there, run it and its check; what is said."""
     page = notebook.page
     cells = page.locator(".jp-CodeCell")
-    written = cells.filter(has_text="def multiply").locator(".cm-content")
+    written = cells.filter(has_text=begins).locator(".cm-content")
     written.click()
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.insert_text(text)
     page.keyboard.press("Shift+Enter")
     page.keyboard.press("Shift+Enter")
-    return cells.filter(has_text='check("product")').locator(".jp-OutputArea-output")
+    return cells.filter(has_text=f'check("{part}")').locator(".jp-OutputArea-output")
 
 
 def test_a_learner_fails_an_exercise_reads_the_hint_and_solves_it(lab):
@@ -52,3 +56,70 @@ def test_a_learner_fails_an_exercise_reads_the_hint_and_solves_it(lab):
 
     said = answer(notebook, RIGHT)
     expect(said).to_contain_text("product: right (2 of 2 points).")
+
+
+TOTAL = """class RunningTotal(Linear):
+    def infer(self, x): return x
+    def forward(self, xp, x): return xp.cumsum(x)
+    def adjoint(self, gy, x): return {}
+"""
+OTHERS = ("gy * 2", "gy[::-1]", "gy", "gy * gy")  # the third is a known-wrong answer
+
+
+def total(notebook, adjoint: str) -> Locator:
+    return answer(notebook, TOTAL.format(adjoint), "class RunningTotal", "running_total")
+
+
+RESTART = """() => {
+  const { session } = window.jupyterapp.shell.currentWidget.sessionContext;
+  window.restarted = false;
+  session.kernel.restart().then(() => { window.restarted = true; });
+}"""
+
+
+def restart(notebook) -> None:
+    """Start the kernel again, and run all cells."""
+    notebook.page.evaluate(RESTART)
+    notebook.page.wait_for_function("() => window.restarted")
+    notebook.run_all()
+    assert notebook.kernel("print(callable(check))") == "True"  # asked behind all cells
+
+
+def test_a_gradient_is_drawn_hints_outlive_the_kernel_and_the_start_page_tells(lab):
+    (lab.folder / FILE).unlink(missing_ok=True)
+    shutil.copy(ROOT / "exercises" / "03_a_new_op.ipynb", lab.folder)
+    notebook = lab.open("03_a_new_op.ipynb")
+    notebook.run_all()
+
+    said = total(notebook, OTHERS[0])
+    picture = said.locator("svg[role=img]")
+    expect(picture).to_be_visible()
+    assert picture.locator("circle").count() == 6
+    expect(said.locator("figure")).to_contain_text("at 1: −2 instead of 2.5")
+    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+        notebook.theme(theme)
+        notebook.page.wait_for_timeout(500)  # the theme's stylesheet is fetched, then the page repaints
+        assert notebook.violations(".jp-OutputArea-output [role=status]") == []
+    notebook.theme("JupyterLab Light")
+
+    restart(notebook)
+    expect(total(notebook, OTHERS[1])).to_contain_text("Hint 2 of 3")
+    expect(total(notebook, OTHERS[2])).to_contain_text("One more attempt")
+    expect(total(notebook, OTHERS[3])).to_contain_text('solution("running_total") shows a way now')
+
+    pages = lab.open_cells(
+        "from minigrad.course import dashboard, solution",
+        "solution('running_total')",
+        "solution('squares')",
+        "dashboard()",
+    )
+    pages.run_all()
+    shown = pages.page.locator(".jp-OutputArea-output")
+    expect(shown.nth(0).locator("pre").first).to_contain_text("gy[::-1].apply(self)[::-1]")
+    expect(shown.nth(1)).to_contain_text("the solution is shown after 4 different attempts; so far there was none")
+    expect(shown.nth(2)).to_contain_text("◇ running_total (4 attempts)")
+    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+        pages.theme(theme)
+        pages.page.wait_for_timeout(500)
+        assert pages.violations(".jp-OutputArea-output table") == []
+    pages.theme("JupyterLab Light")
