@@ -187,6 +187,31 @@ def test_an_error_is_told_with_the_line_it_came_from():
     assert "raised ZeroDivisionError (division by zero, in line 3 of the cell of `double`)." in verdict.says[0]
 
 
+def test_a_name_that_was_mistyped_costs_no_hint():
+    earlier: list[str] = []
+
+    verdict = answered("def double(x): return xx * 2", earlier=earlier)
+
+    assert "raised NameError (name 'xx' is not defined, in line 1 of the cell of `double`)." in verdict.says[0]
+    assert (verdict.state, verdict.hint, verdict.attempt, earlier) == ("fail", "", "", [])
+
+
+def test_a_function_that_gives_none_is_asked_whether_its_return_is_missing():
+    assert answered("def double(x): x * 2").says == (
+        "`double(3)` should give 6, and gave None. Is a `return` missing?",
+    )
+
+
+def test_an_object_where_a_number_is_wanted_is_not_called_text():
+    """The name of its type was once taken for the answer."""
+    part = part_of("n", {"points": 1, "defines": ["n"], "open": False, "probes": "n", "expected": [["gave", 7]],
+                         "hints": ["."], "wrong": []})  # fmt: skip
+
+    assert "text, and a number" in answered("n = '7'", part).says[0]
+    assert "is an object, of type object," in answered("n = object()", part).says[0]
+    assert "It is text" not in answered("n = object()", part).says[0]
+
+
 def test_an_error_that_cannot_say_what_it_is_is_still_an_error():
     assert answered("class Bad(Exception):\n def __str__(self): 1 / 0\ndef double(x): raise Bad").state == "fail"
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from minigrad.course.probe import Outcome, Probe, observe, parsed
 
+SLIPS = ("NameError", "UnboundLocalError")  # a name that was mistyped: it costs no attempt and no hint
 ANSWERS = Path(__file__).resolve().parent / "answers"
 
 
@@ -86,7 +87,7 @@ class Verdict:
     hint     what to think of next, if it failed
     wrong    the known-wrong answer that it is
     probe    the one that did not give what it should
-    attempt  what this wrong answer is known by when it comes again; "" if it is none, or was stopped
+    attempt  what this wrong answer is known by when it comes again; "" if it is none, was stopped, or is a slip
     apart    each probe that did not give what it should: its expression, what was wanted, and what came
     """
 
@@ -147,15 +148,15 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
             return Verdict(part, "todo", (f"`{outcome.told}` is not written yet.",) if outcome.told else ())
     if alike(outcomes, part.expected):
         return Verdict(part, "pass", (f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}.",))
-    wrong_ones = [both for both in zip(parsed(part.probes), part.expected, outcomes) if not both[1].matches(both[2])]
-    probe, wanted, came = wrong_ones[0]
+    differing = [both for both in zip(parsed(part.probes), part.expected, outcomes) if not both[1].matches(both[2])]
+    probe, wanted, came = differing[0]
     says = (difference(part, probe.expression, wanted, came),)
-    apart = tuple((probe.expression, wanted, came) for probe, wanted, came in wrong_ones)
-    attempt = known_by(outcomes)
+    apart = tuple((probe.expression, wanted, came) for probe, wanted, came in differing)
+    attempt = "" if came.kind == "raised" and came.value in SLIPS else known_by(outcomes)
     for wrong in part.wrong:
         if alike(outcomes, wrong.outcomes):
             return Verdict(part, "fail", (*says, wrong.shows), f"Hint: {wrong.hint}", wrong, probe, attempt, apart)
-    hint = next_hint(part, attempt, earlier) if attempt else ""
+    hint = next_hint(part, attempt, earlier) if attempt else ""  # what was said is hint enough
     return Verdict(part, "fail", says, hint, None, probe, attempt, apart)
 
 
@@ -188,6 +189,8 @@ def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     match came.kind:
         case "gave":
             end = f"gave {got}."
+            if came.value is None and part.open:
+                end += " Is a `return` missing?"
         case "odd":
             end = f"gave an object, of type {came.value}, where plain numbers, text or lists of them are wanted."
         case "endless":
@@ -205,6 +208,8 @@ def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
 
 def form(wanted: Outcome, came: Outcome) -> str:
     """What is wrong with the form of an answer, whatever it says; nothing if its form is right."""
+    if came.kind != "gave":
+        return ""
     if isinstance(came.value, str) and isinstance(wanted.value, int | float):
         return " It is text, and a number is wanted: no quotation marks."
     if isinstance(came.value, str) and isinstance(wanted.value, str) and came.value != came.value.lower():
