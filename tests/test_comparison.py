@@ -34,6 +34,7 @@ def test_each_number_is_drawn_where_it_is():
     picture = the([0.0, 1.0, 2.0, 4.0], [0.0, 1.0, 3.0, 4.0])
 
     zero, one, two, four = heights(picture, "ring")
+    assert zero > one > two > four > 0  # pixels are counted from the top
     assert zero - one == pytest.approx(one - two, abs=0.2)
     assert zero - four == pytest.approx(4 * (zero - one), abs=0.5)
     assert heights(picture, "diamond") == pytest.approx([zero, one, (two + four) / 2, four], abs=0.2)
