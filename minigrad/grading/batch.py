@@ -95,7 +95,9 @@ class Batch:
             return self.keep(about | unreadable("", str(error)))
         name = self.course.meant(handed, data)
         if not name:
-            why = f"which exercise it answers cannot be told: name the file after one of {', '.join(self.course.names())}"
+            why = (
+                f"which exercise it answers cannot be told: name the file after one of {', '.join(self.course.names())}"
+            )
             return self.keep(about | unreadable(digest_of(data), why))
         task = self.task(name)
         against = fingerprint(task)
@@ -159,9 +161,9 @@ def write(path: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        os.replace(name, path)
+        Path(name).replace(path)
     except BaseException:
-        os.unlink(name)
+        Path(name).unlink()
         raise
 
 

@@ -1,10 +1,10 @@
 """`minigrad grade submissions/ --out results/`: everything that grading a class writes, in one folder.
 
-    results/        a JSON for each submission: what the batch resumes from
-    feedback/       a page for each
-    scores.csv, canvas.csv, moodle.csv, results.json
-    class.html      the class report
-    gradebook.db, autograded/    nbgrader's, where it is installed
+results/        a JSON for each submission: what the batch resumes from
+feedback/       a page for each
+scores.csv, canvas.csv, moodle.csv, results.json
+class.html      the class report
+gradebook.db, autograded/    nbgrader's, where it is installed
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """grade(data, exercise) → a result: plain data, the same for the same bytes, wherever it is computed.
 
-The submission runs in a sandbox, and the verdict is reached here, by comparing data with data. A status tells how it went, so
-that no 0 is silent:
+The submission runs in a sandbox, and the verdict is reached here, by comparing data with data. A status tells how it
+went, so that no 0 is silent:
 
     graded        every part was looked at
     crashed       a cell or a part ended the process, was stopped, or used too much memory; the rest was graded
@@ -11,16 +11,15 @@ that no 0 is silent:
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minigrad.course.exercise import Exercise, Part, Verdict, named, verdict
-from minigrad.course.probe import Outcome, parsed
+from minigrad.course.exercise import Exercise, Part, named, verdict
+from minigrad.course.probe import Outcome
 
 from .sandbox import Reply, Sandbox
-from .submission import Released, Unreadable, digest_of, read, released, to_run
+from .submission import Released, Unreadable, digest_of, read, released, to_run, within
 
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
 MOST_WORDS = 500  # characters of what an exception said
@@ -71,7 +70,9 @@ def grade(data: bytes, task: Task, sandbox: Sandbox, slot: int = 0) -> dict[str,
     except Unreadable as error:
         return result | {"status": "unreadable", "notes": [str(error)]}
     if submission.exercise not in ("", task.exercise.name):
-        result["notes"].append(f"It says that it answers {submission.exercise[:80]!r}, and is graded as {task.exercise.name}.")
+        result["notes"].append(
+            f"It says that it answers {submission.exercise[:80]!r}, and is graded as {task.exercise.name}."
+        )
     cells = to_run(submission, task.released)
     parts = [[part.name, list(part.defines), part.probes] for part in task.exercise.parts]
     reply = sandbox.run({"cells": [[cell.name, cell.source] for cell in cells], "parts": parts}, slot)
@@ -85,8 +86,7 @@ def nothing(part: Part) -> dict[str, Any]:
 def judged(result: dict[str, Any], exercise: Exercise, reply: Reply, sandbox: Sandbox) -> dict[str, Any]:
     """The result, once the sandbox has answered."""
     result["seconds"] = round(reply.seconds, 2)
-    came = reply.data if isinstance(reply.data, dict) else {}
-    cells, parts = (came.get(key) if isinstance(came.get(key), dict) else {} for key in ("cells", "parts"))
+    cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
     if not parts:
         limits = {"all": sandbox.limits.all, "memory": sandbox.limits.memory >> 20}
         return result | {"status": "failed", "notes": [*result["notes"], trouble(reply.why or "ended", limits)]}

@@ -1,7 +1,7 @@
 """Reading what somebody handed in: a file of any content, of which nothing is believed and nothing is run.
 
-Cells of the exercise are known by the name that nbgrader gave them, or by their id. Where the exercise gives code, its own text
-is run and not what came back; cells that check are left out; all others are run as they are, in their order.
+Cells of the exercise are known by the name that nbgrader gave them, or by their id. Where the exercise gives code, its
+own text is run and not what came back; cells that check are left out; all others are run as they are, in their order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 LARGEST = 20 << 20  # bytes of a notebook
 MOST_CELLS = 2_000
-DEEPEST_NAME = 100  # characters of a cell's name
+LONGEST_NAME = 100  # characters of a cell's name
 ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")
 
 
@@ -54,7 +54,9 @@ def read(data: bytes) -> Submission:
     if not data.strip():
         raise Unreadable("the file is empty")
     if len(data) > LARGEST:
-        raise Unreadable(f"the file has {len(data) >> 20} MB, and a notebook may have {LARGEST >> 20}: clear its outputs")
+        raise Unreadable(
+            f"the file has {len(data) >> 20} MB, and a notebook may have {LARGEST >> 20}: clear its outputs"
+        )
     nb = parsed(data)
     cells = list(code_and_text(nb))
     if len(cells) > MOST_CELLS:
@@ -90,8 +92,10 @@ def code_and_text(nb: dict[str, Any]) -> Iterator[tuple[str, Cell]]:
         raise Unreadable("the file is JSON without cells, and no notebook")
     for number, cell in enumerate(each for cells in lists if isinstance(cells, list) for each in cells):
         if isinstance(cell, dict):
-            name = text(within(cell, "metadata", "nbgrader").get("grade_id")) or text(cell.get("id")) or f"cell {number}"
-            yield text(cell.get("cell_type")), Cell(name[:DEEPEST_NAME], source_of(cell))
+            name = (
+                text(within(cell, "metadata", "nbgrader").get("grade_id")) or text(cell.get("id")) or f"cell {number}"
+            )
+            yield text(cell.get("cell_type")), Cell(name[:LONGEST_NAME], source_of(cell))
 
 
 def source_of(cell: dict[str, Any]) -> str:
