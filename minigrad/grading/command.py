@@ -21,7 +21,8 @@ from minigrad.course.errors import CourseError
 from minigrad.course.exercise import named
 
 from . import gradebook
-from .batch import Batch, Course, Result, label, write
+from .batch import Batch, Course, Grader, Here, Result, label, write
+from .cluster import There
 from .collect import Handed, NothingFound, submissions
 from .pages import class_report, feedback
 from .sandbox import Limits, NoSandbox, found
@@ -36,6 +37,7 @@ def grade(
     answers: Path | None = None,
     workers: int = 0,
     unsafe: bool = False,
+    cluster: str = "",
     quiet: bool = False,
 ) -> list[Result]:
     """Grade what lies in a place. Raises CourseError where it cannot begin."""
@@ -43,11 +45,11 @@ def grade(
     if exercise not in ("", *Course(course.exercises).names()):
         raise CourseError(f"there is no exercise {exercise!r}: there are {', '.join(Course(course.exercises).names())}")
     try:
-        sandbox = found(unsafe, Limits())
+        grader: Grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
         handed = submissions(place)
     except (NoSandbox, NothingFound) as error:
         raise CourseError(str(error)) from error
-    batch = Batch(course, sandbox, out, workers)
+    batch = Batch(course, grader, out)
     with tqdm(total=len(handed), unit="submission", disable=quiet or not sys.stderr.isatty(), file=sys.stderr) as bar:
         results = batch.run(handed, lambda result: bar.update())
     told(out, handed, results)

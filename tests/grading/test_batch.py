@@ -9,7 +9,7 @@ from grading.cases import CASES, NAME, ROOT, UNTOUCHED
 
 from minigrad.course.cli import main
 from minigrad.grading import alike, command, pages, tables
-from minigrad.grading.batch import Batch, Course
+from minigrad.grading.batch import Batch, Course, Here
 from minigrad.grading.collect import submissions
 from minigrad.grading.sandbox import Limits, Reply, Sandbox
 
@@ -39,7 +39,7 @@ def hand_in(folder, **files):
 
 
 def batch(folder, sandbox):
-    return Batch(Course(ROOT / "exercises"), sandbox, folder / "out", workers=2)
+    return Batch(Course(ROOT / "exercises"), Here(sandbox, 2), folder / "out")
 
 
 PARTS = ("product", "order", "visits", "gradients", "zero")
