@@ -28,11 +28,11 @@ class There:
             wanted = 'python -m pip install "minigrad-course[cluster]"'
             raise CourseError(f"a cluster is dask's, which is not installed: {wanted}") from error
         try:
-            self.client: Any = Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
+            client: Any = Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
             raise CourseError(f"no dask scheduler answers at {address}: {error}") from error
-        self.limits, self.unsafe = limits or Limits(), unsafe
-        self.workers = max(1, sum(self.client.nthreads().values()))
+        self.client, self.limits, self.unsafe = client, limits or Limits(), unsafe
+        self.workers = max(1, sum(client.nthreads().values()))
 
     def __call__(self, data: bytes, task: Task) -> dict[str, Any]:
         future = self.client.submit(there, data, task, self.limits, self.unsafe, pure=False, retries=RETRIES)
