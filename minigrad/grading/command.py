@@ -4,7 +4,7 @@ results/        a JSON for each submission: what the batch resumes from
 feedback/       a page for each
 scores.csv, canvas.csv, moodle.csv, results.json
 class.html      the class report
-gradebook.db, autograded/    nbgrader's, where it is installed
+gradebook.db, autograded/, source/    nbgrader's, where it is installed: `nbgrader formgrader` opens this folder
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result]) -> None
     write(out / "class.html", class_report(results, answers))
     if gradebook.is_there():
         gradebook.write(out, results)
+        for name in exercises:  # formgrader lists what has a source
+            write(out / "source" / name / f"{name}.ipynb", notebook_of(name).read_text("utf-8"))
         for result in results:
             submission = read_again[result["where"]]
             if submission and result["parts"]:
@@ -77,7 +79,11 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result]) -> None
 
 
 def released_of(name: str) -> Released:
-    return released(lessons.course() / "exercises" / f"{name}.ipynb")
+    return released(notebook_of(name))
+
+
+def notebook_of(name: str) -> Path:
+    return lessons.course() / "exercises" / f"{name}.ipynb"
 
 
 def understood(handed: Handed) -> Submission | None:
