@@ -7,6 +7,7 @@ import pytest
 import minigrad as mg
 from minigrad.compiler.pipeline import steps
 from minigrad.widgets import PassViewer
+from minigrad.widgets.recorded import TooLong
 
 X, Y = mg.ones(5, 3), mg.zeros(5, 1)
 
@@ -65,11 +66,23 @@ def test_fast_takes_the_passes_that_may_round_otherwise():
     assert not any("simplify will" in step["say"] for step in PassViewer(f, x).steps)
 
 
+def test_tensors_in_a_list_are_arguments_too():
+    product = mg.function(lambda xs: xs[0] * xs[1])
+
+    assert PassViewer(product, [mg.ones(2), mg.ones(2)]).steps[0]["say"].startswith("As written: 1 op,")
+
+
+def endless(x):
+    while True:
+        x = x + 1
+
+
 @pytest.mark.parametrize(
     ("f", "error", "match"),
     [
         (lambda x: x, TypeError, "shows what becomes of a traced function"),
         (mg.function(lambda x: sum([x * i for i in range(50)])), ValueError, "up to 60 boxes"),
+        (mg.function(endless), TooLong, "endless has run 2000 lines while it was traced"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(f, error, match):

@@ -15,9 +15,9 @@ from ..draw.tensors import described
 from ..draw.words import listed
 from ..graph.function import TracedFunction
 from ..node import Node, Staged
-from ..tensor import Tensor
 from .by_run import LARGEST, drawn
 from .recorded import Listening, Printed
+from .traced import arrays_of, trace_of
 
 
 class Right:
@@ -31,7 +31,7 @@ class Right:
         events: list[Any] = []
         before = traced.trace_count
         with redirect_stdout(Listening(events)):
-            self.trace = traced.trace_for(*args)
+            self.trace = trace_of(traced, args)
         self.is_new = traced.trace_count > before
         self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
         self.graph = self.trace.graph
@@ -40,7 +40,7 @@ class Right:
             raise ValueError(
                 f"StaticVsDynamic shows graphs of up to {LARGEST} boxes: this one has {len(picture.boxes)}"
             )
-        arrays = [x.value for x in args if isinstance(x, Tensor)] + [x.value for x in self.trace.captured]
+        arrays = arrays_of(traced, args, self.trace)
         self.values = {x: described(array) for x, array in zip(self.graph.inputs, arrays)}
         self.said: dict[Node, str] = {}
         walked(self.graph, arrays, self.computed)
@@ -84,7 +84,7 @@ class Right:
 
     def parts(self, nodes: Sequence[Node]) -> list[str]:
         """The boxes of nodes, and the arrows into them."""
-        boxes = {self.place[node] for node in nodes}
+        boxes = dict.fromkeys(self.place[node] for node in nodes)
         return [f"r{box}" for box in boxes] + [f"r{a.id}" for a in self.picture.arrows if a.head in boxes]
 
     def given(self) -> list[Node]:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import pairwise
-from time import perf_counter
 from typing import Any
 from zlib import crc32
 
@@ -25,11 +24,11 @@ from ..draw.svg import svg
 from ..draw.words import counted, listed, number
 from ..graph.function import TracedFunction
 from ..node import Node, Staged
-from ..tensor import Tensor
 from .film import Cut, Film, Panel, Reel, code
+from .timed import fastest
+from .traced import arrays_of, trace_of
 
 LARGEST = 60  # boxes
-RUNS = 7  # of which the fastest counts
 
 
 class PassViewer(Film):
@@ -38,14 +37,15 @@ class PassViewer(Film):
     f       a traced function
     fast    with the passes that may change a result by rounding, as jit_compile=True takes them
 
-    Raises TypeError for what is no traced function, ValueError for a graph of more than 60 boxes.
+    Raises TypeError for what is no traced function, ValueError for a graph of more than 60 boxes; TooLong where f does
+    not come to its end.
     """
 
     def __init__(self, f: TracedFunction, *args: Any, fast: bool = False):
         if not isinstance(f, TracedFunction):
             raise TypeError(f"PassViewer shows what becomes of a traced function, mg.function(f), and got {f!r}")
-        trace = f.trace_for(*args)
-        arrays = [x.value for x in args if isinstance(x, Tensor)] + [x.value for x in trace.captured]
+        trace = trace_of(f, args)
+        arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into what it reads
         way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: seconds(graph, arrays))
         super().__init__(f"The passes over {f.__name__}", (), [reel(way)])
 
@@ -53,13 +53,7 @@ class PassViewer(Film):
 def seconds(graph: Graph, arrays: Sequence[Any]) -> float:
     """What a run of the graph takes, compiled as it is."""
     program = Program(graph)
-    times = []
-    for _ in range(RUNS):
-        given = [array.copy() for array in arrays]
-        start = perf_counter()
-        program(*given)
-        times.append(perf_counter() - start)
-    return min(times)
+    return fastest(lambda: program(*arrays))
 
 
 def reel(way: Steps) -> Reel:

@@ -37,7 +37,8 @@ from ..spec import Specs
 from .charts import RIGHT, Axis, Charted, across, chart, compact, styled, table, upwards
 from .film import Choice, Cut, Panel, Reel
 from .machine import Machine, seconds
-from .timed import took, traced
+from .timed import took
+from .traced import traced
 
 LARGEST = 60  # ops
 NEAR = 0.25  # of the roof: below, something else is the bound

@@ -18,7 +18,8 @@ from ..draw.words import counted, listed, number
 from ..node import Node
 from .charts import WIDTH, Charted, picture, table
 from .film import Choice, Cut, Panel, Reel
-from .timed import measured, took, traced
+from .timed import measured, took
+from .traced import traced
 
 WORKERS = (1, 2, 4)
 LARGEST = 60  # ops
