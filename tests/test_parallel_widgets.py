@@ -96,3 +96,13 @@ def test_where_nothing_can_be_stepped_there_is_a_picture_and_every_sentence(widg
     assert data["image/svg+xml"].startswith("<svg")
     assert "<style>" in data["image/svg+xml"]
     assert all(step["say"] in data["text/plain"] for step in widget().steps)
+
+
+def test_where_there_are_no_widgets_the_picture_and_the_words_are_of_the_same_choice():
+    ring = AllReduce()
+
+    for n, workers in enumerate(WORKERS):
+        ring.choice = [n]
+
+        assert ring.svg.count(">worker ") == workers
+        assert f"{workers} workers, each with" in ring.text

@@ -97,6 +97,7 @@ class Film(Stepped):
 
     _esm = javascript("stepper", "film")
     _css = css("stepper", "film") + STYLE
+    looks: ClassVar[str] = STYLE  # of its pictures
     still: ClassVar[int] = 0  # the panel that is shown where nothing can be stepped
 
     shown = ("label", "index", "phases", "films", "choices", "choice")
@@ -121,9 +122,17 @@ class Film(Stepped):
 
     @property
     def svg(self) -> str:
-        """A panel of the first film, with looks of its own."""
-        found = re.search(r"(<svg[^>]*>)(.*?</svg>)", self.films[0]["panels"][self.still]["html"], re.DOTALL)
-        return f"{found[1]}<style>{STYLE}</style>{found[2]}" if found else "<svg xmlns='http://www.w3.org/2000/svg'/>"
+        """A panel of the film that is chosen, with looks of its own."""
+        return styled(self.film["panels"][self.still]["html"], self.looks)
+
+    @property
+    def film(self) -> Plain:
+        """The film that is chosen."""
+        n = 0
+        for chosen, each in zip(self.choice, self.choices):
+            n = n * len(each["options"]) + chosen
+        film: Plain = self.films[n]
+        return film
 
     @traitlets.validate("choice")
     def _an_option_there_is(self, proposal: Any) -> list[int]:
@@ -137,7 +146,7 @@ class Film(Stepped):
 
     @traitlets.observe("choice")
     def _steps_of_the_choice(self, _: Any) -> None:
-        steps = self.films[number(self.choice, [len(each["options"]) for each in self.choices])]["steps"]
+        steps = self.film["steps"]
         if self.index >= len(steps):
             self.index = len(steps) - 1
         self.steps = steps
@@ -148,12 +157,10 @@ def unstyled(html: str) -> str:
     return re.sub(r"<style>.*?</style>\n?", "", html, flags=re.DOTALL)
 
 
-def number(choice: Sequence[int], sizes: Sequence[int]) -> int:
-    """Which combination it is, in the order of `combinations`."""
-    n = 0
-    for chosen, size in zip(choice, sizes):
-        n = n * size + chosen
-    return n
+def styled(html: str, looks: str) -> str:
+    """The first picture of a panel, its looks in it; an empty one where there is none."""
+    found = re.search(r"(<svg[^>]*>)(.*?</svg>)", html, re.DOTALL)
+    return f"{found[1]}<style>{looks}</style>{found[2]}" if found else '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
 def combinations(choices: Sequence[Choice]) -> list[tuple[int, ...]]:

@@ -34,8 +34,8 @@ from ..draw.words import counted, number
 from ..node import Node
 from ..ops import Input, Piece
 from ..spec import Specs
-from .charts import RIGHT, Axis, Charted, across, chart, compact, styled, table, upwards
-from .film import Choice, Cut, Panel, Reel
+from .charts import RIGHT, Axis, Charted, across, chart, compact, table, upwards
+from .film import Choice, Cut, Panel, Reel, styled
 from .machine import Machine, seconds
 from .timed import took
 from .traced import traced
@@ -102,7 +102,7 @@ class Roofline(Charted):
         x = decades([point.intensity for point in found], across, "FLOPs a byte")
         y = decades([point.flops for point in found], upwards, "FLOPs", compact)
         marks = [(i, x.at(point.intensity), y.at(point.flops)) for i, point in enumerate(found)]
-        return styled(chart("FLOPs of each op, and FLOPs a byte", x, y, *dots(marks)))
+        return styled(chart("FLOPs of each op, and FLOPs a byte", x, y, *dots(marks)), self.looks)
 
     @property
     def fallback(self) -> dict[str, str]:
