@@ -163,9 +163,3 @@ def swatch(series: int) -> str:
         '<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" width="18" height="14" viewBox="0 0 18 14" '
         f'aria-hidden="true">{box}</svg>'
     )
-
-
-def table(head: Sequence[str], rows: Iterable[str]) -> str:
-    """Rows of cells under their heads."""
-    heads = "".join(f'<th scope="col">{words}</th>' for words in head)
-    return f'<table class="mg-table"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'

@@ -8,7 +8,7 @@ combination is a reel of its own, made beforehand: so choosing needs no kernel e
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from itertools import product
@@ -177,3 +177,15 @@ def code(lines: Sequence[str], first: int) -> str:
 def said(id: str) -> str:
     """A place for what a program prints."""
     return f'<pre class="mg-said" data-id="{id}"></pre>'
+
+
+def table(heads: Sequence[str], rows: Iterable[str]) -> str:
+    """Rows of cells under their heads, which are trusted HTML."""
+    cells = "".join(f'<th scope="col">{words}</th>' for words in heads)
+    return f'<table class="mg-table"><thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+
+
+def row(head: str, cells: Iterable[object], id: str = "") -> str:
+    """A row: its head, which is trusted HTML, and its cells, which are text; the part `id`."""
+    part = f' data-id="{escape(id)}"' if id else ""
+    return f'<tr{part}><th scope="row">{head}</th>{"".join(f"<td>{escape(str(cell))}</td>" for cell in cells)}</tr>'

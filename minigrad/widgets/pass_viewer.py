@@ -24,7 +24,7 @@ from ..draw.svg import svg
 from ..draw.words import counted, listed, number
 from ..graph.function import TracedFunction
 from ..node import Node, Staged
-from .film import Cut, Film, Panel, Reel, code
+from .film import Cut, Film, Panel, Reel, code, row, table
 from .timed import fastest
 from .traced import arrays_of, trace_of
 
@@ -64,7 +64,7 @@ def reel(way: Steps) -> Reel:
     source = Program(way[-1].graph).source.splitlines()
     panels = [
         Panel("The graph", pictures, wide=True),
-        Panel("What it costs", table(shown)),
+        Panel("What it costs", figures(shown)),
         Panel("The code, in the end", f'<div data-id="code">{code(source, 1)}</div>'),
     ]
     return Reel(panels, list(cuts(scenes, way.idle)))
@@ -121,9 +121,9 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str]) -> Iterator[Cut]:
         name = after.step.name
         if out:
             taken = [before.id(old[key]) for key in out]
-            yield Cut("", f"{name} will take out {said(old, out)}.", hot={"dead": taken, "back": taken})
+            yield Cut("", f"{name} will take out {signs(old, out)}.", hot={"dead": taken, "back": taken})
         fresh = [after.id(new[key]) for key in changed]
-        puts = f"puts in, or changes, {said(new, changed)}" if changed else "puts the rest into another order"
+        puts = f"puts in, or changes, {signs(new, changed)}" if changed else "puts the rest into another order"
         yield Cut(
             "",
             f"{name} {puts}. Now: {worth(after.step)}.",
@@ -135,8 +135,8 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str]) -> Iterator[Cut]:
     yield Cut("", f"The code that is generated from it is below.{rest}", off={"gone": ["code"]})
 
 
-def said(ops: dict[str, Node], keys: Sequence[str]) -> str:
-    """Some ops, by their signs."""
+def signs(ops: dict[str, Node], keys: Sequence[str]) -> str:
+    """The signs of some ops."""
     return listed([sign_of(ops[key].op) for key in keys])
 
 
@@ -147,14 +147,11 @@ def worth(step: Step) -> str:
     return f"{nodes}, {step.bytes_moved:,} bytes moved, {step.peak_bytes:,} alive at most{time}"
 
 
-def table(shown: Sequence[Step]) -> str:
-    """The figures, a row for each graph on the way."""
-    head = "".join(f'<th scope="col">{words}</th>' for words in ("after", "ops", "bytes moved", "peak bytes", "µs"))
+def figures(shown: Sequence[Step]) -> str:
+    """What each graph on the way costs, a row for each."""
     rows = []
     for n, step in enumerate(shown):
         time = number(1e6 * step.seconds, 3) if step.seconds is not None else ""
-        cells = "".join(
-            f"<td>{cell}</td>" for cell in (step.nodes, f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", time)
-        )
-        rows.append(f'<tr data-id="row {n}"><th scope="row">{escape(step.name)}</th>{cells}</tr>')
-    return f'<table class="mg-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        cells = step.nodes, f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", time
+        rows.append(row(escape(step.name), cells, f"row {n}"))
+    return table(["after", "ops", "bytes moved", "peak bytes", "µs"], rows)

@@ -34,8 +34,8 @@ from ..draw.words import counted, number
 from ..node import Node
 from ..ops import Input, Piece
 from ..spec import Specs
-from .charts import RIGHT, Axis, Charted, across, chart, compact, table, upwards
-from .film import Choice, Cut, Panel, Reel, styled
+from .charts import RIGHT, Axis, Charted, across, chart, compact, upwards
+from .film import Choice, Cut, Panel, Reel, row, styled, table
 from .machine import Machine, seconds
 from .timed import took
 from .traced import traced
@@ -284,9 +284,8 @@ def label(heap: Sequence[tuple[int, float, float]], taken: list[tuple[float, flo
 
 def listing(found: Sequence[Point]) -> str:
     """A row for each op."""
-    rows = [
-        f'<tr data-id="row {i}"><th scope="row">{i}. {escape(p.name)}</th><td>{compact(p.flops)}</td>'
-        f"<td>{compact(p.nbytes)}</td><td>{number(p.intensity, 3)}</td><td>{number(p.speed / 1e9, 3)}</td></tr>"
-        for i, p in enumerate(found)
-    ]
+    rows = []
+    for i, p in enumerate(found):
+        cells = compact(p.flops), compact(p.nbytes), number(p.intensity, 3), number(p.speed / 1e9, 3)
+        rows.append(row(f"{i}. {escape(p.name)}", cells, f"row {i}"))
     return table(["op", "FLOPs", "bytes", "a byte", "GFLOP/s"], rows)
