@@ -18,7 +18,7 @@ from .film import Choice, Cut, Film, Panel, Reel
 
 WORKERS = (2, 3, 4, 5, 6)
 PHASES = ("given", "reduce-scatter", "all-gather", "done")
-MESSAGE = tuple[int, int, int]  # from worker, to worker, chunk
+Message = tuple[int, int, int]  # from worker, to worker, chunk
 
 
 class AllReduce(Film):
@@ -51,7 +51,7 @@ def checked(gradients: Sequence[Sequence[float]]) -> list[list[float]]:
     return [[float(chunk.sum()) for chunk in np.array_split(np.asarray(vector, float), n)] for vector in gradients]
 
 
-def rounds(n: int) -> list[tuple[str, list[MESSAGE]]]:
+def rounds(n: int) -> list[tuple[str, list[Message]]]:
     """(phase, who sends which chunk to whom) for each round."""
     scatter = [[(i, (i + 1) % n, (i - s) % n) for i in range(n)] for s in range(n - 1)]
     gather = [[(i, (i + 1) % n, (i + 1 - s) % n) for i in range(n)] for s in range(n - 1)]

@@ -20,7 +20,7 @@ from .recorded import Listening, Printed
 from .traced import arrays_of, trace_of
 
 
-class Right:
+class AsGraph:
     """The graph that tracing the function has built, and a run of it.
 
     is_new    whether it was traced for this call; a later call of the same kind finds the graph there

@@ -22,7 +22,6 @@ from ..draw.graphs import placed
 from ..draw.heat import heat_of
 from ..draw.picture import Picture
 from ..draw.tensors import described
-from ..draw.words import counted
 from ..func import jvp
 from ..graph.function import TracedFunction
 from ..node import Node, Source, toposort
@@ -186,7 +185,3 @@ def entries(name: str, x: Tensor) -> list[str]:
     if prod(x.shape) > MOST:
         return [name] * prod(x.shape)  # too many to be shown, and refused
     return [f"{name}[{', '.join(map(str, at))}]" for at in np.ndindex(*x.shape)]
-
-
-def passes(n: int) -> str:
-    return counted(n, "pass", "passes")

@@ -36,7 +36,7 @@ class Moment:
     printed: str
 
 
-class Left:
+class ByRun:
     """What happened when the function ran, as boxes: one for each tensor that came to be."""
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any]):

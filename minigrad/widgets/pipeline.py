@@ -28,8 +28,17 @@ class Task:
     is_forward: bool
     start: int
 
-    end = property(lambda self: self.start + (FORWARD if self.is_forward else BACKWARD))
-    id = property(lambda self: f"{'f' if self.is_forward else 'b'}{self.stage}.{self.micro}")
+    @property
+    def way(self) -> str:
+        return "forward" if self.is_forward else "backward"
+
+    @property
+    def end(self) -> int:
+        return self.start + (FORWARD if self.is_forward else BACKWARD)
+
+    @property
+    def id(self) -> str:
+        return f"{self.way[0]}{self.stage}.{self.micro}"
 
 
 class Pipeline(Film):
@@ -97,10 +106,7 @@ def reel(stages: int, micro: int, schedule: str) -> Reel:
     """The film of one pipeline."""
     tasks = scheduled(stages, micro, schedule)
     length = max(task.end for task in tasks)
-    blocks = [
-        Block(t.id, t.stage, t.start, str(t.micro), "forward" if t.is_forward else "backward", t.end - t.start)
-        for t in tasks
-    ]
+    blocks = [Block(t.id, t.stage, t.start, str(t.micro), t.way, t.end - t.start) for t in tasks]
     rows = [f"stage {i}" for i in range(stages)]
     width = min(40.0, 900 / length)
     picture = grid(blocks, rows, [str(t) for t in range(length)], (width, 30), f"{schedule}: who does what, and when")
@@ -114,9 +120,7 @@ def reel(stages: int, micro: int, schedule: str) -> Reel:
     ]
     for start in sorted({task.start for task in tasks}):
         now = [task for task in tasks if task.start == start]
-        does = "; ".join(
-            f"stage {t.stage} takes micro-batch {t.micro} {'forward' if t.is_forward else 'backward'}" for t in now
-        )
+        does = "; ".join(f"stage {t.stage} takes micro-batch {t.micro} {t.way}" for t in now)
         ids = [task.id for task in now]
         cuts.append(Cut("", f"Time {start}: {does}.", off={"hidden": ids}, hot={"hot": ids}))
     busy = micro * (FORWARD + BACKWARD)
