@@ -64,6 +64,19 @@ def test_three_inputs_are_three_runs_and_one_graph():
     assert "Both have the same result: 25." in says(widget)[-1]
 
 
+def test_results_that_differ_are_not_called_the_same():
+    """The film once said "both have the same result" and named the left one, whatever the graph gave."""
+    calls = []
+
+    def counting(x):
+        calls.append(x)
+        return x * len(calls), x
+
+    last = says(StaticVsDynamic(counting, mg.tensor(3.0)))[-1]
+
+    assert last.startswith("The results differ, 3 and 3 on the left and 6 and 3 on the right: Python")
+
+
 def test_a_print_is_heard_on_the_right_while_tracing_alone():
     first, second = StaticVsDynamic(branching, cases=[(ONE,), (TWO,)]).films
 

@@ -15,7 +15,7 @@ from ..draw.tensors import described
 from ..draw.words import listed
 from ..graph.function import TracedFunction
 from ..node import Node, Staged
-from .by_run import LARGEST, drawn
+from .by_run import LARGEST, drawn, words
 from .recorded import Listening, Printed
 from .traced import arrays_of, trace_of
 
@@ -25,6 +25,7 @@ class AsGraph:
 
     is_new    whether it was traced for this call; a later call of the same kind finds the graph there
     place     node → its box
+    result    in words
     """
 
     def __init__(self, traced: TracedFunction, args: Sequence[Any]):
@@ -43,7 +44,10 @@ class AsGraph:
         arrays = arrays_of(traced, args, self.trace)
         self.values = {x: described(array) for x, array in zip(self.graph.inputs, arrays)}
         self.said: dict[Node, str] = {}
-        walked(self.graph, arrays, self.computed)
+        ys = walked(self.graph, arrays, self.computed)
+        found = {"argument": arrays, "result": ys}
+        results = [described(found[kind][x]) if kind in found else words(x) for kind, x in self.trace.places]
+        self.result = listed(results)
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
         boxes = tuple(replace(box, value=texts.get(box.id, box.value)) for box in picture.boxes)
         self.picture = Picture(boxes, picture.arrows)

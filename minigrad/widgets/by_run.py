@@ -10,10 +10,11 @@ from ..draw.picture import Arrow, Box, Picture
 from ..draw.rules import sign_of
 from ..draw.svg import svg
 from ..draw.tensors import described
-from ..draw.words import number
+from ..draw.words import listed, number
 from ..graph.explain import names_of
 from ..ops import Const
 from ..tensor import Tensor
+from ..tree import leaves
 from .recorded import Computed, Printed, Ran, recorded
 
 LARGEST = 60  # boxes of one graph; more do not fit beside another at a size that can be read
@@ -37,7 +38,10 @@ class Moment:
 
 
 class ByRun:
-    """What happened when the function ran, as boxes: one for each tensor that came to be."""
+    """What happened when the function ran, as boxes: one for each tensor that came to be.
+
+    result    in words
+    """
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any]):
         self.recording = recorded(f, args)
@@ -49,6 +53,7 @@ class ByRun:
         self.held: list[Tensor] = []  # so that no id is given twice
         self.given = [self.leaf(x, names) for x in args if isinstance(x, Tensor)]
         self.moments = list(self.told(names))
+        self.result = listed([words(leaf) for leaf in leaves(self.recording.result)])
         self.svg = drawn(Picture(tuple(self.boxes), tuple(self.arrows)), "l") if self.boxes else ""
 
     def told(self, names: dict[int, str]) -> Iterator[Moment]:
@@ -104,6 +109,11 @@ class ByRun:
 
     def of_line(self, line: int) -> list[str]:
         return [box for box, its in self.line.items() if its == line]
+
+
+def words(x: Any) -> str:
+    """An argument or a result, in a few characters."""
+    return described(x.value) if isinstance(x, Tensor) else repr(x)
 
 
 def drawn(picture: Picture, prefix: str) -> str:

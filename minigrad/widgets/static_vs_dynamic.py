@@ -16,12 +16,10 @@ from typing import Any
 from ..draw.graphs import whole
 from ..draw.picture import UNKNOWN
 from ..draw.rules import sign_of
-from ..draw.tensors import described
 from ..draw.words import counted, listed
 from ..graph.function import TracedFunction, function
-from ..tensor import Tensor
 from .as_graph import AsGraph
-from .by_run import ByRun, Moment
+from .by_run import ByRun, Moment, words
 from .film import Choice, Cut, Film, Panel, Reel, code, said
 from .recorded import TooLong
 
@@ -48,11 +46,6 @@ class StaticVsDynamic(Film):
         reels = [reel(f, traced, case) for case in cases]
         choices = [Choice("input", [listed([words(x) for x in case]) for case in cases])] if len(cases) > 1 else []
         super().__init__(f"{f.__name__}, by run and as a graph", PHASES, reels, choices)
-
-
-def words(x: Any) -> str:
-    """An argument, in a few characters."""
-    return described(x.value) if isinstance(x, Tensor) else repr(x)
 
 
 def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:
@@ -122,7 +115,7 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGr
             on={"ran": [f"line {moment.line}"]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
         )
-    rest = [part for part in every_right if right.is_new]
+    rest = every_right if right.is_new else []
     boxes = counted(sum(box.kind == "op" for box in left.boxes), "op", "ops")
     nodes = counted(sum(box.kind == "op" for box in right.picture.boxes), "op", "ops")
     yield Cut(
@@ -144,7 +137,7 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGr
                 off={"outlined": [box]},
                 hot={"hot": right.parts([node])},
             )
-    yield Cut(PHASES[1], f"Both have the same result: {result_of(left, right)}.")
+    yield Cut(PHASES[1], compared(left.result, right.result))
 
 
 def broken(source: dict[int, str], left: ByRun) -> Iterator[Cut]:
@@ -181,7 +174,11 @@ def sentence(source: str, moment: Moment, parts: Sequence[str], text: str) -> st
     return f"{source.strip()}    On the left this line {left}; on the right it {right}."
 
 
-def result_of(left: ByRun, right: AsGraph) -> str:
-    """The result, in words."""
-    result = left.recording.result
-    return described(result.value) if isinstance(result, Tensor) else repr(result)
+def compared(left: str, right: str) -> str:
+    """The results, in a sentence."""
+    if left == right:
+        return f"Both have the same result: {left}."
+    return (
+        f"The results differ, {left} on the left and {right} on the right: Python that is no op ran when the function "
+        "was traced, and not when the graph ran."
+    )
