@@ -81,7 +81,11 @@ def endless(x):
     ("f", "error", "match"),
     [
         (lambda x: x, TypeError, "shows what becomes of a traced function"),
-        (mg.function(lambda x: sum([x * i for i in range(50)])), ValueError, "up to 60 boxes"),
+        (
+            mg.function(lambda x: sum([x * i for i in range(50)])),
+            ValueError,
+            "a graph of up to 60 boxes, and this one has 152: take a part",
+        ),
         (mg.function(endless), TooLong, "endless has run 2000 lines while it was traced"),
     ],
 )

@@ -16,6 +16,7 @@ from ..draw.words import listed
 from ..graph.function import TracedFunction
 from ..node import Node, Staged
 from .by_run import LARGEST, drawn, words
+from .film import refuse_large
 from .recorded import Listening, Printed
 from .traced import arrays_of, trace_of
 
@@ -37,10 +38,7 @@ class AsGraph:
         self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
         self.graph = self.trace.graph
         picture, self.place = placed([y for y in self.graph.outputs if y is not None], {})
-        if len(picture.boxes) > LARGEST:
-            raise ValueError(
-                f"StaticVsDynamic shows graphs of up to {LARGEST} boxes: this one has {len(picture.boxes)}"
-            )
+        refuse_large("StaticVsDynamic", picture, LARGEST)
         arrays = arrays_of(traced, args, self.trace)
         self.values = {x: described(array) for x, array in zip(self.graph.inputs, arrays)}
         self.said: dict[Node, str] = {}

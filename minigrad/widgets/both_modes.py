@@ -28,6 +28,7 @@ from ..node import Node, Source, toposort
 from ..ops import Const
 from ..tensor import Tensor
 from ..tree import leaves
+from .film import refuse_large
 from .recorded import Computed, recorded
 
 LARGEST = 24  # boxes; they are drawn twice, side by side
@@ -94,11 +95,7 @@ class BothModes:
         self.order = toposort(*self.ends)
         picture, place = placed(self.ends, {})
         self.place = {node: id for node, id in place.items() if not isinstance(node.op, Const)}
-        if len(picture.boxes) > LARGEST:
-            raise ValueError(
-                f"ForwardAndReverse shows a graph of up to {LARGEST} boxes, and this one has {len(picture.boxes)}: "
-                "take a part of the function"
-            )
+        refuse_large("ForwardAndReverse", picture, LARGEST)
         called = {self.place[x.node]: name for x, name in names.items() if name and x.node in self.place}
         values = dict(zip(self.place, self.replayed(*self.xs)))
         boxes = {box.id: replace(box, name=called.get(box.id, box.name)) for box in picture.boxes}

@@ -95,7 +95,10 @@ class ByRun:
 
     def made(self, x: Tensor, box: Box) -> str:
         if len(self.boxes) >= LARGEST:
-            raise ValueError(f"StaticVsDynamic shows graphs of up to {LARGEST} boxes, and this run makes more")
+            raise ValueError(
+                f"StaticVsDynamic shows a graph of up to {LARGEST} boxes, and this run makes more: take a part of the "
+                "function"
+            )
         spec = "" if box.kind == "constant" else str(x.spec)
         shown = number(float(x.value)) if box.kind == "constant" else described(x.value)
         self.boxes.append(replace(box, id=f"b{len(self.boxes) + 1}", spec=spec, value=shown))

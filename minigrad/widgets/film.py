@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import traitlets
 
+from ..draw.picture import Picture
 from ..draw.svg import STYLE
 from .stepped import Plain, Stepped, css, javascript
 
@@ -166,6 +167,15 @@ def styled(html: str, looks: str) -> str:
 def combinations(choices: Sequence[Choice]) -> list[tuple[int, ...]]:
     """Every combination of options by number, the last choice turning fastest."""
     return list(product(*(range(len(each.options)) for each in choices)))
+
+
+def refuse_large(widget: str, picture: Picture, largest: int) -> None:
+    """Raises ValueError for a picture of more boxes than that: they could not be read."""
+    if len(picture.boxes) > largest:
+        raise ValueError(
+            f"{widget} shows a graph of up to {largest} boxes, and this one has {len(picture.boxes)}: take a part of "
+            "the function"
+        )
 
 
 def code(lines: Sequence[str], first: int) -> str:

@@ -24,7 +24,7 @@ from ..draw.svg import svg
 from ..draw.words import counted, listed, number
 from ..graph.function import TracedFunction
 from ..node import Node, Staged
-from .film import Cut, Film, Panel, Reel, code, row, table
+from .film import Cut, Film, Panel, Reel, code, refuse_large, row, table
 from .timed import fastest
 from .traced import arrays_of, trace_of
 
@@ -80,8 +80,7 @@ class Scene:
         self.n, self.step, self.name = n, step, f"scene {n}"
         outputs = [y for y in step.graph.outputs if y is not None]
         picture, self.place = placed(outputs, {})
-        if len(picture.boxes) > LARGEST:
-            raise ValueError(f"PassViewer shows graphs of up to {LARGEST} boxes, and this one has {len(picture.boxes)}")
+        refuse_large("PassViewer", picture, LARGEST)
         self.key: dict[Node, str] = {}
         for node in step.graph.nodes:
             self.key[node] = key_of(node, [self.key[x] for x in node.inputs])
