@@ -1,4 +1,4 @@
-"""Pictures of the tensor engine's graphs: here those that are built before they run, with a point where a value will be.
+"""Pictures of graphs that are built before they run: boxes with a shape, and a point where a value will be.
 
 How nodes become boxes and arrows, `arranged` says for graphs that ran, too (tensors.py).
 """
