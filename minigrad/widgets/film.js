@@ -56,16 +56,20 @@ function render({ model, el }) {
     if (calm.matches) return;
     for (const [key, { part, x, y, scale }] of Object.entries(placesOf(root, next))) {
       const from = before[key];
-      if (from) part.animate([{ transform: `translate(${(from.x - x) / scale}px, ${(from.y - y) / scale}px)` }, { transform: "none" }], { duration: 350, easing: "ease-in-out" });
+      if (!from) continue;
+      const start = `translate(${(from.x - x) / scale}px, ${(from.y - y) / scale}px)`;
+      part.animate([{ transform: start }, { transform: "none" }], { duration: 350, easing: "ease-in-out" });
     }
   }
   const all = (ids) => ids.flatMap((id) => parts[id] ?? []);
   const dress = (dresses, put) => {
-    for (const [name, ids] of Object.entries(dresses ?? {})) for (const part of all(ids)) part.classList.toggle(`mg-${name}`, put);
+    for (const [name, ids] of Object.entries(dresses ?? {})) {
+      for (const part of all(ids)) part.classList.toggle(`mg-${name}`, put);
+    }
   };
   function apply({ text, on, off }) {
     for (const [id, words] of Object.entries(text ?? {})) {
-      for (const part of parts[id] ?? []) (part.querySelector(".mg-slot, .mg-value") ?? part).textContent = words;
+      for (const part of all([id])) (part.querySelector(".mg-value") ?? part).textContent = words;
     }
     dress(on, true);
     dress(off, false);
@@ -104,14 +108,15 @@ function render({ model, el }) {
   root.querySelector(".mg-panels").addEventListener("click", onPress);
   root.querySelector(".mg-panels").addEventListener("keydown", onPress);
   const selects = [...root.querySelectorAll("[data-choice]")];
-  selects.forEach((select, i) => { select.value = model.get("choice")[i] ?? 0; });
+  const showChoice = () => selects.forEach((select, i) => { select.value = model.get("choice")[i] ?? 0; });
+  showChoice();
   for (const select of selects) select.addEventListener("change", () => {
     model.set("choice", selects.map(({ value }) => Number(value)));
     model.save_changes();
   });
   function onChoice() {
     film = films[chosen()];
-    selects.forEach((select, i) => { select.value = model.get("choice")[i] ?? 0; });
+    showChoice();
     root.querySelector(".mg-panels").innerHTML = film.panels.map(panelHTML).join("");
     parts = pressed = null;
     restart(film.steps.length - 1);

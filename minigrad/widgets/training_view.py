@@ -62,7 +62,7 @@ class TrainingView(Stepped):
     Whoever uses the model while it is trained sees it change.
     """
 
-    _esm = javascript("stepper", "training_view")
+    _esm = javascript("stepper", "number", "training_view")
     _css = css("stepper", "training_view") + STYLE
 
     shown = ("label", "index", "frames", "points", "corners", "state", "news", "planned", "speed")

@@ -5,7 +5,9 @@ from examples.widgets import WIDGETS
 from playwright.sync_api import expect
 
 import minigrad as mg
+from minigrad.draw.words import number
 from minigrad.widgets import ChainRule
+from minigrad.widgets.stepped import javascript
 
 # Presses a key, and says how many milliseconds later the screen was another: written to, and painted.
 TIMED = """async (key) => {
@@ -27,6 +29,13 @@ def page_of(request, tmp_path):
     return path
 
 
+@pytest.fixture
+def page_of_nothing(tmp_path):
+    path = tmp_path / "nothing.html"
+    path.write_text("<!DOCTYPE html><title>nothing</title>")
+    return path
+
+
 @pytest.mark.parametrize("name", STEPPED)
 def test_keys_go_to_the_end_and_the_same_way_back(visit, tmp_path, name):
     path = tmp_path / "page.html"
@@ -44,6 +53,17 @@ def test_keys_go_to_the_end_and_the_same_way_back(visit, tmp_path, name):
     back = [told("End"), *(told("ArrowLeft") for _ in widget.steps[1:])]
     assert [(step, words) for step, words, _ in there] == [(str(i), step["say"]) for i, step in enumerate(widget.steps)]
     assert back == there[::-1]
+
+
+@pytest.mark.parametrize("digits", [3, 4])
+def test_the_browser_writes_numbers_as_python_does(visit, page_of_nothing, digits):
+    xs = [s * m * 10.0**e for s in (1, -1) for m in (1, 1.2, 2.5, 9.8764, 9.99999) for e in range(-9, 10)]
+    page = visit(page_of_nothing).page
+
+    program = f"([xs, digits]) => {{ {javascript('number')} return xs.map((x) => number(x, digits)); }}"
+    said = page.evaluate(program, [[0.0, *xs], digits])
+
+    assert said == [number(x, digits) for x in [0.0, *xs]]
 
 
 def drawn(page):
