@@ -8,6 +8,7 @@ const ASK = `
     <button type="button" data-check>Check</button>
     <button type="button" data-skip>Skip and reveal</button>
   </div>`;
+const shown = (x) => String(Number(x.toPrecision(4))).replaceAll("-", "−");
 
 function asking(model, steps) {
   const isOpen = (n) => model.get("asks") && Boolean(steps[n].question) && !(n in model.get("answers"));
@@ -27,11 +28,11 @@ function asking(model, steps) {
     if (!model.get("asks") || !steps[n].question || isOpen(n)) return "";
     const { shown: right } = steps[n].question, { guess, gap, close, right: exact } = model.get("answers")[n];
     if (guess === null) return `Skipped: it is ${right}. `;
-    const said = `You said ${typeof guess === "number" ? number(guess) : guess}`;
+    const said = `You said ${typeof guess === "number" ? shown(guess) : guess}`;
     if (close) return `${said}: right${gap ? `, for it is within ${model.get("near") * 100} % of ${right}` : ""}. `;
     if (!gap) return `${said}; it is ${right}. `;
-    const share = exact ? `, ${number(Math.abs((100 * gap) / exact))} % of it` : "";
-    return `${said}; it is ${right}: ${number(Math.abs(gap))} too ${gap > 0 ? "high" : "low"}${share}. `;
+    const share = exact ? `, ${shown(Math.abs((100 * gap) / exact))} % of it` : "";
+    return `${said}; it is ${right}: ${shown(Math.abs(gap))} too ${gap > 0 ? "high" : "low"}${share}. `;
   }
 
   // The form for the question of step n, if that is open.

@@ -43,7 +43,7 @@ class ChainRule(Stepped):
     Raises ValueError for a graph of more than 60 boxes.
     """
 
-    _esm = javascript("stepper", "heat", "number", "asking", "chain_rule")
+    _esm = javascript("stepper", "heat", "asking", "chain_rule")
     _css = css("stepper", "chain_rule") + colours(".mg-widget", ".mg-widget", heat.LIGHT, heat.DARK)
 
     shown = (*Stepped.shown, "pictures", "view", "asks", "answers", "near")

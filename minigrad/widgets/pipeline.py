@@ -119,8 +119,8 @@ def cuts(tasks: list[Task], stages: int, micro: int, schedule: str) -> Iterator[
     """Each moment at which a task begins, and what it all came to."""
     yield Cut(
         "",
-        f"{stages} stages, {micro} micro-batches, {schedule}. Blue is forward, dashed is backward, and the number is the "
-        "micro-batch.",
+        f"{stages} stages, {micro} micro-batches, {schedule}. Blue is forward, dashed is backward, and the number is "
+        "the micro-batch.",
         on={"hidden": [task.id for task in tasks]},
     )
     for start in sorted({task.start for task in tasks}):
@@ -132,6 +132,6 @@ def cuts(tasks: list[Task], stages: int, micro: int, schedule: str) -> Iterator[
     waits = number(100 * (1 - busy / length), 3)
     yield Cut(
         "",
-        f"{length} units of time, of which each stage works {busy}: it waits for {waits} percent, the bubble. The first "
-        f"stage keeps the activations of up to {most_kept(tasks, 0)} micro-batches.",
+        f"{length} units of time, of which each stage works {busy}: it waits for {waits} percent, the bubble. The "
+        f"first stage keeps the activations of up to {most_kept(tasks, 0)} micro-batches.",
     )
