@@ -206,7 +206,7 @@ def test_a_module_that_is_no_sequential_has_no_parts_to_checkpoint():
 class Endless(nn.Linear):
     def forward(self, x):
         while True:
-            x = x + super().forward(x)
+            x = super().forward(x).tanh()  # whatever the weights are, it does not overflow
 
 
 @pytest.mark.parametrize(
