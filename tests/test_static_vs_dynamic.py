@@ -136,6 +136,23 @@ def test_it_goes_back_and_forth_and_refuses_what_is_not_there():
     assert repr(widget).startswith("StaticVsDynamic(")
 
 
+def greeting(x):
+    print("hello")
+
+
+@pytest.mark.parametrize(("f", "result"), [(greeting, "None"), (lambda x: 3.0, "3.0"), (lambda x: x, "2")])
+def test_a_function_that_computes_nothing_has_a_film_too(f, result):
+    widget = StaticVsDynamic(f, TWO)
+
+    assert says(widget)[-1] == f"Both have the same result: {result}."
+    assert any("0 ops ran. On the right 0 ops are built" in say for say in says(widget))
+    assert widget.svg.startswith("<svg")
+
+
+def test_one_op_is_one_op():
+    assert any("7 ops ran. On the right 1 op is built" in say for say in says(StaticVsDynamic(looping, TWO)))
+
+
 def endless(x):
     while True:
         pass

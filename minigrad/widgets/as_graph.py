@@ -35,7 +35,8 @@ class Right:
         self.is_new = traced.trace_count > before
         self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
         self.graph = self.trace.graph
-        picture, self.place = placed([y for y in self.graph.outputs if y is not None], {})
+        outputs = [y for y in self.graph.outputs if y is not None]
+        picture, self.place = placed(outputs, {}) if outputs else (Picture((), ()), {})
         if len(picture.boxes) > LARGEST:
             raise ValueError(
                 f"StaticVsDynamic shows graphs of up to {LARGEST} boxes: this one has {len(picture.boxes)}"
@@ -47,7 +48,7 @@ class Right:
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
         boxes = tuple(replace(box, value=texts.get(box.id, box.value)) for box in picture.boxes)
         self.picture = Picture(boxes, picture.arrows)
-        self.svg = drawn(self.picture, "r")
+        self.svg = drawn(self.picture, "r") if boxes else ""
         self.shown: set[Node] = set()
 
     def computed(self, node: Node, xs: Sequence[Any]) -> Any:
