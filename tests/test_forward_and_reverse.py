@@ -128,6 +128,14 @@ def endless(x):
         x = x + 1
 
 
+def stubborn(x):
+    while True:
+        try:
+            x = x + 1
+        except Exception:
+            pass
+
+
 def broken(x):
     raise IndexError(f"no {x}")
 
@@ -136,6 +144,7 @@ def broken(x):
     ("f", "inputs", "error", "match"),
     [
         (endless, (1.0,), ValueError, "did not come to its end: TooLong: endless has run 2000 lines"),
+        (stubborn, (1.0,), ValueError, "did not come to its end: TooLong: stubborn has run 2000 lines"),
         (broken, (1.0,), ValueError, "broken did not come to its end: IndexError"),
         (lambda x: x * 2, (mg.ones(7),), ValueError, "1 to 6 of them can be shown, and of <lambda> 7 go in"),
         (lambda x: mg.stack([x] * 7), (1.0,), ValueError, "7 come out"),

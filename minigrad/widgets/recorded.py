@@ -26,6 +26,10 @@ class TooLong(Exception):
     """The function has run more lines than can be shown."""
 
 
+class Stopped(BaseException):
+    """What is raised in the function then: a learner's `except Exception` does not catch it, and go on."""
+
+
 @dataclass(frozen=True)
 class Ran:
     """A line of the function is about to run."""
@@ -108,7 +112,7 @@ def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
             return None
         ran += event == "line"
         if ran > MOST_LINES:
-            raise TooLong(f"{f.__name__} has run {MOST_LINES} lines, and was stopped")
+            raise Stopped(f"{f.__name__} has run {MOST_LINES} lines, and was stopped")
         if frame.f_code is code:
             names.update((id(x), name) for name, x in frame.f_locals.items() if isinstance(x, Tensor))
             if event == "line":
@@ -120,6 +124,8 @@ def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
         sys.settrace(heard)
         try:
             recording.result = f(*args)
+        except Stopped as stopped:
+            recording.error = TooLong(str(stopped))
         except Exception as error:
             recording.error = error
         finally:
