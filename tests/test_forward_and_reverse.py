@@ -130,7 +130,7 @@ def endless(x):
 
 def stubborn(x):
     while True:
-        try:
+        try:  # noqa: SIM105
             x = x + 1
         except Exception:
             pass
