@@ -123,6 +123,17 @@ def test_parameters_of_the_learners_own_stand_still():
     assert w.grad is None
 
 
+def test_an_input_that_nothing_comes_of_moves_nothing():
+    def twice(x, y):
+        z = x * 2
+        return z  # noqa: RET504  # a name
+
+    widget = ForwardAndReverse(twice, 3.0, 4.0)
+
+    assert "A column of the Jacobian: ∂z/∂y = 0." in widget.text
+    assert "A row of the Jacobian: ∂z/∂x = 2 and ∂z/∂y = 0." in widget.text
+
+
 def endless(x):
     while True:
         x = x + 1
