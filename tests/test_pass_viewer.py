@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import minigrad as mg
@@ -71,6 +72,13 @@ def test_a_pass_that_only_takes_out_is_not_said_to_sort():
 
     assert widget.steps[1]["say"] == "simplify will take out ×."
     assert widget.steps[2]["say"].startswith("simplify puts nothing in. Now: 2 ops, ")
+
+
+@pytest.mark.parametrize(
+    ("f", "arg"), [(lambda x: x * 2, np.ones(3)), (lambda xs: xs[0] * xs[1], [mg.tensor(1.0), mg.tensor(2.0)])]
+)
+def test_arrays_and_lists_of_tensors_are_arguments_too(f, arg):
+    assert PassViewer(mg.function(f), arg).steps[0]["say"].startswith("As written: 1 op, ")
 
 
 def endless(x):

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import minigrad as mg
@@ -147,6 +148,14 @@ def test_a_function_that_computes_nothing_has_a_film_too(f, result):
     assert says(widget)[-1] == f"Both have the same result: {result}."
     assert any("0 ops ran. On the right 0 ops are built" in say for say in says(widget))
     assert widget.svg.startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("f", "arg", "result"),
+    [(lambda xs: xs[0] * xs[1], [TWO, TWO], "4"), (lambda xs: xs[0] * xs[1], [TWO, np.ones(2)], "[2, 2]")],
+)
+def test_arrays_and_lists_of_tensors_are_arguments_too(f, arg, result):
+    assert says(StaticVsDynamic(f, arg))[-1] == f"Both have the same result: {result}."
 
 
 def test_one_op_is_one_op():

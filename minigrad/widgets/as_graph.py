@@ -41,7 +41,9 @@ class Right:
             raise ValueError(
                 f"StaticVsDynamic shows graphs of up to {LARGEST} boxes: this one has {len(picture.boxes)}"
             )
-        arrays = [x.value for x in args if isinstance(x, Tensor)] + [x.value for x in self.trace.captured]
+        given: list[Tensor] = []
+        traced.found(tuple(args), {}, given)
+        arrays = [x.value for x in (*given, *self.trace.captured)]
         self.values = {x: described(array) for x, array in zip(self.graph.inputs, arrays)}
         self.said: dict[Node, str] = {}
         walked(self.graph, arrays, self.computed)

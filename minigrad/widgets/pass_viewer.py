@@ -50,7 +50,9 @@ class PassViewer(Film):
             trace = f.trace_for(*args)
         if not any(node.inputs for node in trace.graph.nodes):
             raise ValueError(f"PassViewer shows a graph of at least 1 op, and {f.__name__} computes nothing")
-        arrays = [x.value for x in args if isinstance(x, Tensor)] + [x.value for x in trace.captured]
+        given: list[Tensor] = []
+        f.found(tuple(args), {}, given)
+        arrays = [x.value for x in (*given, *trace.captured)]
         way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: seconds(graph, arrays))
         super().__init__(f"The passes over {f.__name__}", (), [reel(way)])
 
