@@ -146,3 +146,12 @@ def test_names_and_arguments_are_words_and_no_html(visit, tmp_path):
     assert page.locator(".mg-title").first.text_content() == "def <lambda>"
     assert page.locator(".mg-panel").first.get_attribute("aria-label") == "def <lambda>"
     assert page.locator("[data-choice] option").all_text_contents() == [f"1 and {words!r}" for words in arguments]
+
+
+def test_a_table_does_not_touch_the_buttons_below_it(visit, tmp_path):
+    path = tmp_path / "page.html"
+    WIDGETS["MemoryTimeline"]().save(path)
+    page = visit(path, viewport={"width": 420, "height": 800}).page
+    table, controls = (page.locator(each).last.bounding_box() for each in (".mg-panels", ".mg-controls"))
+
+    assert controls["y"] - (table["y"] + table["height"]) >= 6
