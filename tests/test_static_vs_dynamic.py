@@ -1,6 +1,7 @@
 """The same function by run and as a graph: what the film says is what the engine did."""
 
 import re
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -156,6 +157,19 @@ def test_a_function_that_computes_nothing_has_a_film_too(f, result):
 )
 def test_arrays_and_lists_of_tensors_are_arguments_too(f, arg, result):
     assert says(StaticVsDynamic(f, arg))[-1] == f"Both have the same result: {result}."
+
+
+def test_what_other_threads_print_is_not_of_the_function(capsys):
+    def printing(x):
+        other = Thread(target=print, args=("of another thread",))
+        other.start()
+        other.join()
+        return x + 1
+
+    widget = StaticVsDynamic(printing, ONE)
+
+    assert "of another thread" not in str([step.get("text") for step in widget.steps])
+    assert "of another thread" in capsys.readouterr().out
 
 
 def test_one_op_is_one_op():

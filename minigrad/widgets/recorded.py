@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
+from threading import get_ident
 from types import FrameType
 from typing import Any
 
@@ -74,13 +75,15 @@ class Recording:
 
 
 class Listening(StringIO):
-    """The standard output, each piece noted with the user's line."""
+    """The standard output, each piece noted with the user's line; of other threads, passed on."""
 
     def __init__(self, events: list[Event]):
         super().__init__()
-        self.events = events
+        self.events, self.thread, self.before = events, get_ident(), sys.stdout
 
     def write(self, text: str) -> int:
+        if get_ident() != self.thread:
+            return self.before.write(text)
         at = place()
         self.events.append(Printed(at.line if at else 0, text))
         return len(text)
