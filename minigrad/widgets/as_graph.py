@@ -35,19 +35,22 @@ class Right:
         self.is_new = traced.trace_count > before
         self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
         self.graph = self.trace.graph
-        picture, self.place = placed([y for y in self.graph.outputs if y is not None], {})
+        outputs = [y for y in self.graph.outputs if y is not None]
+        picture, self.place = placed(outputs, {}) if outputs else (Picture((), ()), {})
         if len(picture.boxes) > LARGEST:
             raise ValueError(
                 f"StaticVsDynamic shows graphs of up to {LARGEST} boxes: this one has {len(picture.boxes)}"
             )
-        arrays = [x.value for x in args if isinstance(x, Tensor)] + [x.value for x in self.trace.captured]
+        given: list[Tensor] = []
+        traced.found(tuple(args), {}, given)
+        arrays = [x.value for x in (*given, *self.trace.captured)]
         self.values = {x: described(array) for x, array in zip(self.graph.inputs, arrays)}
         self.said: dict[Node, str] = {}
         walked(self.graph, arrays, self.computed)
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
         boxes = tuple(replace(box, value=texts.get(box.id, box.value)) for box in picture.boxes)
         self.picture = Picture(boxes, picture.arrows)
-        self.svg = drawn(self.picture, "r")
+        self.svg = drawn(self.picture, "r") if boxes else ""
         self.shown: set[Node] = set()
 
     def computed(self, node: Node, xs: Sequence[Any]) -> Any:

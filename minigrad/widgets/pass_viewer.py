@@ -27,6 +27,7 @@ from ..graph.function import TracedFunction
 from ..node import Node, Staged
 from ..tensor import Tensor
 from .film import Cut, Film, Panel, Reel, code
+from .timed import patience
 
 LARGEST = 60  # boxes
 RUNS = 7  # of which the fastest counts
@@ -38,14 +39,20 @@ class PassViewer(Film):
     f       a traced function
     fast    with the passes that may change a result by rounding, as jit_compile=True takes them
 
-    Raises TypeError for what is no traced function, ValueError for a graph of more than 60 boxes.
+    Raises TypeError for what is no traced function, ValueError for a graph of no op, or of more than 60 boxes; TooLong
+    where f does not come to its end.
     """
 
     def __init__(self, f: TracedFunction, *args: Any, fast: bool = False):
         if not isinstance(f, TracedFunction):
             raise TypeError(f"PassViewer shows what becomes of a traced function, mg.function(f), and got {f!r}")
-        trace = f.trace_for(*args)
-        arrays = [x.value for x in args if isinstance(x, Tensor)] + [x.value for x in trace.captured]
+        with patience(f.__name__):
+            trace = f.trace_for(*args)
+        if not any(node.inputs for node in trace.graph.nodes):
+            raise ValueError(f"PassViewer shows a graph of at least 1 op, and {f.__name__} computes nothing")
+        given: list[Tensor] = []
+        f.found(tuple(args), {}, given)
+        arrays = [x.value for x in (*given, *trace.captured)]
         way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: seconds(graph, arrays))
         super().__init__(f"The passes over {f.__name__}", (), [reel(way)])
 
@@ -129,7 +136,8 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str]) -> Iterator[Cut]:
             taken = [before.id(old[key]) for key in out]
             yield Cut("", f"{name} will take out {said(old, out)}.", hot={"dead": taken, "back": taken})
         fresh = [after.id(new[key]) for key in changed]
-        puts = f"puts in, or changes, {said(new, changed)}" if changed else "puts the rest into another order"
+        rest = "puts nothing in" if out else "puts the ops into another order"
+        puts = f"puts in, or changes, {said(new, changed)}" if changed else rest
         yield Cut(
             "",
             f"{name} {puts}. Now: {worth(after.step)}.",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
+from threading import get_ident
 from types import FrameType
 from typing import Any
 
@@ -24,6 +25,10 @@ MOST_LINES = 2000  # that are run before a function is taken for one that never 
 
 class TooLong(Exception):
     """The function has run more lines than can be shown."""
+
+
+class Stopped(BaseException):
+    """What is raised in the function then: a learner's `except Exception` does not catch it, and go on."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +75,15 @@ class Recording:
 
 
 class Listening(StringIO):
-    """The standard output, each piece noted with the user's line."""
+    """The standard output, each piece noted with the user's line; of other threads, passed on."""
 
     def __init__(self, events: list[Event]):
         super().__init__()
-        self.events = events
+        self.events, self.thread, self.before = events, get_ident(), sys.stdout
 
     def write(self, text: str) -> int:
+        if get_ident() != self.thread:
+            return self.before.write(text)
         at = place()
         self.events.append(Printed(at.line if at else 0, text))
         return len(text)
@@ -108,7 +115,7 @@ def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
             return None
         ran += event == "line"
         if ran > MOST_LINES:
-            raise TooLong(f"{f.__name__} has run {MOST_LINES} lines, and was stopped")
+            raise Stopped(f"{f.__name__} has run {MOST_LINES} lines, and was stopped")
         if frame.f_code is code:
             names.update((id(x), name) for name, x in frame.f_locals.items() if isinstance(x, Tensor))
             if event == "line":
@@ -120,6 +127,8 @@ def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
         sys.settrace(heard)
         try:
             recording.result = f(*args)
+        except Stopped as stopped:
+            recording.error = TooLong(str(stopped))
         except Exception as error:
             recording.error = error
         finally:

@@ -18,7 +18,7 @@ from ..graph.autograph.foreign import from_library
 from ..graph.function import TracedFunction, function
 from ..node import Node
 from ..tensor import Tensor
-from .recorded import MOST_LINES, TooLong
+from .recorded import MOST_LINES, Stopped, TooLong
 
 RUNS = 7  # of which the fastest counts
 
@@ -57,13 +57,15 @@ def patience(name: str) -> Iterator[None]:
             return None
         ran += event == "line"
         if ran > MOST_LINES:
-            raise TooLong(f"{name} has run {MOST_LINES} lines while it was traced, and was stopped")
+            raise Stopped(f"{name} has run {MOST_LINES} lines while it was traced, and was stopped")
         return heard
 
     before = sys.gettrace()
     sys.settrace(heard)
     try:
         yield
+    except Stopped as stopped:
+        raise TooLong(str(stopped)) from None
     finally:
         sys.settrace(before)
 
