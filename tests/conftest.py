@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 from fresh import INSTALLER, Fresh, module, with_uv
+from hypothesis import settings
 from miniature import ROOT, Checkout
+
+# The same examples in every run, so that a change is judged by what it changes. EXPLORE=1 looks for new ones.
+settings.register_profile("repeated", derandomize=not os.environ.get("EXPLORE"))
+settings.load_profile("repeated")
 
 
 @pytest.fixture

@@ -33,8 +33,9 @@ def test_no_lesson_gives_away_what_it_asks(path):
     nb = nbformat.read(path, as_version=4)
 
     assert list(problems(nb)) == []
-    assert sum(call.func.id == "Predict" for cell in nb.cells if cell.cell_type == "code"
-               for call in calls(cell.source) if hasattr(call.func, "id")) >= 2  # fmt: skip
+    gates = sum(call.func.id == "Predict" for cell in nb.cells if cell.cell_type == "code"
+                for call in calls(cell.source) if hasattr(call.func, "id"))  # fmt: skip
+    assert gates >= 2 or not nb.metadata.minigrad["concepts"]  # the gallery teaches none
 
 
 def test_a_good_notebook_has_no_problem():

@@ -186,7 +186,7 @@ def test_nothing_of_the_runs_is_left():
     gc.collect()
 
     assert widget.runs
-    assert not [each for each in gc.get_objects() if isinstance(each, Ledger)]
+    assert not [each for each in gc.get_objects() if type(each) is Ledger]
 
 
 def test_a_module_that_is_no_sequential_has_no_parts_to_checkpoint():
@@ -206,7 +206,7 @@ def test_a_module_that_is_no_sequential_has_no_parts_to_checkpoint():
 class Endless(nn.Linear):
     def forward(self, x):
         while True:
-            x = super().forward(x).tanh()  # whatever the weights are, it does not overflow
+            x = (x + super().forward(x)).tanh()
 
 
 @pytest.mark.parametrize(

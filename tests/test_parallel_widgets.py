@@ -36,6 +36,13 @@ def test_a_worker_sends_and_receives_one_chunk_in_each_round(n):
         assert all(to == (i + 1) % n for i, to, _ in messages)
 
 
+def test_what_is_no_number_is_passed_on_as_what_it_is():
+    nan, inf = float("nan"), float("inf")
+    words = last_words(AllReduce([[nan, inf], [2, -inf]]).films[0])
+
+    assert words == {"w0c0": "nan", "w1c0": "nan", "w0c1": "nan", "w1c1": "nan"}
+
+
 def test_gradients_of_ones_own_are_cut_into_chunks():
     gradients = [[1, 2, 3, 4, 5], [10, 20, 30, 40, 50]]
     words = last_words(AllReduce(gradients).films[0])

@@ -57,7 +57,7 @@ def test_a_reduction_is_numpys_in_value_shape_and_dtype(name, given, keepdims):
 @given(given=tensors_and_axes())
 def test_what_is_empty_is_reduced_without_a_warning(given):
     array, axes = given
-    x = Tensor(array, requires_grad=True)
+    x = Tensor(array / 8, requires_grad=True)  # so that no product leaves float32's range, which warns rightly
     for y in (x.sum(axes), x.mean(axes), x.prod(axes), x.logsumexp(axes), x.norm(2, axes), x.var(axes, correction=0)):
         y.backward(np.ones(y.shape, y.dtype))
 

@@ -37,7 +37,8 @@ class AsGraph:
         self.is_new = traced.trace_count > before
         self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
         self.graph = self.trace.graph
-        picture, self.place = placed([y for y in self.graph.outputs if y is not None], {})
+        outputs = [y for y in self.graph.outputs if y is not None]
+        picture, self.place = placed(outputs, {}) if outputs else (Picture((), ()), {})
         refuse_large("StaticVsDynamic", picture, LARGEST)
         arrays = arrays_of(traced, args, self.trace)
         self.values = {x: described(array) for x, array in zip(self.graph.inputs, arrays)}
@@ -49,7 +50,7 @@ class AsGraph:
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
         boxes = tuple(replace(box, value=texts.get(box.id, box.value)) for box in picture.boxes)
         self.picture = Picture(boxes, picture.arrows)
-        self.svg = drawn(self.picture, "r")
+        self.svg = drawn(self.picture, "r") if boxes else ""
         self.shown: set[Node] = set()
 
     def computed(self, node: Node, xs: Sequence[Any]) -> Any:

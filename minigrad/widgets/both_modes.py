@@ -139,7 +139,8 @@ class BothModes:
             for unit in basis(y):
                 gs = grad(movable[end], [*movable.values()], unit, retain_graph=True, materialize_grads=True)
                 moved = dict(zip(movable, gs))
-                rows.append(np.concatenate([moved[origin(x)].numpy().ravel() for x in self.xs]))
+                shares = (moved.get(origin(x), x.new_zeros(x.shape)) for x in self.xs)  # of an input not used, 0
+                rows.append(np.concatenate([share.numpy().ravel() for share in shares]))
                 passes.append(self.noted(self.rows[len(passes)], moved))
         return passes, np.stack(rows)
 

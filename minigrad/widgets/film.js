@@ -10,13 +10,14 @@
 //
 // A screen is a function of (panels, steps 0..n): to go back is to start over from the panels as they came.
 
+const words = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`); // a learner's names among them
 const panelHTML = ({ title, html, wide }, n) => `
-  <div class="mg-panel${wide ? " mg-wide" : ""}" role="group"${title ? ` aria-label="${title}"` : ""}>
-    ${title ? `<p class="mg-title" aria-hidden="true">${title}</p>` : ""}<div class="mg-view" data-panel="${n}">${html}</div>
+  <div class="mg-panel${wide ? " mg-wide" : ""}" role="group"${title ? ` aria-label="${words(title)}"` : ""}>
+    ${title ? `<p class="mg-title" aria-hidden="true">${words(title)}</p>` : ""}<div class="mg-view" data-panel="${n}">${html}</div>
   </div>`;
 const choiceHTML = ({ label, options }, n) => `
   <label>${label} <select data-choice="${n}" aria-label="${label}">
-    ${options.map((option, i) => `<option value="${i}">${option}</option>`).join("")}
+    ${options.map((option, i) => `<option value="${i}">${words(option)}</option>`).join("")}
   </select></label>`;
 
 function render({ model, el }) {

@@ -37,14 +37,16 @@ class PassViewer(Film):
     f       a traced function
     fast    with the passes that may change a result by rounding, as jit_compile=True takes them
 
-    Raises TypeError for what is no traced function, ValueError for a graph of more than 60 boxes; TooLong where f does
-    not come to its end.
+    Raises TypeError for what is no traced function, ValueError for a graph of no op, or of more than 60 boxes; TooLong
+    where f does not come to its end.
     """
 
     def __init__(self, f: TracedFunction, *args: Any, fast: bool = False):
         if not isinstance(f, TracedFunction):
             raise TypeError(f"PassViewer shows what becomes of a traced function, mg.function(f), and got {f!r}")
         trace = trace_of(f, args)
+        if not any(node.inputs for node in trace.graph.nodes):
+            raise ValueError(f"PassViewer shows a graph of at least 1 op, and {f.__name__} computes nothing")
         arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into what it reads
         way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: seconds(graph, arrays))
         super().__init__(f"The passes over {f.__name__}", (), [reel(way)])
@@ -122,7 +124,8 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str]) -> Iterator[Cut]:
             taken = [before.id(old[key]) for key in out]
             yield Cut("", f"{name} will take out {signs(old, out)}.", hot={"dead": taken, "back": taken})
         fresh = [after.id(new[key]) for key in changed]
-        puts = f"puts in, or changes, {signs(new, changed)}" if changed else "puts the rest into another order"
+        rest = "puts nothing in" if out else "puts the ops into another order"
+        puts = f"puts in, or changes, {signs(new, changed)}" if changed else rest
         yield Cut(
             "",
             f"{name} {puts}. Now: {worth(after.step)}.",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
+from threading import get_ident
 from types import FrameType
 from typing import Any
 
@@ -25,6 +26,10 @@ MOST_LINES = 2000  # that are run before a function is taken for one that never 
 
 class TooLong(Exception):
     """The function has run more lines than can be shown."""
+
+
+class Stopped(BaseException):
+    """What is raised in the function then: a learner's `except Exception` does not catch it, and go on."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +76,15 @@ class Recording:
 
 
 class Listening(StringIO):
-    """The standard output, each piece noted with the user's line."""
+    """The standard output, each piece noted with the user's line; of other threads, passed on."""
 
     def __init__(self, events: list[Event]):
         super().__init__()
-        self.events = events
+        self.events, self.thread, self.before = events, get_ident(), sys.stdout
 
     def write(self, text: str) -> int:
+        if get_ident() != self.thread:
+            return self.before.write(text)
         at = place()
         self.events.append(Printed(at.line if at else 0, text))
         return len(text)
@@ -131,7 +138,7 @@ def patience(name: str, doing: str = "", heard: Callable[[FrameType, str], None]
             return None
         ran += event == "line"
         if ran > MOST_LINES:
-            raise TooLong(f"{name} has run {MOST_LINES} lines{doing}, and was stopped")
+            raise Stopped(f"{name} has run {MOST_LINES} lines{doing}, and was stopped")
         if heard is not None:
             heard(frame, event)
         return tracing
@@ -140,5 +147,7 @@ def patience(name: str, doing: str = "", heard: Callable[[FrameType, str], None]
     sys.settrace(tracing)
     try:
         yield
+    except Stopped as stopped:
+        raise TooLong(str(stopped)) from None
     finally:
         sys.settrace(before)

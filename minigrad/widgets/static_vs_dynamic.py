@@ -117,10 +117,10 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGr
         )
     rest = every_right if right.is_new else []
     boxes = counted(sum(box.kind == "op" for box in left.boxes), "op", "ops")
-    nodes = counted(sum(box.kind == "op" for box in right.picture.boxes), "op", "ops")
+    nodes = counted(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
     yield Cut(
         PHASES[1],
-        f"On the left everything is done: {boxes} ran. On the right {nodes} are built, and nothing is computed yet.",
+        f"On the left everything is done: {boxes} ran. On the right {nodes} built, and nothing is computed yet.",
         off={"hidden": rest},
     )
     known_right = {f"r{right.place[x]}": right.values[x] for x in right.given() if x in right.values}

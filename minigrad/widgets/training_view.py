@@ -158,6 +158,7 @@ class TrainingView(Stepped):
             if thread.is_alive():
                 stop(thread)
                 thread.join(PATIENCE)
+        self.state = "closed"
         super().close()
 
     def put_away(self) -> None:

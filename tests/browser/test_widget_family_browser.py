@@ -142,3 +142,36 @@ def test_how_soon_a_step_is_seen(visit, tmp_path, record_property, boxes):
     changed, painted = times[TIMES // 2]
     record_property("latency", f"ChainRule, {boxes} boxes: changed {changed:.1f}, painted {painted:.0f}")
     expect(page.locator(".mg-widget")).to_have_attribute("data-step", str(TIMES))
+
+
+def commented(x):
+    return x * 2  # <!--<script>, </script> and <b>
+
+
+def test_a_page_works_whatever_the_code_has_in_it(visit, tmp_path):
+    path = tmp_path / "page.html"
+    mg.widgets.StaticVsDynamic(commented, mg.tensor(1.0)).save(path)
+    page = visit(path).page
+    assert page.locator(".mg-code span").nth(1).text_content() == "    return x * 2  # <!--<script>, </script> and <b>"
+
+
+def test_names_and_arguments_are_words_and_no_html(visit, tmp_path):
+    path = tmp_path / "page.html"
+    arguments = ["</option></select><img src=x>", 'a "quoted" <b> & one']
+    f = lambda x, words: x * 2  # noqa: E731  # its name, <lambda>, has the look of a tag
+    mg.widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0), words) for words in arguments]).save(path)
+    page = visit(path).page
+
+    assert page.locator("#widget :is(img, b, lambda)").count() == 0
+    assert page.locator(".mg-title").first.text_content() == "def <lambda>"
+    assert page.locator(".mg-panel").first.get_attribute("aria-label") == "def <lambda>"
+    assert page.locator("[data-choice] option").all_text_contents() == [f"1 and {words!r}" for words in arguments]
+
+
+def test_a_table_does_not_touch_the_buttons_below_it(visit, tmp_path):
+    path = tmp_path / "page.html"
+    WIDGETS["MemoryTimeline"]().save(path)
+    page = visit(path, viewport={"width": 420, "height": 800}).page
+    table, controls = (page.locator(each).last.bounding_box() for each in (".mg-panels", ".mg-controls"))
+
+    assert controls["y"] - (table["y"] + table["height"]) >= 6
