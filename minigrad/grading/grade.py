@@ -40,10 +40,12 @@ class Task:
 
     exercise    its parts, and what is expected of them
     released    the notebook as it was given out
+    private     whether nobody is told what was asked
     """
 
     exercise: Exercise
     released: Released
+    private: bool = False
 
 
 def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
@@ -51,7 +53,7 @@ def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
 
     answers    a folder of answers of one's own: the same exercises under probes that nobody has seen
     """
-    return Task(named(name, answers), released(exercises / f"{name}.ipynb"))
+    return Task(named(name, answers), released(exercises / f"{name}.ipynb"), answers is not None)
 
 
 def grade(data: bytes, task: Task, sandbox: Sandbox, slot: int = 0) -> dict[str, Any]:
@@ -76,14 +78,14 @@ def grade(data: bytes, task: Task, sandbox: Sandbox, slot: int = 0) -> dict[str,
     cells = to_run(submission, task.released)
     parts = [[part.name, list(part.defines), part.probes] for part in task.exercise.parts]
     reply = sandbox.run({"cells": [[cell.name, cell.source] for cell in cells], "parts": parts}, slot)
-    return judged(result, task.exercise, reply, sandbox)
+    return judged(result, task, reply, sandbox)
 
 
 def nothing(part: Part) -> dict[str, Any]:
     return {"state": "todo", "points": 0, "of": part.points, "says": [], "hint": "", "shows": ""}
 
 
-def judged(result: dict[str, Any], exercise: Exercise, reply: Reply, sandbox: Sandbox) -> dict[str, Any]:
+def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox) -> dict[str, Any]:
     """The result, once the sandbox has answered."""
     result["seconds"] = round(reply.seconds, 2)
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
@@ -94,8 +96,8 @@ def judged(result: dict[str, Any], exercise: Exercise, reply: Reply, sandbox: Sa
         if isinstance(error, str) and error:
             result["notes"].append(f"Cell {str(name)[:80]!r}: {error[:MOST_WORDS]}")
     stopped = [error for error in cells.values() if error in ("ended the process", "was stopped: its time was up")]
-    for part in exercise.parts:
-        said = result["parts"][part.name] = looked_at(part, outcomes(parts.get(part.name)))
+    for part in task.exercise.parts:
+        said = result["parts"][part.name] = looked_at(part, outcomes(parts.get(part.name)), task.private)
         result["points"] += said["points"]
         stopped += [said["state"]] if said["state"] == "died" else []
     return result | {"status": "crashed" if stopped else "graded"}
@@ -105,7 +107,7 @@ def trouble(why: str, limits: dict[str, Any]) -> str:
     return f"Nothing could be looked at: {TROUBLE[why].format(**limits)}."
 
 
-def looked_at(part: Part, came: list[Outcome]) -> dict[str, Any]:
+def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
     """The result of one part."""
     entry = nothing(part)
     if not came or any(outcome.kind == "died" for outcome in came):
@@ -114,10 +116,16 @@ def looked_at(part: Part, came: list[Outcome]) -> dict[str, Any]:
     return entry | {
         "state": judged.state,
         "points": judged.points,
-        "says": list(judged.says),
+        "says": [counted(part, came)] if private else list(judged.says),
         "hint": judged.hint,
         "shows": judged.wrong.shows if judged.wrong else "",
     }
+
+
+def counted(part: Part, came: list[Outcome]) -> str:
+    """What is said of probes that stay secret."""
+    right = sum(wanted.matches(outcome) for wanted, outcome in zip(part.expected, came))
+    return f"Of {len(part.expected)} probes that are not shown, {right} give what they should."
 
 
 def outcomes(said: Any) -> list[Outcome]:
