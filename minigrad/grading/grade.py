@@ -75,6 +75,7 @@ def grade(data: bytes, task: Task, sandbox: Sandbox, slot: int = 0) -> dict[str,
         result["notes"].append(
             f"It says that it answers {submission.exercise[:80]!r}, and is graded as {task.exercise.name}."
         )
+    result["minutes"] = submission.minutes
     cells = to_run(submission, task.released)
     parts = [[part.name, list(part.defines), part.probes] for part in task.exercise.parts]
     reply = sandbox.run({"cells": [[cell.name, cell.source] for cell in cells], "parts": parts}, slot)
