@@ -428,6 +428,14 @@ def test_the_bytes_kept_for_backward_are_those_the_engine_keeps_and_end_at_none(
     assert "96 bytes fewer are kept for backward, though x itself stays" in " ".join(step["say"] for step in steps)
 
 
+def test_of_several_leaves_all_stay():
+    x, y = mg.ones(3, requires_grad=True), mg.ones(3, requires_grad=True)
+    says = " ".join(step["say"] for step in ChainRule((x * y).sum()).steps)
+
+    assert "Nobody needs x and y for backward any more: freed." in says
+    assert "though x and y themselves stay: leaves are yours." in says
+
+
 @pytest.mark.parametrize("colours", [heat.LIGHT, heat.DARK])
 def test_marks_stand_out_from_the_darkest_cell(colours: str):
     ink = re.search(r"--mg-ink: (#\w+)", svg.LIGHT if colours == heat.LIGHT else svg.DARK)[1]

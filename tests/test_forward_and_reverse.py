@@ -123,9 +123,28 @@ def test_parameters_of_the_learners_own_stand_still():
     assert w.grad is None
 
 
+def test_an_input_that_nothing_comes_of_moves_nothing():
+    def twice(x, y):
+        z = x * 2
+        return z  # noqa: RET504  # a name
+
+    widget = ForwardAndReverse(twice, 3.0, 4.0)
+
+    assert "A column of the Jacobian: ∂z/∂y = 0." in widget.text
+    assert "A row of the Jacobian: ∂z/∂x = 2 and ∂z/∂y = 0." in widget.text
+
+
 def endless(x):
     while True:
         x = x + 1
+
+
+def stubborn(x):
+    while True:
+        try:  # noqa: SIM105
+            x = x + 1
+        except Exception:
+            pass
 
 
 def broken(x):
@@ -136,6 +155,7 @@ def broken(x):
     ("f", "inputs", "error", "match"),
     [
         (endless, (1.0,), ValueError, "did not come to its end: TooLong: endless has run 2000 lines"),
+        (stubborn, (1.0,), ValueError, "did not come to its end: TooLong: stubborn has run 2000 lines"),
         (broken, (1.0,), ValueError, "broken did not come to its end: IndexError"),
         (lambda x: x * 2, (mg.ones(7),), ValueError, "1 to 6 of them can be shown, and of <lambda> 7 go in"),
         (lambda x: mg.stack([x] * 7), (1.0,), ValueError, "7 come out"),

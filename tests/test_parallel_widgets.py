@@ -36,6 +36,13 @@ def test_a_worker_sends_and_receives_one_chunk_in_each_round(n):
         assert all(to == (i + 1) % n for i, to, _ in messages)
 
 
+def test_what_is_no_number_is_passed_on_as_what_it_is():
+    nan, inf = float("nan"), float("inf")
+    words = last_words(AllReduce([[nan, inf], [2, -inf]]).films[0])
+
+    assert words == {"w0c0": "nan", "w1c0": "nan", "w0c1": "nan", "w1c1": "nan"}
+
+
 def test_gradients_of_ones_own_are_cut_into_chunks():
     gradients = [[1, 2, 3, 4, 5], [10, 20, 30, 40, 50]]
     words = last_words(AllReduce(gradients).films[0])
@@ -96,3 +103,13 @@ def test_where_nothing_can_be_stepped_there_is_a_picture_and_every_sentence(widg
     assert data["image/svg+xml"].startswith("<svg")
     assert "<style>" in data["image/svg+xml"]
     assert all(step["say"] in data["text/plain"] for step in widget().steps)
+
+
+def test_where_there_are_no_widgets_the_picture_and_the_words_are_of_the_same_choice():
+    ring = AllReduce()
+
+    for n, workers in enumerate(WORKERS):
+        ring.choice = [n]
+
+        assert ring.svg.count(">worker ") == workers
+        assert f"{workers} workers, each with" in ring.text

@@ -2,11 +2,13 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import minigrad as mg
 from minigrad.compiler.pipeline import steps
 from minigrad.widgets import PassViewer
+from minigrad.widgets.recorded import TooLong
 
 X, Y = mg.ones(5, 3), mg.zeros(5, 1)
 
@@ -65,11 +67,34 @@ def test_fast_takes_the_passes_that_may_round_otherwise():
     assert not any("simplify will" in step["say"] for step in PassViewer(f, x).steps)
 
 
+def test_a_pass_that_only_takes_out_is_not_said_to_sort():
+    widget = PassViewer(mg.function(lambda x: (x * 1).tanh() + x), mg.ones(4))
+
+    assert widget.steps[1]["say"] == "simplify will take out ×."
+    assert widget.steps[2]["say"].startswith("simplify puts nothing in. Now: 2 ops, ")
+
+
+@pytest.mark.parametrize(
+    ("f", "arg"), [(lambda x: x * 2, np.ones(3)), (lambda xs: xs[0] * xs[1], [mg.tensor(1.0), mg.tensor(2.0)])]
+)
+def test_arrays_and_lists_of_tensors_are_arguments_too(f, arg):
+    assert PassViewer(mg.function(f), arg).steps[0]["say"].startswith("As written: 1 op, ")
+
+
+def endless(x):
+    while True:
+        x = x + 1
+
+
 @pytest.mark.parametrize(
     ("f", "error", "match"),
     [
         (lambda x: x, TypeError, "shows what becomes of a traced function"),
         (mg.function(lambda x: sum([x * i for i in range(50)])), ValueError, "up to 60 boxes"),
+        (mg.function(endless), TooLong, "endless has run 2000 lines while it was traced"),
+        (mg.function(lambda x: x), ValueError, "a graph of at least 1 op, and <lambda> computes nothing"),
+        (mg.function(lambda x: print(x.shape)), ValueError, "at least 1 op"),
+        (mg.function(lambda x: 3.0), ValueError, "at least 1 op"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(f, error, match):

@@ -112,6 +112,14 @@ def endless(x):
         x = x + 1
 
 
+def stubborn(x):
+    while True:
+        try:  # noqa: SIM105
+            x = x + 1
+        except Exception:
+            pass
+
+
 def deep(x):
     for _ in range(100):
         x = x.tanh()
@@ -123,6 +131,7 @@ def deep(x):
     [
         ((3, A), {}, TypeError, "traces a function"),
         ((endless, A), {}, TooLong, "has run 2000 lines while it was traced"),
+        ((stubborn, A), {}, TooLong, "has run 2000 lines while it was traced"),
         ((deep, A), {}, ValueError, "1 to 60 ops, views not counted, and this one has 100"),
         ((lambda x: x, A), {}, ValueError, "and this one has 0"),
         ((branches, A, B, C), {"workers": 0}, ValueError, "1 to 8"),

@@ -1,7 +1,9 @@
 """The same function by run and as a graph: what the film says is what the engine did."""
 
 import re
+from threading import Thread
 
+import numpy as np
 import pytest
 
 import minigrad as mg
@@ -62,6 +64,19 @@ def test_three_inputs_are_three_runs_and_one_graph():
     widget.choice = [1]
     assert "the graph is there already" in says(widget)[0]
     assert "Both have the same result: 25." in says(widget)[-1]
+
+
+def test_results_that_differ_are_not_called_the_same():
+    """The film once said "both have the same result" and named the left one, whatever the graph gave."""
+    calls = []
+
+    def counting(x):
+        calls.append(x)
+        return x * len(calls), x
+
+    last = says(StaticVsDynamic(counting, mg.tensor(3.0)))[-1]
+
+    assert last.startswith("The results differ, 3 and 3 on the left and 6 and 3 on the right: Python")
 
 
 def test_a_print_is_heard_on_the_right_while_tracing_alone():
@@ -136,6 +151,44 @@ def test_it_goes_back_and_forth_and_refuses_what_is_not_there():
     assert repr(widget).startswith("StaticVsDynamic(")
 
 
+def greeting(x):
+    print("hello")
+
+
+@pytest.mark.parametrize(("f", "result"), [(greeting, "None"), (lambda x: 3.0, "3.0"), (lambda x: x, "2")])
+def test_a_function_that_computes_nothing_has_a_film_too(f, result):
+    widget = StaticVsDynamic(f, TWO)
+
+    assert says(widget)[-1] == f"Both have the same result: {result}."
+    assert any("0 ops ran. On the right 0 ops are built" in say for say in says(widget))
+    assert widget.svg.startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("f", "arg", "result"),
+    [(lambda xs: xs[0] * xs[1], [TWO, TWO], "4"), (lambda xs: xs[0] * xs[1], [TWO, np.ones(2)], "[2, 2]")],
+)
+def test_arrays_and_lists_of_tensors_are_arguments_too(f, arg, result):
+    assert says(StaticVsDynamic(f, arg))[-1] == f"Both have the same result: {result}."
+
+
+def test_what_other_threads_print_is_not_of_the_function(capsys):
+    def printing(x):
+        other = Thread(target=print, args=("of another thread",))
+        other.start()
+        other.join()
+        return x + 1
+
+    widget = StaticVsDynamic(printing, ONE)
+
+    assert "of another thread" not in str([step.get("text") for step in widget.steps])
+    assert "of another thread" in capsys.readouterr().out
+
+
+def test_one_op_is_one_op():
+    assert any("7 ops ran. On the right 1 op is built" in say for say in says(StaticVsDynamic(looping, TWO)))
+
+
 def endless(x):
     while True:
         pass
@@ -168,7 +221,10 @@ def test_what_does_not_come_to_its_end_is_shown_as_far_as_it_came(f, sentence):
 
 @pytest.mark.parametrize(
     ("f", "match"),
-    [(many, "graphs of up to 60 boxes"), (eval("lambda x: x * 2"), "source of .* cannot be read")],
+    [
+        (many, "a graph of up to 60 boxes, and this run makes more: take a part"),
+        (eval("lambda x: x * 2"), "source of .* cannot be read"),
+    ],
 )
 def test_what_cannot_be_shown_is_refused_in_a_sentence(f, match):
     with pytest.raises(ValueError, match=match):

@@ -249,6 +249,13 @@ def test_the_buttons_send_what_pauses_steps_and_resumes(view):
     assert watched.alive
 
 
+def test_a_closed_view_says_so(view):
+    closed = view().run(3).wait()
+    closed.close()
+
+    assert closed.state == "closed"
+
+
 def test_closing_ends_the_thread_also_while_paused(view):
     running, paused = view().run(10**6), view()
     paused.run(10**6).pause()

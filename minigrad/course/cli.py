@@ -56,14 +56,11 @@ def command_line() -> argparse.ArgumentParser:
     told = verb("status", tell_status, "Say how far you are: exercises, predictions, quizzes.")
     graded = verb("grade", grade_submissions, "Grade what a class has handed in.")
     graded.add_argument("submissions", type=Path, help="a folder, a zip from Canvas or Moodle, or one notebook")
-    graded.add_argument(
-        "--out", type=Path, required=True, help="where results go; a batch that was ended goes on there"
-    )
-    graded.add_argument(
-        "--exercise", default="", metavar="NAME", help="what all of them answer, whatever they are called"
-    )
-    graded.add_argument("--answers", type=Path, metavar="DIR", help="answers of your own, under probes nobody has seen")
+    graded.add_argument("--out", type=Path, required=True, help="where results go; a batch goes on there")
+    graded.add_argument("--exercise", default="", metavar="NAME", help="what all of them answer, whatever their name")
+    graded.add_argument("--answers", type=Path, metavar="DIR", help="answers of your own, under other probes")
     graded.add_argument("--workers", type=int, default=0, metavar="N", help="at once (default: one for each core)")
+    graded.add_argument("--cluster", default="", metavar="ADDRESS", help="on a dask cluster, as tcp://10.0.0.1:8786")
     graded.add_argument("--unsafe", action="store_true", help="without a sandbox: submissions can do all that you can")
     begun = verb("new", begin_exercise, "Begin a new exercise, with an example of every kind of cell (for authors).")
     begun.add_argument("what", choices=["exercise"])
@@ -139,7 +136,7 @@ def tell_status(arguments: argparse.Namespace) -> int:
 def grade_submissions(arguments: argparse.Namespace) -> int:
     from minigrad.grading import command  # imported when asked for: a learner has no use for it
 
-    options = {key: getattr(arguments, key) for key in ("exercise", "answers", "workers", "unsafe")}
+    options = {key: getattr(arguments, key) for key in ("exercise", "answers", "workers", "unsafe", "cluster")}
     results = command.grade(arguments.submissions, arguments.out, **options)
     print(json.dumps(command.as_json(results)) if arguments.json else command.summary(results, arguments.out))
     return 0

@@ -51,6 +51,8 @@ class Question:
         object.__setattr__(self, "options", tuple(map(str, self.options)))
         if self.kind in ("option", "order") and len(set(self.options)) != max(len(self.options), 2):
             raise ValueError(f"{asked} needs at least two options, all different, and has {list(self.options)}")
+        if not 0 <= self.tolerance < math.inf:
+            raise ValueError(f"{asked} has a finite tolerance of 0 or more, and not {self.tolerance!r}")
 
     def read(self, answer: Any) -> Any:
         """The answer as plain data, from text or from a value. Raises ValueError saying what is wanted instead."""

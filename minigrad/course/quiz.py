@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.course.errors import CourseError
-from minigrad.course.question import Question
+from minigrad.course.question import Question, question
 
 FOLDER = Path(__file__).parent / "quizzes"
 
@@ -74,14 +74,7 @@ def quiz(name: str, path: Path | None = None) -> list[Item]:
 
 
 def item(quiz_name: str, said: dict[str, Any]) -> Item:
-    asked = Question(
-        f"{quiz_name}/{said['name']}",
-        said["ask"],
-        said["kind"],
-        tuple(said.get("options", ())),
-        said.get("unit", ""),
-        said.get("tolerance", 0.0),
-    )
+    asked = question({**said, "name": f"{quiz_name}/{said['name']}", "text": said["ask"], "kind": said["kind"]})
     right = asked.read(said["right"])
     wrong = tuple(Mistake(asked.read(m["answer"]), m["shows"], m["hint"]) for m in said.get("wrong", ()))
     if any(asked.right(mistake.answer, right) for mistake in wrong):

@@ -12,7 +12,7 @@ import numpy as np
 from ..autograd.anomaly import lines
 from ..differentiable import origin
 from ..node import Node, Place, Record, Source, history, toposort
-from ..ops import Const, Input, Read
+from ..ops import Const
 from ..scalar import Constant, Value
 from ..scalar import history as values_before
 from ..spec import Spec
@@ -20,7 +20,7 @@ from ..symbol import Symbol
 from ..tensor import Tensor
 from .calls import Calls
 from .chart import Chart, Entry, Path, Scope, charted
-from .graphs import constant, whole
+from .graphs import constant, is_constant, kind_of, own_name, whole
 from .names import names_in
 from .picture import UNKNOWN
 from .rules import sign_of
@@ -163,8 +163,7 @@ def chart_of_stage(graph: Building, namespace: Mapping[str, object]) -> Chart:
 
 
 def static(node: Node, name: str, path: Path | None) -> Entry:
-    own = node.op.name if isinstance(node.op, Input) else node.op.variable if isinstance(node.op, Read) else ""
-    found = entry_of(node, name or own, None, path)
+    found = entry_of(node, name, None, path)
     found.line = line_of(getattr(node, "place", None))
     return found
 
@@ -178,13 +177,12 @@ def name_of(node: Node) -> str:
 
 def entry_of(node: Node, name: str, value: Any, path: Path | None) -> Entry:
     """What is known of a node of the tensor engine."""
-    own = node.op.name if isinstance(node.op, Input) else ""
     if isinstance(node.op, Const):
         return Entry("constant", "", name, "", node, value=constant(node.op.value), path=path)
     return Entry(
-        kind="op" if node.inputs else "leaf",
+        kind=kind_of(node),
         sign=sign_of(node.op) if node.inputs else "",
-        name=name or own,
+        name=name or own_name(node),
         spec=str(node.spec) if isinstance(node.spec, Spec) else " ".join(map(str, node.spec)),
         thing=node,
         nbytes=bytes_of(node.spec),
@@ -198,10 +196,6 @@ def bytes_of(spec: Any) -> int | None:
     """Of a value of that spec; of several together; None where a length is not known before a run."""
     specs = [spec] if isinstance(spec, Spec) else list(spec)
     return sum(s.nbytes for s in specs) if all(s.is_known for s in specs) else None
-
-
-def is_constant(node: Node) -> bool:
-    return isinstance(node.op, Const)
 
 
 def line_of(at: Place | None) -> str:

@@ -1,8 +1,12 @@
-"""Pictures of graphs that are built before they run: boxes with a shape, and a point where a value will be."""
+"""Pictures of graphs that are built before they run: boxes with a shape, and a point where a value will be.
+
+How nodes become boxes and arrows, `arranged` says for graphs that ran, too (tensors.py).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..compiler.graph import Graph
@@ -43,27 +47,36 @@ def picture_of_nodes(outputs: Sequence[Node], namespace: Mapping[str, object]) -
 
 def placed(outputs: Sequence[Node], namespace: Mapping[str, object]) -> tuple[Picture, dict[Node, str]]:
     """The picture, and node → the id of its box. Of several results, each is the box of the op that gives them."""
-    ends = [whole(y) for y in outputs]
-    order = [node for node in toposort(*outputs) if node is not ends[-1]] + [ends[-1]]
+    end = whole(outputs[-1])
+    order = [node for node in toposort(*outputs) if node is not end] + [end]
     names = names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)
+    picture, place = arranged([node for node in order if whole(node) is node], lambda node: box_of(node, names))
+    return picture, {node: place[whole(node)] for node in order if whole(node) in place}
+
+
+def arranged(order: Sequence[Node], box_of: Callable[[Node], Box]) -> tuple[Picture, dict[Node, str]]:
+    """The picture of some nodes, inputs before users, the output last; and node → the id of its box.
+
+    A constant is drawn beside each of its users, and so has no one box.
+    """
     boxes: list[Box] = []
     arrows: list[Arrow] = []
     place: dict[Node, str] = {}
+
+    def put(node: Node) -> str:
+        boxes.append(replace(box_of(node), id=f"b{len(boxes) + 1}"))
+        return boxes[-1].id
+
     for node in order:
-        if isinstance(node.op, Const) and node is not ends[-1]:
-            continue
-        if whole(node) is not node:
-            place[node] = place.get(whole(node), "")
-            continue
-        tails = []
-        for x in map(whole, node.inputs):
-            if isinstance(x.op, Const):
-                boxes.append(box_of(x, len(boxes) + 1, names))
-            tails.append(boxes[-1].id if isinstance(x.op, Const) else place[x])
-        boxes.append(box_of(node, len(boxes) + 1, names))
-        place[node] = boxes[-1].id
-        arrows += [Arrow(f"a{len(arrows) + i}", tail, place[node]) for i, tail in enumerate(tails, 1)]
-    return Picture(tuple(boxes), tuple(arrows)), {node: place[whole(node)] for node in place}
+        if not is_constant(node) or node is order[-1]:
+            tails = [put(x) if is_constant(x) else place[x] for x in map(whole, node.inputs)]
+            place[node] = put(node)
+            arrows += [Arrow(f"a{len(arrows) + i}", tail, place[node]) for i, tail in enumerate(tails, 1)]
+    return Picture(tuple(boxes), tuple(arrows)), place
+
+
+def is_constant(node: Node) -> bool:
+    return isinstance(node.op, Const)
 
 
 def whole(node: Node) -> Node:
@@ -73,19 +86,31 @@ def whole(node: Node) -> Node:
     return node
 
 
-def box_of(node: Node, n: int, names: Mapping[Node, str]) -> Box:
+def box_of(node: Node, names: Mapping[Node, str]) -> Box:
     """The box of a node, under the learner's name for it; of an input, under its own if there is no other."""
-    is_constant = isinstance(node.op, Const)
-    own = node.op.name if isinstance(node.op, Input) else node.op.variable if isinstance(node.op, Read) else ""
     return Box(
-        id=f"b{n}",
-        kind="constant" if is_constant else "op" if node.inputs else "leaf",
-        name=names.get(node, own),
+        id="",
+        kind=kind_of(node),
+        name=names.get(node, own_name(node)),
         op=sign_of(node.op) if node.inputs else "",
-        spec="" if is_constant else str(node.spec),
+        spec="" if is_constant(node) else str(node.spec),
         value=constant(node.op.value) if isinstance(node.op, Const) else UNKNOWN,
         grad="",
     )
+
+
+def kind_of(node: Node) -> str:
+    return "op" if node.inputs else "constant" if is_constant(node) else "leaf"
+
+
+def own_name(node: Node) -> str:
+    """What an input or a variable was called by who made the graph; "" for all else."""
+    match node.op:
+        case Input(name):
+            return name
+        case Read(variable):
+            return variable
+    return ""
 
 
 def constant(value: float | Quotient) -> str:

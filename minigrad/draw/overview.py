@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .chart import Chart, Entry
 from .hierarchy import Group
-from .picture import Arrow, Box, Picture
+from .picture import UNKNOWN, Arrow, Box, Picture
 from .words import counted
 
 INDENT = "  "
@@ -112,7 +112,7 @@ class Overview:
 def words(entry: Entry) -> str:
     """A node in words: tanh → h, f64[3], kept for backward."""
     said = entry.said
-    if entry.value and entry.value not in said and entry.value != "·":
+    if entry.value and entry.value not in said and entry.value != UNKNOWN:
         said += f" = {entry.value}"
     said += f" ({entry.trouble})" if entry.trouble else ""
     said += ", a leaf" if entry.kind == "leaf" else ""

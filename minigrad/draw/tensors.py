@@ -17,12 +17,13 @@ from ..differentiable import origin
 from ..errors import NoGradientError
 from ..node import Node, Source, toposort
 from ..op import Elementwise, Op
-from ..ops import Const, Input
+from ..ops import Const
 from ..pullback import pullback
 from ..tensor import Tensor
+from .graphs import arranged, is_constant, kind_of, own_name
 from .heat import Heat, heat_of
 from .names import names_in
-from .picture import UNKNOWN, Arrow, Box, Entry, Picture, Replay, Share
+from .picture import UNKNOWN, Box, Entry, Picture, Replay, Share
 from .rules import rules_of, sign_of
 from .words import number
 
@@ -44,7 +45,7 @@ def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Replay:
 
 
 class Drawn:
-    """A recorded graph and its picture, side by side: which box is which node, and which arrow which use."""
+    """A recorded graph and its picture, side by side: which box is which node."""
 
     @np.errstate(all="ignore")  # NumPy warned of these numbers when the graph ran first
     def __init__(self, y: Tensor, namespace: Mapping[str, object]):
@@ -53,36 +54,17 @@ class Drawn:
         self.values = values_of(self.order)
         self.names = names_in(namespace, lambda x: x.node if isinstance(x, Tensor) else None)
         self.kept = {x for node in self.order for x in read_by(node) if node.saved is not None}
-        self.box_of: dict[Node, Box] = {}
-        self.arrows_of: dict[Node, list[Arrow]] = {}
-        boxes: list[Box] = []
-        arrows: list[Arrow] = []
-        for node in self.order:
-            if isinstance(node.op, Const) and node is not self.output:
-                continue  # drawn beside each of its users
-            tails = []
-            for x in node.inputs:
-                if isinstance(x.op, Const):
-                    boxes.append(self.box(x, len(boxes) + 1))
-                    tails.append(boxes[-1].id)
-                else:
-                    tails.append(self.box_of[x].id)
-            self.box_of[node] = self.box(node, len(boxes) + 1)
-            boxes.append(self.box_of[node])
-            head = boxes[-1].id
-            self.arrows_of[node] = [Arrow(f"a{len(arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
-            arrows += self.arrows_of[node]
-        self.picture = Picture(tuple(boxes), tuple(arrows))
+        self.picture, place = arranged(self.order, self.box)
+        self.box_of = {node: self.picture.box[id] for node, id in place.items()}
 
-    def box(self, node: Node, n: int) -> Box:
-        is_constant = isinstance(node.op, Const)
+    def box(self, node: Node) -> Box:
         value = self.values.get(node)
         return Box(
-            id=f"b{n}",
-            kind="op" if node.inputs else "constant" if is_constant else "leaf",
-            name=self.names.get(node, node.op.name if isinstance(node.op, Input) else ""),
+            id="",
+            kind=kind_of(node),
+            name=self.names.get(node, own_name(node)),
             op=sign_of(node.op) if node.inputs else "",
-            spec="" if is_constant else str(node.spec),
+            spec="" if is_constant(node) else str(node.spec),
             value=UNKNOWN if value is None else described(value),
             grad=grad_of(node) if node.needs_grad else "",
             kept=node in self.kept,
@@ -126,7 +108,8 @@ class Drawn:
         kept = node.rule.keep((self.values[node], *(self.values[x] for x in node.inputs)))
         gxs = node.rule.pull(gy, *kept)
         rules = rules_of(node, [self.box_of[node].called, *(self.called(x) for x in node.inputs)])
-        uses = zip(self.arrows_of[node], node.inputs, gxs, rules, self.partials(node, gy, kept), strict=True)
+        arrows = self.picture.arrows_into[self.box_of[node].id]
+        uses = zip(arrows, node.inputs, gxs, rules, self.partials(node, gy, kept), strict=True)
         shares = []
         for arrow, x, gx, rule, partial in uses:
             if gx is None:

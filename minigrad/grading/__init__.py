@@ -1,5 +1,5 @@
 """Grading of what others have handed in: programs of strangers, run where they can do no harm, judged elsewhere.
 
-In the order of reading: `submission` reads a file, `sandbox` is where it runs, `inside` is what runs there, `grade` is the
-verdict; `collect` finds many, `batch` grades them; `tables`, `pages` and `gradebook` tell, and `command` is all of it.
+In the order of reading: `submission` reads a file, `sandbox` is where it runs, `inside` is what runs there, `grade` is
+the verdict; `collect` finds many, `batch` grades them; `tables`, `pages` and `gradebook` tell; `command` is all of it.
 """

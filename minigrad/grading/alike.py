@@ -1,8 +1,8 @@
 """Which answers are nearly the same, whatever their names are called.
 
-An answer is read as a list of tokens, in which every name of its own is the same word; its fingerprint is the set of runs of
-tokens in it (Schleimer, Wilkerson, Aiken, "Winnowing: local algorithms for document fingerprinting", 2003, without the
-winnowing: exercises are short). Two are compared by the share of runs that they have in common.
+An answer is read as a list of tokens, in which every name of its own is the same word; its fingerprint is the set of
+runs of tokens in it (Schleimer, Wilkerson, Aiken, "Winnowing: local algorithms for document fingerprinting", 2003,
+without the winnowing: exercises are short). Two are compared by the share of runs that they have in common.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def connected(near: dict[str, dict[str, float]]) -> Iterator[tuple[set[str], flo
 
 def fingerprint(source: str) -> set[int]:
     """The runs of tokens of an answer; empty where it is short, or no Python."""
-    words = list(tokens(source))
+    try:
+        words = list(tokens(source))
+    except (tokenize.TokenError, SyntaxError):
+        return set()
     return {hash(tuple(words[i : i + RUN])) for i in range(len(words) - RUN + 1)} if len(words) >= SHORTEST else set()
 
 
 def tokens(source: str) -> Iterator[str]:
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(source).readline):
-            if token.type not in SPACE:
-                yield "name" if token.type == tokenize.NAME and token.string not in KNOWN else token.string
-    except (tokenize.TokenError, SyntaxError):
-        return
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in SPACE:
+            yield "name" if token.type == tokenize.NAME and token.string not in KNOWN else token.string

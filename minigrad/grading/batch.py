@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 from minigrad import __version__
 from minigrad.course.exercise import every
@@ -60,26 +60,49 @@ class Course:
         return said if said in self.names() else ""
 
 
-class Batch:
-    """A batch, and where its results go.
+class Grader(Protocol):
+    """Somebody who grades, so many at once."""
 
-    out    a folder; results/ in it has a file for each submission
-    """
+    workers: int
 
-    def __init__(self, course: Course, sandbox: Sandbox, out: Path, workers: int = 0):
-        self.course, self.sandbox, self.out = course, sandbox, out
+    def __call__(self, data: bytes, task: Task) -> Result: ...
+
+
+class Here:
+    """Grades on this machine, in sandboxes of their own."""
+
+    def __init__(self, sandbox: Sandbox, workers: int = 0):
+        self.sandbox = sandbox
         self.workers = workers or max(1, os.cpu_count() or 1)
-        self.tasks: dict[str, Task] = {}
-        self.lock = threading.Lock()
         self.slots: SimpleQueue[int] = SimpleQueue()
         for slot in range(self.workers):
             self.slots.put(slot)
+
+    def __call__(self, data: bytes, task: Task) -> Result:
+        slot = self.slots.get()
+        try:
+            return grade(data, task, self.sandbox, slot)
+        finally:
+            self.slots.put(slot)
+
+
+class Batch:
+    """A batch, and where its results go.
+
+    grader    who grades; it is this process alone that writes
+    out       a folder; results/ in it has a file for each submission
+    """
+
+    def __init__(self, course: Course, grader: Grader, out: Path):
+        self.course, self.grader, self.out = course, grader, out
+        self.tasks: dict[str, Task] = {}
+        self.lock = threading.Lock()
         (out / "results").mkdir(parents=True, exist_ok=True)
 
     def run(self, handed: Sequence[Handed], progress: Callable[[Result], None] = lambda result: None) -> list[Result]:
         """The result of each, in the order of what was handed in; `progress` is told of each as it comes."""
         results: dict[int, Result] = {}
-        with ThreadPoolExecutor(self.workers) as workers:
+        with ThreadPoolExecutor(self.grader.workers) as workers:
             futures = {workers.submit(self.one, each): i for i, each in enumerate(handed)}
             for future in as_completed(futures):
                 results[futures[future]] = future.result()
@@ -95,7 +118,8 @@ class Batch:
             return self.keep(about | unreadable("", str(error)))
         name = self.course.meant(handed, data)
         if not name:
-            why = f"which exercise it answers cannot be told: name the file after one of {', '.join(self.course.names())}"
+            names = ", ".join(self.course.names())
+            why = f"which exercise it answers cannot be told: name the file after one of {names}"
             return self.keep(about | unreadable(digest_of(data), why))
         task = self.task(name)
         against = fingerprint(task)
@@ -103,14 +127,11 @@ class Batch:
         return known or self.keep(about | self.graded(data, task) | {"against": against})
 
     def graded(self, data: bytes, task: Task) -> Result:
-        slot = self.slots.get()
         try:
-            return grade(data, task, self.sandbox, slot)
+            return self.grader(data, task)
         except Exception as error:  # a mistake of the grader's own is one submission's, and nobody else's
             why = f"the grader itself failed on it: {type(error).__name__}: {error}"
             return unreadable(digest_of(data), why) | {"status": "failed", "exercise": task.exercise.name}
-        finally:
-            self.slots.put(slot)
 
     def task(self, name: str) -> Task:
         with self.lock:
@@ -159,9 +180,9 @@ def write(path: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        os.replace(name, path)
+        Path(name).replace(path)
     except BaseException:
-        os.unlink(name)
+        Path(name).unlink()
         raise
 
 

@@ -1,10 +1,10 @@
 """`minigrad grade submissions/ --out results/`: everything that grading a class writes, in one folder.
 
-    results/        a JSON for each submission: what the batch resumes from
-    feedback/       a page for each
-    scores.csv, canvas.csv, moodle.csv, results.json
-    class.html      the class report
-    gradebook.db, autograded/    nbgrader's, where it is installed
+results/        a JSON for each submission: what the batch resumes from
+feedback/       a page for each
+scores.csv, canvas.csv, moodle.csv, results.json
+class.html      the class report
+gradebook.db, autograded/, source/    nbgrader's, where it is installed: `nbgrader formgrader` opens this folder
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from minigrad.course.errors import CourseError
 from minigrad.course.exercise import named
 
 from . import gradebook
-from .batch import Batch, Course, Result, label, write
+from .batch import Batch, Course, Grader, Here, Result, label, write
+from .cluster import There
 from .collect import Handed, NothingFound, submissions
 from .pages import class_report, feedback
 from .sandbox import Limits, NoSandbox, found
@@ -36,6 +37,7 @@ def grade(
     answers: Path | None = None,
     workers: int = 0,
     unsafe: bool = False,
+    cluster: str = "",
     quiet: bool = False,
 ) -> list[Result]:
     """Grade what lies in a place. Raises CourseError where it cannot begin."""
@@ -43,11 +45,11 @@ def grade(
     if exercise not in ("", *Course(course.exercises).names()):
         raise CourseError(f"there is no exercise {exercise!r}: there are {', '.join(Course(course.exercises).names())}")
     try:
-        sandbox = found(unsafe, Limits())
+        grader: Grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
         handed = submissions(place)
     except (NoSandbox, NothingFound) as error:
         raise CourseError(str(error)) from error
-    batch = Batch(course, sandbox, out, workers)
+    batch = Batch(course, grader, out)
     with tqdm(total=len(handed), unit="submission", disable=quiet or not sys.stderr.isatty(), file=sys.stderr) as bar:
         results = batch.run(handed, lambda result: bar.update())
     told(out, handed, results)
@@ -67,6 +69,8 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result]) -> None
     write(out / "class.html", class_report(results, answers))
     if gradebook.is_there():
         gradebook.write(out, results)
+        for name in exercises:  # formgrader lists what has a source
+            write(out / "source" / name / f"{name}.ipynb", notebook_of(name).read_text("utf-8"))
         for result in results:
             submission = read_again[result["where"]]
             if submission and result["parts"]:
@@ -75,7 +79,11 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result]) -> None
 
 
 def released_of(name: str) -> Released:
-    return released(lessons.course() / "exercises" / f"{name}.ipynb")
+    return released(notebook_of(name))
+
+
+def notebook_of(name: str) -> Path:
+    return lessons.course() / "exercises" / f"{name}.ipynb"
 
 
 def understood(handed: Handed) -> Submission | None:

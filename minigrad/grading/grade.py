@@ -1,7 +1,7 @@
 """grade(data, exercise) → a result: plain data, the same for the same bytes, wherever it is computed.
 
-The submission runs in a sandbox, and the verdict is reached here, by comparing data with data. A status tells how it went, so
-that no 0 is silent:
+The submission runs in a sandbox, and the verdict is reached here, by comparing data with data. A status tells how it
+went, so that no 0 is silent:
 
     graded        every part was looked at
     crashed       a cell or a part ended the process, was stopped, or used too much memory; the rest was graded
@@ -11,16 +11,15 @@ that no 0 is silent:
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minigrad.course.exercise import Exercise, Part, Verdict, named, verdict
-from minigrad.course.probe import Outcome, parsed
+from minigrad.course.exercise import Exercise, Part, named, verdict
+from minigrad.course.probe import Outcome
 
 from .sandbox import Reply, Sandbox
-from .submission import Released, Unreadable, digest_of, read, released, to_run
+from .submission import Released, Unreadable, digest_of, read, released, to_run, within
 
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
 MOST_WORDS = 500  # characters of what an exception said
@@ -41,10 +40,12 @@ class Task:
 
     exercise    its parts, and what is expected of them
     released    the notebook as it was given out
+    private     whether nobody is told what was asked
     """
 
     exercise: Exercise
     released: Released
+    private: bool = False
 
 
 def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
@@ -52,7 +53,7 @@ def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
 
     answers    a folder of answers of one's own: the same exercises under probes that nobody has seen
     """
-    return Task(named(name, answers), released(exercises / f"{name}.ipynb"))
+    return Task(named(name, answers), released(exercises / f"{name}.ipynb"), answers is not None)
 
 
 def grade(data: bytes, task: Task, sandbox: Sandbox, slot: int = 0) -> dict[str, Any]:
@@ -71,22 +72,24 @@ def grade(data: bytes, task: Task, sandbox: Sandbox, slot: int = 0) -> dict[str,
     except Unreadable as error:
         return result | {"status": "unreadable", "notes": [str(error)]}
     if submission.exercise not in ("", task.exercise.name):
-        result["notes"].append(f"It says that it answers {submission.exercise[:80]!r}, and is graded as {task.exercise.name}.")
+        result["notes"].append(
+            f"It says that it answers {submission.exercise[:80]!r}, and is graded as {task.exercise.name}."
+        )
+    result["minutes"] = submission.minutes
     cells = to_run(submission, task.released)
     parts = [[part.name, list(part.defines), part.probes] for part in task.exercise.parts]
     reply = sandbox.run({"cells": [[cell.name, cell.source] for cell in cells], "parts": parts}, slot)
-    return judged(result, task.exercise, reply, sandbox)
+    return judged(result, task, reply, sandbox)
 
 
 def nothing(part: Part) -> dict[str, Any]:
     return {"state": "todo", "points": 0, "of": part.points, "says": [], "hint": "", "shows": ""}
 
 
-def judged(result: dict[str, Any], exercise: Exercise, reply: Reply, sandbox: Sandbox) -> dict[str, Any]:
+def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox) -> dict[str, Any]:
     """The result, once the sandbox has answered."""
     result["seconds"] = round(reply.seconds, 2)
-    came = reply.data if isinstance(reply.data, dict) else {}
-    cells, parts = (came.get(key) if isinstance(came.get(key), dict) else {} for key in ("cells", "parts"))
+    cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
     if not parts:
         limits = {"all": sandbox.limits.all, "memory": sandbox.limits.memory >> 20}
         return result | {"status": "failed", "notes": [*result["notes"], trouble(reply.why or "ended", limits)]}
@@ -94,8 +97,8 @@ def judged(result: dict[str, Any], exercise: Exercise, reply: Reply, sandbox: Sa
         if isinstance(error, str) and error:
             result["notes"].append(f"Cell {str(name)[:80]!r}: {error[:MOST_WORDS]}")
     stopped = [error for error in cells.values() if error in ("ended the process", "was stopped: its time was up")]
-    for part in exercise.parts:
-        said = result["parts"][part.name] = looked_at(part, outcomes(parts.get(part.name)))
+    for part in task.exercise.parts:
+        said = result["parts"][part.name] = looked_at(part, outcomes(parts.get(part.name)), task.private)
         result["points"] += said["points"]
         stopped += [said["state"]] if said["state"] == "died" else []
     return result | {"status": "crashed" if stopped else "graded"}
@@ -105,7 +108,7 @@ def trouble(why: str, limits: dict[str, Any]) -> str:
     return f"Nothing could be looked at: {TROUBLE[why].format(**limits)}."
 
 
-def looked_at(part: Part, came: list[Outcome]) -> dict[str, Any]:
+def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
     """The result of one part."""
     entry = nothing(part)
     if not came or any(outcome.kind == "died" for outcome in came):
@@ -114,10 +117,16 @@ def looked_at(part: Part, came: list[Outcome]) -> dict[str, Any]:
     return entry | {
         "state": judged.state,
         "points": judged.points,
-        "says": list(judged.says),
+        "says": [counted(part, came)] if private else list(judged.says),
         "hint": judged.hint,
         "shows": judged.wrong.shows if judged.wrong else "",
     }
+
+
+def counted(part: Part, came: list[Outcome]) -> str:
+    """What is said of probes that stay secret."""
+    right = sum(wanted.matches(outcome) for wanted, outcome in zip(part.expected, came))
+    return f"Of {len(part.expected)} probes that are not shown, {right} give what they should."
 
 
 def outcomes(said: Any) -> list[Outcome]:

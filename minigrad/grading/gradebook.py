@@ -1,12 +1,13 @@
 """Scores in nbgrader's gradebook, where `nbgrader formgrader` shows them and takes points that a person gives.
 
-For the person there is a notebook of each submission, of its code and its words and nothing else: no output, which may be a
-program for the browser of whoever looks. One process writes; needs the extra [instructor].
+For the person there is a notebook of each submission, of its code and its words and nothing else: no output, which may
+be a program for the browser of whoever looks. One process writes; needs the extra [instructor].
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import sys
 import warnings
@@ -14,8 +15,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import nbformat
 
 from minigrad.course.errors import CourseError
 
@@ -55,7 +54,7 @@ def write(out: Path, results: Sequence[Result]) -> Path:
 
 @contextmanager
 def programs_of_this_python() -> Iterator[None]:
-    """A block in which nbgrader finds `alembic`, which it calls by name, in an environment that is not activated too."""
+    """A block in which nbgrader finds `alembic`, which it calls by name, also where no environment is activated."""
     before = os.environ.get("PATH", os.defpath)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{before}"
     try:
@@ -89,18 +88,22 @@ def enter(book: Any, name: str, result: Result) -> None:
 
 
 def readable(submission: Submission, parts: dict[str, Result]) -> str:
-    """A notebook for formgrader: code and words of a submission, the cells of each part marked as nbgrader marks them."""
-    cells = [nbformat.v4.new_markdown_cell(cell.source, id=f"text-{i}") for i, cell in enumerate(submission.texts)]
+    """A notebook for formgrader: code and words of a submission, the cells of its parts marked as nbgrader does."""
+    cells = [{"cell_type": "markdown", "id": f"text-{i}", "metadata": {}, "source": cell.source}
+             for i, cell in enumerate(submission.texts)]  # fmt: skip
     for i, cell in enumerate(submission.cells):
-        made = nbformat.v4.new_code_cell(cell.source, id=f"code-{i}")
-        if cell.name in parts:
-            made.metadata["nbgrader"] = marks(cell.name, solution=True)
-        cells.append(made)
+        cells.append(code(f"code-{i}", cell.source, marks(cell.name, solution=True) if cell.name in parts else None))
     for part, facts in parts.items():
-        check = nbformat.v4.new_code_cell(f'check("{part}")', id=f"check-{part}")
-        check.metadata["nbgrader"] = marks(f"check-{part}", grade=True, locked=True, points=facts["of"])
-        cells.append(check)
-    return str(nbformat.writes(nbformat.v4.new_notebook(cells=cells)))
+        check = marks(f"check-{part}", grade=True, locked=True, points=facts["of"])
+        cells.append(code(f"check-{part}", f'check("{part}")', check))
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}, ensure_ascii=False) + "\n"
+
+
+def code(name: str, source: str, marked: Result | None) -> Result:
+    """A cell of code without outputs."""
+    metadata = {"nbgrader": marked} if marked else {}
+    empty: Result = {"execution_count": None, "outputs": []}
+    return {"cell_type": "code", "id": name, "metadata": metadata, "source": source, **empty}
 
 
 def marks(name: str, **more: Any) -> dict[str, Any]:

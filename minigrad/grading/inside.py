@@ -27,6 +27,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from json import dumps, load, loads
 from typing import Any
 
@@ -79,21 +80,22 @@ def one_run(job: dict[str, Any], left_out: set[str], wanted: list[Any], deadline
     child, reader = forked(lambda writer: run(job, left_out, wanted, writer))
     at: Any = ("cell", "")
     messages: list[Any] = []
-    patience = deadline
-    for line in lines(child, reader, lambda: min(patience, deadline)):
+    until = [deadline]  # the last is what holds now
+    for line in lines(child, reader, lambda: until[-1]):
         try:
             kind, name, what = loads(line)
             if kind == "at":
                 at = (what, name)
-                patience = time.monotonic() + 1.5 * job["limits"][what] + 1  # it has a clock of its own, and comes first
+                # A cell has a clock of its own, which comes first.
+                until.append(min(deadline, time.monotonic() + 1.5 * job["limits"][what] + 1))
         except (ValueError, TypeError, KeyError):
             break  # a submission has written here
         if kind == "over":
-            at = None if {part[0] for part in wanted} <= {name for kind, name, _ in messages if kind == "part"} else at
+            at = None if {part[0] for part in wanted} <= {told for kind, told, _ in messages if kind == "part"} else at
             break
         if kind != "at":
             messages.append((kind, name, what))
-    late = at is not None and time.monotonic() >= min(patience, deadline)
+    late = at is not None and time.monotonic() >= until[-1]
     os.close(reader)
     end(child)
     return at, messages, late
@@ -119,7 +121,9 @@ def lines(child: int, reader: int, deadline: Callable[[], float]) -> Iterator[by
     """What a process writes, line by line, until it has ended, time is up, or it writes too much."""
     pending, total, ended = b"", 0, False
     while time.monotonic() < deadline() and total < REPLY:
-        ready, _, _ = select.select([reader], [], [], 0.0 if ended else min(LOOK, max(deadline() - time.monotonic(), 0)))
+        ready, _, _ = select.select(
+            [reader], [], [], 0.0 if ended else min(LOOK, max(deadline() - time.monotonic(), 0))
+        )
         if ready:
             data = os.read(reader, 1 << 16)
             if not data:
@@ -163,7 +167,7 @@ def run(job: dict[str, Any], left_out: set[str], wanted: list[Any], writer: int)
                 tell("cell", name, error)
     for name, defines, probes in wanted:
         tell("at", name, "part")
-        tell("part", name, in_a_process_of_its_own(lambda: look(defines, probes, namespace), job["limits"]["part"]))
+        tell("part", name, in_a_process_of_its_own(partial(look, defines, probes, namespace), job["limits"]["part"]))
     tell("over", "", None)
 
 

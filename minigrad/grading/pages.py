@@ -25,11 +25,12 @@ STATUS = {
 }
 STYLE = """
 :root { color-scheme: light dark; }
-body { margin: 24px auto; padding: 0 16px; max-width: 880px; font: 16px/1.5 system-ui, "Segoe UI", Roboto, Arial, sans-serif; }
+body { margin: 24px auto; padding: 0 16px; max-width: 880px; font: 16px/1.5 system-ui, "Segoe UI", Arial, sans-serif; }
 h1 { font-size: 24px; } h2 { font-size: 19px; margin-top: 32px; } h3 { font-size: 16px; margin: 20px 0 4px; }
 table { border-collapse: collapse; width: 100%; } caption { text-align: left; padding: 4px 0; }
 th, td { text-align: left; padding: 4px 12px 4px 0; border-bottom: 1px solid #8888; vertical-align: top; }
-td.number, th.number { text-align: right; } .scroll { overflow-x: auto; } .says { white-space: pre-wrap; overflow-wrap: anywhere; }
+td.number, th.number { text-align: right; } .scroll { overflow-x: auto; }
+.says { white-space: pre-wrap; overflow-wrap: anywhere; }
 .hint { border-left: 4px solid #0072b2; padding-left: 12px; }
 """
 
@@ -56,12 +57,15 @@ def page(title: str, body: str) -> str:
 
 def rows(head: Sequence[str], body: Iterable[Sequence[Any]], caption: str = "") -> str:
     """A table; numbers stand to the right."""
-    cells = lambda tag, row: "".join(
-        f"<{tag}{' class=number' if isinstance(cell, int | float) else ''}>{escape(str(cell))}</{tag}>" for cell in row
-    )
     lines = "".join(f"<tr>{cells('td', row)}</tr>" for row in body)
     about = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f'<div class="scroll"><table>{about}<thead><tr>{cells("th", head)}</tr></thead><tbody>{lines}</tbody></table></div>'
+    table = f"{about}<thead><tr>{cells('th', head)}</tr></thead><tbody>{lines}</tbody>"
+    return f'<div class="scroll"><table>{table}</table></div>'
+
+
+def cells(tag: str, row: Sequence[Any]) -> str:
+    kinds = (" class=number" if isinstance(cell, int | float) else "" for cell in row)
+    return "".join(f"<{tag}{kind}>{escape(str(cell))}</{tag}>" for kind, cell in zip(kinds, row))
 
 
 # -- for a student ------------------------------------------------------------------------------------
@@ -162,7 +166,9 @@ def times(results: Sequence[Result]) -> str:
     if not minutes:
         return ""
     middle, n = minutes[len(minutes) // 2], len(minutes)
-    return f"<p>Time spent, of {n} who tell: {minutes[0]:.0f} to {minutes[-1]:.0f} minutes, half below {middle:.0f}.</p>"
+    return (
+        f"<p>Time spent, of {n} who tell: {minutes[0]:.0f} to {minutes[-1]:.0f} minutes, half below {middle:.0f}.</p>"
+    )
 
 
 def similar(results: Sequence[Result], sources: dict[str, str]) -> str:

@@ -1,14 +1,15 @@
 """Where submissions run: without files, network, other processes, and with little memory, time and disk.
 
-On Linux bubblewrap gives a process a world of its own: the system's libraries and this Python to read, three small folders
-in memory to write, no network, no other process, no course. Elsewhere a container engine does. Where there is neither,
-nothing is graded unless somebody says that it may be without, `unsafe`: then only the time is limited.
+On Linux bubblewrap gives a process a world of its own: the system's libraries and this Python to read, three small
+folders in memory to write, no network, no other process, no course. Elsewhere a container engine does. Where there is
+neither, nothing is graded unless somebody says that it may be without, `unsafe`: then only the time is limited.
 
 docs/security.md says what that promises, and what not.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -22,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 from . import inside
 
@@ -104,9 +105,9 @@ class Sandbox:
 
 
 ENVIRONMENT = {
-    "HOME": "/home/student", "LANG": "C.UTF-8", "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
-    "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "PYTHONWARNINGS": "ignore",
-    "TQDM_DISABLE": "1",
+    "HOME": "/home/student", "LANG": "C.UTF-8", "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1", "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0",
+    "PYTHONWARNINGS": "ignore", "TQDM_DISABLE": "1",
 }  # fmt: skip
 
 
@@ -137,7 +138,7 @@ def no_bubblewrap() -> str:
     if programs:
         return f"bubblewrap needs {' and '.join(programs)}, which {'is' if len(programs) == 1 else 'are'} not installed"
     tried = subprocess.run(
-        [*bubblewrap(Limits(), 0, ["/bin/true"])], capture_output=True, text=True, timeout=20, env=ENVIRONMENT
+        bubblewrap(Limits(), 0, ["/bin/true"]), check=False, capture_output=True, text=True, timeout=20, env=ENVIRONMENT
     )
     return "" if tried.returncode == 0 else f"bubblewrap cannot make a sandbox here: {tried.stderr.strip()[-200:]}"
 
@@ -147,7 +148,7 @@ def no_container() -> str:
     program = engine()
     if program is None:
         return "there is no docker and no podman"
-    asked = subprocess.run([program, "image", "inspect", IMAGE], capture_output=True, timeout=30)
+    asked = subprocess.run([program, "image", "inspect", IMAGE], check=False, capture_output=True, timeout=30)
     return "" if asked.returncode == 0 else f"{program} has no image {IMAGE}: docs/classroom.md says how it is made"
 
 
@@ -167,7 +168,9 @@ def bubblewrap(limits: Limits, slot: int, program: list[str]) -> list[str]:
     root = os.geteuid() == 0
     command = ["bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
     command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
-    command += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if root else ["--unshare-user"]
+    command += (
+        ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if root else ["--unshare-user"]
+    )
     command += ["--proc", "/proc", "--dev", "/dev"]
     for folder in ("/dev/shm", "/tmp", "/home/student"):
         command += ["--size", str(limits.disk), "--perms", "1777", "--tmpfs", folder]
@@ -190,7 +193,7 @@ def system() -> Iterator[str]:
     for folder in ("/usr", "/lib", "/lib64", "/bin", "/sbin"):
         path = Path(folder)
         if path.is_symlink():
-            yield from ("--symlink", os.readlink(path), folder)
+            yield from ("--symlink", str(path.readlink()), folder)
         elif path.exists():
             yield from ("--ro-bind", folder, folder)
     for file in ("/etc/ld.so.cache", "/etc/alternatives"):
@@ -269,7 +272,7 @@ def talked(process: subprocess.Popen[bytes], job: bytes, limits: Limits) -> tupl
 
     def read() -> None:
         assert process.stdout is not None
-        while len(answer) < REPLY and (data := process.stdout.read1(1 << 16)):
+        while len(answer) < REPLY and (data := os.read(process.stdout.fileno(), 1 << 16)):
             answer.extend(data)
 
     threads = [threading.Thread(target=work, daemon=True) for work in (write, read)]
@@ -312,7 +315,5 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     process.wait(10)
     for pipe in (process.stdin, process.stdout):
         if pipe is not None and not pipe.closed and process.poll() is not None:
-            try:
+            with contextlib.suppress(OSError):
                 pipe.close()
-            except OSError:
-                pass

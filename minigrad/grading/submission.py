@@ -1,7 +1,7 @@
 """Reading what somebody handed in: a file of any content, of which nothing is believed and nothing is run.
 
-Cells of the exercise are known by the name that nbgrader gave them, or by their id. Where the exercise gives code, its own text
-is run and not what came back; cells that check are left out; all others are run as they are, in their order.
+Cells of the exercise are known by the name that nbgrader gave them, or by their id. Where the exercise gives code, its
+own text is run and not what came back; cells that check are left out; all others are run as they are, in their order.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+PAUSE = 15  # minutes
 LARGEST = 20 << 20  # bytes of a notebook
 MOST_CELLS = 2_000
-DEEPEST_NAME = 100  # characters of a cell's name
+LONGEST_NAME = 100  # characters of a cell's name
 ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")
 
 
@@ -37,12 +40,14 @@ class Submission:
     cells       its code, in order
     texts       its Markdown, in order
     digest      SHA-256 of the file
+    minutes     spent on it, as far as the notebook tells when its cells were run; pauses are left out
     """
 
     exercise: str
     cells: tuple[Cell, ...]
     texts: tuple[Cell, ...]
     digest: str
+    minutes: float = 0.0
 
 
 def digest_of(data: bytes) -> str:
@@ -54,14 +59,18 @@ def read(data: bytes) -> Submission:
     if not data.strip():
         raise Unreadable("the file is empty")
     if len(data) > LARGEST:
-        raise Unreadable(f"the file has {len(data) >> 20} MB, and a notebook may have {LARGEST >> 20}: clear its outputs")
+        raise Unreadable(
+            f"the file has {len(data) >> 20} MB, and a notebook may have {LARGEST >> 20}: clear its outputs"
+        )
     nb = parsed(data)
     cells = list(code_and_text(nb))
     if len(cells) > MOST_CELLS:
         raise Unreadable(f"the notebook has {len(cells)} cells, and may have {MOST_CELLS}")
     code = tuple(cell for kind, cell in cells if kind == "code")
     texts = tuple(cell for kind, cell in cells if kind == "markdown")
-    return Submission(text(within(nb, "metadata", "minigrad").get("exercise")), code, texts, digest_of(data))
+    return Submission(
+        text(within(nb, "metadata", "minigrad").get("exercise")), code, texts, digest_of(data), minutes(nb)
+    )
 
 
 def parsed(data: bytes) -> dict[str, Any]:
@@ -90,8 +99,26 @@ def code_and_text(nb: dict[str, Any]) -> Iterator[tuple[str, Cell]]:
         raise Unreadable("the file is JSON without cells, and no notebook")
     for number, cell in enumerate(each for cells in lists if isinstance(cells, list) for each in cells):
         if isinstance(cell, dict):
-            name = text(within(cell, "metadata", "nbgrader").get("grade_id")) or text(cell.get("id")) or f"cell {number}"
-            yield text(cell.get("cell_type")), Cell(name[:DEEPEST_NAME], source_of(cell))
+            name = (
+                text(within(cell, "metadata", "nbgrader").get("grade_id")) or text(cell.get("id")) or f"cell {number}"
+            )
+            yield text(cell.get("cell_type")), Cell(name[:LONGEST_NAME], source_of(cell))
+
+
+def minutes(nb: dict[str, Any]) -> float:
+    """From each run of a cell to the next, where JupyterLab has kept the times; what is longer than a pause is one."""
+    cells = nb["cells"] if isinstance(nb.get("cells"), list) else []
+    said = [within(each, "metadata", "execution").get("iopub.execute_input") for each in cells]
+    times = sorted(filter(None, map(moment, said)))
+    gaps = [(after - before).total_seconds() / 60 for before, after in pairwise(times)]
+    return round(sum(gap for gap in gaps if gap <= PAUSE), 1)
+
+
+def moment(said: Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(said).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def source_of(cell: dict[str, Any]) -> str:

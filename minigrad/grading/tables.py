@@ -41,7 +41,7 @@ def plain(results: Sequence[Result]) -> str:
 
 
 def canvas(results: Sequence[Result]) -> str:
-    """What Canvas's gradebook imports: a column for each exercise, students by their ID. No score where there is none."""
+    """What Canvas's gradebook imports: a column for each exercise, students by ID, and no score where there is none."""
     exercises = of_exercises(results)
     head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(f"{name} ({of})" for name, of in exercises)]
     rows = [
@@ -55,7 +55,8 @@ def moodle(results: Sequence[Result]) -> str:
     """Moodle's grading worksheet: students by the number of their participation."""
     head = ["Identifier", "Full name", "Exercise", "Grade", "Maximum Grade", "Feedback comments"]
     rows = [
-        [f"Participant {r['student']}", r["name"], r["exercise"], score(r), r["of"], "; ".join(said(r))] for r in results
+        [f"Participant {r['student']}", r["name"], r["exercise"], score(r), r["of"], "; ".join(said(r))]
+        for r in results
     ]
     return table([head, *rows])
 
@@ -86,7 +87,11 @@ def of_exercises(results: Sequence[Result]) -> list[tuple[str, int]]:
 
 def parts_of(results: Sequence[Result]) -> list[tuple[str, str]]:
     """(exercise, part), in order."""
-    return list(dict.fromkeys((r["exercise"], part) for r in sorted(results, key=lambda r: r["exercise"]) for part in r["parts"]))
+    return list(
+        dict.fromkeys(
+            (r["exercise"], part) for r in sorted(results, key=lambda r: r["exercise"]) for part in r["parts"]
+        )
+    )
 
 
 def by_student(results: Sequence[Result]) -> list[list[Result]]:

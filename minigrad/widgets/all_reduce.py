@@ -8,7 +8,7 @@ Patarasuk & Yuan 2009, “Bandwidth optimal all-reduce algorithms for clusters o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from .film import Choice, Cut, Film, Panel, Reel
 
 WORKERS = (2, 3, 4, 5, 6)
 PHASES = ("given", "reduce-scatter", "all-gather", "done")
-MESSAGE = tuple[int, int, int]  # from worker, to worker, chunk
+Message = tuple[int, int, int]  # from worker, to worker, chunk
 
 
 class AllReduce(Film):
@@ -51,48 +51,52 @@ def checked(gradients: Sequence[Sequence[float]]) -> list[list[float]]:
     return [[float(chunk.sum()) for chunk in np.array_split(np.asarray(vector, float), n)] for vector in gradients]
 
 
-def rounds(n: int) -> list[tuple[str, list[MESSAGE]]]:
+def rounds(n: int) -> list[tuple[str, list[Message]]]:
     """(phase, who sends which chunk to whom) for each round."""
     scatter = [[(i, (i + 1) % n, (i - s) % n) for i in range(n)] for s in range(n - 1)]
     gather = [[(i, (i + 1) % n, (i + 1 - s) % n) for i in range(n)] for s in range(n - 1)]
     return [(PHASES[1], sent) for sent in scatter] + [(PHASES[2], sent) for sent in gather]
 
 
+@np.errstate(all="ignore")  # what is no number is shown as what it is
 def reel(vectors: list[list[float]]) -> Reel:
     """The film of one ring."""
     n = len(vectors)
-    held = np.array(vectors)
-    total = held.sum(0)
-    parts = {(i, c): f"w{i}c{c}" for i in range(n) for c in range(n)}
-    blocks = [Block(parts[i, c], i, c, number(held[i, c])) for i in range(n) for c in range(n)]
+    blocks = [Block(part(i, c), i, c, number(vectors[i][c])) for i in range(n) for c in range(n)]
     rows, columns = [f"worker {i}" for i in range(n)], [f"chunk {c}" for c in range(n)]
     picture = grid(blocks, rows, columns, (78, 34), "What each worker holds of each chunk")
+    return Reel([Panel("What each worker holds", picture, wide=True)], list(cuts(vectors)))
+
+
+def part(worker: int, chunk: int) -> str:
+    """The block of what a worker holds of a chunk."""
+    return f"w{worker}c{chunk}"
+
+
+def cuts(vectors: list[list[float]]) -> Iterator[Cut]:
+    """Each round, and what it cost."""
+    n, held = len(vectors), np.array(vectors)
+    total = held.sum(0)
     say = f"{n} workers, each with a gradient of its own, cut into {n} chunks. Each wants the sum."
-    start = {parts[i, c]: number(held[i, c]) for i in range(n) for c in range(n)}
-    cuts = [Cut(PHASES[0], say, text=start)]
+    yield Cut(PHASES[0], say, text={part(i, c): number(held[i, c]) for i in range(n) for c in range(n)})
     for r, (phase, sent) in enumerate(rounds(n)):
         values = {(to, c): held[i, c] + (held[to, c] if phase == PHASES[1] else 0) for i, to, c in sent}
         for (to, c), value in values.items():
             held[to, c] = value
         verb = "which adds it to its own" if phase == PHASES[1] else "which takes it in the place of its own"
         i, to, c = sent[0]
-        cuts.append(
-            Cut(
-                phase,
-                f"Round {r % (n - 1) + 1} of {n - 1}: each worker sends one chunk to the next, {verb}. Worker {i} "
-                f"sends chunk {c}, and worker {to} has {number(held[to, c])}.",
-                text={parts[to, c]: number(value) for (to, c), value in values.items()},
-                on={"forward": [parts[to, c] for to, c in values if np.isclose(held[to, c], total[c])]},
-                hot={"hot": [parts[to, c] for to, c in values], "source": [parts[i, c] for i, _, c in sent]},
-            )
+        yield Cut(
+            phase,
+            f"Round {r % (n - 1) + 1} of {n - 1}: each worker sends one chunk to the next, {verb}. Worker {i} sends "
+            f"chunk {c}, and worker {to} has {number(held[to, c])}.",
+            text={part(to, c): number(value) for (to, c), value in values.items()},
+            on={"forward": [part(to, c) for to, c in values if np.isclose(held[to, c], total[c], equal_nan=True)]},
+            hot={"hot": [part(to, c) for to, c in values], "source": [part(i, c) for i, _, c in sent]},
         )
-    assert np.allclose(held, total)
-    cuts.append(
-        Cut(
-            PHASES[3],
-            f"Each has the sum. Each has sent {2 * (n - 1)} chunks of 1/{n}: {number(2 * (n - 1) / n)} times its "
-            f"vector, which is below 2 for any number of workers. Through one of them, that one would have "
-            f"received {counted(n - 1, 'whole vector', 'whole vectors')}, and sent as many.",
-        )
+    assert np.allclose(held, total, equal_nan=True)
+    yield Cut(
+        PHASES[3],
+        f"Each has the sum. Each has sent {2 * (n - 1)} chunks of 1/{n}: {number(2 * (n - 1) / n)} times its vector, "
+        "which is below 2 for any number of workers. Through one of them, that one would have received "
+        f"{counted(n - 1, 'whole vector', 'whole vectors')}, and sent as many.",
     )
-    return Reel([Panel("What each worker holds", picture, wide=True)], cuts)

@@ -15,39 +15,42 @@ from ..draw.tensors import described
 from ..draw.words import listed
 from ..graph.function import TracedFunction
 from ..node import Node, Staged
-from ..tensor import Tensor
-from .by_run import LARGEST, drawn
+from .by_run import LARGEST, drawn, words
+from .film import refuse_large
 from .recorded import Listening, Printed
+from .traced import arrays_of, trace_of
 
 
-class Right:
+class AsGraph:
     """The graph that tracing the function has built, and a run of it.
 
     is_new    whether it was traced for this call; a later call of the same kind finds the graph there
     place     node → its box
+    result    in words
     """
 
     def __init__(self, traced: TracedFunction, args: Sequence[Any]):
         events: list[Any] = []
         before = traced.trace_count
         with redirect_stdout(Listening(events)):
-            self.trace = traced.trace_for(*args)
+            self.trace = trace_of(traced, args)
         self.is_new = traced.trace_count > before
         self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
         self.graph = self.trace.graph
-        picture, self.place = placed([y for y in self.graph.outputs if y is not None], {})
-        if len(picture.boxes) > LARGEST:
-            raise ValueError(
-                f"StaticVsDynamic shows graphs of up to {LARGEST} boxes: this one has {len(picture.boxes)}"
-            )
-        arrays = [x.value for x in args if isinstance(x, Tensor)] + [x.value for x in self.trace.captured]
+        outputs = [y for y in self.graph.outputs if y is not None]
+        picture, self.place = placed(outputs, {}) if outputs else (Picture((), ()), {})
+        refuse_large("StaticVsDynamic", picture, LARGEST)
+        arrays = arrays_of(traced, args, self.trace)
         self.values = {x: described(array) for x, array in zip(self.graph.inputs, arrays)}
         self.said: dict[Node, str] = {}
-        walked(self.graph, arrays, self.computed)
+        ys = walked(self.graph, arrays, self.computed)
+        found = {"argument": arrays, "result": ys}
+        results = [described(found[kind][x]) if kind in found else words(x) for kind, x in self.trace.places]
+        self.result = listed(results)
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
         boxes = tuple(replace(box, value=texts.get(box.id, box.value)) for box in picture.boxes)
         self.picture = Picture(boxes, picture.arrows)
-        self.svg = drawn(self.picture, "r")
+        self.svg = drawn(self.picture, "r") if boxes else ""
         self.shown: set[Node] = set()
 
     def computed(self, node: Node, xs: Sequence[Any]) -> Any:
@@ -84,7 +87,7 @@ class Right:
 
     def parts(self, nodes: Sequence[Node]) -> list[str]:
         """The boxes of nodes, and the arrows into them."""
-        boxes = {self.place[node] for node in nodes}
+        boxes = dict.fromkeys(self.place[node] for node in nodes)
         return [f"r{box}" for box in boxes] + [f"r{a.id}" for a in self.picture.arrows if a.head in boxes]
 
     def given(self) -> list[Node]:

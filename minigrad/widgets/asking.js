@@ -8,7 +8,7 @@ const ASK = `
     <button type="button" data-check>Check</button>
     <button type="button" data-skip>Skip and reveal</button>
   </div>`;
-const shown = (x) => String(Number(x.toPrecision(4))).replace("-", "−");
+const shown = (x) => String(Number(x.toPrecision(4))).replaceAll("-", "−");
 
 function asking(model, steps) {
   const isOpen = (n) => model.get("asks") && Boolean(steps[n].question) && !(n in model.get("answers"));

@@ -22,13 +22,13 @@ from ..draw.graphs import placed
 from ..draw.heat import heat_of
 from ..draw.picture import Picture
 from ..draw.tensors import described
-from ..draw.words import counted
 from ..func import jvp
 from ..graph.function import TracedFunction
 from ..node import Node, Source, toposort
 from ..ops import Const
 from ..tensor import Tensor
 from ..tree import leaves
+from .film import refuse_large
 from .recorded import Computed, recorded
 
 LARGEST = 24  # boxes; they are drawn twice, side by side
@@ -95,11 +95,7 @@ class BothModes:
         self.order = toposort(*self.ends)
         picture, place = placed(self.ends, {})
         self.place = {node: id for node, id in place.items() if not isinstance(node.op, Const)}
-        if len(picture.boxes) > LARGEST:
-            raise ValueError(
-                f"ForwardAndReverse shows a graph of up to {LARGEST} boxes, and this one has {len(picture.boxes)}: "
-                "take a part of the function"
-            )
+        refuse_large("ForwardAndReverse", picture, LARGEST)
         called = {self.place[x.node]: name for x, name in names.items() if name and x.node in self.place}
         values = dict(zip(self.place, self.replayed(*self.xs)))
         boxes = {box.id: replace(box, name=called.get(box.id, box.name)) for box in picture.boxes}
@@ -143,7 +139,8 @@ class BothModes:
             for unit in basis(y):
                 gs = grad(movable[end], [*movable.values()], unit, retain_graph=True, materialize_grads=True)
                 moved = dict(zip(movable, gs))
-                rows.append(np.concatenate([moved[origin(x)].numpy().ravel() for x in self.xs]))
+                shares = (moved.get(origin(x), x.new_zeros(x.shape)) for x in self.xs)  # of an input not used, 0
+                rows.append(np.concatenate([share.numpy().ravel() for share in shares]))
                 passes.append(self.noted(self.rows[len(passes)], moved))
         return passes, np.stack(rows)
 
@@ -186,7 +183,3 @@ def entries(name: str, x: Tensor) -> list[str]:
     if prod(x.shape) > MOST:
         return [name] * prod(x.shape)  # too many to be shown, and refused
     return [f"{name}[{', '.join(map(str, at))}]" for at in np.ndindex(*x.shape)]
-
-
-def passes(n: int) -> str:
-    return counted(n, "pass", "passes")

@@ -10,10 +10,11 @@ from ..draw.picture import Arrow, Box, Picture
 from ..draw.rules import sign_of
 from ..draw.svg import svg
 from ..draw.tensors import described
-from ..draw.words import number
+from ..draw.words import listed, number
 from ..graph.explain import names_of
 from ..ops import Const
 from ..tensor import Tensor
+from ..tree import leaves
 from .recorded import Computed, Printed, Ran, recorded
 
 LARGEST = 60  # boxes of one graph; more do not fit beside another at a size that can be read
@@ -36,8 +37,11 @@ class Moment:
     printed: str
 
 
-class Left:
-    """What happened when the function ran, as boxes: one for each tensor that came to be."""
+class ByRun:
+    """What happened when the function ran, as boxes: one for each tensor that came to be.
+
+    result    in words
+    """
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any]):
         self.recording = recorded(f, args)
@@ -49,6 +53,7 @@ class Left:
         self.held: list[Tensor] = []  # so that no id is given twice
         self.given = [self.leaf(x, names) for x in args if isinstance(x, Tensor)]
         self.moments = list(self.told(names))
+        self.result = listed([words(leaf) for leaf in leaves(self.recording.result)])
         self.svg = drawn(Picture(tuple(self.boxes), tuple(self.arrows)), "l") if self.boxes else ""
 
     def told(self, names: dict[int, str]) -> Iterator[Moment]:
@@ -90,7 +95,10 @@ class Left:
 
     def made(self, x: Tensor, box: Box) -> str:
         if len(self.boxes) >= LARGEST:
-            raise ValueError(f"StaticVsDynamic shows graphs of up to {LARGEST} boxes, and this run makes more")
+            raise ValueError(
+                f"StaticVsDynamic shows a graph of up to {LARGEST} boxes, and this run makes more: take a part of the "
+                "function"
+            )
         spec = "" if box.kind == "constant" else str(x.spec)
         shown = number(float(x.value)) if box.kind == "constant" else described(x.value)
         self.boxes.append(replace(box, id=f"b{len(self.boxes) + 1}", spec=spec, value=shown))
@@ -104,6 +112,11 @@ class Left:
 
     def of_line(self, line: int) -> list[str]:
         return [box for box, its in self.line.items() if its == line]
+
+
+def words(x: Any) -> str:
+    """An argument or a result, in a few characters."""
+    return described(x.value) if isinstance(x, Tensor) else repr(x)
 
 
 def drawn(picture: Picture, prefix: str) -> str:

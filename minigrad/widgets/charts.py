@@ -6,7 +6,6 @@ bar is a line as thick as the bar is wide, and dashed; so no pattern needs an id
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -15,7 +14,6 @@ from math import ceil, floor, log10
 from ..draw.svg import STYLE, text
 from ..draw.words import number
 from .film import Film
-from .film import number as number_of
 
 WIDTH, HEIGHT = 430, 300
 LEFT, RIGHT, TOP, BOTTOM = 62, 418, 30, 254  # of the field between the axes
@@ -53,18 +51,7 @@ class Charted(Film):
     """A film with charts in it."""
 
     _css = Film._css + LOOKS
-
-    @property
-    def svg(self) -> str:
-        film = self.films[number_of(self.choice, [len(each["options"]) for each in self.choices])]
-        return styled(film["panels"][self.still]["html"])
-
-
-def styled(html: str) -> str:
-    """The first picture of a panel, its looks in it."""
-    found = re.search(r"(<svg[^>]*>)(.*?</svg>)", html, re.DOTALL)
-    assert found is not None
-    return f"{found[1]}<style>{STYLE}{LOOKS}</style>{found[2]}"
+    looks = STYLE + LOOKS
 
 
 # -- axes -----------------------------------------------------------------------------------------------
@@ -176,9 +163,3 @@ def swatch(series: int) -> str:
         '<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" width="18" height="14" viewBox="0 0 18 14" '
         f'aria-hidden="true">{box}</svg>'
     )
-
-
-def table(head: Sequence[str], rows: Iterable[str]) -> str:
-    """Rows of cells under their heads."""
-    heads = "".join(f'<th scope="col">{words}</th>' for words in head)
-    return f'<table class="mg-table"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'

@@ -10,13 +10,14 @@
 //
 // A screen is a function of (panels, steps 0..n): to go back is to start over from the panels as they came.
 
+const words = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`); // a learner's names among them
 const panelHTML = ({ title, html, wide }, n) => `
-  <div class="mg-panel${wide ? " mg-wide" : ""}" role="group"${title ? ` aria-label="${title}"` : ""}>
-    ${title ? `<p class="mg-title" aria-hidden="true">${title}</p>` : ""}<div class="mg-view" data-panel="${n}">${html}</div>
+  <div class="mg-panel${wide ? " mg-wide" : ""}" role="group"${title ? ` aria-label="${words(title)}"` : ""}>
+    ${title ? `<p class="mg-title" aria-hidden="true">${words(title)}</p>` : ""}<div class="mg-view" data-panel="${n}">${html}</div>
   </div>`;
 const choiceHTML = ({ label, options }, n) => `
   <label>${label} <select data-choice="${n}" aria-label="${label}">
-    ${options.map((option, i) => `<option value="${i}">${option}</option>`).join("")}
+    ${options.map((option, i) => `<option value="${i}">${words(option)}</option>`).join("")}
   </select></label>`;
 
 function render({ model, el }) {
@@ -56,16 +57,20 @@ function render({ model, el }) {
     if (calm.matches) return;
     for (const [key, { part, x, y, scale }] of Object.entries(placesOf(root, next))) {
       const from = before[key];
-      if (from) part.animate([{ transform: `translate(${(from.x - x) / scale}px, ${(from.y - y) / scale}px)` }, { transform: "none" }], { duration: 350, easing: "ease-in-out" });
+      if (!from) continue;
+      const start = `translate(${(from.x - x) / scale}px, ${(from.y - y) / scale}px)`;
+      part.animate([{ transform: start }, { transform: "none" }], { duration: 350, easing: "ease-in-out" });
     }
   }
   const all = (ids) => ids.flatMap((id) => parts[id] ?? []);
   const dress = (dresses, put) => {
-    for (const [name, ids] of Object.entries(dresses ?? {})) for (const part of all(ids)) part.classList.toggle(`mg-${name}`, put);
+    for (const [name, ids] of Object.entries(dresses ?? {})) {
+      for (const part of all(ids)) part.classList.toggle(`mg-${name}`, put);
+    }
   };
   function apply({ text, on, off }) {
     for (const [id, words] of Object.entries(text ?? {})) {
-      for (const part of parts[id] ?? []) (part.querySelector(".mg-slot, .mg-value") ?? part).textContent = words;
+      for (const part of all([id])) (part.querySelector(".mg-value") ?? part).textContent = words;
     }
     dress(on, true);
     dress(off, false);
@@ -104,14 +109,15 @@ function render({ model, el }) {
   root.querySelector(".mg-panels").addEventListener("click", onPress);
   root.querySelector(".mg-panels").addEventListener("keydown", onPress);
   const selects = [...root.querySelectorAll("[data-choice]")];
-  selects.forEach((select, i) => { select.value = model.get("choice")[i] ?? 0; });
+  const showChoice = () => selects.forEach((select, i) => { select.value = model.get("choice")[i] ?? 0; });
+  showChoice();
   for (const select of selects) select.addEventListener("change", () => {
     model.set("choice", selects.map(({ value }) => Number(value)));
     model.save_changes();
   });
   function onChoice() {
     film = films[chosen()];
-    selects.forEach((select, i) => { select.value = model.get("choice")[i] ?? 0; });
+    showChoice();
     root.querySelector(".mg-panels").innerHTML = film.panels.map(panelHTML).join("");
     parts = pressed = null;
     restart(film.steps.length - 1);

@@ -8,7 +8,7 @@ combination is a reel of its own, made beforehand: so choosing needs no kernel e
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from itertools import product
@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import traitlets
 
+from ..draw.picture import Picture
 from ..draw.svg import STYLE
 from .stepped import Plain, Stepped, css, javascript
 
@@ -97,6 +98,7 @@ class Film(Stepped):
 
     _esm = javascript("stepper", "film")
     _css = css("stepper", "film") + STYLE
+    looks: ClassVar[str] = STYLE  # of its pictures
     still: ClassVar[int] = 0  # the panel that is shown where nothing can be stepped
 
     shown = ("label", "index", "phases", "films", "choices", "choice")
@@ -121,9 +123,17 @@ class Film(Stepped):
 
     @property
     def svg(self) -> str:
-        """A panel of the first film, with looks of its own."""
-        found = re.search(r"(<svg[^>]*>)(.*?</svg>)", self.films[0]["panels"][self.still]["html"], re.DOTALL)
-        return f"{found[1]}<style>{STYLE}</style>{found[2]}" if found else "<svg xmlns='http://www.w3.org/2000/svg'/>"
+        """A panel of the film that is chosen, with looks of its own."""
+        return styled(self.film["panels"][self.still]["html"], self.looks)
+
+    @property
+    def film(self) -> Plain:
+        """The film that is chosen."""
+        n = 0
+        for chosen, each in zip(self.choice, self.choices):
+            n = n * len(each["options"]) + chosen
+        film: Plain = self.films[n]
+        return film
 
     @traitlets.validate("choice")
     def _an_option_there_is(self, proposal: Any) -> list[int]:
@@ -137,7 +147,7 @@ class Film(Stepped):
 
     @traitlets.observe("choice")
     def _steps_of_the_choice(self, _: Any) -> None:
-        steps = self.films[number(self.choice, [len(each["options"]) for each in self.choices])]["steps"]
+        steps = self.film["steps"]
         if self.index >= len(steps):
             self.index = len(steps) - 1
         self.steps = steps
@@ -148,17 +158,24 @@ def unstyled(html: str) -> str:
     return re.sub(r"<style>.*?</style>\n?", "", html, flags=re.DOTALL)
 
 
-def number(choice: Sequence[int], sizes: Sequence[int]) -> int:
-    """Which combination it is, in the order of `combinations`."""
-    n = 0
-    for chosen, size in zip(choice, sizes):
-        n = n * size + chosen
-    return n
+def styled(html: str, looks: str) -> str:
+    """The first picture of a panel, its looks in it; an empty one where there is none."""
+    found = re.search(r"(<svg[^>]*>)(.*?</svg>)", html, re.DOTALL)
+    return f"{found[1]}<style>{looks}</style>{found[2]}" if found else '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
 def combinations(choices: Sequence[Choice]) -> list[tuple[int, ...]]:
     """Every combination of options by number, the last choice turning fastest."""
     return list(product(*(range(len(each.options)) for each in choices)))
+
+
+def refuse_large(widget: str, picture: Picture, largest: int) -> None:
+    """Raises ValueError for a picture of more boxes than that: they could not be read."""
+    if len(picture.boxes) > largest:
+        raise ValueError(
+            f"{widget} shows a graph of up to {largest} boxes, and this one has {len(picture.boxes)}: take a part of "
+            "the function"
+        )
 
 
 def code(lines: Sequence[str], first: int) -> str:
@@ -170,3 +187,15 @@ def code(lines: Sequence[str], first: int) -> str:
 def said(id: str) -> str:
     """A place for what a program prints."""
     return f'<pre class="mg-said" data-id="{id}"></pre>'
+
+
+def table(heads: Sequence[str], rows: Iterable[str]) -> str:
+    """Rows of cells under their heads, which are trusted HTML."""
+    cells = "".join(f'<th scope="col">{words}</th>' for words in heads)
+    return f'<table class="mg-table"><thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+
+
+def row(head: str, cells: Iterable[object], id: str = "") -> str:
+    """A row: its head, which is trusted HTML, and its cells, which are text; the part `id`."""
+    part = f' data-id="{escape(id)}"' if id else ""
+    return f'<tr{part}><th scope="row">{head}</th>{"".join(f"<td>{escape(str(cell))}</td>" for cell in cells)}</tr>'

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..draw.picture import UNKNOWN, Box, Picture
-from ..draw.svg import svg
+from ..draw.svg import STYLE, svg
 from ..draw.words import counted, listed, number
-from .both_modes import BothModes, Pass, passes
+from .both_modes import BothModes, Pass
 from .film import Cut, Film, Panel, Reel
 from .stepped import css
 
@@ -37,7 +37,7 @@ class ForwardAndReverse(Film):
     24 boxes and for an f that raises or never ends; TypeError for what cannot be differentiated.
     """
 
-    _css = f"{Film._css}\n{css('forward_and_reverse')}"
+    _css = css("stepper", "film", "forward_and_reverse") + STYLE
 
     def __init__(self, f: Callable[..., Any], *inputs: Any):
         both = BothModes(f, inputs)
@@ -68,10 +68,10 @@ def panels(both: BothModes, what: str) -> list[Panel]:
             new = rf'\1class="mg-number mg-grad" data-id="{side}{box.id} moved"\2>{UNKNOWN}<'
             drawn = re.sub(slot, new, drawn, count=1, flags=re.DOTALL)
     counter = f'<p class="mg-passes" data-id="{side}count"></p>'
-    return [Panel(f"{mode} mode: a pass gives a {way}", drawn), Panel("", counter + table(both, side))]
+    return [Panel(f"{mode} mode: a pass gives a {way}", drawn), Panel("", counter + jacobian(both, side))]
 
 
-def table(both: BothModes, side: str) -> str:
+def jacobian(both: BothModes, side: str) -> str:
     """The Jacobian: a row for each number that comes out, a column for each that goes in."""
     head = "".join(f'<th scope="col">∂ {escape(name)}</th>' for name in both.columns)
     body = "".join(
@@ -171,7 +171,8 @@ def same(both: BothModes) -> str:
 
 def cheaper(n: int, m: int) -> str:
     """Which mode, and why."""
-    took = f"Forward mode took {passes(n)}, one for each input; reverse mode {passes(m)}, one for each output."
+    forward, reverse = counted(n, "pass", "passes"), counted(m, "pass", "passes")
+    took = f"Forward mode took {forward}, one for each input; reverse mode {reverse}, one for each output."
     if n == m:
         return f"{took} Neither is cheaper in passes; forward mode keeps nothing, and reverse mode keeps values."
     if n < m:

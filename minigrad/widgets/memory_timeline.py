@@ -31,8 +31,8 @@ from ..random import fork_rng
 from ..spec import spec_of
 from ..tensor import Tensor
 from ..utils.checkpoint import checkpoint
-from .charts import BOTTOM, LEFT, RIGHT, TOP, Charted, across, bars, chart, compact, swatch, table, upwards
-from .film import Choice, Cut, Panel, Reel
+from .charts import BOTTOM, LEFT, RIGHT, TOP, Charted, across, bars, chart, compact, swatch, upwards
+from .film import Choice, Cut, Panel, Reel, table
 from .ledger import CONSUMERS, WORKSPACE, Entry, Ledger
 
 MICRO = (1, 2, 4)

@@ -28,7 +28,8 @@ def page(title: str, javascript: str, css: str, state: Mapping[str, object], tex
     state         the traits of the widget
     text          what a browser without JavaScript shows
     """
-    data = json.dumps(state, ensure_ascii=False).replace("</", "<\\/")
+    # A script element ends at </script, but not behind <!--<script: JSON can say both otherwise.
+    data = json.dumps(state, ensure_ascii=False).replace("</", "<\\/").replace("<!", "<\\u0021")
     module = javascript.replace("export default", "const widget =")
     return f"""<!DOCTYPE html>
 <html lang="en">

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import pairwise
-from time import perf_counter
 from typing import Any
 from zlib import crc32
 
@@ -25,11 +24,11 @@ from ..draw.svg import svg
 from ..draw.words import counted, listed, number
 from ..graph.function import TracedFunction
 from ..node import Node, Staged
-from ..tensor import Tensor
-from .film import Cut, Film, Panel, Reel, code
+from .film import Cut, Film, Panel, Reel, code, refuse_large, row, table
+from .timed import fastest
+from .traced import arrays_of, trace_of
 
 LARGEST = 60  # boxes
-RUNS = 7  # of which the fastest counts
 
 
 class PassViewer(Film):
@@ -38,14 +37,17 @@ class PassViewer(Film):
     f       a traced function
     fast    with the passes that may change a result by rounding, as jit_compile=True takes them
 
-    Raises TypeError for what is no traced function, ValueError for a graph of more than 60 boxes.
+    Raises TypeError for what is no traced function, ValueError for a graph of no op, or of more than 60 boxes; TooLong
+    where f does not come to its end.
     """
 
     def __init__(self, f: TracedFunction, *args: Any, fast: bool = False):
         if not isinstance(f, TracedFunction):
             raise TypeError(f"PassViewer shows what becomes of a traced function, mg.function(f), and got {f!r}")
-        trace = f.trace_for(*args)
-        arrays = [x.value for x in args if isinstance(x, Tensor)] + [x.value for x in trace.captured]
+        trace = trace_of(f, args)
+        if not any(node.inputs for node in trace.graph.nodes):
+            raise ValueError(f"PassViewer shows a graph of at least 1 op, and {f.__name__} computes nothing")
+        arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into what it reads
         way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: seconds(graph, arrays))
         super().__init__(f"The passes over {f.__name__}", (), [reel(way)])
 
@@ -53,13 +55,7 @@ class PassViewer(Film):
 def seconds(graph: Graph, arrays: Sequence[Any]) -> float:
     """What a run of the graph takes, compiled as it is."""
     program = Program(graph)
-    times = []
-    for _ in range(RUNS):
-        given = [array.copy() for array in arrays]
-        start = perf_counter()
-        program(*given)
-        times.append(perf_counter() - start)
-    return min(times)
+    return fastest(lambda: program(*arrays))
 
 
 def reel(way: Steps) -> Reel:
@@ -70,7 +66,7 @@ def reel(way: Steps) -> Reel:
     source = Program(way[-1].graph).source.splitlines()
     panels = [
         Panel("The graph", pictures, wide=True),
-        Panel("What it costs", table(shown)),
+        Panel("What it costs", figures(shown)),
         Panel("The code, in the end", f'<div data-id="code">{code(source, 1)}</div>'),
     ]
     return Reel(panels, list(cuts(scenes, way.idle)))
@@ -86,8 +82,7 @@ class Scene:
         self.n, self.step, self.name = n, step, f"scene {n}"
         outputs = [y for y in step.graph.outputs if y is not None]
         picture, self.place = placed(outputs, {})
-        if len(picture.boxes) > LARGEST:
-            raise ValueError(f"PassViewer shows graphs of up to {LARGEST} boxes, and this one has {len(picture.boxes)}")
+        refuse_large("PassViewer", picture, LARGEST)
         self.key: dict[Node, str] = {}
         for node in step.graph.nodes:
             self.key[node] = key_of(node, [self.key[x] for x in node.inputs])
@@ -127,9 +122,10 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str]) -> Iterator[Cut]:
         name = after.step.name
         if out:
             taken = [before.id(old[key]) for key in out]
-            yield Cut("", f"{name} will take out {said(old, out)}.", hot={"dead": taken, "back": taken})
+            yield Cut("", f"{name} will take out {signs(old, out)}.", hot={"dead": taken, "back": taken})
         fresh = [after.id(new[key]) for key in changed]
-        puts = f"puts in, or changes, {said(new, changed)}" if changed else "puts the rest into another order"
+        rest = "puts nothing in" if out else "puts the ops into another order"
+        puts = f"puts in, or changes, {signs(new, changed)}" if changed else rest
         yield Cut(
             "",
             f"{name} {puts}. Now: {worth(after.step)}.",
@@ -141,8 +137,8 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str]) -> Iterator[Cut]:
     yield Cut("", f"The code that is generated from it is below.{rest}", off={"gone": ["code"]})
 
 
-def said(ops: dict[str, Node], keys: Sequence[str]) -> str:
-    """Some ops, by their signs."""
+def signs(ops: dict[str, Node], keys: Sequence[str]) -> str:
+    """The signs of some ops."""
     return listed([sign_of(ops[key].op) for key in keys])
 
 
@@ -153,14 +149,11 @@ def worth(step: Step) -> str:
     return f"{nodes}, {step.bytes_moved:,} bytes moved, {step.peak_bytes:,} alive at most{time}"
 
 
-def table(shown: Sequence[Step]) -> str:
-    """The figures, a row for each graph on the way."""
-    head = "".join(f'<th scope="col">{words}</th>' for words in ("after", "ops", "bytes moved", "peak bytes", "µs"))
+def figures(shown: Sequence[Step]) -> str:
+    """What each graph on the way costs, a row for each."""
     rows = []
     for n, step in enumerate(shown):
         time = number(1e6 * step.seconds, 3) if step.seconds is not None else ""
-        cells = "".join(
-            f"<td>{cell}</td>" for cell in (step.nodes, f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", time)
-        )
-        rows.append(f'<tr data-id="row {n}"><th scope="row">{escape(step.name)}</th>{cells}</tr>')
-    return f'<table class="mg-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        cells = step.nodes, f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", time
+        rows.append(row(escape(step.name), cells, f"row {n}"))
+    return table(["after", "ops", "bytes moved", "peak bytes", "µs"], rows)

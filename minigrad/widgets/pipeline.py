@@ -9,6 +9,7 @@ have the same; 1F1B keeps fewer micro-batches' activations at a time. Backward t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..draw.words import number
@@ -28,8 +29,17 @@ class Task:
     is_forward: bool
     start: int
 
-    end = property(lambda self: self.start + (FORWARD if self.is_forward else BACKWARD))
-    id = property(lambda self: f"{'f' if self.is_forward else 'b'}{self.stage}.{self.micro}")
+    @property
+    def way(self) -> str:
+        return "forward" if self.is_forward else "backward"
+
+    @property
+    def end(self) -> int:
+        return self.start + (FORWARD if self.is_forward else BACKWARD)
+
+    @property
+    def id(self) -> str:
+        return f"{self.way[0]}{self.stage}.{self.micro}"
 
 
 class Pipeline(Film):
@@ -97,36 +107,31 @@ def reel(stages: int, micro: int, schedule: str) -> Reel:
     """The film of one pipeline."""
     tasks = scheduled(stages, micro, schedule)
     length = max(task.end for task in tasks)
-    blocks = [
-        Block(t.id, t.stage, t.start, str(t.micro), "forward" if t.is_forward else "backward", t.end - t.start)
-        for t in tasks
-    ]
+    blocks = [Block(t.id, t.stage, t.start, str(t.micro), t.way, t.end - t.start) for t in tasks]
     rows = [f"stage {i}" for i in range(stages)]
     width = min(40.0, 900 / length)
     picture = grid(blocks, rows, [str(t) for t in range(length)], (width, 30), f"{schedule}: who does what, and when")
-    cuts = [
-        Cut(
-            "",
-            f"{stages} stages, {micro} micro-batches, {schedule}. Blue is forward, dashed is backward, and the number "
-            "is the micro-batch.",
-            on={"hidden": [task.id for task in tasks]},
-        )
-    ]
+    panel = Panel("Who does what, and when", picture, wide=True)
+    return Reel([panel], list(cuts(tasks, stages, micro, schedule)))
+
+
+def cuts(tasks: list[Task], stages: int, micro: int, schedule: str) -> Iterator[Cut]:
+    """Each moment at which a task begins, and what it all came to."""
+    yield Cut(
+        "",
+        f"{stages} stages, {micro} micro-batches, {schedule}. Blue is forward, dashed is backward, and the number is "
+        "the micro-batch.",
+        on={"hidden": [task.id for task in tasks]},
+    )
     for start in sorted({task.start for task in tasks}):
         now = [task for task in tasks if task.start == start]
-        does = "; ".join(
-            f"stage {t.stage} takes micro-batch {t.micro} {'forward' if t.is_forward else 'backward'}" for t in now
-        )
+        does = "; ".join(f"stage {t.stage} takes micro-batch {t.micro} {t.way}" for t in now)
         ids = [task.id for task in now]
-        cuts.append(Cut("", f"Time {start}: {does}.", off={"hidden": ids}, hot={"hot": ids}))
-    busy = micro * (FORWARD + BACKWARD)
+        yield Cut("", f"Time {start}: {does}.", off={"hidden": ids}, hot={"hot": ids})
+    length, busy = max(task.end for task in tasks), micro * (FORWARD + BACKWARD)
     waits = number(100 * (1 - busy / length), 3)
-    kept = max(most_kept(tasks, stage) for stage in range(stages))
-    cuts.append(
-        Cut(
-            "",
-            f"{length} units of time, of which each stage works {busy}: it waits for {waits} percent, "
-            f"the bubble. The first stage keeps the activations of up to {kept} micro-batches.",
-        )
+    yield Cut(
+        "",
+        f"{length} units of time, of which each stage works {busy}: it waits for {waits} percent, the bubble. The "
+        f"first stage keeps the activations of up to {most_kept(tasks, 0)} micro-batches.",
     )
-    return Reel([Panel("Who does what, and when", picture, wide=True)], cuts)

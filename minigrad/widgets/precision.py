@@ -22,8 +22,8 @@ from ..modes import in_mode
 from ..nn.module import Module
 from ..random import fork_rng
 from ..tensor import Tensor
-from .charts import BOTTOM, LEFT, RIGHT, TOP, Axis, Charted, across, bars, chart, compact, swatch, table, upwards
-from .film import Choice, Cut, Panel, Reel
+from .charts import BOTTOM, LEFT, RIGHT, TOP, Axis, Charted, across, bars, chart, compact, swatch, upwards
+from .film import Choice, Cut, Panel, Reel, row, table
 
 EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the scales, powers of 2
 FATES = ("zero", "subnormal", "normal", "infinite")
@@ -270,8 +270,7 @@ def drawn(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: int, x: A
 def listing(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], chosen: int) -> str:
     """A row for each scale."""
     rows = [
-        f'<tr data-id="scale {k}"><th scope="row">{power(k)}{" (best)" * (k == chosen)}</th>'
-        f"{''.join(f'<td>{n:,}</td>' for n in counts[format.name, k])}</tr>"
+        row(power(k) + " (best)" * (k == chosen), [f"{n:,}" for n in counts[format.name, k]], f"scale {k}")
         for k in EXPONENTS
     ]
     return table(["scale", *(swatch(series) + fate for series, fate in zip(SERIES, FATES))], rows)

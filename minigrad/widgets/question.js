@@ -1,9 +1,10 @@
 // A question as a form, keyboard and all: what Predict and Quiz have in common.
 //
-//   form(question, confidences, send)  →  { el, show }
+//   form(question, confidences, send)  →  { el, show, stop }
 //     question    { name, text, kind, options, unit }
 //     send        ({ name, answer, confidence }) is called by the button; the kernel says what becomes of it
 //     show        ({ locked: { answer, confidence } or {}, say, closed }): what is locked cannot be changed
+//     stop        forgets the kernel whose word it waits for
 //
 // Every word of a question is set as text, never as HTML. An answer is checked and kept by the kernel alone.
 
@@ -14,7 +15,7 @@ let serial = 0;
 function make(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (name in node && name !== "list") node[name] = value;
+    if (name in node) node[name] = value;
     else node.setAttribute(name, value);
   }
   node.append(...children);

@@ -7,15 +7,17 @@ engine.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
+from threading import get_ident
 from types import FrameType
 from typing import Any
 
+from ..graph.autograph.foreign import from_library
 from ..modes import watching
-from ..node import ENGINE, place
+from ..node import place
 from ..op import Op
 from ..tensor import Tensor
 
@@ -24,6 +26,10 @@ MOST_LINES = 2000  # that are run before a function is taken for one that never 
 
 class TooLong(Exception):
     """The function has run more lines than can be shown."""
+
+
+class Stopped(BaseException):
+    """What is raised in the function then: a learner's `except Exception` does not catch it, and go on."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +76,15 @@ class Recording:
 
 
 class Listening(StringIO):
-    """The standard output, each piece noted with the user's line."""
+    """The standard output, each piece noted with the user's line; of other threads, passed on."""
 
     def __init__(self, events: list[Event]):
         super().__init__()
-        self.events = events
+        self.events, self.thread, self.before = events, get_ident(), sys.stdout
 
     def write(self, text: str) -> int:
+        if get_ident() != self.thread:
+            return self.before.write(text)
         at = place()
         self.events.append(Printed(at.line if at else 0, text))
         return len(text)
@@ -99,29 +107,47 @@ class Ops:
 def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
     """A run of f(*args). What it raises is part of the recording, and so is that it was stopped."""
     recording = Recording()
-    events, names, code = recording.events, recording.names, f.__code__
-    ran = 0
+    events, names = recording.events, recording.names
 
-    def heard(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal ran
-        if frame.f_code.co_filename.startswith(ENGINE):
-            return None
-        ran += event == "line"
-        if ran > MOST_LINES:
-            raise TooLong(f"{f.__name__} has run {MOST_LINES} lines, and was stopped")
-        if frame.f_code is code:
+    def heard(frame: FrameType, event: str) -> None:
+        if frame.f_code is f.__code__:
             names.update((id(x), name) for name, x in frame.f_locals.items() if isinstance(x, Tensor))
             if event == "line":
                 events.append(Ran(frame.f_lineno))
-        return heard
+
+    try:
+        with redirect_stdout(Listening(events)), watching(Ops(events)), patience(f.__name__, heard=heard):
+            recording.result = f(*args)
+    except Exception as error:
+        recording.error = error
+    return recording
+
+
+@contextmanager
+def patience(name: str, doing: str = "", heard: Callable[[FrameType, str], None] | None = None) -> Iterator[None]:
+    """A block in which 2000 lines of a learner's code may run; at one more it raises TooLong.
+
+    name, doing    as told then: f, while it was traced
+    heard          is told of each event of Python's tracing in such code
+    """
+    ran = 0
+
+    def tracing(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal ran
+        if from_library(frame.f_code.co_filename):
+            return None
+        ran += event == "line"
+        if ran > MOST_LINES:
+            raise Stopped(f"{name} has run {MOST_LINES} lines{doing}, and was stopped")
+        if heard is not None:
+            heard(frame, event)
+        return tracing
 
     before = sys.gettrace()
-    with redirect_stdout(Listening(events)), watching(Ops(events)):
-        sys.settrace(heard)
-        try:
-            recording.result = f(*args)
-        except Exception as error:
-            recording.error = error
-        finally:
-            sys.settrace(before)
-    return recording
+    sys.settrace(tracing)
+    try:
+        yield
+    except Stopped as stopped:
+        raise TooLong(str(stopped)) from None
+    finally:
+        sys.settrace(before)

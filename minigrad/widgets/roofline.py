@@ -34,10 +34,11 @@ from ..draw.words import counted, number
 from ..node import Node
 from ..ops import Input, Piece
 from ..spec import Specs
-from .charts import RIGHT, Axis, Charted, across, chart, compact, styled, table, upwards
-from .film import Choice, Cut, Panel, Reel
+from .charts import RIGHT, Axis, Charted, across, chart, compact, upwards
+from .film import Choice, Cut, Panel, Reel, row, styled, table
 from .machine import Machine, seconds
-from .timed import took, traced
+from .timed import took
+from .traced import traced
 
 LARGEST = 60  # ops
 NEAR = 0.25  # of the roof: below, something else is the bound
@@ -101,7 +102,7 @@ class Roofline(Charted):
         x = decades([point.intensity for point in found], across, "FLOPs a byte")
         y = decades([point.flops for point in found], upwards, "FLOPs", compact)
         marks = [(i, x.at(point.intensity), y.at(point.flops)) for i, point in enumerate(found)]
-        return styled(chart("FLOPs of each op, and FLOPs a byte", x, y, *dots(marks)))
+        return styled(chart("FLOPs of each op, and FLOPs a byte", x, y, *dots(marks)), self.looks)
 
     @property
     def fallback(self) -> dict[str, str]:
@@ -283,9 +284,8 @@ def label(heap: Sequence[tuple[int, float, float]], taken: list[tuple[float, flo
 
 def listing(found: Sequence[Point]) -> str:
     """A row for each op."""
-    rows = [
-        f'<tr data-id="row {i}"><th scope="row">{i}. {escape(p.name)}</th><td>{compact(p.flops)}</td>'
-        f"<td>{compact(p.nbytes)}</td><td>{number(p.intensity, 3)}</td><td>{number(p.speed / 1e9, 3)}</td></tr>"
-        for i, p in enumerate(found)
-    ]
+    rows = []
+    for i, p in enumerate(found):
+        cells = compact(p.flops), compact(p.nbytes), number(p.intensity, 3), number(p.speed / 1e9, 3)
+        rows.append(row(f"{i}. {escape(p.name)}", cells, f"row {i}"))
     return table(["op", "FLOPs", "bytes", "a byte", "GFLOP/s"], rows)

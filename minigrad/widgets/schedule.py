@@ -16,9 +16,10 @@ from ..draw.rules import sign_of
 from ..draw.svg import text
 from ..draw.words import counted, listed, number
 from ..node import Node
-from .charts import WIDTH, Charted, picture, table
-from .film import Choice, Cut, Panel, Reel
-from .timed import measured, took, traced
+from .charts import WIDTH, Charted, picture
+from .film import Choice, Cut, Panel, Reel, row, table
+from .timed import measured, took
+from .traced import traced
 
 WORKERS = (1, 2, 4)
 LARGEST = 60  # ops
@@ -218,10 +219,8 @@ def hatched(left: float, right: float, top: float) -> str:
 
 def listing(slots: Sequence[Slot], path: set[Node]) -> str:
     """A row for each op, in the order of their starts."""
-    rows = [
-        f'<tr data-id="row {i}"><th scope="row">{i}. {escape(sign_of(slot.node.op))}'
-        f"{' (critical)' if slot.node in path else ''}</th><td>{slot.worker}</td>"
-        f"<td>{took(slot.start)}</td><td>{took(slot.end - slot.start)}</td></tr>"
-        for i, slot in enumerate(slots)
-    ]
+    rows = []
+    for i, slot in enumerate(slots):
+        head = f"{i}. {escape(sign_of(slot.node.op))}{' (critical)' * (slot.node in path)}"
+        rows.append(row(head, [slot.worker, took(slot.start), took(slot.end - slot.start)], f"row {i}"))
     return table(["op", "worker", "starts at", "takes"], rows)

@@ -16,12 +16,10 @@ from typing import Any
 from ..draw.graphs import whole
 from ..draw.picture import UNKNOWN
 from ..draw.rules import sign_of
-from ..draw.tensors import described
 from ..draw.words import counted, listed
 from ..graph.function import TracedFunction, function
-from ..tensor import Tensor
-from .as_graph import Right
-from .by_run import Left, Moment
+from .as_graph import AsGraph
+from .by_run import ByRun, Moment, words
 from .film import Choice, Cut, Film, Panel, Reel, code, said
 from .recorded import TooLong
 
@@ -50,18 +48,13 @@ class StaticVsDynamic(Film):
         super().__init__(f"{f.__name__}, by run and as a graph", PHASES, reels, choices)
 
 
-def words(x: Any) -> str:
-    """An argument, in a few characters."""
-    return described(x.value) if isinstance(x, Tensor) else repr(x)
-
-
 def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:
     """The film of one call."""
     source = lines_of(f)
-    left = Left(f, args)
+    left = ByRun(f, args)
     if left.recording.error is not None:
         return Reel([panel_of(f, source), Panel("By run", left.svg + said("left says"))], list(broken(source, left)))
-    right = Right(traced, args)
+    right = AsGraph(traced, args)
     links: dict[str, list[str]] = {}
     for n in source:
         boxes = [*left.of_line(n), *right.of_line(n)]
@@ -91,7 +84,7 @@ def lines_of(f: Callable[..., Any]) -> dict[int, str]:
 # -- the cuts ----------------------------------------------------------------------------------------------
 
 
-def cuts(f: Callable[..., Any], source: dict[int, str], left: Left, right: Right) -> Iterator[Cut]:
+def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGraph) -> Iterator[Cut]:
     """The whole film."""
     every_left = left.parts()
     every_right = right.parts(list(right.place)) + [f"r{b.id}" for b in right.picture.boxes if b.kind == "constant"]
@@ -122,12 +115,12 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: Left, right: Right
             on={"ran": [f"line {moment.line}"]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
         )
-    rest = [part for part in every_right if right.is_new]
+    rest = every_right if right.is_new else []
     boxes = counted(sum(box.kind == "op" for box in left.boxes), "op", "ops")
-    nodes = counted(sum(box.kind == "op" for box in right.picture.boxes), "op", "ops")
+    nodes = counted(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
     yield Cut(
         PHASES[1],
-        f"On the left everything is done: {boxes} ran. On the right {nodes} are built, and nothing is computed yet.",
+        f"On the left everything is done: {boxes} ran. On the right {nodes} built, and nothing is computed yet.",
         off={"hidden": rest},
     )
     known_right = {f"r{right.place[x]}": right.values[x] for x in right.given() if x in right.values}
@@ -144,10 +137,10 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: Left, right: Right
                 off={"outlined": [box]},
                 hot={"hot": right.parts([node])},
             )
-    yield Cut(PHASES[1], f"Both have the same result: {result_of(left, right)}.")
+    yield Cut(PHASES[1], compared(left.result, right.result))
 
 
-def broken(source: dict[int, str], left: Left) -> Iterator[Cut]:
+def broken(source: dict[int, str], left: ByRun) -> Iterator[Cut]:
     """The film of a run that did not come to its end: there is no graph beside it, for tracing would not either."""
     error = left.recording.error
     yield Cut(PHASES[0], "It runs.", on={"hidden": left.parts()})
@@ -164,7 +157,7 @@ def broken(source: dict[int, str], left: Left) -> Iterator[Cut]:
     yield Cut(PHASES[1], f"Here it ends: {what}. So it is not traced.")
 
 
-def constants_of(right: Right, parts: Sequence[str]) -> list[str]:
+def constants_of(right: AsGraph, parts: Sequence[str]) -> list[str]:
     """The constants beside boxes: they come with their users."""
     kinds = {box.id: box.kind for box in right.picture.boxes}
     return [f"r{a.tail}" for a in right.picture.arrows if f"r{a.head}" in parts and kinds[a.tail] == "constant"]
@@ -181,7 +174,11 @@ def sentence(source: str, moment: Moment, parts: Sequence[str], text: str) -> st
     return f"{source.strip()}    On the left this line {left}; on the right it {right}."
 
 
-def result_of(left: Left, right: Right) -> str:
-    """The result, in words."""
-    result = left.recording.result
-    return described(result.value) if isinstance(result, Tensor) else repr(result)
+def compared(left: str, right: str) -> str:
+    """The results, in a sentence."""
+    if left == right:
+        return f"Both have the same result: {left}."
+    return (
+        f"The results differ, {left} on the left and {right} on the right: Python that is no op ran when the function "
+        "was traced, and not when the graph ran."
+    )

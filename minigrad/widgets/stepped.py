@@ -28,8 +28,8 @@ def javascript(*names: str) -> str:
 
 
 def css(*names: str) -> str:
-    """The files of that name, one after another, behind the colours."""
-    texts = ((HERE / f"{name}.css").read_text(encoding="utf-8") for name in names)
+    """The files of that name, one after another, behind the colours and what all widgets look like."""
+    texts = ((HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("widget", *names))
     return "\n".join([colours(".mg-widget", ".mg-widget"), *texts])
 
 

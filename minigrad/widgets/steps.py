@@ -239,7 +239,8 @@ def let_go(replay: Replay, freed: list[str]) -> str:
     freed_bytes = counted(sum(replay.sizes[x] for x in freed), "byte", "bytes")
     if not leaves:
         return f"{say}, {freed_bytes}."
-    return f"{say}. {freed_bytes} fewer are kept for backward, though {listed(leaves)} itself stays: a leaf is yours."
+    stays = "itself stays: a leaf is yours" if len(leaves) == 1 else "themselves stay: leaves are yours"
+    return f"{say}. {freed_bytes} fewer are kept for backward, though {listed(leaves)} {stays}."
 
 
 def done(replay: Replay) -> Step:

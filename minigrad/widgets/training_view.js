@@ -25,12 +25,7 @@ function draw(tag, attributes, ...children) {
   node.append(...children);
   return node;
 }
-function short(x) {
-  if (x === null || x === undefined) return "·";
-  const [size, rounded] = [Math.abs(x), Number(x.toPrecision(3))];
-  const text = size >= 1e5 || (size && size < 1e-3) ? rounded.toExponential().replace("e+", "e") : String(rounded);
-  return text.replaceAll("-", "−");
-}
+const short = (x) => (x === undefined ? "·" : number(x, 3)); // before the first step there is no loss
 
 // The loss, bold up to the frame that is shown.
 function lossChart(figure, label) {

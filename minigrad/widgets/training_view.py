@@ -62,7 +62,7 @@ class TrainingView(Stepped):
     Whoever uses the model while it is trained sees it change.
     """
 
-    _esm = javascript("stepper", "training_view")
+    _esm = javascript("stepper", "number", "training_view")
     _css = css("stepper", "training_view") + STYLE
 
     shown = ("label", "index", "frames", "points", "corners", "state", "news", "planned", "speed")
@@ -158,6 +158,7 @@ class TrainingView(Stepped):
             if thread.is_alive():
                 stop(thread)
                 thread.join(PATIENCE)
+        self.state = "closed"
         super().close()
 
     def put_away(self) -> None:

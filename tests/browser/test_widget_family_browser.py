@@ -5,7 +5,9 @@ from examples.widgets import WIDGETS
 from playwright.sync_api import expect
 
 import minigrad as mg
+from minigrad.draw.words import number
 from minigrad.widgets import ChainRule
+from minigrad.widgets.stepped import javascript
 
 # Presses a key, and says how many milliseconds later the screen was another: written to, and painted.
 TIMED = """async (key) => {
@@ -27,6 +29,13 @@ def page_of(request, tmp_path):
     return path
 
 
+@pytest.fixture
+def page_of_nothing(tmp_path):
+    path = tmp_path / "nothing.html"
+    path.write_text("<!DOCTYPE html><title>nothing</title>")
+    return path
+
+
 @pytest.mark.parametrize("name", STEPPED)
 def test_keys_go_to_the_end_and_the_same_way_back(visit, tmp_path, name):
     path = tmp_path / "page.html"
@@ -44,6 +53,17 @@ def test_keys_go_to_the_end_and_the_same_way_back(visit, tmp_path, name):
     back = [told("End"), *(told("ArrowLeft") for _ in widget.steps[1:])]
     assert [(step, words) for step, words, _ in there] == [(str(i), step["say"]) for i, step in enumerate(widget.steps)]
     assert back == there[::-1]
+
+
+@pytest.mark.parametrize("digits", [3, 4])
+def test_the_browser_writes_numbers_as_python_does(visit, page_of_nothing, digits):
+    xs = [s * m * 10.0**e for s in (1, -1) for m in (1, 1.2, 2.5, 9.8764, 9.99999) for e in range(-9, 10)]
+    page = visit(page_of_nothing).page
+
+    program = f"([xs, digits]) => {{ {javascript('number')} return xs.map((x) => number(x, digits)); }}"
+    said = page.evaluate(program, [[0.0, *xs], digits])
+
+    assert said == [number(x, digits) for x in [0.0, *xs]]
 
 
 def drawn(page):
@@ -122,3 +142,36 @@ def test_how_soon_a_step_is_seen(visit, tmp_path, record_property, boxes):
     changed, painted = times[TIMES // 2]
     record_property("latency", f"ChainRule, {boxes} boxes: changed {changed:.1f}, painted {painted:.0f}")
     expect(page.locator(".mg-widget")).to_have_attribute("data-step", str(TIMES))
+
+
+def commented(x):
+    return x * 2  # <!--<script>, </script> and <b>
+
+
+def test_a_page_works_whatever_the_code_has_in_it(visit, tmp_path):
+    path = tmp_path / "page.html"
+    mg.widgets.StaticVsDynamic(commented, mg.tensor(1.0)).save(path)
+    page = visit(path).page
+    assert page.locator(".mg-code span").nth(1).text_content() == "    return x * 2  # <!--<script>, </script> and <b>"
+
+
+def test_names_and_arguments_are_words_and_no_html(visit, tmp_path):
+    path = tmp_path / "page.html"
+    arguments = ["</option></select><img src=x>", 'a "quoted" <b> & one']
+    f = lambda x, words: x * 2  # noqa: E731  # its name, <lambda>, has the look of a tag
+    mg.widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0), words) for words in arguments]).save(path)
+    page = visit(path).page
+
+    assert page.locator("#widget :is(img, b, lambda)").count() == 0
+    assert page.locator(".mg-title").first.text_content() == "def <lambda>"
+    assert page.locator(".mg-panel").first.get_attribute("aria-label") == "def <lambda>"
+    assert page.locator("[data-choice] option").all_text_contents() == [f"1 and {words!r}" for words in arguments]
+
+
+def test_a_table_does_not_touch_the_buttons_below_it(visit, tmp_path):
+    path = tmp_path / "page.html"
+    WIDGETS["MemoryTimeline"]().save(path)
+    page = visit(path, viewport={"width": 420, "height": 800}).page
+    table, controls = (page.locator(each).last.bounding_box() for each in (".mg-panels", ".mg-controls"))
+
+    assert controls["y"] - (table["y"] + table["height"]) >= 6

@@ -1,0 +1,50 @@
+"""Grading on many machines: each submission goes to a worker of an existing dask cluster, and its result comes back.
+
+A worker has minigrad and a sandbox of its own machine. If it dies, dask gives what it had to another; this process
+writes every result once, under the submission's own name, so that nothing is lost and nothing counts twice.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+from minigrad.course.errors import CourseError
+
+from .grade import Task, grade
+from .sandbox import Limits, Sandbox, found
+
+RETRIES = 3
+
+
+class There:
+    """Grades on the cluster at an address, such as tcp://10.0.0.1:8786. Raises CourseError where there is none."""
+
+    def __init__(self, address: str, limits: Limits | None = None, unsafe: bool = False):
+        try:
+            from distributed import Client
+        except ImportError as error:
+            wanted = 'python -m pip install "minigrad-course[cluster]"'
+            raise CourseError(f"a cluster is dask's, which is not installed: {wanted}") from error
+        try:
+            client: Any = Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError) as error:
+            raise CourseError(f"no dask scheduler answers at {address}: {error}") from error
+        self.client, self.limits, self.unsafe = client, limits or Limits(), unsafe
+        self.workers = max(1, sum(client.nthreads().values()))
+
+    def __call__(self, data: bytes, task: Task) -> dict[str, Any]:
+        future = self.client.submit(there, data, task, self.limits, self.unsafe, pure=False, retries=RETRIES)
+        result: dict[str, Any] = future.result()
+        return result
+
+
+def there(data: bytes, task: Task, limits: Limits, unsafe: bool) -> dict[str, Any]:
+    """On a worker: the result of a submission, in that machine's sandbox."""
+    return grade(data, task, sandbox_of(limits, unsafe), os.getpid() % 5000)
+
+
+@cache
+def sandbox_of(limits: Limits, unsafe: bool) -> Sandbox:
+    return found(unsafe, limits)

@@ -1,0 +1,66 @@
+"""Submissions of every kind, each with the points that it deserves: of exercise 01, of 2, 3, 1, 3 and 1 points."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[3]
+NAME = "01_scalar_engine"
+SOLVED = json.loads((ROOT / "solutions" / f"{NAME}.ipynb").read_text("utf-8"))
+UNTOUCHED = json.loads((ROOT / "exercises" / f"{NAME}.ipynb").read_text("utf-8"))
+
+Notebook = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A submission.
+
+    points    that it deserves, and status: how grading goes
+    data      the file
+    """
+
+    points: int
+    status: str
+    data: bytes
+
+
+CASES: dict[str, Case] = {}
+
+
+def case(points: int, status: str = "graded", start: Notebook = SOLVED) -> Callable[[Callable[[Notebook], Any]], Any]:
+    """What a function makes of a notebook is a case of its name: the notebook as it has changed it, or bytes."""
+
+    def add(change: Callable[[Notebook], Any]) -> Callable[[Notebook], Any]:
+        nb = deepcopy(start)
+        made = change(nb)
+        data = made if isinstance(made, bytes) else json.dumps(nb if made is None else made).encode()
+        CASES[change.__name__] = Case(points, status, data)
+        return change
+
+    return add
+
+
+def cell(nb: Notebook, name: str) -> Notebook:
+    return next(each for each in nb["cells"] if each["id"] == name)
+
+
+def write(nb: Notebook, name: str, source: str) -> None:
+    cell(nb, name)["source"] = [source]
+
+
+def code(source: str, name: str = "extra") -> Notebook:
+    return {"cell_type": "code", "id": name, "metadata": {}, "source": [source], "outputs": [], "execution_count": None}
+
+
+def before(nb: Notebook, source: str) -> None:
+    nb["cells"].insert(0, code(source))
+
+
+def after(nb: Notebook, source: str) -> None:
+    nb["cells"].append(code(source))

@@ -1,0 +1,234 @@
+"""A batch: resumed, never stopped by one, and told in tables and pages that harm nobody."""
+
+import csv
+import io
+import json
+
+import pytest
+from grading.cases import CASES, NAME, ROOT, UNTOUCHED
+
+from minigrad.course.cli import main
+from minigrad.grading import alike, command, pages, tables
+from minigrad.grading.batch import Batch, Course, Here
+from minigrad.grading.collect import submissions
+from minigrad.grading.sandbox import Limits, Reply, Sandbox
+
+RIGHT = CASES["as_it_should_be"].data
+
+
+class Told(Sandbox):
+    """A sandbox that gives what it is told, and counts. What runs in a true one, test_cases.py tries."""
+
+    def __init__(self, answer=None, error=None):
+        super().__init__("none", Limits())
+        self.answer, self.error, self.jobs = answer, error, []
+
+    def run(self, job, slot=0):
+        self.jobs.append(job)
+        if self.error is not None and len(self.jobs) == 1:
+            raise self.error
+        return Reply(self.answer, "" if self.answer else "time", 0.1)
+
+
+def hand_in(folder, **files):
+    for student, data in files.items():
+        path = folder / student / f"{NAME}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return submissions(folder)
+
+
+def batch(folder, sandbox):
+    return Batch(Course(ROOT / "exercises"), Here(sandbox, 2), folder / "out")
+
+
+PARTS = ("product", "order", "visits", "gradients", "zero")
+NOTHING = {"cells": {}, "parts": {part: [["gave", 1, ""]] for part in PARTS}}
+
+
+def test_what_is_graded_is_not_graded_again_unless_it_changes(tmp_path):
+    handed = hand_in(tmp_path / "in", ada=RIGHT, bob=RIGHT + b" ")
+    first = Told(NOTHING)
+    before = batch(tmp_path, first).run(handed)
+    second = Told(NOTHING)
+    assert batch(tmp_path, second).run(handed) == before
+    assert (len(first.jobs), len(second.jobs)) == (2, 0)
+
+    handed = hand_in(tmp_path / "in", bob=RIGHT + b"  ")
+    third = Told(NOTHING)
+    batch(tmp_path, third).run(handed)
+    assert len(third.jobs) == 1
+    assert len(list((tmp_path / "out" / "results").iterdir())) == 2
+
+
+def test_a_result_that_was_cut_short_is_made_anew(tmp_path):
+    handed = hand_in(tmp_path / "in", ada=RIGHT)
+    batch(tmp_path, Told(NOTHING)).run(handed)
+    (file,) = (tmp_path / "out" / "results").iterdir()
+    file.write_text(file.read_text()[:50])
+
+    again = Told(NOTHING)
+    batch(tmp_path, again).run(handed)
+    assert len(again.jobs) == 1
+    assert json.loads(file.read_text())["student"] == "ada"
+
+
+def test_one_bad_submission_stops_no_other(tmp_path):
+    handed = hand_in(tmp_path / "in", ada=RIGHT, bob=b"no notebook", eve=RIGHT + b" ")
+    results = batch(tmp_path, Told(NOTHING, RuntimeError("of our own"))).run(handed)
+
+    assert sorted(r["status"] for r in results) == ["failed", "graded", "unreadable"]
+    (failed,) = (r for r in results if r["status"] == "failed")
+    assert failed["notes"] == ["the grader itself failed on it: RuntimeError: of our own"]
+    assert tables.score(failed) == ""
+
+
+def test_without_time_there_is_no_score(tmp_path):
+    (result,) = batch(tmp_path, Told(None)).run(hand_in(tmp_path / "in", ada=RIGHT))
+    assert (result["status"], result["points"], tables.score(result)) == ("failed", 0, "")
+    assert result["notes"] == ["Nothing could be looked at: it was still running after 60 s, and was stopped."]
+
+
+def test_two_students_of_names_that_look_alike_have_files_of_their_own(tmp_path):
+    handed = hand_in(tmp_path / "in", **{"a b": RIGHT, "a_b": RIGHT, "a+b": RIGHT})
+    batch(tmp_path, Told(NOTHING)).run(handed)
+    assert len(list((tmp_path / "out" / "results").iterdir())) == 3
+
+
+# -- what is told -------------------------------------------------------------------------------------
+
+
+def result(student="ada", points=2, status="graded", shows="", exercise=NAME, **more):
+    parts = {
+        "product": {
+            "state": "pass" if points else "fail",
+            "points": points,
+            "of": 2,
+            "says": [],
+            "hint": "",
+            "shows": shows,
+        }
+    }
+    who = {"student": student, "name": "", "file": exercise, "where": f"{student}/x.ipynb", "exercise": exercise}
+    return {**who, "digest": "", "status": status, "points": points, "of": 2, "notes": [], "parts": parts, **more}
+
+
+@pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "＝1"])
+def test_no_cell_of_a_table_is_a_formula(name):
+    for text in (tables.plain([result(name)]), tables.canvas([result(name)]), tables.moodle([result("1", name=name)])):
+        for row in csv.reader(io.StringIO(text)):
+            assert not any(cell.startswith(tables.FORMULA) for cell in row)
+
+
+def test_a_class_in_tables():
+    results = [result("ada"), result("bob", 0, "unreadable"), result("eve", 1, exercise="02_x")]
+    canvas = list(csv.DictReader(io.StringIO(tables.canvas(results))))
+    assert [(row["ID"], row[f"{NAME} (2)"], row["02_x (2)"]) for row in canvas] == [
+        ("ada", "2", ""), ("bob", "", ""), ("eve", "", "1"),
+    ]  # fmt: skip
+    plain = list(csv.DictReader(io.StringIO(tables.plain(results))))
+    assert [(row["student"], row["status"], row[f"{NAME}: product"]) for row in plain] == [
+        ("ada", "graded", "2"), ("bob", "unreadable", "0"), ("eve", "graded", ""),
+    ]  # fmt: skip
+
+
+def test_what_a_student_writes_is_text_on_every_page():
+    evil = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+    mine = result(evil, 0, name=evil, notes=[evil], shows=evil)
+    mine["parts"]["product"] |= {"says": [evil], "hint": evil}
+    for page in (pages.feedback(mine, evil), pages.class_report([mine | {"status": "crashed"}], {})):
+        assert "<script" not in page
+        assert "<img" not in page
+        assert "&lt;script&gt;" in page
+        assert "default-src 'none'" in page
+
+
+def test_a_class_report_counts_misconceptions_and_difficulty():
+    results = [result(f"s{i}", 2 * (i % 2), shows="" if i % 2 else "takes it for a sum") for i in range(10)]
+    page = pages.class_report(results, {})
+    assert "takes it for a sum</td><td class=number>5" in page
+    assert "product</td><td>50%" in page
+    assert "2: 5" in page  # the chart, in words
+
+
+def test_what_tells_strong_from_weak_is_a_correlation():
+    rest = [0, 1, 2, 3]
+    results = [{"points": n + got, "parts": {"p": {"points": got}}} for n, got in zip(rest, (0, 0, 1, 1))]
+    assert pages.discrimination(results, "p", [False, False, True, True]) == "0.89"
+    assert pages.discrimination(results, "p", [True] * 4) == "–"
+
+
+LONG = "\n".join(f"def f{i}(a, b):\n    c = a * {i} + b\n    return [c, a - b, {{'k': c}}]" for i in range(5))
+
+
+def test_answers_are_alike_whatever_names_they_have():
+    other = LONG.replace("a", "x").replace("f", "g").replace("retxrn", "return").replace("deg", "def")
+    sources = {"ada": LONG, "bob": other + "  # mine", "eve": "\n".join(f"x{i} = sum(range({i}))" for i in range(40))}
+    ((who, share),) = alike.groups(sources)
+    assert who == {"ada", "bob"}
+    assert share > 0.9
+
+
+def test_short_answers_and_what_is_no_python_are_like_nothing():
+    assert alike.groups({"ada": "x = 1", "bob": "x = 1", "eve": "def (" * 100, "kim": "def (" * 100}) == []
+
+
+# -- the command --------------------------------------------------------------------------------------
+
+
+def test_the_command_grades_a_class(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    hand_in(tmp_path / "in", ada=RIGHT, bob=b"", **{"..": RIGHT})
+    assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "2 submissions: 1 graded, 1 unreadable" in said
+    assert "unreadable bob: the file is empty" in said
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {
+        "scores.csv", "canvas.csv", "moodle.csv", "results.json", "class.html", "feedback", "results",
+    }  # fmt: skip
+    assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(each["student"], each["status"]) for each in told] == [("ada", "graded"), ("bob", "unreadable")]
+
+
+def test_the_command_says_why_it_cannot_begin(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("minigrad.grading.sandbox.no_bubblewrap", lambda: "bubblewrap is for Linux")
+    monkeypatch.setattr("minigrad.grading.sandbox.no_container", lambda: "there is no docker and no podman")
+    hand_in(tmp_path / "in", ada=RIGHT)
+    out = ["--out", str(tmp_path / "out")]
+    assert main(["grade", str(tmp_path / "in"), *out]) == 1
+    assert (
+        "nothing on this machine to keep them in: bubblewrap is for Linux; there is no docker"
+        in capsys.readouterr().err
+    )
+    assert main(["grade", str(tmp_path / "in"), *out, "--exercise", "99"]) == 1
+    assert "there is no exercise '99': there are 01_scalar_engine" in capsys.readouterr().err
+    assert main(["grade", str(tmp_path / "nowhere"), *out, "--unsafe"]) == 1
+    assert "there is no" in capsys.readouterr().err
+
+
+def test_the_gradebook_has_each_score_once(tmp_path, monkeypatch):
+    api = pytest.importorskip("nbgrader.api", reason="the gradebook is nbgrader's")
+    from minigrad.grading import gradebook
+
+    results = [result("ada"), result("bob", 0)]
+    for _ in range(2):
+        gradebook.write(tmp_path, results)
+    gradebook.write(tmp_path, [result("bob", 2)])
+    with gradebook.programs_of_this_python(), api.Gradebook(f"sqlite:///{tmp_path / gradebook.FILE}") as book:
+        scores = {s.student_id: s.score for s in book.assignment_submissions(NAME)}
+    assert scores == {"ada": 2, "bob": 2}
+
+
+def test_a_person_is_shown_code_and_words_and_no_output(tmp_path):
+    from minigrad.grading.gradebook import readable
+    from minigrad.grading.submission import read
+
+    nb = json.loads(RIGHT)
+    nb["cells"][1]["outputs"] = [{"output_type": "display_data", "data": {"text/html": "<script>"}, "metadata": {}}]
+    made = json.loads(readable(read(json.dumps(nb).encode()), result()["parts"]))
+    assert all(not cell.get("outputs") for cell in made["cells"])
+    assert "<script>" not in json.dumps(made)
+    marked = [cell["metadata"]["nbgrader"]["grade_id"] for cell in made["cells"] if "nbgrader" in cell["metadata"]]
+    assert marked == ["product", "check-product"]
+    assert UNTOUCHED["cells"]

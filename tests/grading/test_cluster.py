@@ -1,0 +1,63 @@
+"""On a cluster: the same results, and a worker that dies takes none with it."""
+
+import os
+import signal
+import threading
+
+import pytest
+from grading.cases import CASES, NAME, ROOT
+
+from minigrad.course.errors import CourseError
+from minigrad.grading.batch import Batch, Course
+from minigrad.grading.collect import submissions
+from minigrad.grading.sandbox import Limits, NoSandbox, found
+
+distributed = pytest.importorskip("distributed", reason="a cluster is dask's: python -m pip install distributed")
+
+from minigrad.grading.cluster import There  # noqa: E402
+
+KINDS = ("as_it_should_be", "slopes_swapped", "untouched", "no_json")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    try:
+        found(limits=Limits())
+    except NoSandbox as error:
+        pytest.skip(str(error))
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        yield cluster
+
+
+def hand_in(folder, times):
+    for i in range(times):
+        for kind in KINDS:
+            path = folder / f"{kind}{i}" / f"{NAME}.ipynb"
+            path.parent.mkdir(parents=True)
+            path.write_bytes(CASES[kind].data + b" " * i)
+    return submissions(folder)
+
+
+def test_a_worker_that_dies_loses_nothing_and_counts_nothing_twice(cluster, tmp_path):
+    handed = hand_in(tmp_path / "in", 4)
+    there = There(cluster.scheduler_address)
+    done = []
+
+    def progress(result):
+        done.append(result)
+        if len(done) == 3:
+            first = next(iter(cluster.workers.values()))
+            threading.Thread(target=os.kill, args=(first.pid, signal.SIGKILL)).start()
+
+    results = Batch(Course(ROOT / "exercises"), there, tmp_path / "out").run(handed, progress)
+    there.client.close()
+    wanted = [(CASES[each.student[:-1]].points, CASES[each.student[:-1]].status) for each in handed]
+    assert [(r["points"], r["status"]) for r in results] == wanted
+    assert len(done) == len(handed) == len(list((tmp_path / "out" / "results").iterdir()))
+
+
+def test_where_there_is_no_cluster_a_sentence_says_so():
+    with pytest.raises(CourseError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1:"):
+        There("tcp://127.0.0.1:1")
