@@ -268,6 +268,23 @@ def test_closing_ends_the_thread_also_while_paused(view):
     assert not [thread for thread in threading.enumerate() if thread.name == "TrainingView"]
 
 
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_a_view_that_no_cell_shows_ends_its_training_and_can_train_on(view, is_paused):
+    away, threads = view(), threading.active_count()
+    away.run(10**6)
+    if is_paused:
+        away.pause()
+        until(lambda: away.state == "paused")
+    away.put_away()
+
+    until(lambda: threading.active_count() == threads)
+    n = len(away.losses)
+    assert (away.state, away.news) == ("finished", f"No cell shows it any longer: training ended after step {n}.")
+    away.run(2).put_away()
+    away.run(3).wait()  # at once, as a cell does that runs again
+    assert away.news == f"{len(away.losses)} steps are done."
+
+
 def test_closing_stops_a_loss_that_never_ends(view, monkeypatch):
     monkeypatch.setattr("minigrad.widgets.training_view.PATIENCE", 0.2)
     entered = threading.Event()

@@ -191,6 +191,15 @@ def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None
         return None
 
 
+def columns(table: list[Plain]) -> str:
+    """Step, loss and accuracy below each other, with their heads."""
+    rows = [("step", "loss", "accuracy")]
+    for row in table:
+        right = "" if row["accuracy"] is None else f"{row['accuracy']:.1%}"
+        rows.append((str(row["step"]), f"{row['loss']:.4g}", right))
+    return "\n".join(f"{step:>6}  {loss:>10}  {right:>8}".rstrip() for step, loss, right in rows)
+
+
 def curve(losses: list[float]) -> str:
     """Losses over steps as SVG."""
     width, height, left, top = 420, 160, 66, 12
