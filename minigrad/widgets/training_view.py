@@ -288,8 +288,7 @@ class TrainingView(Stepped):
     @property
     def text(self) -> str:
         """Step, loss and accuracy of some steps, as a table."""
-        table = columns(self.table)
-        return f"{table}\n{self.news}" if self.news else table
+        return "\n".join(filter(None, [columns(self.table), self.news]))
 
     @property
     def svg(self) -> str:
