@@ -79,6 +79,21 @@ def test_results_that_differ_are_not_called_the_same():
     assert last.startswith("The results differ, 3 and 3 on the left and 6 and 3 on the right: Python")
 
 
+def test_what_runs_and_cannot_be_traced_is_shown_by_run_and_the_engine_says_why():
+    def halved(x):
+        while x.item() > 1:
+            x = x / 2
+        return x
+
+    film = StaticVsDynamic(halved, mg.tensor(4.0))
+    left, right = (panel["html"] for panel in film.films[0]["panels"][1:])
+
+    assert left.count(">÷<") == 2
+    assert "It cannot be traced: this tensor, Input(name=&#x27;x&#x27;) → f64[], has no value" in right
+    assert says(film)[-1].startswith("By run its result is 1. It cannot be traced: this tensor")
+    assert StaticVsDynamic(halved, cases=[(ONE,), (TWO,)]).choice == [0]
+
+
 def test_a_print_is_heard_on_the_right_while_tracing_alone():
     first, second = StaticVsDynamic(branching, cases=[(ONE,), (TWO,)]).films
 

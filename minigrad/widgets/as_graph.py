@@ -21,19 +21,27 @@ from .recorded import Listening, Printed
 from .traced import arrays_of, trace_of
 
 
+class Untraced(Exception):
+    """The function runs, and cannot be traced: its argument says why, in the words of what was raised."""
+
+
 class AsGraph:
     """The graph that tracing the function has built, and a run of it.
 
     is_new    whether it was traced for this call; a later call of the same kind finds the graph there
     place     node → its box
     result    in words
+    Raises Untraced where there is no graph, ValueError for one of more than 60 boxes.
     """
 
     def __init__(self, traced: TracedFunction, args: Sequence[Any]):
         events: list[Any] = []
         before = traced.trace_count
-        with redirect_stdout(Listening(events)):
-            self.trace = trace_of(traced, args)
+        try:
+            with redirect_stdout(Listening(events)):
+                self.trace = trace_of(traced, args)
+        except Exception as error:  # of the learner's lines, or the engine's on them: it is shown
+            raise Untraced(str(error) or type(error).__name__) from error
         self.is_new = traced.trace_count > before
         self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
         self.graph = self.trace.graph
