@@ -137,6 +137,21 @@ def test_a_line_is_linked_to_its_boxes_in_both():
     assert all(film["links"][part] == [line] for part in film["links"][line])
 
 
+def test_of_what_is_printed_at_great_length_the_beginning_is_shown():
+    def f(x):
+        print("y" * 3_000_000)
+        mg.print(x)
+        return x * 2
+
+    widget = StaticVsDynamic(f, TWO)
+
+    said = screen(widget.films[0], 99)[0]
+    assert said["left says"].startswith("y" * 2000 + "… 2,998,0")
+    assert said["right says"].startswith("y" * 2000 + "… 2,998,0")
+    assert said["right says"].endswith(" more characters")
+    assert len(widget.page()) < 200_000
+
+
 def test_what_is_printed_by_a_graph_is_printed_when_it_runs():
     def f(x):
         mg.print("x is", x)

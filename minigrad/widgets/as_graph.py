@@ -15,7 +15,7 @@ from ..draw.tensors import described
 from ..draw.words import listed
 from ..graph.function import TracedFunction
 from ..node import Node, Staged
-from .by_run import LARGEST, drawn, words
+from .by_run import LARGEST, beginning, drawn, words
 from .film import refuse_large
 from .recorded import Listening, Printed
 from .traced import arrays_of, trace_of
@@ -66,7 +66,7 @@ class AsGraph:
         events: list[Any] = []
         with redirect_stdout(Listening(events)):
             y = value(node, *xs)
-        self.said[node] = "".join(event.text for event in events)
+        self.said[node] = beginning("".join(event.text for event in events))
         if not isinstance(y, tuple):
             self.values[node] = described(y)
         elif isinstance(node.op, Control):  # whose last result only says that all has happened

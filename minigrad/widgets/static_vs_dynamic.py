@@ -20,7 +20,7 @@ from ..draw.rules import sign_of
 from ..draw.words import counted, listed
 from ..graph.function import TracedFunction, function
 from .as_graph import AsGraph, Untraced
-from .by_run import ByRun, Moment, words
+from .by_run import ByRun, Moment, beginning, words
 from .film import Choice, Cut, Film, Panel, Reel, code, said
 from .recorded import TooLong
 
@@ -116,7 +116,7 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGr
         yield Cut(
             PHASES[0],
             sentence(source.get(moment.line, ""), moment, parts, text),
-            text={"left says": moment.printed, "right says": printed},
+            text={"left says": moment.printed, "right says": beginning(printed)},
             off={"hidden": [*moment.parts, *parts, *constants_of(right, parts)]},
             on={"ran": [f"line {moment.line}"]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
@@ -139,7 +139,7 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGr
             yield Cut(
                 PHASES[1],
                 f"{sign_of(node.op)} gives {right.values[node]}.{tells}",
-                text={box: right.values[node], "right says": printed},
+                text={box: right.values[node], "right says": beginning(printed)},
                 off={"outlined": [box]},
                 hot={"hot": right.parts([node])},
             )
