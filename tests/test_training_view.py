@@ -371,6 +371,7 @@ def test_the_boundary_is_what_the_network_says():
     [
         (network(3), points()),
         (network(), (mg.tensor(np.ones((6, 2))), np.arange(6))),
+        (network(1), (mg.tensor(np.ones((6, 2))), np.array([3.7, 7.1] * 3))),
         (mg.nn.Linear(3, 2), (mg.tensor(np.ones((6, 3))), np.arange(6) % 2)),
     ],
 )
@@ -399,6 +400,10 @@ def test_the_share_of_right_ones():
     assert right_of(np.array([1.0, -1.0]), np.array([1.0, -1.0]), 0) == 1.0
     assert right_of(np.array([-1.0, -2.0]), np.array([0, 0]), 0) == 1.0
     assert right_of(np.array([1.0, 2.0, 3.0]), np.array([0.5, 1.5, 2.5]), 0) is None
+    assert right_of(np.array([3.7, 7.1]), np.array([3.7, 7.1]), 0) is None
+    assert right_of(np.array([0.5, 7.1]), np.array([3.7, 3.7]), 0) is None
+    assert right_of(np.array([0.5, 7.1]), np.array([2, 5]), 1) == 1.0
+    assert right_of(np.array([0.5, 7.1]), np.array([False, True]), 1) == 1.0
     assert right_of(np.ones((2, 3, 4)), np.array([1, 1]), 0) is None
 
 
