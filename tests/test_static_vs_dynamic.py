@@ -1,13 +1,16 @@
 """The same function by run and as a graph: what the film says is what the engine did."""
 
 import re
-from threading import Thread
+import time
+from contextlib import suppress
+from threading import Thread, active_count
 
 import numpy as np
 import pytest
 
 import minigrad as mg
 from minigrad.widgets import StaticVsDynamic
+from minigrad.widgets.recorded import TooLong, within
 
 ONE, TWO = mg.tensor(1.0), mg.tensor(2.0)
 
@@ -247,6 +250,34 @@ def test_what_does_not_come_to_its_end_is_shown_as_far_as_it_came(f, sentence):
 
     assert says(widget)[-1] == sentence
     assert "x = x * 2" in says(widget) or f is endless
+
+
+def silent(x):
+    while True: pass  # fmt: skip  # noqa: E701  # on one line: Python 3.11 tells its tracers of no line
+
+
+def sleeping(x):
+    for _ in range(1000):
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("f", [silent, sleeping])
+def test_what_runs_no_lines_is_stopped_by_the_clock(f, monkeypatch):
+    monkeypatch.setattr("minigrad.widgets.recorded.SECONDS", 0.3)
+    threads = active_count()
+
+    last = says(StaticVsDynamic(f, TWO))[-1]
+
+    assert last == f"Here it ends: {f.__name__} has run for 0.3 seconds, and was stopped. So it is not traced."
+    while active_count() > threads:
+        time.sleep(0.01)
+
+
+def test_what_was_in_time_is_not_stopped_later():
+    for _ in range(20):
+        with suppress(TooLong), within(0.001, "too late"):
+            time.sleep(0.001)
+    time.sleep(0.1)
 
 
 @pytest.mark.parametrize(
