@@ -11,6 +11,7 @@ import minigrad as mg
 from minigrad.widgets import MemoryTimeline
 from minigrad.widgets.ledger import CONSUMERS, Ledger
 from minigrad.widgets.memory_timeline import Switches, run, segments
+from minigrad.widgets.recorded import TooLong
 
 nn = mg.nn
 MSE = nn.functional.mse_loss
@@ -144,6 +145,11 @@ def test_what_a_program_keeps_for_backward_is_there_until_it_is_done():
     assert {entry.live[4] for entry in again} == {4 * 512 * 16 * 4 + 512 * 4}
 
 
+def test_a_planned_run_says_at_first_why_its_peak_may_be_higher(widget):
+    for film, way in zip(widget.films, widget.runs, strict=True):
+        assert ("Each program will keep its workspace" in film["steps"][0]["say"]) == way.planned
+
+
 def test_the_screen_says_what_was_counted(widget):
     for film, (way, entries) in zip(widget.films, widget.runs.items(), strict=True):
         assert len(film["steps"]) == len(entries)
@@ -226,6 +232,12 @@ def test_what_cannot_be_run_is_refused_in_words(change, error, match):
     given = {"model": chain(1), "loss_fn": MSE, "x": x, "y": y} | change
     with pytest.raises(error, match=match):
         MemoryTimeline(**given)
+
+
+def test_a_loss_that_never_ends_is_stopped(monkeypatch):
+    monkeypatch.setattr("minigrad.widgets.memory_timeline.SECONDS", 0.3)
+    with pytest.raises(TooLong, match=r"has taken 0\.3 seconds, and was stopped"):
+        MemoryTimeline(mg.nn.Linear(2, 1), lambda output, y: [0 for _ in iter(int, 1)], mg.ones(4, 2), mg.ones(4, 1))
 
 
 def test_text_and_repr_are_the_same_for_the_same_run(widget):

@@ -67,6 +67,15 @@ def test_fast_takes_the_passes_that_may_round_otherwise():
     assert not any("simplify will" in step["say"] for step in PassViewer(f, x).steps)
 
 
+def test_the_pieces_of_what_is_fused_are_no_ops():
+    f = mg.function(lambda x: (x * 2, x + 1))
+
+    assert [step.nodes for step in steps(f.graph_for(X)) if step.changed] == [2, 1]
+    widget = PassViewer(f, X)
+    assert "piece" not in widget.text
+    assert ". Now: 1 op, " in widget.text
+
+
 def test_a_pass_that_only_takes_out_is_not_said_to_sort():
     widget = PassViewer(mg.function(lambda x: (x * 1).tanh() + x), mg.ones(4))
 

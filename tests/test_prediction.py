@@ -71,6 +71,29 @@ def test_what_is_locked_cannot_be_changed(kernel):
         kernel(ASK).lock(5, "guess")
 
 
+def test_a_name_that_a_locked_question_has_is_not_given_to_another(kernel):
+    kernel(ASK).lock(4, "guess")
+    other = kernel("Predict('boxes', 'Which is larger?', options=['a', 'b'])")
+
+    for found in (other, Kernel()("Predict('boxes', 'Which is larger?', options=['a', 'b'])")):
+        assert (found.question["text"], found.locked["answer"]) == ("How many boxes?", 4)
+        assert found.text == (
+            "boxes: How many boxes?\nYou predict 4 boxes (guess). Locked, for this question. Another has its name: "
+            "Which is larger? Give that one a name of its own."
+        )
+    told = repr(kernel("reveal('boxes', 'a')"))
+    assert told == "boxes: it is a. What is locked under this name answers another question: How many boxes?"
+    assert other.say == f"I{told[len('boxes: i') :]}"
+    assert repr(kernel(ASK, "reveal('boxes', 5)")).startswith("boxes: you predicted 4 boxes (guess); it is 5 boxes")
+
+
+def test_a_question_in_other_words_is_the_same(kernel):
+    kernel(ASK).lock(4, "guess")
+    again = kernel(ASK.replace("How many", "Of how many"))
+    assert again.text == "boxes: Of how many boxes?\nYou predict 4 boxes (guess)."
+    assert again.say == "Locked. Now run on. It was asked in other words: How many boxes?"
+
+
 def test_a_restart_and_the_cell_run_again_do_not_unlock(kernel):
     press(kernel(ASK), 4)
 

@@ -1,13 +1,16 @@
 """The same function by run and as a graph: what the film says is what the engine did."""
 
 import re
-from threading import Thread
+import time
+from contextlib import suppress
+from threading import Thread, active_count
 
 import numpy as np
 import pytest
 
 import minigrad as mg
 from minigrad.widgets import StaticVsDynamic
+from minigrad.widgets.recorded import TooLong, within
 
 ONE, TWO = mg.tensor(1.0), mg.tensor(2.0)
 
@@ -79,6 +82,21 @@ def test_results_that_differ_are_not_called_the_same():
     assert last.startswith("The results differ, 3 and 3 on the left and 6 and 3 on the right: Python")
 
 
+def test_what_runs_and_cannot_be_traced_is_shown_by_run_and_the_engine_says_why():
+    def halved(x):
+        while x.item() > 1:
+            x = x / 2
+        return x
+
+    film = StaticVsDynamic(halved, mg.tensor(4.0))
+    left, right = (panel["html"] for panel in film.films[0]["panels"][1:])
+
+    assert left.count(">÷<") == 2
+    assert "It cannot be traced: this tensor, Input(name=&#x27;x&#x27;) → f64[], has no value" in right
+    assert says(film)[-1].startswith("By run its result is 1. It cannot be traced: this tensor")
+    assert StaticVsDynamic(halved, cases=[(ONE,), (TWO,)]).choice == [0]
+
+
 def test_a_print_is_heard_on_the_right_while_tracing_alone():
     first, second = StaticVsDynamic(branching, cases=[(ONE,), (TWO,)]).films
 
@@ -120,6 +138,21 @@ def test_a_line_is_linked_to_its_boxes_in_both():
 
     assert {part[0] for part in film["links"][line]} == {"l", "r"}
     assert all(film["links"][part] == [line] for part in film["links"][line])
+
+
+def test_of_what_is_printed_at_great_length_the_beginning_is_shown():
+    def f(x):
+        print("y" * 3_000_000)
+        mg.print(x)
+        return x * 2
+
+    widget = StaticVsDynamic(f, TWO)
+
+    said = screen(widget.films[0], 99)[0]
+    assert said["left says"].startswith("y" * 2000 + "… 2,998,0")
+    assert said["right says"].startswith("y" * 2000 + "… 2,998,0")
+    assert said["right says"].endswith(" more characters")
+    assert len(widget.page()) < 200_000
 
 
 def test_what_is_printed_by_a_graph_is_printed_when_it_runs():
@@ -217,6 +250,34 @@ def test_what_does_not_come_to_its_end_is_shown_as_far_as_it_came(f, sentence):
 
     assert says(widget)[-1] == sentence
     assert "x = x * 2" in says(widget) or f is endless
+
+
+def silent(x):
+    while True: pass  # fmt: skip  # noqa: E701  # on one line: Python 3.11 tells its tracers of no line
+
+
+def sleeping(x):
+    for _ in range(1000):
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("f", [silent, sleeping])
+def test_what_runs_no_lines_is_stopped_by_the_clock(f, monkeypatch):
+    monkeypatch.setattr("minigrad.widgets.recorded.SECONDS", 0.3)
+    threads = active_count()
+
+    last = says(StaticVsDynamic(f, TWO))[-1]
+
+    assert last == f"Here it ends: {f.__name__} has run for 0.3 seconds, and was stopped. So it is not traced."
+    while active_count() > threads:
+        time.sleep(0.01)
+
+
+def test_what_was_in_time_is_not_stopped_later():
+    for _ in range(20):
+        with suppress(TooLong), within(0.001, "too late"):
+            time.sleep(0.001)
+    time.sleep(0.1)
 
 
 @pytest.mark.parametrize(

@@ -268,6 +268,23 @@ def test_closing_ends_the_thread_also_while_paused(view):
     assert not [thread for thread in threading.enumerate() if thread.name == "TrainingView"]
 
 
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_a_view_that_no_cell_shows_ends_its_training_and_can_train_on(view, is_paused):
+    away, threads = view(), threading.active_count()
+    away.run(10**6)
+    if is_paused:
+        away.pause()
+        until(lambda: away.state == "paused")
+    away.put_away()
+
+    until(lambda: threading.active_count() == threads)
+    n = len(away.losses)
+    assert (away.state, away.news) == ("finished", f"No cell shows it any longer: training ended after step {n}.")
+    away.run(2).put_away()
+    away.run(3).wait()  # at once, as a cell does that runs again
+    assert away.news == f"{len(away.losses)} steps are done."
+
+
 def test_closing_stops_a_loss_that_never_ends(view, monkeypatch):
     monkeypatch.setattr("minigrad.widgets.training_view.PATIENCE", 0.2)
     entered = threading.Event()
@@ -354,6 +371,7 @@ def test_the_boundary_is_what_the_network_says():
     [
         (network(3), points()),
         (network(), (mg.tensor(np.ones((6, 2))), np.arange(6))),
+        (network(1), (mg.tensor(np.ones((6, 2))), np.array([3.7, 7.1] * 3))),
         (mg.nn.Linear(3, 2), (mg.tensor(np.ones((6, 3))), np.arange(6) % 2)),
     ],
 )
@@ -382,6 +400,10 @@ def test_the_share_of_right_ones():
     assert right_of(np.array([1.0, -1.0]), np.array([1.0, -1.0]), 0) == 1.0
     assert right_of(np.array([-1.0, -2.0]), np.array([0, 0]), 0) == 1.0
     assert right_of(np.array([1.0, 2.0, 3.0]), np.array([0.5, 1.5, 2.5]), 0) is None
+    assert right_of(np.array([3.7, 7.1]), np.array([3.7, 7.1]), 0) is None
+    assert right_of(np.array([0.5, 7.1]), np.array([3.7, 3.7]), 0) is None
+    assert right_of(np.array([0.5, 7.1]), np.array([2, 5]), 1) == 1.0
+    assert right_of(np.array([0.5, 7.1]), np.array([False, True]), 1) == 1.0
     assert right_of(np.ones((2, 3, 4)), np.array([1, 1]), 0) is None
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from textwrap import wrap
 
+from ..ops import After, Piece
 from ..spec import Specs
 from .expand import expand
 from .fold import fold
@@ -116,7 +117,7 @@ def steps(graph: Graph, passes: Sequence[Pass] = STANDARD, measure: Callable[[Gr
 
 def step(name: str, graph: Graph, changed: bool, measure: Callable[[Graph], float] | None) -> Step:
     """What there is to say about a graph."""
-    nodes = sum(1 for node in graph.nodes if node.inputs)
+    nodes = sum(1 for node in graph.nodes if node.inputs and not isinstance(node.op, Piece | After))
     seconds = None if measure is None else measure(graph)
     return Step(name, graph, nodes, bytes_moved(graph), peak_bytes(graph), changed, seconds)
 

@@ -21,6 +21,7 @@ from minigrad.course.progress import Ledger
 from minigrad.course.question import CONFIDENCE, Question, question
 
 AGAIN = "To predict, restart the kernel and run from the top, cell by cell."
+NOT_LOCKED = "No prediction was locked."
 FEWEST = 3  # answers of one confidence, before their share is worth telling
 
 # By whether it was right, and how sure the learner was.
@@ -67,12 +68,20 @@ class Prediction:
     def locked(self) -> Record | None:
         return self.ledger.find(self.question.name)
 
+    @property
+    def other(self) -> Question | None:
+        """The question of this name that is locked, where its answer is none to this one: nothing locked is lost."""
+        was = asked_in(self.locked) if self.locked else self.question
+        return None if was.answers_like(self.question) else was
+
     def lock(self, answer: Any, confidence: str) -> str:
         """Lock an answer, for good. What there is to say beyond that. Raises ValueError if it cannot be locked."""
         with self.guard:
             kept = self.locked
             if kept:
-                raise ValueError(f"It is locked: {self.question.shown(kept['answer'])}, {kept['confidence']}.")
+                raise ValueError(
+                    f"It is locked: {(self.other or self.question).shown(kept['answer'])}, {kept['confidence']}."
+                )
             if self.came is not ...:
                 raise ValueError(f"The answer has been shown. {AGAIN}")
             value = self.question.read(answer)
@@ -87,7 +96,7 @@ class Prediction:
         with self.guard:
             self.came = self.question.came(actual)
             kept = self.locked
-            if kept and kept["right"] is None:
+            if kept and kept["right"] is None and not self.other:
                 right = self.question.right(kept["answer"], self.came)
                 came = self.question.shown(self.came)
                 self.ledger.add({**self.record(kept["answer"], kept["confidence"], right), "actual": came})
@@ -109,8 +118,10 @@ class Prediction:
         if self.came is ...:
             return {}
         came = self.question.shown(self.came)
-        if kept is None:
-            return {"predicted": "", "came": came, "gap": f"it is {came}.", "note": "No prediction was locked."}
+        other = self.other
+        if kept is None or other:
+            note = f"What is locked under this name answers another question: {other.text}" if other else NOT_LOCKED
+            return {"predicted": "", "came": came, "gap": f"it is {came}.", "note": note}
         right = self.question.right(kept["answer"], self.came)
         note = " ".join(filter(None, [NOTES[right, kept["confidence"]], self.calibration(kept["confidence"])]))
         gap = self.question.gap(kept["answer"], self.came)
@@ -139,6 +150,11 @@ def prediction(asked: Question, namespace: dict[str, Any]) -> Prediction:
     return found
 
 
+def asked_in(record: Record) -> Question:
+    """The question that was locked."""
+    return question({**record, "text": record["question"]})
+
+
 def reveal(name: str, actual: Any) -> Told:
     """Set what the code gave beside what was locked under this name."""
     return revealed(name, actual, sys._getframe(1).f_globals)
@@ -150,9 +166,10 @@ def revealed(name: str, actual: Any, namespace: dict[str, Any]) -> Told:
     found = kept.predictions.get(name)
     if found is None:
         stored = (kept.ledger or Ledger()).find(name)
-        asked = question({**stored, "text": stored["question"]}) if stored else Question(name, "")
-        found = prediction(asked, namespace)
+        found = prediction(asked_in(stored) if stored else Question(name, ""), namespace)
     found.show(actual)
     told, locked = found.outcome, found.locked
-    said = f"you predicted {told['predicted']} ({locked['confidence']}); {told['gap']}" if locked else told["gap"]
+    said = told["gap"]
+    if locked and not found.other:
+        said = f"you predicted {told['predicted']} ({locked['confidence']}); {said}"
     return Told(name, tuple(filter(None, [said, told["note"]])))

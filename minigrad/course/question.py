@@ -54,6 +54,10 @@ class Question:
         if not 0 <= self.tolerance < math.inf:
             raise ValueError(f"{asked} has a finite tolerance of 0 or more, and not {self.tolerance!r}")
 
+    def answers_like(self, other: Question) -> bool:
+        """Whether an answer to the one could be an answer to the other: in other words, it may be the same question."""
+        return (self.kind, self.options, self.unit) == (other.kind, other.options, other.unit)
+
     def read(self, answer: Any) -> Any:
         """The answer as plain data, from text or from a value. Raises ValueError saying what is wanted instead."""
         try:

@@ -15,10 +15,14 @@ from ..draw.tensors import described
 from ..draw.words import listed
 from ..graph.function import TracedFunction
 from ..node import Node, Staged
-from .by_run import LARGEST, drawn, words
+from .by_run import LARGEST, beginning, drawn, words
 from .film import refuse_large
 from .recorded import Listening, Printed
 from .traced import arrays_of, trace_of
+
+
+class Untraced(Exception):
+    """The function runs, and cannot be traced: its argument says why, in the words of what was raised."""
 
 
 class AsGraph:
@@ -27,13 +31,17 @@ class AsGraph:
     is_new    whether it was traced for this call; a later call of the same kind finds the graph there
     place     node → its box
     result    in words
+    Raises Untraced where there is no graph, ValueError for one of more than 60 boxes.
     """
 
     def __init__(self, traced: TracedFunction, args: Sequence[Any]):
         events: list[Any] = []
         before = traced.trace_count
-        with redirect_stdout(Listening(events)):
-            self.trace = trace_of(traced, args)
+        try:
+            with redirect_stdout(Listening(events)):
+                self.trace = trace_of(traced, args)
+        except Exception as error:  # of the learner's lines, or the engine's on them: it is shown
+            raise Untraced(str(error) or type(error).__name__) from error
         self.is_new = traced.trace_count > before
         self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
         self.graph = self.trace.graph
@@ -58,7 +66,7 @@ class AsGraph:
         events: list[Any] = []
         with redirect_stdout(Listening(events)):
             y = value(node, *xs)
-        self.said[node] = "".join(event.text for event in events)
+        self.said[node] = beginning("".join(event.text for event in events))
         if not isinstance(y, tuple):
             self.values[node] = described(y)
         elif isinstance(node.op, Control):  # whose last result only says that all has happened

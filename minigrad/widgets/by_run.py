@@ -18,6 +18,7 @@ from ..tree import leaves
 from .recorded import Computed, Printed, Ran, recorded
 
 LARGEST = 60  # boxes of one graph; more do not fit beside another at a size that can be read
+MOST_PRINTED = 2000  # characters that are shown; each step has them all
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Moment:
     parts      boxes and arrows of what it computed
     values     box → its value, of those that are no constants
     says       whether it printed
-    printed    by then, all in all
+    printed    by then, all in all; the beginning, if it is long
     """
 
     line: int
@@ -66,7 +67,7 @@ class ByRun:
             new = self.boxes[boxes:]
             parts = (*(f"l{box.id}" for box in new), *(f"l{arrow.id}" for arrow in self.arrows[arrows:]))
             values = {f"l{box.id}": box.value for box in new if box.kind == "op"}
-            return Moment(line, parts, values, len(printed) > says, printed)
+            return Moment(line, parts, values, len(printed) > says, beginning(printed))
 
         for event in self.recording.events:
             if isinstance(event, Ran):
@@ -116,7 +117,13 @@ class ByRun:
 
 def words(x: Any) -> str:
     """An argument or a result, in a few characters."""
-    return described(x.value) if isinstance(x, Tensor) else repr(x)
+    return described(x.value) if isinstance(x, Tensor) else beginning(repr(x))
+
+
+def beginning(text: str) -> str:
+    """A text of up to 2000 characters; of a longer one so many, and how many more there are."""
+    more = len(text) - MOST_PRINTED
+    return text if more <= 0 else f"{text[:MOST_PRINTED]}… {more:,} more character{'s' * (more > 1)}"
 
 
 def drawn(picture: Picture, prefix: str) -> str:

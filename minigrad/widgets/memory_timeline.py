@@ -34,10 +34,17 @@ from ..utils.checkpoint import checkpoint
 from .charts import BOTTOM, LEFT, RIGHT, TOP, Charted, across, bars, chart, compact, swatch, upwards
 from .film import Choice, Cut, Panel, Reel, table
 from .ledger import CONSUMERS, WORKSPACE, Entry, Ledger
+from .recorded import within
 
 MICRO = (1, 2, 4)
 PHASES = ("start", "forward", "backward", "update")
 MOST = 400  # moments of a run
+SECONDS = 60.0  # that it may take
+PLANNED = (
+    "nothing has run yet. Each program will keep its workspace from its first call on, so that no call asks the "
+    "allocator for memory again; and what forward saved is there until the whole backward program is done. So the peak "
+    "may be higher than without a plan"
+)
 
 
 class Switches(NamedTuple):
@@ -63,7 +70,8 @@ class MemoryTimeline(Charted):
 
     runs         for each combination of the switches, what was alive when
     The model and the optimiser are copied, and stay as they are. Raises TypeError for what is no Module, no Tensor, no
-    Optimizer, ValueError for a run of more than 400 moments; what the model or the loss raises is raised.
+    Optimizer, ValueError for a run of more than 400 moments, TooLong for one of more than a minute; what the model or
+    the loss raises is raised.
     """
 
     def __init__(
@@ -123,8 +131,9 @@ def run(
     x, y = x.detach(), y.detach()
     ledger = Ledger(model, optimizer, [x, y], MOST)
     loss_of = loss_function(model, loss_fn, way, ledger)
-    ledger.write("nothing has run yet")
-    with uncollected(), fork_rng(), in_mode(recording=True, tracked=False), watching(ledger):
+    ledger.write(PLANNED if way.planned else "nothing has run yet")
+    long = within(SECONDS, f"a run of the model and its loss has taken {SECONDS:g} seconds, and was stopped")
+    with long, uncollected(), fork_rng(), in_mode(recording=True, tracked=False), watching(ledger):
         for _ in range(steps):
             for part in zip(pieces(x, way.micro), pieces(y, way.micro)):
                 ledger.phase = "forward"

@@ -7,7 +7,7 @@ alive at most, and how long a run takes. At the end stands the code that was gen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import pairwise
@@ -17,7 +17,7 @@ from zlib import crc32
 from ..compiler.graph import Graph
 from ..compiler.pipeline import FAST, STANDARD, Step, Steps, steps
 from ..compiler.program import Program
-from ..draw.graphs import placed
+from ..draw.graphs import placed, whole
 from ..draw.picture import Picture
 from ..draw.rules import sign_of
 from ..draw.svg import svg
@@ -37,6 +37,7 @@ class PassViewer(Film):
     f       a traced function
     fast    with the passes that may change a result by rounding, as jit_compile=True takes them
 
+    What a run takes is said in `text` and on the screen; `repr` and what a notebook keeps say what was counted.
     Raises TypeError for what is no traced function, ValueError for a graph of no op, or of more than 60 boxes; TooLong
     where f does not come to its end.
     """
@@ -49,7 +50,13 @@ class PassViewer(Film):
             raise ValueError(f"PassViewer shows a graph of at least 1 op, and {f.__name__} computes nothing")
         arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into what it reads
         way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: seconds(graph, arrays))
-        super().__init__(f"The passes over {f.__name__}", (), [reel(way)])
+        scenes = [Scene(n, step) for n, step in enumerate(step for step in way if step.changed)]
+        self.counted = "\n".join(f"{i:2} {cut.say}" for i, cut in enumerate(cuts(scenes, way.idle, accounts)))
+        super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way)])
+
+    @property
+    def fallback(self) -> dict[str, str]:
+        return {**super().fallback, "text/plain": f"{self!r}\n{self.counted}"}
 
 
 def seconds(graph: Graph, arrays: Sequence[Any]) -> float:
@@ -58,18 +65,16 @@ def seconds(graph: Graph, arrays: Sequence[Any]) -> float:
     return fastest(lambda: program(*arrays))
 
 
-def reel(way: Steps) -> Reel:
+def reel(scenes: Sequence[Scene], way: Steps) -> Reel:
     """The film of all passes that change something."""
-    shown = [step for i, step in enumerate(way) if step.changed or i == 0]
-    scenes = [Scene(n, step) for n, step in enumerate(shown)]
     pictures = "".join(scene.html for scene in scenes)
     source = Program(way[-1].graph).source.splitlines()
     panels = [
         Panel("The graph", pictures, wide=True),
-        Panel("What it costs", figures(shown)),
+        Panel("What it costs", figures([scene.step for scene in scenes])),
         Panel("The code, in the end", f'<div data-id="code">{code(source, 1)}</div>'),
     ]
-    return Reel(panels, list(cuts(scenes, way.idle)))
+    return Reel(panels, list(cuts(scenes, way.idle, worth)))
 
 
 class Scene:
@@ -97,7 +102,7 @@ class Scene:
 
     def ops(self) -> dict[str, Node]:
         """Key → node, of what is computed."""
-        return {self.key[node]: node for node in self.place if node.inputs}
+        return {self.key[node]: node for node in self.place if node.inputs and whole(node) is node}
 
 
 def key_of(node: Node, operands: Sequence[str]) -> str:
@@ -105,8 +110,8 @@ def key_of(node: Node, operands: Sequence[str]) -> str:
     return node.name if isinstance(node, Staged) else f"{crc32(f'{node.op!r} of {operands}'.encode()):x}"
 
 
-def cuts(scenes: Sequence[Scene], idle: Sequence[str]) -> Iterator[Cut]:
-    """Before each pass what it takes out, after it what it has put in."""
+def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[Step], str]) -> Iterator[Cut]:
+    """Before each pass what it takes out, after it what it has put in, and what the graph is worth then, in words."""
     first = scenes[0]
     yield Cut(
         "",
@@ -145,8 +150,13 @@ def signs(ops: dict[str, Node], keys: Sequence[str]) -> str:
 def worth(step: Step) -> str:
     """What a graph costs."""
     time = f", {number(1e6 * step.seconds, 3)} µs a run" if step.seconds is not None else ""
+    return f"{accounts(step)}{time}"
+
+
+def accounts(step: Step) -> str:
+    """What is counted of it."""
     nodes = counted(step.nodes, "op", "ops")
-    return f"{nodes}, {step.bytes_moved:,} bytes moved, {step.peak_bytes:,} alive at most{time}"
+    return f"{nodes}, {step.bytes_moved:,} bytes moved, {step.peak_bytes:,} alive at most"
 
 
 def figures(shown: Sequence[Step]) -> str:

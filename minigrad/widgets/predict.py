@@ -26,7 +26,8 @@ class Predict(Asking):
     unit         of a number
     tolerance    how far off a number is still right, in that unit
 
-    What is locked stays locked: when the cell is run again, and when the kernel is restarted. A later cell calls
+    What is locked stays locked: when the cell is run again, and when the kernel is restarted. Where the name is that of
+    a locked prediction with other kinds of answers, that one is shown, and a sentence says so. A later cell calls
     `reveal("boxes", value)`, with the value that it has found. Where there is no browser, `lock` is the button.
 
     Raises ValueError for a question that has no answer.
@@ -52,7 +53,7 @@ class Predict(Asking):
         asked = Question(name, text, kind or ("option" if options else "number"), tuple(options), unit, tolerance)
         self._namespace = sys._getframe(1).f_globals
         self.prediction = prediction(asked, self._namespace)
-        super().__init__(label=name, question=asked.plain())
+        super().__init__(label=name, question=(self.prediction.other or asked).plain())
         if self.prediction.face is not None:  # of this cell, when it was run before
             self.prediction.face.close()
         self.prediction.face = self
@@ -76,20 +77,26 @@ class Predict(Asking):
 
     def refresh(self, more: str = "") -> None:
         """Show what is known by now."""
-        kept, outcome = self.prediction.locked, self.prediction.outcome
+        kept, outcome, asked = self.prediction.locked, self.prediction.outcome, self.prediction.question
         self.locked = {key: kept[key] for key in ("answer", "confidence")} if kept else {}
         self.outcome = outcome
         if outcome:
             self.say = " ".join(filter(None, [f"{outcome['gap'][0].upper()}{outcome['gap'][1:]}", outcome["note"]]))
+        elif self.prediction.other:
+            self.say = f"Locked, for this question. Another has its name: {asked.text} Give that one a name of its own."
+        elif kept:
+            words = "" if kept["question"] == asked.text else f"It was asked in other words: {kept['question']}"
+            self.say = " ".join(filter(None, ["Locked. Now run on.", words, more]))
         else:
-            self.say = " ".join(filter(None, ["Locked. Now run on." if kept else "", more]))
+            self.say = more
 
     @property
     def text(self) -> str:
         """The question, and what is known by now, in words."""
-        kept, asked = self.prediction.locked, self.prediction.question
+        kept, asked = self.prediction.locked, self.prediction.other or self.prediction.question
         if kept:
-            state = f"You predict {asked.shown(kept['answer'])} ({kept['confidence']})."
+            more = f" {self.say}" if self.prediction.other else ""
+            state = f"You predict {asked.shown(kept['answer'])} ({kept['confidence']}).{more}"
         elif self.outcome:
             state = "Not predicted. The answer has been shown."
         else:

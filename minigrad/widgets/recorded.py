@@ -11,21 +11,24 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
-from threading import get_ident
+from threading import Event as Signal
+from threading import Lock, Thread, current_thread, get_ident
 from types import FrameType
 from typing import Any
 
+from ..course.probe import Stop, stop
 from ..graph.autograph.foreign import from_library
 from ..modes import watching
 from ..node import place
 from ..op import Op
 from ..tensor import Tensor
 
-MOST_LINES = 2000  # that are run before a function is taken for one that never ends
+MOST_LINES = 2000  # that are run before a function is taken for one that never ends,
+SECONDS = 10.0  # and how long it may take, where Python tells of no lines
 
 
 class TooLong(Exception):
-    """The function has run more lines than can be shown."""
+    """The function has run for longer, or more lines, than can be shown."""
 
 
 class Stopped(BaseException):
@@ -125,7 +128,7 @@ def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
 
 @contextmanager
 def patience(name: str, doing: str = "", heard: Callable[[FrameType, str], None] | None = None) -> Iterator[None]:
-    """A block in which 2000 lines of a learner's code may run; at one more it raises TooLong.
+    """A block in which 2000 lines of a learner's code may run, for ten seconds; at one more it raises TooLong.
 
     name, doing    as told then: f, while it was traced
     heard          is told of each event of Python's tracing in such code
@@ -146,8 +149,41 @@ def patience(name: str, doing: str = "", heard: Callable[[FrameType, str], None]
     before = sys.gettrace()
     sys.settrace(tracing)
     try:
-        yield
+        with within(SECONDS, f"{name} has run for {SECONDS:g} seconds{doing}, and was stopped"):
+            yield
     except Stopped as stopped:
         raise TooLong(str(stopped)) from None
     finally:
         sys.settrace(before)
+
+
+@contextmanager
+def within(seconds: float, otherwise: str) -> Iterator[None]:
+    """A block that has so many seconds; else it is stopped at its next step in Python, and raises TooLong(otherwise).
+
+    It is told again and again, for code that catches it, which may help. What cannot be stopped: one call into C that
+    does not return, as of time.sleep(1e6), which a notebook's interrupt button ends; and anything in a browser.
+    """
+    if sys.platform == "emscripten":
+        yield
+        return
+    thread, guard, over = current_thread(), Lock(), Signal()
+
+    def watch() -> None:
+        while not over.wait(seconds):
+            with guard:
+                if not over.is_set():
+                    stop(thread)
+
+    Thread(target=watch, daemon=True, name="within").start()
+    try:
+        try:
+            yield
+        finally:
+            with guard:
+                over.set()
+            for _ in range(9):  # steps at which a word that came too late is heard
+                pass
+    except Stop:  # which may also come in the middle of those lines
+        over.set()
+        raise TooLong(otherwise) from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from html import escape
 from textwrap import dedent
 from typing import Any
 
@@ -18,8 +19,8 @@ from ..draw.picture import UNKNOWN
 from ..draw.rules import sign_of
 from ..draw.words import counted, listed
 from ..graph.function import TracedFunction, function
-from .as_graph import AsGraph
-from .by_run import ByRun, Moment, words
+from .as_graph import AsGraph, Untraced
+from .by_run import ByRun, Moment, beginning, words
 from .film import Choice, Cut, Film, Panel, Reel, code, said
 from .recorded import TooLong
 
@@ -33,7 +34,8 @@ class StaticVsDynamic(Film):
     f       a Python function of tensors
     args    its arguments; or, as `cases`, several tuples of them, to be chosen among
 
-    What f prints, and what it raises, is part of the film; a function that runs more than 2000 lines is stopped.
+    What f prints, and what it raises, is part of the film, and so is why it cannot be traced; a function that runs more
+    than 2000 lines is stopped.
     Raises ValueError for a graph of more than 60 boxes, and for a function whose source cannot be read.
     """
 
@@ -52,19 +54,23 @@ def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> 
     """The film of one call."""
     source = lines_of(f)
     left = ByRun(f, args)
-    if left.recording.error is not None:
-        return Reel([panel_of(f, source), Panel("By run", left.svg + said("left says"))], list(broken(source, left)))
-    right = AsGraph(traced, args)
+    panels = [panel_of(f, source), Panel("By run", left.svg + said("left says"))]
+    error = left.recording.error
+    if error is not None:
+        what = str(error) if isinstance(error, TooLong) else f"it raised {type(error).__name__}: {error}"
+        return Reel(panels, list(by_run_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
+    try:
+        right = AsGraph(traced, args)
+    except Untraced as why:
+        panels.append(Panel("As a graph", f'<p class="mg-said">It cannot be traced: {escape(str(why))}</p>'))
+        end = f"By run its result is {left.result}. It cannot be traced: {why}"
+        return Reel(panels, list(by_run_alone(source, left, end)))
     links: dict[str, list[str]] = {}
     for n in source:
         boxes = [*left.of_line(n), *right.of_line(n)]
         if boxes:
             links |= {f"line {n}": boxes} | {box: [f"line {n}"] for box in boxes}
-    panels = [
-        panel_of(f, source),
-        Panel("By run", left.svg + said("left says")),
-        Panel("As a graph", right.svg + said("right says")),
-    ]
+    panels.append(Panel("As a graph", right.svg + said("right says")))
     return Reel(panels, list(cuts(f, source, left, right)), links)
 
 
@@ -110,7 +116,7 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGr
         yield Cut(
             PHASES[0],
             sentence(source.get(moment.line, ""), moment, parts, text),
-            text={"left says": moment.printed, "right says": printed},
+            text={"left says": moment.printed, "right says": beginning(printed)},
             off={"hidden": [*moment.parts, *parts, *constants_of(right, parts)]},
             on={"ran": [f"line {moment.line}"]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
@@ -133,16 +139,15 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGr
             yield Cut(
                 PHASES[1],
                 f"{sign_of(node.op)} gives {right.values[node]}.{tells}",
-                text={box: right.values[node], "right says": printed},
+                text={box: right.values[node], "right says": beginning(printed)},
                 off={"outlined": [box]},
                 hot={"hot": right.parts([node])},
             )
     yield Cut(PHASES[1], compared(left.result, right.result))
 
 
-def broken(source: dict[int, str], left: ByRun) -> Iterator[Cut]:
-    """The film of a run that did not come to its end: there is no graph beside it, for tracing would not either."""
-    error = left.recording.error
+def by_run_alone(source: dict[int, str], left: ByRun, end: str) -> Iterator[Cut]:
+    """The film of a run that has no graph beside it; its end says why."""
     yield Cut(PHASES[0], "It runs.", on={"hidden": left.parts()})
     for moment in left.moments[:MOST_MOMENTS]:
         yield Cut(
@@ -153,8 +158,7 @@ def broken(source: dict[int, str], left: ByRun) -> Iterator[Cut]:
             on={"ran": [f"line {moment.line}"]},
             hot={"hot": [f"line {moment.line}", *moment.parts]},
         )
-    what = str(error) if isinstance(error, TooLong) else f"it raised {type(error).__name__}: {error}"
-    yield Cut(PHASES[1], f"Here it ends: {what}. So it is not traced.")
+    yield Cut(PHASES[1], end)
 
 
 def constants_of(right: AsGraph, parts: Sequence[str]) -> list[str]:

@@ -124,10 +124,16 @@ def right_of(output: Any, y: Any, threshold: float) -> float | None:
     scores, wanted = array(output), array(y).ravel()
     if scores.ndim == 2 and scores.shape[1] > 1 and np.issubdtype(wanted.dtype, np.integer):
         return float((scores.argmax(1) == wanted).mean()) if len(scores) == len(wanted) else None
-    if scores.size != wanted.size or len(classes := np.unique(wanted)) > 2:
+    if scores.size != wanted.size or not are_two(classes := np.unique(wanted)):
         return None
     high = classes[-1] if len(classes) == 2 else max(classes[0], 1)
     return float(((scores.ravel() > threshold) == (wanted == high)).mean())
+
+
+def are_two(classes: np.ndarray) -> bool:
+    """Whether targets that are different are two classes, or one of them: 0 and 1, −1 and 1, or any two integers."""
+    signs = {*classes.tolist()}
+    return len(signs) <= 2 and (not np.issubdtype(classes.dtype, np.floating) or signs <= {0, 1} or signs <= {-1, 1})
 
 
 class Boundary:
@@ -141,7 +147,7 @@ class Boundary:
         self.model, self.threshold = model, threshold
         at, wanted = array(x), array(y).ravel()
         classes = np.unique(wanted)
-        if at.ndim != 2 or at.shape[1] != 2 or len(at) != len(wanted) or len(classes) != 2:
+        if at.ndim != 2 or at.shape[1] != 2 or len(at) != len(wanted) or not are_two(classes) or len(classes) != 2:
             raise ValueError("a boundary is drawn for points in the plane, of two classes")
         some = slice(None, None, -(-len(at) // MOST_POINTS))
         self.points = [[*map(float, p), int(c == classes[1])] for p, c in zip(at[some], wanted[some])]
@@ -189,6 +195,15 @@ def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None
         return Boundary(model, x, y, threshold)
     except Exception:
         return None
+
+
+def columns(table: list[Plain]) -> str:
+    """Step, loss and accuracy below each other, with their heads."""
+    rows = [("step", "loss", "accuracy")]
+    for row in table:
+        right = "" if row["accuracy"] is None else f"{row['accuracy']:.1%}"
+        rows.append((str(row["step"]), f"{row['loss']:.4g}", right))
+    return "\n".join(f"{step:>6}  {loss:>10}  {right:>8}".rstrip() for step, loss, right in rows)
 
 
 def curve(losses: list[float]) -> str:

@@ -26,6 +26,7 @@ from .training import (
     Clock,
     Ration,
     boundary_of,
+    columns,
     curve,
     first_of,
     parameters,
@@ -86,7 +87,7 @@ class TrainingView(Stepped):
     ):
         self._turn = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._paused, self._closed, self._credit = False, False, 0
+        self._paused, self._ending, self._closed, self._credit = False, False, False, 0
         self.model, self.loss_fn, self.optimizer = model, loss_fn, optimizer
         (x, y), self._batches = first_of(data)
         self.threshold = threshold_of(model) if threshold is None else threshold
@@ -112,10 +113,12 @@ class TrainingView(Stepped):
         """Train so many steps on a thread. Raises RuntimeError while it trains, or once the view is closed."""
         if self._closed:
             raise RuntimeError("this view is closed: make another one")
+        if self._ending:
+            self.wait(PATIENCE)  # it is at its last step
         if self.alive:
             raise RuntimeError("it is training already: pause it, or wait() for its end")
         self.planned = steps
-        self._paused, self._credit = False, 0
+        self._paused, self._ending, self._credit = False, False, 0
         self._show("running", "")
         self._thread = threading.Thread(target=self._train, args=(steps,), daemon=True, name="TrainingView")
         self._thread.start()
@@ -140,7 +143,7 @@ class TrainingView(Stepped):
 
     def step(self) -> None:
         """One step, of the training that is paused or of a new one."""
-        if not self.alive:
+        if self._ending or not self.alive:
             self.run(1)
             return
         with self._turn:
@@ -150,7 +153,7 @@ class TrainingView(Stepped):
     def close(self) -> None:
         """End training, and the view with it. A step that does not end is stopped."""
         with self._turn:
-            self._closed = True
+            self._closed = self._ending = True
             self._turn.notify_all()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -162,7 +165,10 @@ class TrainingView(Stepped):
         super().close()
 
     def put_away(self) -> None:
-        self.pause()
+        """End training: else each run of a cell would leave a thread behind, and its network. run() trains on."""
+        with self._turn:
+            self._ending = True
+            self._turn.notify_all()
         super().put_away()
 
     @property
@@ -186,16 +192,17 @@ class TrainingView(Stepped):
 
     def _train(self, steps: int) -> None:
         first, every = len(self.losses), max(1, steps // ROWS)
+        ended = "finished", f"{first + steps} steps are done."
         try:
             for n in range(1, steps + 1):
                 if not self._may_go_on():
-                    return
+                    ended = "finished", f"No cell shows it any longer: training ended after step {first + n - 1}."
+                    break
                 loss = self._one_step()
                 if n == 1 or n % every == 0 or n == steps:
                     self.table.append({"step": first + n, "loss": loss, "accuracy": self._right()})
                 if self._ration.due():
                     self._look()
-            ended = "finished", f"{len(self.losses)} steps are done."
         except Diverged as error:
             ended = "failed", str(error)
         except BaseException as error:  # of the learner's loss, model or data: the kernel lives, and the view tells it
@@ -223,19 +230,19 @@ class TrainingView(Stepped):
         return value
 
     def _may_go_on(self) -> bool:
-        """Wait while paused, and for the pace; False if the view was closed."""
+        """Wait while paused, and for the pace; False if the view was closed or put away."""
         with self._turn:
             if self.speed and not self._paused:
-                self._turn.wait_for(lambda: self._closed or self._paused, 1 / self.speed)
-            if self._paused and not self._credit and not self._closed:
+                self._turn.wait_for(lambda: self._ending or self._paused, 1 / self.speed)
+            if self._paused and not self._credit and not self._ending:
                 self._look()
                 self._show("paused", f"Paused after step {len(self.losses)}.")
             was_paused = self._paused
-            self._turn.wait_for(lambda: self._closed or not self._paused or self._credit)
+            self._turn.wait_for(lambda: self._ending or not self._paused or self._credit)
             self._credit -= bool(self._paused and self._credit)
-            if was_paused and not self._paused and not self._closed:
+            if was_paused and not self._paused and not self._ending:
                 self._show("running", "")
-            return not self._closed
+            return not self._ending
 
     def _right(self) -> float | None:
         return right_of(self._output, self._y, self.threshold) if self.losses else None
@@ -281,12 +288,7 @@ class TrainingView(Stepped):
     @property
     def text(self) -> str:
         """Step, loss and accuracy of some steps, as a table."""
-        rows = [("step", "loss", "accuracy")]
-        for row in self.table:
-            right = "" if row["accuracy"] is None else f"{row['accuracy']:.1%}"
-            rows.append((str(row["step"]), f"{row['loss']:.4g}", right))
-        table = "\n".join(f"{step:>6}  {loss:>10}  {right:>8}".rstrip() for step, loss, right in rows)
-        return f"{table}\n{self.news}" if self.news else table
+        return "\n".join(filter(None, [columns(self.table), self.news]))
 
     @property
     def svg(self) -> str:

@@ -27,11 +27,12 @@ from typing import Any
 from urllib.error import URLError
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 PATIENCE_MS = 60_000  # two slow cores starting a kernel
+expect.set_options(timeout=PATIENCE_MS / 2)
 
 CONNECTED = """() => {
   const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
