@@ -9,31 +9,26 @@ docs/security.md says what that promises, and what not.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
-
 from . import inside
+from .watch import stop, talked
 
 PACKAGE = Path(__file__).resolve().parents[1]
 HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what no submission may read
 STRANGER = 60_000  # the first of the user ids that submissions run under, where we are root
 CACHE = "/home/student/.cache/matplotlib"
 IMAGE = "minigrad-grading"
-LOOK = 0.1  # seconds between two looks at what a sandbox uses
-REPLY = 8 << 20
 
 
 class NoSandbox(Exception):
@@ -253,67 +248,3 @@ def without(limits: Limits, slot: int) -> list[str]:
 
 
 COMMANDS = {"bubblewrap": in_bubblewrap, "container": in_container, "none": without}
-
-
-# -- what it says, and what it uses -----------------------------------------------------------------
-
-
-def talked(process: subprocess.Popen[bytes], job: bytes, limits: Limits) -> tuple[bytes, str]:
-    """What a process answers to a job; and in a word why it was stopped, if it was."""
-    answer = bytearray()
-
-    def write() -> None:
-        try:
-            assert process.stdin is not None
-            process.stdin.write(job)
-            process.stdin.close()
-        except OSError:
-            pass  # it ended before it had read its job
-
-    def read() -> None:
-        assert process.stdout is not None
-        while len(answer) < REPLY and (data := os.read(process.stdout.fileno(), 1 << 16)):
-            answer.extend(data)
-
-    threads = [threading.Thread(target=work, daemon=True) for work in (write, read)]
-    for thread in threads:
-        thread.start()
-    why = watched(process, threads[1], limits)
-    stop(process)
-    for thread in threads:
-        thread.join(5)
-    return bytes(answer), why
-
-
-def watched(process: subprocess.Popen[bytes], reading: threading.Thread, limits: Limits) -> str:
-    """Wait for the end of the answer; why it did not come, in a word."""
-    deadline = time.monotonic() + limits.all + 10
-    while reading.is_alive():
-        reading.join(LOOK)
-        if used(process.pid) > limits.memory:
-            return "memory"
-        if time.monotonic() > deadline:
-            return "time"
-    return ""
-
-
-def used(pid: int) -> int:
-    """Bytes in memory of a process and all that it has started."""
-    total = 0
-    try:
-        for each in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
-            total += each.memory_info().rss
-    except psutil.Error:
-        pass
-    return total
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a sandbox, and with it all that is in it."""
-    if process.poll() is None:
-        process.kill()
-    process.wait(10)
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None and not pipe.closed and process.poll() is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
