@@ -92,7 +92,8 @@ def test_the_screen_says_the_counts():
         for k, step in zip(EXPONENTS, film["steps"]):
             zero, sub, normal, over = widget.counts[format.name, k]
             assert f"{zero:,} become 0" in step["say"]
-            assert f"{sub:,} are subnormal and lose bits, {normal:,} are normal, {over:,} overflow" in step["say"]
+            if 1 not in (sub, normal, over):
+                assert f"{sub:,} are subnormal and lose bits, {normal:,} are normal, {over:,} overflow" in step["say"]
             assert step["scene"] == f"scale {k}"
             row = film["panels"][1]["html"].split(f'data-id="scale {k}"')[1].split("</tr>")[0]
             assert all(f"<td>{n:,}</td>" in row for n in (zero, sub, normal, over))
@@ -124,6 +125,11 @@ def test_where_every_scale_overflows_it_says_so():
     assert widget.steps[-1]["say"].startswith("Each of these scales has gradients that overflow in float16")
 
 
+def test_of_one_gradient_its_words_are_in_the_singular():
+    assert "of 1 gradient 0 become 0 (" in Precision(np.ones(1)).text
+    assert "0 are subnormal and lose bits, 1 is normal, 0 overflow to infinity" in Precision(np.ones(1)).text
+
+
 @pytest.mark.parametrize(
     ("args", "error", "match"),
     [
@@ -132,6 +138,7 @@ def test_where_every_scale_overflows_it_says_so():
         ((None,), TypeError, "floating-point"),
         (([],), TypeError, "floating-point"),
         ((np.zeros(3),), ValueError, "all 3 are not"),
+        ((nn.Linear(2, 2), nn.functional.mse_loss), TypeError, "takes a batch, too"),
         ((3, nn.functional.mse_loss), TypeError, "a Module's gradients"),
     ],
 )

@@ -194,6 +194,15 @@ def test_options_make_a_choice_and_true_and_false_are_options_too(kernel):
     assert "and so it is." in repr(kernel("reveal('c', True)"))
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [("'yes'", "options are a list, such as"), ("['a', 'b'], kind='truth'", "'truth', which has no options")],
+)
+def test_options_that_mean_nothing_are_refused(kernel, options, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        kernel(f"Predict('q', 'Is it?', options={options})")
+
+
 def test_before_the_gate_the_widget_knows_no_answer(kernel):
     asked = kernel(ASK)
     press(asked, 4)

@@ -142,6 +142,11 @@ def test_what_has_no_roofline_is_refused_in_words(args, error, match):
         Roofline(*args, machine=MACHINE)
 
 
+def test_a_machine_has_speeds():
+    with pytest.raises(ValueError, match="speeds above 0"):
+        Machine(0, 0, 0, 0)
+
+
 def test_several_results_of_one_group_are_measured_together():
     def two(x):
         y = x.tanh() * 2

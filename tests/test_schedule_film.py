@@ -42,6 +42,12 @@ def test_two_branches_run_at_once_on_two_workers(widget):
     assert all(slot.end - slot.start == pytest.approx(each) for slot in products)
 
 
+@pytest.mark.parametrize("workers", [True, [2, 2], [0], []])
+def test_workers_are_numbers_each_once(workers):
+    with pytest.raises(ValueError, match="workers are 1 to 8, each number once"):
+        Schedule(branches, A, B, C, workers=workers)
+
+
 def test_the_bound_is_all_work_over_the_critical_path(widget):
     plan = widget.schedules[2, "estimated"]
     ratio = f"{plan.alone / plan.path:.3g}"
@@ -77,7 +83,7 @@ def test_measured_times_are_of_the_same_ops_and_are_not_in_the_text(widget):
     assert all(slot.end > slot.start for slot in taken.slots)
     assert again.text == widget.text
     assert again.svg == widget.svg
-    assert repr(widget) == "Schedule(8 steps; branches on 4 workers)"
+    assert repr(widget) == "Schedule(8 steps; The schedule of branches)"
 
 
 def test_one_worker_is_never_idle_and_four_are(widget):

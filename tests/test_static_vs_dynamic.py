@@ -179,8 +179,9 @@ def test_it_goes_back_and_forth_and_refuses_what_is_not_there():
     widget.choice = [1]
 
     assert widget.index == len(widget.steps) - 1
-    with pytest.raises(ValueError, match="choice has a number for each of"):
-        widget.choice = [2]
+    for nothing in ([2], [True]):
+        with pytest.raises(ValueError, match="choice has a number for each of"):
+            widget.choice = nothing
     assert repr(widget).startswith("StaticVsDynamic(")
 
 
@@ -230,6 +231,11 @@ def endless(x):
 def raising(x):
     x = x * 2
     raise RuntimeError("the learner's own")
+
+
+def growing(x):
+    while True:
+        x = x + 1
 
 
 def many(x):
@@ -283,10 +289,14 @@ def test_what_was_in_time_is_not_stopped_later():
 @pytest.mark.parametrize(
     ("f", "match"),
     [
+        (growing, "this run makes more: growing has run 2000 lines, and was stopped"),
         (many, "a graph of up to 60 boxes, and this run makes more: take a part"),
         (eval("lambda x: x * 2"), "source of .* cannot be read"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_a_sentence(f, match):
+    for cases in ([], [ONE, TWO]):
+        with pytest.raises(TypeError, match="cases are tuples of arguments, one or more"):
+            StaticVsDynamic(unrolled, cases=cases)
     with pytest.raises(ValueError, match=match):
         StaticVsDynamic(f, TWO)

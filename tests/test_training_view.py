@@ -193,6 +193,7 @@ def page_state(watched: TrainingView) -> str:
     ("loss", "words"),
     [
         (lambda output, y: undefined, "Step 1 raised NameError: name 'undefined' is not defined."),  # noqa: F821
+        (lambda output, y: 0.5, "Step 1 raised TypeError: loss_fn gives a tensor of one number, and gave 0.5."),
         (lambda output, y: output, "Step 1 raised"),
         (lambda output, y: mg.tensor(1.0), "Step 1 raised NoGradientError"),
         (lambda output, y: raised(SystemExit), "Step 1 raised SystemExit. Training stopped"),
@@ -435,6 +436,17 @@ def test_batches_are_gone_through_again_and_a_stream_that_ends_says_so(view):
         view(data=[])
 
 
+@pytest.mark.parametrize("data", [None, 3.0, [mg.ones(4, 2), mg.ones(4)], ["xy"]])
+def test_data_that_are_no_batches_are_refused(view, data):
+    with pytest.raises(TypeError, match=r"data is a pair \(x, y\), or batches that are pairs, and"):
+        TrainingView(network(), mg.cross_entropy, data, None)
+
+
+def test_a_run_has_a_step(view):
+    with pytest.raises(ValueError, match="1 step or more, and got 0"):
+        view().run(0)
+
+
 def test_a_frame_has_weights_and_gradients_of_each_layer(view):
     watched = view()
     assert [layer["gradients"] for layer in watched.steps[0]["layers"]] == [None] * 4
@@ -446,4 +458,4 @@ def test_a_frame_has_weights_and_gradients_of_each_layer(view):
         assert layer["name"] == name
         assert layer["weights"]["low"] == p.numpy().min()
         assert layer["gradients"]["high"] == p.grad.numpy().max()
-    assert frame["say"].startswith("After 1 steps: loss ")
+    assert frame["say"].startswith("After 1 step: loss ")

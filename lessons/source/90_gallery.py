@@ -122,7 +122,7 @@ passes
 # ## Where the memory goes
 #
 # Live bytes over the steps of a real run. The switches are checkpointing, micro-batches, and memory that is planned
-# ahead.
+# ahead. Checkpoints are worth something where the model is deep, and its activations outweigh its weights.
 
 
 # %%
@@ -130,7 +130,9 @@ def squared_error(output, target):
     return (output - target).square().mean()
 
 
-widgets.MemoryTimeline(model, squared_error, mg.ones(16, 8), mg.zeros(16, 1))
+hidden = [layer for _ in range(4) for layer in (nn.Linear(16, 16), nn.Tanh())]
+deep = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), *hidden, nn.Linear(16, 1))
+widgets.MemoryTimeline(deep, squared_error, mg.ones(256, 8), mg.zeros(256, 1))
 
 # %% [markdown]
 # ## Work for several workers

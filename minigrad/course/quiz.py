@@ -66,7 +66,7 @@ def quiz(name: str, path: Path | None = None) -> list[Item]:
     path = FOLDER / f"{name}.toml" if path is None else Path(path)
     if not path.is_file():
         known = ", ".join(sorted(each.stem for each in FOLDER.glob("*.toml")))
-        raise CourseError(f"there is no quiz {name!r} ({path.name}); there are {known}")
+        raise CourseError(f"there is no quiz {name!r} ({path.name}); known are: {known}")
     try:
         return [item(name, said) for said in tomllib.loads(path.read_text("utf-8"))["questions"]]
     except (KeyError, TypeError, ValueError) as error:

@@ -15,7 +15,7 @@ from ..graph.explain import names_of
 from ..ops import Const
 from ..tensor import Tensor
 from ..tree import leaves
-from .recorded import Computed, Printed, Ran, recorded
+from .recorded import Computed, Printed, Ran, TooLong, recorded
 
 LARGEST = 60  # boxes of one graph; more do not fit beside another at a size that can be read
 MOST_PRINTED = 2000  # characters that are shown; each step has them all
@@ -96,9 +96,10 @@ class ByRun:
 
     def made(self, x: Tensor, box: Box) -> str:
         if len(self.boxes) >= LARGEST:
+            stopped = self.recording.error if isinstance(self.recording.error, TooLong) else None
             raise ValueError(
-                f"StaticVsDynamic shows a graph of up to {LARGEST} boxes, and this run makes more: take a part of the "
-                "function"
+                f"StaticVsDynamic shows a graph of up to {LARGEST} boxes, and this run makes more: "
+                f"{stopped or 'take a part of the function'}"
             )
         spec = "" if box.kind == "constant" else str(x.spec)
         shown = number(float(x.value)) if box.kind == "constant" else described(x.value)

@@ -139,7 +139,7 @@ class Film(Stepped):
     def _an_option_there_is(self, proposal: Any) -> list[int]:
         choice: list[int] = list(proposal["value"])
         sizes = [len(each["options"]) for each in self.choices]
-        if len(choice) != len(sizes) or not all(0 <= n < size for n, size in zip(choice, sizes)):
+        if len(choice) != len(sizes) or not all(type(n) is int and 0 <= n < size for n, size in zip(choice, sizes)):
             raise ValueError(
                 f"choice has a number for each of {[each['label'] for each in self.choices]}: got {choice}"
             )

@@ -88,11 +88,12 @@ def jacobian(both: BothModes, side: str) -> str:
 
 def cuts(both: BothModes) -> Iterator[Cut]:
     n, m = len(both.columns), len(both.rows)
+    one, other = "it" if m == 1 else f"each of the {m}", "that" if n == 1 else f"each of the {n}"
     counts = {"fcount": f"passes: 0 of {n}", "rcount": f"passes: 0 of {m}"}
     yield Cut(
         PHASES[0],
-        f"What goes in: {listed(both.columns)}. What comes out: {listed(both.rows)}. How does each of the "
-        f"{m} move with each of the {n}? That is {counted(n * m, 'derivative', 'derivatives')}, found in two ways.",
+        f"What goes in: {listed(both.columns)}. What comes out: {listed(both.rows)}. How does {one} move with {other}? "
+        f"That is {counted(n * m, 'derivative', 'derivatives')}, found in two ways.",
         text=counts,
     )
     for i, each in enumerate(both.pushed):

@@ -35,6 +35,10 @@ class Machine:
     cache: float
     call: float
 
+    def __post_init__(self) -> None:
+        if min(self.peak, self.memory, self.cache) <= 0 or self.call < 0:
+            raise ValueError(f"a machine has speeds above 0, and got {self}")
+
     @property
     def ridge(self) -> float:
         """FLOPs a byte from which on main memory is quick enough."""

@@ -108,8 +108,10 @@ def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
         raise TypeError(f"x and y are tensors with one row for each example, and got {got}")
     if optimizer is not None and not isinstance(optimizer, Optimizer):
         raise TypeError(f"optimizer is one of mg.optim, made with model.parameters(), and got {optimizer!r}")
-    if steps < 1:
-        raise ValueError(f"a run has at least 1 step, and got steps={steps}")
+    if not isinstance(steps, int) or steps < 1:
+        raise ValueError(f"a run has a number of steps, 1 or more, and got steps={steps}")
+    if optimizer is not None and not {*map(id, optimizer.parameters())} <= {*map(id, model.parameters())}:
+        raise ValueError("the optimizer is of another model: make it with model.parameters()")
     if any(each.spec.device is not CPU for each in (x, y, *model.parameters())):
         raise ValueError("MemoryTimeline counts the memory of the CPU: move the model and the batch there")
 

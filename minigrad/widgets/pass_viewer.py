@@ -72,7 +72,7 @@ def reel(scenes: Sequence[Scene], way: Steps) -> Reel:
     panels = [
         Panel("The graph", pictures, wide=True),
         Panel("What it costs", figures([scene.step for scene in scenes])),
-        Panel("The code, in the end", f'<div data-id="code">{code(source, 1)}</div>'),
+        Panel("", f'<div data-id="code"><p class="mg-title">The code, in the end</p>{code(source, 1)}</div>'),
     ]
     return Reel(panels, list(cuts(scenes, way.idle, worth)))
 

@@ -103,6 +103,8 @@ def gradients_of(model: Any, loss_fn: Callable[[Any, Any], Any], x: Any, y: Any)
     """A copy of the model with the gradients of the loss."""
     if not isinstance(model, Module):
         raise TypeError(f"with a loss_fn, Precision takes a Module's gradients, and got {model!r}")
+    if x is None or y is None:
+        raise TypeError("with a loss_fn, Precision takes a batch, too: Precision(model, loss_fn, x, y)")
     copied = deepcopy(model)
     for p in copied.parameters():
         p.grad = None
@@ -210,8 +212,9 @@ def told(format: Format, k: int, found: Sequence[int]) -> str:
     whole = sum(found)
     scale = f"The loss times {power(k)}, {2**k:,}" if k else "The loss as it is"
     return (
-        f"{scale}: of {whole:,} gradients {zero:,} become 0 ({percent(zero, whole)}), {sub:,} are subnormal and lose "
-        f"bits, {normal:,} are normal, {infinite:,} overflow to infinity."
+        f"{scale}: of {whole:,} gradient{'s' * (whole > 1)} {zero:,} become{'s' * (zero == 1)} 0 "
+        f"({percent(zero, whole)}), {sub:,} {'is' if sub == 1 else 'are'} subnormal and lose{'s' * (sub == 1)} bits, "
+        f"{normal:,} {'is' if normal == 1 else 'are'} normal, {infinite:,} overflow{'s' * (infinite == 1)} to infinity."
     )
 
 

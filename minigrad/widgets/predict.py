@@ -50,6 +50,10 @@ class Predict(Asking):
         unit: str = "",
         tolerance: float = 0.0,
     ):
+        if isinstance(options, str):
+            raise TypeError(f"options are a list, such as ['yes', 'no'], and not the text {options!r}")
+        if options and kind not in (None, "option", "order"):
+            raise ValueError(f"the question {name!r} is of kind {kind!r}, which has no options, and got {options!r}")
         asked = Question(name, text, kind or ("option" if options else "number"), tuple(options), unit, tolerance)
         self._namespace = sys._getframe(1).f_globals
         self.prediction = prediction(asked, self._namespace)

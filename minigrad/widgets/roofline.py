@@ -190,7 +190,9 @@ def accounts(point: Point) -> str:
     if not point.flops:
         return f"{point.name}: {point.nbytes:,} bytes moved, and nothing computed"
     each = number(point.intensity, 3)
-    return f"{point.name}: {point.flops:,} FLOPs and {point.nbytes:,} bytes, {each} FLOPs a byte"
+    return (
+        f"{point.name}: {point.flops:,} FLOP{'s' * (point.flops > 1)} and {point.nbytes:,} bytes, {each} FLOPs a byte"
+    )
 
 
 def verdict(point: Point, machine: Machine) -> str:

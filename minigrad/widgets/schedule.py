@@ -41,8 +41,8 @@ class Schedule(Charted):
 
     def __init__(self, f: Callable[..., Any], *args: Any, workers: Sequence[int] = WORKERS):
         counts = [workers] if isinstance(workers, int) else list(workers)
-        if not counts or not all(isinstance(n, int) and 1 <= n <= 8 for n in counts):
-            raise ValueError(f"workers are 1 to 8, as in workers=(1, 2, 4), and got {workers!r}")
+        if not counts or len(set(counts)) < len(counts) or not all(type(n) is int and 1 <= n <= 8 for n in counts):
+            raise ValueError(f"workers are 1 to 8, each number once, as in workers=(1, 2, 4), and got {workers!r}")
         graph, arrays = traced("Schedule", f, args, LARGEST)
         taken = measured(graph, arrays)
         sources: list[tuple[str, Seconds]] = [
@@ -56,7 +56,7 @@ class Schedule(Charted):
         reels = [reel(plan, paths[times], times) for (_, times), plan in self.schedules.items()]
         choices = [Choice("workers", [str(n) for n in counts]), Choice("times", TIMES)]
         name = getattr(f, "__name__", type(f).__name__)
-        super().__init__(f"{name} on {counted(max(counts), 'worker', 'workers')}", (), reels, choices)
+        super().__init__(f"The schedule of {name}", (), reels, choices)
         self.choice = [min(1, len(counts) - 1), 0]  # one worker alone is there to compare with
 
 

@@ -44,6 +44,8 @@ class StaticVsDynamic(Film):
     def __init__(self, f: Callable[..., Any], *args: Any, cases: Sequence[tuple[Any, ...]] | None = None):
         f = f.python_function if isinstance(f, TracedFunction) else f
         cases = [args] if cases is None else list(cases)
+        if not cases or not all(isinstance(case, tuple | list) for case in cases):
+            raise TypeError(f"cases are tuples of arguments, one or more, as in cases=[(x,), (y,)], and got {cases!r}")
         traced = function(f)
         reels = [reel(f, traced, case) for case in cases]
         choices = [Choice("input", [listed([words(x) for x in case]) for case in cases])] if len(cases) > 1 else []

@@ -28,7 +28,12 @@ SIDE = 24  # cells of the heat map, along each side
 MOST_POINTS = 200
 MOST_VALUES = 4096  # of an array, looked at for its histogram
 MOST_LAYERS = 12
+HALTED = "Training stopped before the update of this step: the weights are those after step {}."
 Clock = Callable[[], float]
+
+
+class Diverged(Exception):
+    """A loss that is no number."""
 
 
 class Ration:
@@ -83,11 +88,25 @@ def batches(data: Any) -> Iterator[tuple[Any, Any]]:
             raise ValueError("the data has no batch left: give a list or a loader, which can be gone through again")
 
 
+def number_of(loss: Any, n: int) -> float:
+    """The loss after n steps. Raises TypeError for what is no tensor, Diverged for what is no number."""
+    if not hasattr(loss, "backward"):
+        raise TypeError(f"loss_fn gives a tensor of one number, and gave {loss!r}")
+    value = float(loss.item())
+    if not math.isfinite(value):
+        raise Diverged(f"Step {n + 1}: the loss is {value}. {HALTED.format(n)} A smaller learning rate may help.")
+    return value
+
+
 def first_of(data: Any) -> tuple[tuple[Any, Any], Iterator[tuple[Any, Any]]]:
-    """The first batch, and all of them."""
+    """The first batch, and all of them. Raises TypeError where it is none."""
     every = batches(data)
-    first = next(every)
-    return first, chain([first], every)
+    first = next(every) if hasattr(data, "__iter__") else data
+    if not isinstance(first, tuple | list) or len(first) != 2:
+        got = type(data).__name__ if first is data else f"the first batch is a {type(first).__name__}"
+        raise TypeError(f"data is a pair (x, y), or batches that are pairs, and {got}")
+    x, y = first
+    return (x, y), chain([(x, y)], every)
 
 
 def array(x: Any) -> np.ndarray:

@@ -7,7 +7,6 @@ fixed steps, and the same every time.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 import traceback
@@ -18,17 +17,20 @@ import traitlets
 
 from ..course.probe import stop
 from ..draw.svg import STYLE
-from ..draw.words import number
+from ..draw.words import counted, number
 from ..tensor import Tensor
 from .stepped import Plain, Stepped, css, javascript
 from .training import (
+    HALTED,
     MOST_FRAMES,
     Clock,
+    Diverged,
     Ration,
     boundary_of,
     columns,
     curve,
     first_of,
+    number_of,
     parameters,
     passed,
     right_of,
@@ -39,11 +41,6 @@ from .training import (
 
 ROWS = 10  # of the table, for each run
 PATIENCE = 2.0  # seconds that a step has to end in when the view is closed
-HALTED = "Training stopped before the update of this step: the weights are those after step {}."
-
-
-class Diverged(Exception):
-    """A loss that is no number."""
 
 
 class TrainingView(Stepped):
@@ -117,6 +114,8 @@ class TrainingView(Stepped):
             self.wait(PATIENCE)  # it is at its last step
         if self.alive:
             raise RuntimeError("it is training already: pause it, or wait() for its end")
+        if steps < 1:
+            raise ValueError(f"run(steps) trains 1 step or more, and got {steps}")
         self.planned = steps
         self._paused, self._ending, self._credit = False, False, 0
         self._show("running", "")
@@ -218,10 +217,7 @@ class TrainingView(Stepped):
         x, y = next(self._batches)
         output = self.model(x if isinstance(x, Tensor) else Tensor(x))
         loss = self.loss_fn(output, y)
-        value = float(loss.item())
-        if not math.isfinite(value):
-            n = len(self.losses)
-            raise Diverged(f"Step {n + 1}: the loss is {value}. {HALTED.format(n)} A smaller learning rate may help.")
+        value = number_of(loss, len(self.losses))
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
@@ -272,7 +268,11 @@ class TrainingView(Stepped):
             for name, p in parameters(self.model, self.optimizer)
         ]
         share = "" if right is None else f", {number(100 * right, 3)} % of the batch right"
-        say = "Before the first step." if loss is None else f"After {n} steps: loss {number(loss)}{share}."
+        say = (
+            "Before the first step."
+            if loss is None
+            else f"After {counted(n, 'step', 'steps')}: loss {number(loss)}{share}."
+        )
         heat = self._boundary.levels() if self._boundary else ""
         curve = passed(self.losses, self.steps[-1]["step"] if self.steps else 0)
         told = {"step": n, "phase": "", "say": say, "loss": loss, "right": right}
