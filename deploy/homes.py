@@ -4,8 +4,8 @@
     minigrad grade submissions --out results
     sudo python deploy/homes.py give results
 
-A home belongs to its student, who may have put links into it. So whatever is read or written there is read or written by a
-process of the student's: a link leads it nowhere that the student could not go.
+A home belongs to its student, who may have put links into it. So what is read or written there, a process of the
+student's reads or writes: a link leads it nowhere that the student could not go.
 """
 
 from __future__ import annotations

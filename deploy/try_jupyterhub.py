@@ -3,7 +3,7 @@
     pip install ".[instructor]" jupyterhub nbgitpuller playwright && npm install configurable-http-proxy
     PATH="$PWD/node_modules/.bin:$PATH" python deploy/try_jupyterhub.py
 
-It is tried by hand: it needs Node, Chromium, git and some two minutes. Everything that it makes is in a temporary folder.
+It is tried by hand: it needs Node, Chromium, git and some two minutes. What it makes is in a temporary folder.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ c.JupyterHub.authenticator_class = "dummy"
 c.Authenticator.allow_all = True
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = {homes!r} + "/{{username}}"
-c.Spawner.args = [*c.Spawner.args, *{root!r}]
+c.Spawner.args = [*c.Spawner.args, "--LabApp.expose_app_in_browser=True", *{root!r}]
 """
 
 
@@ -63,9 +63,11 @@ def main() -> None:
             pages = {student: solved(browser, url, student) for student in ANSWERS}
             tell("memory", ", ".join(f"{kind} {mb} MB" for kind, mb in sorted(memory(folder / "homes"))))
             graded(folder)
+            assert [*(folder / "homes").glob("*/.run/*-ipc-1")], "kernels listen on ports of the machine"
             for student, page in pages.items():
                 read(page, url, student)
             pulled(pages["bob"], url, folder)
+            browser.close()
 
 
 @contextmanager
@@ -93,7 +95,7 @@ def hub(folder: Path) -> Iterator[str]:
     finally:
         started = psutil.Process(process.pid).children(recursive=True)
         process.terminate()  # the hub then ends the students' servers and the proxy
-        process.wait(30)
+        process.wait(90)
         for left in psutil.wait_procs(started, timeout=10)[1]:
             left.kill()
 
@@ -151,8 +153,9 @@ def memory(homes: Path) -> Iterator[tuple[str, int]]:
     """Resident memory of each server and kernel, in MB."""
     for process in psutil.process_iter():
         try:
-            if process.environ().get("HOME", "").startswith(str(homes)) and "python" in process.name():
-                kind = "kernel" if "ipykernel_launcher" in " ".join(process.cmdline()) else "server"
+            command = " ".join(process.cmdline())
+            if process.environ().get("HOME", "").startswith(str(homes)):
+                kind = "kernel" if "ipykernel" in command else "server" if "singleuser" in command else "other"
                 yield kind, process.memory_info().rss >> 20
         except psutil.Error:
             pass
@@ -186,9 +189,10 @@ def pulled(page: Page, url: str, folder: Path) -> None:
     git = ["git", "-C", str(folder / "class"), "-c", "user.name=i", "-c", "user.email=i@example.org"]
     for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "course"]):
         subprocess.run([*git, *command], check=True)
-    to = {"repo": f"file://{folder / 'class'}", "branch": "main", "urlpath": "lab/tree/class/lessons/00_start_here.ipynb"}
-    page.goto(f"{url}/hub/user-redirect/git-pull?{urlencode(to)}")
-    page.wait_for_url("**/lab/tree/class/lessons/00_start_here.ipynb*")
+    lesson = "lab/tree/class/lessons/00_start_here.ipynb"
+    to = urlencode({"repo": f"file://{folder / 'class'}", "branch": "main", "urlpath": lesson})
+    page.goto(f"{url}/hub/user-redirect/git-pull?{to}")
+    page.wait_for_url(f"**/{lesson}*")
     page.wait_for_selector(".jp-Notebook .jp-Cell")
     tell("nbgitpuller", "the pulled lesson is open")
 
