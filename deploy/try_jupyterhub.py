@@ -189,8 +189,8 @@ def pulled(page: Page, url: str, folder: Path) -> None:
     git = ["git", "-C", str(folder / "class"), "-c", "user.name=i", "-c", "user.email=i@example.org"]
     for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "course"]):
         subprocess.run([*git, *command], check=True)
-    lesson = "lab/tree/class/lessons/00_start_here.ipynb"
-    to = urlencode({"repo": f"file://{folder / 'class'}", "branch": "main", "urlpath": lesson})
+    lesson = "tree/class/lessons/00_start_here.ipynb"
+    to = urlencode({"repo": f"file://{folder / 'class'}", "branch": "main", "urlpath": f"lab/{lesson}"})
     page.goto(f"{url}/hub/user-redirect/git-pull?{to}")
     page.wait_for_url(f"**/{lesson}*")
     page.wait_for_selector(".jp-Notebook .jp-Cell")
