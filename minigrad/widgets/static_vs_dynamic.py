@@ -150,7 +150,8 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGr
 
 def by_run_alone(source: dict[int, str], left: ByRun, end: str) -> Iterator[Cut]:
     """The film of a run that has no graph beside it; its end says why."""
-    yield Cut(PHASES[0], "It runs.", on={"hidden": left.parts()})
+    given = [f"l{box}" for box in left.given]
+    yield Cut(PHASES[0], "It runs.", on={"hidden": [part for part in left.parts() if part not in given]})
     for moment in left.moments[:MOST_MOMENTS]:
         yield Cut(
             PHASES[0],
