@@ -95,6 +95,7 @@ def test_the_image_for_grading_runs_probes_and_holds_no_answers(tmp_path):
 
 
 @posix
+@pytest.mark.slow
 @pytest.mark.parametrize(("data", "points", "status"), [(RIGHT, 10, "graded"), (b"no notebook", 0, "unreadable")])
 def test_a_push_to_github_is_told_its_points(tmp_path, data, points, status):
     try:
