@@ -5,6 +5,7 @@ Each is one file that opens without a network. What a student handed in stands i
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -57,15 +58,22 @@ def page(title: str, body: str) -> str:
 
 def rows(head: Sequence[str], body: Iterable[Sequence[Any]], caption: str = "") -> str:
     """A table; numbers stand to the right."""
-    lines = "".join(f"<tr>{cells('td', row)}</tr>" for row in body)
+    body = list(body)
+    right = [isinstance(cell, int | float) for cell in body[0]] if body else []
+    lines = "".join(f"<tr>{cells('td', row, right)}</tr>" for row in body)
     about = f"<caption>{escape(caption)}</caption>" if caption else ""
-    table = f"{about}<thead><tr>{cells('th', head)}</tr></thead><tbody>{lines}</tbody>"
+    table = f"{about}<thead><tr>{cells('th', head, right)}</tr></thead><tbody>{lines}</tbody>"
     return f'<div class="scroll"><table>{table}</table></div>'
 
 
-def cells(tag: str, row: Sequence[Any]) -> str:
-    kinds = (" class=number" if isinstance(cell, int | float) else "" for cell in row)
+def cells(tag: str, row: Sequence[Any], right: Sequence[bool]) -> str:
+    kinds = (" class=number" if number else "" for number in (*right, *[False] * len(row)))
     return "".join(f"<{tag}{kind}>{escape(str(cell))}</{tag}>" for kind, cell in zip(kinds, row))
+
+
+def prose(text: str) -> str:
+    """A sentence, in which what stands between backticks is code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text))
 
 
 # -- for a student ------------------------------------------------------------------------------------
@@ -91,8 +99,8 @@ def feedback(result: Result, title: str) -> str:
 def about_part(name: str, part: Result) -> str:
     if part["state"] == "pass":
         return ""
-    says = "".join(f'<p class="says">{escape(sentence)}</p>' for sentence in part["says"])
-    hint = f'<p class="hint">{escape(part["hint"])}</p>' if part["hint"] else ""
+    says = "".join(f'<p class="says">{prose(sentence)}</p>' for sentence in part["says"])
+    hint = f'<p class="hint">{prose(part["hint"])}</p>' if part["hint"] else ""
     return f"<h3>{escape(name)}: {STATES[part['state']]}</h3>{says}{hint}" if says or hint else ""
 
 

@@ -135,7 +135,10 @@ def no_bubblewrap() -> str:
     tried = subprocess.run(
         bubblewrap(Limits(), 0, ["/bin/true"]), check=False, capture_output=True, text=True, timeout=20, env=ENVIRONMENT
     )
-    return "" if tried.returncode == 0 else f"bubblewrap cannot make a sandbox here: {tried.stderr.strip()[-200:]}"
+    if tried.returncode == 0:
+        return ""
+    way = " (Ubuntu 24.04 allows it after: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0)"
+    return f"bubblewrap cannot make a sandbox here: {tried.stderr.strip()[-200:]}{way if os.geteuid() else ''}"
 
 
 def no_container() -> str:
@@ -239,6 +242,7 @@ def in_container(limits: Limits, slot: int) -> list[str]:
     command = [engine() or "docker", "run", "--rm", "--interactive", "--network=none", "--read-only", "--cap-drop=ALL"]
     command += ["--security-opt=no-new-privileges", f"--memory={memory}", f"--memory-swap={memory}", "--cpus=1"]
     command += [f"--pids-limit={limits.processes}", f"--user={STRANGER + slot}", f"--tmpfs=/tmp:{disk}"]
+    command += [f"--shm-size={limits.disk >> 20}m"]
     command += [f"--tmpfs=/home/student:{disk}", "--workdir=/home/student", "--env=HOME=/home/student"]
     return [*command, IMAGE]
 

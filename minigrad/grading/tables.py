@@ -41,14 +41,18 @@ def plain(results: Sequence[Result]) -> str:
 
 
 def canvas(results: Sequence[Result]) -> str:
-    """What Canvas's gradebook imports: a column for each exercise, students by ID, and no score where there is none."""
+    """What Canvas's gradebook imports: a column for each exercise, students by ID, and no score where there is none.
+
+    An exercise that Canvas does not know becomes an assignment; one that it knows is called there "Name (number)".
+    """
     exercises = of_exercises(results)
-    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(f"{name} ({of})" for name, of in exercises)]
+    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(name for name, _ in exercises)]
+    possible = ["    Points Possible", "", "", "", "", *(of for _, of in exercises)]
     rows = [
         [student[0]["name"] or student[0]["student"], student[0]["student"], "", "", "", *scores(student, exercises)]
         for student in by_student(results)
     ]
-    return table([head, *rows])
+    return table([head, possible, *rows])
 
 
 def moodle(results: Sequence[Result]) -> str:
