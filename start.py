@@ -3,7 +3,7 @@
 
     python3 start.py                 open the course in JupyterLab   (on Windows: py start.py)
     python3 start.py test            pass the tests; what follows `test` goes to scripts/check
-    python3 start.py add EXTRA       install an extra too: gpu-cu12, gpu-cu13 or instructor
+    python3 start.py add EXTRA       install an extra too: gpu-cu12, gpu-cu13, instructor or cluster
     python3 start.py doctor          or another verb of `minigrad`, such as copy and reset
     python3 start.py --no-browser    or any option of JupyterLab
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from shlex import quote
 from types import SimpleNamespace
 
 import pytest
@@ -31,7 +32,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="hubs and sandboxes are fo
 
 def here(tmp_path, **commands):
     """An environment in which these commands are found first, this minigrad, and this Python as `python`."""
-    for name, script in {"python": f'exec {sys.executable} "$@"', **commands}.items():
+    for name, script in {"python": f'exec {quote(sys.executable)} "$@"', **commands}.items():
         (tmp_path / "bin").mkdir(exist_ok=True)
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / "bin" / name).chmod(0o755)

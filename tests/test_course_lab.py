@@ -13,6 +13,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import URLError
 
 import pytest
 from miniature import Checkout
@@ -49,8 +50,15 @@ class Lab:
 
     def get(self, path: str) -> dict:
         address, token = self.match(r"(http://127\.0\.0\.1:\d+/)\S*token=(\w+)").groups()
-        with urllib.request.urlopen(f"{address}api/{path}?token={token}", timeout=SECONDS) as answer:
-            return json.load(answer)
+        deadline = time.monotonic() + SECONDS
+        while True:
+            try:
+                with urllib.request.urlopen(f"{address}api/{path}?token={token}", timeout=SECONDS) as answer:
+                    return json.load(answer)
+            except URLError:  # it has told its address, and does not listen yet
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    raise AssertionError(f"{address} does not answer:\n{self.printed}") from None
+                time.sleep(0.2)
 
     def stop(self) -> None:
         self.process.terminate()

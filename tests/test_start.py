@@ -47,7 +47,10 @@ def test_an_extra_is_added_and_remembered(fresh: Fresh) -> None:
 def test_an_unknown_extra_is_refused_with_the_choice(fresh: Fresh) -> None:
     process = fresh.start("add", "gpu")
 
-    assert process.stderr == "Name what to add, out of gpu-cu12, gpu-cu13, instructor, kernels, test; this was gpu.\n"
+    assert (
+        process.stderr
+        == "Name what to add, out of cluster, gpu-cu12, gpu-cu13, instructor, kernels, test; this was gpu.\n"
+    )
     assert process.returncode == 1
 
 
