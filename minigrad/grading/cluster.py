@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from minigrad.course.errors import CourseError
@@ -23,12 +24,12 @@ class There:
 
     def __init__(self, address: str, limits: Limits | None = None, unsafe: bool = False):
         try:
-            from distributed import Client
+            distributed: Any = import_module("distributed")
         except ImportError as error:
             wanted = 'python -m pip install "minigrad-course[cluster]"'
             raise CourseError(f"a cluster is dask's, which is not installed: {wanted}") from error
         try:
-            client: Any = Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
+            client = distributed.Client(address, timeout="10s", set_as_default=False)
         except (OSError, ValueError) as error:
             raise CourseError(f"no dask scheduler answers at {address}: {error}") from error
         self.client, self.limits, self.unsafe = client, limits or Limits(), unsafe
