@@ -10,9 +10,8 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from minigrad import __version__
+from minigrad.course import lessons
 from minigrad.course.exercise import every
 
 from .collect import Handed
@@ -174,19 +174,5 @@ def fingerprint(task: Task) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file whole, or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink()
-        raise
-
-
-def results_in(out: Path) -> Iterator[Result]:
-    """The results that a folder holds."""
-    for path in sorted((out / "results").glob("*.json")):
-        yield json.loads(path.read_text("utf-8"))
+    """Write a file whole, or not at all. What has no letter, as names of files and texts may, is spelled out."""
+    lessons.write(path, text.encode("utf-8", "backslashreplace"))

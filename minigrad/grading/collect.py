@@ -12,11 +12,13 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from .submission import LARGEST, Unreadable
 
-DEEPEST = 2  # zips in zips
+DEEPEST = 1  # zips in zips
 MOST_FILES = 20_000
 CANVAS = re.compile(r"(?P<name>[^_]+)(?:_LATE)?_(?P<student>\d+)_\d+_(?P<file>.+)")
 MOODLE = re.compile(r"(?P<name>.+)_(?P<student>\d+)_assignsubmission_\w+")
@@ -68,11 +70,12 @@ def submissions(place: Path) -> list[Handed]:
 
 def files(place: Path) -> Iterator[Handed]:
     """Every notebook in a folder, in a zip, or the one that is meant."""
-    if place.is_dir():
-        for path in sorted(walked(place)):
-            yield from within(path.relative_to(place).as_posix(), lambda path=path: taken(path), 0)  # type: ignore[misc]
-    else:
-        yield from within(place.name, lambda: taken(place), 0)
+    for path in sorted(walked(place)) if place.is_dir() else [place]:
+        where = path.relative_to(place).as_posix() if place.is_dir() else path.name
+        if path.suffix.lower() == ".zip":
+            yield from in_zip(where, partial(true_file, path), place.is_dir())
+        else:
+            yield from notebook(where, partial(taken, path))
 
 
 def walked(place: Path) -> Iterator[Path]:
@@ -82,32 +85,34 @@ def walked(place: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in names if not name.startswith("."))
 
 
-def within(where: str, bytes_of: Callable[[], bytes], depth: int) -> Iterator[Handed]:
-    """The notebook that a file is, or those in it if it is a zip."""
-    path = PurePosixPath(where.replace("\\", "/"))
-    if path.suffix.lower() == ".ipynb":
-        yield labelled(path, where, bytes_of)
-    elif path.suffix.lower() == ".zip" and depth < DEEPEST:
-        yield from in_zip(path, where, bytes_of, depth)
+def notebook(where: str, bytes_of: Callable[[], bytes]) -> Iterator[Handed]:
+    """What a file is, if it is a notebook."""
+    if where.lower().endswith(".ipynb"):
+        yield labelled(PurePosixPath(where), where, bytes_of)
 
 
-def in_zip(path: PurePosixPath, where: str, bytes_of: Callable[[], bytes], depth: int) -> Iterator[Handed]:
+def in_zip(where: str, source: Callable[[], Any], is_named: bool, depth: int = 0) -> Iterator[Handed]:
+    """The notebooks in a zip, and in zips that are in it.
+
+    is_named    whether its name is a label too, as that of a student's zip is, and that of the whole class's is not
+    """
+    path = PurePosixPath(where)
     try:
-        archive = zipfile.ZipFile(io.BytesIO(bytes_of()) if depth else where_of(where, bytes_of))
+        archive = zipfile.ZipFile(source())
     except (OSError, zipfile.BadZipFile, Unreadable) as error:
         yield labelled(path, where, failing(f"the zip is broken: {error}"))
         return
-    around = path.with_suffix("") if depth or len(path.parts) > 1 else PurePosixPath()
+    around = path.with_suffix("") if is_named else PurePosixPath()
     for info in archive.infolist()[:MOST_FILES]:
         name = PurePosixPath(info.filename.replace("\\", "/"))
         if info.is_dir() or name.parts[:1] == ("__MACOSX",) or name.name.startswith("."):
             continue
-        inside = around.joinpath(*(part for part in name.parts if part not in ("/", "..", ".")))
-        yield from within(inside.as_posix(), lambda info=info: opened(archive, info), depth + 1)  # type: ignore[misc]
-
-
-def where_of(where: str, bytes_of: Callable[[], bytes]) -> io.BytesIO:
-    return io.BytesIO(bytes_of())
+        inside = around.joinpath(*(part for part in name.parts if part not in ("/", "..", "."))).as_posix()
+        inner = partial(opened, archive, info)
+        if name.suffix.lower() != ".zip":
+            yield from notebook(inside, inner)
+        elif depth < DEEPEST:
+            yield from in_zip(inside, lambda inner=inner: io.BytesIO(inner()), True, depth + 1)  # type: ignore[misc]
 
 
 def opened(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
@@ -117,11 +122,16 @@ def opened(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def taken(path: Path) -> bytes:
-    """A file on the disk, which must be one: no link, no device."""
+    """A notebook on the disk, as far as one may go."""
+    with true_file(path).open("rb") as file:
+        return file.read(LARGEST + 1)
+
+
+def true_file(path: Path) -> Path:
+    """A path that is no link and no device. Raises Unreadable."""
     if path.is_symlink() or not path.is_file():
         raise Unreadable("it is a link, or no file")
-    with path.open("rb") as file:
-        return file.read() if path.suffix.lower() == ".zip" else file.read(LARGEST + 1)
+    return path
 
 
 def failing(why: str) -> Callable[[], bytes]:
@@ -133,6 +143,7 @@ def failing(why: str) -> Callable[[], bytes]:
 
 def labelled(path: PurePosixPath, where: str, bytes_of: Callable[[], bytes]) -> Handed:
     """Whose a file is, read from where it lies."""
+    path, where = PurePosixPath(spelled(str(path))), spelled(where)
     stem, folders = AGAIN.sub("", path.stem), path.parts[:-1]
     for folder in folders:
         if found := MOODLE.fullmatch(folder):
@@ -142,3 +153,8 @@ def labelled(path: PurePosixPath, where: str, bytes_of: Callable[[], bytes]) -> 
     if found := CANVAS.fullmatch(path.stem):
         return Handed(found["student"], found["name"], AGAIN.sub("", found["file"]), where, "", bytes_of)
     return Handed(folders[0] if folders else stem, "", stem, where, "", bytes_of)
+
+
+def spelled(name: str) -> str:
+    """A name in letters: what the disk has in no encoding is written as \\udcff is."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")

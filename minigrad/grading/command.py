@@ -9,7 +9,6 @@ gradebook.db, autograded/, source/    nbgrader's, where it is installed: `nbgrad
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,6 @@ def grade(
     workers: int = 0,
     unsafe: bool = False,
     cluster: str = "",
-    quiet: bool = False,
 ) -> list[Result]:
     """Grade what lies in a place. Raises CourseError where it cannot begin."""
     course = Course(lessons.course() / "exercises", answers, exercise)
@@ -50,7 +48,7 @@ def grade(
     except (NoSandbox, NothingFound) as error:
         raise CourseError(str(error)) from error
     batch = Batch(course, grader, out)
-    with tqdm(total=len(handed), unit="submission", disable=quiet or not sys.stderr.isatty(), file=sys.stderr) as bar:
+    with tqdm(total=len(handed), unit="submission", disable=None) as bar:
         results = batch.run(handed, lambda result: bar.update())
     told(out, handed, results)
     return results
@@ -101,7 +99,7 @@ def own(submission: Submission, exercises: dict[str, Released]) -> str:
 
 def safe(student: str) -> str:
     """The name of a folder that leads nowhere else."""
-    return student.replace("/", "_").replace("\\", "_").strip(".") or "_"
+    return student.replace("/", "_").replace("\\", "_").strip(".")[:100] or "_"
 
 
 def summary(results: Sequence[Result], out: Path) -> str:

@@ -39,14 +39,12 @@ class Submission:
     exercise    the name that it says it answers; "" if it says none
     cells       its code, in order
     texts       its Markdown, in order
-    digest      SHA-256 of the file
     minutes     spent on it, as far as the notebook tells when its cells were run; pauses are left out
     """
 
     exercise: str
     cells: tuple[Cell, ...]
     texts: tuple[Cell, ...]
-    digest: str
     minutes: float = 0.0
 
 
@@ -59,18 +57,14 @@ def read(data: bytes) -> Submission:
     if not data.strip():
         raise Unreadable("the file is empty")
     if len(data) > LARGEST:
-        raise Unreadable(
-            f"the file has {len(data) >> 20} MB, and a notebook may have {LARGEST >> 20}: clear its outputs"
-        )
+        raise Unreadable(f"the file has more than {LARGEST >> 20} MB: clear the notebook's outputs, and save it")
     nb = parsed(data)
     cells = list(code_and_text(nb))
     if len(cells) > MOST_CELLS:
         raise Unreadable(f"the notebook has {len(cells)} cells, and may have {MOST_CELLS}")
     code = tuple(cell for kind, cell in cells if kind == "code")
     texts = tuple(cell for kind, cell in cells if kind == "markdown")
-    return Submission(
-        text(within(nb, "metadata", "minigrad").get("exercise")), code, texts, digest_of(data), minutes(nb)
-    )
+    return Submission(text(within(nb, "metadata", "minigrad").get("exercise")), code, texts, minutes(nb))
 
 
 def parsed(data: bytes) -> dict[str, Any]:

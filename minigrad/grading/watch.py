@@ -77,10 +77,8 @@ def used(pid: int) -> int:
 
 def stop(process: subprocess.Popen[bytes]) -> None:
     """End a sandbox, and with it all that is in it."""
-    if process.poll() is None:
-        process.kill()
-    process.wait(10)
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None and not pipe.closed and process.poll() is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
+    process.kill()
+    process.wait(GRACE)
+    for pipe in filter(None, (process.stdin, process.stdout)):
+        with contextlib.suppress(OSError):
+            pipe.close()

@@ -233,3 +233,14 @@ def test_a_person_is_shown_code_and_words_and_no_output(tmp_path):
     marked = [cell["metadata"]["nbgrader"]["grade_id"] for cell in made["cells"] if "nbgrader" in cell["metadata"]]
     assert marked == ["product", "check-product"]
     assert UNTOUCHED["cells"]
+
+
+def test_names_and_texts_that_no_encoding_has_stop_nothing(tmp_path, monkeypatch, capsys):
+    odd = "\udcff\ud800"
+    answer = {"cells": {odd: f"ValueError: {odd}"}, "parts": NOTHING["parts"]}
+    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(answer))
+    hand_in(tmp_path / "in", **{"ada\udcff": RIGHT, "x" * 200: RIGHT})
+    assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 0
+    results = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
+    assert sorted(r["student"] for r in results) == ["ada\\udcff", "x" * 200]
+    assert all(r["status"] == "graded" for r in results)

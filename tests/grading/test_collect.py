@@ -78,7 +78,7 @@ def test_a_zip_in_a_zip_is_opened_and_one_deeper_is_not(tmp_path):
 
 def test_names_that_lead_elsewhere_are_only_names(tmp_path):
     place = tmp_path / "all.zip"
-    place.write_bytes(zipped({"../../../etc/ada/01_a.ipynb": NOTEBOOK, "/root/bob/01_a.ipynb": NOTEBOOK}))
+    place.write_bytes(zipped({"../../../etc/ada/01_a.ipynb": NOTEBOOK, "/bob/01_a.ipynb": NOTEBOOK}))
 
     for each in submissions(place):
         assert each.data() == NOTEBOOK
