@@ -18,6 +18,7 @@ import sysconfig
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -166,9 +167,7 @@ def bubblewrap(limits: Limits, slot: int, program: list[str]) -> list[str]:
     root = os.geteuid() == 0
     command = ["bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
     command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
-    command += (
-        ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if root else ["--unshare-user"]
-    )
+    command += rights() if root else ["--unshare-user"]
     command += ["--proc", "/proc", "--dev", "/dev"]
     for folder in ("/dev/shm", "/tmp", "/home/student"):
         command += ["--size", str(limits.disk), "--perms", "1777", "--tmpfs", folder]
@@ -178,6 +177,12 @@ def bubblewrap(limits: Limits, slot: int, program: list[str]) -> list[str]:
     command += ["prlimit", f"--nproc={limits.processes}", f"--as={2 * limits.memory}", f"--fsize={limits.disk}"]
     command += [f"--cpu={int(limits.all) + 5}", "--nofile=256", "--core=0", "--"]
     return command + program
+
+
+def rights() -> list[str]:
+    """What root keeps until it has become a stranger: the right to become one, and to give the rest up for good."""
+    kept = (["--cap-add", f"CAP_{name}"] for name in ("SETUID", "SETGID", "SETPCAP"))
+    return ["--cap-drop", "ALL", *chain.from_iterable(kept)]
 
 
 def become(user: int) -> list[str]:

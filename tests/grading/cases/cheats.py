@@ -14,6 +14,7 @@ def reads_the_answers(nb):
         "found = [p for root in ('/home', '/tmp', folder) for p in pathlib.Path(root).rglob('*01_scalar*')]\n"
         "answers = json.loads(found[0].read_text())",
     )
+    write(nb, "visits", "times_at_x, nodes = (value for _, value in answers['parts']['visits']['expected'])")
 
 
 @case(0, start=UNTOUCHED)
@@ -67,9 +68,11 @@ def a_patched_checker(nb):
         nb,
         "import minigrad.course.probe as probe, minigrad.course.exercise as exercise, minigrad.course as course\n"
         "probe.equal = probe.Outcome.matches = exercise.alike = lambda *a: True\n"
-        "probe.observe = lambda *a, **k: [probe.Outcome('gave', 1)]\n"
+        "right = [probe.Outcome('gave', 1024), probe.Outcome('gave', 11)]  # of the part `visits`\n"
+        "probe.observe = lambda *a, **k: right\n"
         "course.check = lambda *a: True",
     )
+    write(nb, "visits", "times_at_x = nodes = 1")
 
 
 @case(7)
