@@ -42,6 +42,9 @@ def course(tmp_path):
     """A course of one lesson: give its cells, and get the status of building it and what was said."""
     root = tmp_path / "Übung eins"
     shutil.copytree(ROOT / "scripts", root / "scripts")
+    concepts = root / "lessons" / "source" / "concepts.toml"
+    concepts.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "lessons" / "source" / "concepts.toml", concepts)
     # Another program under the kernel's usual name, as an older environment may have left it.
     kernel = tmp_path / "jupyter" / "kernels" / "python3" / "kernel.json"
     kernel.parent.mkdir(parents=True)
@@ -49,10 +52,10 @@ def course(tmp_path):
 
     class Course:
         lessons = root / "lessons"
-        path = lessons / "00_try.ipynb"
-        source = lessons / "source" / "00_try.py"
+        path = lessons / "95_try.ipynb"
+        source = lessons / "source" / "95_try.py"
 
-        def write(self, *cells: str, header: str = HEADER, name: str = "00_try") -> None:
+        def write(self, *cells: str, header: str = HEADER, name: str = "95_try") -> None:
             self.source.parent.mkdir(parents=True, exist_ok=True)
             self.source.with_stem(name).write_text(header + "\n".join(cells), "utf-8")
 
@@ -97,7 +100,10 @@ raise minigrad.errors.ShapeError("as it should")
 def test_a_build_says_what_a_notebook_holds_and_changes_nothing_the_second_time(course):
     course.write(PYTHON, PLOT, SLIDER, RAISES)
 
-    assert course.build() == (0, "written lessons/00_try.ipynb\nwritten lessons/README.md\n")
+    assert course.build() == (
+        0,
+        "written lessons/95_try.ipynb\nwritten lessons/README.md\nwritten lessons/GLOSSARY.md\n",
+    )
     first = course.path.read_bytes()
     python, plot, slider, raises = course.cells()
 
@@ -117,9 +123,12 @@ def test_a_build_says_what_a_notebook_holds_and_changes_nothing_the_second_time(
     assert first.endswith(b"}\n")
     assert "é".encode() in first
 
-    assert course.build() == (0, "same    lessons/00_try.ipynb\nsame    lessons/README.md\n")
+    assert course.build() == (
+        0,
+        "same    lessons/95_try.ipynb\nsame    lessons/README.md\nsame    lessons/GLOSSARY.md\n",
+    )
     assert course.path.read_bytes() == first
-    assert "| [00 This \\| that](00_try.ipynb) | 5 | see; do | A1 |  |  |\n" in readme(course)
+    assert "| [95 This \\| that](95_try.ipynb) | 5 | see; do | A1 |  |  |\n" in readme(course)
 
 
 def readme(course) -> str:
@@ -136,9 +145,9 @@ def test_a_check_names_the_file_and_the_cell_that_differ_and_writes_nothing(cour
     status, said = course.build("--check")
 
     assert status == 1
-    assert "DIFFERS lessons/00_try.ipynb: cell 1 (" in said
+    assert "DIFFERS lessons/95_try.ipynb: cell 1 (" in said
     assert "has another outputs: stored …" in said
-    assert "run `python scripts/build 00_try`" in said
+    assert "run `python scripts/build 95_try`" in said
     assert "DIFFERS lessons/README.md: is missing" in said
     assert course.path.read_text("utf-8") == edited
     assert not (course.lessons / "README.md").exists()
@@ -163,7 +172,7 @@ def test_what_a_clock_measured_is_not_kept(course):
 
 
 def test_a_notebook_that_cannot_be_built_leaves_the_file_that_was_there_and_stops_no_other(course):
-    course.lessons.mkdir(parents=True)
+    course.lessons.mkdir(parents=True, exist_ok=True)
     files = {course.lessons / f"0{number}_bad.ipynb": cell for number, cell in enumerate(UNFIT, 1)}
     for path, cell in files.items():
         path.write_text("as it was", "utf-8")
@@ -195,7 +204,7 @@ def test_a_cell_put_in_between_changes_the_id_of_no_other(course):
 @pytest.mark.parametrize(
     ("header", "words"),
     [
-        ("", "00_try.py: no header"),
+        ("", "95_try.py: no header"),
         (HEADER.replace("minutes: 5", "minutes: five"), "the header's 'minutes' is 'five'; a int is wanted"),
         (HEADER.replace("#     title: This | that\n", ""), "the header's 'title' is None"),
     ],
@@ -212,7 +221,7 @@ def test_a_lesson_without_its_facts_is_not_built(course, header, words):
 def test_a_name_that_no_notebook_has_is_answered_with_those_there_are(course):
     course.write("# %%\n1")
 
-    assert course.build("07") == (2, "no notebook begins with 07; there are 00_try\n")
+    assert course.build("07") == (2, "no notebook begins with 07; there are 95_try\n")
 
 
 def test_two_plots_are_the_same_up_to_stray_pixels():

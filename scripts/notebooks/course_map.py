@@ -1,36 +1,115 @@
-"""The map of the course: one table, read off the headers of the lessons and solutions."""
+"""The map of the course, read off the headers of the lessons and solutions: three tables.
+
+Which lesson takes how long and teaches what; where each concept of concepts.toml is taught and practised; and which
+part of an exercise meets each misconception with a hint that names it.
+"""
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
 from nbformat import NotebookNode
+
+from notebooks.source import BuildError
 
 HEAD = """\
 # The lessons
 
-Read them in this order; each builds on those before it. This page is made by `python scripts/build`.
+Read them in this order; each builds on those before it. Words are explained in the [glossary](GLOSSARY.md). This page
+is made by `python scripts/build`.
 
 | lesson | minutes | what you will be able to do | concepts | widgets | exercise |
 |---|---|---|---|---|---|
 """
+CONCEPTS = """
+## What is taught where
+
+| | idea | lesson | exercise |
+|---|---|---|---|
+"""
+MISCONCEPTIONS = """
+## What many believe at first
+
+Each of these is a wrong answer that some part of an exercise knows, with a hint of its own.
+
+| | belief | part of an exercise |
+|---|---|---|
+"""
+Notebooks = dict[str, NotebookNode]  # by name
 
 
-def course_map(lessons: dict[str, NotebookNode], solutions: dict[str, NotebookNode]) -> str:
-    """The text of lessons/README.md. Keys are the names of the notebooks."""
-    return HEAD + "".join(row(name, nb.metadata.minigrad, solutions) for name, nb in sorted(lessons.items()))
+def course_map(lessons: Notebooks, solutions: Notebooks, concepts: Path) -> str:
+    """The text of lessons/README.md. Raises BuildError for a concept or a misconception that is not in the list."""
+    known = tomllib.loads(concepts.read_text("utf-8"))
+    refuse_unknown(lessons | solutions, known)
+    return "".join([
+        HEAD, *(row(name, nb.metadata.minigrad, solutions) for name, nb in sorted(lessons.items())),
+        CONCEPTS, *(line(one, idea, teaching(one, lessons), practising(one, solutions))
+                    for one, idea in known["concepts"].items()),
+        MISCONCEPTIONS, *(line(one, belief, meeting(one, solutions)) for one, belief in known["misconceptions"].items()),
+    ])  # fmt: skip
 
 
-def row(name: str, facts: dict, solutions: dict[str, NotebookNode]) -> str:
+def row(name: str, facts: dict, solutions: Notebooks) -> str:
     exercises = [
-        f"[{nb.metadata.minigrad['title']}](../exercises/{exercise}.ipynb) ({nb.metadata.minigrad['minutes']} min)"
+        f"{exercise_link(exercise, nb)} ({nb.metadata.minigrad['minutes']} min)"
         for exercise, nb in sorted(solutions.items())
         if nb.metadata.minigrad["lesson"] == name
     ]
-    columns = [
+    return line(
         f"[{name.partition('_')[0]} {facts['title']}]({name}.ipynb)",
         str(facts["minutes"]),
         "; ".join(facts["objectives"]),
         ", ".join(facts["concepts"]),
         ", ".join(facts.get("widgets", [])),
         ", ".join(exercises),
-    ]
+    )
+
+
+def teaching(concept: str, lessons: Notebooks) -> str:
+    return ", ".join(
+        f"[{name.partition('_')[0]}]({name}.ipynb)"
+        for name, nb in sorted(lessons.items())
+        if concept in nb.metadata.minigrad["concepts"]
+    )
+
+
+def practising(concept: str, solutions: Notebooks) -> str:
+    return ", ".join(
+        exercise_link(name, nb) for name, nb in sorted(solutions.items()) if concept in nb.metadata.minigrad["concepts"]
+    )
+
+
+def meeting(misconception: str, solutions: Notebooks) -> str:
+    return ", ".join(
+        f"`{part}` of {exercise_link(name, nb)}"
+        for name, nb in sorted(solutions.items())
+        for part in dict.fromkeys(part for one, part in met_in(nb) if one == misconception)
+    )
+
+
+def met_in(nb: NotebookNode) -> list[tuple[str, str]]:
+    """(misconception, part) of the wrong answers that name one."""
+    return [(cell.metadata.misconception, cell.metadata.wrong) for cell in nb.cells if "misconception" in cell.metadata]
+
+
+def exercise_link(name: str, nb: NotebookNode) -> str:
+    return f"[{nb.metadata.minigrad['title']}](../exercises/{name}.ipynb)"
+
+
+def line(*columns: str) -> str:
     return f"| {' | '.join(column.replace('|', chr(92) + '|') for column in columns)} |\n"
+
+
+def refuse_unknown(notebooks: Notebooks, known: dict[str, dict[str, str]]) -> None:
+    for name, nb in notebooks.items():
+        check(name, "concept", nb.metadata.minigrad["concepts"], known["concepts"])
+        check(name, "misconception", [one for one, _ in met_in(nb)], known["misconceptions"])
+
+
+def check(name: str, kind: str, named: Iterable[str], known: dict[str, str]) -> None:
+    for one in named:
+        if one not in known:
+            raise BuildError(f"{name}: {one!r} is no {kind} of concepts.toml, which has {', '.join(known)}")

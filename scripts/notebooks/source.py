@@ -11,6 +11,9 @@ The header of the script says what the notebook is, and ends up in its metadata 
 
 A cell's id is a hash of what is in it, so that a cell put in between changes no other; `name="…"` on the cell's
 own line gives it an id that outlives its text.
+
+A Markdown cell with slideshow={"slide_type": "notes"} is for whoever speaks, and no reader is to stumble over it: its
+text goes into the metadata of the cell above it, as `slideshow.notes`.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ def notebook(path: Path) -> NotebookNode:
     facts = checked_facts(path, nb.metadata.get("minigrad"))
     nb.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}, "minigrad": facts})
     nb.nbformat, nb.nbformat_minor = 4, 5
+    nb.cells = without_notes(nb.cells, path)
     seen: Counter[str] = Counter()
     for cell in nb.cells:
         for key in LAYOUT:
@@ -53,6 +57,20 @@ def notebook(path: Path) -> NotebookNode:
     if repeated:
         raise BuildError(f"{path.name}: two cells are called {repeated[0]!r}; a name is for one")
     return nb
+
+
+def without_notes(cells: list[NotebookNode], path: Path) -> list[NotebookNode]:
+    """The cells, each note in the metadata of the cell that it speaks of."""
+    kept: list[NotebookNode] = []
+    for cell in cells:
+        if cell.metadata.get("slideshow", {}).get("slide_type") != "notes":
+            kept.append(cell)
+        elif not kept:
+            raise BuildError(f"{path.name}: it begins with notes; they belong below the cell that they speak of")
+        else:
+            shown = kept[-1].metadata.setdefault("slideshow", nbformat.from_dict({}))
+            shown.notes = "\n\n".join(filter(None, [shown.get("notes"), cell.source]))
+    return kept
 
 
 def identity(stem: str, cell: NotebookNode, seen: Counter[str]) -> str:

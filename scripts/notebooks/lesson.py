@@ -1,0 +1,115 @@
+"""What every lesson has, as far as a program can see.
+
+A prediction, something to look at, a place where it breaks, a quiz, sources, the spelling of other frameworks, an
+exercise, what is next; ten to fifteen pages for a lecture, with notes for whoever speaks; no cell that fills a screen;
+words beside each plot; and of what is set in bold, that it is a term with a definition.
+
+Notebooks from 90 on are for looking things up, and nothing of this is asked of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from nbformat import NotebookNode
+
+from minigrad.course import quiz
+from notebooks.source import BuildError
+
+MOST_LINES = 25
+PAGES = range(10, 16)
+FEWEST_NOTES = 5
+WANTED = {
+    "a prediction": re.compile(r"^Predict\(", re.M),
+    "a place where it breaks": re.compile(r"\*\*Where it breaks\.\*\*|^## When something goes wrong", re.M),
+    "the spelling of other frameworks": re.compile(r"^## The same elsewhere", re.M),
+    "sources": re.compile(r"\*\*Sources\.\*\*"),
+    "what is next": re.compile(r"\*\*Next:\*\*"),
+}
+EXERCISE = re.compile(r"\*\*Exercise\.\*\*")
+WITHOUT_EXERCISE = "00_start_here"
+BOLD = re.compile(r"\*\*([^*\n]+(?:\n[^*\n]+)?)\*\*")
+FENCE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
+NO_TERM = re.compile(r".*[.?!:]|Builds\s+on", re.S)  # a sentence, or the word that a paragraph opens with
+HOLLOW = re.compile(r"\b(simply|magic(?:al)?|obviously|of course|powerful|seamless\w*)\b", re.I)
+
+
+def refuse_unfinished(nb: NotebookNode, name: str) -> None:
+    """Raises BuildError for what a lesson that was run still lacks."""
+    stem = name.rpartition("/")[2].removesuffix(".ipynb")
+    lacking = list(problems(nb, stem)) if int(stem[:2]) < 90 else []
+    if lacking:
+        raise BuildError("\n        ".join([f"{name} is not finished:", *lacking]))
+
+
+def problems(nb: NotebookNode, stem: str) -> Iterator[str]:
+    yield from lacks(nb, stem)
+    yield from for_a_lecture(nb)
+    yield from too_long(nb)
+    yield from unseen(nb)
+    yield from wording(nb)
+
+
+def lacks(nb: NotebookNode, stem: str) -> Iterator[str]:
+    text = "\n".join(cell.source for cell in nb.cells)
+    wanted = WANTED | ({} if stem == WITHOUT_EXERCISE else {"an exercise": EXERCISE})
+    yield from (f"there is no {what.removeprefix('a ').removeprefix('an ')}" for what, sign in wanted.items()
+                if not sign.search(text))  # fmt: skip
+    if not any(shows_a_picture(cell) for cell in nb.cells):
+        yield "there is nothing to look at: neither a widget nor a figure"
+    if f'Quiz("{stem}")' not in text or not (quiz.FOLDER / f"{stem}.toml").exists():
+        yield f'there is no Quiz("{stem}") with its {stem}.toml'
+
+
+def for_a_lecture(nb: NotebookNode) -> Iterator[str]:
+    kinds = [cell.metadata.get("slideshow", {}) for cell in nb.cells]
+    pages = sum(kind.get("slide_type") in ("slide", "subslide") for kind in kinds)
+    if pages not in PAGES:
+        yield f"{pages} pages for a lecture (slide, subslide), where {PAGES[0]} to {PAGES[-1]} are wanted"
+    notes = sum("notes" in kind for kind in kinds)
+    if notes < FEWEST_NOTES:
+        yield f"{notes} notes for whoever speaks, where {FEWEST_NOTES} are wanted"
+
+
+def too_long(nb: NotebookNode) -> Iterator[str]:
+    for number, cell in enumerate(nb.cells):
+        lines = len(cell.source.splitlines())
+        if lines > MOST_LINES:
+            yield f"cell {number} has {lines} lines, and {MOST_LINES} are the most: {cell.source.splitlines()[0]}"
+
+
+def unseen(nb: NotebookNode) -> Iterator[str]:
+    """Plots that nobody hears of who cannot see them."""
+    for number, (cell, after) in enumerate(pairwise([*nb.cells, NotebookNode(cell_type="raw", source="")])):
+        if any("image/png" in output.get("data", {}) for output in cell.get("outputs", [])):
+            if not re.match(r"\*The (plot|picture)s?:", after.source):
+                yield f"cell {number} shows a plot, and the next one does not begin with `*The plot: …*`, its words"
+
+
+def shows_a_picture(cell: NotebookNode) -> bool:
+    mimes = {mime for output in cell.get("outputs", []) for mime in output.get("data", {})}
+    return bool(mimes & {"image/png", "image/svg+xml"})
+
+
+def wording(nb: NotebookNode) -> Iterator[str]:
+    terms = {plain(term) for term in nb.metadata.minigrad.get("terms", {})}
+    bold = {plain(each) for each in bold_in(nb)}
+    for term in sorted(bold - terms):
+        yield f"**{term}** is bold, and no term of the header: define it there, or set it in another way"
+    for term in sorted(terms - bold):
+        yield f"the term {term!r} of the header is nowhere bold"
+    for number, cell in enumerate(nb.cells):
+        if cell.cell_type == "markdown" and (found := HOLLOW.search(cell.source)):
+            yield f"cell {number} says {found[0]!r}, which helps nobody"
+
+
+def bold_in(nb: NotebookNode) -> Iterator[str]:
+    for cell in nb.cells:
+        if cell.cell_type == "markdown":
+            yield from (found for found in BOLD.findall(FENCE.sub("", cell.source)) if not NO_TERM.fullmatch(found))
+
+
+def plain(term: str) -> str:
+    return " ".join(term.lower().split())
