@@ -49,6 +49,7 @@ def command_line() -> argparse.ArgumentParser:
         return added
 
     opened = verb("lab", open_course, "Open the course in JupyterLab, bringing its files up to date first.")
+    opened.add_argument("--present", metavar="NAME", help="begin with a notebook as live slides, such as lessons/05")
     opened.epilog = "Anything else is for JupyterLab, such as --no-browser or --port=9000."
     copied = verb("copy", copy_course, "Bring the course's files up to date; your own edits stay.")
     reset = verb("reset", reset_lesson, "Give a lesson back as it was; yours goes to backup/.")
@@ -84,10 +85,11 @@ def course_folder(arguments: argparse.Namespace) -> Path:
 def open_course(arguments: argparse.Namespace) -> int:
     folder = course_folder(arguments)
     report(lessons.copy(folder))
+    presented = lessons.notebook(folder, arguments.present) if arguments.present else ""
     for address in lab.addresses(folder):
         print(f"This folder is open in a JupyterLab already: {address}")
         print("Better use that one: two would edit the same notebooks. Here is another, on a port of its own.")
-    return lab.open_lab(folder, arguments.options)
+    return lab.open_lab(folder, arguments.options, presented)
 
 
 def copy_course(arguments: argparse.Namespace) -> int:

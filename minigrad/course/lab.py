@@ -13,18 +13,22 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import quote
 
 from minigrad.course import CourseError
 from minigrad.course.lessons import FIRST
 
 
-def open_lab(folder: Path, options: Sequence[str] = ()) -> int:
-    """Become JupyterLab; on Windows, which has no way to, wait for it and return its exit status."""
+def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "") -> int:
+    """Become JupyterLab; on Windows, which has no way to, wait for it and return its exit status.
+
+    presented    the name of a notebook that begins as slides
+    """
     if find_spec("jupyterlab") is None:
         raise CourseError(
             f"{sys.executable} has no JupyterLab: run `python3 start.py`, or `pip install minigrad-course` again"
         )
-    command = lab_command(folder, options)
+    command = lab_command(folder, options, f"{quote(presented)}?present" if presented else FIRST)
     environment = os.environ | lab_environment(folder)
     sys.stdout.flush()
     if os.name == "posix":
@@ -33,14 +37,14 @@ def open_lab(folder: Path, options: Sequence[str] = ()) -> int:
     return subprocess.call(command, env=environment)
 
 
-def lab_command(folder: Path, options: Sequence[str]) -> list[str]:
+def lab_command(folder: Path, options: Sequence[str], start: str = FIRST) -> list[str]:
     """The command line; the user's own options come last, and so win."""
     shell = os.environ.get("SHELL") if os.name == "posix" else None
     return [
         *(sys.executable, "-P", "-m", "jupyterlab"),  # -P: a file json.py where the command is typed is not the module
         *(["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []),
         f"--ServerApp.root_dir={folder.absolute()}",
-        f"--LabApp.default_url=/lab/tree/{FIRST}",
+        f"--LabApp.default_url=/lab/tree/{start}",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",
         # Without a tty its terminals would be login shells, with a PATH of their own, and no `minigrad` on it.

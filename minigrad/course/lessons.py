@@ -137,6 +137,14 @@ def reset(folder: Path, name: str) -> tuple[str, Path | None]:
     return name, backup
 
 
+def notebook(folder: Path, wanted: str) -> str:
+    """The name, below the folder, of a notebook in it: one of the course's by its beginning, or any by its path."""
+    path = Path(wanted).absolute() if Path(wanted).exists() else folder.absolute() / wanted
+    if path.suffix == ".ipynb" and path.is_file() and path.is_relative_to(folder.absolute()):
+        return path.relative_to(folder.absolute()).as_posix()
+    return the_one(wanted, folder)
+
+
 def the_one(wanted: str, folder: Path) -> str:
     """The shipped name that was meant by `exercises/01_slopes.ipynb`, by its beginning, or by a path to the file."""
     names = shipped()

@@ -44,12 +44,12 @@ def course_map(lessons: Notebooks, solutions: Notebooks, concepts: Path) -> str:
     """The text of lessons/README.md. Raises BuildError for a concept or a misconception that is not in the list."""
     known = tomllib.loads(concepts.read_text("utf-8"))
     refuse_unknown(lessons | solutions, known)
-    return "".join([
-        HEAD, *(row(name, nb.metadata.minigrad, solutions) for name, nb in sorted(lessons.items())),
-        CONCEPTS, *(line(one, idea, teaching(one, lessons), practising(one, solutions))
-                    for one, idea in known["concepts"].items()),
-        MISCONCEPTIONS, *(line(one, belief, meeting(one, solutions)) for one, belief in known["misconceptions"].items()),
-    ])  # fmt: skip
+    rows = [row(name, nb.metadata.minigrad, solutions) for name, nb in sorted(lessons.items())]
+    taught = [
+        line(one, idea, teaching(one, lessons), practising(one, solutions)) for one, idea in known["concepts"].items()
+    ]
+    met = [line(one, belief, meeting(one, solutions)) for one, belief in known["misconceptions"].items()]
+    return "".join([HEAD, *rows, CONCEPTS, *taught, MISCONCEPTIONS, *met])
 
 
 def row(name: str, facts: dict, solutions: Notebooks) -> str:

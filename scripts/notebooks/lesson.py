@@ -83,9 +83,9 @@ def too_long(nb: NotebookNode) -> Iterator[str]:
 def unseen(nb: NotebookNode) -> Iterator[str]:
     """Plots that nobody hears of who cannot see them."""
     for number, (cell, after) in enumerate(pairwise([*nb.cells, NotebookNode(cell_type="raw", source="")])):
-        if any("image/png" in output.get("data", {}) for output in cell.get("outputs", [])):
-            if not re.match(r"\*The (plot|picture)s?:", after.source):
-                yield f"cell {number} shows a plot, and the next one does not begin with `*The plot: …*`, its words"
+        plotted = any("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
+        if plotted and not re.match(r"\*The (plot|picture)s?:", after.source):
+            yield f"cell {number} shows a plot, and the next one does not begin with `*The plot: …*`, its words"
 
 
 def shows_a_picture(cell: NotebookNode) -> bool:

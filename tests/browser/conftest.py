@@ -31,7 +31,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
-PATIENCE_MS = 60_000  # two slow cores starting a kernel
+PATIENCE_MS = 150_000  # two slow cores starting a kernel, beside other work
 expect.set_options(timeout=PATIENCE_MS / 2)
 
 CONNECTED = """() => {
@@ -117,7 +117,7 @@ class Notebook(Visit):
     """A notebook open in JupyterLab."""
 
     def run_all(self) -> None:
-        """Run every cell. Raises if one is still running after a minute."""
+        """Run every cell. Raises if one is still running when patience is out."""
         # The command's promise may never settle: it is not waited for.
         self.page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
         self.page.wait_for_function(ALL_RAN)
@@ -213,6 +213,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
         "--expose-app-in-browser",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",
+        f"--LabApp.extra_labextensions_path={ROOT / 'share' / 'jupyterlab'}",
     ]
     log = home / "log.txt"
     with log.open("w", encoding="utf-8") as out:
@@ -228,7 +229,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
 
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     """Wait until the server answers."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_MS / 1000
     while time.monotonic() < deadline and process.poll() is None:
         try:
             urllib.request.urlopen(url, timeout=1).close()

@@ -16,7 +16,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from examples.widgets import WIDGETS
 """
-PATIENCE = 60  # seconds
+PATIENCE = 150  # seconds
 
 
 def test_every_widget_steps_in_notebook_7(lab, request):

@@ -1,0 +1,63 @@
+// How JupyterLab comes to know of presenting: a command, its key, a button in each notebook, and an address.
+
+import { Show } from "./show.js";
+
+const COMMAND = "minigrad:present";
+const PLACE = 10; // among a notebook's buttons, after those that run cells
+
+export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICommandPalette, IThemeManager, ToolbarButton }) {
+  const activate = (app, tracker, palette, themes) => {
+    style(new URL("show.css", here));
+    let show = null;
+
+    const present = async (panel) => {
+      await panel.revealed;
+      show = new Show({ panel, themes, run: (cells) => NotebookActions.runCells(panel.content, cells, panel.sessionContext), left: () => { show = null; } });
+      show.start();
+      return show;
+    };
+
+    app.commands.addCommand(COMMAND, {
+      label: "Present as live slides",
+      isEnabled: () => tracker.currentWidget !== null,
+      execute: () => (show ? show.exit() : tracker.currentWidget && present(tracker.currentWidget).then(() => undefined)),
+    });
+    app.commands.addKeyBinding({ command: COMMAND, keys: ["Alt Shift P"], selector: "body" });
+    palette?.addItem({ command: COMMAND, category: "Notebook Operations" });
+    const button = (panel) => panel.toolbar.insertItem(PLACE, name, new ToolbarButton({
+      label: "Present", tooltip: "Present as live slides (Alt+Shift+P)", onClick: () => app.commands.execute(COMMAND),
+    }));
+    tracker.forEach(button);
+    tracker.widgetAdded.connect((_, panel) => button(panel));
+
+    if (new URLSearchParams(location.search).has("present")) {
+      app.restored.then(() => once(tracker, async (panel) => {
+        const shown = await present(panel);
+        await panel.sessionContext.ready;
+        shown.runAll();
+      }));
+    }
+  };
+  return {
+    id: `${name}:plugin`, autoStart: true, requires: [INotebookTracker], optional: [ICommandPalette, IThemeManager], activate,
+  };
+}
+
+// The notebook that the address names, when it is open.
+function once(tracker, act) {
+  const wanted = decodeURIComponent(location.pathname.split("/tree/")[1] ?? "");
+  const try_ = () => {
+    const panel = tracker.currentWidget;
+    if (!panel || !panel.context.path.endsWith(wanted)) return;
+    tracker.currentChanged.disconnect(try_);
+    act(panel);
+  };
+  tracker.currentChanged.connect(try_);
+  try_();
+}
+
+function style(address) {
+  const link = document.createElement("link");
+  Object.assign(link, { rel: "stylesheet", href: address });
+  document.head.append(link);
+}

@@ -1,0 +1,245 @@
+// A notebook as live slides: the notebook itself, with all cells hidden but those of one page. So cells run, and widgets
+// move, as they always do; on leaving it is as it was.
+
+import { deck } from "./deck.js";
+import { Speaker } from "./speaker.js";
+
+// Where keys belong to what has the focus, and not to the show: editors, fields, sliders, and widgets that are stepped.
+const OWN_KEYS = ".cm-editor, input, textarea, select, [contenteditable=true], [role=slider], .mg-widget, .jupyter-widgets";
+const LEAVES_OUT = new Set(["full", "defer"]); // ways of JupyterLab to have only cells in the page that are scrolled to
+const ZOOM = { least: 0.5, most: 2.5, step: 0.1 };
+const LEAST_FIT = 0.6; // smaller than this nobody reads it from the last row: the page scrolls instead
+const BAR = `
+  <progress value="0" max="1" aria-hidden="true"></progress>
+  <button type="button" data-do="back" aria-label="Back">◀</button>
+  <span data-place></span>
+  <button type="button" data-do="next" aria-label="Next">▶</button>
+  <button type="button" data-do="run">Run (r)</button>
+  <button type="button" data-do="speak">Notes (s)</button>
+  <button type="button" data-do="fill">Full screen (f)</button>
+  <button type="button" data-do="help" aria-expanded="false">Keys (?)</button>
+  <button type="button" data-do="exit">Exit (Esc)</button>
+  <span role="status"></span><output></output>`;
+const KEYS = {
+  next: { keys: ["PageDown", "ArrowRight", "ArrowDown", " ", "n"], about: "→, space, Page Down: next" },
+  back: { keys: ["PageUp", "ArrowLeft", "ArrowUp", "p"], about: "←, Page Up: back" },
+  first: { keys: ["Home"], about: "Home: first page" },
+  last: { keys: ["End"], about: "End: last page" },
+  run: { keys: ["r"], about: "r: run this page" },
+  runAll: { keys: ["a"], about: "a: run all cells" },
+  speak: { keys: ["s"], about: "s: notes, in a window of their own" },
+  black: { keys: ["b", "."], about: "b: black, and back" },
+  code: { keys: ["c"], about: "c: without code, and back" },
+  dark: { keys: ["d"], about: "d: dark, and back" },
+  larger: { keys: ["+", "="], about: "+: larger" },
+  smaller: { keys: ["-"], about: "−: smaller" },
+  fill: { keys: ["f"], about: "f: full screen" },
+  help: { keys: ["?"], about: "?: these keys" },
+  exit: { keys: ["Escape"], about: "Esc: out of a widget; leave" },
+};
+const DEED = new Map(Object.entries(KEYS).flatMap(([deed, { keys }]) => keys.map((key) => [key, deed])));
+
+export class Show {
+  // panel    a notebook's; run(cells) runs some of its cells; themes may be null; left() is told at the end
+  constructor({ panel, run, themes, left }) {
+    Object.assign(this, { panel, notebook: panel.content, runCells: run, themes, left });
+    this.at = this.step = 0;
+    this.zoom = 1;
+    this.pressed = this.pressed.bind(this);
+    this.fit = this.fit.bind(this);
+    this.changed = this.changed.bind(this);
+  }
+
+  // -- beginning and end ------------------------------------------------------------------------
+
+  start() {
+    const { notebook, panel } = this;
+    this.before = { config: notebook.notebookConfig, cell: notebook.activeCellIndex, scroll: notebook.outerNode?.scrollTop, theme: this.themes?.theme };
+    if (LEAVES_OUT.has(notebook.notebookConfig.windowingMode)) {
+      notebook.notebookConfig = { ...notebook.notebookConfig, windowingMode: "none" };
+    }
+    this.around = ancestors(panel.node);
+    this.around.forEach((node) => node.classList.add("mg-around"));
+    panel.node.classList.add("mg-shown");
+    this.bar = this.madeBar();
+    panel.node.append(this.bar);
+    this.speaker = new Speaker({ began: Date.now(), minutes: panel.model?.getMetadata("minigrad")?.minutes, press: this.pressed });
+    document.addEventListener("keydown", this.pressed, true);
+    addEventListener("resize", this.fit);
+    this.seen = new ResizeObserver(this.fit);
+    notebook.widgets.forEach((cell) => this.seen.observe(cell.node));
+    notebook.model.cells.changed.connect(this.changed);
+    panel.disposed.connect(() => this.exit());
+    this.pages = this.paged();
+    this.at = Math.max(0, this.pages.findIndex(({ steps }) => steps.flat().includes(notebook.activeCellIndex)));
+    this.show();
+  }
+
+  exit() {
+    if (!this.bar) return;
+    const { notebook, panel, before } = this;
+    document.removeEventListener("keydown", this.pressed, true);
+    removeEventListener("resize", this.fit);
+    this.seen.disconnect();
+    this.bar.remove();
+    this.bar = null;
+    this.keys?.remove();
+    this.speaker.close();
+    document.body.classList.remove("mg-black");
+    this.around.forEach((node) => node.classList.remove("mg-around"));
+    panel.node.classList.remove("mg-shown", "mg-without-code");
+    panel.node.style.removeProperty("--mg-zoom");
+    if (document.fullscreenElement) document.exitFullscreen();
+    this.left();
+    if (panel.isDisposed) return;
+    notebook.model.cells.changed.disconnect(this.changed);
+    notebook.widgets.forEach((cell) => cell.node.classList.remove("mg-off"));
+    if (notebook.notebookConfig !== before.config) notebook.notebookConfig = before.config;
+    if (this.themes && this.themes.theme !== before.theme) this.themes.setTheme(before.theme);
+    notebook.activeCellIndex = before.cell;
+    if (notebook.outerNode) notebook.outerNode.scrollTop = before.scroll;
+    panel.update();
+    notebook.node.focus();
+  }
+
+  // -- one page ---------------------------------------------------------------------------------
+
+  paged() {
+    return deck(this.notebook.widgets.map(({ model }) => (
+      { kind: model.type, source: model.sharedModel.getSource(), slideshow: model.getMetadata("slideshow") })));
+  }
+
+  // Cells were added, moved or taken away while they are shown.
+  changed() {
+    this.pages = this.paged();
+    this.at = Math.min(this.at, this.pages.length - 1);
+    this.step = Math.min(this.step, this.page.steps.length - 1);
+    this.notebook.widgets.forEach((cell) => this.seen.observe(cell.node));
+    this.show();
+  }
+
+  get page() {
+    return this.pages[this.at];
+  }
+
+  get cells() {
+    return this.page.steps.slice(0, this.step + 1).flat().map((index) => this.notebook.widgets[index]);
+  }
+
+  show() {
+    const { notebook, page, pages, at, step, bar } = this;
+    const shown = new Set(this.cells);
+    notebook.widgets.forEach((cell) => cell.node.classList.toggle("mg-off", !shown.has(cell)));
+    notebook.deselectAll();
+    notebook.activeCellIndex = page.steps[step][0];
+    notebook.mode = "command";
+    notebook.node.focus({ preventScroll: true });
+    const parts = page.steps.length > 1 ? `, part ${step + 1} of ${page.steps.length}` : "";
+    bar.querySelector("progress").value = (at + 1) / pages.length;
+    bar.querySelector("[data-place]").textContent = `${at + 1} of ${pages.length}${parts}`;
+    bar.querySelector("[role=status]").textContent = `Page ${at + 1} of ${pages.length}${parts}: ${page.title}`;
+    this.speaker.tell({ place: `${at + 1} of ${pages.length}${parts}`, page, next: pages[at + 1] });
+    this.fit();
+    if (step) this.cells.at(-1).node.scrollIntoView({ block: "nearest" });
+    else (notebook.outerNode ?? notebook.node).scrollTop = 0;
+  }
+
+  // A page that is higher than the screen is made smaller, down to what can still be read.
+  fit() {
+    if (!this.bar) return;
+    const room = this.notebook.node.clientHeight;
+    const nodes = this.cells.map((cell) => cell.node);
+    const scale = (zoom) => this.panel.node.style.setProperty("--mg-zoom", zoom);
+    scale(this.zoom);
+    const top = nodes[0].getBoundingClientRect().top;
+    const height = nodes.at(-1).getBoundingClientRect().bottom - top + 4 * 16 * this.zoom;
+    if (height > room) scale(this.zoom * Math.max(LEAST_FIT, room / height));
+  }
+
+  // -- what keys and buttons do -----------------------------------------------------------------
+
+  next() {
+    if (this.step < this.page.steps.length - 1) this.go(this.at, this.step + 1);
+    else if (this.at < this.pages.length - 1) this.go(this.at + 1, 0);
+    else this.say("This is the end.");
+  }
+
+  back() {
+    if (this.step > 0) this.go(this.at, this.step - 1);
+    else if (this.at > 0) this.go(this.at - 1, this.pages[this.at - 1].steps.length - 1);
+  }
+
+  first() { this.go(0, 0); }
+  last() { this.go(this.pages.length - 1, 0); }
+  run() { return this.running(this.cells); }
+  runAll() { return this.running(this.notebook.widgets); }
+  black() { document.body.classList.toggle("mg-black"); }
+  code() { this.panel.node.classList.toggle("mg-without-code"); this.fit(); }
+  dark() { this.themes?.setTheme(this.themes.isLight(this.themes.theme) ? "JupyterLab Dark" : "JupyterLab Light"); }
+  larger() { this.zoomed(this.zoom + ZOOM.step); }
+  smaller() { this.zoomed(this.zoom - ZOOM.step); }
+  fill() { document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen().catch(() => this.say("This browser keeps its window.")); }
+
+  speak() {
+    if (!this.speaker.open()) this.say("The browser does not open a window: allow it for this page.");
+    this.show();
+  }
+
+  help() {
+    const shown = this.keys?.isConnected;
+    this.bar.querySelector("[data-do=help]").setAttribute("aria-expanded", String(!shown));
+    if (shown) return this.keys.remove();
+    this.keys = document.createElement("ul");
+    this.keys.className = "mg-keys";
+    this.keys.replaceChildren(...Object.values(KEYS).map(({ about }) => Object.assign(document.createElement("li"), { textContent: about })));
+    this.panel.node.append(this.keys);
+  }
+
+  go(at, step) {
+    Object.assign(this, { at, step });
+    this.show();
+  }
+
+  zoomed(zoom) {
+    this.zoom = Math.min(ZOOM.most, Math.max(ZOOM.least, zoom));
+    this.fit();
+  }
+
+  async running(cells) {
+    this.say("Running …");
+    const well = await this.runCells(cells.filter(({ model }) => model.type === "code"));
+    if (this.bar) this.say(well ? "" : "A cell has raised an error.");
+  }
+
+  say(words) {
+    this.bar.querySelector("output").textContent = words;
+  }
+
+  pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const deed = DEED.get(event.key);
+    const inside = event.target.closest?.(OWN_KEYS);
+    const clicker = event.key === "PageDown" || event.key === "PageUp";
+    if (!deed || (inside && !clicker && deed !== "exit") || (event.target.closest?.(".mg-bar button") && event.key === " ")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (inside && deed === "exit") this.notebook.node.focus({ preventScroll: true });
+    else this[deed]();
+  }
+
+  madeBar() {
+    const bar = document.createElement("div");
+    bar.className = "mg-bar";
+    bar.setAttribute("role", "toolbar");
+    bar.setAttribute("aria-label", "Presentation");
+    bar.innerHTML = BAR;
+    bar.addEventListener("click", ({ target }) => this[target.closest("[data-do]")?.dataset.do]?.());
+    return bar;
+  }
+}
+
+function ancestors(node) {
+  const found = [];
+  for (let each = node.parentElement; each && each !== document.body; each = each.parentElement) found.push(each);
+  return found;
+}

@@ -1,0 +1,55 @@
+// The window for whoever speaks: the time, the place, the notes, and what comes next. It can be dragged to another
+// screen; keys pressed in it turn the pages.
+
+const SECOND = 1000;
+const PAGE = `
+  <p><b data-time></b> <span data-place></span></p><h1 data-title></h1><div data-notes></div><p>Next: <span data-next></span></p>`;
+const CSS = `:root { color-scheme: light dark } body { font: 1.3rem/1.5 sans-serif; margin: 1.5rem; max-width: 40rem }
+  h1 { font-size: 1.4rem } b { font-variant-numeric: tabular-nums } [data-notes] { white-space: pre-line }`;
+
+export class Speaker {
+  // began in milliseconds since 1970; minutes that the lesson is planned for, or undefined; press(event) hears keys
+  constructor({ began, minutes, press }) {
+    Object.assign(this, { began, minutes, press });
+  }
+
+  // Whether the browser has given us a window.
+  open() {
+    if (this.window && !this.window.closed) {
+      this.window.focus();
+      return true;
+    }
+    this.window = window.open("", "minigrad-notes", "width=640,height=520");
+    if (!this.window) return false;
+    const { document } = this.window;
+    document.title = "Notes";
+    document.documentElement.lang = "en";
+    document.body.innerHTML = PAGE;
+    document.head.append(Object.assign(document.createElement("style"), { textContent: CSS }));
+    document.addEventListener("keydown", this.press);
+    this.clock = setInterval(() => this.tick(), SECOND);
+    return true;
+  }
+
+  tell({ place, page, next }) {
+    if (!this.window || this.window.closed) return;
+    const put = (name, text) => { this.window.document.querySelector(`[data-${name}]`).textContent = text; };
+    put("place", place);
+    put("title", page.title);
+    put("notes", page.notes.join("\n\n") || "No notes for this page.");
+    put("next", next ? next.title || "(no heading)" : "the end");
+    this.tick();
+  }
+
+  tick() {
+    if (this.window.closed) return clearInterval(this.clock);
+    const seconds = Math.floor((Date.now() - this.began) / SECOND);
+    const of = this.minutes ? ` of ${this.minutes} min` : "";
+    this.window.document.querySelector("[data-time]").textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}${of}`;
+  }
+
+  close() {
+    clearInterval(this.clock);
+    this.window?.close();
+  }
+}

@@ -1,0 +1,207 @@
+"""A notebook as live slides: in a real JupyterLab, with a widget that is moved on a slide."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+WIDGET = """
+import minigrad as mg
+from minigrad.widgets import ChainRule
+
+x = mg.Value(2.0)
+ChainRule(x * x + 1)
+"""
+CELLS = [  # kind, slide_type, notes, source
+    ("markdown", "slide", "Ask before you show.", "# One\n\nthe first page"),
+    ("code", "skip", "", "hidden = 1"),
+    ("markdown", "slide", "", "## Two"),
+    ("code", "fragment", "", "6 * 7"),
+    ("code", "fragment", "", "1 / 0"),
+    ("markdown", "subslide", "", "### Three"),
+    ("code", None, "", WIDGET),
+    ("markdown", "notes", "", "Only for whoever speaks."),
+    ("markdown", "slide", "", "## Four\n\n" + "a line\n\n" * 40),
+]
+
+
+@pytest.fixture
+def deck(lab):
+    """A notebook of nine cells on four pages, open and not yet presented."""
+    name = lab.written(*(source for *_, source in CELLS))
+    path = lab.folder / name
+    notebook = json.loads(path.read_text("utf-8"))
+    for cell, (kind, slide_type, notes, _) in zip(notebook["cells"], CELLS):
+        cell["cell_type"] = kind
+        if kind == "markdown":
+            del cell["outputs"], cell["execution_count"]
+        if slide_type:
+            cell["metadata"]["slideshow"] = {"slide_type": slide_type} | ({"notes": notes} if notes else {})
+    notebook["metadata"]["minigrad"] = {"minutes": 45}
+    path.write_text(json.dumps(notebook), "utf-8")
+    return lab.open(name)
+
+
+def seen(notebook):
+    """The numbers of the cells that are on the screen."""
+    cells = notebook.page.locator(".jp-Notebook .jp-Cell")
+    return [n for n in range(cells.count()) if cells.nth(n).is_visible()]
+
+
+def press(notebook, *keys):
+    for key in keys:
+        notebook.page.keyboard.press(key)
+
+
+def present(notebook):
+    notebook.page.get_by_role("button", name="Present", exact=True).click()
+    expect(notebook.page.get_by_role("toolbar", name="Presentation")).to_be_visible()
+
+
+def test_pages_are_turned_by_key_button_and_clicker_and_what_is_skipped_is_on_none(deck):
+    present(deck)
+    place, status = deck.page.locator(".mg-bar [data-place]"), deck.page.locator(".mg-bar [role=status]")
+    assert (seen(deck), place.text_content()) == ([0], "1 of 4")
+
+    turned = []
+    for key in ("PageDown", "ArrowRight", " ", "n", "PageDown", "PageDown"):
+        press(deck, key)
+        turned.append(seen(deck))
+    assert turned == [[2], [2, 3], [2, 3, 4], [5, 6], [8], [8]]
+    assert status.text_content() == "Page 4 of 4: Four"
+
+    press(deck, "PageUp", "ArrowLeft")
+    assert (seen(deck), place.text_content()) == ([2, 3, 4], "2 of 4, part 3 of 3")
+    press(deck, "End")
+    assert seen(deck) == [8]
+    press(deck, "Home")
+    assert seen(deck) == [0]
+    deck.page.get_by_role("button", name="Next").click()
+    deck.page.get_by_role("button", name="Next").click()
+    assert seen(deck) == [2, 3]
+    deck.page.get_by_role("button", name="Back").click()
+    assert seen(deck) == [2]
+
+
+def test_cells_run_and_a_widget_is_moved_on_its_slide(deck):
+    present(deck)
+    said = deck.page.locator(".mg-bar output")
+    press(deck, "PageDown", "PageDown", "r")
+    expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
+    press(deck, "PageDown", "r")
+    expect(said).to_have_text("A cell has raised an error.")
+    press(deck, "PageDown", "r")
+    widget = deck.page.locator(".mg-widget")
+    expect(widget).to_be_visible()
+
+    widget.click()
+    press(deck, "ArrowRight", "ArrowRight")
+    expect(widget).to_have_attribute("data-step", "2")
+    assert seen(deck) == [5, 6], "the widget's own keys turned a page"
+
+    widget.get_by_role("slider").focus()
+    press(deck, "ArrowRight")
+    expect(widget).to_have_attribute("data-step", "3")
+    press(deck, "Escape", "ArrowRight")
+    assert seen(deck) == [8]
+
+
+def test_code_is_written_on_a_slide_and_its_keys_are_the_editors(deck):
+    present(deck)
+    press(deck, "PageDown", "PageDown")
+    deck.cell(3).locator(".cm-content").click()
+    press(deck, "End")
+    deck.page.keyboard.type(" + n  ")
+    press(deck, "ArrowLeft")
+    assert seen(deck) == [2, 3]
+    expect(deck.cell(3).locator(".cm-content")).to_have_text("6 * 7 + n  ")
+    press(deck, "PageUp")
+    assert seen(deck) == [2]
+
+
+def test_notes_are_in_a_window_of_their_own_which_turns_pages_too(deck):
+    present(deck)
+    with deck.page.expect_popup() as opened:
+        press(deck, "s")
+    notes = opened.value
+    expect(notes.locator("[data-notes]")).to_have_text("Ask before you show.")
+    expect(notes.locator("[data-next]")).to_have_text("Two")
+    expect(notes.locator("[data-time]")).to_have_text(re.compile(r"0:\d\d of 45 min"))
+
+    notes.keyboard.press("PageDown")
+    notes.keyboard.press("End")
+    notes.keyboard.press("PageUp")
+    assert seen(deck) == [5, 6]
+    expect(notes.locator("[data-title]")).to_have_text("Three")
+    expect(notes.locator("[data-notes]")).to_have_text("Only for whoever speaks.")
+    expect(notes.locator("[data-time]")).to_have_text(re.compile(r"0:0[1-9]"))
+
+    deck.page.bring_to_front()
+    with notes.expect_event("close"):
+        deck.page.get_by_role("button", name="Exit").click()
+
+
+def test_black_code_size_dark_and_help(deck):
+    present(deck)
+    press(deck, "PageDown", "PageDown")
+    zoom = lambda: float(deck.page.evaluate("() => getComputedStyle(document.querySelector('.mg-shown')).getPropertyValue('--mg-zoom')"))  # noqa: E731,E501
+    size = lambda: deck.cell(3).bounding_box()["height"]  # noqa: E731
+    before = size()
+    press(deck, "+", "+", "+")
+    assert zoom() == pytest.approx(1.3)
+    assert size() > 1.2 * before
+    press(deck, "-", "-", "-")
+    assert zoom() == pytest.approx(1)
+
+    press(deck, "b")
+    assert deck.page.evaluate("() => getComputedStyle(document.body, '::after').position") == "fixed"
+    press(deck, "b", "c")
+    assert not deck.cell(3).locator(".cm-content").is_visible()
+    press(deck, "c")
+    expect(deck.cell(3).locator(".cm-content")).to_be_visible()
+
+    press(deck, "d")
+    deck.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
+    press(deck, "?")
+    expect(deck.page.locator(".mg-keys li")).to_have_count(15)
+    press(deck, "?")
+    expect(deck.page.locator(".mg-keys")).to_have_count(0)
+    assert deck.violations(".mg-bar") == []
+    press(deck, "Escape")
+    deck.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'true'")
+
+
+def test_a_page_that_is_too_high_is_made_smaller(deck):
+    present(deck)
+    press(deck, "End")
+    zoom = deck.page.evaluate("() => document.querySelector('.mg-shown').style.getPropertyValue('--mg-zoom')")
+    assert float(zoom) == pytest.approx(0.6)
+    press(deck, "Home")
+    zoom = deck.page.evaluate("() => document.querySelector('.mg-shown').style.getPropertyValue('--mg-zoom')")
+    assert float(zoom) == 1
+
+
+def test_on_leaving_the_notebook_is_as_it_was(deck):
+    state = """() => { const { content, context } = window.jupyterapp.shell.currentWidget;
+        return [content.notebookConfig.windowingMode, content.activeCellIndex, content.mode, context.model.dirty]; }"""
+    deck.cell(2).click()
+    before = deck.page.evaluate(state)
+    present(deck)
+    assert deck.page.locator(".mg-bar [data-place]").text_content() == "2 of 4, part 1 of 3", "it does not begin where one was"
+    press(deck, "End", "b", "Escape")
+
+    assert deck.page.evaluate(state) == before
+    assert len(seen(deck)) == len(CELLS)
+    assert deck.page.locator(".mg-bar, .mg-shown, .mg-around, .mg-black, .mg-off").count() == 0
+    deck.page.keyboard.press("Alt+Shift+P")
+    expect(deck.page.get_by_role("toolbar", name="Presentation")).to_be_visible()
+
+
+def test_an_address_begins_the_show_with_everything_run(deck, lab):
+    path = deck.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
+    deck.page.goto(f"{lab.url}/lab/tree/{path}?present")
+
+    expect(deck.page.get_by_role("toolbar", name="Presentation")).to_be_visible()
+    press(deck, "PageDown", "PageDown")
+    expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
