@@ -1,6 +1,7 @@
 """mg.function: one trace for each kind of call, and what a run of it does."""
 
 import gc
+import sys
 import threading
 import warnings
 import weakref
@@ -431,17 +432,14 @@ def test_bytes_of_loops_that_nobody_counted_yet_are_left_out():
 
 
 def test_a_call_of_a_small_traced_function_costs_little():
-    from time import perf_counter
-
     f = mg.function(lambda x, y: x + y)
     x, y = mg.tensor([1.0]), mg.tensor([2.0])
-    best = np.inf
-    for _ in range(20):
-        start = perf_counter()
-        for _ in range(100):
-            f(x, y)
-        best = min(best, (perf_counter() - start) / 100)
-    assert best < 100e-6  # 5 µs on the machine where it was written
+    f(x, y)
+    calls = []
+    sys.setprofile(lambda frame, event, argument: calls.append(event == "call"))
+    f(x, y)
+    sys.setprofile(None)
+    assert sum(calls) < 40  # functions of Python; 20 when this was written
 
 
 def test_a_tensor_made_in_a_trace_begins_anew_at_each_call():
