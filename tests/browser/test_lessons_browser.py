@@ -1,0 +1,50 @@
+"""Each lesson as a learner runs it, from top to bottom, and as a room sees it, from the first page to the last."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+LESSONS = Path(__file__).resolve().parents[2] / "lessons"
+NAMES = sorted(path.stem for path in LESSONS.glob("*.ipynb"))
+FAILED = """() => window.jupyterapp.shell.currentWidget.content.widgets
+  .filter(({ model }) => model.type === "code" && !(model.getMetadata("tags") ?? []).includes("raises-exception"))
+  .flatMap(({ model }) => model.outputs.toJSON().filter((output) => output.output_type === "error")
+    .map((output) => `${output.ename}: ${output.evalue}`))"""
+PAGE = """() => {
+  const notebook = document.querySelector(".mg-shown .jp-Notebook");
+  const cells = [...notebook.querySelectorAll(".jp-Cell:not(.mg-off)")];
+  return { place: document.querySelector(".mg-bar [data-place]").textContent, cells: cells.length,
+    words: cells.map((cell) => cell.innerText).join(" ").trim().length };
+}"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_runs_from_top_to_bottom_and_is_shown_page_by_page(lab, name):
+    folder = lab.folder / "lessons"
+    folder.mkdir(exist_ok=True)
+    shutil.copy(LESSONS / f"{name}.ipynb", folder)
+    notebook = lab.open(f"lessons/{name}.ipynb")
+
+    notebook.run_all()
+    assert notebook.page.evaluate(FAILED) == []
+
+    notebook.page.get_by_role("button", name="Present", exact=True).click()
+    notebook.page.keyboard.press("Home")
+    seen = [notebook.page.evaluate(PAGE)]
+    while True:
+        notebook.page.keyboard.press("PageDown")
+        now = notebook.page.evaluate(PAGE)
+        if now == seen[-1]:
+            break
+        seen.append(now)
+
+    assert len({page["place"].partition(",")[0] for page in seen}) == pages(name)
+    assert all(page["cells"] and page["words"] for page in seen)
+
+
+def pages(name: str) -> int:
+    """How many pages the lesson's metadata make."""
+    cells = json.loads((LESSONS / f"{name}.ipynb").read_text("utf-8"))["cells"]
+    return sum(cell["metadata"].get("slideshow", {}).get("slide_type") in ("slide", "subslide") for cell in cells)
