@@ -59,7 +59,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     reports = terminalreporter.stats.get("passed", [])
     measured = [value for report in reports for name, value in report.user_properties if name == "latency"]
     if measured:
-        terminalreporter.section("how soon a widget answers, medians in ms")
+        terminalreporter.section("how soon a widget answers, in ms (clicks and keys: the median)")
         for each in measured:
             terminalreporter.write_line(each)
 
