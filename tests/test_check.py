@@ -157,6 +157,18 @@ def test_a_class_instead_of_a_number_is_said_to_be_one():
     assert "of type type" in answered("def double(x): return int").says[0]
 
 
+def test_an_answer_cannot_ask_whoever_sits_there(monkeypatch):
+    """A notebook's `input` opens a box. The check was stopped, the box stayed, and JupyterLab ran no cell any more."""
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda prompt="": asked.append(prompt) or "3")
+
+    verdict = answered("def double(x):\n    return 2 * int(input('how many? '))")
+
+    assert asked == []
+    assert "raised EOFError (input() has nobody to ask" in verdict.says[0]
+    assert input() == "3"
+
+
 def test_a_flood_of_output_is_not_shown(capsys):
     verdict = answered("def double(x):\n    for _ in range(50_000): print('spam' * 100)\n    return x * 2")
 
