@@ -135,9 +135,10 @@ def outcomes_of(pairs: list[list[Any]]) -> tuple[Outcome, ...]:
 
 def judged(part: Part, namespace: dict[str, Any], earlier: list[str]) -> Verdict:
     """Look at an answer, and say what it is. A wrong outcome that is new is added to `earlier`."""
-    missing = [name for name in part.defines if namespace.get(name, ...) is ...]
+    missing = [f"no `{name}`" for name in part.defines if namespace.get(name, ...) is ...]
     if missing:
-        return Verdict(part, "todo", (f"There is no `{'` and no `'.join(missing)}` yet.",))
+        names = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
+        return Verdict(part, "todo", (f"There is {names} yet.",))
     return verdict(part, observe(part.probes, namespace), earlier)
 
 
@@ -203,18 +204,24 @@ def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
         end += " Something is None there: is a `return` missing?"
     if not part.open:
         return f"`{probe}` {end.replace('gave', 'is', 1).rstrip('.')}, and that is not right yet.{form(wanted, came)}"
-    return f"`{probe}` should {'raise' if wanted.kind == 'raised' else 'give'} {asked}, and {end}"
+    return f"`{probe}` should {'raise' if wanted.kind == 'raised' else 'give'} {asked}, and {end}{unwrapped(came)}"
 
 
 def form(wanted: Outcome, came: Outcome) -> str:
     """What is wrong with the form of an answer, whatever it says; nothing if its form is right."""
     if came.kind != "gave":
-        return ""
+        return unwrapped(came)
     if isinstance(came.value, str) and isinstance(wanted.value, int | float):
         return " It is text, and a number is wanted: no quotation marks."
     if isinstance(came.value, str) and isinstance(wanted.value, str) and came.value != came.value.lower():
         return " Write it as the question does, in small letters."
     return ""
+
+
+def unwrapped(came: Outcome) -> str:
+    """Where the number is in an object of the engine's, which was handed in whole."""
+    number = {"Value": ".data", "Tensor": ".item()"}.get(came.value) if came.kind == "odd" else None
+    return f" The number in a {came.value} is its `{number}`." if number else ""
 
 
 def shown(value: Any) -> str:
