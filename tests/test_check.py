@@ -245,6 +245,16 @@ def test_a_number_that_was_left_in_its_value_or_tensor_is_said_to_be_there():
     assert "is its `.data`." in answered(f"{engine}def double(x): return mg.Value(6)").says[0]
 
 
+def test_a_number_that_cannot_be_looked_at_is_told_in_whole_sentences():
+    """To a question mark was once added that this is not right yet."""
+    part = part_of("n", {"points": 1, "defines": ["n"], "open": False, "probes": "n + 1", "expected": [["gave", 7]],
+                         "hints": ["."], "wrong": []})  # fmt: skip
+
+    (said,) = answered("n = None", part).says
+    assert said.startswith("`n + 1` raised TypeError (unsupported operand type(s) for +: 'NoneType' and 'int'")
+    assert said.endswith("). Something is None there: is a `return` missing?")
+
+
 def test_an_error_that_cannot_say_what_it_is_is_still_an_error():
     assert answered("class Bad(Exception):\n def __str__(self): 1 / 0\ndef double(x): raise Bad").state == "fail"
 
