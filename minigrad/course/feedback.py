@@ -45,10 +45,9 @@ class Note:
         return self.state == "pass"
 
     def __repr__(self) -> str:
-        told = [
-            *self.sentences,
-            *([f"`{self.picture.of}`: {self.picture.words.replace('Of', 'of', 1)}"] if self.picture else []),
-        ]
+        told = list(self.sentences)
+        if self.picture:
+            told.append(f"`{self.picture.of}`: {self.picture.words.replace('Of', 'of', 1)}")
         return "\n  ".join(told) + (f"\n\n{self.worked}" if self.worked else "")
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
@@ -127,7 +126,9 @@ def further(verdict: Verdict, tried: Tried) -> list[str]:
         return [f'`solution("{part.name}")` shows a way.']
     if made >= part.patience:
         return [f'{made} different attempts: `solution("{part.name}")` shows a way now, and then it counts 0 points.']
-    return ["One more attempt that comes out differently, and you may see a solution."] * (made == part.patience - 1)
+    if made == part.patience - 1:
+        return ["One more attempt that comes out differently, and you may see a solution."]
+    return []
 
 
 def attempts_in(namespace: dict[str, Any]) -> Attempts:
