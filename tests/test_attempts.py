@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minigrad.course import exercise, feedback, lessons
+from minigrad.course import exercise, feedback, lessons, score
 from minigrad.course.attempts import FILE, KEYS, Attempts, attempts, tried
 from minigrad.course.journal import lines
 
@@ -217,7 +217,7 @@ def test_a_package_that_is_broken_is_told_and_raises_nothing(home, tmp_path, mon
 
 
 def test_the_notebook_of_somebody_else_that_is_scored_leaves_nothing_behind(home):
-    marks = feedback.score(ROOT / "solutions" / "01_scalar_engine.ipynb")
+    marks = score(ROOT / "solutions" / "01_scalar_engine.ipynb")
 
     assert marks["points"] == 10
     assert attempts(home) == []

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import traitlets
+from contrast import contrast
 
 import minigrad as mg
 from minigrad.draw import heat, svg
@@ -441,15 +442,3 @@ def test_marks_stand_out_from_the_darkest_cell(colours: str):
     ink = re.search(r"--mg-ink: (#\w+)", svg.LIGHT if colours == heat.LIGHT else svg.DARK)[1]
 
     assert all(contrast(ink, cell) >= 4.5 for cell in re.findall(r"#\w+", colours))
-
-
-def contrast(one: str, other: str) -> float:
-    """The WCAG contrast ratio of two colours, 1 to 21."""
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def luminance(colour: str) -> float:
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -69,6 +69,16 @@ def test_a_name_that_is_missing_or_still_dots_is_not_attempted_yet():
     assert answered("def double(x): return ...").state == "todo"
 
 
+def test_names_that_are_missing_are_listed_and_a_cell_that_ended_in_an_error_is_thought_of():
+    """Whoever had written all of an answer, with a slip in it, was told to write it."""
+    part = part_of("three", {"points": 1, "defines": ["a", "b", "c"], "open": False, "probes": "a\nb\nc",
+                             "expected": [["gave", 1]] * 3, "hints": ["."], "wrong": []})  # fmt: skip
+
+    assert answered("b = 2", part).says == ("There is no `a` and no `c` yet.",)
+    assert answered("", part).says == ("There is no `a`, no `b` and no `c` yet.",)
+    assert "run that cell until it ends without an error" in repr(feedback.note(answered("", part)))
+
+
 def test_a_known_wrong_answer_gets_its_own_hint_and_no_points():
     verdict = answered("def double(x): return x ** 2")
 
@@ -157,6 +167,18 @@ def test_a_class_instead_of_a_number_is_said_to_be_one():
     assert "of type type" in answered("def double(x): return int").says[0]
 
 
+def test_an_answer_cannot_ask_whoever_sits_there(monkeypatch):
+    """A notebook's `input` opens a box. The check was stopped, the box stayed, and JupyterLab ran no cell any more."""
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda prompt="": asked.append(prompt) or "3")
+
+    verdict = answered("def double(x):\n    return 2 * int(input('how many? '))")
+
+    assert asked == []
+    assert "raised EOFError (input() has nobody to ask" in verdict.says[0]
+    assert input() == "3"
+
+
 def test_a_flood_of_output_is_not_shown(capsys):
     verdict = answered("def double(x):\n    for _ in range(50_000): print('spam' * 100)\n    return x * 2")
 
@@ -210,6 +232,27 @@ def test_an_object_where_a_number_is_wanted_is_not_called_text():
     assert "text, and a number" in answered("n = '7'", part).says[0]
     assert "is an object, of type object," in answered("n = object()", part).says[0]
     assert "It is text" not in answered("n = object()", part).says[0]
+
+
+def test_a_number_that_was_left_in_its_value_or_tensor_is_said_to_be_there():
+    part = part_of("n", {"points": 1, "defines": ["n"], "open": False, "probes": "n", "expected": [["gave", 7]],
+                         "hints": ["."], "wrong": []})  # fmt: skip
+    engine = "import minigrad as mg\n"
+
+    assert answered(f"{engine}n = mg.Value(7)", part).says[0].endswith(" The number in a Value is its `.data`.")
+    assert answered(f"{engine}n = mg.tensor(7.0)", part).says[0].endswith(" The number in a Tensor is its `.item()`.")
+    assert "of type Value" in answered(f"{engine}def double(x): return mg.Value(6)").says[0]
+    assert "is its `.data`." in answered(f"{engine}def double(x): return mg.Value(6)").says[0]
+
+
+def test_a_number_that_cannot_be_looked_at_is_told_in_whole_sentences():
+    """To a question mark was once added that this is not right yet."""
+    part = part_of("n", {"points": 1, "defines": ["n"], "open": False, "probes": "n + 1", "expected": [["gave", 7]],
+                         "hints": ["."], "wrong": []})  # fmt: skip
+
+    (said,) = answered("n = None", part).says
+    assert said.startswith("`n + 1` raised TypeError (unsupported operand type(s) for +: 'NoneType' and 'int'")
+    assert said.endswith("). Something is None there: is a `return` missing?")
 
 
 def test_an_error_that_cannot_say_what_it_is_is_still_an_error():

@@ -162,16 +162,18 @@ def test_a_derivative_written_by_hand_is_that_of_the_traced_function_too(written
         np.testing.assert_allclose(ask(traced).numpy(), ask(f).numpy(), rtol=1e-12)
 
 
+class Doubled(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gy):
+        return gy * 2
+
+
 def test_a_jvp_that_cannot_be_written_down_is_refused_when_it_is_asked_for():
-    class Peeking(mg.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, gy):
-            return gy * 2
-
+    class Peeking(Doubled):
         @staticmethod
         def jvp(ctx, dx):
             return mg.tensor(dx.numpy() * 2)
@@ -184,15 +186,6 @@ def test_a_jvp_that_cannot_be_written_down_is_refused_when_it_is_asked_for():
 
 
 def test_a_function_without_a_jvp_is_refused_only_where_something_moves():
-    class Doubled(mg.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, gy):
-            return gy * 2
-
     f = mg.function(lambda x, y: x + Doubled.apply(y))
 
     with pytest.raises(NoGradientError, match="Doubled has a backward rule of its own, and no forward one"):

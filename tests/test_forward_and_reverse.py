@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from endless import endless, stubborn
 
 import minigrad as mg
 from minigrad.draw.words import number
@@ -132,19 +133,6 @@ def test_an_input_that_nothing_comes_of_moves_nothing():
 
     assert "A column of the Jacobian: ∂z/∂y = 0." in widget.text
     assert "A row of the Jacobian: ∂z/∂x = 2 and ∂z/∂y = 0." in widget.text
-
-
-def endless(x):
-    while True:
-        x = x + 1
-
-
-def stubborn(x):
-    while True:
-        try:  # noqa: SIM105
-            x = x + 1
-        except Exception:
-            pass
 
 
 def broken(x):

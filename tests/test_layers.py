@@ -28,10 +28,11 @@ compiler.graph compiler.gradient compiler.calm compiler.reverse compiler.special
 compiler.codegen compiler compiler.interpret compiler.fold compiler.loose compiler.pooled compiler.expand compiler.prune
 compiler.layout compiler.fuse compiler.order compiler.recompute compiler.schedule compiler.trim compiler.verify
 compiler.pipeline compiler.steps compiler.axes compiler.shadow compiler.record compiler.buffers compiler.lower
-compiler.loops compiler.rows compiler.blas compiler.text compiler.kernels.spelling compiler.kernels.functions
-compiler.kernels.c compiler.kernels.index compiler.kernels.reduction compiler.kernels.kernel compiler.kernels.product
-compiler.kernels.arena compiler.kernels.machine compiler.kernels.shim compiler.kernels.steps compiler.kernels.state
-compiler.kernels.replay compiler.kernels compiler.trouble compiler.flow compiler.emit compiler.program compiler.control
+compiler.cutting compiler.loops compiler.rows compiler.blas compiler.text compiler.kernels.spelling
+compiler.kernels.functions compiler.kernels.c compiler.kernels.index compiler.kernels.reduction compiler.kernels.kernel
+compiler.kernels.product compiler.kernels.arena compiler.kernels.machine compiler.kernels.shim compiler.kernels.steps
+compiler.kernels.state compiler.kernels.replay compiler.kernels compiler.trouble compiler.flow compiler.emit
+compiler.program compiler.control
 plan  grad_fn  differentiable  editable  filling  inplace  printing  reading  kindred  unroll  tensor
 valueless opened traced staged_gradients staging
 tree

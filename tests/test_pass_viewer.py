@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from endless import endless
 
 import minigrad as mg
 from minigrad.compiler.pipeline import steps
@@ -88,11 +89,6 @@ def test_a_pass_that_only_takes_out_is_not_said_to_sort():
 )
 def test_arrays_and_lists_of_tensors_are_arguments_too(f, arg):
     assert PassViewer(mg.function(f), arg).steps[0]["say"].startswith("As written: 1 op, ")
-
-
-def endless(x):
-    while True:
-        x = x + 1
 
 
 @pytest.mark.parametrize(

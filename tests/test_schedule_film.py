@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from endless import endless, stubborn
 
 import minigrad as mg
 from minigrad.compiler.schedule import HANDOVER, critical_path, estimate, schedule
@@ -111,19 +112,6 @@ def test_a_view_is_no_block_and_lines_go_through_it_to_what_it_looks_at():
     assert re.findall(r'data-id="(o\d+)"', html) == ["o0", "o1", "o2"]  # @, exp, sum
     assert re.findall(r'data-id="(d[\d.]+)"', html) == ["d0.1", "d1.2"]
     assert "transpose" not in film["panels"][1]["html"]
-
-
-def endless(x):
-    while True:
-        x = x + 1
-
-
-def stubborn(x):
-    while True:
-        try:  # noqa: SIM105
-            x = x + 1
-        except Exception:
-            pass
 
 
 def deep(x):

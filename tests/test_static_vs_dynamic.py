@@ -7,6 +7,7 @@ from threading import Thread, active_count
 
 import numpy as np
 import pytest
+from endless import endless
 
 import minigrad as mg
 from minigrad.widgets import StaticVsDynamic
@@ -225,7 +226,7 @@ def test_one_op_is_one_op():
     assert any("7 ops ran. On the right 1 op is built" in say for say in says(StaticVsDynamic(looping, TWO)))
 
 
-def endless(x):
+def spinning(x):
     while True:
         pass
 
@@ -233,11 +234,6 @@ def endless(x):
 def raising(x):
     x = x * 2
     raise RuntimeError("the learner's own")
-
-
-def growing(x):
-    while True:
-        x = x + 1
 
 
 def many(x):
@@ -250,14 +246,14 @@ def many(x):
     ("f", "sentence"),
     [
         (raising, "Here it ends: it raised RuntimeError: the learner's own. So it is not traced."),
-        (endless, "Here it ends: endless has run 2000 lines, and was stopped. So it is not traced."),
+        (spinning, "Here it ends: spinning has run 2000 lines, and was stopped. So it is not traced."),
     ],
 )
 def test_what_does_not_come_to_its_end_is_shown_as_far_as_it_came(f, sentence):
     widget = StaticVsDynamic(f, TWO)
 
     assert says(widget)[-1] == sentence
-    assert "x = x * 2" in says(widget) or f is endless
+    assert "x = x * 2" in says(widget) or f is spinning
 
 
 def silent(x):
@@ -291,7 +287,7 @@ def test_what_was_in_time_is_not_stopped_later():
 @pytest.mark.parametrize(
     ("f", "match"),
     [
-        (growing, "this run makes more: growing has run 2000 lines, and was stopped"),
+        (endless, "this run makes more: endless has run 2000 lines, and was stopped"),
         (many, "a graph of up to 60 boxes, and this run makes more: take a part"),
         (eval("lambda x: x * 2"), "source of .* cannot be read"),
     ],

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from activations import ACTIVATIONS
 
 import minigrad as mg
 from minigrad.graph.function import function
@@ -63,17 +64,7 @@ LAYERS = {
 }
 LAYERS |= {
     name: (lambda name=name, options=options: getattr(nn, name)(*options), (ROWS * 3,))
-    for name, options in {
-        **dict.fromkeys(["ReLU", "ReLU6", "Tanh", "Sigmoid", "LogSigmoid", "SELU", "SiLU", "Mish", "Softsign"], ()),
-        "LeakyReLU": (0.2,),
-        "ELU": (0.5,),
-        "GELU": ("tanh",),
-        "Softplus": (2,),
-        "Hardtanh": (-2, 1),
-        "Softmax": (1,),
-        "LogSoftmax": (0,),
-        "Identity": (),
-    }.items()
+    for name, options in ACTIVATIONS.items()
 }
 LOSSES = {
     "MSELoss": ({}, (ROWS, ROWS + 1)),

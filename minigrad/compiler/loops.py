@@ -1,9 +1,5 @@
 """Loops over blocks: a group of elementwise ops on large arrays, run on a piece that stays in the cache at a time.
 
-Elements are taken in the order in which they lie in memory. The axes of the loop are cut in two: *leading* ones, which
-become one axis and are cut into blocks, and *trailing* ones, which each block has whole. An operand that broadcasts
-does so along all leading axes (a bias: every block reads the same) or none (a mean per row: blocks read their part).
-
 A full reduction makes one number of each block, in an array of their own, and one of those at the end. The blocks are
 always the same, and so is the result, however many threads there are. Under a sum, a product is a `dot`, and a sum
 two sums: that reads less, and is why reductions are in a loop only where another order of adding was allowed.
@@ -12,7 +8,6 @@ two sums: that reads less, and is why reductions are in a loop only where anothe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,12 +16,12 @@ from ..node import Node
 from ..op import Op
 from ..ops import Add, BroadcastTo, Max, Mean, Min, Mul, Sum
 from ..spec import Spec
-from .axes import laid_out
 from .buffers import Plan, lies_over, plan
+from .cutting import Cutting, block_shell, cutting_of, leading_first
 from .graph import Graph
-from .lower import BLOCK, Lowering, layout, recorded
+from .lower import Lowering, layout, recorded
 from .record import Recorder
-from .steps import Section, Shape, Step, Value, contiguous, shell
+from .steps import Section, Shape, Step, Value, shell
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +53,30 @@ class Loop:
     def blocks(self) -> int:
         return -(-self.length // self.rows)
 
+    def step(
+        self, operands: tuple[Value, ...], writes: tuple[int, ...], blockwise: tuple[int, ...], node: Node
+    ) -> Step:
+        """The loop as a step.
+
+        writes       which operands it writes
+        blockwise    which of those it fills block by block; into the others go numbers, one of each block
+        """
+        names = ", ".join(f"{{{i}}}" for i in range(len(operands)))
+        reads = [i for i in range(len(operands)) if i not in writes]
+        over = frozenset((w, r) for w in blockwise for r in reads if self.writes_over(w, r))
+        return Step(f"loop({names})", operands, writes, over=over, node=node, loop=self)
+
+    def writes_over(self, written: int, read: int) -> bool:
+        """Whether the body writes an argument only once it has read the other, or element by element as it reads it."""
+        w, r = self.arguments[written], self.arguments[read]
+        homes = {root for root, t in self.plan.tenants.items() if t.argument is w} | {w}
+        first = min(k for k, s in enumerate(self.plan.steps) if any(v.root in homes for v in s.written))
+        last = self.plan.last.get(r, -1)
+        if last != first:
+            return last < first
+        step = self.plan.steps[first]
+        return any(lies_over(step, root, r) for root in homes if any(v.root is root for v in step.written))
+
 
 def lowered(graph: Graph) -> Section:
     """The graph as steps, those of elementwise ops on large arrays in loops."""
@@ -76,113 +95,44 @@ class InBlocks(Lowering):
 
 def loop(lowering: Lowering, node: Node, graph: Graph, xs: list[Value]) -> Any:
     """The graph over blocks, as a step of the lowering. The values of its outputs: one, or a tuple."""
-    shape = loop_shape(graph)
     recorder = Recorder(lowering.steps)
-    order, leading = cutting(shape, xs)
-    trailing = tuple(shape[a] for a in order[leading:])
-    length = prod(shape[a] for a in order[:leading])
-    rows = max(1, min(length, BLOCK // max(1, prod(trailing))))
-
+    cutting = cutting_of(graph, xs)
     outputs = [y for y in graph.outputs if y is not None]
-    reduced = [terms_of(graph, y) if type(y.op) in COMBINE and not y.spec.shape else None for y in outputs]
+    terms = {y: terms_of(graph, y) for y in outputs if type(y.op) in COMBINE and not y.spec.shape}
     ys = [
-        Value(shell(shape, y.spec.dtype, contiguous(shape, y.spec.dtype.itemsize, tuple(order))), "buffer")
-        if terms is None
-        else recorder.buffer((-(-length // rows), len(terms)), y.spec.dtype)
-        for y, terms in zip(outputs, reduced)
+        recorder.buffer((cutting.blocks, len(terms[y])), y.spec.dtype) if y in terms else cutting.buffer(y.spec.dtype)
+        for y in outputs
     ]
-    full = [y for y, terms in zip(ys, reduced) if terms is None]
-    numbers = [(y.op, term, y.spec.dtype) for y, terms in zip(outputs, reduced) for term in terms or ()]
-    partials = [y for y, terms in zip(ys, reduced) if terms is not None]
-    operands = [leading_first(recorder, v, shape, order, leading) for v in [*xs, *full]]
-    cut = tuple(v.shell.ndim == 1 + len(trailing) for v in operands)
+    full = [v for v, y in zip(ys, outputs) if y not in terms]
+    partials = [v for v, y in zip(ys, outputs) if y in terms]
+    operands = tuple(leading_first(recorder, v, cutting) for v in [*xs, *full])
 
-    blocks = [Value(block_shell(v, rows, has), "argument") for v, has in zip(operands, cut)]
-    body = Body(dict(zip(graph.inputs, blocks)), (rows, *trailing), node)
-    fulls = [body.full(y) for y, terms in zip(outputs, reduced) if terms is None]
-    sums = [body.number(op, [body.spread(x) for x in term], dtype) for op, term, dtype in numbers]
-    arguments = (*blocks, *(Value(shell((), dtype), "argument") for *_, dtype in numbers))
-    into = {i: len(xs) + i for i in range(len(fulls) + len(sums))}
-    inner = plan(Section(arguments, body.steps, (*fulls, *sums)), into)
-
-    counts = tuple(len(terms) for terms in reduced if terms is not None)
-    made = Loop(inner, arguments, length, rows, cut, counts, 1 + len(trailing))
-    names = ", ".join(f"{{{i}}}" for i in range(len(operands) + len(partials)))
-    written = tuple(range(len(xs), len(operands) + len(partials)))
-    pairs = frozenset((w, r) for w in written[: len(full)] for r in range(len(xs)) if is_over(inner, arguments, w, r))
-    step = Step(f"loop({names})", (*operands, *partials), written, over=pairs, node=node, loop=made)
-    lowering.steps.append(step)
-    results = [
-        v if terms is None else combined(recorder, y, v) for v, y, terms in zip(ys, outputs, reduced, strict=True)
-    ]
-    return results[0] if len(results) == 1 else tuple(results)
+    writes = tuple(range(len(xs), len(operands) + len(partials)))
+    over = loop_over(graph, node, operands, cutting, terms)
+    lowering.steps.append(over.step((*operands, *partials), writes, writes[: len(full)], node))
+    results = tuple(combined(recorder, y, v) if y in terms else v for v, y in zip(ys, outputs))
+    return results[0] if len(results) == 1 else results
 
 
-def is_over(inner: Plan, arguments: tuple[Value, ...], written: int, read: int) -> bool:
-    """Whether the body writes an argument only once it has read the other, or element by element as it reads it."""
-    w, r = arguments[written], arguments[read]
-    homes = {root for root, t in inner.tenants.items() if t.argument is w} | {w}
-    first = min(k for k, s in enumerate(inner.steps) if any(v.root in homes for v in s.written))
-    last = inner.last.get(r, -1)
-    if last != first:
-        return last < first
-    step = inner.steps[first]
-    return any(lies_over(step, root, r) for root in homes if any(v.root is root for v in step.written))
+def loop_over(
+    graph: Graph, node: Node, operands: tuple[Value, ...], cutting: Cutting, terms: dict[Node, list[tuple[Node, ...]]]
+) -> Loop:
+    """The loop of a graph over its operands and the arrays that it fills.
 
-
-def loop_shape(graph: Graph) -> Shape:
-    """The one shape that every node of the body broadcasts to."""
-    return np.broadcast_shapes(*(n.spec.shape for n in graph.nodes))
-
-
-# -- geometry -----------------------------------------------------------------------------------------
-
-
-def cutting(shape: Shape, xs: list[Value]) -> tuple[list[int], int]:
-    """The axes as they lie in memory, and how many of them, the leading ones, can be one."""
-    order = list(laid_out(shape, [x for x in xs if x.shell.shape == shape]))
-    for leading in range(len(shape), 1, -1):
-        if all(can_lead(aligned(x.shell, shape, order), [shape[a] for a in order], leading) for x in xs):
-            return order, leading
-    return order, 1
-
-
-def aligned(x: np.ndarray, shape: Shape, order: list[int]) -> np.ndarray:
-    """x with all axes of the loop, those it lacks having length 1, in that order."""
-    return x.reshape((1,) * (len(shape) - x.ndim) + x.shape).transpose(order)
-
-
-def can_lead(x: np.ndarray, shape: list[int], leading: int) -> bool:
-    """Whether x's leading axes can be one, or are none."""
-    if all(n == 1 for n in x.shape[:leading]):
-        return True
-    if list(x.shape[:leading]) != shape[:leading]:
-        return False
-    try:
-        x.reshape((prod(shape[:leading]), *x.shape[leading:]), copy=False)
-    except ValueError:
-        return False
-    return True
-
-
-def leading_first(recorder: Recorder, x: Value, shape: Shape, order: list[int], leading: int) -> Value:
-    """x (leading, *trailing), or (*trailing) if it is the same for all blocks."""
-    y = recorder.shadow(x)
-    if order != sorted(order) and y.ndim:
-        lifted = (1,) * (len(shape) - y.ndim) + y.shape
-        y = (y if lifted == y.shape else y.reshape(lifted)).transpose(*order)
-    lifted = (1,) * (len(shape) - y.ndim) + y.shape
-    trailing = lifted[leading:]
-    target = trailing if all(n == 1 for n in lifted[:leading]) else (prod(lifted[:leading]), *trailing)
-    while len(target) == len(trailing) and target[:1] == (1,):
-        target = trailing = target[1:]
-    return x if target == y.shape and y.value is x else y.reshape(target).value if target != y.shape else y.value
-
-
-def block_shell(x: Value, rows: int, is_cut: bool) -> np.ndarray:
-    """One block of x."""
-    shape = (rows, *x.shell.shape[1:]) if is_cut else x.shell.shape
-    return shell(shape, x.shell.dtype, x.shell.strides)
+    terms    of each full reduction: see terms_of
+    """
+    cut = tuple(v.shell.ndim == 1 + len(cutting.trailing) for v in operands)
+    blocks = [Value(block_shell(v, cutting.rows, has), "argument") for v, has in zip(operands, cut)]
+    body = Body(dict(zip(graph.inputs, blocks)), (cutting.rows, *cutting.trailing), node)
+    outputs = [y for y in graph.outputs if y is not None]
+    fulls = [body.full(y) for y in outputs if y not in terms]
+    numbers = [(y, term) for y in outputs if y in terms for term in terms[y]]
+    sums = [body.number(y.op, [body.spread(x) for x in term], y.spec.dtype) for y, term in numbers]
+    arguments = (*blocks, *(Value(shell((), y.spec.dtype), "argument") for y, _ in numbers))
+    into = {i: len(graph.inputs) + i for i in range(len(fulls) + len(sums))}
+    plan_of_body = plan(Section(arguments, body.steps, (*fulls, *sums)), into)
+    counts = tuple(len(terms[y]) for y in outputs if y in terms)
+    return Loop(plan_of_body, arguments, cutting.length, cutting.rows, cut, counts, 1 + len(cutting.trailing))
 
 
 # -- the body -----------------------------------------------------------------------------------------

@@ -147,47 +147,60 @@ def delayed(order: Sequence[Node], outputs: Collection[Node | None]) -> list[Nod
 def greedy(graph: Graph) -> list[Node]:
     """The nodes, next always the one that adds the fewest bytes of those that can run.
 
-    Nodes are numbers here. Of an array it is enough to know how many nodes have yet to read it, and the sum of their
-    numbers: when one is left, the sum is its number.
+    Of an array it is enough to know how many nodes have yet to read it, and the sum of their numbers: when one is left,
+    the sum is its number.
     """
-    nodes = graph.nodes
-    place = {node: i for i, node in enumerate(nodes)}
-    home = [place[node] for node in memory_of(nodes).values()]
-    inputs = [{place[x] for x in node.inputs} for node in nodes]
-    arrays = [tuple({home[x] for x in xs}) for xs in inputs]
-    users: list[list[int]] = [[] for _ in nodes]
-    left, readers = [0] * len(nodes), [0] * len(nodes)
-    for i, xs in enumerate(inputs):
-        for x in xs:
-            users[x].append(i)
-        for x in arrays[i]:
+    g = Numbered(graph)
+    missing = [len(xs) for xs in g.inputs]
+    left, readers = [0] * len(missing), [0] * len(missing)
+    for i, arrays in enumerate(g.arrays):
+        for x in arrays:
             left[x] += 1
             readers[x] += i
-    missing = [len(xs) for xs in inputs]
-    kept = {home[place[y]] for y in graph.outputs if y is not None}
-    freed = [0 if i in kept else stored(node) for i, node in enumerate(nodes)]
-    owns = [home[i] == i and node.inputs and not isinstance(node.op, Piece) for i, node in enumerate(nodes)]
-    made = [known_bytes(node.spec) if own else 0 for node, own in zip(nodes, owns)]
 
     def adds(i: int) -> int:
-        return made[i] - sum(freed[x] for x in arrays[i] if left[x] == 1)
+        return g.made[i] - sum(g.freed[x] for x in g.arrays[i] if left[x] == 1)
 
     ready = sorted((adds(i), i) for i, count in enumerate(missing) if not count)
-    order: list[Node] = []
-    done = [False] * len(nodes)
+    order: dict[int, Node] = {}
     while ready:
         _, i = heappop(ready)
-        if done[i]:
+        if i in order:
             continue
-        done[i] = True
-        order.append(nodes[i])
-        for user in users[i]:
+        order[i] = graph.nodes[i]
+        for user in g.users[i]:
             missing[user] -= 1
             if not missing[user]:
                 heappush(ready, (adds(user), user))
-        for x in arrays[i]:
+        for x in g.arrays[i]:
             left[x] -= 1
             readers[x] -= i
-            if left[x] == 1 and freed[x] and not missing[readers[x]]:
+            if left[x] == 1 and g.freed[x] and not missing[readers[x]]:
                 heappush(ready, (adds(readers[x]), readers[x]))
-    return order
+    return list(order.values())
+
+
+class Numbered:
+    """A graph with numbers for its nodes, in the order that it has.
+
+    inputs    of each node, each once
+    users     of each node
+    arrays    that each node reads, as the nodes that made them
+    made      bytes that each node adds
+    freed     bytes that each array gives back once nobody has yet to read it; of a result, 0
+    """
+
+    def __init__(self, graph: Graph):
+        nodes = graph.nodes
+        place = {node: i for i, node in enumerate(nodes)}
+        home = [place[node] for node in memory_of(nodes).values()]
+        self.inputs = [{place[x] for x in node.inputs} for node in nodes]
+        self.users: list[list[int]] = [[] for _ in nodes]
+        for i, xs in enumerate(self.inputs):
+            for x in xs:
+                self.users[x].append(i)
+        self.arrays = [tuple({home[x] for x in xs}) for xs in self.inputs]
+        kept = {home[place[y]] for y in graph.outputs if y is not None}
+        self.freed = [0 if i in kept else stored(node) for i, node in enumerate(nodes)]
+        owns = [home[i] == i and node.inputs and not isinstance(node.op, Piece) for i, node in enumerate(nodes)]
+        self.made = [known_bytes(node.spec) if own else 0 for node, own in zip(nodes, owns)]

@@ -8,23 +8,21 @@ cache. The arithmetic is the same, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .buffers import plan
-from .loops import Loop, is_over
+from .loops import Loop
 from .lower import BLOCK
 from .steps import Section, Step, Value, shell
 
 
 def in_rows(section: Section) -> Section:
     """The section, its runs of steps over rows as loops."""
-    uses: dict[Value, int] = {}
-    for step in section.steps:
-        for root in roots_used(step):
-            uses[root] = uses.get(root, 0) + 1
+    uses = uses_of(section.steps)
     kept = {r for y in section.outputs if y is not None for r in y.roots}
     steps: list[Step] = []
     run = Run()
@@ -47,6 +45,11 @@ def seen(steps: list[Step], outputs: Iterable[Value | None]) -> list[Step]:
             kept.append(step)
             used.update(step.operands)
     return kept[::-1]
+
+
+def uses_of(steps: Iterable[Step]) -> Counter[Value]:
+    """How often each memory is used."""
+    return Counter(root for step in steps for root in roots_used(step))
 
 
 def roots_used(step: Step) -> list[Value]:
@@ -110,7 +113,7 @@ class Run:
         self.after.append(step)
         return True
 
-    def finished(self, uses: dict[Value, int], kept: set[Value]) -> list[Step]:
+    def finished(self, uses: Mapping[Value, int], kept: set[Value]) -> list[Step]:
         """The steps, as a loop if that is worth while."""
         width = max((v.shell.size // self.rows for s in self.steps for v in leading_operands(s)), default=0)
         loop = [looped(self, max(1, BLOCK // width), uses, kept)] if len(self.steps) > 1 else self.steps
@@ -151,45 +154,49 @@ def is_by_row(v: Value, rows: int) -> bool:
     return bool(v.shell.strides[0] == pitch and inside)
 
 
-def looped(run: Run, rows: int, uses: dict[Value, int], kept: set[Value]) -> Step:
+def looped(run: Run, rows: int, uses: Mapping[Value, int], kept: set[Value]) -> Step:
     """The run as one step."""
-    inside: dict[Value, int] = {}
-    for step in run.steps:
-        for root in roots_used(step):
-            inside[root] = inside.get(root, 0) + 1
-    local = {
-        r: Value(shell((rows * (r.nbytes // run.rows),), np.dtype(np.uint8)), "buffer")
-        for r, n in inside.items()
-        if r.kind == "buffer" and n == uses[r] and r not in kept and run.byrow[r]
-    }
-    outer: dict[tuple[Value, bool], Value] = {}
-    inner: dict[Value, Value] = {}
-
-    def block(v: Value, leads: bool) -> Value:
-        """What stands for v in the body."""
-        if v.kind == "constant" and not leads:
-            return v
-        shape = (rows, *v.shell.shape[1:]) if leads else v.shell.shape
-        part = shell(shape, v.shell.dtype, v.shell.strides)
-        if v.root in local:
-            if v not in inner:
-                inner[v] = Value(part, "view", (local[v.root],), v.offset)
-            return inner[v]
-        if (v, leads) not in outer:
-            outer[v, leads] = Value(part, "argument")
-        return outer[v, leads]
-
+    blocks = Blocks(rows, own(run, rows, uses, kept))
     body = [
-        Step(s.text, tuple(map(block, s.operands, s.leads or ())), s.writes, None, s.scope, s.over, s.quiet, s.node)
+        Step(s.text, tuple(map(blocks.of, s.operands, s.leads or ())), s.writes, None, s.scope, s.over, s.quiet, s.node)
         for s in run.steps
     ]
-    arguments = tuple(outer.values())
-    written = {id(v) for s in body for v in s.written}
-    cut = tuple(leads for _, leads in outer)
+    arguments, cut = tuple(blocks.arguments.values()), tuple(leads for _, leads in blocks.arguments)
+    written = {v for s in body for v in s.written}
+    writes = tuple(i for i, v in enumerate(arguments) if v in written)
     loop = Loop(plan(Section(arguments, body, ()), {}), arguments, run.rows, rows, cut, ())
-    operands = tuple(v for v, _ in outer)
-    writes = tuple(i for i, v in enumerate(arguments) if id(v) in written)
-    reads = [i for i in range(len(operands)) if i not in writes]
-    over = frozenset((w, r) for w in writes for r in reads if is_over(loop.plan, arguments, w, r))
-    names = ", ".join(f"{{{i}}}" for i in range(len(operands)))
-    return Step(f"loop({names})", operands, writes, over=over, node=run.steps[-1].node, loop=loop)
+    return loop.step(tuple(v for v, _ in blocks.arguments), writes, writes, run.steps[-1].node)
+
+
+def own(run: Run, rows: int, uses: Mapping[Value, int], kept: set[Value]) -> dict[Value, Value]:
+    """Root → a buffer of so many rows in its place, for what only steps of the run use."""
+    return {
+        r: Value(shell((rows * (r.nbytes // run.rows),), np.dtype(np.uint8)), "buffer")
+        for r, n in uses_of(run.steps).items()
+        if r.kind == "buffer" and n == uses[r] and r not in kept and run.byrow[r]
+    }
+
+
+@dataclass
+class Blocks:
+    """What stands for values in the body of a loop.
+
+    rows         of a block
+    own          root → the buffer in its place, which is as large as a block
+    arguments    (value, whether it has rows) → its block
+    views        into the buffers
+    """
+
+    rows: int
+    own: dict[Value, Value]
+    arguments: dict[tuple[Value, bool], Value] = field(default_factory=dict)
+    views: dict[Value, Value] = field(default_factory=dict)
+
+    def of(self, v: Value, leads: bool) -> Value:
+        if v.kind == "constant" and not leads:
+            return v
+        shape = (self.rows, *v.shell.shape[1:]) if leads else v.shell.shape
+        part = shell(shape, v.shell.dtype, v.shell.strides)
+        if v.root in self.own:
+            return self.views.setdefault(v, Value(part, "view", (self.own[v.root],), v.offset))
+        return self.arguments.setdefault((v, leads), Value(part, "argument"))

@@ -13,6 +13,7 @@ and in the lessons themselves:
     quiz.py         the questions that are asked at the end, their right answers, and what a wrong one shows
     progress.py     what was answered, kept as plain data in the learner's folder
     feedback.py     check: what an answer to an exercise is worth, and a hint; solution: a way to do it
+    scoring.py      what check says of a whole notebook
     comparison.py   numbers that should be others, as a picture
     attempts.py     what was tried in the exercises, kept in the same way
     journal.py      how it is kept: lines that are added and never changed
@@ -31,9 +32,9 @@ from typing import TYPE_CHECKING
 
 from minigrad.course.errors import CourseError as CourseError
 from minigrad.course.feedback import check as check
-from minigrad.course.feedback import score as score
 from minigrad.course.feedback import solution as solution
 from minigrad.course.prediction import reveal as reveal
+from minigrad.course.scoring import score as score
 from minigrad.course.standing import dashboard as dashboard
 
 if TYPE_CHECKING:

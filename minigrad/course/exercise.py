@@ -135,9 +135,10 @@ def outcomes_of(pairs: list[list[Any]]) -> tuple[Outcome, ...]:
 
 def judged(part: Part, namespace: dict[str, Any], earlier: list[str]) -> Verdict:
     """Look at an answer, and say what it is. A wrong outcome that is new is added to `earlier`."""
-    missing = [name for name in part.defines if namespace.get(name, ...) is ...]
+    missing = [f"no `{name}`" for name in part.defines if namespace.get(name, ...) is ...]
     if missing:
-        return Verdict(part, "todo", (f"There is no `{'` and no `'.join(missing)}` yet.",))
+        names = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
+        return Verdict(part, "todo", (f"There is {names} yet.",))
     return verdict(part, observe(part.probes, namespace), earlier)
 
 
@@ -182,34 +183,47 @@ def alike(outcomes: Any, others: Any) -> bool:
 
 
 def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
-    """What a probe should have given, and what it gave, in words."""
+    """What a probe should have given, and what came of it, in words."""
     asked, got = shown(wanted.value), shown(came.value)
     if asked == got:
         asked, got = repr(wanted.value), repr(came.value)
+    if part.open:
+        should = "raise" if wanted.kind == "raised" else "give"
+        return f"`{probe}` should {should} {asked}, and {became(came, 'gave', got)}"
+    if came.kind == "gave":
+        return f"`{probe}` is {got}, and that is not right yet.{form(wanted, came)}"
+    return f"`{probe}` {became(came, 'is', got)}"
+
+
+def became(came: Outcome, gave: str, got: str) -> str:
+    """What came of a probe, as the end of a sentence, and what that may come from.
+
+    gave    the verb: a function gave, and a name is
+    """
     match came.kind:
         case "gave":
-            end = f"gave {got}."
-            if came.value is None and part.open:
-                end += " Is a `return` missing?"
+            return f"{gave} {got}." + (" Is a `return` missing?" if came.value is None else "")
         case "odd":
-            end = f"gave an object, of type {came.value}, where plain numbers, text or lists of them are wanted."
+            wanted = "where plain numbers, text or lists of them are wanted"
+            return f"{gave} an object, of type {came.value}, {wanted}.{unwrapped(came)}"
         case "endless":
-            end = "was still running after a few seconds, and was stopped: is there a loop that never ends?"
+            return "was still running after a few seconds, and was stopped: is there a loop that never ends?"
         case "stuck":
-            end = "is still running, and could not be stopped: restart the kernel, and look for a loop that never ends."
-        case _:
-            end = f"raised {came.value}{f' ({came.told})' if came.told else ''}."
-    if came.kind == "raised" and "'NoneType'" in came.told:
-        end += " Something is None there: is a `return` missing?"
-    if not part.open:
-        return f"`{probe}` {end.replace('gave', 'is', 1).rstrip('.')}, and that is not right yet.{form(wanted, came)}"
-    return f"`{probe}` should {'raise' if wanted.kind == 'raised' else 'give'} {asked}, and {end}"
+            then = "restart the kernel, and look for a loop that never ends"
+            return f"is still running, and could not be stopped: {then}."
+    told = f" ({came.told})" if came.told else ""
+    missing = " Something is None there: is a `return` missing?" if "'NoneType'" in came.told else ""
+    return f"raised {came.value}{told}.{missing}"
+
+
+def unwrapped(came: Outcome) -> str:
+    """Where the number is in an object of the engine's, which was handed in whole."""
+    number = {"Value": ".data", "Tensor": ".item()"}.get(came.value)
+    return f" The number in a {came.value} is its `{number}`." if number else ""
 
 
 def form(wanted: Outcome, came: Outcome) -> str:
-    """What is wrong with the form of an answer, whatever it says; nothing if its form is right."""
-    if came.kind != "gave":
-        return ""
+    """What is wrong with the form of a value, whatever it says; nothing if its form is right."""
     if isinstance(came.value, str) and isinstance(wanted.value, int | float):
         return " It is text, and a number is wanted: no quotation marks."
     if isinstance(came.value, str) and isinstance(wanted.value, str) and came.value != came.value.lower():

@@ -2,28 +2,23 @@
 
 It runs the probes on the learner's names, and shows a verdict: not attempted, not yet, right. It never raises, needs
 no network, and says the same of the same answer. `solution` shows how the part can be done, to whoever has tried.
-`score` is what check says of a whole notebook, as data.
 """
 
 from __future__ import annotations
 
 import html
-import json
 import re
 import sys
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 from minigrad.course import exercise
 from minigrad.course.attempts import Attempts, Tried
 from minigrad.course.comparison import CAME, WANTED, Comparison, comparison
-from minigrad.course.exercise import Exercise, Part, Verdict
-from minigrad.course.memory import NAME, Memory, memory
-from minigrad.course.probe import Outcome, limited
+from minigrad.course.exercise import Part, Verdict
+from minigrad.course.memory import memory
 
-CELL_SECONDS = 10.0
 WORDS = {"todo": "not attempted yet", "fail": "not yet", "pass": "right"}
 CODE = re.compile(r"`([^`]+)`")
 MARKS = {"todo": "○", "fail": "✗", "pass": "✓"}
@@ -50,10 +45,9 @@ class Note:
         return self.state == "pass"
 
     def __repr__(self) -> str:
-        told = [
-            *self.sentences,
-            *([f"`{self.picture.of}`: {self.picture.words.replace('Of', 'of', 1)}"] if self.picture else []),
-        ]
+        told = list(self.sentences)
+        if self.picture:
+            told.append(f"`{self.picture.of}`: {self.picture.words.replace('Of', 'of', 1)}")
         return "\n  ".join(told) + (f"\n\n{self.worked}" if self.worked else "")
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
@@ -132,7 +126,9 @@ def further(verdict: Verdict, tried: Tried) -> list[str]:
         return [f'`solution("{part.name}")` shows a way.']
     if made >= part.patience:
         return [f'{made} different attempts: `solution("{part.name}")` shows a way now, and then it counts 0 points.']
-    return ["One more attempt that comes out differently, and you may see a solution."] * (made == part.patience - 1)
+    if made == part.patience - 1:
+        return ["One more attempt that comes out differently, and you may see a solution."]
+    return []
 
 
 def attempts_in(namespace: dict[str, Any]) -> Attempts:
@@ -164,7 +160,8 @@ def note(verdict: Verdict) -> Note:
     news = f"{part.name}: {WORDS[verdict.state]} ({earned}{points(part)})."
     says = list(verdict.says)
     if verdict.state == "todo":
-        says.append("Write your answer in the cell above, run that cell, and then this one.")
+        then = "run that cell until it ends without an error, and then this one."
+        says.append(f"Write your answer in the cell above, {then}")
     ran = verdict.probe if verdict.probe and part.open else None
     code = f"{ran.preparation}\n{ran.expression}".strip() if ran else ""
     picture = comparison(verdict.apart) if part.open else None
@@ -199,71 +196,3 @@ def parts_there_are(asked: Any, asker: str = "check") -> Note:
         news += f" Did you mean {near[0]!r}?"
     lists = [f"{each.name}: {', '.join(f'{p.name} ({points(p)})' for p in each.parts)}" for each in exercises]
     return Note("todo", (news, *lists))
-
-
-# -- a whole notebook -------------------------------------------------------------------------
-
-
-def score(work: str | Path | dict[str, Any], name: str | None = None) -> dict[str, Any]:
-    """The points of an exercise, from its notebook or from the names it left, as plain data.
-
-    status    graded, or why it could not be: never a silent 0
-    points    of: the most there are
-    parts     part → state, points, of, and what check says of it
-    cells     number of a cell → the error it ended with
-
-    The notebook's code runs in this process, with your rights: score work that you trust.
-    """
-    if isinstance(work, dict):
-        if name is None:
-            raise ValueError("to score names, say of which exercise: score(globals(), '01_…')")
-        return marks(exercise.named(name), work)
-    path = Path(work)
-    try:
-        notebook = json.loads(path.read_text("utf-8"))
-        sources = [source_of(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-        name = name or notebook["metadata"].get("minigrad", {}).get("exercise", path.stem)
-        the_exercise = exercise.named(str(name))
-    except FileNotFoundError:
-        return unscored(f"there is no {path}" if not path.exists() else f"{path.name} is of no exercise we know")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return unscored(f"{path.name} is no notebook: {type(error).__name__}: {error}")
-    # A memory of its own, that no file keeps: what is scored here was tried by somebody else.
-    namespace: dict[str, Any] = {"__name__": "__main__", NAME: Memory(attempts=Attempts(path=None))}
-    cells = {n: ran for n, source in enumerate(sources, 1) if (ran := run(source, namespace))}
-    return {**marks(the_exercise, namespace), "cells": cells}
-
-
-def marks(the_exercise: Exercise, namespace: dict[str, Any]) -> dict[str, Any]:
-    verdicts = [exercise.judged(part, namespace, []) for part in the_exercise.parts]
-    parts = {
-        v.part.name: {"state": v.state, "points": v.points, "of": v.part.points, "says": repr(note(v))}
-        for v in verdicts
-    }
-    earned = sum(v.points for v in verdicts)
-    marked = {"exercise": the_exercise.name, "status": "graded", "points": earned, "of": the_exercise.points}
-    return {**marked, "parts": parts, "cells": {}}
-
-
-def unscored(why: str) -> dict[str, Any]:
-    return {"exercise": None, "status": why, "points": 0, "of": 0, "parts": {}, "cells": {}}
-
-
-def source_of(cell: dict[str, Any]) -> str:
-    """A cell's Python: what is for IPython alone is left out."""
-    lines = "".join(cell["source"]).splitlines()
-    return "\n".join("" if line.lstrip().startswith(("%", "!")) else line for line in lines)
-
-
-def run(source: str, namespace: dict[str, Any]) -> str:
-    """Run a cell, going on after any error; what became of it, if it did not end well."""
-
-    def work() -> Outcome:
-        try:
-            exec(compile(source, "<cell>", "exec"), namespace)
-        except BaseException as error:
-            return Outcome("raised", type(error).__name__)
-        return Outcome("gave")
-
-    outcome = limited(work, CELL_SECONDS)
-    return "" if outcome.kind == "gave" else outcome.value or outcome.kind

@@ -37,8 +37,7 @@ def exercise(name: str, root: Path | None = None) -> Path:
     taken = {part.name for each in every() for part in each.parts} & {f"{function}_slopes", f"{function}_count"}
     if taken:
         raise CourseError(f"a part of the course is called {taken.pop()!r} already: choose another name")
-    text = TEMPLATE.replace("NUMBER", name[:2]).replace("TITLE", function.replace("_", " ").capitalize())
-    text = text.replace("NAME", function).replace("LESSON", lesson(name[:2], root))
+    text = begun(name, lesson(name[:2], root))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8", newline="\n") as file:
@@ -46,6 +45,13 @@ def exercise(name: str, root: Path | None = None) -> Path:
     except OSError as error:
         raise CourseError(f"cannot write {path} ({error.strerror})") from error
     return path
+
+
+def begun(name: str, lesson_name: str) -> str:
+    """The source of an exercise of this name."""
+    number, _, function = name.partition("_")
+    text = TEMPLATE.replace("NUMBER", number).replace("TITLE", function.replace("_", " ").capitalize())
+    return text.replace("NAME", function).replace("LESSON", lesson_name)
 
 
 def lesson(number: str, root: Path) -> str:

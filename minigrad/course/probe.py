@@ -5,9 +5,9 @@ A probe is an expression over the learner's names, as `product(3, -2)`. What it 
 data. So a class that claims to be equal to everything is just a class, and a verdict can be reached far from the code
 that is judged.
 
-Each probe runs on a thread of its own, in a scope of its own, with its output discarded, and is stopped when its time
-is up. What cannot be stopped: one call into C that never returns, code that catches every exception for ever, and
-os._exit. The first two leave a thread behind, and the learner is told to restart the kernel.
+Each probe runs on a thread of its own, in a scope of its own, with its output discarded and nobody to ask, and is
+stopped when its time is up. What cannot be stopped: one call into C that never returns, code that catches every
+exception for ever, and os._exit. The first two leave a thread behind, and the learner is told to restart the kernel.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def limited(call: Callable[[], Outcome], seconds: float) -> Outcome:
             done.set()
 
     thread = threading.Thread(target=work, daemon=True)
-    with contextlib.redirect_stdout(Nowhere()), contextlib.redirect_stderr(Nowhere()):
+    with contextlib.redirect_stdout(Nowhere()), contextlib.redirect_stderr(Nowhere()), nobody_asked():
         thread.start()
         try:
             done.wait(seconds)
@@ -156,6 +156,20 @@ def limited(call: Callable[[], Outcome], seconds: float) -> Outcome:
                     stop(thread)
                     done.wait(GRACE / 5)
     return outcomes[0] if outcomes else Outcome("stuck")
+
+
+@contextlib.contextmanager
+def nobody_asked() -> Iterator[None]:
+    """A block in which `input` raises as it does in a sandbox: a box in the notebook would outlive the probe."""
+
+    def ask(prompt: object = "") -> str:
+        raise EOFError("input() has nobody to ask in a check: what a function needs comes in as its arguments")
+
+    before, builtins.input = builtins.input, ask
+    try:
+        yield
+    finally:
+        builtins.input = before
 
 
 def stop(thread: threading.Thread) -> None:

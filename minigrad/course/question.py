@@ -106,7 +106,9 @@ class Question:
             value = plain(actual)
         except Odd:
             value = getattr(actual, "data", repr(actual))
-        return str(value) if self.kind == "option" else list(value) if isinstance(value, tuple) else value
+        if self.kind == "option":
+            return str(value)
+        return list(value) if isinstance(value, tuple) else value
 
     def gap(self, answer: Any, actual: Any) -> str:
         """How far an answer is from what came, in words."""
@@ -149,7 +151,9 @@ def number_read(given: Any, _: Sequence[str]) -> int | float | None:
 
 
 def truth_read(given: Any, _: Sequence[str]) -> bool | None:
-    return given if isinstance(given, bool) else TRUTH.get(given.strip().lower()) if isinstance(given, str) else None
+    if isinstance(given, str):
+        return TRUTH.get(given.strip().lower())
+    return given if isinstance(given, bool) else None
 
 
 def shape_read(given: Any, _: Sequence[str]) -> list[int] | None:

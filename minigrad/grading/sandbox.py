@@ -158,8 +158,11 @@ def engine() -> str | None:
 # -- the commands -----------------------------------------------------------------------------------
 
 
+PROGRAM = [sys.executable, "-I", inside.__file__, str(PACKAGE.parent)]
+
+
 def in_bubblewrap(limits: Limits, slot: int) -> list[str]:
-    return bubblewrap(limits, slot, [sys.executable, "-I", inside.__file__, str(PACKAGE.parent)])
+    return bubblewrap(limits, slot, PROGRAM)
 
 
 def bubblewrap(limits: Limits, slot: int, program: list[str]) -> list[str]:
@@ -253,7 +256,7 @@ def in_container(limits: Limits, slot: int) -> list[str]:
 
 
 def without(limits: Limits, slot: int) -> list[str]:
-    return [sys.executable, "-I", inside.__file__, str(PACKAGE.parent)]
+    return PROGRAM
 
 
 COMMANDS = {"bubblewrap": in_bubblewrap, "container": in_container, "none": without}

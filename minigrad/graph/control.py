@@ -75,6 +75,13 @@ def while_loop(
         while cond(*loop_vars):
             loop_vars = again(loop_vars, body(*loop_vars))
         return loop_vars
+    return traced_loop(stage, cond, body, loop_vars, shape_invariants, name)
+
+
+def traced_loop(
+    stage: Stage, cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, name: str | None
+) -> Any:
+    """A loop as one op: the graphs of its test and its body, which carry the variables and what they edit."""
     variables = Variables(stage, loop_vars, shape_invariants)
     carries = Carries(stage)
     test = Part("the test", stage, cond, variables.arguments, carries=carries)
@@ -82,11 +89,7 @@ def while_loop(
         lambda: Part("the body", stage, body, variables.arguments, lambda result: again(loop_vars, result), carries)
     )
     carries.only_read(test.stage)
-    if test.edited() or not isinstance(test.result, Operand | bool | np.bool_):
-        raise GraphError(
-            f"the test of while_loop(), {test.place}, gives one truth value and edits nothing; it gave {test.result!r}"
-            f"{' and edited' if test.edited() else ''} {', '.join(map(str, test.edited()))}"
-        )
+    refuse_no_truth(test)
     test.outputs = [truth(test.stage, test.result, "while_loop() goes on by")]
     step.outputs = variables.carried(step, step.result, "while_loop()")
     carries.checked(step, variables.start)
@@ -98,6 +101,16 @@ def while_loop(
     found = made(stage, op, operands, edited, (len(variables.start), 0), name)
     carries.taken()
     return filled(loop_vars, found)
+
+
+def refuse_no_truth(test: Part) -> None:
+    """Raises GraphError where the test of a loop edits something, or gives no truth value."""
+    edited = ", ".join(map(str, test.edited()))
+    if edited or not isinstance(test.result, Operand | bool | np.bool_):
+        raise GraphError(
+            f"the test of while_loop(), {test.place}, gives one truth value and edits nothing; it gave {test.result!r}"
+            f"{f' and edited {edited}' if edited else ''}"
+        )
 
 
 def bounded(cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, most: Any, name: str | None) -> Any:

@@ -98,25 +98,15 @@ class MultiheadAttention(Module):
         k, v = q.lift(key), q.lift(value)
         self._refuse_shapes(q, k, v)
         alone = q.ndim == 2
-        if alone:
-            q, k, v = q.unsqueeze(0), k.unsqueeze(0), v.unsqueeze(0)
-        elif not self.batch_first:
-            q, k, v = q.swapaxes(0, 1), k.swapaxes(0, 1), v.swapaxes(0, 1)
-        q, k, v = (self._heads(x) for x in self._projected(q, k, v))
+        q, k, v = (self._heads(x) for x in self._projected(*map(self._batched, (q, k, v))))
         mask = self._mask(q, k, key_padding_mask, attn_mask, is_causal)
-        dropped = self.dropout if self.training else 0.0
-        weights = None
-        if need_weights:
-            weights = functional.dropout(attention_weights(q, k, mask, 1 / sqrt(q.shape[-1])), dropped)
-            heads = weights @ v
-            weights = weights.mean(1) if average_attn_weights else weights
-            weights = weights.squeeze(0) if alone else weights
-        else:
-            heads = functional.scaled_dot_product_attention(q, k, v, mask, dropped)
-        N, _, L, _ = heads.shape  # batch, queries
-        y = self.out_proj(heads.swapaxes(1, 2).reshape(N, L, self.embed_dim))
+        found, weights = self._attended(q, k, v, mask, need_weights)
+        if need_weights and average_attn_weights:
+            weights = weights.mean(1)
+        N, _, L, _ = found.shape  # batch, queries
+        y = self.out_proj(found.swapaxes(1, 2).reshape(N, L, self.embed_dim))
         if alone:
-            return y.squeeze(0), weights
+            return y.squeeze(0), weights.squeeze(0) if need_weights else None
         return y if self.batch_first else y.swapaxes(0, 1), weights
 
     def _refuse_shapes(self, q: Any, k: Any, v: Any) -> None:
@@ -128,6 +118,12 @@ class MultiheadAttention(Module):
         if (q.shape[-1], k.shape[-1], v.shape[-1]) != (self.embed_dim, self.kdim, self.vdim):
             wanted = f"{self.embed_dim}, {self.kdim} and {self.vdim}"
             raise ShapeError(f"{type(self).__name__} needs {wanted} features, and got {q.spec}, {k.spec}, {v.spec}")
+
+    def _batched(self, x: Any) -> Any:
+        """x with the batch first; one example is a batch of one."""
+        if x.ndim == 2:
+            return x.unsqueeze(0)
+        return x if self.batch_first else x.swapaxes(0, 1)
 
     def _projected(self, q: Any, k: Any, v: Any) -> list[Any]:
         E, b = self.embed_dim, self.in_proj_bias
@@ -144,6 +140,14 @@ class MultiheadAttention(Module):
         """(N, L, embed_dim) → (N, heads, L, embed_dim / heads)"""
         N, L, E = x.shape
         return x.reshape(N, L, self.num_heads, E // self.num_heads).swapaxes(1, 2)
+
+    def _attended(self, q: Any, k: Any, v: Any, mask: Any, need_weights: bool) -> tuple[Any, Any]:
+        """What each head finds (N, heads, L, embed_dim / heads), and its weights (N, heads, L, S), or None."""
+        dropped = self.dropout if self.training else 0.0
+        if not need_weights:
+            return functional.scaled_dot_product_attention(q, k, v, mask, dropped), None
+        weights = functional.dropout(attention_weights(q, k, mask, 1 / sqrt(q.shape[-1])), dropped)
+        return weights @ v, weights
 
     def _mask(self, q: Any, k: Any, key_padding_mask: Any, attn_mask: Any, is_causal: bool) -> Any:
         """All the masks as one that is added to the scores (N, heads, L, S); None without any."""

@@ -9,7 +9,7 @@ the lines one by one.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from html import escape
 from textwrap import dedent
 from typing import Any
@@ -94,23 +94,32 @@ def lines_of(f: Callable[..., Any]) -> dict[int, str]:
 
 def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGraph) -> Iterator[Cut]:
     """The whole film."""
-    every_left = left.parts()
-    every_right = right.parts(list(right.place)) + [f"r{b.id}" for b in right.picture.boxes if b.kind == "constant"]
-    known = [f"l{box}" for box in left.given]
+    yield from calling(f, left, right)
+    printed = yield from building(source, left, right)
+    yield built(left, right)
+    yield from running(right, printed)
+    yield Cut(PHASES[1], compared(left.result, right.result))
+
+
+def calling(f: Callable[..., Any], left: ByRun, right: AsGraph) -> Iterator[Cut]:
+    """Nothing has run yet, and a graph is there only if an earlier call has built it."""
     there = "" if right.is_new else " On the right the graph is there already: a call of the same kind built it."
     yield Cut(
         PHASES[0],
         f"{f.__name__} is called. On the left it runs; on the right the same lines are traced.{there}",
         text={f"r{box.id}": UNKNOWN for box in right.picture.boxes if box.kind != "constant"},
         on={
-            "hidden": [*(x for x in every_left if x not in known), *(every_right if right.is_new else [])],
+            "hidden": [*to_come(left), *to_be_built(right)],
             "outlined": [f"r{box.id}" for box in right.picture.boxes if box.kind == "op"],
         },
-        off={} if right.is_new else {"hidden": []},
     )
     if right.is_new:
         names = right.parts(right.given())
         yield Cut(PHASES[0], "What is given has a value on the left, and a place on the right.", off={"hidden": names})
+
+
+def building(source: dict[int, str], left: ByRun, right: AsGraph) -> Generator[Cut, None, str]:
+    """Each line that runs, and what it does on both sides; what was printed on the right, all in all."""
     printed = ""
     for moment in left.moments:
         parts, text = right.built(moment.line, len(moment.values))
@@ -123,21 +132,32 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGr
             on={"ran": [f"line {moment.line}"]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
         )
-    rest = every_right if right.is_new else []
+    return printed
+
+
+def built(left: ByRun, right: AsGraph) -> Cut:
+    """All lines have run."""
     boxes = counted(sum(box.kind == "op" for box in left.boxes), "op", "ops")
     nodes = counted(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
-    yield Cut(
+    return Cut(
         PHASES[1],
         f"On the left everything is done: {boxes} ran. On the right {nodes} built, and nothing is computed yet.",
-        off={"hidden": rest},
+        off={"hidden": to_be_built(right)},
     )
-    known_right = {f"r{right.place[x]}": right.values[x] for x in right.given() if x in right.values}
-    yield Cut(PHASES[1], "The graph runs: its inputs are given.", text=known_right, hot={"hot": [*known_right]})
+
+
+def running(right: AsGraph, printed: str) -> Iterator[Cut]:
+    """The run of the graph, node by node.
+
+    printed    on the right, before
+    """
+    known = {f"r{right.place[x]}": right.values[x] for x in right.given() if x in right.values}
+    yield Cut(PHASES[1], "The graph runs: its inputs are given.", text=known, hot={"hot": [*known]})
     for node in right.graph.nodes:
         if node.inputs and node in right.place and whole(node) is node:
-            box = f"r{right.place[node]}"
-            printed += right.said.get(node, "")
-            tells = f" It prints: {right.said[node].strip()}" if right.said.get(node) else ""
+            box, text = f"r{right.place[node]}", right.said.get(node, "")
+            printed += text
+            tells = f" It prints: {text.strip()}" if text else ""
             yield Cut(
                 PHASES[1],
                 f"{sign_of(node.op)} gives {right.values[node]}.{tells}",
@@ -145,13 +165,11 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGr
                 off={"outlined": [box]},
                 hot={"hot": right.parts([node])},
             )
-    yield Cut(PHASES[1], compared(left.result, right.result))
 
 
 def by_run_alone(source: dict[int, str], left: ByRun, end: str) -> Iterator[Cut]:
     """The film of a run that has no graph beside it; its end says why."""
-    given = [f"l{box}" for box in left.given]
-    yield Cut(PHASES[0], "It runs.", on={"hidden": [part for part in left.parts() if part not in given]})
+    yield Cut(PHASES[0], "It runs.", on={"hidden": to_come(left)})
     for moment in left.moments[:MOST_MOMENTS]:
         yield Cut(
             PHASES[0],
@@ -162,6 +180,19 @@ def by_run_alone(source: dict[int, str], left: ByRun, end: str) -> Iterator[Cut]
             hot={"hot": [f"line {moment.line}", *moment.parts]},
         )
     yield Cut(PHASES[1], end)
+
+
+def to_come(left: ByRun) -> list[str]:
+    """The boxes and arrows that are not there before the run."""
+    given = [f"l{box}" for box in left.given]
+    return [part for part in left.parts() if part not in given]
+
+
+def to_be_built(right: AsGraph) -> list[str]:
+    """The boxes and arrows that are not there before the trace: of a graph that was built by an earlier call, none."""
+    if not right.is_new:
+        return []
+    return right.parts(list(right.place)) + [f"r{box.id}" for box in right.picture.boxes if box.kind == "constant"]
 
 
 def constants_of(right: AsGraph, parts: Sequence[str]) -> list[str]:

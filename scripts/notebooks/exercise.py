@@ -24,8 +24,8 @@ from nbformat.v4 import new_raw_cell
 from traitlets.config import Config
 
 from minigrad.course.exercise import alike
-from minigrad.course.feedback import run, source_of
 from minigrad.course.probe import Outcome, observe
+from minigrad.course.scoring import run, source_of
 from notebooks.source import BuildError
 
 ASIDE = ("probes", "wrong", "hints")  # what the learner does not see

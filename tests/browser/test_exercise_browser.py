@@ -70,21 +70,6 @@ def total(notebook, adjoint: str) -> Locator:
     return answer(notebook, TOTAL.format(adjoint), "class RunningTotal", "running_total")
 
 
-RESTART = """() => {
-  const { session } = window.jupyterapp.shell.currentWidget.sessionContext;
-  window.restarted = false;
-  session.kernel.restart().then(() => { window.restarted = true; });
-}"""
-
-
-def restart(notebook) -> None:
-    """Start the kernel again, and run all cells."""
-    notebook.page.evaluate(RESTART)
-    notebook.page.wait_for_function("() => window.restarted")
-    notebook.run_all()
-    assert notebook.kernel("print(callable(check))") == "True"  # asked behind all cells
-
-
 def test_a_gradient_is_drawn_hints_outlive_the_kernel_and_the_start_page_tells(lab):
     (lab.folder / FILE).unlink(missing_ok=True)
     shutil.copy(ROOT / "exercises" / "03_a_new_op.ipynb", lab.folder)
@@ -102,7 +87,7 @@ def test_a_gradient_is_drawn_hints_outlive_the_kernel_and_the_start_page_tells(l
         assert notebook.violations(".jp-OutputArea-output [role=status]") == []
     notebook.theme("JupyterLab Light")
 
-    restart(notebook)
+    notebook.restart()
     expect(total(notebook, OTHERS[1])).to_contain_text("Hint 2 of 3")
     expect(total(notebook, OTHERS[2])).to_contain_text("One more attempt")
     expect(total(notebook, OTHERS[3])).to_contain_text('solution("running_total") shows a way now')

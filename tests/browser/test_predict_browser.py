@@ -27,20 +27,6 @@ Predict("kinds shape", "Which shape?", "shape")
 ORDER = 'o = Predict("kinds order", "In which order?", "order", ["backward", "clear", "forward"])\no'
 TRUTH = 't = Predict("kinds truth", "Is <b>it</b> so?", "truth")\nt'
 CHOICE = 'c = Predict("kinds choice", "Which one?", options=["up", "down"])\nc'
-RESTART = """() => {
-  const session = window.jupyterapp.shell.currentWidget.sessionContext.session;
-  window.restarted = false;
-  session.kernel.restart().then(() => { window.restarted = true; });
-}"""
-
-
-def restart(notebook) -> None:
-    """A new kernel, with everything run in it."""
-    notebook.page.evaluate(RESTART)
-    notebook.page.wait_for_function("() => window.restarted")
-    notebook.page.evaluate("() => { window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs'); }")
-    expect(notebook.page.locator(".mg-widget")).to_have_count(0)
-    notebook.run_all()
 
 
 def press(notebook, *keys: str) -> None:
@@ -89,7 +75,7 @@ def test_a_prediction_is_locked_by_keyboard_revealed_and_locked_still_after_a_re
     assert [record["right"] for record in kept(lab, "boxes")] == [None, False]
 
     # A new kernel knows what was locked, and no longer what came.
-    restart(notebook)
+    notebook.restart()
     expect(widget).to_have_attribute("data-phase", "locked")
     expect(widget.get_by_role("textbox")).to_have_value("4")
     expect(widget.get_by_role("button", name="Locked")).to_be_disabled()
@@ -164,7 +150,7 @@ def test_a_quiz_tells_what_is_right_once_all_is_locked_and_again_after_a_restart
     expect(widget.locator(".mg-score")).to_contain_text("3 of 4 locked.")
     assert widget.locator(".mg-feedback p").count() == 0
     assert "You multiplied" not in page.content()
-    restart(notebook)
+    notebook.restart()
     expect(widget.locator(".mg-score")).to_contain_text("3 of 4 locked.")
 
     radio(parts[3], "guess").focus()

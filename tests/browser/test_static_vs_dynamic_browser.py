@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getsource
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
@@ -9,8 +10,8 @@ from playwright.sync_api import Locator, Page, expect
 import minigrad as mg
 from minigrad.widgets import StaticVsDynamic
 
-PROGRAM = """
-import minigrad as mg
+WIDGET = "film = mg.widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0),), (mg.tensor(2.0),)])\nfilm"
+
 
 def f(x):
     print("called")
@@ -20,17 +21,9 @@ def f(x):
     else:
         z = y.exp() * x
     return z * z
-"""
-WIDGET = "film = mg.widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0),), (mg.tensor(2.0),)])\nfilm"
 
 
-def f(x):
-    y = x * 2
-    if y > 3:
-        z = y + 1
-    else:
-        z = y.exp() * x
-    return z * z
+PROGRAM = f"import minigrad as mg\n\n{getsource(f)}"
 
 
 def values(film: Locator, side: str) -> list[str]:

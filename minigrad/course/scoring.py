@@ -1,0 +1,83 @@
+"""score: what check says of a whole notebook, as data.
+
+The notebook runs in this process, with your rights: score work that you trust. That of others is graded by
+minigrad.grading, in a sandbox.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from minigrad.course import exercise
+from minigrad.course.attempts import Attempts
+from minigrad.course.exercise import Exercise
+from minigrad.course.feedback import note
+from minigrad.course.memory import NAME, Memory
+from minigrad.course.probe import Outcome, limited
+
+CELL_SECONDS = 10.0
+
+
+def score(work: str | Path | dict[str, Any], name: str | None = None) -> dict[str, Any]:
+    """The points of an exercise, from its notebook or from the names it left, as plain data.
+
+    status    graded, or why it could not be: never a silent 0
+    points    of: the most there are
+    parts     part → state, points, of, and what check says of it
+    cells     number of a cell → the error it ended with
+    """
+    if isinstance(work, dict):
+        if name is None:
+            raise ValueError("to score names, say of which exercise: score(globals(), '01_…')")
+        return marks(exercise.named(name), work)
+    path = Path(work)
+    try:
+        notebook = json.loads(path.read_text("utf-8"))
+        sources = [source_of(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        name = name or notebook["metadata"].get("minigrad", {}).get("exercise", path.stem)
+        the_exercise = exercise.named(str(name))
+    except FileNotFoundError:
+        return unscored(f"there is no {path}" if not path.exists() else f"{path.name} is of no exercise we know")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return unscored(f"{path.name} is no notebook: {type(error).__name__}: {error}")
+    # A memory of its own, that no file keeps: what is scored here was tried by somebody else.
+    namespace: dict[str, Any] = {"__name__": "__main__", NAME: Memory(attempts=Attempts(path=None))}
+    cells = {n: ran for n, source in enumerate(sources, 1) if (ran := run(source, namespace))}
+    return {**marks(the_exercise, namespace), "cells": cells}
+
+
+def marks(the_exercise: Exercise, namespace: dict[str, Any]) -> dict[str, Any]:
+    verdicts = [exercise.judged(part, namespace, []) for part in the_exercise.parts]
+    parts = {
+        v.part.name: {"state": v.state, "points": v.points, "of": v.part.points, "says": repr(note(v))}
+        for v in verdicts
+    }
+    earned = sum(v.points for v in verdicts)
+    marked = {"exercise": the_exercise.name, "status": "graded", "points": earned, "of": the_exercise.points}
+    return {**marked, "parts": parts, "cells": {}}
+
+
+def unscored(why: str) -> dict[str, Any]:
+    return {"exercise": None, "status": why, "points": 0, "of": 0, "parts": {}, "cells": {}}
+
+
+def source_of(cell: dict[str, Any]) -> str:
+    """A cell's Python: what is for IPython alone is left out."""
+    lines = "".join(cell["source"]).splitlines()
+    return "\n".join("" if line.lstrip().startswith(("%", "!")) else line for line in lines)
+
+
+def run(source: str, namespace: dict[str, Any]) -> str:
+    """Run a cell, going on after any error; what became of it, if it did not end well."""
+
+    def work() -> Outcome:
+        try:
+            exec(compile(source, "<cell>", "exec"), namespace)
+        except BaseException as error:
+            return Outcome("raised", type(error).__name__)
+        return Outcome("gave")
+
+    outcome = limited(work, CELL_SECONDS)
+    return "" if outcome.kind == "gave" else outcome.value or outcome.kind
