@@ -188,7 +188,7 @@ def test_on_leaving_the_notebook_is_as_it_was(deck):
     deck.cell(2).click()
     before = deck.page.evaluate(state)
     present(deck)
-    assert deck.page.locator(".mg-bar [data-place]").text_content() == "2 of 4, part 1 of 3", "it does not begin where one was"
+    assert deck.page.locator(".mg-bar [data-place]").text_content() == "2 of 4, part 1 of 3"  # where one was
     press(deck, "End", "b", "Escape")
 
     assert deck.page.evaluate(state) == before
