@@ -43,7 +43,7 @@ from minigrad.node import toposort
 # c.grad.tolist()          # c_grad
 # ```
 
-# %% answer="with_a_pencil" points=2 minutes=7
+# %% answer="shapes_by_hand" points=2 minutes=7
 ### BEGIN SOLUTION
 first = (5, 2)
 second = (3, 2)
@@ -53,51 +53,51 @@ c_grad = [[30], [30], [30]]
 ### END SOLUTION
 
 # %%
-check("with_a_pencil")
+check("shapes_by_hand")
 
-# %% probes="with_a_pencil"
+# %% probes="shapes_by_hand"
 first
 second
 third
 b_grad
 c_grad
 
-# %% [markdown] hints="with_a_pencil"
+# %% [markdown] hints="shapes_by_hand"
 # 1. Line shapes up on the right. (2,) under (3, 1): the 2 stands under the 1, and nothing stands under the 3.
 # 2. b * c has six products. b[0] is in three of them, with 1, 2 and 3; c[0] is in two, with 10 and 20.
 # 3. A gradient has the shape of its leaf: b_grad is a list of two numbers, c_grad a list of three lists of one.
 
-# %% wrong="with_a_pencil"
+# %% wrong="shapes_by_hand"
 # Shows: The gradients have the shape of the product, not that of the leaf: what came back was not added up.
 # Hint: There is one b[0], in three products, and c[0] is in two. What they bring is added: b_grad has two numbers.
 first, second, third = (5, 2), (3, 2), (2,)
 b_grad, c_grad = [[1, 1], [2, 2], [3, 3]], [[10, 20], [10, 20], [10, 20]]
 
-# %% wrong="with_a_pencil"
+# %% wrong="shapes_by_hand"
 # Shows: The gradient of b was taken from b, and that of c from c.
 # Hint: In a product the slope towards one factor is the other: b[0] gets the sum of the numbers in c.
 first, second, third = (5, 2), (3, 2), (2,)
 b_grad, c_grad = [30, 60], [[2], [4], [6]]
 
-# %% wrong="with_a_pencil"
+# %% wrong="shapes_by_hand"
 # Shows: The numbers of c_grad are right, and its shape is not c's: c has one column.
 # Hint: c is [[1], [2], [3]], and its gradient is written in the same way.
 first, second, third = (5, 2), (3, 2), (2,)
 b_grad, c_grad = [6, 6], [30, 30, 30]
 
-# %% wrong="with_a_pencil"
+# %% wrong="shapes_by_hand"
 # Shows: The slopes were taken for 1, as in a sum: you counted in how many places each number is used.
 # Hint: b and c are multiplied here. What comes back to b[0] from one product is the number of c in that product.
 first, second, third = (5, 2), (3, 2), (2,)
 b_grad, c_grad = [3, 3], [[2], [2], [2]]
 
-# %% wrong="with_a_pencil"
+# %% wrong="shapes_by_hand"
 # Shows: b_grad and c_grad are right, and `third` has lost the wrong axis.
 # Hint: axis=0 is the one that goes: of (5, 2) the 2 is left.
 first, second, third = (5, 2), (3, 2), (5,)
 b_grad, c_grad = [6, 6], [[30], [30], [30]]
 
-# %% wrong="with_a_pencil"
+# %% wrong="shapes_by_hand"
 # Shows: `third` keeps the axis that was added up, with length 1.
 # Hint: A sum without keepdims=True loses its axis: (2,).
 first, second, third = (5, 2), (3, 2), (1, 2)
@@ -424,7 +424,7 @@ def distances(a, b):
 # What must its gradient look like, if a row that moves as a whole moves nothing? Print `s.grad.sum(axis=1)`.
 
 
-# %% answer="mine" points=2 minutes=8
+# %% answer="own_loss" points=2 minutes=8
 def mine(s):
     ### BEGIN SOLUTION
     return ((s - s.mean(axis=1, keepdims=True)) ** 2).sum()
@@ -432,9 +432,9 @@ def mine(s):
 
 
 # %%
-check("mine")
+check("own_loss")
 
-# %% probes="mine"
+# %% probes="own_loss"
 import minigrad
 import minigrad.node
 import numpy
@@ -486,13 +486,13 @@ row_sums(2, 5)
 nodes(3, 4)
 nodes(20, 10)
 
-# %% [markdown] hints="mine"
+# %% [markdown] hints="own_loss"
 # 1. Subtract from each row something that moves with it: its mean, its maximum, one of its numbers.
 # 2. What is left does not move with the row. Turn it into one number in which every score counts, by squares say.
 # 3. `s.mean(axis=1, keepdims=True)` is (n, 1), and is stretched along the row again when you subtract it.
 
 
-# %% wrong="mine"
+# %% wrong="own_loss"
 # Shows: The loss is one number, and it moves when a whole row does: the size of the scores counts, not only their
 # differences.
 # Hint: Take something away from each row that moves with the row, such as its mean.
@@ -500,49 +500,49 @@ def mine(s):
     return (s**2).mean()
 
 
-# %% wrong="mine"
+# %% wrong="own_loss"
 # Shows: The mean of *all* scores was subtracted: that helps when all rows move together, and not one alone.
 # Hint: One mean for each row: s.mean(axis=1, keepdims=True).
 def mine(s):
     return ((s - s.mean()) ** 2).sum()
 
 
-# %% wrong="mine"
+# %% wrong="own_loss"
 # Shows: The loss does not depend on the scores: nothing moves it.
 # Hint: In each row the differences to the mean add up to 0, always. Square them before you add.
 def mine(s):
     return (s - s.mean(axis=1, keepdims=True)).sum()
 
 
-# %% wrong="mine"
+# %% wrong="own_loss"
 # Shows: The means of the columns were subtracted. It is the rows that may move.
 # Hint: axis=1 runs along a row. Keep the axis, so that the means stand beside their rows.
 def mine(s):
     return ((s - s.mean(axis=0)) ** 2).sum()
 
 
-# %% wrong="mine"
+# %% wrong="own_loss"
 # Shows: The means have lost their axis: (n,) beside (n, k) is lined up with the columns, and does not fit.
 # Hint: Keep the axis, so that each mean stands beside its row: s.mean(axis=1, keepdims=True) is (n, 1).
 def mine(s):
     return ((s - s.mean(axis=1)) ** 2).sum()
 
 
-# %% wrong="mine"
+# %% wrong="own_loss"
 # Shows: The loss has one number for each row.
 # Hint: One number in all: .sum() or .mean() over what you have.
 def mine(s):
     return ((s - s.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
 
 
-# %% wrong="mine"
+# %% wrong="own_loss"
 # Shows: The properties hold, and the graph grows with the number of rows: a loop makes nodes for each.
 # Hint: Broadcasting does all rows at once: s.mean(axis=1, keepdims=True) is one node.
 def mine(s):
     return sum(((s[i] - s[i].mean()) ** 2).sum() for i in range(s.shape[0]))
 
 
-# %% wrong="mine"
+# %% wrong="own_loss"
 # Shows: In each row only some of the scores count: another can move and the loss stays as it is.
 # Hint: Compare every score with something of its row, not one with one other.
 def mine(s):
