@@ -1,0 +1,588 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: A whole array is one node
+#     minutes: 45
+#     objectives:
+#       - read a graph whose nodes are arrays, with shape, dtype and grad_fn, and say which scalar graph it stands for
+#       - derive the gradient of a broadcast, a sum, a view and a matrix product from the scalar graph
+#       - write the gradients of a linear layer by hand, and train it with them
+#       - find a silent broadcast that trains wrongly, and read a shape error aloud
+#     concepts: [A5, B2]
+#     builds_on: [03_train_a_network]
+#     widgets: [ChainRule]
+#     terms:
+#       tensor: An array of numbers of one kind that remembers which operation made it, and can collect a gradient
+#       shape: How many numbers an array has along each of its axes, written (rows, columns) for two axes
+#       axis: One of the directions in which the numbers of an array are counted, numbered from 0
+#       dtype: What kind of number an array is made of, such as float64, float32 or int64
+#       elementwise: Said of an operation that makes each number of its result from the numbers at the same place alone
+#       broadcasting: Using a number at several places where its array is shorter than its partner, or has an axis less
+#       adjoint: The way back through a linear operation, which is the matrix of that operation transposed
+#       view: An array that looks at another array's numbers in memory and has none of its own
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 04 A whole array is one node
+#
+# In lesson 03 one image took thousands of nodes as scalars, and 32 images took a handful as arrays. In the scalar
+# graph you could follow every arrow. **Where have the arrows gone, and who adds up what they bring back?**
+#
+# Every rule for gradients of arrays is in this lesson, and none of them is new. Each is a scalar graph, read in bulk.
+#
+# **About 45 minutes.** Afterwards you can
+#
+# - read a graph of arrays, and say which scalar graph it stands for;
+# - derive the gradient of a broadcast, a sum, a view and a matrix product from the scalar graph;
+# - write the gradients of a linear layer by hand, and train it with them;
+# - find a silent broadcast that trains wrongly, and read a shape error aloud.
+#
+# **Builds on** [03 Train a network](03_train_a_network.ipynb).
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# One minute. Ask before anything else: "In lesson 03, where did the gradients of 60 points meet?" (In the weight they
+# share.) That answer, fan-out, is the answer to most of what follows; let the room find it again three times.
+
+# %% slideshow={"slide_type": "skip"}
+import inspect
+import textwrap
+import timeit
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import minigrad as mg
+from minigrad.course import Predict, Quiz, reveal
+from minigrad.node import toposort
+from minigrad.scalar import history
+from minigrad.widgets import ChainRule
+
+BLUE, VERMILION = "#0072B2", "#D55E00"
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Many nodes, or one
+#
+# Multiply x = [1, 2, 3] by y = [4, 5, 6], pair by pair, and add up the products. First with a node for each number:
+
+
+# %%
+def scalars(n):
+    xs, ys = [mg.Value(i) for i in range(1, n + 1)], [mg.Value(n + i) for i in range(1, n + 1)]
+    return xs, ys, sum(x * y for x, y in zip(xs, ys))
+
+
+xs, ys, total = scalars(3)
+mg.draw(total)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# (The dotted 0 is where Python's `sum` begins.) Now with a node for each array:
+
+# %% slideshow={"slide_type": "fragment"}
+x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = mg.tensor([4.0, 5.0, 6.0], requires_grad=True)
+loss = (x * y).sum()
+mg.draw(loss)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# The three x have become one box, and so have the three y, the three products, and the additions. How many nodes has the *scalar* graph for 100 pairs?
+
+# %% slideshow={"slide_type": "skip"}
+Predict("scalar nodes", "How many nodes has the scalar graph for 100 pairs?")
+
+# %% slideshow={"slide_type": "skip"}
+reveal("scalar nodes", len(history(scalars(100)[2])))
+
+
+# %% slideshow={"slide_type": "subslide"}
+def arrays(n):
+    x, y = (mg.tensor(np.arange(start, start + n, dtype=float), requires_grad=True) for start in (1, n + 1))
+    return x, y, (x * y).sum()
+
+
+print("pairs   scalars: nodes, operations   arrays: nodes, operations")
+for n in (3, 100, 1000):
+    s, a = history(scalars(n)[2]), toposort(arrays(n)[2].node)
+    counts = len(s), sum(1 for v in s if v.parents), len(a), sum(1 for node in a if node.inputs)
+    print("{:5}            {:5,} {:11,}           {:5} {:11}".format(n, *counts))
+
+# %% [markdown]
+# Each operation is one call that Python makes. For a thousand pairs it makes 2,000 calls, or 2; inside the one call
+# for ×, a loop in machine code does the thousand products. The arithmetic is the same, and so are the gradients:
+
+# %%
+total.backward()
+loss.backward()
+print("scalars:", [v.grad for v in xs], [v.grad for v in ys])
+print("arrays: ", x.grad, y.grad)
+
+
+# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
+def seconds(make):
+    """The best of a few runs, forward and backward."""
+
+    def forward_and_backward():
+        make(1000)[2].backward()
+
+    return min(timeit.repeat(forward_and_backward, number=1, repeat=5))
+
+
+print(f"1,000 pairs, forward and backward: arrays are {seconds(scalars) / seconds(arrays):.0f} times as fast")
+
+# %% [markdown]
+# On most machines that is more than twenty times. What the engine saves is not arithmetic but Python's work around it.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. Draw one arrow on the board through the picture of the scalars, then ask where it is in the picture of
+# arrays. People say "it is gone"; insist that it is inside the box, together with two others.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What a tensor knows
+#
+# A **tensor** is an array of numbers that remembers where it came from. Its **shape** says how many numbers there are
+# along each **axis**, and its **dtype** what kind of number they are.
+
+# %%
+product = x * y
+for name, t in {"x": x, "product": product, "loss": product.sum()}.items():
+    facts = f"shape {str(t.shape):4}  {t.dtype}  leaf: {t.is_leaf!s:5}  made by {t.grad_fn}"
+    print(f"{name:7}  {facts}")
+print("the parents of loss:", product.sum().grad_fn.next_functions)
+
+# %% [markdown]
+# `grad_fn` is the operation as the walk back will meet it, and `next_functions` leads to those before it: the `op` and
+# `parents` of a Value under PyTorch's names. A leaf was made by nobody, so its `grad_fn` is None. One number alone has
+# the shape `()`: no axes. Whether there is a gradient to collect is yours to say, with `requires_grad=True`. Not every
+# dtype can have one; read this message aloud:
+
+# %%
+try:
+    mg.tensor([1, 2, 3], requires_grad=True)
+except mg.errors.DTypeError as error:
+    print(textwrap.fill(str(error), 90))
+
+# %% [markdown]
+# `i64[3]` is short for dtype int64 and shape (3,); `f64[2, 3]` will be a float64 array of two rows and three columns.
+# A picture of arrays has its shapes in the boxes too, and every shape error below speaks in these words.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## Side by side: elementwise operations
+#
+# ×, +, tanh and their like are **elementwise**: the number at place i of the result is made from the numbers at place
+# i and no others. In the scalar graph these are separate little graphs side by side; no arrow crosses over. So the
+# local slopes are an array of the same shape, and incoming × local = outgoing is one product of arrays.
+
+# %% slideshow={"slide_type": "skip"}
+x = mg.tensor([-2.0, -1.0, 0.0, 1.0, 2.0], requires_grad=True)
+arriving = mg.tensor([1.0, 2.0, 3.0, 4.0, 5.0])
+y = x**2
+y.backward(gradient=arriving)
+print("incoming   ", arriving)
+print("local slope", (2 * x).detach())
+print("x.grad     ", x.grad)
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# A walk back starts with a 1 at one number. `gradient=` puts other numbers at the start, one for each element: how much
+# whatever comes after y would have sent back. (`detach` gives the numbers without their history.)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## One number, used many times
+#
+# What if the shapes differ? Add b of shape (3,) to X of shape (4, 3): four rows, and b is added to each.
+
+# %%
+X = mg.tensor(np.arange(12.0).reshape(4, 3), requires_grad=True)
+b = mg.tensor([100.0, 200.0, 300.0], requires_grad=True)
+X + b
+
+# %% [markdown]
+# This is **broadcasting**. There is one b[0], and it is used in four rows. Add up all twelve numbers of X + b: what is
+# in `b.grad[0]` afterwards?
+
+# %%
+Predict("b.grad[0]", "What is b.grad[0] after (X + b).sum().backward()?")
+
+# %%
+(X + b).sum().backward()
+reveal("b.grad[0]", b.grad[0])
+
+# %%
+print("b.grad has shape", b.grad.shape, "and is", b.grad)
+b0, column = mg.Value(100.0), [mg.Value(0.0), mg.Value(3.0), mg.Value(6.0), mg.Value(9.0)]
+mg.draw(sum([v + b0 for v in column[1:]], column[0] + b0))
+
+# %% [markdown]
+# Four arrows leave b[0], each brings back a 1, and they add. It is the fan-out of lesson 02 and the 60 points of lesson
+# 03. **Forwards, broadcasting copies; backwards, the gradients of the copies add up.** A gradient therefore has the
+# shape of its leaf, always, whatever shape came back to it.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Six minutes. The number 4 is often guessed as 1 (the slope) or 12 (all elements). Both are one question away from
+# right: "through how many additions does b[0] go?" Do not give the rule for shapes before the reason for the sum.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# ### Which shapes go together?
+#
+# Line them up on the right. Two axes fit if they are equal, or if one of them is 1, or missing: then it is stretched.
+# What is the shape of c + b, for c of shape (4, 1) and b of shape (3,)?
+
+# %%
+Predict("(4, 1) with (3,)", "What is the shape of c + b?", kind="shape")
+
+# %%
+c = mg.tensor([[10.0], [20.0], [30.0], [40.0]], requires_grad=True)
+reveal("(4, 1) with (3,)", (c + b).shape)
+
+# %% [markdown]
+# Both were stretched: c along its axis 1, b along a new axis 0. So here is the gradient of any broadcast: add up over
+# every axis along which the array was stretched.
+
+
+# %% slideshow={"slide_type": "fragment"}
+def sum_to(g, shape):
+    """g, added up over the axes along which an array of this shape was stretched."""
+    g = g.sum(axis=tuple(range(g.ndim - len(shape))))  # axes that were missing, on the left
+    stretched = tuple(axis for axis, n in enumerate(shape) if n == 1)
+    return g.sum(axis=stretched, keepdims=True)
+
+
+# %% slideshow={"slide_type": "fragment"}
+rng = np.random.default_rng(0)
+for one, other in [((4, 3), (3,)), ((4, 1), (3,)), ((2, 4, 3), (4, 1)), ((5,), ())]:
+    u, v = (mg.tensor(rng.normal(size=shape), requires_grad=True) for shape in (one, other))
+    g = rng.normal(size=np.broadcast_shapes(one, other))
+    (u + v).backward(gradient=g)
+    agree = np.allclose(sum_to(g, one), u.grad) and np.allclose(sum_to(g, other), v.grad)
+    print(f"{str(one):9} + {str(other):6} → {str(g.shape):9}  ours and the engine's agree: {agree}")
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Sums, and the way back through them
+#
+# Turn it round. `sum` takes many numbers to one, each with the slope 1. Backwards, then, each of them gets what
+# arrived: a copy. For `mean` of eight numbers, what does each get when a 1 arrives?
+
+# %%
+Predict("mean of eight", "What does each of the eight numbers get?")
+
+# %%
+x = mg.tensor(np.arange(8.0), requires_grad=True)
+x.mean().backward()
+reveal("mean of eight", x.grad[0])
+
+# %%
+from minigrad import ops
+
+print(inspect.getsource(ops.Sum.vjp))
+
+# %% [markdown]
+# The engine's rule for `sum`: `spread` puts the axes that went back in, with length 1, and `broadcast_to` copies along
+# them. So sum and broadcast are each other's way back. Both are linear, y = A x for some matrix A, and the way back is
+# then the transposed matrix, gx = Aᵀ gy, which is called the **adjoint**. For three numbers:
+
+# %%
+A = np.ones((1, 3))
+print("A, the sum:        ", A @ [5, 6, 7])
+print("Aᵀ, three copies:  ", A.T @ [2])
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Views: to move is not to compute
+#
+# `reshape` and `transpose` compute nothing: every number is an old one, in another place. Take W of shape (1000, 1000),
+# eight million bytes. How many of them does `W.T` copy?
+
+# %%
+Predict("bytes copied by W.T", "How many bytes does W.T copy?", options=["0", "8,000", "8,000,000"])
+
+# %%
+W = mg.tensor(np.arange(1e6).reshape(1000, 1000), requires_grad=True)
+copied = 0 if np.shares_memory(W.T.numpy(), W.numpy()) else W.numpy().nbytes
+reveal("bytes copied by W.T", f"{copied:,}")
+
+# %%
+for name, t in {"W": W, "W.T": W.T, "W.reshape(-1)": W.reshape(-1), "W.T.reshape(-1)": W.T.reshape(-1)}.items():
+    same = np.shares_memory(t.numpy(), W.numpy())
+    print(f"{name:15}  shape {str(t.shape):12}  strides {str(t.numpy().strides):10}  looks at W's memory: {same}")
+
+# %% [markdown]
+# A **view** is another way to look at the same numbers. The strides say how many bytes further the next number along
+# each axis is, and transposing swaps the two. The last line could not be a view: no one stride walks down the columns
+# and from each to the next. So that one copied.
+#
+# Backwards a gradient moves home: through `reshape` by reshaping it back, through a transpose by transposing it back.
+
+# %%
+x = mg.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+x.T.reshape(6).backward(gradient=mg.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
+print("x.T.reshape(6):", x.T.reshape(6).detach().tolist())
+print(x.grad)
+
+# %% [markdown]
+# Each number of x has the gradient that arrived at the place to which it had moved. Because a view has no numbers of
+# its own, writing into it writes into W as well; lesson 06 shows how the engine watches over that.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The matrix product, from its scalar graph
+#
+# In Z = X @ W, each number of Z is a row of X times a column of W. NumPy's `@` runs on Values too, if we put them into
+# its arrays, and so we can look at it: here is one of the four numbers of a 2 × 2 product.
+
+# %%
+X = np.array([[mg.Value(1.0), mg.Value(2.0)], [mg.Value(3.0), mg.Value(4.0)]])
+W = np.array([[mg.Value(5.0), mg.Value(6.0)], [mg.Value(7.0), mg.Value(8.0)]])
+Z = X @ W
+(x00, x01), (w00, w10), z00 = X[0], W[:, 0], Z[0, 0]
+mg.draw(z00)
+
+# %% [markdown]
+# All four numbers of Z together: how many arrows leave x00?
+
+# %%
+Predict("arrows from x00", "How many arrows leave x00 in the graph of the whole Z?")
+
+# %%
+G = np.array([[1.0, 10.0], [100.0, 1000.0]])  # what arrives at Z
+loss = (Z * G).sum()
+arrows = [(v, slope) for v in history(loss) for parent, slope in v.parents if parent is x00]
+reveal("arrows from x00", len(arrows))
+
+# %%
+print("the slopes of these arrows:", [slope for _, slope in arrows], "  W[0]:", [w.data for w in W[0]])
+loss.backward()
+print("x00.grad =", x00.grad, "= 1 × 5 + 10 × 6")
+
+# %% [markdown]
+# x00 meets w00 on its way into z00, and w01 on its way into z01: a whole row of W. So its gradient is that row, times
+# what arrived at that row of Z, added up. Adding up products along a row is a matrix product again:
+#
+# > gx[i, k] = Σⱼ gz[i, j] · w[k, j], which in matrices is gX = gZ Wᵀ.
+#
+# And in the same way, down a column of X, gW = Xᵀ gZ.
+
+# %% slideshow={"slide_type": "skip"}
+numbers = np.vectorize(lambda v: v.data)
+gradients = np.vectorize(lambda v: v.grad)
+print("gX, from the scalars:", gradients(X).tolist(), "  G @ W.T:", (G @ numbers(W).T).tolist())
+print("gW, from the scalars:", gradients(W).tolist(), "  X.T @ G:", (numbers(X).T @ G).tolist())
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Eight minutes, the heart of the lesson. Write z00 and z01 out on the board and circle x00 in both. If time is short,
+# leave gW to the room: the same argument down a column.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# You need not remember which is transposed: *shapes tell*. Let X be (5, 3) and W (3, 2); gZ has the shape of Z, (5,
+# 2). Of all products of gZ and W, which has the shape of X?
+
+# %%
+gz, w = np.ones((5, 2)), np.ones((3, 2))
+factors = {"gZ": gz, "gZᵀ": gz.T, "W": w, "Wᵀ": w.T}
+for a, b in [("gZ", "W"), ("gZ", "Wᵀ"), ("gZᵀ", "W"), ("gZᵀ", "Wᵀ"), ("W", "gZ"), ("W", "gZᵀ"), ("Wᵀ", "gZᵀ")]:
+    fits = factors[a].shape[1] == factors[b].shape[0]
+    print(f"{a:3} {b:3}", (factors[a] @ factors[b]).shape if fits else "does not fit")
+
+# %% [markdown]
+# One of seven (and one is it, transposed). But when all sizes are equal, as in our 2 × 2, every one of them fits, and
+# shapes say nothing. **Test with sizes that differ.** The price: Z took a multiplication for each product, and each
+# product has two arrows.
+
+# %%
+products = [v for row in Z for z in row for v in history(z) if v.op == "×"]
+print("multiplications forward:", len(products), "  backward:", sum(len(v.parents) for v in products))
+
+# %% [markdown]
+# Two matrix products back for one forward: the reason why a training step costs about three times what a prediction
+# does.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A linear layer
+#
+# P = X W + b: each row of X is an example, W has the weights, b the biases. Step through it. In the backward phase, say
+# the *shape* of what comes next before you press the key, and where something is added up.
+
+# %%
+X = mg.tensor([[1.0, -1.0], [0.0, 2.0], [0.5, 1.0]])
+W = mg.tensor([[0.5, -1.0], [1.0, 0.5]], requires_grad=True)
+b = mg.tensor([0.1, -0.2], requires_grad=True)
+loss = ((X @ W + b) ** 2).mean()
+ChainRule(loss)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four minutes. Turn on *ask me first* and let the room answer. The step to look at is the one at b: three rows arrive
+# and one goes on.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# You have all the rules, so write the backward pass yourself. The targets t are made by a rule that we know, 2 and −3
+# and a bias of 4; the layer is to find it.
+
+# %%
+rng = np.random.default_rng(0)
+X = rng.normal(size=(100, 2))
+t = X @ np.array([[2.0], [-3.0]]) + 4
+
+
+def by_hand(X, t, W, b):
+    """The loss, and its gradients by W and by b, on plain arrays."""
+    e = X @ W + b - t
+    loss = (e**2).mean()
+    gp = 2 * e / e.size  # mean, then square
+    return loss, X.T @ gp, gp.sum(axis=0)
+
+
+# %%
+W, b = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
+((mg.tensor(X) @ W + b - t) ** 2).mean().backward()
+loss, gW, gb = by_hand(X, t, np.zeros((2, 1)), np.zeros(1))
+print("gW: ours", gW.ravel().round(4), "  the engine's", W.grad.numpy().ravel().round(4))
+print("gb: ours", gb.round(4), "  the engine's", b.grad.numpy().round(4))
+
+# %% slideshow={"slide_type": "fragment"}
+W, b = np.zeros((2, 1)), np.zeros(1)
+for step in range(101):
+    loss, gW, gb = by_hand(X, t, W, b)
+    if step % 20 == 0:
+        print(f"step {step:3}  loss {loss:7.4f}  W {np.round(W.ravel(), 3)}  b {np.round(b, 3)}")
+    W, b = W - 0.1 * gW, b - 0.1 * gb
+
+# %% [markdown]
+# Three lines of gradients, and a layer that learns. What a framework adds is that you need not write them.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A gradient that is there, and wrong
+#
+# **Where it breaks.** The same data and the same layer, with one difference: somebody stored the targets as a plain
+# list of 100 numbers, shape (100,). The predictions have the shape (100, 1). What is the shape of p − t?
+
+# %%
+Predict("p minus t", "What is the shape of p − t?", kind="shape")
+
+
+# %%
+def train(t, steps=300):
+    """A layer trained on targets t by the engine, its losses, and its predictions."""
+    W, b = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
+    optimizer, curve = mg.optim.SGD([W, b], lr=0.1), []
+    for _ in range(steps):
+        p = mg.tensor(X) @ W + b
+        loss = ((p - t) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        curve.append(loss.item())
+    return W, b, curve, p
+
+
+flat = mg.tensor(t[:, 0])
+W, b, curve, p = train(flat)
+reveal("p minus t", (p - flat).shape)
+
+# %% [markdown]
+# No error: (100, 1) and (100,) fit, each is stretched, and every prediction is compared with *every* target. There is a
+# gradient, and the loss falls and settles. Is it a good gradient? We ask the referee of lesson 02.
+
+# %%
+print("W.grad is not None:", W.grad is not None, "  its shape:", W.grad.shape)
+print(f"loss: {curve[0]:.2f} at first, {curve[100]:.2f} after 100 steps, {curve[-1]:.2f} after 300")
+print("gradcheck:", mg.gradcheck(lambda W, b: ((mg.tensor(X) @ W + b - flat) ** 2).mean(), (W, b)))
+
+# %% slideshow={"slide_type": "subslide"}
+right = train(mg.tensor(t))
+fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True, layout="constrained")
+for ax, predicted, shape, colour in zip(axes, (right[3], p), ("(100, 1)", "(100,)"), (BLUE, VERMILION)):
+    ax.plot(t[:, 0], predicted.detach().numpy()[:, 0], ".", color=colour)
+    ax.axline((0, 0), slope=1, color="gray", linewidth=0.8, linestyle="--")
+    ax.set(xlabel="target", title=f"targets of shape {shape}")
+axes[0].set_ylabel("prediction")
+plt.show()
+
+# %% [markdown]
+# *The plots: predictions over targets, with a dashed diagonal on which both are equal. On the left all points lie on
+# it. On the right all lie on a level line: the layer predicts one number for everything.*
+
+# %%
+print("learned W:", W.detach().numpy().ravel().round(3) + 0.0, "  b:", b.detach().numpy().round(3))
+print(f"the mean of all targets: {t.mean():.3f}, and their variance: {t.var():.2f}")
+
+# %% [markdown]
+# Compared with all targets at once, the best that a prediction can do is their mean. The layer learned it perfectly,
+# and its loss is what is left, the variance. Every gradient was exact, for a loss that nobody wanted: the referee
+# compares backward with the function that you *wrote*. **A gradient that is not None, has the right shape and passes
+# the referee is still no better than its loss.**
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# How to see it: look at the shape that nobody looks at, the one before `mean`. Draw the loss; print `(p - t).shape`; or
+# use a loss that refuses.
+
+# %%
+W0, b0 = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
+mg.draw(((mg.tensor(X) @ W0 + b0 - flat) ** 2).mean())
+
+# %%
+try:
+    mg.nn.functional.mse_loss(p, flat)
+except mg.errors.ShapeError as error:
+    print(error)
+print("bytes of p − t:", (p - flat).numpy().nbytes, "where", (p - mg.tensor(t)).numpy().nbytes, "were meant")
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Seven minutes. Let the room defend the wrong run first: the loss falls, the gradient exists, gradcheck agrees. Then
+# show the right-hand plot. PyTorch's mse_loss warns here and goes on; ours refuses.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## Shape errors, read aloud
+#
+# A shape error is the kind one: it stops. Read each as a sentence: *who wanted what, and what came*. Then say, for each
+# of the three, which axis is meant, and what you would write instead.
+
+# %% slideshow={"slide_type": "skip"}
+X, W, b = mg.ones(4, 3), mg.ones(2, 3), mg.ones(4)
+for line in ("X @ W", "X + b", "X.reshape(5, 2)"):
+    try:
+        eval(line)
+    except mg.errors.ShapeError as error:
+        print(textwrap.fill(f"{line}: {error}", 96, subsequent_indent="    "), end="\n\n")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# <details><summary>What helps</summary>
+#
+# `X @ W.T`: both have 3 as their last axis, and a product needs it last in X and first in W. `X + b.reshape(4, 1)`: one
+# number for each row, so its axis must stand on the left, with a 1 on the right. `X.reshape(6, 2)`, or `(-1, 2)`, which
+# leaves the counting to the engine: twelve numbers stay twelve.
+# </details>
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## What do you know now?
+
+# %% slideshow={"slide_type": "skip"}
+Quiz("04_tensors")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## The same elsewhere
+#
+# | minigrad | PyTorch | TensorFlow 2 | JAX |
+# |---|---|---|---|
+# | `x.shape`, `x.dtype` | the same | the same | the same |
+# | `x.grad_fn`, `x.is_leaf` | the same | the tape knows, `x` does not | a function is traced; `x` does not know |
+# | `y.backward(gradient=g)` | the same | `tape.gradient(y, x, output_gradients=g)` | `jax.vjp(f, x)[1](g)` |
+# | `x.sum(axis=0)`; `dim=0` works too | `x.sum(dim=0)` | `tf.reduce_sum(x, axis=0)` | `x.sum(axis=0)` |
+# | `W.T` is a view | the same | `tf.transpose(W)`, a copy | `W.T`, a new array |
+# | `mse_loss` refuses (n, 1), (n,) | it warns, and goes on | Keras makes them equal | `optax.squared_error` refuses |
+#
+# All four broadcast by the same rule, NumPy's.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What we saw
+#
+# - An array as a node is a scalar graph in bulk: a few calls in the place of thousands, and the same gradients.
+# - Elementwise: incoming × local, place by place. Broadcasting copies, and its gradient adds up over what was
+#   stretched.
+# - Sum and broadcast, transpose and transpose back: linear operations come in pairs, each the adjoint of the other.
+# - gX = gZ Wᵀ and gW = Xᵀ gZ, from the scalar graph; shapes confirm it, if the sizes differ.
+# - A shape that fits by chance gives exact gradients of the wrong loss.
+#
+# **Sources.** S. van der Walt, S. C. Colbert, G. Varoquaux, *The NumPy array: a structure for efficient numerical
+# computation*, Computing in Science and Engineering 13 (2011), 22-30: strides, views and broadcasting. M. B. Giles, *An
+# extended collection of matrix derivative results for forward and reverse mode algorithmic differentiation*, Oxford
+# University NA-08/01 (2008), section 2.2.2: the two products of the gradient.
+#
+# **Exercise.** [04 Shapes and gradients](../exercises/04_shapes_and_gradients.ipynb): predict shapes, write the way
+# back through a layer, and repair a loss that trains wrongly.
+#
+# **Next:** [05 Two directions](05_two_directions.ipynb) sends derivatives forwards as well.

@@ -1,0 +1,524 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Two directions
+#     minutes: 45
+#     objectives:
+#       - push a nudge forwards through a graph, and pull a gradient back, with the same local slopes
+#       - fill in a Jacobian by columns or by rows, and say which takes fewer passes
+#       - count what forward mode, reverse mode, nudging and symbolic differentiation cost
+#       - choose a check that can catch the mistake you fear, and know what it cannot see
+#     concepts: [A8, A9]
+#     builds_on: [04_tensors]
+#     widgets: [ForwardAndReverse]
+#     terms:
+#       forward mode: Automatic differentiation from the inputs onwards, which finds how everything moves when they do
+#       tangent: How far a value moves for a nudge of the inputs, carried along with the value in forward mode
+#       dual number: A number together with its tangent, written x + dx ε with ε times ε equal to 0
+#       Jacobian: The table of all derivatives of a function, a row for each output and a column for each input
+#       jvp: The Jacobian times a nudge of the inputs, found by one pass of forward mode
+#       vjp: The gradient that arrives at the outputs times the Jacobian, found by one pass of reverse mode
+#       expression swell: The growth of a derivative that is written out as a formula, equal parts repeated
+#       dot test: Checking that forward and reverse mode give one number for a nudge dx weighed by gy
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 05 Two directions
+#
+# Reverse mode finds every derivative of a loss in one walk, from the end. Yet every engine can also walk the other way,
+# from the inputs, and PyTorch, TensorFlow and JAX each have a name for it. **What is the second direction good for, and
+# which of the two is cheaper?** And now that there are several ways to one derivative: who checks whom?
+#
+# **About 45 minutes.** Afterwards you can
+#
+# - push a nudge forwards through a graph, and pull a gradient back, with the same local slopes;
+# - fill in a Jacobian by columns or by rows, and say which takes fewer passes;
+# - count what forward mode, reverse mode, nudging and symbolic differentiation cost;
+# - choose a check that can catch the mistake you fear, and know what it cannot see.
+#
+# **Builds on** [04 A whole array is one node](04_tensors.ipynb).
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# One minute. Ask: "You turn one knob of a machine with a hundred dials. Or you watch one dial of a machine with a
+# hundred knobs. Which of the two do you do in training?" Come back to the picture when the passes are counted.
+
+# %% slideshow={"slide_type": "skip"}
+import gc
+import re
+import textwrap
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import minigrad as mg
+from minigrad.course import Predict, Quiz, reveal
+from minigrad.op import Elementwise, Linear
+from minigrad.scalar import history
+from minigrad.widgets import ForwardAndReverse
+
+BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The same slopes, read forwards
+#
+# The graph of lesson 02 has a local slope on each arrow. Going back, we multiplied along the arrows, and added where
+# arrows *leave* a value. Nothing stops us from going forwards: nudge the leaves, multiply along the arrows, and add
+# where arrows *arrive*.
+
+
+# %%
+def pushed(y, nudges):
+    """How far y moves when each leaf moves by its nudge."""
+    moved = {}
+    for v in history(y):
+        moved[v] = sum((slope * moved[parent] for parent, slope in v.parents), nudges.get(v, 0.0))
+    return moved[y]
+
+
+x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(-4.0)
+temp = x * y
+s = temp + w
+loss = s**2
+print("nudge x alone: loss moves", pushed(loss, {x: 1.0}), "times as far")
+
+# %% [markdown]
+# This is **forward mode**, and what it carries along, the number in `moved`, is a **tangent**. Nudge y alone, and the
+# answer is 8. Now nudge x *and* y, both by the same amount: how many times as far does the loss move?
+
+# %%
+Predict("x and y together", "How many times as far does the loss move?")
+
+# %%
+reveal("x and y together", pushed(loss, {x: 1.0, y: 1.0}))
+
+# %%
+loss.backward()
+print("one pass back:   ", {"x": x.grad, "y": y.grad, "w": w.grad})
+print("a pass for each: ", {name: pushed(loss, {v: 1.0}) for name, v in {"x": x, "y": y, "w": w}.items()})
+
+# %% [markdown]
+# Tangents add, as small nudges do. And here is the difference between the two directions: one pass back gave three
+# derivatives, and forwards it took a pass for each.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. Put `pushed` beside the loop of lesson 02: `reversed(history(y))` and `history(y)` are the whole
+# difference. Common stumble: a tangent is not "the derivative", it is the derivative *in the direction of the nudge*.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Dual numbers: no graph at all
+#
+# Forward mode goes in the order in which the program runs. So the tangent can travel *with* the value: a pair, x + dx
+# ε, where ε is a nudge so small that ε · ε counts as 0. Multiply two such pairs out:
+#
+# > (x + dx ε)(y + dy ε) = x y + (x dy + dx y) ε
+#
+# Such a pair is a **dual number**. To compute with them takes a rule for + and a rule for ×:
+
+
+# %%
+class Dual:
+    def __init__(self, x, dx=0.0):
+        self.x, self.dx = x, dx
+
+    def __add__(self, other):
+        return Dual(self.x + other.x, self.dx + other.dx)
+
+    def __mul__(self, other):
+        return Dual(self.x * other.x, self.x * other.dx + self.dx * other.x)
+
+
+def cubed_and_more(x):
+    y = x
+    for _ in range(2):
+        y = y * x
+    return y + x
+
+
+y = cubed_and_more(Dual(3.0, 1.0))
+print("x³ + x at 3:", y.x, "  its slope:", y.dx)
+
+# %% [markdown]
+# 3x² + 1 = 28, with an ordinary loop, and with no graph. What does that save? We multiply a thousand times, as dual
+# numbers and as Values, and count the numbers that are alive afterwards. The Values are 1,001, one for each product and
+# the x. How many Duals?
+
+# %%
+Predict("duals alive", "How many Duals are alive after a thousand products, x included?")
+
+
+# %%
+def alive(kind):
+    gc.collect()
+    return sum(type(thing) is kind for thing in gc.get_objects())
+
+
+def thousand(x):
+    y = x
+    for _ in range(1000):
+        y = y * x
+    return y
+
+
+counts = {}
+for start in (mg.Value(1.0), Dual(1.0, 1.0)):
+    kind, before = type(start), alive(type(start)) - 1
+    end = thousand(start)
+    counts[kind.__name__] = alive(kind) - before
+reveal("duals alive", counts["Dual"])
+
+# %%
+print("alive after a thousand products:", counts)
+print("and the slope is the same:", end.dx)
+
+# %% [markdown]
+# Two: where it began, and where it is. **Forward mode keeps nothing.** Reverse mode must keep the whole way, because it
+# begins at the end of it. That is the price of reverse mode, and we now look at what it buys.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A table of derivatives
+#
+# Give the function two outputs, s and s². With three inputs there are six derivatives. The table of them, a row for
+# each output and a column for each input, is the **Jacobian**. Step through it, and before each pass write down what it
+# will fill in: on the left a column, on the right a row. (The
+# widget calls what travels backwards, the gradient of one output by a value, its *cotangent*.)
+
+
+# %%
+def f(x, y, w):
+    s = x * y + w
+    square = s**2
+    return s, square
+
+
+ForwardAndReverse(f, 2.0, 3.0, -4.0)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Six minutes. Stop after the first column and ask for the second. Then jump to reverse mode: "which three numbers will
+# the first pass fill in, and which of them have you seen?"
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# Nobody wants a table for its own sake. What training needs is a product: the Jacobian J times a nudge, J dx, called
+# **jvp**; or what arrives at the outputs times the Jacobian, gy J, called **vjp**. One pass each, without the table.
+# And with a 1 in one place and 0 elsewhere, a jvp *is* a column, and a vjp a row:
+
+# %%
+W = mg.tensor(np.arange(6.0).reshape(3, 2) / 4 - 0.5)
+
+
+def layer(x):
+    return (x @ W).tanh().reshape(2)
+
+
+x = mg.tensor([[0.5, -1.0, 2.0]])
+columns = [mg.func.jvp(layer, (x,), (nudge.reshape(1, 3),))[1] for nudge in mg.eye(3)]
+y, pull = mg.func.vjp(layer, x)
+rows = [pull(gy)[0].reshape(3) for gy in mg.eye(2)]
+print("3 columns, by jvp:\n", np.stack([c.numpy() for c in columns], axis=1).round(4))
+print("2 rows, by vjp:\n", np.stack([r.numpy() for r in rows]).round(4))
+
+# %% [markdown]
+# `mg.func.jvp(f, (x,), (dx,))` gives f(x) and J dx. `mg.func.vjp(f, x)` gives f(x) and a function `pull`: the way back,
+# to be called with what arrives. What lesson 04 wrote for each operation, gx = gZ Wᵀ, was a vjp: a rule for the
+# product, and the table never made. (`mg.func.jacfwd` and `jacrev` make the whole table, by columns and by rows.)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Counting passes
+#
+# A pass of either mode walks every arrow once, with one multiplication for each. For all derivatives of a function of 3
+# inputs and 100 outputs: which mode is cheaper?
+
+# %%
+Predict("3 inputs, 100 outputs", "Which is cheaper?", options=["forward mode", "reverse mode", "no difference"])
+
+
+# %%
+def network(n, m):
+    """n inputs, m outputs: each output is the sum of all inputs, each times a weight of its own."""
+    xs = [mg.Value(0.1 * i) for i in range(n)]
+    return xs, [sum(x * (i + j) for i, x in enumerate(xs)) for j in range(m)]
+
+
+def work(n, m):
+    """Multiplications for all derivatives: by forward mode, and by reverse mode."""
+    xs, ys = network(n, m)
+    arrows = sum(len(v.parents) for v in {v for y in ys for v in history(y)})
+    return n * arrows, m * arrows
+
+
+print("inputs  outputs     forward     reverse")
+for n, m in [(1, 100), (3, 100), (10, 10), (100, 1), (1000, 1)]:
+    print(f"{n:6} {m:8} {work(n, m)[0]:11,} {work(n, m)[1]:11,}")
+few_inputs = work(3, 100)
+reveal("3 inputs, 100 outputs", "forward mode" if few_inputs[0] < few_inputs[1] else "reverse mode")
+
+# %% [markdown]
+# A pass for each input, or a pass for each output. Few inputs: forward. Few outputs: reverse. A loss is one output of
+# all parameters, and so training walks back. We draw that last case, one output, with the nudging of lesson 02 beside
+# it: two runs for each input.
+
+# %% slideshow={"slide_type": "subslide"}
+inputs = [1, 3, 10, 30, 100, 300, 1000]
+operations = [sum(1 for v in history(network(n, 1)[1][0]) if v.parents) for n in inputs]
+nudges = [2 * n * each for n, each in zip(inputs, operations)]
+fig, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
+ax.loglog(inputs, nudges, "^", color=GREEN, markersize=12, fillstyle="none", label="nudging")
+ax.loglog(inputs, [work(n, 1)[0] for n in inputs], "s--", color=VERMILION, label="forward mode")
+ax.loglog(inputs, [work(n, 1)[1] for n in inputs], "o-", color=BLUE, label="reverse mode")
+ax.loglog(inputs, operations, ".-", color="gray", label="the function itself")
+ax.set(xlabel="inputs", ylabel="operations", title="The gradient of one loss")
+ax.legend()
+plt.show()
+
+# %% [markdown]
+# *The plot: rising lines, both axes logarithmic. Reverse mode stays twice as high as the function itself, side by
+# side with it. Forward mode and nudging lie on one another, rise twice as steeply, and end a thousand times higher.*
+#
+# **The cheap gradient:** an operation of two operands has two arrows, so the walk back takes at most two
+# multiplications for each operation, however many inputs there are. Forward mode and nudging cost the same here. But
+# nudging gives 11 digits at its best (lesson 02), and forward mode all of them.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Six minutes. The knobs and dials of the beginning: one dial, many knobs is reverse mode. Then ask when one would have
+# few knobs and many dials: a picture that depends on one angle; a whole simulation on one constant of nature.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The way from school, counted
+#
+# The third way to a derivative is symbolic: rewrite the formula by the rules of school. A formula is the letter x here,
+# or a sign with two formulas, as ("×", "x", "x").
+
+
+# %%
+def derivative(e):
+    """The derivative of a formula by x, as a formula: (a + b)′ = a′ + b′, (a × b)′ = a′ × b + a × b′."""
+    if e == "x":
+        return "1"
+    op, a, b = e
+    sides = (derivative(a), derivative(b))
+    return ("+", *sides) if op == "+" else ("+", ("×", sides[0], b), ("×", a, sides[1]))
+
+
+def written(e):
+    return e if isinstance(e, str) else f"({written(e[1])} {e[0]} {written(e[2])})"
+
+
+print("x × x + x has the derivative", written(derivative(("+", ("×", "x", "x"), "x"))))
+
+# %% [markdown]
+# Right, if long-winded: 2x + 1. Now put the result y = x × x + x back in, as y × y + x, and so on, n times in all. We
+# count the symbols of the derivative, signs and letters.
+
+
+# %%
+def symbols(e):
+    return 1 if isinstance(e, str) else 1 + symbols(e[1]) + symbols(e[2])
+
+
+formulas = ["x"]
+for _ in range(10):
+    formulas.append(("+", ("×", formulas[-1], formulas[-1]), "x"))
+print("n = 2:", written(derivative(formulas[2])))
+print("symbols for n = 1 to 4:", [symbols(derivative(e)) for e in formulas[1:5]])
+
+# %%
+Predict("symbols, n = 10", "How many symbols has the derivative for n = 10?", tolerance=5000)
+
+# %%
+reveal("symbols, n = 10", symbols(derivative(formulas[10])))
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# This is **expression swell**. Why does the engine not suffer from it? Because it shares: y is used twice and computed
+# once. Give the formula the same gift, and count each *different* part once:
+
+
+# %%
+def numbered(e, seen):
+    """The number of this part among those that differ."""
+    key = e if isinstance(e, str) else (e[0], numbered(e[1], seen), numbered(e[2], seen))
+    return seen.setdefault(key, len(seen))
+
+
+print(" n   written out   different parts   arrows of the engine's graph")
+for n in (1, 2, 4, 8, 10):
+    different: dict = {}
+    numbered(derivative(formulas[n]), different)
+    v = x = mg.Value(0.5)
+    for _ in range(n):
+        v = v * v + x
+    arrows = sum(len(u.parents) for u in history(v))
+    print(f"{n:2} {symbols(derivative(formulas[n])):13,} {len(different):17} {arrows:30}")
+
+# %% [markdown]
+# So the swell is not a fault of the rules from school, which are the engine's rules too. It comes from *writing out*.
+# With equal parts shared, symbolic differentiation is automatic differentiation of the whole formula at once, and a
+# compiler of graphs does that: lesson 13.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Who checks whom?
+#
+# Two directions give us a check without a nudge. Take any dx at the inputs and any gy at the outputs. Push dx forwards
+# and weigh the result with gy; or pull gy back and weigh the result with dx. gy · (J dx) = (gy J) · dx: one number,
+# found twice. This is the **dot test**.
+
+
+# %%
+def dot_test(f, x, seed=0):
+    """gy · (J dx) and (gy J) · dx, for a random nudge and a random weighing."""
+    rng = np.random.default_rng(seed)
+    y, pull = mg.func.vjp(f, x)
+    dx, gy = mg.tensor(rng.normal(size=x.shape)), mg.tensor(rng.normal(size=y.shape))
+    _, dy = mg.func.jvp(f, (x,), (dx,))
+    return round((gy * dy).sum().item(), 6), round((pull(gy)[0] * dx).sum().item(), 6)
+
+
+dot_test(layer, mg.tensor([[0.5, -1.0, 2.0]]))
+
+
+# %% [markdown]
+# An operation of the engine's table says how to compute, `forward`, and how to go back: by its `adjoint` if it is
+# linear, by its slopes, `partials`, if it is elementwise. Forwards, a linear one pushes a nudge through itself. In
+# exercise 03 you may have met the running total, whose way back must run from the end. Somebody forgot:
+
+
+# %%
+class RunningTotal(Linear):
+    def infer(self, x):
+        return x
+
+    def forward(self, xp, x):
+        return xp.cumsum(x)
+
+    def adjoint(self, gy, x):
+        return gy.cumsum(0)  # from the beginning: wrong
+
+
+dot_test(lambda x: x.apply(RunningTotal()), mg.tensor([1.0, 2.0, 3.0]))
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# Two numbers where one was due: caught. Now an operation that is given by its slope. swish(x) = x · σ(x), with σ(x) = 1
+# / (1 + e⁻ˣ), has the slope σ + x σ (1 − σ). Here the last factor is missing. What does the dot test say?
+
+
+# %%
+class Swish(Elementwise):
+    def forward(self, xp, x):
+        return x / (1 + xp.exp(-x))
+
+    def partials(self, y, x):
+        s = x.sigmoid()
+        return (s + x * s,)  # times (1 − s) was forgotten
+
+
+def swish(x):
+    return x.apply(Swish())
+
+
+# %%
+Predict("dot test of the wrong swish", "Do the two numbers of the dot test agree?", options=["yes", "no"])
+
+# %%
+x = mg.tensor([0.5, -1.0, 2.0])
+one, other = dot_test(swish, x)
+print(one, other)
+reveal("dot test of the wrong swish", "yes" if one == other else "no")
+
+# %% [markdown]
+# They agree, and both are wrong. Both directions read the *same* slope, so they make the same mistake. **Two witnesses
+# who have read the same paper are one witness.** The referee has not read it: it nudges.
+
+# %%
+try:
+    mg.gradcheck(swish, x)
+except mg.errors.GradcheckError as error:
+    print(re.sub(r"(\.\d{4})\d+", r"\1", str(error)))  # four digits of each are enough
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Six minutes. Take a vote before the reveal; "no" wins as a rule. The sentence about witnesses is worth a pause: ask
+# where else in their work two checks share a source. (A test that copies the formula from the code, for one.)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What the referee cannot see
+#
+# **Where it breaks.** The referee has its limits, and each looks like an answer. Run the wrong swish past it at another
+# point, 0; and then a right function, relu, at its kink.
+
+# %%
+print("the wrong swish, at 0:", mg.gradcheck(swish, mg.zeros(3)))
+for name, g, at in [("relu", mg.Tensor.relu, mg.tensor([1.0, 0.0])), ("swish", swish, mg.ones(1, dtype=mg.float32))]:
+    try:
+        mg.gradcheck(g, at)
+    except (mg.errors.GradcheckError, mg.errors.DTypeError) as error:
+        print(textwrap.fill(f"{name}: {type(error).__name__}: {error}", 90, subsequent_indent="    "))
+
+# %% [markdown]
+# - At 0 the forgotten factor does not show: x σ is 0 there, with it or without. A mistake can be right at a point, so
+#   **check at random points, several.**
+# - relu has no slope at 0. Backward says 0, a central difference sees one side flat and one side steep, and says a
+#   half. Neither is wrong. **Stay away from kinks.**
+# - float32 has seven digits, and a nudge needs more (lesson 02): the referee refuses. **Check in float64.**
+# - And it takes two runs for each input, so it is for small shapes:
+
+# %%
+runs = []
+
+
+def sum_of_squares(v):
+    runs.append(v)
+    return (v * v).sum()
+
+
+for n in (10, 100, 1000):
+    runs.clear()
+    mg.gradcheck(sum_of_squares, mg.tensor(np.linspace(1, 2, n)))
+    print(f"{n:4} inputs: the referee ran the function {len(runs):4} times")
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# What each check knows, from nothing to most:
+#
+# | it says "fine" if | what it compares | what it cannot see |
+# |---|---|---|
+# | `x.grad is not None` | nothing | any wrong number at all |
+# | shapes agree | sizes | lesson 04: a wrong product of square matrices |
+# | the dot test agrees | the two directions | a mistake that both have read |
+# | gradcheck agrees, at one point | the slope and a nudge | a mistake that is right at that point |
+# | gradcheck agrees, at random points | the slope and nudges | a loss that is not the one you meant (lesson 04) |
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## What do you know now?
+
+# %% slideshow={"slide_type": "skip"}
+Quiz("05_two_directions")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## The same elsewhere
+#
+# | minigrad | PyTorch | TensorFlow 2 | JAX |
+# |---|---|---|---|
+# | `mg.func.jvp(f, (x,), (dx,))` | `torch.func.jvp`, the same | `acc.jvp(y)` of an accumulator | `jax.jvp`, the same |
+# | `mg.func.vjp(f, x)` | `torch.func.vjp` | `tape.gradient(y, x, output_gradients=gy)` | `jax.vjp` |
+# | `mg.func.jacfwd`, `jacrev` | `torch.func.jacfwd`, `jacrev` | `tape.jacobian` | `jax.jacfwd`, `jacrev` |
+# | `mg.gradcheck` | `torch.autograd.gradcheck` | `tf.test.compute_gradient` | `jax.test_util.check_grads` |
+#
+# TensorFlow's accumulator is a block, as its tape is: `with tf.autodiff.ForwardAccumulator(x, dx) as acc:`, and then
+# `acc.jvp(y)`. `tf.test.compute_gradient` gives both tables, and the comparison is yours.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What we saw
+#
+# - One graph, one set of slopes, two directions: a nudge pushed forwards, or a gradient pulled back.
+# - Forward mode gives a column for each pass and keeps nothing; reverse mode gives a row and keeps the way.
+# - A loss is one row: one pass back, at two multiplications for each operation, whatever the number of inputs.
+# - Symbolic differentiation swells when it is written out, and not when equal parts are shared.
+# - A check is worth what it does *not* share with what it checks. The referee nudges, at random points, in float64.
+#
+# **Sources.** R. E. Wengert, *A simple automatic derivative evaluation program*, Communications of the ACM 7 (1964),
+# 463-464: forward mode. W. Baur, V. Strassen, *The complexity of partial derivatives*, Theoretical Computer Science 22
+# (1983), 317-330: the cheap gradient. A. Griewank, A. Walther, *Evaluating Derivatives*, 2nd edition, SIAM 2008,
+# chapter 3: both modes and their costs. S. Laue, *On the equivalence of automatic and symbolic differentiation*,
+# [arXiv:1904.02990](https://arxiv.org/abs/1904.02990): swell, and where it comes from.
+#
+# **Exercise.** [05 Both directions](../exercises/05_both_directions.ipynb): dual numbers of your own, a Jacobian on a
+# budget, and a rule that is wrong in one direction.
+#
+# **Next:** [06 The dynamic graph](06_the_dynamic_graph.ipynb) looks at when a graph is made, what it keeps, and when it
+# goes.

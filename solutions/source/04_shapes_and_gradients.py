@@ -1,0 +1,559 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Shapes and gradients
+#     minutes: 40
+#     lesson: 04_tensors
+#     concepts: [A5, B2]
+# ---
+
+# %% [markdown]
+# # 04 Shapes and gradients
+#
+# You predict shapes and gradients, write the way back through a layer, find out why a loss trains wrongly, and measure
+# distances on a budget; at last you design a loss of your own. About 40 minutes, 10 points, in five parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import numpy as np
+
+import minigrad as mg
+from minigrad.course import check, solution
+from minigrad.node import toposort
+
+# %% [markdown]
+# ## 1. With a pencil
+#
+# **2 points, 7 minutes.** Write down, before you run anything, what these lines give. Shapes are tuples, such as
+# `(2, 3)`; `b_grad` and `c_grad` are the lists that `.tolist()` would give.
+#
+# ```python
+# X = mg.ones(5, 2)
+# b = mg.tensor([10.0, 20.0], requires_grad=True)       # shape (2,)
+# c = mg.tensor([[1.0], [2.0], [3.0]], requires_grad=True)    # shape (3, 1)
+#
+# (X + b).shape            # first
+# (b + c).shape            # second
+# (X * b).sum(axis=0).shape    # third
+# (b * c).sum().backward()
+# b.grad.tolist()          # b_grad
+# c.grad.tolist()          # c_grad
+# ```
+
+# %% answer="shapes_by_hand" points=2 minutes=7
+### BEGIN SOLUTION
+first = (5, 2)
+second = (3, 2)
+third = (2,)
+b_grad = [6, 6]
+c_grad = [[30], [30], [30]]
+### END SOLUTION
+
+# %%
+check("shapes_by_hand")
+
+# %% probes="shapes_by_hand"
+first
+second
+third
+b_grad
+c_grad
+
+# %% [markdown] hints="shapes_by_hand"
+# 1. Line shapes up on the right. (2,) under (3, 1): the 2 stands under the 1, and nothing stands under the 3.
+# 2. b * c has six products. b[0] is in three of them, with 1, 2 and 3; c[0] is in two, with 10 and 20.
+# 3. A gradient has the shape of its leaf: b_grad is a list of two numbers, c_grad a list of three lists of one.
+
+# %% wrong="shapes_by_hand"
+# Shows: The gradients have the shape of the product, not that of the leaf: what came back was not added up.
+# Hint: There is one b[0], in three products, and c[0] is in two. What they bring is added: b_grad has two numbers.
+first, second, third = (5, 2), (3, 2), (2,)
+b_grad, c_grad = [[1, 1], [2, 2], [3, 3]], [[10, 20], [10, 20], [10, 20]]
+
+# %% wrong="shapes_by_hand"
+# Shows: The gradient of b was taken from b, and that of c from c.
+# Hint: In a product the slope towards one factor is the other: b[0] gets the sum of the numbers in c.
+first, second, third = (5, 2), (3, 2), (2,)
+b_grad, c_grad = [30, 60], [[2], [4], [6]]
+
+# %% wrong="shapes_by_hand"
+# Shows: The numbers of c_grad are right, and its shape is not c's: c has one column.
+# Hint: c is [[1], [2], [3]], and its gradient is written in the same way.
+first, second, third = (5, 2), (3, 2), (2,)
+b_grad, c_grad = [6, 6], [30, 30, 30]
+
+# %% wrong="shapes_by_hand"
+# Shows: The slopes were taken for 1, as in a sum: you counted in how many places each number is used.
+# Hint: b and c are multiplied here. What comes back to b[0] from one product is the number of c in that product.
+first, second, third = (5, 2), (3, 2), (2,)
+b_grad, c_grad = [3, 3], [[2], [2], [2]]
+
+# %% wrong="shapes_by_hand"
+# Shows: b_grad and c_grad are right, and `third` has lost the wrong axis.
+# Hint: axis=0 is the one that goes: of (5, 2) the 2 is left.
+first, second, third = (5, 2), (3, 2), (5,)
+b_grad, c_grad = [6, 6], [[30], [30], [30]]
+
+# %% wrong="shapes_by_hand"
+# Shows: `third` keeps the axis that was added up, with length 1.
+# Hint: A sum without keepdims=True loses its axis: (2,).
+first, second, third = (5, 2), (3, 2), (1, 2)
+b_grad, c_grad = [6, 6], [[30], [30], [30]]
+
+# %% [markdown]
+# ## 2. The way back through a layer
+#
+# **2 points, 9 minutes.** A layer computes y = x W + b, with x of shape (n, k), W of shape (k, m) and b of shape (m,).
+# When `gy` arrives at y, what goes out to x, W and b? Write it on NumPy arrays: `layer_back(x, W, gy)` gives the three
+# arrays gx, gW and gb. Somebody wrote `return gy @ W, gy @ x, gy`, and tested that none of the three is None.
+
+
+# %% answer="layer_back" points=2 minutes=9
+def layer_back(x, W, gy):
+    ### BEGIN SOLUTION
+    return gy @ W.T, x.T @ gy, gy.sum(axis=0)
+    ### END SOLUTION
+
+
+# %%
+check("layer_back")
+
+# %% probes="layer_back"
+import numpy
+
+
+def example(n, k, m):
+    numbers = numpy.random.default_rng(n * 100 + k * 10 + m)
+    return [numbers.normal(size=shape) for shape in ((n, k), (k, m), (n, m))]
+
+
+def plainly(gradients):
+    return [numpy.asarray(g).tolist() for g in gradients]
+
+
+plainly(layer_back(*example(4, 3, 2)))
+plainly(layer_back(*example(2, 2, 2)))
+plainly(layer_back(*example(1, 5, 3)))
+plainly(layer_back(numpy.eye(3), numpy.arange(9.0).reshape(3, 3), numpy.ones((3, 3))))
+
+# %% [markdown] hints="layer_back"
+# 1. gx has the shape of x, (n, k), and is a product of gy, (n, m), and W, (k, m). One of them must be transposed.
+# 2. Each row of x meets all of W, so gW adds up over the n rows: put n in the middle of a product.
+# 3. gx = gy Wᵀ, gW = xᵀ gy; and b is used in n rows, so gb is gy, added up along axis 0.
+
+
+# %% wrong="layer_back" misconception="M13"
+# Shows: None of the three is None, and that is all that can be said for them: gradients that are there need not be
+# right.
+# Hint: Test with sizes that differ, as 4, 3 and 2. With square matrices any product fits, right or wrong.
+def layer_back(x, W, gy):
+    return gy @ W, gy @ x, gy
+
+
+# %% wrong="layer_back"
+# Shows: gx and gW are right; gb is what arrived at all rows, and there is one b for all of them.
+# Hint: b was stretched along the rows. Its gradients add up over them: gy.sum(axis=0).
+def layer_back(x, W, gy):
+    return gy @ W.T, x.T @ gy, gy
+
+
+# %% wrong="layer_back"
+# Shows: gb is the mean over the rows.
+# Hint: Gradients that meet are added. A division by n belongs to the loss, if it is a mean, and has arrived in gy.
+def layer_back(x, W, gy):
+    return gy @ W.T, x.T @ gy, gy.mean(axis=0)
+
+
+# %% wrong="layer_back"
+# Shows: gb has an axis of length 1 that b has not.
+# Hint: b has the shape (m,): add up without keepdims.
+def layer_back(x, W, gy):
+    return gy @ W.T, x.T @ gy, gy.sum(axis=0, keepdims=True)
+
+
+# %% wrong="layer_back"
+# Shows: gW is transposed: its shape is (m, k).
+# Hint: (gyᵀ x) has the right numbers. W is (k, m): write xᵀ gy.
+def layer_back(x, W, gy):
+    return gy @ W.T, gy.T @ x, gy.sum(axis=0)
+
+
+# %% wrong="layer_back"
+# Shows: gb adds up along each row; the bias is added to each row, and so it is the columns that are added up.
+# Hint: b has m numbers, one for each column of y: add up along axis 0.
+def layer_back(x, W, gy):
+    return gy @ W.T, x.T @ gy, gy.sum(axis=1)
+
+
+# %% [markdown]
+# ## 3. A loss that trains wrongly
+#
+# **2 points, 8 minutes.** This is in use:
+#
+# ```python
+# def squared_error(p, t):
+#     return ((p - t) ** 2).mean()
+# ```
+#
+# Predictions p have the shape (n, 1) or (n,), targets t have the shape (n, 1) or (n,), and in two of these four cases
+# training goes wrong without an error. Repair it: in all four cases `squared_error` is to be the mean over n pairs. And
+# where p and t are not equally many numbers, (5, 1) and (4,) say, it is to raise `ValueError`. (The engine's
+# ShapeError is one; `p.numel()` is how many numbers p has.)
+
+
+# %% answer="squared_error" points=2 minutes=8
+def squared_error(p, t):
+    ### BEGIN SOLUTION
+    if p.numel() != t.numel():
+        raise ValueError(f"one target for each prediction, and got shapes {p.shape} and {t.shape}")
+    return ((p.reshape(-1) - t.reshape(-1)) ** 2).mean()
+    ### END SOLUTION
+
+
+# %%
+check("squared_error")
+
+# %% probes="squared_error"
+import minigrad
+import numpy
+
+
+def loss_and_gradient(p_shape, t_shape):
+    numbers = numpy.random.default_rng(7)
+    p = minigrad.tensor(numbers.normal(size=p_shape), requires_grad=True)
+    t = minigrad.tensor(numbers.normal(size=t_shape))
+    loss = squared_error(p, t)
+    loss.backward()
+    return [list(loss.shape), loss.item(), p.grad.tolist()]
+
+
+def refused(p_shape, t_shape):
+    """Whether a ValueError is raised, under whatever name of its family."""
+    try:
+        return f"no error: {loss_and_gradient(p_shape, t_shape)[0]}"
+    except ValueError:
+        return "refused"
+
+
+loss_and_gradient((4, 1), (4, 1))
+loss_and_gradient((4,), (4,))
+loss_and_gradient((4, 1), (4,))
+loss_and_gradient((4,), (4, 1))
+refused((5, 1), (4,))
+refused((4, 1), (1,))
+refused((1, 1), (4,))
+
+# %% [markdown] hints="squared_error"
+# 1. Print `(p - t).shape` in each of the four cases. Two of them are (n, n).
+# 2. Give both the same shape before you subtract: `x.reshape(-1)` has one axis, whatever x had.
+# 3. (4,) with (1,) fits by broadcasting, so look yourself: `p.numel()` is how many numbers there are.
+
+
+# %% wrong="squared_error"
+# Shows: Nothing has changed: with (4, 1) and (4,), sixteen differences are averaged.
+# Hint: Print (p - t).shape. Each prediction meets every target, and the best it can do is to predict their mean.
+def squared_error(p, t):
+    return ((p - t) ** 2).mean()
+
+
+# %% wrong="squared_error"
+# Shows: Targets of shape (n,) are handled. Predictions of shape (n,) with targets of shape (n, 1) still give (n, n).
+# Hint: Reshape both, not only t.
+def squared_error(p, t):
+    if p.numel() != t.numel():
+        raise ValueError("one target for each prediction")
+    return ((p - t.reshape(-1, 1)) ** 2).mean()
+
+
+# %% wrong="squared_error"
+# Shows: All four cases are right, and a single target is still stretched over four predictions without an error.
+# Hint: (4,) with (1,) fits, so no ShapeError comes. Compare the numbers of elements before you subtract.
+def squared_error(p, t):
+    return ((p.reshape(-1) - t.reshape(-1)) ** 2).mean()
+
+
+# %% wrong="squared_error"
+# Shows: An error is raised where the shapes differ, and (4, 1) with (4,) was to be the mean over 4 pairs.
+# Hint: Refuse where the *numbers of elements* differ; where only the shapes do, reshape.
+def squared_error(p, t):
+    return mg.nn.functional.mse_loss(p, t)
+
+
+# %% wrong="squared_error"
+# Shows: The mean became a sum: the loss and its gradient are n times as large.
+# Hint: Take .mean() at the end, over n numbers.
+def squared_error(p, t):
+    if p.numel() != t.numel():
+        raise ValueError("one target for each prediction")
+    return ((p.reshape(-1) - t.reshape(-1)) ** 2).sum()
+
+
+# %% wrong="squared_error"
+# Shows: The loss is right, and it was computed from plain numbers: no gradient reaches p.
+# Hint: Stay with tensors. What goes through .numpy() or .item() leaves the graph.
+def squared_error(p, t):
+    if p.numel() != t.numel():
+        raise ValueError("one target for each prediction")
+    e = p.detach().numpy().reshape(-1) - t.numpy().reshape(-1)
+    return mg.tensor((e**2).mean(), requires_grad=True)
+
+
+# %% [markdown]
+# ## 4. Distances on a budget
+#
+# **2 points, 8 minutes.** `distances(a, b)` is to give, for points a of shape (n, d) and b of shape (m, d), the squared
+# distance of each point of a from each of b: shape (n, m). By broadcasting it is one line:
+#
+# ```python
+# ((a.reshape(n, 1, d) - b.reshape(1, m, d)) ** 2).sum(axis=2)
+# ```
+#
+# But on the way that makes arrays of n × m × d numbers. The budget: **no array of more than n × m numbers**, apart from
+# a and b themselves, and **at most 16 nodes** in the graph, so no loop over points. (|a − b|² = |a|² − 2 a·b + |b|²,
+# and a·b for all pairs is a matrix product.)
+
+
+# %% answer="distances" points=2 minutes=8
+def distances(a, b):
+    ### BEGIN SOLUTION
+    return (a * a).sum(axis=1, keepdims=True) - 2 * (a @ b.T) + (b * b).sum(axis=1)
+    ### END SOLUTION
+
+
+# %%
+check("distances")
+
+# %% probes="distances"
+import minigrad
+import minigrad.node
+import numpy
+
+
+def points(n, m, d):
+    numbers = numpy.random.default_rng(n + m + d)
+    return [minigrad.tensor(numbers.normal(size=shape), requires_grad=True) for shape in ((n, d), (m, d))]
+
+
+def found(n, m, d):
+    a, b = points(n, m, d)
+    y = distances(a, b)
+    (y * minigrad.tensor(numpy.arange(1.0, n * m + 1).reshape(n, m))).sum().backward()
+    return [y.tolist(), a.grad.tolist(), b.grad.tolist()]
+
+
+def budget(n, m, d):
+    y = distances(*points(n, m, d))
+    nodes = minigrad.node.toposort(y.node)
+    sizes = [node.spec.size for node in nodes if node.inputs]
+    return ["within", "over"][max(sizes) > max(n * m, m * d)], ["within", "over"][len(nodes) > 16]
+
+
+list(distances(*points(3, 2, 4)).shape)
+found(3, 2, 4)
+found(4, 4, 4)
+found(1, 3, 2)
+budget(40, 50, 3)
+budget(6, 5, 2)
+
+# %% [markdown] hints="distances"
+# 1. `(a * a).sum(axis=1)` has one number for each point of a. It is to stand beside each *row* of the result.
+# 2. `keepdims=True` keeps the summed axis with length 1: (n, 1). With (m,) on the other side it is stretched to (n, m).
+# 3. `(a * a).sum(axis=1, keepdims=True) - 2 * (a @ b.T) + (b * b).sum(axis=1)`.
+
+
+# %% wrong="distances"
+# Shows: The distances are right, and on the way there is an array of n × m × d numbers.
+# Hint: Never make all differences. |a|² and |b|² are n and m numbers, and a @ b.T is (n, m) at once.
+def distances(a, b):
+    (n, d), m = a.shape, b.shape[0]
+    return ((a.reshape(n, 1, d) - b.reshape(1, m, d)) ** 2).sum(axis=2)
+
+
+# %% wrong="distances"
+# Shows: Without keepdims, |a|² has the shape (n,) and is lined up with the columns, where the points of b are.
+# Hint: |a|² belongs to the rows. Keep its axis, with keepdims=True, or reshape it to (n, 1).
+def distances(a, b):
+    return (a * a).sum(axis=1) - 2 * (a @ b.T) + (b * b).sum(axis=1)
+
+
+# %% wrong="distances"
+# Shows: |b|² has the shape (m, 1) here, and is lined up with the rows, where the points of a are.
+# Hint: Only |a|² keeps its axis. |b|² is (m,), and is stretched along the rows by itself.
+def distances(a, b):
+    return (a * a).sum(axis=1, keepdims=True) - 2 * (a @ b.T) + (b * b).sum(axis=1, keepdims=True)
+
+
+# %% wrong="distances"
+# Shows: The 2 before a·b is missing.
+# Hint: (a − b)² = a² − 2ab + b², as for numbers.
+def distances(a, b):
+    return (a * a).sum(axis=1, keepdims=True) - a @ b.T + (b * b).sum(axis=1)
+
+
+# %% wrong="distances"
+# Shows: The distances are right, and the graph grows with the number of points: a loop makes nodes for each.
+# Hint: One matrix product has all pairs in it: a @ b.T.
+def distances(a, b):
+    return mg.stack([((a[i] - b) ** 2).sum(axis=1) for i in range(a.shape[0])])
+
+
+# %% wrong="distances"
+# Shows: The distances are right, and they were computed outside the graph: nothing goes back to a and b.
+# Hint: Stay with tensors from a and b to the result.
+def distances(a, b):
+    a, b = a.detach().numpy(), b.detach().numpy()
+    d = (a * a).sum(1, keepdims=True) - 2 * a @ b.T + (b * b).sum(1)
+    return mg.tensor(d, requires_grad=True)
+
+
+# %% [markdown]
+# ## 5. A loss of your own design
+#
+# **2 points, 8 minutes.** A classifier gives scores s of shape (n, k), and only the differences within a row matter:
+# whoever adds 7 to a whole row has changed nothing. Design a loss `mine(s)` that respects this. There are many; any
+# will do that has these properties:
+#
+# - one number, of shape `()`, for any n ≥ 1 and k ≥ 2;
+# - the same when each row of s moves by a number of its own, up or down;
+# - *not* the same when one number of s alone moves;
+# - at most 12 nodes in its graph, s included.
+#
+# What must its gradient look like, if a row that moves as a whole moves nothing? Print `s.grad.sum(axis=1)`.
+
+
+# %% answer="own_loss" points=2 minutes=8
+def mine(s):
+    ### BEGIN SOLUTION
+    return ((s - s.mean(axis=1, keepdims=True)) ** 2).sum()
+    ### END SOLUTION
+
+
+# %%
+check("own_loss")
+
+# %% probes="own_loss"
+import minigrad
+import minigrad.node
+import numpy
+
+
+def of(array):
+    return mine(minigrad.tensor(array)).item()
+
+
+def scores(n, k):
+    return numpy.random.default_rng(n * k).normal(size=(n, k))
+
+
+def unmoved(n, k):
+    s, rows = scores(n, k), numpy.linspace(-3, 5, n).reshape(n, 1)
+    return bool(numpy.isclose(of(s + rows), of(s), rtol=1e-7, atol=1e-9))
+
+
+def moved(n, k):
+    """Whether each number alone counts."""
+    s = scores(n, k)
+    for i in numpy.ndindex(n, k):
+        other = s.copy()
+        other[i] += 0.7
+        if numpy.isclose(of(other), of(s), rtol=1e-7, atol=1e-9):
+            return False
+    return True
+
+
+def row_sums(n, k):
+    s = minigrad.tensor(scores(n, k), requires_grad=True)
+    mine(s).backward()
+    g = s.grad.numpy()
+    return [bool(numpy.allclose(g.sum(axis=1), 0)), bool((abs(g) > 1e-9).any(axis=1).all())]
+
+
+def nodes(n, k):
+    s = minigrad.tensor(scores(n, k), requires_grad=True)
+    return ["within", "over"][len(minigrad.node.toposort(mine(s).node)) > 12]
+
+
+list(mine(minigrad.ones(3, 4)).shape)
+unmoved(3, 4)
+unmoved(1, 2)
+moved(3, 4)
+moved(1, 2)
+row_sums(3, 4)
+row_sums(2, 5)
+nodes(3, 4)
+nodes(20, 10)
+
+# %% [markdown] hints="own_loss"
+# 1. Subtract from each row something that moves with it: its mean, its maximum, one of its numbers.
+# 2. What is left does not move with the row. Turn it into one number in which every score counts, by squares say.
+# 3. `s.mean(axis=1, keepdims=True)` is (n, 1), and is stretched along the row again when you subtract it.
+
+
+# %% wrong="own_loss"
+# Shows: The loss is one number, and it moves when a whole row does: the size of the scores counts, not only their
+# differences.
+# Hint: Take something away from each row that moves with the row, such as its mean.
+def mine(s):
+    return (s**2).mean()
+
+
+# %% wrong="own_loss"
+# Shows: The mean of *all* scores was subtracted: that helps when all rows move together, and not one alone.
+# Hint: One mean for each row: s.mean(axis=1, keepdims=True).
+def mine(s):
+    return ((s - s.mean()) ** 2).sum()
+
+
+# %% wrong="own_loss"
+# Shows: The loss does not depend on the scores: nothing moves it.
+# Hint: In each row the differences to the mean add up to 0, always. Square them before you add.
+def mine(s):
+    return (s - s.mean(axis=1, keepdims=True)).sum()
+
+
+# %% wrong="own_loss"
+# Shows: The means of the columns were subtracted. It is the rows that may move.
+# Hint: axis=1 runs along a row. Keep the axis, so that the means stand beside their rows.
+def mine(s):
+    return ((s - s.mean(axis=0)) ** 2).sum()
+
+
+# %% wrong="own_loss"
+# Shows: The means have lost their axis: (n,) beside (n, k) is lined up with the columns, and does not fit.
+# Hint: Keep the axis, so that each mean stands beside its row: s.mean(axis=1, keepdims=True) is (n, 1).
+def mine(s):
+    return ((s - s.mean(axis=1)) ** 2).sum()
+
+
+# %% wrong="own_loss"
+# Shows: The loss has one number for each row.
+# Hint: One number in all: .sum() or .mean() over what you have.
+def mine(s):
+    return ((s - s.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+
+
+# %% wrong="own_loss"
+# Shows: The properties hold, and the graph grows with the number of rows: a loop makes nodes for each.
+# Hint: Broadcasting does all rows at once: s.mean(axis=1, keepdims=True) is one node.
+def mine(s):
+    return sum(((s[i] - s[i].mean()) ** 2).sum() for i in range(s.shape[0]))
+
+
+# %% wrong="own_loss"
+# Shows: In each row only some of the scores count: another can move and the loss stays as it is.
+# Hint: Compare every score with something of its row, not one with one other.
+def mine(s):
+    return ((s[:, 0] - s[:, 1]) ** 2).sum() + (s[:, 1] - s[:, 0]).sum()
+
+
+# %% [markdown]
+# ## Done
+#
+# One line per part: `check` again whenever you like, and `solution("distances")` shows a way for a part that you have
+# finished or given up. Going further: draw `mg.draw(mine(s))` and `mg.draw(mg.cross_entropy(s, t))`, and look for what
+# is subtracted from each row in the second.
+#
+# **Next**: [05 Two directions](../lessons/05_two_directions.ipynb).
