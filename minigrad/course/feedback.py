@@ -164,7 +164,9 @@ def note(verdict: Verdict) -> Note:
     news = f"{part.name}: {WORDS[verdict.state]} ({earned}{points(part)})."
     says = list(verdict.says)
     if verdict.state == "todo":
-        says.append("Write your answer in the cell above, run that cell until it ends without an error, and then this one.")
+        says.append(
+            "Write your answer in the cell above, run that cell until it ends without an error, and then this one."
+        )
     ran = verdict.probe if verdict.probe and part.open else None
     code = f"{ran.preparation}\n{ran.expression}".strip() if ran else ""
     picture = comparison(verdict.apart) if part.open else None

@@ -44,7 +44,7 @@ def grade(
         raise CourseError(f"there is no exercise {exercise!r}: there are {', '.join(Course(course.exercises).names())}")
     try:
         grader: Grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
-        handed = submissions(place)
+        handed = course.chosen(submissions(place))
     except (NoSandbox, NothingFound) as error:
         raise CourseError(str(error)) from error
     batch = Batch(course, grader, out)

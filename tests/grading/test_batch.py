@@ -61,6 +61,22 @@ def test_what_is_graded_is_not_graded_again_unless_it_changes(tmp_path):
     assert len(list((tmp_path / "out" / "results").iterdir())) == 2
 
 
+def test_of_two_notebooks_for_one_exercise_one_is_graded_and_the_other_is_named(tmp_path):
+    """Both had one file of results, and the points of whichever name came last in the alphabet."""
+    draft = tmp_path / "in" / "ada" / "zz_draft.ipynb"
+    hand_in(tmp_path / "in", ada=RIGHT, bob=RIGHT + b" ")
+    draft.write_text(json.dumps(UNTOUCHED), "utf-8")
+    course = Course(ROOT / "exercises")
+
+    handed = course.chosen(submissions(tmp_path / "in"))
+    results = batch(tmp_path, Told(NOTHING)).run(handed)
+
+    assert [(r["student"], r["file"]) for r in results] == [("ada", NAME), ("bob", NAME)]
+    assert results[0]["notes"][0].endswith("was graded, and not ada/zz_draft.ipynb.")
+    assert results[1]["notes"] == []
+    assert batch(tmp_path, Told(NOTHING)).run(handed) == results
+
+
 def test_a_result_that_was_cut_short_is_made_anew(tmp_path):
     handed = hand_in(tmp_path / "in", ada=RIGHT)
     batch(tmp_path, Told(NOTHING)).run(handed)
