@@ -142,7 +142,11 @@ class Batch:
             names = ", ".join(self.course.names())
             why = f"which exercise it answers cannot be told: name the file after one of {names}"
             return self.keep(about | unreadable(digest_of(data), why))
-        task = self.task(name)
+        try:
+            task = self.task(name)
+        except FileNotFoundError as error:
+            failed = {"status": "failed", "exercise": name}
+            return self.keep(about | unreadable(digest_of(data), f"there is no {error.filename}") | failed)
         against = fingerprint(task)
         known = self.known(about | {"exercise": name}, digest_of(data), against)
         result = known or self.keep(about | self.graded(data, task) | {"against": against})
