@@ -128,6 +128,43 @@ def test_a_part_without_points_or_minutes_is_refused(root, old, instead, says):
         making.answers(notebook(path), path.stem)
 
 
+PROBE = "slopes_slopes([2.0])\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "instead", "says"),
+    [
+        ("    ### BEGIN SOLUTION\n", "", "BEGIN SOLUTION"),
+        (PROBE, "import random\nslopes_slopes([random.random()])\n", "when it is asked again"),
+        (PROBE, "import time\ntime.time()\n", "when it is asked again"),
+        (PROBE, "slops([2.0])\n", r"`slops\(\[2.0\]\)` raises NameError: name 'slops' is not defined"),
+        (PROBE, "lambda: 3\n", "`lambda: 3` gives no plain data: odd function"),
+        (PROBE, "slopes_slopes([2.0)\n", "line 1 of the probes is no Python"),
+        ('probes="slopes_count"\nslopes_count', 'probes="slopes_count"\n', "there is no probe"),
+        ("slopes_count", "product", "01_scalar_engine has a part 'product' already"),
+        (
+            'hints="slopes_slopes"',
+            'hints="slops"',
+            "hints='slops' is of no part: there are slopes_slopes, slopes_count",
+        ),
+        ('answer="slopes_slopes"', "answer=slopes_slopes", "'slopes_slopes' is of no part: there are slopes_count"),
+        ("points=6", "points=six", "'slopes_slopes' is of no part"),
+        ('# %%\ncheck("slopes_slopes")\n', "", r"each part has one cell check\("),
+        ('check("slopes_slopes")', 'check("slops")', "not slops, slopes_count"),
+        ("[x**3 for x in xs]", "[x**3 for x in xs", r"SyntaxError: .*return \[x\*\*3 for x in xs'$"),
+    ],
+)
+def test_an_exercise_that_nobody_could_pass_or_learn_by_is_refused(root, old, instead, says):
+    """All of these were built, or ended in a traceback that named no cell."""
+    path = new.exercise("02_slopes", root)
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, instead, -1 if instead == "product" else 1), "utf-8")
+
+    with pytest.raises(BuildError, match=says):
+        making.answers(notebook(path), path.stem)
+
+
 def test_a_known_wrong_answer_may_name_its_misconception(root):
     path = new.exercise("02_slopes", root)
     text = path.read_text("utf-8").replace('wrong="slopes_slopes"', 'wrong="slopes_slopes" misconception="M3"', 1)

@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -58,6 +58,27 @@ class Course:
         except Unreadable:
             return ""
         return said if said in self.names() else ""
+
+    def chosen(self, handed: Sequence[Handed]) -> list[Handed]:
+        """One file of each student for each exercise: that which is called so, or the newest of several."""
+        best: dict[tuple[str, str], Handed] = {}
+        of_student: dict[str, list[Handed]] = {}
+        for each in handed:
+            of_student.setdefault(each.student, []).append(each)
+        for student, mine in of_student.items():
+            for each in sorted(mine, key=lambda each: (any(name in each.file for name in self.names()), each.age)):
+                exercise = self.asked(each) if len(mine) > 1 else ""
+                before = best.get((student, exercise or each.file))
+                besides = (*before.besides, before.where) if before else ()
+                best[student, exercise or each.file] = replace(each, besides=besides)
+        return list(best.values())
+
+    def asked(self, handed: Handed) -> str:
+        """What `meant` says of a file that may be none; "" if it cannot be read."""
+        try:
+            return self.meant(handed, handed.data())
+        except Unreadable:
+            return ""
 
 
 class Grader(Protocol):
@@ -121,10 +142,18 @@ class Batch:
             names = ", ".join(self.course.names())
             why = f"which exercise it answers cannot be told: name the file after one of {names}"
             return self.keep(about | unreadable(digest_of(data), why))
-        task = self.task(name)
+        try:
+            task = self.task(name)
+        except FileNotFoundError as error:
+            failed = {"status": "failed", "exercise": name}
+            return self.keep(about | unreadable(digest_of(data), f"there is no {error.filename}") | failed)
         against = fingerprint(task)
         known = self.known(about | {"exercise": name}, digest_of(data), against)
-        return known or self.keep(about | self.graded(data, task) | {"against": against})
+        result = known or self.keep(about | self.graded(data, task) | {"against": against})
+        if not handed.besides:
+            return result
+        also = f"Of several files for this exercise {handed.where} was graded, and not {', '.join(handed.besides)}."
+        return result | {"notes": [also[:500], *result["notes"]]}
 
     def graded(self, data: bytes, task: Task) -> Result:
         try:

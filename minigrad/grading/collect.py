@@ -11,7 +11,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -20,10 +20,12 @@ from .submission import LARGEST, Unreadable
 
 DEEPEST = 1  # zips in zips
 MOST_FILES = 20_000
-CANVAS = re.compile(r"(?P<name>[^_]+)(?:_LATE)?_(?P<student>\d+)_\d+_(?P<file>.+)")
+CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<student>\d+)_(?:(?P<when>\d+)_(?P<file>.+)|text|link)")
+ANONYMOUS = re.compile(r"(?:LATE_)?(?P<student>anon_[A-Za-z0-9]+)_(?P<when>\d+)_(?P<file>.+)")  # Canvas's
 MOODLE = re.compile(r"(?P<name>.+)_(?P<student>\d+)_assignsubmission_\w+")
+FLAT = re.compile(r"(?P<name>.+)_(?P<student>\d+)_assignsubmission_[a-z]+_(?P<file>.+)")  # Moodle's, without folders
 INBOUND = re.compile(r"(?P<student>[^+]+)\+(?P<exercise>[^+]+)\+(?P<when>[^+]+)(?:\+[^+]+)?")
-AGAIN = re.compile(r"(?:-\d+| ?\(\d+\))$")  # what a system adds to the name of a second try
+AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # what a system adds to the name of a second try
 
 
 class NothingFound(Exception):
@@ -38,7 +40,8 @@ class Handed:
     name       of the student, where the system tells it
     file       the name of the notebook, without what a system has added
     where      the file, for people
-    when       when it was handed in, as text that sorts; "" if nobody tells
+    when       when it was handed in, as text that sorts, which Canvas's number of a file is too; "" if nobody tells
+    besides    other files of the student that answer the same exercise, and are not looked at
     """
 
     student: str
@@ -47,6 +50,18 @@ class Handed:
     where: str
     when: str
     bytes_of: Callable[[], bytes]
+    besides: tuple[str, ...] = ()
+
+    @property
+    def is_notebook(self) -> bool:
+        """Whether its name says so. A zip is here only because it is broken, and may hold one."""
+        return self.where.lower().endswith((".ipynb", ".zip"))
+
+    @property
+    def age(self) -> tuple[str, int, str]:
+        """What sorts files of one student: the newest last."""
+        again = AGAIN.search(PurePosixPath(self.where).stem)
+        return self.when, int(again[1] or again[2]) if again else 0, self.where
 
     def data(self) -> bytes:
         """The file. Raises Unreadable."""
@@ -57,13 +72,21 @@ class Handed:
 
 
 def submissions(place: Path) -> list[Handed]:
-    """The newest file of each student for each notebook, sorted by student. Raises NothingFound."""
+    """The newest file of each student for each notebook, sorted by student. Raises NothingFound.
+
+    Who handed in something else, and no notebook, is in the list with that, which cannot be read.
+    """
     if not place.exists():
         raise NothingFound(f"there is no {place}")
+    found = sorted(files(place), key=lambda each: each.age)
+    have_notebooks = {handed.student for handed in found if handed.is_notebook}
     newest: dict[tuple[str, str], Handed] = {}
-    for handed in sorted(files(place), key=lambda each: (each.when, each.where)):
-        newest[handed.student, handed.file] = handed
-    if not newest:
+    for handed in found:
+        if handed.is_notebook:
+            newest[handed.student, handed.file] = handed
+        elif handed.student not in have_notebooks:
+            newest[handed.student, ""] = handed
+    if not have_notebooks:
         raise NothingFound(f"there is no notebook in {place}: submissions are .ipynb files, in folders or zips")
     return sorted(newest.values(), key=lambda each: (each.student, each.file))
 
@@ -75,7 +98,7 @@ def files(place: Path) -> Iterator[Handed]:
         if path.suffix.lower() == ".zip":
             yield from in_zip(where, partial(true_file, path), place.is_dir())
         else:
-            yield from notebook(where, partial(taken, path))
+            yield from single(where, partial(taken, path))
 
 
 def walked(place: Path) -> Iterator[Path]:
@@ -85,10 +108,13 @@ def walked(place: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in names if not name.startswith("."))
 
 
-def notebook(where: str, bytes_of: Callable[[], bytes]) -> Iterator[Handed]:
-    """What a file is, if it is a notebook."""
-    if where.lower().endswith(".ipynb"):
-        yield labelled(PurePosixPath(where), where, bytes_of)
+def single(where: str, bytes_of: Callable[[], bytes]) -> Iterator[Handed]:
+    """A notebook; or another file, if its name tells whose it is."""
+    path = PurePosixPath(where)
+    if path.suffix.lower() == ".ipynb":
+        yield labelled(path, where, bytes_of)
+    elif len(path.parts) > 1 or any(kind.fullmatch(path.stem) for kind in (FLAT, ANONYMOUS, CANVAS)):
+        yield labelled(path, where, failing("it is no notebook: the .ipynb file is wanted"))
 
 
 def in_zip(where: str, source: Callable[[], Any], is_named: bool, depth: int = 0) -> Iterator[Handed]:
@@ -103,15 +129,17 @@ def in_zip(where: str, source: Callable[[], Any], is_named: bool, depth: int = 0
         yield labelled(path, where, failing(f"the zip is broken: {error}"))
         return
     around = path.with_suffix("") if is_named else PurePosixPath()
+    owner = (ANONYMOUS.fullmatch(path.stem) or CANVAS.fullmatch(path.stem)) if is_named else None
     for info in archive.infolist()[:MOST_FILES]:
         name = PurePosixPath(info.filename.replace("\\", "/"))
-        if info.is_dir() or name.parts[:1] == ("__MACOSX",) or name.name.startswith("."):
+        parts = [part for part in name.parts if part not in ("/", "..", ".")]
+        if info.is_dir() or any(part.startswith((".", "__MACOSX")) for part in parts):
             continue
-        inside = around.joinpath(*(part for part in name.parts if part not in ("/", "..", "."))).as_posix()
+        inside = around.joinpath(*parts).as_posix()
         inner = partial(opened, archive, info)
-        if name.suffix.lower() != ".zip":
-            yield from notebook(inside, inner)
-        elif depth < DEEPEST:
+        if name.suffix.lower() != ".zip" or depth == DEEPEST:
+            yield from (owned(handed, owner) for handed in single(inside, inner))
+        else:
             yield from in_zip(inside, lambda inner=inner: io.BytesIO(inner()), True, depth + 1)  # type: ignore[misc]
 
 
@@ -145,14 +173,21 @@ def labelled(path: PurePosixPath, where: str, bytes_of: Callable[[], bytes]) -> 
     """Whose a file is, read from where it lies."""
     path, where = PurePosixPath(spelled(str(path))), spelled(where)
     stem, folders = AGAIN.sub("", path.stem), path.parts[:-1]
+    handed = Handed(folders[0] if folders else stem, "", stem, where, "", bytes_of)
     for folder in folders:
-        if found := MOODLE.fullmatch(folder):
-            return Handed(found["student"], found["name"], stem, where, "", bytes_of)
-        if found := INBOUND.fullmatch(folder):
-            return Handed(found["student"], "", stem, where, found["when"], bytes_of)
-    if found := CANVAS.fullmatch(path.stem):
-        return Handed(found["student"], found["name"], AGAIN.sub("", found["file"]), where, "", bytes_of)
-    return Handed(folders[0] if folders else stem, "", stem, where, "", bytes_of)
+        if found := MOODLE.fullmatch(folder) or INBOUND.fullmatch(folder):
+            return owned(handed, found)
+    found = FLAT.fullmatch(path.stem) or ANONYMOUS.fullmatch(path.stem) or CANVAS.fullmatch(path.stem)
+    return replace(owned(handed, found), file=AGAIN.sub("", found["file"] or stem)) if found else handed
+
+
+def owned(handed: Handed, found: re.Match[str] | None) -> Handed:
+    """A file, of whom a name tells: that of its folder, of the zip that it was in, or its own."""
+    if found is None:
+        return handed
+    told = found.groupdict(default="")
+    when = told.get("when", "").zfill(12) if told.get("when") else ""  # so that 99 sorts before 100
+    return replace(handed, student=told["student"], name=told.get("name", ""), when=when)
 
 
 def spelled(name: str) -> str:

@@ -42,16 +42,31 @@ def grade(
     course = Course(lessons.course() / "exercises", answers, exercise)
     if exercise not in ("", *Course(course.exercises).names()):
         raise CourseError(f"there is no exercise {exercise!r}: there are {', '.join(Course(course.exercises).names())}")
+    if workers < 0:
+        raise CourseError(f"--workers says how many work at once, or 0 for one on each core, and not {workers}")
+    if answers and not any((answers / f"{name}.json").is_file() for name in course.names()):
+        raise CourseError(f"--answers is a folder of files such as {course.names()[0]}.json, and {answers} has none")
     try:
         grader: Grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
-        handed = submissions(place)
+        handed = course.chosen(submissions(place))
     except (NoSandbox, NothingFound) as error:
         raise CourseError(str(error)) from error
-    batch = Batch(course, grader, out)
+    batch = Batch(course, grader, room(out, place))
     with tqdm(total=len(handed), unit="submission", disable=None) as bar:
         results = batch.run(handed, lambda result: bar.update())
     told(out, handed, results)
     return results
+
+
+def room(out: Path, place: Path) -> Path:
+    """The folder for results, made. Raises CourseError where none can be, and where they would be graded next time."""
+    if place.is_dir() and out.resolve().is_relative_to(place.resolve()):
+        raise CourseError(f"{out} lies in {place}, and what is written there would be graded next time: name another")
+    try:
+        (out / "results").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CourseError(f"cannot write in {out} ({error.strerror}): name another folder with --out") from error
+    return out
 
 
 def told(out: Path, handed: Sequence[Handed], results: Sequence[Result]) -> None:

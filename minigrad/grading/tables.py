@@ -56,10 +56,14 @@ def canvas(results: Sequence[Result]) -> str:
 
 
 def moodle(results: Sequence[Result]) -> str:
-    """Moodle's grading worksheet: students by the number of their participation."""
-    head = ["Identifier", "Full name", "Exercise", "Grade", "Maximum Grade", "Feedback comments"]
+    """Moodle's grading worksheet: students by the number of their participation.
+
+    It takes none without a column of when a grade was changed there, which nobody here knows.
+    """
+    changed = "Last modified (grade)"
+    head = ["Identifier", "Full name", "Exercise", "Grade", "Maximum Grade", changed, "Feedback comments"]
     rows = [
-        [f"Participant {r['student']}", r["name"], r["exercise"], score(r), r["of"], "; ".join(said(r))]
+        [f"Participant {r['student']}", r["name"], r["exercise"], score(r), r["of"], "", "; ".join(said(r))]
         for r in results
     ]
     return table([head, *rows])

@@ -23,8 +23,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_raw_cell
 from traitlets.config import Config
 
-from minigrad.course.exercise import alike
-from minigrad.course.probe import Outcome, observe
+from minigrad.course.exercise import SLIPS, alike, every
+from minigrad.course.probe import Outcome, observe, parsed
 from minigrad.course.scoring import run, source_of
 from notebooks.source import BuildError
 
@@ -106,6 +106,7 @@ def stub(source: str) -> str:
 def answers(nb: NotebookNode, name: str) -> str:
     """The text of answers/NAME.json: what the probes give on the solution and on each known-wrong answer."""
     names = [cell.metadata.answer for cell in nb.cells if "answer" in cell.metadata]
+    refuse_strays(nb, names, name)
     parts = {part: facts_of(nb, part, name) for part in names}
     minutes, there_are = sum(part["minutes"] for part in parts.values()), nb.metadata.minigrad["minutes"]
     if minutes > there_are:
@@ -114,16 +115,35 @@ def answers(nb: NotebookNode, name: str) -> str:
     return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
 
 
+def refuse_strays(nb: NotebookNode, parts: list[str], name: str) -> None:
+    """Raises BuildError for what belongs to no part, a part without its check, and one that another exercise has."""
+    for key in ASIDE:
+        if strays := sorted({cell.metadata[key] for cell in nb.cells if key in cell.metadata} - {*parts}):
+            raise BuildError(f"{name}: {key}={strays[0]!r} is of no part: there are {', '.join(parts)}")
+    checked = [found[1] for cell in nb.cells if (found := CHECK.fullmatch(cell.source))]
+    if sorted(checked) != sorted({*parts}):
+        raise BuildError(f'{name}: each part has one cell check("…"): for {", ".join(parts)}, not {", ".join(checked)}')
+    others = {part.name: each.name for each in every() if each.name != name for part in each.parts}
+    if taken := [part for part in parts if part in others]:
+        raise BuildError(
+            f"{name}: {others[taken[0]]} has a part {taken[0]!r} already, and check tells them by their names"
+        )
+
+
 def facts_of(nb: NotebookNode, part: str, name: str) -> dict[str, Any]:
     where = f"{name}, part {part!r}"
     answer = the_one(nb, "answer", part, where)
     probes = the_one(nb, "probes", part, where).source
+    if not REGION.search(answer.source):
+        raise BuildError(
+            f"{where}: its answer has no ### BEGIN SOLUTION … ### END SOLUTION: all of it would be given out"
+        )
     hints = HINT.findall(the_one(nb, "hints", part, where).source)
     if not hints:
         raise BuildError(f"{where}: the hints are a numbered list, and none is there")
     expected = outcomes(nb, part, answer.source, probes, f"{where}, the solution")
-    if {outcome.kind for outcome in expected} - {"gave", "raised"}:
-        raise BuildError(f"{where}: a probe of the solution gives no plain data: {expected}")
+    again = outcomes(nb, part, answer.source, probes, f"{where}, the solution")
+    refuse_unfit(probes, expected, again, where)
     known = [wrong(nb, cell, part, probes, where) for cell in nb.cells if cell.metadata.get("wrong") == part]
     refuse_alike([("the solution", expected), *((w["shows"], w["outcomes"]) for w in known)], where)
     if len(known) < FEWEST_WRONG:
@@ -139,6 +159,20 @@ def facts_of(nb: NotebookNode, part: str, name: str) -> dict[str, Any]:
         "hints": [" ".join(hint.split()) for hint in hints],
         "wrong": [{**w, "outcomes": stored(w["outcomes"])} for w in known],
     }
+
+
+def refuse_unfit(probes: str, expected: list[Outcome], again: list[Outcome], where: str) -> None:
+    """Raises BuildError for probes that no answer can be judged by; `expected` and `again` are two runs of them."""
+    if not expected:
+        raise BuildError(f"{where}: there is no probe: an expression over what the answer defines")
+    for probe, came, then in zip(parsed(probes), expected, again):
+        asked = f"{where}: on the solution the probe `{probe.expression}`"
+        if came.kind not in ("gave", "raised"):
+            raise BuildError(f"{asked} gives no plain data: {came.kind} {came.value or ''}".rstrip())
+        if came.kind == "raised" and came.value in SLIPS:
+            raise BuildError(f"{asked} raises {came.value}: {came.told}")
+        if (came.kind, repr(came.value)) != (then.kind, repr(then.value)):  # to the last digit: a clock moves slowly
+            raise BuildError(f"{asked} gives {came.value!r:.40}, and when it is asked again {then.value!r:.40}")
 
 
 def the_one(nb: NotebookNode, key: str, part: str, where: str) -> NotebookNode:
@@ -173,12 +207,16 @@ def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) 
         mine = cell.metadata.get("answer") == part
         aside = CHECK.fullmatch(cell.source) or any(key in cell.metadata for key in ASIDE)
         if cell.cell_type == "code" and not aside:
-            error = run(answer if mine else source_of(cell), namespace)
+            source = answer if mine else source_of(cell)
+            error = run(source, namespace)
             if error:
-                raise BuildError(f"{where}: a cell ends with {error}: {cell.source[:80]!r}")
+                raise BuildError(f"{where}: a cell ends with {error}: {source[:80]!r}")
         if mine:
             break
-    return observe(probes, namespace)
+    try:
+        return observe(probes, namespace)
+    except SyntaxError as error:
+        raise BuildError(f"{where}: line {error.lineno} of the probes is no Python: {error.msg}") from error
 
 
 def refuse_alike(known: list[tuple[str, list[Outcome]]], where: str) -> None:

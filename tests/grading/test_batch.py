@@ -8,6 +8,7 @@ import pytest
 from grading.cases import CASES, NAME, ROOT
 
 from minigrad.course.cli import main
+from minigrad.course.exercise import ANSWERS
 from minigrad.grading import alike, command, pages, tables
 from minigrad.grading.batch import Batch, Course, Here
 from minigrad.grading.collect import submissions
@@ -59,6 +60,22 @@ def test_what_is_graded_is_not_graded_again_unless_it_changes(tmp_path):
     batch(tmp_path, third).run(handed)
     assert len(third.jobs) == 1
     assert len(list((tmp_path / "out" / "results").iterdir())) == 2
+
+
+def test_of_two_notebooks_for_one_exercise_one_is_graded_and_the_other_is_named(tmp_path):
+    """Both had one file of results, and the points of whichever name came last in the alphabet."""
+    draft = tmp_path / "in" / "ada" / "zz_draft.ipynb"
+    hand_in(tmp_path / "in", ada=RIGHT, bob=RIGHT + b" ")
+    draft.write_text(json.dumps(UNTOUCHED), "utf-8")
+    course = Course(ROOT / "exercises")
+
+    handed = course.chosen(submissions(tmp_path / "in"))
+    results = batch(tmp_path, Told(NOTHING)).run(handed)
+
+    assert [(r["student"], r["file"]) for r in results] == [("ada", NAME), ("bob", NAME)]
+    assert results[0]["notes"][0].endswith("was graded, and not ada/zz_draft.ipynb.")
+    assert results[1]["notes"] == []
+    assert batch(tmp_path, Told(NOTHING)).run(handed) == results
 
 
 def test_a_result_that_was_cut_short_is_made_anew(tmp_path):
@@ -206,6 +223,47 @@ def test_the_command_says_why_it_cannot_begin(tmp_path, capsys, monkeypatch):
     assert "there is no exercise '99': there are 01_scalar_engine" in capsys.readouterr().err
     assert main(["grade", str(tmp_path / "nowhere"), *out, "--unsafe"]) == 1
     assert "there is no" in capsys.readouterr().err
+
+
+def test_the_command_refuses_what_it_could_not_end(tmp_path, capsys, monkeypatch):
+    """Each of these was a traceback, and results among the submissions were graded at the next run."""
+    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    hand_in(tmp_path / "in", ada=RIGHT)
+    (tmp_path / "file").write_text("")
+    out = ["--out", str(tmp_path / "out")]
+    refused = {
+        "cannot write in": ["--out", str(tmp_path / "file")],
+        "(Not a directory)": ["--out", str(tmp_path / "file" / "out")],
+        "would be graded next time": ["--out", str(tmp_path / "in" / "out")],
+        "such as 01_scalar_engine.json": [*out, "--answers", str(tmp_path / "none")],
+        "how many work at once": [*out, "--workers", "-3"],
+    }
+    for why, options in refused.items():
+        assert main(["grade", str(tmp_path / "in"), *options]) == 1
+        assert why in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "file"}
+    assert main(["grade", str(tmp_path / "in" / "ada"), "--out", str(tmp_path / "in" / "out")]) == 0
+
+
+def test_an_exercise_without_answers_of_ones_own_fails_and_stops_no_other(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    hand_in(tmp_path / "in", ada=RIGHT)
+    (tmp_path / "in" / "ada" / "02_backward_by_hand.ipynb").write_bytes(RIGHT)
+    own = tmp_path / "own" / f"{NAME}.json"
+    own.parent.mkdir()
+    own.write_bytes((ANSWERS / f"{NAME}.json").read_bytes())
+
+    options = ["--out", str(tmp_path / "out"), "--answers", str(own.parent), "--json"]
+    assert main(["grade", str(tmp_path / "in"), *options]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {each["exercise"]: each["status"] for each in told} == {NAME: "graded", "02_backward_by_hand": "failed"}
+
+
+def test_the_worksheet_has_the_columns_without_which_moodle_takes_none():
+    """Those that its importer looks for: mod/assign/feedback/offline/importgradeslib.php."""
+    (row,) = csv.DictReader(io.StringIO(tables.moodle([result("815")])))
+    assert row.keys() >= {"Identifier", "Grade", "Last modified (grade)", "Feedback comments"}
+    assert (row["Identifier"], row["Last modified (grade)"]) == ("Participant 815", "")
 
 
 def test_the_gradebook_has_each_score_once(tmp_path, monkeypatch):

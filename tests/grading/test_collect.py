@@ -43,6 +43,18 @@ LAYOUTS = {
         {"ada/ps1/01_scalar_engine.ipynb": 0, "ada/ps1/02_backward_by_hand.ipynb": 0},
         [("ada", "", "01_scalar_engine"), ("ada", "", "02_backward_by_hand")],
     ),
+    "Canvas, anonymous": (
+        {"anon_Ab12C_9_01_scalar_engine.ipynb": 0, "LATE_anon_xY3_10_01_scalar_engine.ipynb": 0},
+        [("anon_Ab12C", "", "01_scalar_engine"), ("anon_xY3", "", "01_scalar_engine")],
+    ),
+    "Canvas, names with a line in them": (
+        {"van_der_berg_LATE_12_10_01_a.ipynb": 0}, [("12", "van_der_berg", "01_a")],
+    ),
+    "Moodle, without folders": (
+        {"Emmy Noether_815_assignsubmission_file_01_scalar_engine.ipynb": 0,
+         "Gruppe 3-Ada Meyer_816_assignsubmission_file_01_scalar_engine (2).ipynb": 0},
+        [("815", "Emmy Noether", "01_scalar_engine"), ("816", "Gruppe 3-Ada Meyer", "01_scalar_engine")],
+    ),
     "inbound": ({"ada+ps1+2026-11-20 10:00:00 UTC+x1/01_a.ipynb": 0}, [("ada", "", "01_a")]),
     "a folder each": ({"ada/01_a.ipynb": 0, "bob/01_a.ipynb": 0}, [("ada", "", "01_a"), ("bob", "", "01_a")]),
     "a file each": ({"ada.ipynb": 0, "bob.ipynb": 0}, [("ada", "", "ada"), ("bob", "", "bob")]),
@@ -68,12 +80,54 @@ def test_of_several_tries_the_newest_counts(tmp_path):
     assert only.data() == b"new"
 
 
+def test_of_files_that_a_system_has_numbered_the_last_counts(tmp_path):
+    """Canvas calls a second try x-1.ipynb, which sorts before x.ipynb: the first try was graded."""
+    for name, data in (("ada_4_99_01_a.ipynb", b"old"), ("ada_4_100_01_a-1.ipynb", b"new")):
+        put(tmp_path / "canvas", name, data)
+    for name in ("01_a.ipynb", "01_a-2.ipynb", "01_a-10.ipynb"):
+        put(tmp_path / "folder" / "bob", name, name.encode())
+
+    assert [each.data() for each in submissions(tmp_path / "canvas")] == [b"new"]
+    assert [each.data() for each in submissions(tmp_path / "folder")] == [b"01_a-10.ipynb"]
+
+
+def test_a_zip_of_a_student_at_canvas_is_theirs_and_what_editors_keep_in_it_is_not_looked_at(tmp_path):
+    """Jupyter's checkpoint was a second submission, of no points, and took the place of the true one."""
+    work = {
+        "work/01_a.ipynb": NOTEBOOK,
+        "work/.ipynb_checkpoints/01_a-checkpoint.ipynb": b"",
+        "__MACOSX/._01_a.ipynb": b"",
+    }
+    place = tmp_path / "all.zip"
+    place.write_bytes(zipped({"noetheremmy_LATE_12_10_hw.zip": zipped(work)}))
+
+    assert known(place) == [("12", "noetheremmy", "01_a")]
+
+
+def test_whoever_handed_in_something_else_is_not_forgotten(tmp_path):
+    files = {
+        "ada_4_99_solution.py": b"", "bob_5_98_text.html": b"", "eve_6_text.html": b"", "dan_7_97_01_a.ipynb": NOTEBOOK,
+        "dan_7_96_readme.txt": b"", "notes.txt": b"",
+    }  # fmt: skip
+    place = tmp_path / "all.zip"
+    place.write_bytes(zipped(files))
+
+    found = submissions(place)
+    assert [each.student for each in found] == ["4", "5", "6", "7"]
+    for each in found[:3]:
+        with pytest.raises(Unreadable, match="it is no notebook"):
+            each.data()
+
+
 def test_a_zip_in_a_zip_is_opened_and_one_deeper_is_not(tmp_path):
     once = zipped({"01_a.ipynb": NOTEBOOK})
     place = tmp_path / "all.zip"
     place.write_bytes(zipped({"ada/work.zip": once, "bob/deep.zip": zipped({"deeper.zip": once})}))
 
-    assert [(student, file) for student, _, file in known(place)] == [("ada", "01_a")]
+    ada, bob = submissions(place)
+    assert (ada.student, ada.data()) == ("ada", NOTEBOOK)
+    with pytest.raises(Unreadable):
+        bob.data()
 
 
 def test_names_that_lead_elsewhere_are_only_names(tmp_path):
