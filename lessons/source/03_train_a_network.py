@@ -19,7 +19,7 @@
 #       layer: Several neurons on the same inputs
 #       momentum: A step that keeps a part of the step before it, so that speed is gathered, with a friction that one
 #         chooses
-#       softmax: e to each score, divided by the sum of that over all scores, so that they become probabilities
+#       softmax: The way from scores to probabilities; e to each score, divided by the sum of that over all scores
 #       mini-batch: The few examples that one step of training looks at
 #       epoch: One pass of training over all examples
 # ---

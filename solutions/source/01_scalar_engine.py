@@ -445,7 +445,8 @@ zero_says = "d"
 # ## 6. A graph of your own
 #
 # **1 point, 6 minutes.** Invent a formula. `mine(a, b)` gets two leaves and gives back a Node, built with `add` and
-# your `multiply`. Which formula it is, is up to you, but its graph must have these four properties:
+# `subtract`, which is in the next cell. Which formula it is, is up to you, but its graph must have these four
+# properties:
 #
 # - its leaves are `a` and `b`, both of them, and no other;
 # - drawn with the operations written *on the edges*, it has exactly eight signs;
@@ -455,12 +456,16 @@ zero_says = "d"
 # Draw it on paper first.
 
 
+# %% name="subtract"
+def subtract(a, b):
+    return Node(a.data - b.data, ((a, 1.0), (b, -1.0)))
+
+
 # %% answer="eight_signs" points=1 minutes=6
 def mine(a, b):
     ### BEGIN SOLUTION
-    t = multiply(a, b)
-    u = add(t, a)
-    return multiply(u, add(t, b))
+    t = subtract(a, b)
+    return subtract(add(t, a), add(t, b))
     ### END SOLUTION
 
 
@@ -479,44 +484,43 @@ def seen_in(y):
     return nodes
 
 
+def operation(node):
+    parents, slopes = zip(*node.parents)
+    parents = tuple(map(id, parents))
+    return ("+", *sorted(parents)) if slopes == (1.0, 1.0) else ("-", *parents)
+
+
 def properties(*numbers):
     given = [Node(number) for number in numbers]
     nodes = seen_in(mine(*given))
     leaves = [node for node in nodes if not node.parents]
     arrows = [id(parent) for node in nodes for parent, _ in node.parents]
-    kinds = [
-        (sorted(id(p) for p, _ in n.parents), [slope for _, slope in n.parents] == [1.0, 1.0])
-        for n in nodes
-        if n.parents
-    ]
+    made = [operation(node) for node in nodes if node.parents]
     return {
         "a and b are its leaves": all(any(leaf is one for leaf in leaves) for one in given),
         "other leaves": sum(not any(leaf is one for one in given) for leaf in leaves),
         "signs on the edges": len(arrows),
         "a node that is no leaf is used twice": any(arrows.count(id(node)) > 1 for node in nodes if node.parents),
-        "nodes written twice": sum(kinds.count(kind) > 1 for kind in kinds),
+        "nodes written twice": sum(made.count(one) > 1 for one in made),
     }
 
 
-def nudge_agrees(*numbers):
-    """Whether the slopes of every node are those of a sum or a product of its parents."""
-
+def made_of_sums_and_differences(*numbers):
     def fits(node):
         (p, dp), (q, dq) = node.parents
-        summed = (node.data, dp, dq) == (p.data + q.data, 1.0, 1.0)
-        return summed or (node.data, dp, dq) == (p.data * q.data, q.data, p.data)
+        return (dp, dq) in ((1.0, 1.0), (1.0, -1.0)) and node.data == p.data + dq * q.data
 
     return all(fits(node) for node in seen_in(mine(*map(Node, numbers))) if node.parents)
 
 
 properties(2.0, -3.5)
 properties(0.5, 4.0)
-nudge_agrees(2.0, -3.5)
+made_of_sums_and_differences(2.0, -3.5)
 
 # %% [markdown] hints="eight_signs"
 # 1. Each of your operations has two operands. With operations on the edges, how often is each sign written? How many
 # operations make eight signs?
-# 2. Give a product a name, such as `t = multiply(a, b)`, and use t in two places. One node, two arrows.
+# 2. Give a difference a name, such as `t = subtract(a, b)`, and use t in two places. One node, two arrows.
 # 3. Four operations: t, one that uses t and a, one that uses t and b, and one that joins these two.
 
 
@@ -524,8 +528,8 @@ nudge_agrees(2.0, -3.5)
 # Shows: There are eight operations, and so sixteen signs: on the edges each sign is written once for each operand.
 # Hint: Count arrows, not operations. A sum of two has two edges, and its + stands on both.
 def mine(a, b):
-    t = multiply(a, b)
-    u = multiply(t, t)
+    t = subtract(a, b)
+    u = subtract(t, t)
     for leaf in (a, b, a, b, a, b):
         u = add(u, leaf)
     return u
@@ -535,29 +539,29 @@ def mine(a, b):
 # Shows: Only leaves are used twice. Every node between them and the output has one arrow leaving it.
 # Hint: Keep an intermediate result under a name, and use that name in two places.
 def mine(a, b):
-    return add(multiply(add(multiply(a, b), a), b), a)
+    return add(subtract(add(subtract(a, b), a), b), a)
 
 
 # %% wrong="eight_signs"
-# Shows: A product is written twice, and so there are two nodes for it, each with one arrow leaving it.
-# Hint: The graph knows objects, not formulas. Compute the product once, give it a name, and use the name twice.
+# Shows: A difference is written twice, and so there are two nodes for it, each with one arrow leaving it.
+# Hint: The graph knows objects, not formulas. Compute it once, give it a name, and use the name twice.
 def mine(a, b):
-    return add(add(multiply(a, b), multiply(a, b)), a)
+    return add(add(subtract(a, b), subtract(a, b)), a)
 
 
 # %% wrong="eight_signs"
 # Shows: There is a leaf that nobody gave: a number made into a Node of its own.
 # Hint: Only a and b may be leaves. In place of a constant, combine what is there.
 def mine(a, b):
-    t = multiply(a, b)
-    return add(multiply(add(t, Node(2.0)), t), b)
+    t = subtract(a, b)
+    return add(subtract(add(t, Node(2.0)), t), b)
 
 
 # %% wrong="eight_signs"
 # Shows: The graph is too small: two operations, four signs.
 # Hint: Each operation has two edges, so it takes four of them. You may use t once more.
 def mine(a, b):
-    t = multiply(a, b)
+    t = subtract(a, b)
     return add(t, t)
 
 

@@ -598,9 +598,11 @@ def trap(x):
 
 
 # %% wrong="trap" misconception="M9"
-# Shows: Both arrows from s end at the same operation, so both pieces have arrived when its turn comes, in any order.
-# Hint: A walk without an order goes wrong where one arrow is short and the other long: it passes on what came by the
-# short one. Send s through one more operation on one of its two ways.
+# Shows: Two of the walks are caught. `too_early` comes to the value that is used twice when both pieces have arrived,
+# and is right by luck.
+# Hint: A walk without an order is not only slower, it goes wrong, but not everywhere: a value must be met by a short
+# arrow before what lies on the longer way. The left operand is met first: let s stand there alone, and on the right
+# something that is computed from s.
 def trap(x):
     s = x.exp()
     return s * s
