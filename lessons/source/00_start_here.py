@@ -10,6 +10,11 @@
 #     concepts: [A1]
 #     builds_on: []
 #     widgets: [ChainRule, Predict, Quiz]
+#     terms:
+#       notebook: A column of cells, some of prose and some of code, in which each cell of code is run where it stands and
+#         shows its result below
+#       gradient: How many times as far the result moves as one of its numbers does, for a small nudge of that number; and
+#         the row of all of these together, one for each number
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -17,18 +22,22 @@
 #
 # You have a formula and change one of its numbers by a little. How much does the result move? Training a neural
 # network is asking that question about a million numbers at once. This course builds, and takes apart, the device
-# that answers it: the **computation graph**.
+# that answers it: the *computation graph*.
 #
 # **About 20 minutes.** Afterwards you can run a cell, predict before you run, draw the graph of a formula, read its
 # first gradients, and find your files, the keys and help.
 #
 # **Builds on** a little Python and school algebra. What a derivative is, the course shows as it goes.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Three minutes. Ask the question of the first paragraph and let the room answer for z = x * y + w before any code is
+# shown. Say that nobody will be asked for calculus today.
+
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## How to work with this page
 #
 # A **notebook** is a column of cells: prose like this one, and code. Click into the code cell below and press
-# **Shift+Enter**. The cell runs, its result appears under it, and the next cell is selected.
+# <kbd>Shift</kbd>+<kbd>Enter</kbd>. The cell runs, its result appears under it, and the next cell is selected.
 
 # %% slideshow={"slide_type": "skip"}
 import minigrad as mg
@@ -45,15 +54,15 @@ from minigrad.widgets import ChainRule
 #
 # | key | what it does |
 # |---|---|
-# | Shift+Enter | run this cell, go to the next |
-# | Ctrl+Enter | run this cell, stay |
-# | Enter, then Esc | go into a cell to write, and come out again |
-# | ↑ ↓ | outside of a cell: go from cell to cell |
-# | B, and D D | outside of a cell: add one below; delete this one |
-# | Z | outside of a cell: take that back |
-# | Tab, Shift+Tab | inside code: complete a name; show what it means |
+# | <kbd>Shift</kbd>+<kbd>Enter</kbd> | run this cell, go to the next |
+# | <kbd>Ctrl</kbd>+<kbd>Enter</kbd> | run this cell, stay |
+# | <kbd>Enter</kbd>, then <kbd>Esc</kbd> | go into a cell to write, and come out again |
+# | <kbd>↑</kbd> <kbd>↓</kbd> | outside of a cell: go from cell to cell |
+# | <kbd>B</kbd>, and <kbd>D</kbd> <kbd>D</kbd> | outside of a cell: add one below; delete this one |
+# | <kbd>Z</kbd> | outside of a cell: take that back |
+# | <kbd>Tab</kbd>, <kbd>Shift</kbd>+<kbd>Tab</kbd> | inside code: complete a name; show what it means |
 #
-# Each lesson has the same rhythm: a question, **your prediction**, the smallest code that answers, a picture, and the
+# Each lesson has the same rhythm: a question, *your prediction*, the smallest code that answers, a picture, and the
 # gap between what you said and what came. The gap is where the learning is. A wrong prediction costs nothing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -80,12 +89,17 @@ mg.draw(z)
 # gave `x * y` no name, so the picture calls it by a number with a `#`, its place in the order: x is 1, y is 2, and this
 # is `#3`. (The badge *kept* is for lesson 02.)
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Let somebody read the picture aloud from left to right, arrows included. Many read a box as a step of the program;
+# it is a number with the operation that made it.
+
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Your first prediction
 #
 # We nudge `x` from 2 to 2.5 and leave `y` and `w` alone. **By how much does `z` move?** Run the cell, write your
-# number, say how sure you are of it, and press **Lock**: from then on it stays as it is. Then run the next cell, which
-# finds the answer. (Without a mouse: Tab leads from field to field, the arrow keys choose, Enter locks.)
+# number, say how sure you are of it, and press *Lock*: from then on it stays as it is. Then run the next cell, which
+# finds the answer. (Without a mouse: <kbd>Tab</kbd> leads from field to field, the arrow keys choose, <kbd>Enter</kbd>
+# locks.)
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("z moves by", "By how much does z move?")
@@ -97,6 +111,10 @@ reveal("z moves by", nudged.data - z.data)
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # The nudge was 0.5, and `z` moved three times as far. Three, because `x` goes into `z` multiplied by `y`, and `y` is
 # 3.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Wait until all have locked. The commonest wrong answer is 8.5 or 1.5 + 7, the new z in place of how far it moved;
+# the next most common 0.5. Both come back in the quiz.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Your first gradient
@@ -127,6 +145,10 @@ mg.draw(z)
 # The same graph, and beside each value now its gradient. In the first picture there was a dot in its place: a dot is
 # a number that nobody has computed yet, which is not the same as 0.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes with the page before. Point at the dots of the first picture and the numbers here: a dot says that
+# nobody has asked yet. Lesson 02 makes much of that.
+
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Watch it happen
 #
@@ -134,11 +156,15 @@ mg.draw(z)
 # by box, then backward, arrow by arrow, with a sentence for each step. It writes ∂z/∂x for *how many times as far `z`
 # moves as `x`*.
 #
-# Click *Step*. Or press Tab until the widget has a frame, then use **→** and **←** to step, **space** to play,
-# **Home** and **End** to jump; **Shift+Tab** leads out again.
+# Click *Step*. Or press <kbd>Tab</kbd> until the widget has a frame, then use <kbd>→</kbd> and <kbd>←</kbd> to step,
+# <kbd>space</kbd> to play, <kbd>Home</kbd> and <kbd>End</kbd> to jump; <kbd>Shift</kbd>+<kbd>Tab</kbd> leads out again.
 
 # %% slideshow={"slide_type": "fragment"}
 ChainRule(z)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Step through it yourself, slowly, and stop before the first arrow back: what will it bring? Do not explain the chain
+# rule yet; the next hour does.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # Whatever this course shows as a picture it also has as words, for screen readers and for all who like to read. Of a
@@ -150,7 +176,7 @@ print(mg.draw(z).text)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Your turn
 #
-# Change the two numbers in this cell until **`out` is 14 and `a.grad` is 5**, and run both cells. Think before you
+# Change the two numbers in this cell until *`out` is 14 and `a.grad` is 5*, and run both cells. Think before you
 # try: which of the two numbers decides `a.grad`?
 
 # %% slideshow={"slide_type": "fragment"}
@@ -164,6 +190,10 @@ mg.draw(out)
 print(f"out is {out.data:g}:", "reached" if out.data == 14 else "14 is wanted")
 print(f"a.grad is {a.grad:g}:", "reached" if a.grad == 5 else "5 is wanted")
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Give them three minutes in pairs. Who is done early: reach 14 and 5 with another constant than 4, and say which
+# gradients have changed.
+
 # %% [markdown] slideshow={"slide_type": "skip"}
 # <details><summary>A hint</summary>
 #
@@ -172,7 +202,7 @@ print(f"a.grad is {a.grad:g}:", "reached" if a.grad == 5 else "5 is wanted")
 # <details><summary>An answer</summary>
 #
 # `a.grad` is the value of `b`, so `b` is 5. Then `a * 5 + 4` is 14 when `a` is 2. The 4 has a dotted frame in the
-# picture: a **constant**, of which nobody wants a gradient.
+# picture: a *constant*, of which nobody wants a gradient.
 # </details>
 #
 # The exercises have a cell that looks at your answer in the same way, and says what it expected, what came, and where
@@ -181,11 +211,14 @@ print(f"a.grad is {a.grad:g}:", "reached" if a.grad == 5 else "5 is wanted")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When something goes wrong
 #
-# Now the wrong thing, on purpose. An error is long; its **last line** says what was wanted and what came, so read
+# Now the wrong thing, on purpose. An error is long; its *last line* says what was wanted and what came, so read
 # that one first.
 
 # %% tags=["raises-exception"] slideshow={"slide_type": "fragment"}
 x + "3"
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Read the last line aloud together, and nothing above it. The habit is the whole lesson of this page.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # Nothing is broken: go on with the next cell. To learn what a thing is, ask it. `help(mg.Value)` tells all; what
@@ -199,7 +232,7 @@ print(getdoc(mg.Value))
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## Your files
 #
-# - These notebooks are **your own copies**: the folder at the left has `lessons` and `exercises`. Write in them, add
+# - These notebooks are *your own copies*: the folder at the left has `lessons` and `exercises`. Write in them, add
 #   cells, take notes.
 # - **Nothing that you edit is ever overwritten.** When the course is updated, a new edition of a lesson you have
 #   edited is put beside yours, as `00_start_here.new.ipynb`.
@@ -212,9 +245,10 @@ print(getdoc(mg.Value))
 #
 # ## Your eyes and hands
 #
-# *Settings → Theme → JupyterLab Dark* makes it dark, drawings and widgets too. Ctrl and + makes everything larger (⌘
-# and + on a Mac). You need no mouse: the keys above reach all of it, and *View → Activate Command Palette*
-# (Ctrl+Shift+C, ⌘⇧C) lists every command by name. Widgets stand still until you step them.
+# *Settings → Theme → JupyterLab Dark* makes it dark, drawings and widgets too. <kbd>Ctrl</kbd> and <kbd>+</kbd> makes
+# everything larger (<kbd>⌘</kbd> and <kbd>+</kbd> on a Mac). You need no mouse: the keys above reach all of it, and *View
+# → Activate Command Palette* (<kbd>Ctrl</kbd>+<kbd>Shift</kbd>+<kbd>C</kbd>, <kbd>⌘</kbd><kbd>⇧</kbd><kbd>C</kbd>) lists
+# every command by name. Widgets stand still until you step them.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -251,14 +285,31 @@ dashboard()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The way ahead
 #
-# | lesson | its question |
-# |---|---|
-# | [01 What a computation graph is](01_what_a_graph_is.ipynb) | What does a formula leave behind when it runs? |
-# | [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) | How does one walk back find every gradient? |
-# | [03 Train a network](03_train_a_network.ipynb) | What are gradients good for? |
+# | | lesson | its question |
+# |---|---|---|
+# | one run | [01 What a computation graph is](01_what_a_graph_is.ipynb) | What does a formula leave behind when it runs? |
+# | | [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) | How does one walk back find every gradient? |
+# | | [03 Train a network](03_train_a_network.ipynb) | What are gradients good for? |
+# | | [04 Tensors](04_tensors.ipynb) | What changes when a node is a whole array? |
+# | | [05 Two directions](05_two_directions.ipynb) | Must one walk backwards? And who checks the result? |
+# | | [06 The dynamic graph](06_the_dynamic_graph.ipynb) | What does a run keep, and for how long? |
+# | | [07 Tapes and transforms](07_tapes_and_transforms.ipynb) | Can a function be turned into its derivative? |
+# | | [08 A graph for each input](08_a_graph_for_each_input.ipynb) | What do `if` and `for` do to the graph? |
+# | graph first | [09 Define, then run](09_define_then_run.ipynb) | What if the graph is there before any number? |
+# | | [10 Control flow in graphs](10_control_flow_in_graphs.ipynb) | How does an `if` get into such a graph? |
+# | | [11 Tracing](11_tracing.ipynb) | Can plain Python be turned into a graph? |
+# | both | [12 Three ways](12_three_ways.ipynb) | One model, three ways: what does each cost? |
+# | faster | [13 Optimising a graph](13_optimising_a_graph.ipynb) | Which work can be left out? |
+# | | [14 Memory and schedule](14_memory_and_schedule.ipynb) | How little memory is enough, and what can run at once? |
+# | | [15 Compiled code](15_compiled_code.ipynb) | What does a compiler write, and when does it pay? |
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# In the lessons on *one run* the graph comes about while Python computes, as here. *Graph first* means that it is built
+# before there are numbers to compute with. And a graph that is there as a whole can be made *faster*.
 #
 # An exercise has the number of the lesson that it belongs to; the first is [01 The pieces of a scalar
-# engine](../exercises/01_scalar_engine.ipynb).
+# engine](../exercises/01_scalar_engine.ipynb). All words are in the [glossary](GLOSSARY.md), and what is taught where is
+# in [the map of the course](README.md).
 #
 # **What we saw.** A formula made of Values leaves a graph. A gradient says how many times as far the result moves as
 # one of its numbers. One walk backwards finds them all.

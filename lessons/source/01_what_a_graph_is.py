@@ -9,7 +9,22 @@
 #     - predict which graph a function leaves behind, with a branch, a loop, or a value used twice
 #     concepts: [A1, A2, A3, A4]
 #     builds_on: [00_start_here]
-#     widgets: [ChainRule]
+#     widgets: [ChainRule, Predict, Quiz]
+#     terms:
+#       computation graph: A directed graph without cycles that says how a result was, or will be, computed; its nodes are
+#         operations, variables and constants, and its edges say what needs what
+#       node: One operation with its result, or a number that was given; a box of the picture
+#       edge: An arrow from a node to one that needs its value
+#       parents: The nodes whose values a node was made from
+#       leaf: A node that no operation made; an input, a parameter, or a constant
+#       constant: A number written in the expression itself, which is a leaf of which nobody wants a gradient
+#       intermediate node: An operation and its result, on the way from the leaves to the output
+#       output: The node that was asked for, and whose graph it is; in training, the loss
+#       fan-out: Two or more arrows that leave one node, because its value is used more than once
+#       forward pass: The computation of all values, from the leaves to the output, parents first
+#       topological order: A row of all nodes in which each stands after its parents
+#       define by run: The graph comes about while the program computes, one node for each operation that ran
+#       acyclic: Without a way along the arrows that leads back to where it began
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -29,7 +44,7 @@
 
 # %% slideshow={"slide_type": "skip"}
 import minigrad as mg
-from minigrad.course import Predict, reveal
+from minigrad.course import Predict, Quiz, reveal
 from minigrad.scalar import history
 from minigrad.widgets import ChainRule
 
@@ -41,6 +56,10 @@ from minigrad.widgets import ChainRule
 # %% slideshow={"slide_type": "fragment"}
 Predict("boxes", "How many boxes will the picture of z have?")
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Collect guesses aloud: 2 (the operations), 3 (the leaves) and 5 all come. Each counts something real; ask its owner
+# what. Four minutes with the next page.
+
 # %% slideshow={"slide_type": "fragment"}
 x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(1.0)
 temp = x * y
@@ -50,25 +69,29 @@ mg.draw(z)
 # %% slideshow={"slide_type": "fragment"}
 reveal("boxes", len(history(z)))
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
-# A **computation graph** is a directed graph without cycles. Its **nodes** are operations, and the variables and
-# constants that operations work on. Its **edges** are the arrows: a number flows along each, and each is a **data
-# dependency**, *`z` needs `temp`*. An operation and its result share a box, because each operation here makes one
-# number.
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# A **computation graph** is a directed graph without cycles. A **node** is an operation, or a variable or constant that
+# operations work on. An **edge** is an arrow: a number flows along it, and it is a *data dependency*, "`z` needs
+# `temp`". An operation and its result share a box, because each operation here makes one number.
 #
 # An arrow is stored at the end where it arrives: a node remembers its **parents**, the values it was made from.
 
-# %% slideshow={"slide_type": "subslide"}
+# %% slideshow={"slide_type": "fragment"}
 z.op, [parent.data for parent, slope in z.parents]
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # That is all there is to the data structure: a number, a sign, and references to the parents. (The `slope` beside
 # each parent is for the walk back, in lesson 02.) `history(z)` follows the references until there are none left, and
 # so finds the graph.
-#
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Draw the five nodes on the board while you read z.parents: an arrow is stored where it arrives. Who thinks that x
+# knows about z has it the wrong way round, and will be lost at the walk back.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Does the name matter? Below there is no `temp`. The node is there, and the picture calls it by a number.
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 mg.draw(x * y + w)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -84,21 +107,25 @@ mg.draw(x * y + w)
 #
 # A leaf is what no operation made. So it has no parents, and that is how to find it:
 
-# %% slideshow={"slide_type": "subslide"}
+# %% slideshow={"slide_type": "fragment"}
 [v.data for v in history(z) if not v.parents]
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Ask which of them could be at both ends: a graph of one node, whose leaf is its output. Then let everybody do the
+# task of the page by themselves: write an expression, and pick its leaves before running.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # **Your own graph.** Write an expression into the second line below: `+`, `-`, `*`, `/`, `** 2`, `.exp()`, `.tanh()`,
 # `.relu()`. (tanh squeezes any number between −1 and 1; relu(x) is x above 0, and 0 below.) Then, *before you run the
 # cell*, list its leaves by name in `picked`.
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 a, b, c = mg.Value(4.0), mg.Value(-1.0), mg.Value(0.5)
 mine = (a + b) * c - b
 picked = []  # such as [a, mine]
 
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 def leaves(output):
     return [v for v in history(output) if not v.parents]
 
@@ -111,28 +138,28 @@ mg.draw(mine)
 # If one is missing that has no name, look for a dotted frame: a number that you wrote in the expression is a leaf.
 # And a value that is used twice is still one leaf; we come to that.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # ## Operations on nodes, or on edges?
 #
 # Some books draw it the other way: a node is a value and nothing else, and the operation is written *on the edges*.
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 mg.draw(z, ops="edges")
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 signs_on_nodes = [v.op for v in history(z) if v.op]
 signs_on_edges = [v.op for v in history(z) for _ in v.parents]
 signs_on_nodes, signs_on_edges
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Both pictures show one graph. But an operation on two operands has two edges, so on edges each sign is written
-# twice: four signs for two operations. This course draws **operations on nodes**: one operation, one node, one place
+# twice: four signs for two operations. This course draws *operations on nodes*: one operation, one node, one place
 # for all that belongs to it.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One function, two graphs
 #
-# `x * (y + w)` and `x * y + x * w` are equal for all numbers. How many **more** operations has the second graph?
+# `x * (y + w)` and `x * y + x * w` are equal for all numbers. How many *more* operations has the second graph?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("more operations", "How many more operations has the second graph?")
@@ -156,9 +183,12 @@ print(expanded.data, operations(expanded))
 reveal("more operations", len(operations(expanded)) - len(operations(factored)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The same number, at the price of one more operation. A graph is not a function: it is **one way to compute it**.
-# Whoever holds the graph can look for a cheaper one. That is what compilers of graphs do, and a later part of this
-# course.
+# The same number, at the price of one more operation. A graph is not a function: it is *one way to compute it*.
+# Whoever holds the graph can look for a cheaper one. That is what compilers of graphs do, and lesson 13.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Most say 1, and some say 3 because they count nodes; the shared leaves are not new. One sentence on compilers is
+# enough here.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Used twice, or written twice?
@@ -171,7 +201,7 @@ Predict("nodes, used twice", "How many nodes has the graph of s + s, where s = x
 # %% slideshow={"slide_type": "fragment"}
 Predict("nodes, written twice", "How many nodes has the graph of x * y + x * y?")
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "subslide"}
 s = x * y
 used_twice = s + s
 written_twice = x * y + x * y
@@ -180,27 +210,34 @@ mg.draw(used_twice)
 # %% slideshow={"slide_type": "fragment"}
 mg.draw(written_twice)
 
-# %% slideshow={"slide_type": "subslide"}
+# %% slideshow={"slide_type": "fragment"}
 reveal("nodes, used twice", len(history(used_twice)))
 
 # %% slideshow={"slide_type": "fragment"}
 reveal("nodes, written twice", len(history(written_twice)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# A value that is **used twice is one node with two arrows** leaving it; an expression that is **written twice is two
-# nodes**, because Python computed it twice. The graph knows objects, not formulas.
+# A value that is *used twice is one node with two arrows* leaving it; an expression that is *written twice is two
+# nodes*, because Python computed it twice. The graph knows objects, not formulas.
 #
 # Two arrows that leave one node are called **fan-out**. Remember the picture: on the way back, two things will come
 # together there.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# This is the picture that the next lesson hangs on. Point at the two arrows, and ask what comes back along them.
+# Leave the question open.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Forward: parents first
 #
 # The **forward pass** computes the values, from the leaves to the output. Nothing more is needed for it than what the
-# graph remembers. Here it is, for the two operations that we have:
+# graph remembers.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Here it is, for the two operations that we have:
 
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 def forward(order):
     compute = {"+": lambda a, b: a + b, "×": lambda a, b: a * b}
     known = {}
@@ -212,29 +249,34 @@ def forward(order):
 
 forward([x, y, temp, w, z])
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # A node can be computed when all its parents are known, and not before. Ask for `temp` first, and `x`, the Value 2,
 # is not known yet:
 
-# %% tags=["raises-exception"] slideshow={"slide_type": "fragment"}
+# %% tags=["raises-exception"] slideshow={"slide_type": "skip"}
 forward([temp, x, y, w, z])
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # (That Value prints itself with `grad=0`, where the picture has a dot. No gradient has been computed; 0 is what each
 # Value starts with.)
-#
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # An order that respects every arrow is a **topological order**. Step through the *forward* half of the widget, to the
 # word *backward*. Before each step, say which boxes could be next: there may be more than one.
 
 # %% slideshow={"slide_type": "fragment"}
 ChainRule(expanded)
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. Before each step the room says which boxes could be next; where there are two, take a vote, and let
+# the widget disagree. Then show the cells below it that count: 8 of 120 orders.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # One product was computed first, and it might as well have been the other. So how many orders are there? The rule as
 # code:
 
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 def is_topological(order):
     place = {v: i for i, v in enumerate(order)}
     return all(place[parent] < place[v] for v in order for parent, _ in v.parents)
@@ -242,14 +284,14 @@ def is_topological(order):
 
 is_topological(history(z)), is_topological([x, y, temp, w, z]), is_topological([temp, x, y, w, z])
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # The five nodes of `z` can be put into a row in 120 ways. In how many of them are parents first? (`z` must be last;
 # `w` may be anywhere before it.)
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 Predict("orders", "In how many of the 120 rows are parents first?")
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 from itertools import permutations
 
 rows = list(permutations(history(z)))
@@ -257,7 +299,7 @@ orders = [row for row in rows if is_topological(row)]
 print(len(rows), "rows; results of the good ones:", {forward(order) for order in orders})
 reveal("orders", len(orders))
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # All of them give the same 7. The arrows say what *must* come first, and leave the rest open: `w` and the product do
 # not wait for each other, so two workers could fetch them at the same time. Freedom of order is what parallel
 # machines live on.
@@ -292,13 +334,17 @@ mg.draw(f(q))
 # %% slideshow={"slide_type": "fragment"}
 reveal("exp in the graph of f(3)", "yes" if "exp" in operations(f(p)) else "no")
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # **One function, two inputs, two graphs.** Only the branch that ran is recorded. The `if` itself is nowhere to be
 # seen: it was Python's, and it looked at a plain number. A loop is no different. It is recorded once for each time
 # round, and how often that is may depend on the data:
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# The one answer that many are certain of and that is wrong: both branches are in the graph. The if is Python's, and
+# it saw a plain number. The loop below, which halves, is for those who ask.
 
-# %% slideshow={"slide_type": "fragment"}
+
+# %% slideshow={"slide_type": "skip"}
 def halved(x):
     while x.data > 1:
         x = x / 2
@@ -327,24 +373,28 @@ mg.draw(count)
 reveal("nodes after three", len(history(count)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# No node changed. Each `count + 1` made a **new** node from an old one, and the *name* moved on to it. Parents exist
+# No node changed. Each `count + 1` made a *new* node from an old one, and the *name* moved on to it. Parents exist
 # before their children, so arrows point from older to newer, and never back. A cycle cannot come about by computing;
 # we have to forge one, by writing into the parents by hand.
 
-# %% tags=["raises-exception"] slideshow={"slide_type": "subslide"}
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Write y = y + 1 on the board, and let somebody defend that it is a cycle. Then draw the names as stickers that move
+# from box to box.
+
+# %% tags=["raises-exception"] slideshow={"slide_type": "skip"}
 egg = mg.Value(1.0)
 hen = egg * 2
 egg.parents = ((hen, 1.0),)
 history(hen)
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Which to compute first? Each waits for the other, so no order is topological; we can try them all.
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 two = hen.parents[1][0]
 sum(map(is_topological, permutations([egg, hen, two])))
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # That is why the definition says **acyclic**, and why such graphs are called DAGs, directed acyclic graphs. A
 # recurrent network, which feeds its output back to its input, has no cycle either: its second moment is a new node,
 # as with `count`.
@@ -366,15 +416,15 @@ len(operations(long)), len(history(long)), unused in history(long)
 # computed too, but `long` does not depend on it: it is in no history that leads to `long`. So many boxes are not
 # drawn; the drawing says so.
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 mg.draw(long)
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # How long do the nodes live? We count all Values in memory, let the one name `long` stand for something else, and
 # count again.
 
 
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 import gc
 
 
@@ -387,14 +437,14 @@ before = alive()
 long = None
 before - alive()
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # That one name had kept 3000 nodes alive. Memory grows with the *length of the run*, not with the length of the
 # program: this is the price of being able to walk back.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Where it breaks, and how to see it
+# ## A thread that was cut
 #
-# Only operations on Values are recorded. Take the plain number out with `.data`, compute with that, and the thread is
+# **Where it breaks.** Only operations on Values are recorded. Take the plain number out with `.data`, compute with that, and the thread is
 # cut. The result is right all the same, which makes this mistake a quiet one.
 
 # %% slideshow={"slide_type": "fragment"}
@@ -407,34 +457,21 @@ mg.draw(cut)
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # The value is the same 7, and `x` is not in the picture. So a gradient cannot reach it: after `cut.backward()`,
 # `x.grad` would be 0, although `x` did influence the result. What a 0 there means, and what not, is a question for
-# lesson 02. When a gradient surprises you, **draw the graph first**.
+# lesson 02. When a gradient surprises you, draw the graph first:
+# *who is missing from the picture gets no gradient*.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Nothing fails and the number is right: ask how one would ever notice. The answer of this course: draw it.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 #
-# <details><summary>What are the leaves of <code>(a * a + 2) * b</code>, and how many arrows leave each?</summary>
-#
-# `a`, with two arrows (it is used twice), `b` with one, and the constant 2 with one.
-# </details>
-# <details><summary>Two runs of one function left different graphs. Name two causes.</summary>
-#
-# An `if` that went another way, and a loop that went round more or fewer times.
-# </details>
-# <details><summary>Is <code>[w, x, temp, y, z]</code> a topological order of the first graph?</summary>
-#
-# No: `temp = x * y` comes before `y`.
-# </details>
-# <details><summary>A friend says: "<code>y = y + 1</code> is a cycle." What do you answer?</summary>
-#
-# It makes a new node, whose parent is the old one, and moves the name `y`. The old node is still there, in the
-# history of the new one.
-# </details>
-# <details><summary>Renaming the output; using a value twice, not writing it twice. Which changes the graph?</summary>
-#
-# The second: it removes nodes. A name is a label on a node.
-# </details>
+# From memory, and lock each answer. When all are locked you are told what is right, and what a wrong answer shows.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
+# %% slideshow={"slide_type": "skip"}
+Quiz("01_what_a_graph_is")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | | is it a leaf? | what made it | its parents | the whole graph |
@@ -445,8 +482,8 @@ mg.draw(cut)
 # | JAX | in `jaxpr.invars` | `eqn.primitive` | `eqn.invars` | `jax.make_jaxpr(f)(2., 3., 1.)` |
 #
 # PyTorch records as we did here. The lines of TensorFlow are about a graph `g` that exists before it runs, with a
-# third kind of leaf, the **placeholder**: an input that has no value yet. JAX writes the graph down by calling the
-# function `f` with stand-ins for its numbers. Both ways are later lessons of this course.
+# third kind of leaf, the *placeholder*: an input that has no value yet. JAX writes the graph down by calling the
+# function `f` with stand-ins for its numbers. Lessons 09 and 11 do both.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
@@ -455,7 +492,8 @@ mg.draw(cut)
 # - Leaves are given, intermediate nodes are computed, the output is what we asked for.
 # - It is one way to compute a function, recorded as it ran: sharing, branches and loops included.
 # - It has no cycle, so it has topological orders, often many.
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # **Sources.** F. L. Bauer, *Computational graphs and rounding error*, SIAM Journal on Numerical Analysis 11 (1974),
 # 87-96: graphs of computations, asked how errors travel through them. A. B. Kahn, *Topological sorting of large
 # networks*, Communications of the ACM 5 (1962), 558-562. S. Tokui and others, *Chainer: a deep learning framework for
@@ -463,7 +501,7 @@ mg.draw(cut)
 # machine learning: a survey*, JMLR 18 (2018), section 3.
 #
 # **Exercise.** [01 The pieces of a scalar engine](../exercises/01_scalar_engine.ipynb): build the pieces of
-# `mg.Value` yourself. Parts 1 to 3 need this lesson, 4 and 5 the next.
+# `mg.Value` yourself. Parts 1 to 3 and 6 need this lesson, 4 and 5 the next.
 #
 # **Next:** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) walks this graph from the output to the
 # leaves, and brings every gradient along.

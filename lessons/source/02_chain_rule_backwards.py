@@ -10,7 +10,16 @@
 #       - use finite differences to judge a derivative, and know how far to trust them
 #     concepts: [A5, A6, A9]
 #     builds_on: [01_what_a_graph_is]
-#     widgets: [ChainRule]
+#     widgets: [ChainRule, Predict, Quiz]
+#     terms:
+#       loss: The one number that says how wrong a network is; the output of its graph
+#       local slope: How many times as far the result of a single operation moves as one of its operands
+#       chain rule: Slopes multiply along a path, and where paths meet, what they bring is added
+#       symbolic differentiation: A formula is rewritten into another formula, that of its derivative
+#       automatic differentiation: The chain rule applied to the numbers of a run, operation by operation, which is exact up
+#         to rounding
+#       reverse mode: Automatic differentiation from the output back to the leaves, in one walk for all gradients; also
+#         called backpropagation
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -31,7 +40,7 @@
 
 # %% slideshow={"slide_type": "skip"}
 import minigrad as mg
-from minigrad.course import Predict, reveal
+from minigrad.course import Predict, Quiz, reveal
 from minigrad.scalar import history
 from minigrad.widgets import ChainRule
 
@@ -42,27 +51,31 @@ from minigrad.widgets import ChainRule
 # z move? Put a number in place of the dots.
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 def f(x, y, w):
     return x * y + w
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("nudge x", "How many times as far as x does z move?")
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 h = 0.001
 z = f(2, 3, 4)
 reveal("nudge x", round((f(2 + h, 3, 4) - z) / h, 6))
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 for name, moved in {"x": f(2 + h, 3, 4), "y": f(2, 3 + h, 4), "w": f(2, 3, 4 + h)}.items():
     print(f"push {name}: z moves {(moved - z) / h:.3f} times as far")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # The derivative of z with respect to x, written ∂z/∂x, is this ratio for smaller and smaller pushes. The three of them
-# together are the **gradient** of z. Nudging found them with four runs of `f`: one to start from, and one for each
+# together are the *gradient* of z. Nudging found them with four runs of `f`: one to start from, and one for each
 # input. A million inputs would take a million and one.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Ask before the loop runs: which of the three slopes depends on w? None; a nudge of a sum arrives as it is. Count the
+# runs aloud, four, and then for a million inputs.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What each operation knows
@@ -71,7 +84,7 @@ for name, moved in {"x": f(2 + h, 3, 4), "y": f(2, 3 + h, 4), "w": f(2, 3, 4 + h
 # `s = temp + w`, s moves as far as w does: once. Such a ratio across a single operation is its **local slope**, and it
 # is known as soon as the operation has run. The engine writes it down on the spot, one for each arrow.
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(-4.0)
 temp = x * y
 s = temp + w
@@ -95,71 +108,79 @@ for name, v in {"temp": temp, "s": s, "loss": loss}.items():
 #
 # Slopes multiply along a path because each says "times as far": this is the **chain rule**. Fill in the last row.
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("x.grad by hand", "What comes back to x along temp → x?")
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 loss.backward()
 reveal("x.grad by hand", x.grad)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Ten minutes with the page before. Do the table on the board, one row at a time, and let the room say each number.
+# Who says 3 for the last row has left out what comes in; who says 4 has left out the slope.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # The engine leaves what it found in `.grad` of every value, leaves and all. The referee agrees: nudging gives the same
 # three numbers, up to the size of the nudge.
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 start = f(2, 3, -4) ** 2
 nudges = [(f(2 + h, 3, -4) ** 2 - start) / h, (f(2, 3 + h, -4) ** 2 - start) / h, (f(2, 3, -4 + h) ** 2 - start) / h]
 for name, v, nudge in zip("xyw", [x, y, w], nudges):
     print(f"{name}.grad = {v.grad:g}, nudging says {nudge:.2f}")
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # The picture has the whole walk in it: each box has its value and its gradient.
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 mg.draw(loss)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # The badge *kept* marks a value that a local slope is made from: the slopes of × are the other operand, that of s² is
 # 2 × s; + needs none. (A Value stores the finished slope; an array engine stores the value.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# Step through it. Click the widget once, then use the arrow keys; in the backward phase, say the next number before you
+# Step through it. Click the widget once, then use <kbd>→</kbd> and <kbd>←</kbd>; in the backward phase, say the next number before you
 # press the key. Then change the numbers or the expression above and make the widget again.
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 ChainRule(loss)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Step to the end of forward, then stop before each arrow back: incoming, local, outgoing, in chorus. The keys work
+# from the lectern; the text under the picture says the same for the last row.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A value used twice
 #
 # In `y = x + x` two arrows leave x. What will `x.grad` be?
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("x + x", "What will x.grad be after y = x + x?")
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 x = mg.Value(3.0)
 y = x + x
 y.backward()
 reveal("x + x", x.grad)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # The engine has never heard of "2x". Two arrows leave x, each brings back 1, and the two are added, because when x
 # moves it pushes y along both arrows at once. **Whenever a value is used twice, its gradients add.** Here is the whole
 # of backpropagation as the engine has it; look for the line in which gradients meet.
 
-# %% slideshow={"slide_type": "subslide"}
+# %% slideshow={"slide_type": "fragment"}
 import inspect
 
 print(inspect.getsource(mg.Value.backward))
 
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # Suppose that line, `parent.grad += v.grad * slope`, had `=` for `+=`. The later arrow would wipe out what the earlier
 # one had brought. On which of these two graphs would it show?
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 def gradients(y, order, overwrite=False):
     """∂y/∂v for every v of `order`, which starts at y: each passes on what it has when its turn comes."""
     gradient = dict.fromkeys(order, 0.0)
@@ -175,10 +196,14 @@ for name, y in {"x * w + 1": x * w + 1, "x * x + x": x * x + x}.items():
     order = history(y)[::-1]
     print(f"{name}: += gives {gradients(y, order)[x]:g}, = gives {gradients(y, order, overwrite=True)[x]:g}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # On a graph where everything is used once the two agree, so a test on such a graph cannot find the mistake. At x = 3,
 # x² + x has the derivative 2x + 1 = 7; overwriting kept one arrow of three. A `.grad` that holds a number is not for
 # that reason right: keep this in mind until the referee comes back.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# This is the mistake that a test finds last. Ask for a graph on which = and += agree, and for one on which they do
+# not, before you run the cell.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## `.grad` adds up, too
@@ -186,33 +211,33 @@ for name, y in {"x * w + 1": x * w + 1, "x * x + x": x * x + x}.items():
 # `backward()` adds to `.grad`; it does not replace it. The derivative of x³ at 3 is 27. We run the forward and the
 # backward pass, then both again, and clear nothing in between. What is in `x.grad`?
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("twice, not cleared", "What is in x.grad after two passes and no clearing?")
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 x = mg.Value(3.0)
 (x**3).backward()
 first = x.grad
 (x**3).backward()
 reveal("twice, not cleared", x.grad)
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 x.grad = 0.0
 (x**3).backward()
 print("first:", first, "  cleared and run again:", x.grad)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # Adding up is useful when a loss comes in parts, one `backward()` each, and a trap when you forget. Only x needed
 # clearing: each pass made its other values anew, and a new value starts with nothing. Lesson 03 shows what a forgotten
 # clearing does to training.
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ### A dot is not a zero
 #
 # Before `backward()` the engine has 0.0 in `.grad`, and the picture shows a dot. Does x have no influence on y here?
 # (relu(x) is x above 0, and 0 below.)
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 x = mg.Value(-2.0)
 y = x.relu() * 3
 print("before:", x.grad)
@@ -221,10 +246,14 @@ y.backward()
 print("\nafter:", x.grad)
 print(mg.draw(y).text)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # Both times x.grad is 0.0, and it means two things. Before, nobody has asked yet: the drawing says "·". After, the
 # answer is 0: relu is flat at −2, and a small nudge of x is lost there. Read a 0 as "no influence" only after a
 # backward pass.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Ask for a show of hands: does x influence y? Then ask what changed between the two pictures, for the number is the
+# same.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Why an order
@@ -233,7 +262,7 @@ print(mg.draw(y).text)
 # Let us count its visits on `y = y + y`, done n times. Each doubling is one node and two arrows: a diamond folded shut.
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 def visits_down_every_path(v):
     return 1 + sum(visits_down_every_path(parent) for parent, _ in v.parents)
 
@@ -245,36 +274,40 @@ def doubled(n):
     return x, y
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("visits for n = 16", "How many visits are there for n = 16?")
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 x, y = doubled(16)
 reveal("visits for n = 16", visits_down_every_path(y))
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 print(" n   every path   the engine")
 for n in range(1, 17):
     x, y = doubled(n)
     print(f"{n:2} {visits_down_every_path(y):12,} {len(history(y)):12,}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # Every path is walked on its own, and each doubling doubles the paths. The engine puts the values in order first, lets
 # each collect from all its users, and only then passes its sum on: one visit each. At n = 60 that is the difference
 # between an instant and this many years, at a million visits a second:
 
-# %%
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Most guess 16, 32 or 256. Let them draw two doublings and count paths with a finger. The cells after this one show
+# the table up to n = 16, and what n = 60 would cost.
+
+# %% slideshow={"slide_type": "fragment"}
 x, y = doubled(60)
 y.backward()
 print(f"x.grad = {x.grad:.0f} = 2^60: {x.grad == 2**60}, in {len(history(y))} visits")
 print(f"down every path: about {2**61 / 1e6 / (3600 * 24 * 365):,.0f} years")
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] slideshow={"slide_type": "slide"}
 # Could we keep the short program, and visit each value once, when we first meet it? Fast it would be. Predict the
 # gradient it gives for y = 2x + 3 · 2x, whose derivative is 8.
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 def as_first_met(y):
     met = [y]
     for v in met:
@@ -282,28 +315,32 @@ def as_first_met(y):
     return met
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("each once, in the wrong order", "What does it find for the gradient of x?")
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 x = mg.Value(1.0)
 s = 2 * x
 y = s + 3 * s
 reveal("each once, in the wrong order", gradients(y, as_first_met(y))[x])
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 print("in topological order:", gradients(y, history(y)[::-1])[x])
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # s was met early, along its short arrow to y, and passed on its 1 before the 3 from the long way round had arrived.
 # Walking every path is slow; visiting in the wrong order is *wrong*. A topological order, read backwards, has every
 # user before what it uses, so a gradient is complete when it is passed on.
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "notes"}
+# The point of the lesson: not slow but wrong. Put two hands up as the two arrows that leave s; one may pass on only
+# when both have come down.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # One more thing about the short program: it calls itself, and Python allows that about a thousand times over. A long
 # chain of operations is deeper than that. The engine's walk is a loop.
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 y = x = mg.Value(0.0)
 for _ in range(100_000):
     y = y + 1
@@ -322,7 +359,7 @@ except RecursionError:
 # in `.grad`. Nudging knows nothing of slopes, so it cannot make the same mistake.
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 def square(x):
     return mg.Value(x.data**2, ((x, x.data),), "square")
 
@@ -339,14 +376,18 @@ for op in (mg.Value.tanh, mg.Value.exp, square):
     verdict = "agree" if abs(x.grad - found) < 1e-6 else "DISAGREE"
     print(f"{op.__name__:7} backward says {x.grad:.4f}, nudging says {found:.4f}: {verdict}")
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] slideshow={"slide_type": "notes"}
+# A number in .grad proves nothing: it is there for square, too. The sweep over step sizes, left out of the pages, is
+# worth five minutes if somebody asks how small a nudge should be.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # How far can we trust the referee? The smaller the step, the better, one would think. For x³ at 3 the true slope is 27.
 # Which step h gives the most correct digits: 0.1, 0.00001 or 0.000000000000001?
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 Predict("best step", "Which step gives the most correct digits?", options=["1e-1", "1e-5", "1e-15"])
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 from math import log10
 
 
@@ -364,13 +405,13 @@ cube(x).backward()
 print("backward:", x.grad)
 reveal("best step", max(["1e-1", "1e-5", "1e-15"], key=digits.get))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # The digits rise and fall again, so the error, which is what they lack, has the shape of a U. With a large step we
 # measure the curve's bend; that error falls with h². With a tiny step we subtract two nearly equal numbers, of 16
 # digits each, and are left with their rounding; that error grows as h shrinks. Nudging at its best gets 11 digits;
 # backward gets them all. So finite differences are a good referee and a poor player:
 
-# %% slideshow={"slide_type": "subslide"}
+# %% slideshow={"slide_type": "skip"}
 xs = [mg.Value(float(i)) for i in range(100)]
 loss = sum(x * x for x in xs)
 operations = sum(1 for v in history(loss) if v.parents)
@@ -378,7 +419,7 @@ print(f"the loss of 100 inputs takes {operations} operations")
 print(f"nudging each input both ways: {2 * len(xs)} runs, {2 * len(xs) * operations:,} operations")
 print(f"backward: one walk over {len(history(loss))} values, for the whole gradient")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # There is a third way to a derivative, the one from school: rewrite the formula into another formula, **symbolic
 # differentiation**. Written out without sharing, the formula of our 16 doublings names x 65,536 times. What the engine
 # does is neither: **automatic differentiation** applies the chain rule to the numbers of one run, exact to rounding,
@@ -391,36 +432,36 @@ print(f"backward: one walk over {len(history(loss))} values, for the whole gradi
 # From here on we also use `mg.tensor`: whole arrays as nodes, and PyTorch's spelling. A tensor collects gradients if
 # you ask it to. With x = [1, 2, 3] and y = [4, 5, 6], what is the first element of `x.grad`?
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("x.grad[0]", "What is the first element of x.grad?")
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = mg.tensor([4.0, 5.0, 6.0], requires_grad=True)
 loss = (x * y).sum()
 loss.backward()
 reveal("x.grad[0]", x.grad[0].item())
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 print(loss.item())
 print("x.grad =", x.grad)
 print("y.grad =", y.grad)
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 mg.draw(loss)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Three products in one node: `sum` hands 1 to each element, and × multiplies it by the other operand, as before. The
 # boxes after the leaves keep their dot, for arrays are large: here `.grad` stays in the leaves only. The referee comes
 # with the engine; it nudges every element of every input, and raises an error that names the worst one if it disagrees.
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 mg.gradcheck(lambda x, y: (x * y).sum(), (x, y))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # **Where it breaks.** Ask the same graph a second time, and read the message aloud.
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 import textwrap
 
 try:
@@ -428,39 +469,21 @@ try:
 except mg.errors.FreedError as error:
     print(textwrap.fill(str(error), 80))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # × needs x and y for its slopes, so the forward pass keeps both arrays. `backward()` lets go of them as it passes: in a
 # network they are most of the memory. Scalars keep two slopes, which cost little, so `mg.Value` never minds a second
 # walk.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Read the error aloud together. Lesson 06 is about what a run keeps, and for how long.
+
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 #
-# Answer aloud, then unfold.
-#
-# <details><summary>In <code>z = x * y</code>, the gradient 5 arrives at z. What goes out to x?</summary>
-#
-# 5 × y: incoming times local slope, and the local slope of × towards x is the other operand.
-# </details>
-# <details><summary>An engine writes <code>=</code> for <code>+=</code> in its backward loop. Name an expression on
-# which it is still right.</summary>
-#
-# Any in which no value is used twice, such as `x * y + w`.
-# </details>
-# <details><summary><code>x.grad</code> is 54 where you expect 27. What is the likely reason?</summary>
-#
-# Two backward passes added up; x.grad was not cleared in between.
-# </details>
-# <details><summary>Why is it not enough to visit each value once?</summary>
-#
-# A value must wait until all its users have sent their share; else it passes on an unfinished sum, and the result is
-# wrong, not slow.
-# </details>
-# <details><summary>Your finite difference disagrees with backward in the 5th digit, at h = 1e-14. Who is
-# wrong?</summary>
-#
-# Nobody can tell: at that step rounding leaves a few digits. Try h near 1e-5.
-# </details>
+# From memory, and lock each answer. When all are locked you are told what is right, and what a wrong answer shows.
+
+# %% slideshow={"slide_type": "skip"}
+Quiz("02_chain_rule_backwards")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## The same elsewhere
@@ -484,15 +507,16 @@ except mg.errors.FreedError as error:
 # - A gradient may be passed on when it is complete: in reversed topological order, one visit each. Any other order is
 #   wrong, or walks 2ⁿ paths.
 # - Finite differences judge a derivative to about 11 digits, and cost a run or two for each input.
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # **Sources.** D. E. Rumelhart, G. E. Hinton, R. J. Williams, *Learning representations by back-propagating errors*,
 # Nature 323 (1986), 533-536: equation 7 is the sum over all users of a value. S. Linnainmaa, *Taylor expansion of the
 # accumulated rounding error*, BIT 16 (1976), 146-160: reverse mode, before networks. A. G. Baydin and others,
 # *Automatic differentiation in machine learning: a survey*, JMLR 18 (2018), section 2: the ways to a derivative, side
 # by side.
 #
-# **Exercise.** [02 Backward by hand](../exercises/02_backward_by_hand.ipynb): gradients with a pencil, and a walk to
-# repair. If you have not yet, do parts 4 and 5 of [01 The pieces of a scalar
+# **Exercise.** [02 Backward by hand](../exercises/02_backward_by_hand.ipynb): gradients with a pencil, a walk to
+# repair, and a trap of your own for three walks that are wrong. If you have not yet, do parts 4 and 5 of [01 The pieces of a scalar
 # engine](../exercises/01_scalar_engine.ipynb).
 #
 # **Next:** [03 Train a network](03_train_a_network.ipynb) puts gradients to work.

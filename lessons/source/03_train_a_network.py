@@ -10,6 +10,18 @@
 #       - train on arrays to read handwritten digits, and judge the result on digits it never saw
 #     concepts: [A7]
 #     builds_on: [02_chain_rule_backwards]
+#     widgets: [Predict, Quiz]
+#     terms:
+#       gradient descent: Step after step against the gradient, each a fraction of it; forward, clear, backward, step
+#       learning rate: The fraction of the gradient that a step takes
+#       parameters: The numbers in a network that training may change
+#       neuron: A unit that weighs its inputs, adds a bias, and bends the sum
+#       layer: Several neurons on the same inputs
+#       momentum: A step that keeps a part of the step before it, so that speed is gathered, with a friction that one
+#         chooses
+#       softmax: The way from scores to probabilities; e to each score, divided by the sum of that over all scores
+#       mini-batch: The few examples that one step of training looks at
+#       epoch: One pass of training over all examples
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -37,7 +49,7 @@ import numpy as np
 from tqdm import tqdm
 
 import minigrad as mg
-from minigrad.course import Predict, reveal
+from minigrad.course import Predict, Quiz, reveal
 from minigrad.node import toposort
 from minigrad.scalar import history
 
@@ -53,11 +65,11 @@ BLUE, VERMILION = "#0072B2", "#D55E00"
 #
 # With the learning rate 0.1, where is w after one step from 0?
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("w after one step", "Where is w after one step?")
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 def descend(w, learning_rate, steps, clear=True):
     """The path of w under gradient descent on (w − 3)²."""
     path = [w.data]
@@ -74,21 +86,25 @@ def descend(w, learning_rate, steps, clear=True):
 path = descend(mg.Value(0.0), learning_rate=0.1, steps=20)
 reveal("w after one step", round(path[1], 6))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # The loop is the whole of **gradient descent**: forward, clear, backward, step. The path closes in on 3, in steps that
 # shrink with the slope:
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 print(" ".join(f"{w:.2f}" for w in path))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Let somebody be w: stand at 0, ask for the slope, take a tenth of it as a step. The plus in place of the minus is
+# worth acting out too.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # Would a larger learning rate get there sooner? Predict what w is doing at 1.1.
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("learning rate 1.1", "What is w doing?", options=["settling", "swinging for ever", "running away"])
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 def fate(path):
     farthest = max(abs(w - 3) for w in path[-15:])
     return "settling" if farthest < 1 else "swinging for ever" if farthest < 4 else "running away"
@@ -99,17 +115,21 @@ for rate in (0.01, 0.1, 0.5, 0.9, 1.0, 1.1):
     print(f"learning rate {rate:4}: {' '.join(f'{w:7.2f}' for w in path[:6])}  …  after 20 steps {path[-1]:8.2f}")
 reveal("learning rate 1.1", fate(path))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # Each step multiplies the distance to 3 by 1 − 2 × rate. At 0.5 that is 0, and one step arrives; at 1.0 it is −1, and w
 # jumps between 0 and 6 for ever; beyond, it runs away. A slope is a local promise, and a long step outruns it. For a
 # loss we cannot write down nobody knows the limit beforehand, so one tries rates and looks at the curve.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Most who predict wrongly say settling. Ask for the factor, 1 − 2 × rate, from the first two numbers of each row,
+# before you read the paragraph.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two moons
 #
 # Now a task that no straight line solves: tell the upper moon from the lower.
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 points, labels = mg.data.moons(60, noise=0.1, seed=0)
 
 
@@ -125,24 +145,29 @@ show_moons(ax)
 ax.set_title("Two moons: 60 points")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # *The plot: two half circles, one opening downwards and one upwards, each with its end inside the other.*
-#
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # A **neuron** weighs its inputs, adds a bias, and bends the sum: tanh squeezes any number between −1 and 1. With two
 # inputs it is a graph you know how to read; the numbers in it that training may change, w and b, are **parameters**.
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 x0, x1 = mg.Value(1.0), mg.Value(0.5)
 w0, w1, b = mg.Value(0.7), mg.Value(-1.2), mg.Value(0.1)
 neuron = (w0 * x0 + w1 * x1 + b).tanh()
 mg.draw(neuron)
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Ask which boxes are parameters, and which change when another point comes along. The code of the network is in the
+# notebook, one screen; nobody needs it to follow.
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # A **layer** is several neurons on the same inputs. Our network has 8 neurons, and one more that weighs these 8 into a
-# single **score**: above 0 for the lower moon, below for the upper.
+# single *score*: above 0 for the lower moon, below for the upper.
 
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 def new_layer(rng, inputs, neurons):
     """A row for each neuron: its weights, and last its bias."""
     return [[mg.Value(rng.uniform(-1, 1)) for _ in range(inputs + 1)] for _ in range(neurons)]
@@ -162,16 +187,16 @@ def score(network, xs):
     return weigh(output, [h.tanh() for h in weigh(hidden, xs)])[0]
 
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # The loss must fall when scores move to the right side. We take ln(1 + e⁻ˢ) for a lower point with the score s, and
 # ln(1 + eˢ) for an upper one: near 0 for a score far on the right side, growing evenly on the wrong one. The loss is
 # the mean over all points. How many values will its graph have, for 60 points and 8 × 3 + 9 parameters?
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("values in the graph", "How many values will the graph of the loss have?")
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 def loss_on_moons(network):
     losses = []
     for xs, label in zip(points.tolist(), labels.tolist()):
@@ -184,17 +209,21 @@ network = new_network()
 graph = history(loss_on_moons(network))
 reveal("values in the graph", len(graph))
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 weight = network[0][0][0]
 print("arrows that leave one weight:", sum(parent is weight for v in graph for parent, _ in v.parents))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # Each point needs its own copy of every operation in the network; the parameters are shared. So 60 arrows leave each
 # parameter, and its gradient is a sum over 60 points: this is where gradients that add earn their keep. Each step
 # builds this graph, walks it backwards, and drops it.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four thousand and some values for nine neurons and sixty points. Do the sum of one neuron on the board, then
+# multiply.
 
-# %% slideshow={"slide_type": "subslide"}
+
+# %% slideshow={"slide_type": "skip"}
 def train_on_moons(learning_rate, steps, clear=True):
     network = new_network()
     parameters = [p for layer in network for row in layer for p in row]
@@ -211,14 +240,14 @@ def train_on_moons(learning_rate, steps, clear=True):
     return network, curve
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output"] slideshow={"slide_type": "subslide"}
 network, curve = train_on_moons(learning_rate=1.5, steps=200)
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 right = sum((score(network, xs).data > 0) == (label == 1) for xs, label in zip(points.tolist(), labels))
 print(f"loss: {curve[0]:.2f} before, {curve[-1]:.2f} after; {right} of {len(points)} points on the right side")
 
-# %% slideshow={"slide_type": "subslide"}
+# %% slideshow={"slide_type": "fragment"}
 fig, (left, ax) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
 left.plot(curve, color=BLUE)
 left.set(xlabel="step", ylabel="loss", ylim=0, title="The loss falls")
@@ -229,22 +258,25 @@ show_moons(ax)
 ax.set_title("The boundary bends around the moons")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # *The plots: on the left the loss, steep in the first steps, then a slow slope downwards. On the right the plane in two
 # colours, their border a wave between the moons.*
 #
-# The long slow part is a hint that step sizes deserve more thought; a later lesson is about that.
+# The long slow part is a hint that step sizes deserve more thought. `mg.optim` has methods that take some, `Adam` for one.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# While it trains, ask what the border could look like with two neurons in place of eight.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Where it breaks: the forgotten clearing
+# ## The forgotten clearing
 #
-# `backward()` adds to `.grad`. Leave out the clearing, and each step follows the sum of all gradients so far. For (w −
+# **Where it breaks.** `backward()` adds to `.grad`. Leave out the clearing, and each step follows the sum of all gradients so far. For (w −
 # 3)² with the learning rate 0.1, predict: what is w doing now?
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("not cleared", "What is w doing now?", options=["settling", "swinging for ever", "running away"])
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 cleared = descend(mg.Value(0.0), learning_rate=0.1, steps=200)
 path = descend(mg.Value(0.0), learning_rate=0.1, steps=200, clear=False)
 fig, ax = plt.subplots(figsize=(6, 2.6))
@@ -255,20 +287,24 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 print(f"in the last 15 of 200 steps, not cleared: from {round(min(path[-15:]))} to {round(max(path[-15:]))}")
 reveal("not cleared", fate(path))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # *The plot: cleared, w rises to 3 and stays there. Not cleared, it goes on to 6, back to 0, and again, like a wave.*
 # A whole wave takes 14 steps, so the last 15 are enough to tell.
 #
 # It is like a ball in a bowl without friction: what the first steps have gathered is never given up. The formula for
 # each single gradient was right all the time. And now the moons:
 
-# %% tags=["nbval-ignore-output"]
+# %% [markdown] slideshow={"slide_type": "notes"}
+# A ball in a bowl without friction: let a pen swing between two fingers. The surprise in the notebook, left out here,
+# is that on the moons the slip makes the loss smaller.
+
+# %% tags=["nbval-ignore-output"] slideshow={"slide_type": "skip"}
 forgotten = train_on_moons(learning_rate=1.5, steps=200, clear=False)[1]
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 print(f"loss after 200 steps: cleared {curve[-1]:.2f}, not cleared {forgotten[-1]:.2f}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # *Lower.* On an easy task the gathered speed helps, which is why this mistake can live for long: a falling loss does
 # not prove that the gradients are what you think. Below, on a harder task, it will not help. (Gathered speed *with*
 # friction is a method, **momentum**: `mg.optim.SGD(..., momentum=0.9)`.)
@@ -279,7 +315,7 @@ print(f"loss after 200 steps: cleared {curve[-1]:.2f}, not cleared {forgotten[-1
 # Nearly two hundred of each digit, written by hand, as 8 × 8 pixels from 0 (paper) to 1 (ink). We learn from four
 # fifths of them, and keep the rest away from the learning, to judge it by.
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 digits = mg.data.digits()
 print("to learn from:", digits.train_x.shape, " to judge by:", digits.test_x.shape)
 
@@ -295,33 +331,33 @@ def show_digits(images, titles):
 one_of_each = [np.flatnonzero(digits.train_y == digit)[0] for digit in range(10)]
 show_digits(digits.train_x[one_of_each], range(10))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # *The plots: the digits 0 to 9, coarse, in shades of grey, each under its name.*
 #
 # The network has 64 inputs, 64 neurons and 10 scores, one for each digit; relu does the bending (x above 0, and 0
 # below). First we build it from scalars, for *one* image, and count. How many values does it take?
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 Predict("values for one image", "How many values does one image take?")
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 rng = random.Random(0)
 hidden, output = new_layer(rng, 64, 64), new_layer(rng, 64, 10)
 scores = weigh(output, [h.relu() for h in weigh(hidden, digits.train_x[0].tolist())])
 per_image = len(history(sum(scores)))
 reveal("values for one image", per_image)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # Now the same network with arrays as nodes: one multiplication of matrices for each layer. Scores become probabilities
 # by **softmax**: e to the score, divided by the sum of that over all ten. The loss for ten classes, `cross_entropy`, is
 # −ln of the probability of the right one. We feed it 32 images at once, a **mini-batch**. How many nodes are in its
 # graph?
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("nodes for 32 images", "How many nodes are in the graph for 32 images?")
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 def new_model(rng):
     return mg.nn.Sequential(mg.nn.Linear(64, 64, rng=rng), mg.nn.ReLU(), mg.nn.Linear(64, 10, rng=rng))
 
@@ -331,17 +367,17 @@ x, y = mg.tensor(digits.train_x[:32]), digits.train_y[:32]
 loss = mg.cross_entropy(model(x), y)
 reveal("nodes for 32 images", len(toposort(loss.node)))
 
-# %% slideshow={"slide_type": "subslide"}
+# %% slideshow={"slide_type": "fragment"}
 mg.draw(loss)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Scroll it sideways: the images, x, enter at the left, the loss is at the far right, and four parameters join on the
 # way. An *affine* box is a whole layer: the images times the weights, plus the biases. Every box is a whole array, with
 # its shape written in it; norm is the length of its numbers taken as one vector. The chain rule in it is the one you
 # stepped through, and the arithmetic is the same, too: what has gone is Python's work for each single number. The loss
 # before any training, beside that of ten equal guesses, ln 10:
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 nodes = len(toposort(loss.node))
 print(f"loss {loss.item():.1f}, ln 10 = {np.log(10):.1f}")
 parameters = sum(len(row) for layer in (hidden, output) for row in layer)
@@ -353,7 +389,7 @@ print(f"values for 32 images: about {in_scalars:,} scalars, or {nodes} arrays")
 # images is an **epoch**; `batches` deals them in a new order each time.
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 def train(epochs, clear=True):
     rng = np.random.default_rng(0)
     model = new_model(rng)
@@ -370,18 +406,18 @@ def train(epochs, clear=True):
     return model, curve
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output"] slideshow={"slide_type": "fragment"}
 model, curve = train(epochs=15)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # The bar says how long that took on your machine. Which part of the 360 unseen digits does it read rightly, in per
 # cent? By guessing it would be 10.
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 Predict("per cent right", "How many per cent of the unseen digits does it read rightly?", unit="%", tolerance=1)
 
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 def accuracy(model, x, y):
     with mg.no_grad():
         return float((model(mg.tensor(x)).numpy().argmax(axis=1) == y).mean())
@@ -391,68 +427,57 @@ unseen = accuracy(model, digits.test_x, digits.test_y)
 print("over 95 %" if unseen > 0.95 else "not over 95 %: try a smaller learning rate, more neurons or more epochs")
 reveal("per cent right", round(100 * unseen))
 
-# %%
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Guesses run from 60 to 99. Ask why the digits that it learned from are the wrong ones to judge it by; then show some
+# that it misreads.
+
+# %% slideshow={"slide_type": "subslide"}
 print(f"on the digits it learned from: {accuracy(model, digits.train_x, digits.train_y):.0%}")
 fig, ax = plt.subplots(figsize=(5, 3))
 ax.plot(curve, color=BLUE, linewidth=0.7)
 ax.set(xlabel="step", ylabel="loss of the batch", ylim=0, title="15 epochs of 45 steps")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # *The plot: from 2.3 the loss falls below 0.5 within 100 steps, and then creeps towards 0, jagged, because each batch
 # is another sample.*
 #
 # `no_grad` says that nobody will ask for gradients: nothing is recorded and nothing kept. Which digits are read
 # wrongly? We look at ten of them at most.
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 with mg.no_grad():
     read = model(mg.tensor(digits.test_x)).numpy().argmax(axis=1)
 wrong = np.flatnonzero(read != digits.test_y)[:10]
 show_digits(digits.test_x[wrong], [f"{digits.test_y[i]}, read {read[i]}" for i in wrong])
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # *The plots: the wrongly read digits, each under "what was written, read as what". Several you might misread yourself.*
-#
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # And the forgotten clearing, on this task? Guessing, remember, gets 10 % right.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output"] slideshow={"slide_type": "fragment"}
 careless = train(epochs=15, clear=False)[0]
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 careless_unseen = accuracy(careless, digits.test_x, digits.test_y)
 print("better than 95 %:", careless_unseen > 0.95, "  better than 20 %:", careless_unseen > 0.2)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # The slip that looked like a gift on the moons ruins this network. So we clear, and when we want speed, we ask for it
 # by its name, momentum, with a friction that we choose.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Close with the three fates of one slip: helped on the moons, swung for ever on one number, ruined the digits.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 #
-# Answer aloud, then unfold.
-#
-# <details><summary>Why is there a minus in w ← w − rate × gradient?</summary>
-#
-# The gradient points to where the loss grows; we want it to fall.
-# </details>
-# <details><summary>The loss goes 2.3, 2.9, 7.1, 40. What do you change first?</summary>
-#
-# The learning rate, downwards: steps outrun the slopes they follow.
-# </details>
-# <details><summary><code>optimizer.zero_grad()</code> clears the parameters only. Why are the other nodes not
-# cleared?</summary>
-#
-# Each forward pass makes them anew; only the parameters live on.
-# </details>
-# <details><summary>A parameter serves 60 points. How do 60 points share one gradient?</summary>
-#
-# 60 arrows leave the parameter; their gradients add.
-# </details>
-# <details><summary>Why judge by digits that were not learned from?</summary>
-#
-# A network can learn its examples by heart. What we want to know is what it does with new ones.
-# </details>
+# From memory, and lock each answer. When all are locked you are told what is right, and what a wrong answer shows.
+
+# %% slideshow={"slide_type": "skip"}
+Quiz("03_train_a_network")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## The same elsewhere
@@ -475,7 +500,8 @@ print("better than 95 %:", careless_unseen > 0.95, "  better than 20 %:", carele
 # - Forgotten clearing gathers speed. It may help, swing, or ruin; a falling loss alone does not show which.
 # - Arrays as nodes: thousands of scalar values become a handful, and the chain rule stays what it was.
 # - A network is judged by examples that it has not learned from.
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # **Sources.** D. E. Rumelhart, G. E. Hinton, R. J. Williams, *Learning representations by back-propagating errors*,
 # Nature 323 (1986), 533-536: equation 8 is the step against the gradient, equation 9 momentum. B. T. Polyak, *Some
 # methods of speeding up the convergence of iteration methods*, USSR Computational Mathematics and Mathematical Physics
@@ -484,5 +510,7 @@ print("better than 95 %:", careless_unseen > 0.95, "  better than 20 %:", carele
 #
 # **Exercise.** [03 A new op](../exercises/03_a_new_op.ipynb): teach the engine operations that it does not have.
 #
-# **Next:** change something here. Eight neurons to two? A learning rate of 5? 64 neurons to 8? Write down what you
-# expect before you run it. The next lessons are being written.
+# **To go on by yourself.** Change something here. Eight neurons to two? A learning rate of 5? 64 neurons to 8? Write down
+# what you expect before you run it.
+#
+# **Next:** [04 Tensors](04_tensors.ipynb) opens the boxes of the last drawing: what changes when a node is a whole array?

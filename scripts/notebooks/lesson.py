@@ -55,8 +55,7 @@ def problems(nb: NotebookNode, stem: str) -> Iterator[str]:
 def lacks(nb: NotebookNode, stem: str) -> Iterator[str]:
     text = "\n".join(cell.source for cell in nb.cells)
     wanted = WANTED | ({} if stem == WITHOUT_EXERCISE else {"an exercise": EXERCISE})
-    yield from (f"there is no {what.removeprefix('a ').removeprefix('an ')}" for what, sign in wanted.items()
-                if not sign.search(text))  # fmt: skip
+    yield from (f"it lacks {what}" for what, sign in wanted.items() if not sign.search(text))
     if not any(shows_a_picture(cell) for cell in nb.cells):
         yield "there is nothing to look at: neither a widget nor a figure"
     if f'Quiz("{stem}")' not in text or not (quiz.FOLDER / f"{stem}.toml").exists():

@@ -2,16 +2,17 @@
 # jupyter:
 #   minigrad:
 #     title: The pieces of a scalar engine
-#     minutes: 35
+#     minutes: 40
 #     lesson: 01_what_a_graph_is
-#     concepts: [A1, A2, A4, A5, A6]
+#     concepts: [A1, A2, A3, A4, A5, A6]
 # ---
 
 # %% [markdown]
 # # 01 The pieces of a scalar engine
 #
 # `mg.Value` computes with numbers and remembers where they came from. Here you build its pieces yourself: a product
-# that remembers, an order to walk in, and the walk backwards. About 35 minutes, 10 points, in five parts.
+# that remembers, an order to walk in, and the walk backwards; and at last a graph of your own. About 40 minutes, 10
+# points, in six parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
@@ -168,10 +169,11 @@ told(diamonds(40, 3.0))
 # 3. `visit(node)`: if it is not in `seen`, add it, visit each parent, and only then append the node to the list.
 
 
-# %% wrong="order"
+# %% wrong="order" misconception="M9"
 # Shows: Every path is walked, not every node: a node that is used twice is placed twice, and forty diamonds have 2 to
-# the power 40 paths. This is the recursion without an order; it is not a little slower, it never ends.
-# Hint: Keep a set of the nodes already seen, and return at once when you come to one of them again.
+# the power 40 paths.
+# Hint: Many believe that recursion without an order is only slower. Here it never ends; and a walk back over this list
+# would be wrong, too. Keep a set of the nodes already seen, and return at once when you come to one of them again.
 def order(y):
     placed = []
     for parent, _ in y.parents:
@@ -224,11 +226,11 @@ def order(y):
 # %% [markdown]
 # ## 3. How much an order saves
 #
-# **1 point, 5 minutes.** Take x and ten times `y = add(y, y)`. A walk from y back to x *without* a memory follows
+# **1 point, 4 minutes.** Take x and ten times `y = add(y, y)`. A walk from y back to x *without* a memory follows
 # every path there is. How often does it come to x? Write the number down as `times_at_x`. And how many nodes
 # are there to visit at all, x and y included? Write that down as `nodes`.
 
-# %% answer="visits" points=1 minutes=5
+# %% answer="visits" points=1 minutes=4
 ### BEGIN SOLUTION
 times_at_x = 2**10
 nodes = 11
@@ -279,13 +281,13 @@ nodes = 21
 # %% [markdown]
 # ## 4. The walk backwards
 #
-# **3 points, 12 minutes.** `gradients(y)` is a dictionary: node → how much y moves for a small nudge of that node.
+# **2 points, 12 minutes.** `gradients(y)` is a dictionary: node → how much y moves for a small nudge of that node.
 # Start from y, which moves by 1 for a nudge of 1. Go through `order(y)` from its end. At each node, every parent gets
 # the node's gradient times the slope towards that parent. Where a node is used twice, what it gets comes in two
 # pieces.
 
 
-# %% answer="gradients" points=3 minutes=12
+# %% answer="gradients" points=2 minutes=12
 def gradients(y):
     ### BEGIN SOLUTION
     grad = dict.fromkeys(order(y), 0.0)
@@ -334,9 +336,10 @@ towards(tower, x)
 # 3. In the inner loop: `grad[parent] += grad[node] * slope`.
 
 
-# %% wrong="gradients"
+# %% wrong="gradients" misconception="M1"
 # Shows: A node that is used twice keeps only the last of its two pieces: it was written with `=`, and not added.
-# Hint: Use += where a parent receives its piece. In y = x + x, both arrows bring 1, and x must get 2.
+# Hint: It is easy to believe that a gradient may be written with = because there is one for each node. But one piece
+# comes along each arrow: in y = x + x both bring 1, and x must get 2. Use += where a parent receives its piece.
 def gradients(y):
     grad = {y: 1.0}
     for node in reversed(order(y)):
@@ -422,9 +425,10 @@ zero_says
 # 1. Type it in: build y, look at x.grad, call y.backward(), and look again.
 # 2. `zero_says` is one small letter in quotes: "a", "b", "c" or "d".
 
-# %% wrong="zero"
+# %% wrong="zero" misconception="M4"
 # Shows: The 0 is read as "no influence". But x at 3 moves y by 6 times a nudge.
-# Hint: Every .grad starts as 0, before anything was computed backwards. Look at x.grad again after y.backward().
+# Hint: A gradient of 0 means no influence only after a backward pass. Before, it means that nobody has asked: every
+# .grad starts as 0. Look at x.grad again after y.backward().
 zero_says = "a"
 
 # %% wrong="zero"
@@ -436,6 +440,130 @@ zero_says = "c"
 # Shows: Where the engine cannot differentiate, it says so with an error. It leaves no 0 behind.
 # Hint: Call y.backward(), and look at x.grad again.
 zero_says = "d"
+
+# %% [markdown]
+# ## 6. A graph of your own
+#
+# **1 point, 6 minutes.** Invent a formula. `mine(a, b)` gets two leaves and gives back a Node, built with `add` and
+# `subtract`, which is in the next cell. Which formula it is, is up to you, but its graph must have these four
+# properties:
+#
+# - its leaves are `a` and `b`, both of them, and no other;
+# - drawn with the operations written *on the edges*, it has exactly eight signs;
+# - a node that is *not* a leaf is used twice: two arrows leave it;
+# - nothing is written twice: no two nodes are the same operation on the same parents.
+#
+# Draw it on paper first.
+
+
+# %% name="subtract"
+def subtract(a, b):
+    return Node(a.data - b.data, ((a, 1.0), (b, -1.0)))
+
+
+# %% answer="eight_signs" points=1 minutes=6
+def mine(a, b):
+    ### BEGIN SOLUTION
+    t = subtract(a, b)
+    return subtract(add(t, a), add(t, b))
+    ### END SOLUTION
+
+
+# %%
+check("eight_signs")
+
+
+# %% probes="eight_signs"
+def seen_in(y):
+    nodes, waiting = [], [y]
+    while waiting:
+        node = waiting.pop()
+        if not any(node is other for other in nodes):
+            nodes.append(node)
+            waiting += [parent for parent, _ in node.parents]
+    return nodes
+
+
+def operation(node):
+    parents, slopes = zip(*node.parents)
+    parents = tuple(map(id, parents))
+    return ("+", *sorted(parents)) if slopes == (1.0, 1.0) else ("-", *parents)
+
+
+def properties(*numbers):
+    given = [Node(number) for number in numbers]
+    nodes = seen_in(mine(*given))
+    leaves = [node for node in nodes if not node.parents]
+    arrows = [id(parent) for node in nodes for parent, _ in node.parents]
+    made = [operation(node) for node in nodes if node.parents]
+    return {
+        "a and b are its leaves": all(any(leaf is one for leaf in leaves) for one in given),
+        "other leaves": sum(not any(leaf is one for one in given) for leaf in leaves),
+        "signs on the edges": len(arrows),
+        "a node that is no leaf is used twice": any(arrows.count(id(node)) > 1 for node in nodes if node.parents),
+        "nodes written twice": sum(made.count(one) > 1 for one in made),
+    }
+
+
+def made_of_sums_and_differences(*numbers):
+    def fits(node):
+        (p, dp), (q, dq) = node.parents
+        return (dp, dq) in ((1.0, 1.0), (1.0, -1.0)) and node.data == p.data + dq * q.data
+
+    return all(fits(node) for node in seen_in(mine(*map(Node, numbers))) if node.parents)
+
+
+properties(2.0, -3.5)
+properties(0.5, 4.0)
+made_of_sums_and_differences(2.0, -3.5)
+
+# %% [markdown] hints="eight_signs"
+# 1. Each of your operations has two operands. With operations on the edges, how often is each sign written? How many
+# operations make eight signs?
+# 2. Give a difference a name, such as `t = subtract(a, b)`, and use t in two places. One node, two arrows.
+# 3. Four operations: t, one that uses t and a, one that uses t and b, and one that joins these two.
+
+
+# %% wrong="eight_signs"
+# Shows: There are eight operations, and so sixteen signs: on the edges each sign is written once for each operand.
+# Hint: Count arrows, not operations. A sum of two has two edges, and its + stands on both.
+def mine(a, b):
+    t = subtract(a, b)
+    u = subtract(t, t)
+    for leaf in (a, b, a, b, a, b):
+        u = add(u, leaf)
+    return u
+
+
+# %% wrong="eight_signs"
+# Shows: Only leaves are used twice. Every node between them and the output has one arrow leaving it.
+# Hint: Keep an intermediate result under a name, and use that name in two places.
+def mine(a, b):
+    return add(subtract(add(subtract(a, b), a), b), a)
+
+
+# %% wrong="eight_signs"
+# Shows: A difference is written twice, and so there are two nodes for it, each with one arrow leaving it.
+# Hint: The graph knows objects, not formulas. Compute it once, give it a name, and use the name twice.
+def mine(a, b):
+    return add(add(subtract(a, b), subtract(a, b)), a)
+
+
+# %% wrong="eight_signs"
+# Shows: There is a leaf that nobody gave: a number made into a Node of its own.
+# Hint: Only a and b may be leaves. In place of a constant, combine what is there.
+def mine(a, b):
+    t = subtract(a, b)
+    return add(subtract(add(t, Node(2.0)), t), b)
+
+
+# %% wrong="eight_signs"
+# Shows: The graph is too small: two operations, four signs.
+# Hint: Each operation has two edges, so it takes four of them. You may use t once more.
+def mine(a, b):
+    t = subtract(a, b)
+    return add(t, t)
+
 
 # %% [markdown]
 # ## What you have now

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Backward, by hand
-#     minutes: 35
+#     minutes: 40
 #     lesson: 02_chain_rule_backwards
 #     concepts: [A5, A6, A9]
 # ---
@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 02 Backward, by hand
 #
-# You compute gradients with a pencil, say what a second backward pass does, repair a walk that goes wrong, and call
-# in a referee. About 35 minutes, 10 points, in four parts.
+# You compute gradients with a pencil, say what a second backward pass does, repair a walk that goes wrong, call in a
+# referee, and set a trap of your own. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
@@ -93,7 +93,7 @@ dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 10, 10, 10, 30, 22
 # %% [markdown]
 # ## 2. Twice
 #
-# **2 points, 5 minutes.** Before you run anything, write down what the three prints will say, as the numbers
+# **1 point, 4 minutes.** Before you run anything, write down what the three prints will say, as the numbers
 # `first`, `second` and `third`. `loss` builds the same graph anew at each call; `x` is one and the same leaf.
 #
 # ```python
@@ -107,7 +107,7 @@ dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 10, 10, 10, 30, 22
 # loss(x).backward(); print(x.grad)     # third
 # ```
 
-# %% answer="twice" points=2 minutes=5
+# %% answer="twice" points=1 minutes=4
 ### BEGIN SOLUTION
 first, second, third = 7, 14, 7
 ### END SOLUTION
@@ -154,7 +154,7 @@ first, second, third = 4, 8, 4
 # %% [markdown]
 # ## 3. A walk to repair
 #
-# **3 points, 12 minutes.** Somebody wrote this, and it passes their test:
+# **3 points, 10 minutes.** Somebody wrote this, and it passes their test:
 #
 # ```python
 # def backward(y):
@@ -176,7 +176,7 @@ first, second, third = 4, 8, 4
 # `y.backward()`, the engine's, may not be called.
 
 
-# %% answer="repair" points=3 minutes=12
+# %% answer="repair" points=3 minutes=10
 def backward(y):
     ### BEGIN SOLUTION
     y.grad = 1.0
@@ -257,10 +257,11 @@ def backward(y):
             waiting.append(parent)
 
 
-# %% wrong="repair"
+# %% wrong="repair" misconception="M9"
 # Shows: The values already seen are left out, so that each passes on once. But some pass on before all of it has
 # arrived.
-# Hint: Once is not enough, it must also be late enough. Only an order in which children come before parents is.
+# Hint: Without an order a walk is not only slower, as many believe: it is wrong. Once is not enough, it must also be
+# late enough. Go in an order in which children come before parents.
 def backward(y):
     y.grad = 1.0
     waiting, seen = [y], set()
@@ -273,9 +274,10 @@ def backward(y):
                 waiting.append(parent)
 
 
-# %% wrong="repair"
+# %% wrong="repair" misconception="M1"
 # Shows: The order is right, and `=` in place of `+=` throws away what arrived before.
-# Hint: A value that is used twice receives two pieces. Keep the line with += from the original.
+# Hint: A gradient may not be written with = where a value is used twice: it receives two pieces. Keep the line with +=
+# from the original.
 def backward(y):
     y.grad = 1.0
     for v in reversed(history(y)):
@@ -312,7 +314,7 @@ def backward(y):
 # %% [markdown]
 # ## 4. The referee
 #
-# **3 points, 8 minutes.** A gradient that is there need not be right. `mg.gradcheck(f, x, raise_exception=False)`
+# **2 points, 8 minutes.** A gradient that is there need not be right. `mg.gradcheck(f, x, raise_exception=False)`
 # compares what backward says of `f` at the tensor `x` with a small nudge of x, which knows nothing of the chain rule;
 # it is True where they agree. Write `suspects(functions, points)`: from a dictionary of functions, a list of the
 # names, sorted, of those whose backward is wrong at one or more of the points. A point is a number: make a fresh
@@ -336,7 +338,7 @@ class WrongCube(Elementwise):
 functions = {"bent": lambda x: x * x.tanh(), "cube": lambda x: x.apply(WrongCube())}
 
 
-# %% answer="referee" points=3 minutes=8
+# %% answer="referee" points=2 minutes=8
 def suspects(functions, points):
     ### BEGIN SOLUTION
     def wrong(f):
@@ -400,10 +402,11 @@ suspects({"cube": cube, "parabola": parabola}, [1.0, 3])
 # 3. `sorted(name for name, f in functions.items() if not all(... for x in points))`.
 
 
-# %% wrong="referee"
+# %% wrong="referee" misconception="M13"
 # Shows: A gradient that is not None is taken for a right one. The backward of `cube` leaves a number too, and a wrong
 # one.
-# Hint: Whether there is a gradient says nothing. Ask mg.gradcheck whether it agrees with a nudge.
+# Hint: A gradient that is there need not be right: a wrong local slope leaves a number, too. Ask mg.gradcheck whether
+# it agrees with a nudge.
 def suspects(functions, points):
     def missing(f, number):
         x = mg.tensor(float(number), requires_grad=True)
@@ -462,6 +465,163 @@ def suspects(functions, points):
         return not mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False)
 
     return sorted(name for name, f in functions.items() for x in points if wrong(f, x))
+
+
+# %% [markdown]
+# ## 5. A trap of your own
+#
+# Here are three walks with a mistake each. On many graphs they find the right gradient all the same, and a test on
+# such a graph passes them.
+
+
+# %% name="walks"
+def overwriting(y):
+    """Writes = for +=."""
+    gradient = dict.fromkeys(history(y), 0.0)
+    gradient[y] = 1.0
+    for v in reversed(history(y)):
+        for parent, slope in v.parents:
+            gradient[parent] = gradient[v] * slope
+    return gradient
+
+
+def too_early(y):
+    """Visits each value once, in the order in which it meets them."""
+    gradient = dict.fromkeys(history(y), 0.0)
+    gradient[y] = 1.0
+    met = [y]
+    for v in met:
+        for parent, slope in v.parents:
+            gradient[parent] += gradient[v] * slope
+            if parent not in met:
+                met.append(parent)
+    return gradient
+
+
+def too_often(y):
+    """Passes on all that has arrived, each time something arrives."""
+    gradient = dict.fromkeys(history(y), 0.0)
+    gradient[y] = 1.0
+    waiting = [y]
+    for v in waiting:
+        for parent, slope in v.parents:
+            gradient[parent] += gradient[v] * slope
+            waiting.append(parent)
+    return gradient
+
+
+# %% [markdown]
+# **2 points, 8 minutes.** Set a trap for all three: `trap(x)` gets a Value and gives back a Value computed from it,
+# on whose graph *each* of the three walks finds another gradient of x than `backward()` does. The formula is up to
+# you, but its picture may have *five boxes at the most*: x, constants and operations all count. For any x between 0.5
+# and 2 it must work.
+#
+# To try it: `y = trap(x); y.backward(); print(x.grad, overwriting(y)[x], too_early(y)[x], too_often(y)[x])`.
+
+
+# %% answer="trap" points=2 minutes=8
+def trap(x):
+    ### BEGIN SOLUTION
+    s = x * x
+    return s + s.exp()
+    ### END SOLUTION
+
+
+# %%
+check("trap")
+
+
+# %% probes="trap"
+from math import isclose
+
+from minigrad import Value
+from minigrad.scalar import history as all_of
+
+
+def pieces(y, put, often, order):
+    """The three walks, written once more: what is put where it meets, how often, and in which order."""
+    gradient = dict.fromkeys(all_of(y), 0.0)
+    gradient[y] = 1.0
+    for v in order:
+        for parent, slope in v.parents:
+            gradient[parent] = gradient[v] * slope + (gradient[parent] if put else 0.0)
+            if often or parent not in order:
+                order.append(parent)
+    return gradient
+
+
+def caught(number):
+    x = Value(number)
+    y = trap(x)
+    if x not in all_of(y):
+        return "x is not in the graph"
+    if len(all_of(y)) > 12:
+        return "more than five boxes"
+    y.backward()
+    walks = {
+        "overwriting": pieces(y, False, False, all_of(y)[::-1]),
+        "too early": pieces(y, True, False, [y]),
+        "too often": pieces(y, True, True, [y]),
+    }
+    return {name: not isclose(found[x], x.grad, rel_tol=1e-9) for name, found in walks.items()}
+
+
+def more_than_five_boxes():
+    return len(all_of(trap(Value(1.5)))) > 5
+
+
+caught(0.5)
+caught(1.25)
+caught(2.0)
+more_than_five_boxes()
+
+# %% [markdown] hints="trap"
+# 1. Which walk needs a value that is used twice? That value must not be x itself for `too_early`: a leaf passes nothing
+# on, so it can never do so too early.
+# 2. Make a value s from x, and use s twice: by a short way to the end, and by a longer one, through another operation.
+# 3. `s = x * x`, and then s plus something that is computed from s.
+
+
+# %% wrong="trap"
+# Shows: x alone is used twice. That catches `=`, but a leaf passes nothing on, so nothing is passed on too early.
+# Hint: Let a value between x and the end be the one that is used twice.
+def trap(x):
+    return x * x.exp()
+
+
+# %% wrong="trap" misconception="M1"
+# Shows: Every value is used once, and on such a graph all three walks are right.
+# Hint: A gradient written with = does no harm where nothing is used twice, and for that reason such a test finds
+# nothing. Use a value twice.
+def trap(x):
+    return (x.tanh() + 1).exp()
+
+
+# %% wrong="trap" misconception="M9"
+# Shows: Two of the walks are caught. `too_early` comes to the value that is used twice when both pieces have arrived,
+# and is right by luck.
+# Hint: A walk without an order is not only slower, it goes wrong, but not everywhere: a value must be met by a short
+# arrow before what lies on the longer way. The left operand is met first: let s stand there alone, and on the right
+# something that is computed from s.
+def trap(x):
+    s = x.exp()
+    return s * s
+
+
+# %% wrong="trap"
+# Shows: All three are caught, and the picture has more than five boxes.
+# Hint: Look for boxes that the trap does not need. A constant is a box, and so is each operation.
+def trap(x):
+    s = x * x + 1
+    return s + (s * 2).exp()
+
+
+# %% wrong="trap"
+# Shows: The trap ends in a plain number, or x is cut off: x is not in the graph, and nobody finds a gradient for it.
+# Hint: Compute with the Value x, not with x.data.
+def trap(x):
+    s = mg.Value(x.data**2)
+    return s + s.exp()
 
 
 # %% [markdown]

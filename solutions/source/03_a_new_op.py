@@ -567,9 +567,10 @@ it_is_a_straight_line()
 # 3. In `forward`, functions come from `xp`; in `partials`, from the tensor. Both get and give whole arrays.
 
 
-# %% wrong="own"
+# %% wrong="own" misconception="M13"
 # Shows: The slope in `partials` is not the slope of what `forward` computes: nudging forward gives another.
-# Hint: Differentiate your formula once more, with a pencil. Does each inner function bring its own factor?
+# Hint: A gradient that is there is not for that reason right: any slope leaves a number. Differentiate your formula
+# once more, with a pencil. Does each inner function bring its own factor?
 class MyOp(Elementwise):
     def forward(self, xp, x):
         return xp.exp(-x * x)

@@ -145,8 +145,9 @@ def test_notes_are_in_a_window_of_their_own_which_turns_pages_too(deck):
 def test_black_code_size_dark_and_help(deck):
     present(deck)
     press(deck, "PageDown", "PageDown")
-    zoom = lambda: float(deck.page.evaluate("() => getComputedStyle(document.querySelector('.mg-shown')).getPropertyValue('--mg-zoom')"))  # noqa: E731,E501
-    size = lambda: deck.cell(3).bounding_box()["height"]  # noqa: E731
+    shown, cell = deck.page.locator(".mg-shown"), deck.cell(3)
+    zoom = lambda: float(shown.evaluate("node => getComputedStyle(node).getPropertyValue('--mg-zoom')"))  # noqa: E731
+    size = lambda: cell.bounding_box()["height"]  # noqa: E731
     before = size()
     press(deck, "+", "+", "+")
     assert zoom() == pytest.approx(1.3)

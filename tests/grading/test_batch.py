@@ -43,7 +43,7 @@ def batch(folder, sandbox):
     return Batch(Course(ROOT / "exercises"), Here(sandbox, 2), folder / "out")
 
 
-PARTS = ("product", "order", "visits", "gradients", "zero")
+PARTS = ("product", "order", "visits", "gradients", "zero", "eight_signs")
 NOTHING = {"cells": {}, "parts": {part: [["gave", 1, ""]] for part in PARTS}}
 
 

@@ -1,4 +1,4 @@
-"""Submissions of every kind, each with the points that it deserves: of exercise 01, of 2, 3, 1, 3 and 1 points."""
+"""Submissions of every kind, each with the points that it deserves: of exercise 01, of 2, 3, 1, 2, 1 and 1 points."""
 
 from __future__ import annotations
 

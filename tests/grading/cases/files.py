@@ -63,7 +63,7 @@ def parts_in_another_order(nb):
     nb["cells"] = given + rest[::-1]
 
 
-@case(7)
+@case(8)
 def a_part_deleted(nb):
     nb["cells"] = [each for each in nb["cells"] if each["id"] != "gradients"]
 

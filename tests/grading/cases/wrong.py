@@ -25,7 +25,7 @@ def nothing_returned(nb):
     write(nb, "product", "def multiply(a, b):\n    Node(a.data * b.data, ((a, b.data), (b, a.data)))")
 
 
-@case(4)
+@case(5)
 def order_without_memory(nb):
     write(nb, "order", "def order(y):\n    return [n for p, _ in y.parents for n in order(p)] + [y]")
 
@@ -43,12 +43,12 @@ def order_reversed(nb):
     write(nb, "gradients", gradients)
 
 
-@case(7)
+@case(8)
 def gradients_overwritten(nb):
     write(nb, "gradients", "".join(cell(nb, "gradients")["source"]).replace("+= grad[node]", "= grad[node]"))
 
 
-@case(7)
+@case(8)
 def gradients_not_seeded(nb):
     write(nb, "gradients", "".join(cell(nb, "gradients")["source"]).replace("grad[y] = 1.0", "pass"))
 
