@@ -11,10 +11,10 @@
 #     builds_on: []
 #     widgets: [ChainRule, Predict, Quiz]
 #     terms:
-#       notebook: A column of cells, some of prose and some of code, in which each cell of code is run where it stands and
-#         shows its result below
-#       gradient: How many times as far the result moves as one of its numbers does, for a small nudge of that number; and
-#         the row of all of these together, one for each number
+#       notebook: A column of cells, some of prose and some of code, in which each cell of code is run where it stands
+#         and shows its result below
+#       gradient: How many times as far the result moves as one of its numbers does, for a small nudge of that number;
+#         and the row of all of these together, one for each number
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
