@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from grading.cases import CASES, NAME, ROOT
+from grading.cases import CASES, NAME, ROOT, UNTOUCHED
 
 from minigrad.course.cli import main
 from minigrad.course.exercise import ANSWERS
