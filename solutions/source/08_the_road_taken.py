@@ -102,7 +102,7 @@ operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 4, 7, 4
 # back to x. (Python sees n, so it may choose the road: x⁸ is three squarings.)
 
 
-# %% answer="power" points=3 minutes=10
+# %% answer="short_road" points=3 minutes=10
 def power(x, n):
     ### BEGIN SOLUTION
     if n == 1:
@@ -113,9 +113,9 @@ def power(x, n):
 
 
 # %%
-check("power")
+check("short_road")
 
-# %% probes="power"
+# %% probes="short_road"
 from math import log2
 
 from minigrad import tensor
@@ -161,13 +161,13 @@ power_at(1.1, 13)
 power_at(1.01, 64)
 power_at(1.01, 100)
 
-# %% [markdown] hints="power"
+# %% [markdown] hints="short_road"
 # 1. With `half = power(x, n // 2)` in hand, x to the power n is `half * half` if n is even.
 # 2. For odd n, n // 2 is rounded down, so one x is missing in `half * half`.
 # 3. `if n == 1: return x`; then `half = power(x, n // 2)`, once, and `half * half`, times x if n is odd.
 
 
-# %% wrong="power"
+# %% wrong="short_road"
 # Shows: x is multiplied on, one factor after another: n − 1 multiplications, and the graph is as long as n.
 # Hint: x⁶⁴ is x³² times itself. Compute the half once, and use it twice.
 def power(x, n):
@@ -177,7 +177,7 @@ def power(x, n):
     return y
 
 
-# %% wrong="power"
+# %% wrong="short_road"
 # Shows: The half is computed twice, once for each factor. Written twice is computed twice.
 # Hint: Give the half a name, `half = power(x, n // 2)`, and write `half * half`. By run nobody will notice for you
 # that the two calls are the same.
@@ -188,7 +188,7 @@ def power(x, n):
     return y * x if n % 2 else y
 
 
-# %% wrong="power"
+# %% wrong="short_road"
 # Shows: For odd n one factor is missing: n // 2 rounds down.
 # Hint: 7 // 2 is 3, and 3 + 3 is 6. Where `n % 2` is 1, multiply by x once more.
 def power(x, n):
@@ -198,14 +198,14 @@ def power(x, n):
     return half * half
 
 
-# %% wrong="power"
+# %% wrong="short_road"
 # Shows: The engine's own power was used. It is one operation, and not a multiplication.
 # Hint: Take `*` alone. The question is how few of them will do.
 def power(x, n):
     return x**n
 
 
-# %% wrong="power"
+# %% wrong="short_road"
 # Shows: The number was taken out of the tensor. The value is right, and no gradient comes back to x.
 # Hint: `x.item()` cuts the thread. Ask plain numbers of n, and leave x a tensor.
 def power(x, n):
@@ -228,7 +228,7 @@ def power(x, n):
 # is positive; where p is 0, the gradient is to be 0. NumPy must have nothing to warn of.
 
 
-# %% answer="surprise" points=2 minutes=8
+# %% answer="nan_hunt" points=2 minutes=8
 def surprise(p):
     ### BEGIN SOLUTION
     possible = p > 0
@@ -238,9 +238,9 @@ def surprise(p):
 
 
 # %%
-check("surprise")
+check("nan_hunt")
 
-# %% probes="surprise"
+# %% probes="nan_hunt"
 import numpy as np
 
 from minigrad import tensor
@@ -267,14 +267,14 @@ surprise_at(0.25, 0.0, 0.75, 0.0)
 surprise_at(0.001, 0.999)
 quiet(0.5, 0.0, 0.5)
 
-# %% [markdown] hints="surprise"
+# %% [markdown] hints="nan_hunt"
 # 1. The operation that is named is the logarithm: its slope at 0 is infinite. It gets a 0 from `where`, and makes NaN.
 # 2. `where` around the logarithm comes too late: both sides have been computed. Choose before: let the logarithm see
 # another number where p is 0.
 # 3. `safe = mg.where(p > 0, p, 1.0)`, and then `mg.where(p > 0, -safe * safe.log(), 0 * p).sum()`.
 
 
-# %% wrong="surprise"
+# %% wrong="nan_hunt"
 # Shows: Nothing has changed: the logarithm still sees the 0, and its gradient there is NaN.
 # Hint: The value is masked, the gradient is not: 0 times infinity. The number must be another one before it comes to
 # the logarithm.
@@ -282,7 +282,7 @@ def surprise(p):
     return mg.where(p > 0, -p * p.log(), 0 * p).sum()
 
 
-# %% wrong="surprise"
+# %% wrong="nan_hunt"
 # Shows: A small number was added inside the logarithm. The NaN is gone, and the gradient at 0 is large, not 0.
 # Hint: What cannot happen is to be left out, not to be nearly possible. Choose by `where`, once before the logarithm
 # and once after it.
@@ -290,7 +290,7 @@ def surprise(p):
     return (-p * (p + 1e-12).log()).sum()
 
 
-# %% wrong="surprise"
+# %% wrong="nan_hunt"
 # Shows: As soon as one probability is 0, all of them are left out.
 # Hint: Decide for each element: `mg.where` picks by element, an `if` on the whole array does not.
 def surprise(p):
@@ -299,7 +299,7 @@ def surprise(p):
     return (0 * p).sum()
 
 
-# %% wrong="surprise"
+# %% wrong="nan_hunt"
 # Shows: The safe number is right, and the last where is missing: its picking has to be undone. Where p is 0 there is
 # still a product with p.
 # Hint: −p · ln(safe) has the gradient −ln(safe) at p, plus what comes through safe. Use safe in both factors, and the
@@ -323,7 +323,7 @@ def surprise(p):
 # with brackets, a road of your own.
 
 
-# %% answer="design" points=3 minutes=11
+# %% answer="own_road" points=3 minutes=11
 ### BEGIN SOLUTION
 def f(x):
     y = x
@@ -336,9 +336,9 @@ inputs = [-0.5, 1.5, 3.5]
 ### END SOLUTION
 
 # %%
-check("design")
+check("own_road")
 
-# %% probes="design"
+# %% probes="own_road"
 from minigrad import gradcheck, tensor
 from minigrad.node import toposort as sorted_nodes
 
@@ -364,7 +364,7 @@ len({frozenset(graph) for graph in graphs_of()}) > 1
 [gradcheck(f, tensor(float(number)), raise_exception=False) for number in inputs]
 [slope_of(number) not in (0.0, float("inf"), -float("inf")) for number in inputs]
 
-# %% [markdown] hints="design"
+# %% [markdown] hints="own_road"
 # 1. A `while` that asks `y.item()` makes graphs of different lengths; an `if` lets another kind of operation in.
 # 2. Start from a loop such as `while y.item() > 1: y = y / 2`, and choose inputs for which it goes round 0, 1 and 2
 # times.
@@ -372,7 +372,7 @@ len({frozenset(graph) for graph in graphs_of()}) > 1
 # not change the road.
 
 
-# %% wrong="design" misconception="M5"
+# %% wrong="own_road" misconception="M5"
 # Shows: All three graphs have the same operations: `where` computes both branches at every input, it does not leave
 # one out.
 # Hint: An `if` on `x.item()` records the branch that ran alone; `mg.where` is one operation whose operands are both
@@ -384,7 +384,7 @@ def f(x):
 inputs = [-1.0, 1.0, 2.0]
 
 
-# %% wrong="design"
+# %% wrong="own_road"
 # Shows: Three graphs of three lengths, and all of them have the same kinds of operations in them.
 # Hint: Let an `if` choose between two operations, say tanh and exp, or let the loop go round 0 times at one of the
 # inputs.
@@ -398,7 +398,7 @@ def f(x):
 inputs = [0.5, 1.2, 1.8]
 
 
-# %% wrong="design"
+# %% wrong="own_road"
 # Shows: One of the inputs stands on a border, where the road changes: the gradient of the road taken and the nudge
 # disagree.
 # Hint: gradcheck nudges x a little both ways. Move the input away from the number that your `if` or `while` compares
@@ -414,7 +414,7 @@ def f(x):
 inputs = [-1.0, 1.0, 2.0]
 
 
-# %% wrong="design"
+# %% wrong="own_road"
 # Shows: The number was taken out of the tensor and computed with: no gradient comes back to x.
 # Hint: Ask `x.item()` in the test of an `if` or a `while`, and compute with x itself.
 def f(x):
@@ -427,7 +427,7 @@ def f(x):
 inputs = [-0.5, 1.5, 3.5]
 
 
-# %% wrong="design"
+# %% wrong="own_road"
 # Shows: A loop goes round so often that a graph has more than 12 operations.
 # Hint: A loop's graph is as long as its run. Choose inputs for which it stops sooner.
 def f(x):
@@ -440,7 +440,7 @@ def f(x):
 inputs = [-0.5, 1.5, 1e6]
 
 
-# %% wrong="design"
+# %% wrong="own_road"
 # Shows: Two of the three graphs have the same number of operations.
 # Hint: Three different lengths are wanted. Choose inputs for which the loop goes round 0, 1 and 2 times.
 def f(x):
