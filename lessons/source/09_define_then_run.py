@@ -177,7 +177,8 @@ reveal("products fed", str(result))
 # Any node may be fed, not only placeholders. What is fed is not computed, so what made it is not needed either, and
 # the run is a single sum. That is how one looks at a part of a large graph, or replaces it.
 #
-# And `careless` from lesson 08, where seven operations ran? Here it is, as a graph:
+# And `careless` from lesson 08, where seven operations ran? Here it is, as a graph. The 2 and the 3 in it become
+# constants: known when the graph is built, the same at every run. (`mg.constant` makes one of an array.)
 
 
 # %%
