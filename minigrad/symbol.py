@@ -44,9 +44,9 @@ class Symbol(Operand):
         raise TypeError(f"a symbol works with symbols and numbers, and got {type(o).__name__}")
 
     def numpy(self) -> NoReturn:
-        raise NoValueError(
-            f"this tensor, {self.node}, has no value: it is symbolic, part of a graph being built. {self.way_out}"
-        )
+        op = self.node.op
+        who = f"{op.name}, {self.spec}," if isinstance(op, ops.Input) else f"this tensor, {self.node},"
+        raise NoValueError(f"{who} has no value: it is symbolic, part of a graph being built. {self.way_out}")
 
     __bool__ = __float__ = __int__ = __index__ = item = numpy
 

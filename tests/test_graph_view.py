@@ -200,6 +200,17 @@ def test_name_scopes_are_groups():
     assert view.selected is graph.symbols["layer/inner/Tanh"]
 
 
+def test_a_length_that_is_not_known_yet_is_drawn_by_its_name():
+    """The mean over a batch of any length divides by it; once that constant was asked for its value."""
+    graph = mg.Graph()
+    with graph.as_default():
+        x = mg.placeholder("f8", (None, 2), name="x")
+        loss = (x * x).sum(1).mean()
+        mg.gradients(loss, [x])
+
+    assert "\n  batch\n" in GraphView(graph).text
+
+
 def test_equal_blocks_are_one_box():
     view = GraphView(tower(6), X)
 

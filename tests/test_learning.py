@@ -1,5 +1,8 @@
 """What networks are trained with: stable losses, data, batches, and digits that are read."""
 
+import string
+from collections import Counter
+
 import numpy as np
 
 import minigrad as mg
@@ -45,6 +48,30 @@ def test_moons_are_two_halves_of_one_size():
     np.testing.assert_allclose(np.hypot(*x[y == 0].T), 1)
     np.testing.assert_allclose(np.hypot(x[y == 1, 0] - 1, x[y == 1, 1] - 0.5), 1)
     assert np.bincount(y).tolist() == [50, 50]
+
+
+def test_names_are_in_one_language_each_in_plain_letters_and_as_many_of_each():
+    names = mg.data.names()
+
+    assert len(names.languages) == 7
+    assert Counter(n for _, n in names.train) == dict.fromkeys(range(7), 100)
+    assert Counter(n for _, n in names.test) == dict.fromkeys(range(7), 20)
+    every = [name for name, _ in [*names.train, *names.test]]
+    assert len(set(every)) == len(every) == 840
+    assert set("".join(every)) <= set(string.ascii_lowercase)
+    assert {("malgorzata", 4), ("aysegul", 5), ("sian", 6)} <= {*names.train, *names.test}
+    assert set("".join(n for n, _ in names.test)) <= set("".join(n for n, _ in names.train)), "no letter is new in test"
+    assert mg.data.names() == names
+
+
+def test_the_text_is_alice_from_her_boredom_to_the_caterpillar():
+    text = mg.data.text()
+
+    assert text.startswith("CHAPTER I\n\nDown the Rabbit-Hole\n\nAlice was beginning to get very tired")
+    assert text.endswith("not the smallest notice of her or of anything else.\n")
+    assert (len(text), len(set(text)), text.count("CHAPTER ")) == (45_225, 65, 4)
+    assert text.isascii()
+    assert not any(left in text for left in ("Gutenberg", "  ", "\r", "*"))
 
 
 def test_a_small_network_reads_over_95_percent_of_unseen_digits():

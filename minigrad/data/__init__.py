@@ -7,9 +7,12 @@ from .dataset import IterableDataset as IterableDataset
 from .dataset import Subset as Subset
 from .dataset import TensorDataset as TensorDataset
 from .dataset import random_split as random_split
+from .datasets import Names as Names
 from .datasets import Split as Split
 from .datasets import digits as digits
 from .datasets import moons as moons
+from .datasets import names as names
+from .datasets import text as text
 from .loader import DataLoader as DataLoader
 from .loading import batches as batches
 from .sampler import BatchSampler as BatchSampler

@@ -1,14 +1,19 @@
-"""Two data sets: one that is drawn, one that is read. Sources and licences: data/README.md."""
+"""Data sets: one that is drawn, three that are read. Sources and licences: data/README.md."""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import unicodedata
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-DIGITS = Path(__file__).with_name("digits.csv.gz")
+DIGITS, NAMES, ALICE = (Path(__file__).with_name(n) for n in ("digits.csv.gz", "names.csv", "alice.txt.gz"))
 TEST_DIGITS = 360  # a fifth of 1797, as is usual
+TEST_NAMES = 6  # one in six, of each language
+UNMARKED = str.maketrans("łŁıİ", "lLiI")  # letters that do not come apart into a letter and its mark
 
 
 class Split(NamedTuple):
@@ -43,3 +48,40 @@ def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> tuple[np.ndarray, 
     upper = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     lower = np.stack([1 - np.cos(angle), 0.5 - np.sin(angle)], axis=1)
     return np.where(y[:, None] == 0, upper, lower) + rng.normal(0, noise, (n, 2)), y
+
+
+class Names(NamedTuple):
+    """Given names, each with the number of its language among `languages`, in two parts."""
+
+    languages: list[str]
+    train: list[tuple[str, int]]
+    test: list[tuple[str, int]]
+
+
+def names() -> Names:
+    """840 given names, 120 from each of seven languages: 700 to train on, 140 to test on, as (name, language).
+
+    Written with the letters a to z, without marks: Małgorzata is "malgorzata". No name is there twice.
+    """
+    with NAMES.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    languages = sorted({language for language, _ in rows})
+    pairs = [(unmarked(name), languages.index(language)) for language, name in rows]
+    test = pairs[::TEST_NAMES]  # names are sorted in each language, so all are in both parts
+    train = [pair for i, pair in enumerate(pairs) if i % TEST_NAMES]
+    return Names(languages, train, test)
+
+
+def unmarked(name: str) -> str:
+    """In small letters, without the marks on them."""
+    apart = unicodedata.normalize("NFD", name.translate(UNMARKED))
+    return "".join(c for c in apart if not unicodedata.combining(c)).lower()
+
+
+def text() -> str:
+    """The first four chapters of Lewis Carroll's “Alice's Adventures in Wonderland”, 1865: 45,225 characters.
+
+    A paragraph is a line, with an empty one between two; the lines of a verse stay lines.
+    """
+    with gzip.open(ALICE, "rt", encoding="ascii", newline="\n") as file:
+        return file.read()

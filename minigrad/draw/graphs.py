@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..compiler.graph import Graph
-from ..dimension import Quotient
+from ..dimension import Dimension, Quotient
 from ..node import Node, toposort
 from ..ops import After, Const, Input, Piece, Read
 from ..symbol import Symbol
@@ -113,6 +113,6 @@ def own_name(node: Node) -> str:
     return ""
 
 
-def constant(value: float | Quotient) -> str:
-    """A constant as text."""
-    return repr(value) if isinstance(value, Quotient) else number(value)
+def constant(value: float | Quotient | Dimension) -> str:
+    """A constant as text; a length that is known only when the graph runs, by its name."""
+    return repr(value) if isinstance(value, Quotient | Dimension) else number(value)

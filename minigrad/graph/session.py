@@ -68,7 +68,7 @@ class Plan:
     source = property(lambda self: getattr(self.program, "source", ""), doc="The Python that ran.")
 
     def __repr__(self) -> str:
-        return f"<Run of {len(self.executed)} nodes: {', '.join(self.executed)}>"
+        return f"<Run of {len(self.executed)} node{'s' * (len(self.executed) != 1)}: {', '.join(self.executed)}>"
 
 
 class Session:

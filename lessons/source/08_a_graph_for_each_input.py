@@ -1,0 +1,532 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: A graph for each input
+#     minutes: 45
+#     objectives:
+#       - say which graph a function leaves for a given input, and what its gradient does not know
+#       - train a network on sequences of any length, each with a graph of its own
+#       - find a fault with print, assert and the traceback, and a NaN with anomaly detection
+#       - count what building a graph at every run costs, and name what nobody can see while it grows
+#     concepts: [B8, B9, B10]
+#     builds_on: [07_tapes_and_transforms]
+#     widgets: [StaticVsDynamic, GraphView, Predict, Quiz]
+#     terms:
+#       recurrent network: a network that reads a sequence item by item, with the same weights at each, and carries a
+#         state from one to the next
+#       state: the numbers that a recurrent network keeps of what it has read so far
+#       confusion matrix: a table that says how often an example of each class, its row, was taken for each class, its
+#         column
+#       anomaly detection: a way to run in which every operation notes the line that ran it, so that the first gradient
+#         that is NaN can be blamed on a line
+#       overhead: the time an operation costs beside its arithmetic, the same for small arrays and large
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 08 A graph for each input
+#
+# Some functions loop until they are done. Some sentences have three words, some thirty. How can *one* graph serve for
+# all of them? When the graph is recorded as Python runs, it need not: every input gets a graph of its own.
+#
+# **About 45 minutes.** Afterwards you can
+#
+# - say which graph a function leaves for a given input, and what its gradient does not know;
+# - train a network on sequences of any length, each with a graph of its own;
+# - find a fault with `print`, `assert` and the traceback, and a NaN with anomaly detection;
+# - count what building a graph at every run costs, and name what nobody can see while it grows.
+#
+# **Builds on** [07 Tapes and transforms](07_tapes_and_transforms.ipynb); mostly on lesson 06, where the graph grew
+# line by line.
+
+# %% slideshow={"slide_type": "skip"}
+from collections import Counter
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import minigrad as mg
+from minigrad.course import Predict, Quiz, reveal
+from minigrad.modes import watching
+from minigrad.node import toposort
+from minigrad.widgets import GraphView, StaticVsDynamic
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A loop that nobody can count beforehand
+#
+# Halve an even number; multiply an odd one by 3 and add 1; stop at 1. For how many rounds? Nobody knows a formula: one
+# has to go and see. Python goes and sees, and what ran is recorded.
+
+
+# %%
+def road(x):
+    y = x
+    while y.item() > 1:
+        if y.item() % 2 == 0:
+            y = y / 2
+        else:
+            y = 3 * y + 1
+    return y
+
+
+def operations(y):
+    return [type(node.op).__name__ for node in toposort(y.node) if node.inputs]
+
+
+def number(value):
+    return mg.tensor(float(value), requires_grad=True)
+
+
+# %% [markdown]
+# `y.item()` is the plain number in the tensor, as in lesson 06. The road from 4 is 4, 2, 1: two operations. The road
+# from 6 begins with 3 and 10. How many operations are in its graph? (Walk it with a pencil: a halving is one
+# operation, `3 * y + 1` is two.)
+
+# %%
+Predict("operations for 6", "How many operations are in the graph of road(6)?")
+
+# %%
+reveal("operations for 6", len(operations(road(number(6)))))
+
+# %%
+for start in (4, 6, 7, 8):
+    kinds = Counter(operations(road(number(start))))
+    print(f"{start}: {kinds.total():2} operations:", ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# About 6 minutes. Let two people walk 6 and 7 at the board, one calling out "even" or "odd". The point to draw out:
+# the calls are not in the graph, their consequences are. If someone asks whether every road ends: nobody knows
+# (Collatz, 1937); `while` does not care.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# One function, three inputs, three graphs. Step through them; *input* switches between the three. Watch the line that
+# runs, and the boxes that it adds. (Right of the graph you read that this function cannot be written down beforehand.
+# Why, and what can be done, is for lesson 11.)
+
+# %%
+StaticVsDynamic(road, cases=[(number(8),), (number(3),), (number(5),)])
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Only the branch that ran
+#
+# The line `y = 3 * y + 1` is inside the loop, and Python passed it by, three times, on the road from 8. So what is the
+# gradient at 8: how many times as far as x does the end of the road move?
+
+# %%
+Predict("gradient at 8", "What is the gradient of road(x) at x = 8?")
+
+# %%
+x = number(8)
+road(x).backward()
+reveal("gradient at 8", x.grad.item())
+
+# %%
+mg.draw(road(number(8)))
+
+# %% [markdown]
+# Three halvings, 1/8, and no trace of the other branch. **What did not run is not recorded.** It is not there as a
+# node that is switched off, either. Nor are the `while` and the `if`: they were Python's, and looked at plain numbers.
+# On every road the gradient is a 3 for each odd number, and a half for each even one:
+
+# %%
+for start in (4, 6, 7, 8):
+    x = number(start)
+    y = road(x)
+    y.backward()
+    kinds = Counter(operations(y))
+    print(f"{start}: 3^{kinds['Mul']} / 2^{kinds['Div']} = {3 ** kinds['Mul'] / 2 ** kinds['Div']:.6f}", end="  ")
+    print(f"backward: {x.grad.item():.6f}")
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# 5 minutes. The misconception to look for: "it records all branches and uses one of them". Ask where in the picture
+# the other branch would be. A second one: that the gradient somehow includes the condition. The next cells are about
+# that.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ### What the gradient does not know
+#
+# Below a threshold we heat, at a price; above it we feel cold, at another. Which threshold is best? Let us ask the
+# engine for its gradient, on a day of 14 degrees.
+
+
+# %%
+def cost(degrees, threshold):
+    if degrees.item() < threshold.item():
+        return 0.2 * (20 - degrees)  # heat
+    return 0.05 * (20 - degrees) ** 2  # be cold
+
+
+degrees, threshold = number(14), number(15)
+cost(degrees, threshold).backward()
+print("degrees.grad:", degrees.grad, "  threshold.grad:", threshold.grad)
+for t in (15, 14.5, 13.5, 13):
+    print(f"threshold {t:4}: cost {cost(degrees, number(t)).item():.1f}")
+
+# %% [markdown]
+# **Where it breaks.** The threshold decides what the day costs, and its gradient is `None`: it was looked at by
+# Python, and by no operation, so it is not in the graph at all. The gradient of a run is the gradient *of the road
+# that was taken*. That there are other roads, and where they begin, it does not know. A parameter that is only ever
+# asked in an `if` is never trained, without any error; `None` is the sign to look for.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Names of every length
+#
+# Now something useful: a network that reads a given name, letter by letter, and says which language it is from.
+
+# %%
+names = mg.data.names()
+print(len(names.train), "names to learn from,", len(names.test), "to judge by")
+for number_of_it, language in enumerate(names.languages):
+    some = [name for name, label in names.train if label == number_of_it][10:14]
+    print(f"{language:9}", ", ".join(some))
+
+# %% [markdown]
+# The shortest has 3 letters, the longest 12. A **recurrent network** carries a **state**, here 24 numbers, from letter
+# to letter. Each letter has a row of E, by which it pushes the state; W says what becomes of the state before. The
+# same W at every letter, as often as there are letters. The `for` is Python's:
+
+# %%
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def new_network(seed, size=24):
+    rng = np.random.default_rng(seed)
+    shapes = (26, size), (size, size), (size, len(names.languages))
+    return [mg.tensor(rng.normal(0, 0.2, shape), requires_grad=True) for shape in shapes]
+
+
+def scores(name, network):
+    """A score for each language, as a row."""
+    E, W, V = network
+    state = mg.zeros(1, 24)
+    for letter in name:
+        push = E[[LETTERS.index(letter)]]
+        state = (push + state @ W).tanh()
+    return state @ V
+
+
+# %% slideshow={"slide_type": "subslide"}
+E, W, V = network = new_network(seed=0)
+y = scores("yui", network)
+mg.draw(y)
+
+# %% [markdown]
+# Scroll it sideways. Three times the same four operations, look up a row of E, multiply the state by W, add, bend, and
+# a small leaf, the letter's number. W is one node with three arrows: on the way back its three gradients add, as in
+# lesson 02. With the last product, and the leaves that all letters share, this graph has
+
+# %%
+print(len(toposort(y.node)), "nodes for the 3 letters of yui")
+
+# %% [markdown]
+# How many nodes has the graph of *sopuruchukwu*, 12 letters?
+
+# %%
+Predict("nodes for 12 letters", "How many nodes are there for the 12 letters of sopuruchukwu?")
+
+# %%
+y = scores("sopuruchukwu", network)
+reveal("nodes for 12 letters", len(toposort(y.node)))
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# 8 minutes with the picture of yui. Let them find W, count its arrows, and say what will happen there on the way back.
+# A frequent slip is to count the leaves again for every letter: 3 letters are 20 nodes, and 12 are not four times
+# that.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# Five more for each letter; E, W, V, the state at the start and the last product are there once. The view below finds
+# the repetition by itself: open the group *×12*, and then one of its twelve.
+
+# %%
+GraphView(y)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ### Training on 700 graphs
+#
+# The loop of lesson 03. Ten names are ten graphs, of different lengths; their gradients add up in the parameters, then
+# follows one step. (Adam is gradient descent that fits the length of the step to each parameter.)
+
+
+# %%
+def train(network, epochs):
+    rng = np.random.default_rng(0)
+    optimizer = mg.optim.Adam(network, lr=0.01)
+    for _ in range(epochs):
+        for place, i in enumerate(rng.permutation(len(names.train)), 1):
+            name, label = names.train[i]
+            loss = mg.cross_entropy(scores(name, network), np.array([label])) / 10
+            loss.backward()
+            if place % 10 == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+
+
+train(network, epochs=4)
+
+
+# %%
+def guess(name):
+    with mg.no_grad():
+        return scores(name, network).numpy().argmax()
+
+
+right = sum(guess(name) == label for name, label in names.test)
+print("names it never saw, more than half right:", right > len(names.test) / 2)
+print("by guessing, it would be one in", len(names.languages))
+
+# %% [markdown]
+# From 100 names of each language, each letter of which was a number from 0 to 25. Where does it go wrong? In a
+# **confusion matrix** a row is the language a name is from, a column the one that it was taken for.
+
+# %% slideshow={"slide_type": "subslide"}
+table = np.zeros((7, 7), int)
+for name, label in names.test:
+    table[label, guess(name)] += 1
+fig, ax = plt.subplots(figsize=(5.4, 4.2), layout="constrained")
+ax.imshow(table, cmap="Blues", vmax=20)
+for (row, column), count in np.ndenumerate(table):
+    ax.text(column, row, count, ha="center", va="center", color="white" if count > 12 else "black")
+ax.set_xticks(range(7), names.languages, rotation=45, ha="right")
+ax.set_yticks(range(7), names.languages)
+ax.set(xlabel="taken for", ylabel="is", title="20 unseen names of each language")
+plt.show()
+
+# %% [markdown]
+# *The plot: a table of seven rows and seven columns, dark along the diagonal, where the guess is right. Beside it the
+# counts are small, and largest for Japanese names taken for Finnish ones.*
+#
+# Both like a vowel after every consonant: akira, aino. And what does it believe while it reads? The state is there
+# after every letter, so we ask after each. Put in your own name, in plain small letters.
+
+# %% tags=["nbval-ignore-output"]
+name = "katarzyna"
+for length in range(1, len(name) + 1):
+    print(f"{name[:length]:10} {names.languages[guess(name[:length])]}")
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# 8 minutes. Ask for names from the room; the belief after each letter is the best part. Names of other languages are
+# forced into the seven: say so before somebody is disappointed. One name in six was kept from learning; with 20 for
+# each language the table is rough.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Ordinary tools
+#
+# That loop over prefixes was a small act of debugging: the graph grows in Python, so whatever looks into Python looks
+# into it. `print` shows a state on the way. `assert` stops where a thing begins to be wrong. After an error, `%debug`
+# in a cell of its own opens the very line, with all its variables; `breakpoint()` in a line stops there.
+
+
+# %% tags=["raises-exception"]
+def checked_scores(name, network):
+    E, W, V = network
+    state = mg.zeros(1, 24)
+    for letter in name:
+        assert letter in LETTERS, f"{letter!r} in {name!r} has no row in E"
+        state = (E[[LETTERS.index(letter)]] + state @ W).tanh()
+    return state @ V
+
+
+checked_scores("małgorzata", network)
+
+# %% [markdown]
+# The arrow stands at the line that failed, and that line is *ours*; the message names the letter and the name. No part
+# of a machine is between us and the mistake. Keep this picture: in the next lesson the line that fails and the line
+# that is wrong will be two.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ### A NaN is nobody's line
+#
+# An error stops. A NaN goes on, through every operation that it meets, and surfaces far away. Here is the root of x
+# where x is positive, and 0 elsewhere. `mg.where` picks by element. What is the gradient at x = 0?
+
+
+# %%
+def root(x):
+    return mg.where(x > 0, x.sqrt(), 0 * x)
+
+
+print(root(mg.tensor([4.0, 0.0])))
+
+# %%
+Predict("gradient of root at 0", "What is the gradient at x = 0?", options=["0", "inf", "nan"])
+
+# %%
+x = mg.tensor([4.0, 0.0], requires_grad=True)
+with np.errstate(all="ignore"):  # NumPy's warnings, which nobody reads in a long log
+    root(x).sum().backward()
+print("forward:", root(x).detach(), "  backward:", x.grad)
+reveal("gradient of root at 0", str(x.grad[1].item()))
+
+# %% [markdown]
+# Forward is right, and backward is not. The `where` sends 0 back to the branch that was not picked; the slope of the
+# root at 0 is infinite; and 0 × ∞ is NaN. An `if` leaves one branch in the graph; `where` computes both, and
+# differentiates both. One step of training with this gradient, and the parameters are NaN.
+
+# %%
+mg.draw(root(x))
+
+# %% [markdown]
+# In a network of a thousand operations, which one made it? Under **anomaly detection** each operation notes the line
+# that ran it, and `backward` stops at the first gradient that is NaN:
+
+# %%
+import textwrap
+
+try:
+    with mg.autograd.detect_anomaly(), np.errstate(all="ignore"):
+        root(mg.tensor([4.0, 0.0], requires_grad=True)).sum().backward()
+except mg.errors.AnomalyError as error:
+    print(*[textwrap.fill(line, 90) for line in str(error).splitlines() if "File" not in line], sep="\n")
+
+# %% [markdown]
+# (We left out the line with the file's name.) The culprit is the root, its gradient came in as 0, and the line is
+# named. The repair is to choose *before* the dangerous operation, so that it never sees the 0:
+
+
+# %%
+def safe_root(x):
+    positive = x > 0
+    return mg.where(positive, mg.where(positive, x, 1.0).sqrt(), 0 * x)
+
+
+x = mg.tensor([4.0, 0.0], requires_grad=True)
+safe_root(x).sum().backward()
+print("forward:", safe_root(x).detach(), "  backward:", x.grad)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# 7 minutes. Most guess 0. Let the room multiply 0 by infinity aloud. The same trap waits in log, division and norm;
+# the two wheres are worth copying down. Noting lines takes time, so the block is for hunting, not for every day.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What it costs
+#
+# First, the graph is built again and again. One epoch over the 700 names:
+
+# %%
+sizes = [len(toposort(scores(name, network).node)) for name, _ in names.train]
+print(f"graphs built in one epoch: {len(sizes)}, with {sum(sizes):,} nodes")
+print(f"graphs that differ in more than their numbers: {len(set(sizes))}")
+
+# %% [markdown]
+# Seven hundred graphs, of ten shapes. Whatever is worked out for one of them, an order, a plan, is forgotten with it.
+#
+# Second, each operation has **overhead**: Python looks up what to do, notes the parents, keeps what backward needs. It
+# is the same for one number and for a million. We time `a * b` against plain NumPy, which has less of it, here on your
+# machine:
+
+# %% tags=["measured", "nbval-ignore-output"]
+from timeit import repeat
+
+
+def seconds(a, b, runs):
+    return min(repeat(lambda: a * b, number=runs, repeat=3))
+
+
+for size, runs in ((1, 20_000), (1_000, 20_000), (1_000_000, 50)):
+    ours = seconds(mg.ones(size, requires_grad=True), mg.ones(size), runs)
+    numpys = seconds(np.ones(size), np.ones(size), runs)
+    print(f"{size:9,} numbers: {ours / numpys:4.1f} times as long as NumPy")
+
+# %% tags=["measured", "nbval-ignore-output"]
+import sys
+
+
+def calls(work):
+    seen = []
+    sys.setprofile(lambda frame, event, what: seen.append(event) if "call" in event else None)
+    work()
+    sys.setprofile(None)
+    return len(seen) - 2  # work itself, and setprofile
+
+
+a, b, plain = mg.ones(1, requires_grad=True), mg.ones(1), np.ones(1)
+print(f"calls for one product: {calls(lambda: a * b)} in minigrad, {calls(lambda: plain * plain)} in NumPy")
+
+# %% [markdown]
+# The calls that Python makes do not depend on the size, either: a handful for one product here, none that Python sees
+# in NumPy. On most machines a product takes several times as long for one number, and little more for a million. Our
+# network's arrays have 24 numbers: it spends its time on overhead. So people who work by run make arrays large, and
+# batch.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ### Nobody sees the whole
+#
+# Third, each operation runs before Python has read the next line. A watcher is told of each as it runs; how many are
+# there in `careless`?
+
+
+# %%
+class Seen:
+    def __init__(self):
+        self.ops = []
+
+    def saw(self, op, y, xs):
+        self.ops.append(type(op).__name__)
+
+
+def careless(x):
+    left = (x * 2).exp()
+    (x * 3).tanh()  # and nobody takes it
+    right = (x * 2).exp()
+    return left + right
+
+
+# %%
+Predict("operations that ran", "How many operations run in careless(x)?")
+
+# %%
+with watching(Seen()) as seen:
+    y = careless(mg.ones(3, requires_grad=True))
+reveal("operations that ran", len(seen.ops))
+
+# %%
+print(len(seen.ops), "operations ran:", ", ".join(seen.ops))
+print(len(operations(y)), "are in the graph of the result:", ", ".join(operations(y)))
+
+# %% [markdown]
+# The tanh is in no graph that anybody will walk back, and was computed all the same: when it ran, nobody could know
+# that nothing would come of it. And of the five, two say again what two others have said. Three would do. Whoever sees
+# the whole function *before* it runs can leave out the other four. To see it before it runs: that is the next lesson.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# 6 minutes. Counting by hand before the reveal: 2, 2, 2 and 1. Ask what would have to be known, and when, to skip the
+# tanh. Leave the answer standing as the way into lesson 09.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## What do you remember?
+#
+# Answer from memory, and lock each answer.
+
+# %% slideshow={"slide_type": "skip"}
+Quiz("08_a_graph_for_each_input")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## The same elsewhere
+#
+# | minigrad | PyTorch | TensorFlow 2 | JAX |
+# |---|---|---|---|
+# | Python's `if`, `while` and `for` | the same | the same, by run | the same, outside `jit` |
+# | `y.item()` | `y.item()` | `y.numpy()` | `y.item()` |
+# | `mg.where(p, a, b)`, both computed | `torch.where` | `tf.where` | `jnp.where` |
+# | `mg.autograd.detect_anomaly()` | `torch.autograd.detect_anomaly()` | `enable_check_numerics()` | `jax_debug_nans` |
+# | the `for` over letters | `torch.nn.RNNCell` in a `for` | `SimpleRNNCell` in a `for` | a `for`, or `lax.scan` |
+#
+# (TensorFlow's is in `tf.debugging`; JAX's is a setting of `jax.config`.) The trap of `where` is in all four.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What we saw
+#
+# - Python's control flow shapes the graph: one function, three inputs, three graphs. Only what ran is in them.
+# - A gradient is that of the road taken. What was only asked in an `if` has none.
+# - Sequences of any length need nothing but a `for`. The weights are shared, and their gradients add.
+# - Errors stop at the line that is wrong; a NaN does not, and anomaly detection finds its line.
+# - The price: a graph for each run, overhead for each operation, and nobody who sees the whole.
+#
+# **Sources.** J. L. Elman, *Finding structure in time*, Cognitive Science 14 (1990), 179-211: the recurrent network.
+# S. Tokui and others, *Chainer: a deep learning framework for accelerating the research cycle*, KDD 2019, and G.
+# Neubig and others, *DyNet: the dynamic neural network toolkit*, arXiv:1701.03980 (2017), sections 1 and 2: a graph
+# for each input, and what it costs. A. Paszke and others, *PyTorch: an imperative style, high-performance deep
+# learning library*, NeurIPS 2019: the case for ordinary Python. The names were compiled for this course.
+#
+# **Exercise.** [08 The road taken](../exercises/08_the_road_taken.ipynb): graphs that are as long as you make them.
+#
+# **Next:** [09 Define, then run](09_define_then_run.ipynb) writes the graph down first.

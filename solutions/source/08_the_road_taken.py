@@ -1,0 +1,461 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: The road taken
+#     minutes: 36
+#     lesson: 08_a_graph_for_each_input
+#     concepts: [B8, B9, B10]
+# ---
+
+# %% [markdown]
+# # 08 The road taken
+#
+# You say what a run leaves behind, keep a graph short, hunt a NaN, and design a function whose graph changes with its
+# input. About 36 minutes, 10 points, in four parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import minigrad as mg
+from minigrad.course import check, solution
+from minigrad.node import toposort
+
+
+def operations(y):
+    return [type(node.op).__name__ for node in toposort(y.node) if node.inputs]
+
+
+# %% [markdown]
+# ## 1. What is left behind
+#
+# **2 points, 7 minutes.** Before you run anything: how many operations are in the graph of `f(x)` at x = 2 and at x =
+# 4, and what is the gradient there? Give `operations_at_2`, `gradient_at_2`, `operations_at_4`, `gradient_at_4`.
+#
+# ```python
+# def f(x):
+#     y = x * x
+#     if y.item() > 10:
+#         y = y / 2
+#         y = y - 1
+#     for _ in range(int(x.item())):
+#         y = y + x
+#     return y
+# ```
+
+# %% answer="left_behind" points=2 minutes=7
+### BEGIN SOLUTION
+operations_at_2, gradient_at_2 = 3, 6
+operations_at_4, gradient_at_4 = 7, 8
+### END SOLUTION
+
+# %%
+check("left_behind")
+
+# %% probes="left_behind"
+operations_at_2
+gradient_at_2
+operations_at_4
+gradient_at_4
+
+# %% [markdown] hints="left_behind"
+# 1. Write down the lines that Python runs at x = 2, one after another: a product, and then the loop, twice. The test
+# of the `if` and the counting of the `for` are no operations.
+# 2. Along that road y is x·x + x + x. At x = 4 it is x·x / 2 − 1 + x + x + x + x. Count the signs.
+# 3. Derive what you have written, with as many x as there are: 2x + 2 at x = 2. That there might be more rounds at
+# another x, the graph does not know.
+
+# %% wrong="left_behind" misconception="M5"
+# Shows: You counted the branch that was not taken at x = 2: both branches are thought to be recorded.
+# Hint: Define-by-run records what ran, and nothing else. At x = 2, y is 4, so Python never came to the two lines in
+# the `if`: there is no node of them.
+operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 5, 6, 7, 8
+
+# %% wrong="left_behind"
+# Shows: The loop was derived as x times x: as if the number of rounds were part of the graph.
+# Hint: `int(x.item())` is a plain number. The graph has so many additions of x, and each brings back 1: x·x + 2x has
+# the gradient 2x + 2.
+operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 8, 7, 12
+
+# %% wrong="left_behind"
+# Shows: The `if` was counted as an operation.
+# Hint: The question `y.item() > 10` is asked of a plain number, by Python. Only what makes a tensor from tensors is a
+# node.
+operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 4, 6, 8, 8
+
+# %% wrong="left_behind"
+# Shows: The loop was counted as one operation, however often it goes round.
+# Hint: By run a loop is not a node. Each round that runs adds its own operations: two at x = 2, four at x = 4.
+operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 2, 6, 4, 8
+
+# %% wrong="left_behind"
+# Shows: The gradients leave out the additions of the loop.
+# Hint: x goes into y at every round once more, and each of these arrows brings back 1. Add them.
+operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 4, 7, 4
+
+# %% [markdown]
+# ## 2. A short road
+#
+# **3 points, 10 minutes.** Write `power(x, n)`: the tensor x to the power n, for whole n from 1 on, by multiplications
+# (`*`) alone. Budget: **at most 2 · log₂(n) + 2 of them may run**, so 14 for n = 64 and not 63. The gradient must come
+# back to x. (Python sees n, so it may choose the road: x⁸ is three squarings.)
+
+
+# %% answer="short_road" points=3 minutes=10
+def power(x, n):
+    ### BEGIN SOLUTION
+    if n == 1:
+        return x
+    half = power(x, n // 2)
+    return half * half * x if n % 2 else half * half
+    ### END SOLUTION
+
+
+# %%
+check("short_road")
+
+# %% probes="short_road"
+from math import log2
+
+from minigrad import tensor
+from minigrad.modes import watching
+from minigrad.node import toposort as sorted_nodes
+
+
+class Told:
+    def __init__(self):
+        self.ops = []
+
+    def saw(self, op, y, xs):
+        self.ops.append(type(op).__name__)
+
+
+def longest_way(y):
+    away = {}
+    for node in sorted_nodes(y.node):
+        away[node] = 1 + max((away[x] for x in node.inputs), default=0)
+    return max(away.values())
+
+
+def power_at(value, n):
+    x = tensor(value, requires_grad=True)
+    with watching(Told()) as told:
+        y = power(x, n)
+    (y * 1.0).backward()
+    gradient = None if x.grad is None else round(x.grad.item(), 4)
+    return {
+        "value": round(y.item(), 4),
+        "gradient": gradient,
+        "within the budget": len(told.ops) <= 2 * log2(n) + 2,
+        "no way is long": y.node is None or longest_way(y) <= 2 * log2(n) + 3,
+        "other operations": sorted({*told.ops} - {"Mul"}),
+    }
+
+
+power_at(3.0, 1)
+power_at(3.0, 2)
+power_at(1.5, 3)
+power_at(-1.5, 7)
+power_at(1.1, 13)
+power_at(1.01, 64)
+power_at(1.01, 100)
+
+# %% [markdown] hints="short_road"
+# 1. With `half = power(x, n // 2)` in hand, x to the power n is `half * half` if n is even.
+# 2. For odd n, n // 2 is rounded down, so one x is missing in `half * half`.
+# 3. `if n == 1: return x`; then `half = power(x, n // 2)`, once, and `half * half`, times x if n is odd.
+
+
+# %% wrong="short_road"
+# Shows: x is multiplied on, one factor after another: n − 1 multiplications, and the graph is as long as n.
+# Hint: x⁶⁴ is x³² times itself. Compute the half once, and use it twice.
+def power(x, n):
+    y = x
+    for _ in range(n - 1):
+        y = y * x
+    return y
+
+
+# %% wrong="short_road"
+# Shows: The half is computed twice, once for each factor. Written twice is computed twice.
+# Hint: Give the half a name, `half = power(x, n // 2)`, and write `half * half`. By run nobody will notice for you
+# that the two calls are the same.
+def power(x, n):
+    if n == 1:
+        return x
+    y = power(x, n // 2) * power(x, n // 2)
+    return y * x if n % 2 else y
+
+
+# %% wrong="short_road"
+# Shows: For odd n one factor is missing: n // 2 rounds down.
+# Hint: 7 // 2 is 3, and 3 + 3 is 6. Where `n % 2` is 1, multiply by x once more.
+def power(x, n):
+    if n == 1:
+        return x
+    half = power(x, n // 2)
+    return half * half
+
+
+# %% wrong="short_road"
+# Shows: The engine's own power was used. It is one operation, and not a multiplication.
+# Hint: Take `*` alone. The question is how few of them will do.
+def power(x, n):
+    return x**n
+
+
+# %% wrong="short_road"
+# Shows: The number was taken out of the tensor. The value is right, and no gradient comes back to x.
+# Hint: `x.item()` cuts the thread. Ask plain numbers of n, and leave x a tensor.
+def power(x, n):
+    return mg.tensor(x.item() ** n, requires_grad=True)
+
+
+# %% [markdown]
+# ## 3. A NaN to hunt
+#
+# **2 points, 8 minutes.** How surprising is a die, a coin, the weather? Shannon's answer is the sum of −p · ln p over
+# the probabilities p of what can happen; what cannot happen, p = 0, adds nothing. Somebody wrote:
+#
+# ```python
+# def surprise(p):
+#     return mg.where(p > 0, -p * p.log(), 0 * p).sum()
+# ```
+#
+# The values are right, and training with it ends in NaN. Find the culprit, for instance with
+# `mg.autograd.detect_anomaly()`, and write `surprise(p)` so that the value is the same, and so is the gradient where p
+# is positive; where p is 0, the gradient is to be 0. NumPy must have nothing to warn of.
+
+
+# %% answer="nan_hunt" points=2 minutes=8
+def surprise(p):
+    ### BEGIN SOLUTION
+    possible = p > 0
+    safe = mg.where(possible, p, 1.0)
+    return mg.where(possible, -safe * safe.log(), 0 * p).sum()
+    ### END SOLUTION
+
+
+# %%
+check("nan_hunt")
+
+# %% probes="nan_hunt"
+import numpy as np
+
+from minigrad import tensor
+
+
+def surprise_at(*probabilities):
+    p = tensor(probabilities, requires_grad=True)
+    with np.errstate(all="ignore"):
+        y = surprise(p)
+        (y * 1.0).backward()
+    return {"value": round(y.item(), 6), "gradient": None if p.grad is None else [round(g, 6) for g in p.grad.tolist()]}
+
+
+def quiet(*probabilities):
+    p = tensor(probabilities, requires_grad=True)
+    with np.errstate(all="raise"):
+        surprise(p).backward()
+    return "nothing to warn of"
+
+
+surprise_at(0.5, 0.5)
+surprise_at(1.0, 0.0)
+surprise_at(0.25, 0.0, 0.75, 0.0)
+surprise_at(0.001, 0.999)
+quiet(0.5, 0.0, 0.5)
+
+# %% [markdown] hints="nan_hunt"
+# 1. The operation that is named is the logarithm: its slope at 0 is infinite. It gets a 0 from `where`, and makes NaN.
+# 2. `where` around the logarithm comes too late: both sides have been computed. Choose before: let the logarithm see
+# another number where p is 0.
+# 3. `safe = mg.where(p > 0, p, 1.0)`, and then `mg.where(p > 0, -safe * safe.log(), 0 * p).sum()`.
+
+
+# %% wrong="nan_hunt"
+# Shows: Nothing has changed: the logarithm still sees the 0, and its gradient there is NaN.
+# Hint: The value is masked, the gradient is not: 0 times infinity. The number must be another one before it comes to
+# the logarithm.
+def surprise(p):
+    return mg.where(p > 0, -p * p.log(), 0 * p).sum()
+
+
+# %% wrong="nan_hunt"
+# Shows: A small number was added inside the logarithm. The NaN is gone, and the gradient at 0 is large, not 0.
+# Hint: What cannot happen is to be left out, not to be nearly possible. Choose by `where`, once before the logarithm
+# and once after it.
+def surprise(p):
+    return (-p * (p + 1e-12).log()).sum()
+
+
+# %% wrong="nan_hunt"
+# Shows: As soon as one probability is 0, all of them are left out.
+# Hint: Decide for each element: `mg.where` picks by element, an `if` on the whole array does not.
+def surprise(p):
+    if (p.numpy() > 0).all():
+        return (-p * p.log()).sum()
+    return (0 * p).sum()
+
+
+# %% wrong="nan_hunt"
+# Shows: The safe number is right, and the last where is missing: its picking has to be undone. Where p is 0 there is
+# still a product with p.
+# Hint: −p · ln(safe) has the gradient −ln(safe) at p, plus what comes through safe. Use safe in both factors, and the
+# second where around it.
+def surprise(p):
+    safe = mg.where(p > 0, p, 0.5)
+    return (-p * safe.log()).sum()
+
+
+# %% [markdown]
+# ## 4. Design your own
+#
+# **3 points, 11 minutes.** Design a function `f(x)` of a tensor of one number, and a list `inputs` of three floats, so
+# that
+#
+# - the graphs at the three inputs have three different numbers of operations, each 12 at most;
+# - some kind of operation is in one of the graphs and not in another;
+# - the gradient is right at all three: `mg.gradcheck(f, x, raise_exception=False)` agrees, and it is not 0.
+#
+# `operations(y)` above lists the kinds in a graph. Anything goes: a root by Newton's steps until it is good, a tax
+# with brackets, a road of your own.
+
+
+# %% answer="own_road" points=3 minutes=11
+### BEGIN SOLUTION
+def f(x):
+    y = x
+    while y.item() > 1:
+        y = y / 2
+    return y.tanh() if y.item() < 0 else y * y
+
+
+inputs = [-0.5, 1.5, 3.5]
+### END SOLUTION
+
+# %%
+check("own_road")
+
+# %% probes="own_road"
+from minigrad import gradcheck, tensor
+from minigrad.node import toposort as sorted_nodes
+
+
+def graphs_of():
+    ys = [f(tensor(float(number), requires_grad=True)) for number in inputs]
+    return [[type(n.op).__name__ for n in sorted_nodes(y.node) if n.inputs] if y.node else [] for y in ys]
+
+
+def slope_of(number):
+    x = tensor(float(number), requires_grad=True)
+    y = f(x)
+    if not y.requires_grad:
+        return 0.0
+    (y * 1.0).backward()
+    return 0.0 if x.grad is None else x.grad.item()
+
+
+len(inputs)
+len({len(graph) for graph in graphs_of()})
+max(len(graph) for graph in graphs_of()) <= 12
+len({frozenset(graph) for graph in graphs_of()}) > 1
+[gradcheck(f, tensor(float(number)), raise_exception=False) for number in inputs]
+[slope_of(number) not in (0.0, float("inf"), -float("inf")) for number in inputs]
+
+# %% [markdown] hints="own_road"
+# 1. A `while` that asks `y.item()` makes graphs of different lengths; an `if` lets another kind of operation in.
+# 2. Start from a loop such as `while y.item() > 1: y = y / 2`, and choose inputs for which it goes round 0, 1 and 2
+# times.
+# 3. After the loop, `return y.tanh() if y.item() < 0 else y * y`. Choose inputs away from the borders: a nudge must
+# not change the road.
+
+
+# %% wrong="own_road" misconception="M5"
+# Shows: All three graphs have the same operations: `where` computes both branches at every input, it does not leave
+# one out.
+# Hint: An `if` on `x.item()` records the branch that ran alone; `mg.where` is one operation whose operands are both
+# computed. Let Python decide.
+def f(x):
+    return mg.where(x > 0, x * 2, x.exp())
+
+
+inputs = [-1.0, 1.0, 2.0]
+
+
+# %% wrong="own_road"
+# Shows: Three graphs of three lengths, and all of them have the same kinds of operations in them.
+# Hint: Let an `if` choose between two operations, say tanh and exp, or let the loop go round 0 times at one of the
+# inputs.
+def f(x):
+    y = x * x
+    while y.item() > 1:
+        y = y * 0.5
+    return y
+
+
+inputs = [0.5, 1.2, 1.8]
+
+
+# %% wrong="own_road"
+# Shows: One of the inputs stands on a border, where the road changes: the gradient of the road taken and the nudge
+# disagree.
+# Hint: gradcheck nudges x a little both ways. Move the input away from the number that your `if` or `while` compares
+# with.
+def f(x):
+    if x.item() > 1:
+        return (x * 2 + 1).exp()
+    if x.item() > 0:
+        return x * x
+    return x.exp() * 3 * x
+
+
+inputs = [-1.0, 1.0, 2.0]
+
+
+# %% wrong="own_road"
+# Shows: The number was taken out of the tensor and computed with: no gradient comes back to x.
+# Hint: Ask `x.item()` in the test of an `if` or a `while`, and compute with x itself.
+def f(x):
+    y = mg.tensor(x.item(), requires_grad=True)
+    while y.item() > 1:
+        y = y / 2
+    return y.tanh() if y.item() < 0 else y * y
+
+
+inputs = [-0.5, 1.5, 3.5]
+
+
+# %% wrong="own_road"
+# Shows: A loop goes round so often that a graph has more than 12 operations.
+# Hint: A loop's graph is as long as its run. Choose inputs for which it stops sooner.
+def f(x):
+    y = x
+    while y.item() > 1:
+        y = y / 2
+    return y.tanh() if y.item() < 0 else y * y
+
+
+inputs = [-0.5, 1.5, 1e6]
+
+
+# %% wrong="own_road"
+# Shows: Two of the three graphs have the same number of operations.
+# Hint: Three different lengths are wanted. Choose inputs for which the loop goes round 0, 1 and 2 times.
+def f(x):
+    y = x
+    while y.item() > 1:
+        y = y / 2
+    return y.tanh() if y.item() < 0 else y * y
+
+
+inputs = [-0.5, 0.5, 3.5]
+
+# %% [markdown]
+# ## What you have now
+#
+# A graph is as long as the run that made it, so whoever writes the Python decides its price. What did not run is not
+# there, what was asked in an `if` has no gradient, and `where` is no `if`.
+#
+# **Next**: [09 Define, then run](../lessons/09_define_then_run.ipynb).
