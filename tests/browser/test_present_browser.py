@@ -199,10 +199,17 @@ def test_on_leaving_the_notebook_is_as_it_was(deck):
     expect(deck.page.get_by_role("toolbar", name="Presentation")).to_be_visible()
 
 
-def test_an_address_begins_the_show_with_everything_run(deck, lab):
+def test_an_address_begins_the_show_and_cells_run_when_they_are_shown(deck, lab):
     path = deck.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
     deck.page.goto(f"{lab.url}/lab/tree/{path}?present")
 
     expect(deck.page.get_by_role("toolbar", name="Presentation")).to_be_visible()
     press(deck, "PageDown", "PageDown")
     expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
+    assert deck.kernel("print(hidden)") == "1"  # a cell that is on no page, before it
+    assert deck.cell(4).locator(".jp-OutputArea-output").count() == 0
+    press(deck, "PageDown")
+    expect(deck.cell(4).locator(".jp-OutputArea-output")).to_contain_text("ZeroDivisionError")
+    before = deck.kernel("print(len(In))")
+    press(deck, "PageUp", "PageDown", "PageUp")
+    assert deck.kernel("print(len(In))") == before

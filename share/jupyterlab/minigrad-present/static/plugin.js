@@ -32,9 +32,7 @@ export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICom
 
     if (new URLSearchParams(location.search).has("present")) {
       app.restored.then(() => once(tracker, async (panel) => {
-        const shown = await present(panel);
-        await panel.sessionContext.ready;
-        shown.runAll();
+        (await present(panel)).begin(panel.sessionContext.ready);
       }));
     }
   };

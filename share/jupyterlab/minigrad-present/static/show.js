@@ -25,7 +25,7 @@ const KEYS = {
   back: { keys: ["PageUp", "ArrowLeft", "ArrowUp", "p"], about: "←, Page Up: back" },
   first: { keys: ["Home"], about: "Home: first page" },
   last: { keys: ["End"], about: "End: last page" },
-  run: { keys: ["r"], about: "r: run this page" },
+  run: { keys: ["r"], about: "r: run this page, and what it needs" },
   runAll: { keys: ["a"], about: "a: run all cells" },
   speak: { keys: ["s"], about: "s: notes, in a window of their own" },
   black: { keys: ["b", "."], about: "b: black, and back" },
@@ -41,10 +41,13 @@ const DEED = new Map(Object.entries(KEYS).flatMap(([deed, { keys }]) => keys.map
 
 export class Show {
   // panel    a notebook's; run(cells) runs some of its cells; themes may be null; left() is told at the end
+  // live     each cell runs when it is first shown, so that no answer is there before its question
   constructor({ panel, run, themes, left }) {
     Object.assign(this, { panel, notebook: panel.content, runCells: run, themes, left });
     this.at = this.step = 0;
     this.zoom = 1;
+    this.live = false;
+    this.ran = new Set();
     this.pressed = this.pressed.bind(this);
     this.fit = this.fit.bind(this);
     this.changed = this.changed.bind(this);
@@ -73,6 +76,13 @@ export class Show {
     this.pages = this.paged();
     this.at = Math.max(0, this.pages.findIndex(({ steps }) => steps.flat().includes(notebook.activeCellIndex)));
     this.show();
+  }
+
+  // From the first page on, run each cell when it is shown, as soon as there is a kernel.
+  begin(kernel) {
+    this.live = true;
+    this.kernel = kernel;
+    this.first();
   }
 
   exit() {
@@ -122,6 +132,11 @@ export class Show {
     return this.pages[this.at];
   }
 
+  // All cells down to the last one that is shown, those that are on no page included.
+  get above() {
+    return this.notebook.widgets.slice(0, this.page.steps[this.step].at(-1) + 1);
+  }
+
   get cells() {
     return this.page.steps.slice(0, this.step + 1).flat().map((index) => this.notebook.widgets[index]);
   }
@@ -140,6 +155,7 @@ export class Show {
     bar.querySelector("[role=status]").textContent = `Page ${at + 1} of ${pages.length}${parts}: ${page.title}`;
     this.speaker.tell({ place: `${at + 1} of ${pages.length}${parts}`, page, next: pages[at + 1] });
     this.fit();
+    if (this.live) this.running(this.above.filter((cell) => !this.ran.has(cell)));
     if (step) this.cells.at(-1).node.scrollIntoView({ block: "nearest" });
     else (notebook.outerNode ?? notebook.node).scrollTop = 0;
   }
@@ -171,7 +187,12 @@ export class Show {
 
   first() { this.go(0, 0); }
   last() { this.go(this.pages.length - 1, 0); }
-  run() { return this.running(this.cells); }
+  run() {
+    const fresh = this.above.filter(({ model }) => model.type === "code" && model.executionCount === null);
+    return this.running([...new Set([...fresh, ...this.cells])]);
+  }
+
+
   runAll() { return this.running(this.notebook.widgets); }
   black() { document.body.classList.toggle("mg-black"); }
   code() { this.panel.node.classList.toggle("mg-without-code"); this.fit(); }
@@ -206,8 +227,12 @@ export class Show {
   }
 
   async running(cells) {
+    const code = cells.filter(({ model }) => model.type === "code");
+    if (!code.length) return;
+    code.forEach((cell) => this.ran.add(cell));
     this.say("Running …");
-    const well = await this.runCells(cells.filter(({ model }) => model.type === "code"));
+    await this.kernel;
+    const well = await this.runCells(code);
     if (this.bar) this.say(well ? "" : "A cell has raised an error.");
   }
 
