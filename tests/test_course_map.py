@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from minigrad.course import exercise, quiz
+from minigrad.course.lessons import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -110,3 +111,11 @@ def with_header(name, **facts):
     nb = notebook(ROOT / "lessons" / "source" / f"{name}.py")
     nb.metadata.minigrad = nb.metadata.minigrad | facts
     return nb
+
+
+def test_a_learner_gets_the_pages_that_the_first_lesson_links_to():
+    text = "\n".join(cell.source for cell in LESSONS["00_start_here"].cells)
+
+    for page in ("README.md", "GLOSSARY.md"):
+        assert f"]({page})" in text
+        assert f"lessons/{page}" in shipped()

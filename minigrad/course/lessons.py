@@ -26,7 +26,7 @@ from pathlib import Path
 
 from minigrad.course.errors import CourseError
 
-SHIPPED = ("lessons/*.ipynb", "lessons/data/**/*", "exercises/*.ipynb", "exercises/data/**/*")
+SHIPPED = ("lessons/*.ipynb", "lessons/*.md", "lessons/data/**/*", "exercises/*.ipynb", "exercises/data/**/*")
 STATE = ".minigrad.json"  # in the learner's folder: the digest of each file as it was last shipped
 FIRST = "lessons/00_start_here.ipynb"
 

@@ -37,7 +37,7 @@ def test_a_learner_fails_an_exercise_reads_the_hint_and_solves_it(lab):
     page = notebook.page
     verdicts = page.locator(".jp-OutputArea-output [role=status]")
 
-    expect(verdicts).to_have_count(5)
+    expect(verdicts).to_have_count(6)
     expect(verdicts.first).to_contain_text("product: not attempted yet (2 points).")
     expect(verdicts.first).to_contain_text("multiply is not written yet.")
 
