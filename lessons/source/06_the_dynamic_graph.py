@@ -15,7 +15,7 @@
 #       saved value: an array that an operation keeps in the forward pass, because its derivative will read it
 #       hook: a function that is called with a gradient where it arrives, and may send on another in its place
 #       in-place edit: an operation that writes its result into the memory of its operand instead of into new memory
-#       version counter: a count of the edits that memory has seen; backward knows an edited saved value by it
+#       version counter: a count of the edits that a piece of memory has seen, by which backward checks saved values
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
