@@ -61,7 +61,10 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
         level = Level([args[i] for i in chosen])
         y, aux = level.run(f, with_arguments(args, chosen, level.trees), options, has_aux)
         if not isinstance(y, Operand) or y.size != 1:
-            raise NoGradientError(f"grad() is of functions that give one number, and this one gave {y!r}: see jacrev()")
+            raise NoGradientError(
+                f"grad() is of functions that give a tensor of one number, and this one gave {y!r}: "
+                + ("see jacrev()" if isinstance(y, Operand) else "item(), float() and numpy() leave the graph")
+            )
         gs = level.pulled([y], [None])
         value = level.let_go(y)
         level.close()
@@ -177,8 +180,10 @@ def jacfwd(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
 
             return of_one
 
-        y, aux = moving(0)(xs[0])
-        columns = [[leaves(jvp(moving(i), (x,), (unit,), True)[1]) for unit in basis(x)] for i, x in enumerate(xs)]
+        passes = [[jvp(moving(i), (x,), (unit,), True) for unit in basis(x)] for i, x in enumerate(xs)]
+        first = next((each for column in passes for each in column), None)  # None where no argument has an element
+        y, _, aux = jvp(moving(0), (xs[0],), (zeros_like(xs[0]),), True) if first is None else first
+        columns = [[leaves(dy) for _, dy, _ in column] for column in passes]
 
         def by_arguments(k: int, each: Tensor) -> Any:
             blocks = [block([column[k] for column in columns[i]], -1, each, x) for i, x in enumerate(xs)]

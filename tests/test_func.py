@@ -86,6 +86,21 @@ def test_jacobians_by_rows_and_by_columns_are_one():
         near(J.select(1, i), slope(curve, x, mg.tensor(np.eye(3)[i])), 1e-6)
 
 
+def test_a_jacobian_by_columns_runs_the_function_once_for_each_input_and_by_rows_once():
+    """Counted in a lesson: it was once more, to learn the shape of the output."""
+    runs = []
+
+    def f(x):
+        runs.append(x)
+        return curve(x)
+
+    func.jacfwd(f)(vector())
+    assert len(runs) == 3
+
+    func.jacrev(f)(vector())
+    assert len(runs) == 4
+
+
 @pytest.mark.parametrize(
     ("shape", "out"), [((), ()), ((2,), ()), ((2, 3), (3, 2)), ((0,), ()), ((2, 0), (0, 2)), ((1,), (1, 1))]
 )
@@ -375,7 +390,7 @@ def slope_of_product(x):
 
 MISTAKES = {
     "a gradient of many": (lambda: func.grad(curve)(vector()), errors.NoGradientError, "jacrev"),
-    "a gradient of no tensor": (lambda: func.grad(lambda x: 3.0)(vector()), errors.NoGradientError, "gave 3.0"),
+    "a gradient of no tensor": (lambda: func.grad(lambda x: 3.0)(vector()), errors.NoGradientError, "gave 3.0: item"),
     "a gradient by integers": (lambda: func.grad(lambda x: x.sum())(mg.tensor([1, 2])), errors.DTypeError, "nudge"),
     "a tangent of integers": (
         lambda: func.jvp(lambda x: x, (mg.tensor([1]),), (mg.tensor([1]),)), errors.DTypeError, "floating"),

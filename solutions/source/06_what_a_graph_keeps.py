@@ -1,0 +1,645 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: What a graph keeps
+#     minutes: 40
+#     lesson: 06_the_dynamic_graph
+#     concepts: [B1, B2, B3, B4, B5]
+# ---
+
+# %% [markdown]
+# # 06 What a graph keeps
+#
+# You say what is in an account, take a census of a record, repair an edit, pay in many losses for the price of one, and
+# design a curve that keeps little. About 40 minutes, 10 points, in five parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import minigrad as mg
+from minigrad.course import check, solution
+
+# %% [markdown]
+# ## 1. Accounts
+#
+# **2 points, 6 minutes.** Read this, and do not run it yet.
+#
+# ```python
+# x = mg.tensor(2.0, requires_grad=True)
+# optimizer = mg.optim.SGD([x], lr=0.1)
+#
+# def run():
+#     h = 3 * x
+#     h.retain_grad()
+#     (h * h).backward()
+#     return h
+#
+# a = run()
+# b = run()                    # here x.grad is x_after_two
+# optimizer.zero_grad()
+# c = run()
+# ```
+#
+# Give five numbers: `x_after_two`, and, when all of it has run, `x_grad`, `a_grad`, `b_grad` and `c_grad`, which are
+# what is in `x.grad`, `a.grad`, `b.grad` and `c.grad`. Write `None` for an account into which nobody has paid.
+
+# %% answer="accounts" points=2 minutes=6
+### BEGIN SOLUTION
+x_after_two = 72
+x_grad = 36
+a_grad = 12
+b_grad = 12
+c_grad = 12
+### END SOLUTION
+
+# %%
+check("accounts")
+
+# %% probes="accounts"
+x_after_two
+x_grad
+a_grad
+b_grad
+c_grad
+
+# %% [markdown] hints="accounts"
+# 1. One run alone: h is 6, and h · h has the slope 2h towards h. From h to x it is another 3 times as much.
+# 2. x is the same tensor in all three runs, and each run pays into its account. Who empties it, and when?
+# 3. Each run makes an h of its own. a, b and c are three tensors; each was paid once, and the optimizer knows only x.
+
+# %% wrong="accounts" misconception="M2"
+# Shows: The second h is thought to go on where the first one stopped, as if zero_grad had to clear every node of the
+# graph.
+# Hint: zero_grad is about what lives on from run to run: the leaves. `3 * x` makes a new h in every run, and its
+# account starts empty.
+x_after_two, x_grad, a_grad, b_grad, c_grad = 72, 36, 12, 24, 12
+
+# %% wrong="accounts" misconception="M2"
+# Shows: optimizer.zero_grad() is thought to empty the accounts of all nodes, those of a and b too.
+# Hint: The optimizer was made with [x] and knows x alone. zero_grad is about the leaves that are trained, and a and b
+# are none.
+x_after_two, x_grad, a_grad, b_grad, c_grad = 72, 36, None, None, 12
+
+# %% wrong="accounts" misconception="M2"
+# Shows: optimizer.zero_grad() is thought to set the gradients of all nodes to 0, those of a and b too.
+# Hint: Which tensors does the optimizer know? It was given [x]. zero_grad is about the leaves that are trained; and it
+# writes None, not 0.
+x_after_two, x_grad, a_grad, b_grad, c_grad = 72, 36, 0, 0, 12
+
+# %% wrong="accounts" misconception="M2"
+# Shows: The h's are thought to be one node whose account adds up over all three runs, because nobody clears it.
+# Hint: zero_grad does not clear h, and need not: it is about the leaves. Each run makes a new h, which is paid once.
+x_after_two, x_grad, a_grad, b_grad, c_grad = 72, 36, 12, 24, 36
+
+# %% wrong="accounts"
+# Shows: Nothing was cleared: x.grad at the end holds all three runs.
+# Hint: Between the second run and the third there is optimizer.zero_grad(), and the optimizer knows x.
+x_after_two, x_grad, a_grad, b_grad, c_grad = 72, 108, 12, 12, 12
+
+# %% wrong="accounts"
+# Shows: The second run is thought to replace what the first one paid in.
+# Hint: backward() adds to .grad of a leaf.
+x_after_two, x_grad, a_grad, b_grad, c_grad = 36, 36, 12, 12, 12
+
+# %% wrong="accounts"
+# Shows: h.grad is right, and on the way from h to x the slope of `3 * x` was left out.
+# Hint: What arrives at h is 12. Outgoing is incoming times slope, and the slope of 3 * x is 3.
+x_after_two, x_grad, a_grad, b_grad, c_grad = 24, 12, 12, 12, 12
+
+# %% wrong="accounts"
+# Shows: h is no leaf, and so its .grad is thought to be empty. It was told to retain_grad().
+# Hint: Backward leaves nothing on intermediate results, unless they ask for it: see the second line of run().
+x_after_two, x_grad, a_grad, b_grad, c_grad = 72, 36, None, None, None
+
+# %% [markdown]
+# ## 2. A census
+#
+# **2 points, 9 minutes.** Write `census(y)`: a dictionary that says how often each kind of entry is in the record
+# behind the tensor `y`. For `z = x * y + x`, where x and y want gradients, it is
+#
+# ```python
+# {"AddBackward": 1, "MulBackward": 1, "AccumulateGrad": 2}
+# ```
+#
+# Start from `y.grad_fn`. An entry has `name()`, and `next_functions`: pairs of an entry, or `None`, and a 0. An entry
+# that several others lead to is one entry, and is counted once. What was not recorded gives `{}`.
+
+
+# %% answer="census" points=2 minutes=9
+def census(y):
+    ### BEGIN SOLUTION
+    counts, seen, waiting = {}, set(), [y.grad_fn]
+    while waiting:
+        entry = waiting.pop()
+        if entry is not None and entry not in seen:
+            seen.add(entry)
+            counts[entry.name()] = counts.get(entry.name(), 0) + 1
+            waiting += [before for before, _ in entry.next_functions]
+    return counts
+    ### END SOLUTION
+
+
+# %%
+check("census")
+
+# %% probes="census"
+import minigrad
+
+
+def leaf(number):
+    return minigrad.tensor(number, requires_grad=True)
+
+
+def both(x, y):
+    return x * y + x
+
+
+def folded(x, times):
+    for _ in range(times):
+        x = x + x
+    return x
+
+
+def chain(x, times):
+    for _ in range(times):
+        x = x * 1.01
+    return x
+
+
+dict(sorted(census(both(leaf(2.0), leaf(3.0))).items()))
+dict(sorted(census(both(leaf(2.0), minigrad.tensor(3.0))).items()))
+dict(sorted(census(folded(leaf(1.0), 3)).items()))
+dict(sorted(census(folded(leaf(1.0), 40)).items()))
+dict(sorted(census(chain(leaf(1.0), 5000)).items()))
+dict(sorted(census((leaf([1.0, 2.0]).tanh() * leaf([3.0, 4.0]).tanh()).sum()).items()))
+dict(sorted(census(minigrad.tensor(2.0) * 3).items()))
+dict(sorted(census(leaf(2.0)).items()))
+
+# %% [markdown] hints="census"
+# 1. You need a list of entries that still wait, and a set of those that were seen.
+# 2. Take one from the list. If it is None or was seen, go on; else count its name, and put what `next_functions` lead
+# to on the list.
+# 3. `while waiting: entry = waiting.pop()`, and inside `waiting += [before for before, _ in entry.next_functions]`. A
+# loop, not a function that calls itself: a record can be thousands of entries deep.
+
+
+# %% wrong="census"
+# Shows: Every path is walked on its own: an entry that two others lead to is counted twice, and 40 doublings never end.
+# Hint: Remember the entries that were seen, in a set, and go on from each only once.
+def census(y):
+    counts, waiting = {}, [y.grad_fn]
+    while waiting:
+        entry = waiting.pop()
+        if entry is not None:
+            counts[entry.name()] = counts.get(entry.name(), 0) + 1
+            waiting += [before for before, _ in entry.next_functions]
+    return counts
+
+
+# %% wrong="census"
+# Shows: Each kind is counted once, however many entries of it there are: the names were remembered, not the entries.
+# Hint: Two MulBackward are two entries. Put the entry itself into the set of what was seen.
+def census(y):
+    counts, waiting = {}, [y.grad_fn]
+    while waiting:
+        entry = waiting.pop()
+        if entry is not None and entry.name() not in counts:
+            counts[entry.name()] = 1
+            waiting += [before for before, _ in entry.next_functions]
+    return counts
+
+
+# %% wrong="census"
+# Shows: The function calls itself, and a long chain of operations is deeper than Python allows.
+# Hint: Keep a list of the entries that still wait, and go on with a loop while there are any.
+def census(y):
+    seen = set()
+
+    def visit(entry):
+        if entry is not None and entry not in seen:
+            seen.add(entry)
+            for before, _ in entry.next_functions:
+                visit(before)
+
+    visit(y.grad_fn)
+    names = [entry.name() for entry in seen]
+    return {name: names.count(name) for name in names}
+
+
+# %% wrong="census"
+# Shows: Only the first operand of each operation was followed.
+# Hint: next_functions has one pair for each operand; follow all of them.
+def census(y):
+    counts, entry = {}, y.grad_fn
+    while entry is not None:
+        counts[entry.name()] = counts.get(entry.name(), 0) + 1
+        entry = entry.next_functions[0][0] if entry.next_functions else None
+    return counts
+
+
+# %% wrong="census"
+# Shows: The leaves are missing. At each leaf the way ends with an entry called AccumulateGrad, and it counts.
+# Hint: Count every entry that is not None, also those that lead nowhere.
+def census(y):
+    counts, seen, waiting = {}, set(), [y.grad_fn]
+    while waiting:
+        entry = waiting.pop()
+        if entry is not None and entry not in seen and entry.next_functions:
+            seen.add(entry)
+            counts[entry.name()] = counts.get(entry.name(), 0) + 1
+            waiting += [before for before, _ in entry.next_functions]
+    return counts
+
+
+# %% wrong="census"
+# Shows: None was taken for an entry. It stands for an operand of which nobody wants a gradient, and for the grad_fn of
+# a leaf.
+# Hint: Before you ask an entry for its name, look whether it is None.
+def census(y):
+    counts, seen, waiting = {}, set(), [y.grad_fn]
+    while waiting:
+        entry = waiting.pop()
+        if entry not in seen:
+            seen.add(entry)
+            counts[entry.name()] = counts.get(entry.name(), 0) + 1
+            waiting += [before for before, _ in entry.next_functions]
+    return counts
+
+
+# %% [markdown]
+# ## 3. An edit to repair
+#
+# **2 points, 7 minutes.** `shares(x)` is to make positive numbers of x that add up to 1. To save an array, somebody
+# wrote the division in place, and now backward refuses:
+#
+# ```python
+# def shares(x):
+#     e = x.exp()
+#     e /= e.sum()
+#     return e
+# ```
+#
+# "Then I edit it where the engine does not look", said somebody else, and wrote `e.numpy()[...] /= e.sum().item()`. The
+# error went away. Write `shares` so that its values *and* its gradient are right, and x stays as it is.
+
+
+# %% answer="shares" points=2 minutes=7
+def shares(x):
+    ### BEGIN SOLUTION
+    e = x.exp()
+    return e / e.sum()
+    ### END SOLUTION
+
+
+# %%
+check("shares")
+
+# %% probes="shares"
+import minigrad
+
+
+def slopes(numbers, weights):
+    x = minigrad.tensor(numbers, requires_grad=True)
+    (shares(x) * minigrad.tensor(weights)).sum().backward()
+    return [round(g, 6) for g in x.grad.tolist()]
+
+
+def untouched(numbers):
+    x = minigrad.tensor(numbers)
+    shares(x)
+    return x.tolist()
+
+
+[round(y, 6) for y in shares(minigrad.tensor([0.0, 1.0, -1.0])).tolist()]
+round(shares(minigrad.tensor([0.3, 2.0])).sum().item(), 6)
+untouched([0.5, -0.5])
+slopes([0.0, 0.0], [1.0, 0.0])
+slopes([0.0, 1.0, -1.0], [1.0, 2.0, 5.0])
+minigrad.gradcheck(shares, minigrad.tensor([0.2, -0.4, 0.1]), raise_exception=False)
+
+# %% [markdown] hints="shares"
+# 1. exp saves its result, because its slope is that result. What is in that memory when backward comes?
+# 2. The division must leave `e` as it is: its result needs memory of its own.
+# 3. `e / e.sum()` makes a new tensor. Neither detach nor no_grad helps: the gradient has to pass through both places at
+# which e is used.
+
+
+# %% wrong="shares" misconception="M12"
+# Shows: exp had saved e, and e was edited in place. Editing a saved value is not harmless: backward would read the
+# wrong number, and so it refuses.
+# Hint: Let the division make a new tensor in place of writing into e.
+def shares(x):
+    e = x.exp()
+    e /= e.sum()
+    return e
+
+
+# %% wrong="shares" misconception="M12"
+# Shows: The values are right, and the gradient is that of a fixed total: the division was hidden from the record. By an
+# edit through NumPy, say, which no counter sees: the error is gone, and exp reads what is in its memory now. (A total
+# that is detached gives the same.)
+# Hint: The error was right. Editing a saved value does harm, seen or unseen. Write the division as an operation that
+# makes a new tensor, and let the gradient pass through the total too: when x₁ grows, the other shares shrink.
+def shares(x):
+    e = x.exp()
+    e.numpy()[...] /= e.sum().item()
+    return e
+
+
+# %% wrong="shares"
+# Shows: The values are right, and there is no way back to x: the exponentials were cut off from where they came.
+# Hint: No detach and no no_grad: every operation from x on is to be recorded.
+def shares(x):
+    e = x.exp().detach()
+    e /= e.sum()
+    return e
+
+
+# %% wrong="shares"
+# Shows: x itself was edited. It belongs to whoever called.
+# Hint: Methods with an underscore write into their operand. Use `x.exp()`, and a division without `=`.
+def shares(x):
+    with mg.no_grad():
+        x.exp_()
+    return x / x.sum()
+
+
+# %% wrong="shares"
+# Shows: The exponentials were not divided by their sum.
+# Hint: The shares add up to 1.
+def shares(x):
+    return x.exp()
+
+
+# %% [markdown]
+# ## 4. Once for all
+#
+# **2 points, 9 minutes.** A network has a long trunk and several losses that share it. Write `pay_in(losses)`: for
+# every leaf, add the gradients of all losses to its `.grad`. This works, and costs too much:
+#
+# ```python
+# def pay_in(losses):
+#     for loss in losses:
+#         loss.backward(retain_graph=True)
+# ```
+#
+# **The budget:** each operation of the trunk has its derivative run once, however many losses there are; and when you
+# are done, nothing is kept for another backward. There is at least one loss; each is one number.
+
+
+# %% answer="pay_in" points=2 minutes=9
+def pay_in(losses):
+    ### BEGIN SOLUTION
+    sum(losses).backward()
+    ### END SOLUTION
+
+
+# %%
+check("pay_in")
+
+# %% probes="pay_in"
+import minigrad
+from minigrad.modes import watching
+
+
+class Steps:
+    count = 0
+
+    def saw(self, op, y, xs):
+        pass
+
+    def pulled(self, node, gy, gxs):
+        self.count += 1
+
+
+def losses_of(x, how_many):
+    trunk = x
+    for _ in range(30):
+        trunk = trunk.tanh()
+    return [trunk * (i + 1.0) * trunk for i in range(how_many)]
+
+
+def gradient(how_many, before=None):
+    x = minigrad.tensor(0.5, requires_grad=True)
+    x.grad = before
+    pay_in(losses_of(x, how_many))
+    return round(x.grad.item(), 9)
+
+
+def within_budget(how_many):
+    losses = losses_of(minigrad.tensor(0.5, requires_grad=True), how_many)
+    with watching(Steps()) as steps:
+        pay_in(losses)
+    return steps.count <= 30 + 4 * how_many
+
+
+def nothing_is_kept(how_many):
+    losses = losses_of(minigrad.tensor(0.5, requires_grad=True), how_many)
+    pay_in(losses)
+    try:
+        losses[-1].backward()
+    except minigrad.errors.FreedError:
+        return True
+    return False
+
+
+gradient(1)
+gradient(3)
+gradient(2, minigrad.tensor(10.0))
+within_budget(8)
+nothing_is_kept(1)
+nothing_is_kept(3)
+
+# %% [markdown] hints="pay_in"
+# 1. The gradient of a sum is the sum of the gradients. What, then, could you call backward() on?
+# 2. Make one number out of all losses. Backward from there meets each operation of the trunk once, when all that
+# arrives there has been added.
+# 3. `sum(losses)` is a tensor, with a record that leads to all of them. Without retain_graph, what was saved is let go.
+
+
+# %% wrong="pay_in" misconception="M3"
+# Shows: The gradients are right, and the trunk was walked once for each loss. A second backward is not free: it runs
+# every derivative again. And with retain_graph=True in the last pass too, all that was saved is still there.
+# Hint: Add the losses first; then one pass serves them all.
+def pay_in(losses):
+    for loss in losses:
+        loss.backward(retain_graph=True)
+
+
+# %% wrong="pay_in" misconception="M3"
+# Shows: The gradients are right and nothing is kept, and still the trunk was walked once for each loss: a second
+# backward costs a whole pass.
+# Hint: Let the losses meet before you go back: one pass from their sum.
+def pay_in(losses):
+    for loss in losses[:-1]:
+        loss.backward(retain_graph=True)
+    losses[-1].backward()
+
+
+# %% wrong="pay_in" misconception="M3"
+# Shows: The second pass met a trunk whose saved values the first one had freed: a second backward over the same
+# operations is not to be had for nothing.
+# Hint: You could keep them, and pay with memory and with a second walk. Or go back once, for all losses together.
+def pay_in(losses):
+    for loss in losses:
+        loss.backward()
+
+
+# %% wrong="pay_in"
+# Shows: One pass, and the right gradients; but retain_graph=True has kept what was saved, for a pass that never comes.
+# Hint: Who goes back once has no use for retain_graph.
+def pay_in(losses):
+    sum(losses).backward(retain_graph=True)
+
+
+# %% wrong="pay_in"
+# Shows: The gradient is that of the mean of the losses.
+# Hint: What each loss gives is to be added, and not divided by how many there are.
+def pay_in(losses):
+    (sum(losses) / len(losses)).backward()
+
+
+# %% wrong="pay_in"
+# Shows: Only the last loss was asked.
+# Hint: Every loss sends its gradient down the trunk.
+def pay_in(losses):
+    losses[-1].backward()
+
+
+# %% [markdown]
+# ## 5. A thrifty curve of your own
+#
+# **2 points, 9 minutes.** Design `curve(x)`, which works on each element of an array x, such that
+#
+# - at least four operations are recorded;
+# - it rises everywhere between −2 and 2: its slope is positive;
+# - it is not a straight line;
+# - it keeps *at most one* array of x's size for backward. (Single numbers, as in `2 * x`, do not count. x itself does,
+#   if an operation keeps it.)
+
+
+# %% answer="thrifty" points=2 minutes=9
+def curve(x):
+    ### BEGIN SOLUTION
+    return 3 * (x + 1).tanh() + x
+    ### END SOLUTION
+
+
+# %%
+check("thrifty")
+
+# %% probes="thrifty"
+import minigrad
+import numpy as np
+
+
+def grid():
+    return minigrad.linspace(-2, 2, 101).detach().requires_grad_()
+
+
+def result():
+    x = grid()
+    return x, curve(x)
+
+
+def operations():
+    seen, waiting = set(), [result()[1].grad_fn]
+    while waiting:
+        entry = waiting.pop()
+        if entry is not None and entry not in seen and entry.name() != "AccumulateGrad":
+            seen.add(entry)
+            waiting += [before for before, _ in entry.next_functions]
+    return len(seen)
+
+
+def slopes():
+    x, y = result()
+    y.sum().backward()
+    return x.grad.numpy()
+
+
+def arrays_kept():
+    kept = []
+    with minigrad.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        everything = result()
+    places = {t.numpy().__array_interface__["data"][0] for t in kept if t.numel() >= 101}
+    return len(places) if everything else 0
+
+
+def nudging_agrees():
+    return minigrad.gradcheck(lambda x: curve(x).sum(), minigrad.tensor([-1.5, -0.3, 0.7]), raise_exception=False)
+
+
+result()[1].shape == (101,)
+operations() >= 4
+bool(np.all(slopes() > 0))
+bool(np.ptp(slopes()) > 1e-3)
+arrays_kept() <= 1
+nudging_agrees()
+
+# %% [markdown] hints="thrifty"
+# 1. Go through the table of the lesson: which operations keep nothing? With those you can make as many entries as you
+# like, and only straight lines.
+# 2. For the bend you need one operation that keeps something, and it should keep one array. It must not fall anywhere.
+# 3. exp keeps its result, and so does tanh. `3 * (x + 1).tanh() + x` has four operations; make another.
+
+
+# %% wrong="thrifty"
+# Shows: The curve bends, and rises, and keeps more than one array.
+# Hint: Count with the table: each exp, tanh or sigmoid keeps its result, and each product of two arrays both of them.
+def curve(x):
+    return ((x + 1).tanh() + x).exp()
+
+
+# %% wrong="thrifty"
+# Shows: Nothing is kept, and it is a straight line: the slope is the same everywhere.
+# Hint: An operation whose slope changes with x has to keep something to know it by. Put in one such operation.
+def curve(x):
+    return (2 * x + 1) * 3 + x
+
+
+# %% wrong="thrifty"
+# Shows: The curve falls somewhere, or stands still.
+# Hint: x² falls left of 0, cos falls and rises. exp, tanh and sigmoid rise everywhere.
+def curve(x):
+    return 3 * (x + 1) ** 2 + x
+
+
+# %% wrong="thrifty"
+# Shows: Fewer than four operations are recorded.
+# Hint: Sums with numbers and products with numbers are operations, and keep no array.
+def curve(x):
+    return 2 * x.exp()
+
+
+# %% wrong="thrifty"
+# Shows: The curve is cut off from x: nothing is recorded, and there is no slope.
+# Hint: No no_grad, no detach: what is thrifty is to be thrifty with the record running.
+def curve(x):
+    with mg.no_grad():
+        return 3 * (x + 1).tanh() + x
+
+
+# %% wrong="thrifty"
+# Shows: Part of the curve was cut off with detach. Backward gives a slope that nudging contradicts.
+# Hint: A detached value is a constant to backward, and moves all the same. Save memory by choosing operations.
+def curve(x):
+    return 3 * (x + 1).tanh() + x + x.exp().detach() - 1
+
+
+# %% wrong="thrifty"
+# Shows: The curve gives one number. It is to give one for each element of x.
+# Hint: Leave the sum out.
+def curve(x):
+    return (3 * (x + 1).tanh() + x).sum()
+
+
+# %% [markdown]
+# ## What you have now
+#
+# You know what is recorded and what is kept, and you can read it off any code: whose account, which saved value, how
+# many walks. When memory grows or a gradient is off by a factor, these are the questions to ask first.
+#
+# **Next**: [07 Tapes and transforms](../lessons/07_tapes_and_transforms.ipynb).

@@ -1,0 +1,592 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Asked three ways
+#     minutes: 40
+#     lesson: 07_tapes_and_transforms
+#     concepts: [B6, B7]
+# ---
+
+# %% [markdown]
+# # 07 Asked three ways
+#
+# You foretell what a tape says, climb a ladder of derivatives, mend two tapes, ask for a curvature on a budget, and
+# design a landscape. About 40 minutes, 10 points, in five parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import minigrad as mg
+from minigrad.course import check, solution
+from minigrad.func import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap
+
+# %% [markdown]
+# ## 1. What it has heard
+#
+# **2 points, 6 minutes.** Read this, and do not run it yet.
+#
+# ```python
+# w = mg.tensor(3.0, requires_grad=True)
+# c = mg.tensor(2.0)
+# h = w * w
+# with mg.GradientTape(persistent=True) as tape:
+#     z = h * w + c * w
+#
+# tape.gradient(z, w)          # by_w
+# tape.gradient(z, c)          # by_c
+# tape.gradient(z, w)          # by_w_again
+# w.grad                       # w_grad
+# ```
+#
+# Give the four answers, each a number or `None`.
+
+# %% answer="heard" points=2 minutes=6
+### BEGIN SOLUTION
+by_w = 11
+by_c = None
+by_w_again = 11
+w_grad = None
+### END SOLUTION
+
+# %%
+check("heard")
+
+# %% probes="heard"
+by_w
+by_c
+by_w_again
+w_grad
+
+# %% [markdown] hints="heard"
+# 1. Underline what ran inside the block. Whatever came before, the tape takes as given.
+# 2. w wants a gradient, and is watched without asking. c is a plain tensor, and nobody called watch.
+# 3. Inside, z = 9 · w + 2 · w to the tape, since h is 9 and c is 2. A tape returns its answers, and pays into no
+# account.
+
+# %% wrong="heard"
+# Shows: The derivative of w³ + 2w was taken, 27 + 2. But h = w · w ran before the block, and the tape did not hear it.
+# Hint: To the tape h is a given number, 9, and no function of w.
+by_w, by_c, by_w_again, w_grad = 29, None, 29, None
+
+# %% wrong="heard"
+# Shows: c is thought to be watched because it is used. It is a plain tensor, and nobody called tape.watch(c).
+# Hint: Without asking, a tape watches only leaves that want a gradient.
+by_w, by_c, by_w_again, w_grad = 11, 3, 11, None
+
+# %% wrong="heard"
+# Shows: tape.gradient is thought to pay into w.grad, as backward() does.
+# Hint: A tape hands its answer back, and leaves the accounts alone.
+by_w, by_c, by_w_again, w_grad = 11, None, 11, 11
+
+# %% wrong="heard"
+# Shows: The second answer is thought to add up with the first.
+# Hint: What adds up is .grad, and a tape does not touch it. Each question gets its own answer.
+by_w, by_c, by_w_again, w_grad = 11, None, 22, None
+
+# %% wrong="heard"
+# Shows: tape.gradient is taken for backward(): it pays into w.grad, and a second time on top of the first.
+# Hint: A tape returns its answer. There is no account, and nothing to add up.
+by_w, by_c, by_w_again, w_grad = 11, None, 22, 22
+
+# %% wrong="heard"
+# Shows: A tape is thought to give one answer only, and then None. This one is persistent.
+# Hint: persistent=True keeps what was saved, for as many questions as you like. (Any other tape raises an error.)
+by_w, by_c, by_w_again, w_grad = 11, None, None, None
+
+# %% wrong="heard"
+# Shows: What is not connected is thought to have the gradient 0.
+# Hint: 0 would be an answer. None says that there is none: nothing was heard between z and c, and nobody paid into
+# w.grad.
+by_w, by_c, by_w_again, w_grad = 11, 0, 11, 0
+
+# %% [markdown]
+# ## 2. A ladder
+#
+# **2 points, 7 minutes.** Write `ladder(f, x, n)`: the list `[f(x), f′(x), f″(x), …]` up to the n-th derivative, as
+# plain numbers. `f` takes a tensor of one number and gives one; `x` is a float; n is 0 or more.
+
+
+# %% answer="ladder" points=2 minutes=7
+def ladder(f, x, n):
+    ### BEGIN SOLUTION
+    rungs = []
+    for _ in range(n + 1):
+        rungs.append(f(mg.tensor(x)).item())
+        f = grad(f)
+    return rungs
+    ### END SOLUTION
+
+
+# %%
+check("ladder")
+
+# %% probes="ladder"
+import minigrad
+
+
+def cube(x):
+    return x**3
+
+
+def sine(x):
+    return x.sin()
+
+
+def bent(x):
+    return x.tanh() * x + x.exp()
+
+
+[round(y, 6) for y in ladder(cube, 2.0, 0)]
+[round(y, 6) for y in ladder(cube, 2.0, 1)]
+[round(y, 6) for y in ladder(cube, 2.0, 3)]
+[round(y, 6) for y in ladder(sine, 0.5, 3)]
+[round(y, 6) for y in ladder(bent, -0.7, 3)]
+[round(y, 6) for y in ladder(lambda x: x.exp(), 1.0, 4)]
+
+# %% [markdown] hints="ladder"
+# 1. `grad(f)` is a function like f: it takes a tensor of one number, and gives one.
+# 2. The n-th derivative is grad applied n times. Go from rung to rung, and let f become grad(f).
+# 3. In a loop that runs n + 1 times: append `f(mg.tensor(x)).item()`, then write `f = grad(f)`.
+
+
+# %% wrong="ladder"
+# Shows: Every rung above the lowest is the first derivative: grad was applied to the same f each time.
+# Hint: The second derivative is the slope of the slope: grad(grad(f)).
+def ladder(f, x, n):
+    x = mg.tensor(x)
+    return [f(x).item()] + [grad(f)(x).item() for _ in range(n)]
+
+
+# %% wrong="ladder"
+# Shows: Powers of the slope were taken for higher derivatives.
+# Hint: f″ is the slope of the function f′, and not f′ times f′.
+def ladder(f, x, n):
+    x = mg.tensor(x)
+    return [f(x).item()] + [grad(f)(x).item() ** k for k in range(1, n + 1)]
+
+
+# %% wrong="ladder"
+# Shows: The ladder stops one rung too early.
+# Hint: From f itself to the n-th derivative there are n + 1 rungs.
+def ladder(f, x, n):
+    rungs = []
+    for _ in range(n):
+        rungs.append(f(mg.tensor(x)).item())
+        f = grad(f)
+    return rungs
+
+
+# %% wrong="ladder"
+# Shows: f itself, the lowest rung, is missing.
+# Hint: Append first, and then let f become grad(f).
+def ladder(f, x, n):
+    rungs = []
+    for _ in range(n):
+        f = grad(f)
+        rungs.append(f(mg.tensor(x)).item())
+    return rungs
+
+
+# %% wrong="ladder"
+# Shows: The slope of the slope was asked of a slope without a past. mg.grad forgets how it computed its answer.
+# Hint: Say create_graph=True where the answer is to be differentiated again, or use the transform `grad`.
+def ladder(f, x, n):
+    x = mg.tensor(x, requires_grad=True)
+    rungs = [f(x)]
+    for _ in range(n):
+        rungs += mg.grad(rungs[-1], x)
+    return [y.item() for y in rungs]
+
+
+# %% wrong="ladder"
+# Shows: The rungs are tensors, and plain numbers are wanted.
+# Hint: `.item()` makes a plain number of a tensor of one number.
+def ladder(f, x, n):
+    rungs = []
+    for _ in range(n + 1):
+        rungs.append(f(mg.tensor(x)))
+        f = grad(f)
+    return rungs, n
+
+
+# %% [markdown]
+# ## 3. Two tapes to mend
+#
+# **2 points, 9 minutes.** This is to give the first and the second derivative of `f` at `x`, a tensor of one number,
+# and it gives `(None, None)`:
+#
+# ```python
+# def slope_and_bend(f, x):
+#     with mg.GradientTape() as outer:
+#         with mg.GradientTape() as inner:
+#             y = f(x)
+#     slope = inner.gradient(y, x)
+#     bend = outer.gradient(slope, x)
+#     return slope, bend
+# ```
+#
+# There are two mistakes in it. Mend them; it is to work for a plain tensor, and for a leaf that wants a gradient.
+
+
+# %% answer="two_tapes" points=2 minutes=9
+def slope_and_bend(f, x):
+    ### BEGIN SOLUTION
+    with mg.GradientTape() as outer:
+        outer.watch(x)
+        with mg.GradientTape() as inner:
+            inner.watch(x)
+            y = f(x)
+        slope = inner.gradient(y, x)
+    bend = outer.gradient(slope, x)
+    return slope, bend
+    ### END SOLUTION
+
+
+# %%
+check("two_tapes")
+
+# %% probes="two_tapes"
+import minigrad
+
+
+def number(y):
+    return None if y is None else round(y.item(), 6)
+
+
+def both(f, x, wanted=False):
+    return [number(y) for y in slope_and_bend(f, minigrad.tensor(x, requires_grad=wanted))]
+
+
+both(lambda x: x**3, 2.0)
+both(lambda x: x**3, 2.0, True)
+both(lambda x: x.tanh() * x, 0.5)
+both(lambda x: (x * x).exp(), -0.5, True)
+
+# %% [markdown] hints="two_tapes"
+# 1. Why is even the slope None? What does a tape watch without asking, and what not?
+# 2. The slope is there, and the bend is None: the outer tape has to hear how the slope is computed. Where must the
+# inner tape be asked?
+# 3. `outer.watch(x)` and `inner.watch(x)`, each first thing in its block; and `slope = inner.gradient(y, x)` one step
+# further to the right, inside of the outer block.
+
+
+# %% wrong="two_tapes"
+# Shows: Nobody watches x, so that a plain tensor gets None; and the slope is computed where the outer tape does not
+# hear it.
+# Hint: Begin with the first: a tape watches a plain tensor only when it is told to.
+def slope_and_bend(f, x):
+    with mg.GradientTape() as outer, mg.GradientTape() as inner:
+        y = f(x)
+    slope = inner.gradient(y, x)
+    bend = outer.gradient(slope, x)
+    return slope, bend
+
+
+# %% wrong="two_tapes"
+# Shows: The slope is right, and the bend is None: the inner tape is asked when the outer one has stopped to listen.
+# Hint: The backward pass is a computation too, and the outer tape must hear it: ask the inner tape inside of its block.
+def slope_and_bend(f, x):
+    with mg.GradientTape() as outer:
+        outer.watch(x)
+        with mg.GradientTape() as inner:
+            inner.watch(x)
+            y = f(x)
+    slope = inner.gradient(y, x)
+    bend = outer.gradient(slope, x)
+    return slope, bend
+
+
+# %% wrong="two_tapes"
+# Shows: The inner tape is asked in the right place; but of a plain tensor there is nothing to hear, for nobody watches
+# it.
+# Hint: Without asking, a tape watches only leaves that want a gradient. Call watch(x) in both blocks.
+def slope_and_bend(f, x):
+    with mg.GradientTape() as outer:
+        with mg.GradientTape() as inner:
+            y = f(x)
+        slope = inner.gradient(y, x)
+    bend = outer.gradient(slope, x)
+    return slope, bend
+
+
+# %% wrong="two_tapes"
+# Shows: The inner tape watches x, and the outer one does not: a plain tensor gets its slope, and no bend.
+# Hint: Both tapes have to know that x matters: outer.watch(x), first thing in the outer block.
+def slope_and_bend(f, x):
+    with mg.GradientTape() as outer:
+        with mg.GradientTape() as inner:
+            inner.watch(x)
+            y = f(x)
+        slope = inner.gradient(y, x)
+    bend = outer.gradient(slope, x)
+    return slope, bend
+
+
+# %% wrong="two_tapes"
+# Shows: The outer tape was asked for the gradient of y, and that is the slope once more.
+# Hint: The outer tape is asked for the gradient of the slope: `outer.gradient(slope, x)`.
+def slope_and_bend(f, x):
+    with mg.GradientTape() as outer:
+        outer.watch(x)
+        with mg.GradientTape() as inner:
+            inner.watch(x)
+            y = f(x)
+        slope = inner.gradient(y, x)
+    bend = outer.gradient(y, x)
+    return slope, bend
+
+
+# %% wrong="two_tapes"
+# Shows: The two are there, and in the wrong order.
+# Hint: First the slope, then the bend.
+def slope_and_bend(f, x):
+    return grad(grad(f))(x), grad(f)(x)
+
+
+# %% [markdown]
+# ## 4. Curvature on a budget
+#
+# **2 points, 9 minutes.** Write `curvature(f, x, v)`: the number vᵀ H v, which says how f bends at x along v. H is the
+# Hessian of f at x; `f` takes an array of n numbers and gives one.
+#
+# **The budget:** f is run at most twice, and no array is made that has more than 10 · n numbers. The number is to be
+# exact to rounding.
+
+
+# %% answer="along" points=2 minutes=9
+def curvature(f, x, v):
+    ### BEGIN SOLUTION
+    Hv = jvp(grad(f), (x,), (v,))[1]
+    return (v * Hv).sum()
+    ### END SOLUTION
+
+
+# %%
+check("along")
+
+# %% probes="along"
+import minigrad
+import numpy as np
+from minigrad.modes import watching
+
+
+class Largest:
+    numbers = 0
+
+    def saw(self, op, y, xs):
+        self.numbers = max(self.numbers, y.spec.size)
+
+    def pulled(self, node, gy, gxs):
+        self.numbers = max([self.numbers, *(np.size(gx.value if hasattr(gx, "value") else gx) for gx in gxs)])
+
+
+def hill(x):
+    return (x**3).sum() + (x[1:] * x[:-1]).sum() ** 2
+
+
+def places(n):
+    return minigrad.tensor(np.linspace(-1.0, 1.0, n)), minigrad.tensor(np.cos(np.arange(n)))
+
+
+def number(f, n):
+    return round(float(curvature(f, *places(n))), 8)
+
+
+def exact_to_rounding(n):
+    x, v = places(n)
+    exact = -1600 * float((np.sin(40 * x.numpy()) * v.numpy() ** 2).sum())
+    return abs(float(curvature(lambda x: (40 * x).sin().sum(), x, v)) / exact - 1) < 1e-11
+
+
+def runs(n):
+    seen = []
+    curvature(lambda x: seen.append(0) or hill(x), *places(n))
+    return len(seen)
+
+
+def largest(n):
+    with watching(Largest()) as largest:
+        curvature(hill, *places(n))
+    return largest.numbers
+
+
+number(lambda x: (x * x).sum(), 3)
+number(hill, 4)
+number(lambda x: x.tanh().sum() * x[0], 5)
+exact_to_rounding(6)
+runs(30) <= 2
+largest(30) <= 300
+
+# %% [markdown] hints="along"
+# 1. H v is how the gradient changes when x moves along v. Which transform says how the result of a function changes
+# along a direction?
+# 2. `jvp(grad(f), (x,), (v,))` gives the gradient, and H v beside it.
+# 3. Then multiply by v and add up: `(v * Hv).sum()`.
+
+
+# %% wrong="along"
+# Shows: The number is right, and the whole Hessian was made for it: a run of f for each column, and n² numbers.
+# Hint: Only H v is needed, and that is a jvp of grad(f).
+def curvature(f, x, v):
+    return v @ hessian(f)(x) @ v
+
+
+# %% wrong="along"
+# Shows: The number is right, and f ran once; but the whole Hessian was made, row by row.
+# Hint: Only H v is needed, and it has n numbers: jvp of grad(f) along v.
+def curvature(f, x, v):
+    return v @ jacrev(grad(f))(x) @ v
+
+
+# %% wrong="along"
+# Shows: The gradient was nudged. That comes near, and is no more exact than nudging is.
+# Hint: jvp moves the gradient along v without a step size.
+def curvature(f, x, v):
+    h = 1e-5
+    return ((grad(f)(x + h * v) - grad(f)(x - h * v)) * v).sum() / (2 * h)
+
+
+# %% wrong="along"
+# Shows: The gradient was nudged, on one side. That comes near, and is no more exact than nudging is.
+# Hint: With jvp there is no step size to choose: it moves the gradient along v exactly.
+def curvature(f, x, v):
+    h = 1e-6
+    return ((grad(f)(x + h * v) - grad(f)(x)) * v).sum() / h
+
+
+# %% wrong="along"
+# Shows: This is the slope of f along v, the first derivative.
+# Hint: Take the jvp of grad(f) in place of f: how does the gradient change along v? Of the pair that jvp gives, the
+# second is the change; the first is the gradient itself.
+def curvature(f, x, v):
+    return jvp(f, (x,), (v,))[1]
+
+
+# %% wrong="along"
+# Shows: The slope along v was squared. That says how steep f is, and not how it bends.
+# Hint: A second derivative is the slope of a slope: differentiate the gradient.
+def curvature(f, x, v):
+    return jvp(f, (x,), (v,))[1] ** 2
+
+
+# %% wrong="along"
+# Shows: H v was found, and added up; the second v is missing.
+# Hint: vᵀ H v weighs each number of H v with that of v before the sum.
+def curvature(f, x, v):
+    return jvp(grad(f), (x,), (v,))[1].sum()
+
+
+# %% [markdown]
+# ## 5. A landscape of your own
+#
+# **2 points, 9 minutes.** Design `land(p)`: the height of a landscape at the place p, a tensor of two numbers. At the
+# place (1, 2) it is to have a *saddle*, like a mountain pass:
+#
+# - the gradient there is zero;
+# - it bends upwards in one direction and downwards in another: the determinant of the Hessian there is below zero;
+# - it is no quadratic: its Hessian at (0, 0) is another one than at (1, 2).
+#
+# The judge uses `grad`, `hessian` and the referee.
+
+
+# %% answer="landscape" points=2 minutes=9
+def land(p):
+    ### BEGIN SOLUTION
+    u, v = p[0] - 1, p[1] - 2
+    return u**2 - v**2 + u**3
+    ### END SOLUTION
+
+
+# %%
+check("landscape")
+
+# %% probes="landscape"
+import minigrad
+import numpy as np
+
+func = minigrad.func
+
+
+def at(x, y):
+    return minigrad.tensor([x, y])
+
+
+def it_is_one_number():
+    return land(at(0.5, 0.5)).size == 1
+
+
+def steepness_at_the_pass():
+    return float(np.abs(func.grad(land)(at(1.0, 2.0)).numpy()).max())
+
+
+def bends(x, y):
+    return func.hessian(land)(at(x, y)).numpy()
+
+
+def it_is_a_quadratic():
+    return bool(np.allclose(bends(0.0, 0.0), bends(1.0, 2.0)))
+
+
+def nudging_agrees():
+    return all(
+        minigrad.gradcheck(land, at(*place), raise_exception=False) for place in [(0.3, -0.4), (1.5, 2.5), (1.0, 2.0)]
+    )
+
+
+it_is_one_number()
+steepness_at_the_pass() < 1e-6
+bool(np.linalg.det(bends(1.0, 2.0)) < -1e-6)
+it_is_a_quadratic()
+nudging_agrees()
+
+# %% [markdown] hints="landscape"
+# 1. Begin with a pass at the origin: u² − v² goes up along u and down along v, and is flat in the middle.
+# 2. Move it: u = p[0] − 1 and v = p[1] − 2 are zero at the place (1, 2).
+# 3. Then add something that has neither slope nor bend at the pass, and a bend elsewhere: u³, or v⁴.
+
+
+# %% wrong="landscape"
+# Shows: There is a pass at the right place, and it is a quadratic: its Hessian is the same everywhere.
+# Hint: Add a term of third or higher order in p[0] − 1 or p[1] − 2: at the pass it changes nothing.
+def land(p):
+    return (p[0] - 1) ** 2 - (p[1] - 2) ** 2
+
+
+# %% wrong="landscape"
+# Shows: At (1, 2) it is flat, and bends the same way in all directions: a bottom or a summit, or no bend at all.
+# Hint: Give the squares opposite signs.
+def land(p):
+    return (p[0] - 1) ** 2 + (p[1] - 2) ** 2 + (p[0] - 1) ** 3
+
+
+# %% wrong="landscape"
+# Shows: At (1, 2) it is not flat: the gradient there is not zero.
+# Hint: Write it in u = p[0] − 1 and v = p[1] − 2, and use no term with u or v alone.
+def land(p):
+    return p[0] ** 2 - p[1] ** 2 + p[0] ** 3
+
+
+# %% wrong="landscape"
+# Shows: A constant came between: part of the landscape left the graph through item(), and nudging sees it move.
+# Hint: Compute with p[0] and p[1] themselves; they are tensors.
+def land(p):
+    u, v = p[0] - 1, p[1] - 2
+    return u**2 - v**2 + u**3 + p[0].item()
+
+
+# %% wrong="landscape"
+# Shows: The landscape has a height for each of the two numbers. It is to have one height at each place.
+# Hint: Combine p[0] and p[1] into one number.
+def land(p):
+    return p**2
+
+
+# %% [markdown]
+# ## What you have now
+#
+# Three ways to ask, and the habit of counting what an answer costs: runs, passes, bytes. The saddle is no toy: in many
+# dimensions most flat places are saddles, and `hvp` is how one finds the way down from them.
+#
+# **Next**: [08 A graph for each input](../lessons/08_a_graph_for_each_input.ipynb).
