@@ -287,3 +287,8 @@ def test_feedback_never_tells_a_learner_more_than_the_next_hint(tmp_path):
     assert hints[0] in says
     assert hints[1] not in says
     assert feedback.WORDS["fail"] in says
+
+
+def test_names_that_are_given_a_meaning_inside_a_with_are_asked_for():
+    source = "with mg.Graph().as_default():\n    x, _y = 1, 2\n    def f(): ...\nclass C: ...\nz[0] = 3"
+    assert making.defined(source) == ["x", "f", "C", "z"]

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -229,14 +230,19 @@ def refuse_alike(known: list[tuple[str, list[Outcome]]], where: str) -> None:
 
 def defined(source: str) -> list[str]:
     """The names a cell gives a meaning, but for private ones."""
-    names: list[str] = []
-    for statement in ast.parse(source).body:
+    return [name for name in dict.fromkeys(named(ast.parse(source).body)) if not name.startswith("_")]
+
+
+def named(body: list[ast.stmt]) -> Iterator[str]:
+    """The names that statements define, those in a `with` included."""
+    for statement in body:
         match statement:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                names.append(name)
+                yield name
             case ast.Assign(targets=targets):
-                names += [node.id for t in targets for node in ast.walk(t) if isinstance(node, ast.Name)]
-    return [name for name in dict.fromkeys(names) if not name.startswith("_")]
+                yield from (node.id for t in targets for node in ast.walk(t) if isinstance(node, ast.Name))
+            case ast.With(body=inner):
+                yield from named(inner)
 
 
 def stored(came: list[Outcome]) -> list[list[Any]]:
