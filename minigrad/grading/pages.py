@@ -177,10 +177,11 @@ def times(results: Sequence[Result]) -> str:
     """Minutes between the first and the last run of a cell, pauses left out, where the notebooks tell."""
     minutes = sorted(r["minutes"] for r in results if r.get("minutes"))
     if not minutes:
-        return ""
-    middle, n = minutes[len(minutes) // 2], len(minutes)
+        return "<p>Time spent: unknown. No notebook tells when its cells were run.</p>"
+    middle, n, unknown = minutes[len(minutes) // 2], len(minutes), len(results) - len(minutes)
     return (
-        f"<p>Time spent, of {n} who tell: {minutes[0]:.0f} to {minutes[-1]:.0f} minutes, half below {middle:.0f}.</p>"
+        f"<p>Time spent, of {n} who tell: {minutes[0]:.0f} to {minutes[-1]:.0f} minutes, half below {middle:.0f}"
+        f"{f'; of {unknown}: unknown' if unknown else ''}.</p>"
     )
 
 
