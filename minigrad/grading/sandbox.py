@@ -259,7 +259,7 @@ def in_container(limits: Limits, slot: int) -> list[str]:
 
 
 def end_container(command: list[str]) -> None:
-    """End the container that a command has started, by its name: with the engine's client nothing in the engine ends."""
+    """End the container that a command has started, by its name: the end of an engine's client ends nothing in it."""
     name = next(part for part in command if part.startswith("--name=")).removeprefix("--name=")
     with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run([command[0], "kill", name], check=False, capture_output=True, timeout=KILLING)
