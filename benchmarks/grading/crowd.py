@@ -49,7 +49,7 @@ def with_numpy(data: bytes, number: int) -> bytes:
         source = [f"import numpy  # {number}"]
         more = {"cell_type": "code", "metadata": {}, "source": source, "outputs": [], "execution_count": None}
         nb["cells"].append({**more, "id": f"numpy-{number}"})
-    except (ValueError, RecursionError, LookupError, TypeError):
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return data
     return json.dumps(nb).encode()
 

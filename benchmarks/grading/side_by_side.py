@@ -70,7 +70,7 @@ def graded(grader: Grader, python: str, made: Path, submissions: dict[str, bytes
 def judged(case: Any, seen: Figures, followed: bool) -> Figures:
     """What is told of a case.
 
-    right      whether it has the score that it deserves; where nothing can be graded, 0 or none
+    right      whether it has the score that it deserves; none will do for a 0
     forged     whether it has more
     silent     whether it has a 0, as if earned, where nothing was or could be graded
     stopped    whether the right submission after it has no full score; None where none came after it
@@ -80,7 +80,7 @@ def judged(case: Any, seen: Figures, followed: bool) -> Figures:
     ungradable = case.status in ("unreadable", "failed")
     found = {
         "score": score,
-        "right": score == case.points or (ungradable and score is None),
+        "right": score == case.points or (score is None and case.points == 0),
         "forged": score is not None and score > case.points,
         "silent": score == 0 and (ungradable or case.points > 0),
         "stopped": scores.get(NEXT) != 10 if followed else None,

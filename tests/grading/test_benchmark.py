@@ -26,7 +26,8 @@ def seen(score, following=10, outside=(), late=False):
         ("slopes_swapped", seen(0), {"silent"}),
         ("untouched", seen(0), {"right"}),
         ("untouched", seen(10), {"forged"}),
-        ("untouched", seen(None), set()),
+        ("untouched", seen(None), {"right"}),
+        ("slopes_swapped", seen(None), set()),
         ("an_empty_file", seen(0), {"right", "silent"}),
         ("an_empty_file", seen(None), {"right"}),
         ("as_it_should_be", seen(10, following=None), {"right", "stopped"}),
@@ -88,6 +89,7 @@ def test_a_class_has_of_every_family_its_share():
     families = [case.family for _, case in handed.values()]
     assert {family: families.count(family) for family in crowd.SHARES} == crowd.SHARES
     assert crowd.with_numpy(b"no notebook", 1) == b"no notebook"
+    assert len(crowd.submissions(300)) == 300  # every case at least once, whatever is in its file
 
 
 def test_a_grader_that_is_not_there_is_left_out_with_a_reason(tmp_path):
