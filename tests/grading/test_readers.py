@@ -15,7 +15,8 @@ from grading.test_batch import Told
 
 from minigrad.course import exercise, lessons
 from minigrad.course.cli import main
-from minigrad.grading import command, gradebook
+from minigrad.grading import command, gradebook, tables
+from minigrad.grading.readers import with_readers
 from minigrad.grading.submission import released
 
 ANSWER = {"cells": {}, "parts": {"twice": [["gave", 6, ""], ["gave", -3.0, ""]]}}
@@ -105,3 +106,11 @@ def test_what_waits_is_no_0_and_what_is_given_stays(course, tmp_path, capsys):
 
     give(tmp_path, "bob", 1, part="check-twice")  # for code, too, a person has the last word
     assert graded(tmp_path, capsys)["bob"]["points"] == 1
+
+
+def test_what_crashed_and_waits_has_no_score_yet():
+    part = {"state": "wait", "points": 0, "of": 2, "says": [], "shows": ""}
+    crashed = {"student": "ada", "exercise": "x", "status": "crashed", "points": 3, "parts": {"why": part}}
+    (waits,) = with_readers([crashed], {})
+    (read,) = with_readers([crashed], {("ada", "x", "why"): (1.0, "")})
+    assert [(r["status"], tables.score(r)) for r in (waits, read)] == [("crashed", ""), ("crashed", 1)]
