@@ -49,7 +49,7 @@ def test_an_unknown_extra_is_refused_with_the_choice(fresh: Fresh) -> None:
 
     assert (
         process.stderr
-        == "Name what to add, out of cluster, gpu-cu12, gpu-cu13, instructor, kernels, test; this was gpu.\n"
+        == "Name what to add, out of cluster, gpu-cu12, gpu-cu13, graders, instructor, kernels, test; this was gpu.\n"
     )
     assert process.returncode == 1
 

@@ -46,6 +46,7 @@ class Part:
     hints       from a nudge to nearly all of it
     minutes     about how long it takes; 0 where nobody said
     solution    the worked one, as code; "" where it is kept elsewhere
+    manual      whether a person reads the answer, which is prose: it has no probes
     """
 
     name: str
@@ -58,6 +59,7 @@ class Part:
     hints: tuple[str, ...]
     minutes: int = 0
     solution: str = ""
+    manual: bool = False
 
     @property
     def patience(self) -> int:
@@ -82,7 +84,7 @@ class Exercise:
 class Verdict:
     """What is said of an answer.
 
-    state    todo, fail or pass
+    state    todo, fail, pass, or wait: for a person
     says     sentences on what came out
     hint     what to think of next, if it failed
     wrong    the known-wrong answer that it is
@@ -144,6 +146,8 @@ def judged(part: Part, namespace: dict[str, Any], earlier: list[str]) -> Verdict
 
 def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
     """What these outcomes of the part's probes say of the answer."""
+    if part.manual:
+        return Verdict(part, "wait", ("A person reads this part, and gives its points.",))
     for outcome in outcomes:
         if outcome.kind == "todo":
             return Verdict(part, "todo", (f"`{outcome.told}` is not written yet.",) if outcome.told else ())

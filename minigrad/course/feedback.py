@@ -19,10 +19,10 @@ from minigrad.course.comparison import CAME, WANTED, Comparison, comparison
 from minigrad.course.exercise import Part, Verdict
 from minigrad.course.memory import memory
 
-WORDS = {"todo": "not attempted yet", "fail": "not yet", "pass": "right"}
+WORDS = {"todo": "not attempted yet", "fail": "not yet", "pass": "right", "wait": "waits for a reader"}
 CODE = re.compile(r"`([^`]+)`")
-MARKS = {"todo": "○", "fail": "✗", "pass": "✓"}
-COLOURS = {"todo": "#767676", "fail": "#c2410c", "pass": "#15803d"}
+MARKS = {"todo": "○", "fail": "✗", "pass": "✓", "wait": "…"}
+COLOURS = {"todo": "#767676", "fail": "#c2410c", "pass": "#15803d", "wait": "#767676"}
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def damaged(error: Exception) -> Note:
 def note(verdict: Verdict) -> Note:
     """A verdict as the learner reads it."""
     part = verdict.part
-    earned = "" if verdict.state == "todo" else f"{verdict.points} of "
+    earned = "" if verdict.state in ("todo", "wait") else f"{verdict.points} of "
     news = f"{part.name}: {WORDS[verdict.state]} ({earned}{points(part)})."
     says = list(verdict.says)
     if verdict.state == "todo":

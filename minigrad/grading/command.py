@@ -24,6 +24,7 @@ from .batch import Batch, Course, Grader, Here, Result, label, write
 from .cluster import There
 from .collect import Handed, NothingFound, submissions
 from .pages import class_report, feedback
+from .readers import with_readers
 from .sandbox import Limits, NoSandbox, found
 from .submission import Released, Submission, Unreadable, read, released
 from .tables import tables
@@ -54,8 +55,7 @@ def grade(
     batch = Batch(course, grader, room(out, place))
     with tqdm(total=len(handed), unit="submission", disable=None) as bar:
         results = batch.run(handed, lambda result: bar.update())
-    told(out, handed, results)
-    return results
+    return told(out, handed, results)
 
 
 def room(out: Path, place: Path) -> Path:
@@ -69,11 +69,14 @@ def room(out: Path, place: Path) -> Path:
     return out
 
 
-def told(out: Path, handed: Sequence[Handed], results: Sequence[Result]) -> None:
-    """Write all that is made of the results."""
+def told(out: Path, handed: Sequence[Handed], results: Sequence[Result]) -> list[Result]:
+    """Write all that is made of the results, and of what people have given; the results with that."""
+    read_again = {each.where: understood(each) for each in handed}
+    if gradebook.is_there():
+        gradebook.write(out, results, read_again)
+    results = with_readers(results, gradebook.given(out))
     for name, text in tables(results).items():
         write(out / name, text)
-    read_again = {each.where: understood(each) for each in handed}
     exercises = {r["exercise"]: released_of(r["exercise"]) for r in results if r["exercise"]}
     answers = {where: own(submission, exercises) for where, submission in read_again.items() if submission}
     for result in results:
@@ -81,14 +84,13 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result]) -> None
         write(out / "feedback" / f"{label(result)}.html", feedback(result, title))
     write(out / "class.html", class_report(results, answers))
     if gradebook.is_there():
-        gradebook.write(out, results)
         for name in exercises:  # formgrader lists what has a source
             write(out / "source" / name / f"{name}.ipynb", notebook_of(name).read_text("utf-8"))
         for result in results:
             submission = read_again[result["where"]]
             if submission and result["parts"]:
-                folder = out / "autograded" / safe(result["student"]) / result["exercise"]
-                write(folder / f"{result['exercise']}.ipynb", gradebook.readable(submission, result["parts"]))
+                write(gradebook.place(out, result), gradebook.readable(submission, result["parts"]))
+    return results
 
 
 def released_of(name: str) -> Released:
@@ -110,11 +112,6 @@ def own(submission: Submission, exercises: dict[str, Released]) -> str:
     """The code of a submission that is its author's, for the search for similar ones."""
     given = {*(name for each in exercises.values() for name in (*each.given, *each.checks))}
     return "\n".join(cell.source for cell in submission.cells if cell.name not in given)
-
-
-def safe(student: str) -> str:
-    """The name of a folder that leads nowhere else."""
-    return student.replace("/", "_").replace("\\", "_").strip(".")[:100] or "_"
 
 
 def summary(results: Sequence[Result], out: Path) -> str:

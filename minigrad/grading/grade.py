@@ -19,7 +19,7 @@ from minigrad.course.exercise import Exercise, Part, named, verdict
 from minigrad.course.probe import Outcome
 
 from .sandbox import Reply, Sandbox
-from .submission import Released, Unreadable, digest_of, read, released, to_run, within
+from .submission import Released, Submission, Unreadable, digest_of, read, released, to_run, within
 
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
 MOST_WORDS = 500  # characters of what an exception said
@@ -77,27 +77,37 @@ def grade(data: bytes, task: Task, sandbox: Sandbox, slot: int = 0) -> dict[str,
         )
     result["minutes"] = submission.minutes
     cells = to_run(submission, task.released)
-    parts = [[part.name, list(part.defines), part.probes] for part in task.exercise.parts]
+    parts = [[part.name, list(part.defines), part.probes] for part in task.exercise.parts if not part.manual]
+    result["parts"] |= {part.name: to_be_read(part, submission, task) for part in task.exercise.parts if part.manual}
     reply = sandbox.run({"cells": [[cell.name, cell.source] for cell in cells], "parts": parts}, slot)
     return judged(result, task, reply, sandbox)
 
 
 def nothing(part: Part) -> dict[str, Any]:
-    return {"state": "todo", "points": 0, "of": part.points, "says": [], "hint": "", "shows": ""}
+    plain = {"state": "todo", "points": 0, "of": part.points, "says": [], "hint": "", "shows": ""}
+    return plain | ({"manual": True} if part.manual else {})
+
+
+def to_be_read(part: Part, submission: Submission, task: Task) -> dict[str, Any]:
+    """A part that a person reads: it waits, unless nothing was written where the answer goes."""
+    written = [cell.source.strip() for cell in submission.texts if cell.name == part.name]
+    untouched = "", task.released.prose.get(part.name, "").strip()
+    waits = not written or any(text not in untouched for text in written)
+    return nothing(part) | {"state": "wait" if waits else "todo"}
 
 
 def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox) -> dict[str, Any]:
     """The result, once the sandbox has answered."""
     result["seconds"] = round(reply.seconds, 2)
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
-    if not parts:
+    if not parts and not all(part.manual for part in task.exercise.parts):
         limits = {"all": sandbox.limits.all, "memory": sandbox.limits.memory >> 20}
         return result | {"status": "failed", "notes": [*result["notes"], trouble(reply.why or "ended", limits)]}
     for name, error in cells.items():
         if isinstance(error, str) and error:
             result["notes"].append(f"Cell {str(name)[:80]!r}: {error[:MOST_WORDS]}")
     stopped = [error for error in cells.values() if error in ("ended the process", "was stopped: its time was up")]
-    for part in task.exercise.parts:
+    for part in (part for part in task.exercise.parts if not part.manual):
         said = result["parts"][part.name] = looked_at(part, outcomes(parts.get(part.name)), task.private)
         result["points"] += said["points"]
         stopped += [said["state"]] if said["state"] == "died" else []

@@ -11,9 +11,10 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from minigrad.course.errors import CourseError
@@ -21,7 +22,10 @@ from minigrad.course.errors import CourseError
 from .submission import Submission
 
 Result = dict[str, Any]
+Submissions = Mapping[str, Submission | None]
 FILE = "gradebook.db"
+NOBODY: Submissions = MappingProxyType({})
+MISSING = "*No cell of this name was handed in. What was written for this part may stand above.*"
 
 
 def is_there() -> bool:
@@ -29,8 +33,10 @@ def is_there() -> bool:
     return importlib.util.find_spec("nbgrader") is not None
 
 
-def write(out: Path, results: Sequence[Result]) -> Path:
+def write(out: Path, results: Sequence[Result], submissions: Submissions = NOBODY) -> Path:
     """Bring the gradebook in a folder up to date; grading a submission again changes its scores, and adds none.
+
+    submissions    where a submission lies → what it is: a text that has changed is to be read again
 
     Raises CourseError without nbgrader.
     """
@@ -48,8 +54,42 @@ def write(out: Path, results: Sequence[Result]) -> Path:
             of_exercise = [r for r in results if r["exercise"] == name and r["parts"]]
             assign(book, name, of_exercise[0]["parts"])
             for result in of_exercise:
-                enter(book, name, result)
+                enter(book, name, result, changed(out, result, submissions))
     return out / FILE
+
+
+def given(out: Path) -> dict[tuple[str, str, str], tuple[float | None, str]]:
+    """(student, exercise, part) → the points and the words that a person gave, but for what is to be read again."""
+    if not (is_there() and (out / FILE).exists()):
+        return {}
+    from nbgrader.api import Gradebook
+
+    found: dict[tuple[str, str, str], tuple[float | None, str]] = {}
+    with programs_of_this_python(), Gradebook(f"sqlite:///{out / FILE}") as book:
+        for name in [assignment.name for assignment in book.assignments]:
+            for notebook in book.notebook_submissions(name, name):
+                words = {comment.name: comment.manual_comment or "" for comment in notebook.comments}
+                for grade in notebook.grades:
+                    part, points = grade.name.removeprefix("check-"), grade.manual_score
+                    about = points if not grade.needs_manual_grade else None, words.get(part, "")
+                    if about != (None, ""):
+                        found[notebook.student.id, name, part] = about
+    return found
+
+
+def place(out: Path, result: Result) -> Path:
+    """Where formgrader looks for a submission."""
+    folder = result["student"].replace("/", "_").replace("\\", "_").strip(".")[:100] or "_"
+    return Path(out, "autograded", folder, result["exercise"], f"{result['exercise']}.ipynb")
+
+
+def changed(out: Path, result: Result, submissions: Submissions) -> set[str]:
+    """The parts for a reader whose text is another than the one that was there to read."""
+    submission = submissions.get(result["where"])
+    if submission is None or not place(out, result).exists():
+        return set()
+    before = {cell["id"]: cell["source"] for cell in json.loads(place(out, result).read_text("utf-8"))["cells"]}
+    return {cell.name for cell in submission.texts if before.get(cell.name, cell.source) != cell.source}
 
 
 @contextmanager
@@ -68,35 +108,57 @@ def assign(book: Any, name: str, parts: dict[str, Result]) -> None:
     book.update_or_create_assignment(name)
     book.update_or_create_notebook(name, name)
     for part, facts in parts.items():
-        cell = {"cell_type": "code", "max_score": facts["of"]}
-        book.update_or_create_grade_cell(f"check-{part}", name, name, **cell)
+        kind = "markdown" if facts.get("manual") else "code"
+        book.update_or_create_grade_cell(graded(part, facts), name, name, cell_type=kind, max_score=facts["of"])
         book.update_or_create_solution_cell(part, name, name)
-        for source in (part, f"check-{part}"):
-            book.update_or_create_source_cell(source, name, name, cell_type="code", locked=source != part)
+        for source in {part, graded(part, facts)}:
+            book.update_or_create_source_cell(source, name, name, cell_type=kind, locked=source != part)
 
 
-def enter(book: Any, name: str, result: Result) -> None:
-    """The points of a submission; those that a person gave stay."""
+def graded(part: str, facts: Result) -> str:
+    """The cell that has the points: of prose the answer itself, else the check below it."""
+    return part if facts.get("manual") else f"check-{part}"
+
+
+def enter(book: Any, name: str, result: Result, changed: set[str]) -> None:
+    """The points of a submission; those that a person gave stay, to be looked at again if the text has changed."""
     first, _, last = result["name"].partition(" ")
     book.update_or_create_student(result["student"], first_name=first or None, last_name=last or None)
     book.update_or_create_submission(name, result["student"])
     for part, facts in result["parts"].items():
-        grade = book.find_grade(f"check-{part}", name, name, result["student"])
-        grade.auto_score = facts["points"]
-        grade.needs_manual_grade = facts["state"] == "died"
+        grade = book.find_grade(graded(part, facts), name, name, result["student"])
+        again = grade.manual_score is None or grade.needs_manual_grade or part in changed
+        grade.auto_score = None if facts["state"] == "wait" else facts["points"]
+        grade.needs_manual_grade = facts["state"] in ("died", "wait") and again
     book.db.commit()
 
 
 def readable(submission: Submission, parts: dict[str, Result]) -> str:
     """A notebook for formgrader: code and words of a submission, the cells of its parts marked as nbgrader does."""
-    cells = [{"cell_type": "markdown", "id": f"text-{i}", "metadata": {}, "source": cell.source}
-             for i, cell in enumerate(submission.texts)]  # fmt: skip
+    prose = {part: facts for part, facts in parts.items() if facts.get("manual")}
+    names = {cell.name for cell in submission.texts}
+    texts = [*((cell.name, cell.source) for cell in submission.texts), *((p, MISSING) for p in prose if p not in names)]
+    cells = [text(name if name in prose else f"text-{i}", source, prose.get(name))
+             for i, (name, source) in enumerate(texts)]  # fmt: skip
     for i, cell in enumerate(submission.cells):
         cells.append(code(f"code-{i}", cell.source, marks(cell.name, solution=True) if cell.name in parts else None))
     for part, facts in parts.items():
+        if part in prose:
+            continue
         check = marks(f"check-{part}", grade=True, locked=True, points=facts["of"])
         cells.append(code(f"check-{part}", f'check("{part}")', check))
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}, ensure_ascii=False) + "\n"
+
+
+def text(name: str, source: str, facts: Result | None) -> Result:
+    """A cell of words; where they are an answer, with its points."""
+    marked = marks(name, grade=True, solution=True, points=facts["of"], cell_type="markdown") if facts else None
+    return {
+        "cell_type": "markdown",
+        "id": name,
+        "metadata": {"nbgrader": marked} if marked else {},
+        "source": source,
+    }
 
 
 def code(name: str, source: str, marked: Result | None) -> Result:

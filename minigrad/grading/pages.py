@@ -17,10 +17,12 @@ from .charts import bars
 Result = dict[str, Any]
 STATES = {
     "pass": "right", "fail": "not right yet", "todo": "not done", "died": "ended its process",
+    "wait": "waits for a reader", "read": "read",
 }  # fmt: skip
 STATUS = {
     "graded": "Every part was looked at.",
     "crashed": "Something ended its process or had to be stopped; the rest was graded.",
+    "waits": "What is prose waits for a reader: these are the points without it.",
     "failed": "Nothing could be looked at: please ask. This is not a 0.",
     "unreadable": "The file could not be read: please hand it in again. This is not a 0.",
 }
@@ -85,7 +87,8 @@ def feedback(result: Result, title: str) -> str:
     score = f"<p><strong>{result['points']} of {result['of']} points.</strong> " if parts else "<p>"
     body = [f"{score}{escape(STATUS[result['status']])}</p>"]
     if parts:
-        each = [(name, STATES[part["state"]], part["points"], part["of"]) for name, part in parts.items()]
+        each = [(name, STATES[part["state"]], "–" if part["state"] == "wait" else part["points"], part["of"])
+                for name, part in parts.items()]  # fmt: skip
         body.append(rows(("part", "", "points", "of"), each))
     for name, part in parts.items():
         body.append(about_part(name, part))
@@ -141,7 +144,9 @@ def difficulty(results: Sequence[Result]) -> str:
     parts = list(dict.fromkeys(part for r in graded for part in r["parts"]))
     lines = []
     for part in parts:
-        right = [r["parts"][part]["state"] == "pass" for r in graded]
+        right = [
+            r["parts"][part]["state"] == "pass" or r["parts"][part]["points"] == r["parts"][part]["of"] for r in graded
+        ]
         todo = sum(r["parts"][part]["state"] == "todo" for r in graded)
         lines.append((part, f"{sum(right) / len(right):.0%}", todo, discrimination(graded, part, right)))
     caption = "Parts: how many got them, and how far those who did are ahead in the rest (−1 to 1)"
@@ -172,10 +177,11 @@ def times(results: Sequence[Result]) -> str:
     """Minutes between the first and the last run of a cell, pauses left out, where the notebooks tell."""
     minutes = sorted(r["minutes"] for r in results if r.get("minutes"))
     if not minutes:
-        return ""
-    middle, n = minutes[len(minutes) // 2], len(minutes)
+        return "<p>Time spent: unknown. No notebook tells when its cells were run.</p>"
+    middle, n, unknown = minutes[len(minutes) // 2], len(minutes), len(results) - len(minutes)
     return (
-        f"<p>Time spent, of {n} who tell: {minutes[0]:.0f} to {minutes[-1]:.0f} minutes, half below {middle:.0f}.</p>"
+        f"<p>Time spent, of {n} who tell: {minutes[0]:.0f} to {minutes[-1]:.0f} minutes, half below {middle:.0f}"
+        f"{f'; of {unknown}: unknown' if unknown else ''}.</p>"
     )
 
 

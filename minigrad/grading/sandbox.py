@@ -9,6 +9,7 @@ docs/security.md says what that promises, and what not.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from . import inside
@@ -30,6 +32,7 @@ HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what
 STRANGER = 60_000  # the first of the user ids that submissions run under, where we are root
 CACHE = "/home/student/.cache/matplotlib"
 IMAGE = "minigrad-grading"
+KILLING = 30  # seconds that an engine may take to end a container
 
 
 class NoSandbox(Exception):
@@ -93,6 +96,8 @@ class Sandbox:
             out, why = talked(process, json.dumps({**job, "limits": limits}).encode(), self.limits)
         finally:
             stop(process)
+            if self.kind == "container":
+                end_container(command)
         seconds = time.monotonic() - start
         try:
             return Reply(json.loads(out), "", seconds)
@@ -250,9 +255,17 @@ def in_container(limits: Limits, slot: int) -> list[str]:
     command = [engine() or "docker", "run", "--rm", "--interactive", "--network=none", "--read-only", "--cap-drop=ALL"]
     command += ["--security-opt=no-new-privileges", f"--memory={memory}", f"--memory-swap={memory}", "--cpus=1"]
     command += [f"--pids-limit={limits.processes}", f"--user={STRANGER + slot}", f"--tmpfs=/tmp:{disk}"]
-    command += [f"--shm-size={limits.disk >> 20}m"]
+    command += [f"--shm-size={limits.disk >> 20}m", f"--name={IMAGE}-{token_hex(8)}"]
+    command += [f"--ulimit=fsize={limits.disk}", "--ulimit=nofile=256", "--ulimit=core=0"]
     command += [f"--tmpfs=/home/student:{disk}", "--workdir=/home/student", "--env=HOME=/home/student"]
     return [*command, IMAGE]
+
+
+def end_container(command: list[str]) -> None:
+    """End the container that a command has started, by its name: the end of an engine's client ends nothing in it."""
+    name = next(part for part in command if part.startswith("--name=")).removeprefix("--name=")
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run([command[0], "kill", name], check=False, capture_output=True, timeout=KILLING)
 
 
 def without(limits: Limits, slot: int) -> list[str]:

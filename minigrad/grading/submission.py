@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -142,19 +142,23 @@ class Released:
     given      name → code that is the exercise's own
     answers    names of the cells that are the learner's
     checks     names of the cells that check
+    prose      name → text that stood where the learner's goes, for a person to read
     """
 
     given: dict[str, str]
     answers: tuple[str, ...]
     checks: tuple[str, ...]
+    prose: dict[str, str] = field(default_factory=dict)
 
 
 def released(path: Path) -> Released:
     """The exercise in a notebook of exercises/."""
     nb = json.loads(path.read_text("utf-8"))
-    given, answers, checks = {}, [], []
+    given, answers, checks, prose = {}, [], [], {}
     for cell in nb["cells"]:
         marks, name = within(cell, "metadata", "nbgrader"), cell["id"]
+        if cell["cell_type"] == "markdown" and marks.get("solution"):
+            prose[name] = source_of(cell)
         if cell["cell_type"] != "code":
             continue
         if marks.get("solution"):
@@ -163,7 +167,7 @@ def released(path: Path) -> Released:
             checks.append(name)
         else:
             given[name] = source_of(cell)
-    return Released(given, tuple(answers), tuple(checks))
+    return Released(given, tuple(answers), tuple(checks), prose)
 
 
 def to_run(submission: Submission, exercise: Released) -> list[Cell]:

@@ -31,7 +31,7 @@ def plain(results: Sequence[Result]) -> str:
     rows = [
         [
             r["student"], r["name"], r["exercise"], r["status"], r["points"], r["of"],
-            *(r["parts"].get(part, {}).get("points", "") if r["exercise"] == exercise else ""
+            *(points(r["parts"].get(part)) if r["exercise"] == exercise else ""
               for exercise, part in parts_of(results)),
             "; ".join(r["notes"]),
         ]
@@ -71,16 +71,24 @@ def moodle(results: Sequence[Result]) -> str:
 
 def said(result: Result) -> list[str]:
     """What a student is told in a line for each part."""
-    parts = [
-        f"{name}: {part['points']} of {part['of']}{'. ' + part['shows'] if part['shows'] else ''}"
-        for name, part in result["parts"].items()
-    ]
-    return parts or result["notes"]
+    return [said_of(name, part) for name, part in result["parts"].items()] or result["notes"]
+
+
+def said_of(name: str, part: Result) -> str:
+    if part["state"] == "wait":
+        return f"{name}: waits for a reader, {part['of']} at most"
+    return f"{name}: {part['points']} of {part['of']}{'. ' + part['shows'] if part['shows'] else ''}"
 
 
 def score(result: Result) -> Any:
-    """The points, or nothing where nothing could be graded: a 0 would say that it was."""
-    return result["points"] if result["status"] in ("graded", "crashed") else ""
+    """The points, or nothing where nothing could be graded or a part waits for a reader: a 0 would say that it was."""
+    whole = not any(part["state"] == "wait" for part in result["parts"].values())
+    return result["points"] if whole and result["status"] in ("graded", "crashed") else ""
+
+
+def points(part: Result | None) -> Any:
+    """Those of a part, or nothing while it waits for a reader."""
+    return part["points"] if part and part["state"] != "wait" else ""
 
 
 def scores(results: Sequence[Result], exercises: Sequence[tuple[str, int]]) -> list[Any]:

@@ -6,9 +6,11 @@ In the source of a solution, a cell's own line says what it is:
     # %% probes="product"                       expressions over the learner's names, after what they need
     # %% [markdown] hints="product"             a numbered list, from a nudge to nearly all of it
     # %% wrong="product" misconception="M3"     in place of the answer; opens with `# Shows:` and `# Hint:`
+    # %% [markdown] answer="why" points=2 minutes=5    prose, the whole cell, which a person reads and gives points for
 
-The last three are not run in the notebook and are not in the exercise; a misconception's id may be left out. A cell
-that only calls check("product") carries the points, and the Markdown before an answer is its task.
+Probes, hints and wrong answers are not run in the notebook and are not in the exercise; prose has none. A
+misconception's id may be left out. A cell that only calls check("product") carries the points, and the Markdown before
+an answer is its task.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from notebooks.source import BuildError
 ASIDE = ("probes", "wrong", "hints")  # what the learner does not see
 MARKS = ("answer", "points", "minutes", "misconception")
 FEWEST_WRONG = 3
+PROSE = "*Your answer here.*"  # in place of what a person will read
 CHECK = re.compile(r'check\("(\w+)"\)')
 HINT = re.compile(r"^\d+\. (.*?)(?=\n\d+\. |\Z)", re.DOTALL | re.MULTILINE)
 WRONG = re.compile(r"# Shows: (?P<shows>.*?)\n# Hint: (?P<hint>.*?)\n(?!#)(?P<code>.*)", re.DOTALL)
@@ -57,6 +60,9 @@ def solution(nb: NotebookNode, name: str) -> NotebookNode:
             if task is None or "nbgrader" in task.metadata:
                 raise BuildError(f"{name}: between the answer {part!r} and the one before there is no Markdown: a task")
             grade(task, f"task-{part}", locked=True)
+            if cell.cell_type == "markdown":  # nbgrader's own form of an answer that a person reads
+                grade(cell, part, solution=True, grade=True, points=marks["points"])
+                continue
             grade(cell, part, solution=True)
             cell.metadata["tags"] = ["raises-exception"]  # so that Run All goes on past what is not written yet
         elif checked:
@@ -84,6 +90,7 @@ def exercise(solved: NotebookNode) -> NotebookNode:
     nb.cells = [cell for cell in nb.cells if not any(key in cell.metadata.get("minigrad", {}) for key in ASIDE)]
     for i, cell in enumerate(nb.cells):
         config = Config()
+        config.ClearSolutions.text_stub = PROSE
         config.ClearSolutions.code_stub = {"python": stub(cell.source)}
         preprocessors.ClearSolutions(config=config).preprocess_cell(cell, {"language": "python"}, i)
     resources: dict[str, Any] = {}
@@ -134,6 +141,8 @@ def refuse_strays(nb: NotebookNode, parts: list[str], name: str) -> None:
 def facts_of(nb: NotebookNode, part: str, name: str) -> dict[str, Any]:
     where = f"{name}, part {part!r}"
     answer = the_one(nb, "answer", part, where)
+    if answer.cell_type == "markdown":
+        return for_a_reader(answer, where)
     probes = the_one(nb, "probes", part, where).source
     if not REGION.search(answer.source):
         raise BuildError(
@@ -174,6 +183,13 @@ def refuse_unfit(probes: str, expected: list[Outcome], again: list[Outcome], whe
             raise BuildError(f"{asked} raises {came.value}: {came.told}")
         if (came.kind, repr(came.value)) != (then.kind, repr(then.value)):  # to the last digit: a clock moves slowly
             raise BuildError(f"{asked} gives {came.value!r:.40}, and when it is asked again {then.value!r:.40}")
+
+
+def for_a_reader(answer: NotebookNode, where: str) -> dict[str, Any]:
+    """A part without probes."""
+    numbers = {key: whole(answer, key, where) for key in ("points", "minutes")}
+    unused: dict[str, Any] = {"defines": [], "open": False, "probes": "", "expected": [], "hints": [], "wrong": []}
+    return {**numbers, **unused, "solution": answer.source.strip(), "manual": True}
 
 
 def the_one(nb: NotebookNode, key: str, part: str, where: str) -> NotebookNode:

@@ -169,6 +169,12 @@ def test_a_class_report_counts_misconceptions_and_difficulty():
     assert "2: 5" in page  # the chart, in words
 
 
+def test_time_spent_is_told_where_notebooks_tell_and_unknown_elsewhere():
+    assert "Time spent: unknown." in pages.class_report([result("ada"), result("bob", minutes=0.0)], {})
+    told = pages.class_report([result(f"s{i}", minutes=m) for i, m in enumerate((10.0, 20.0, 31.0))] + [result()], {})
+    assert "Time spent, of 3 who tell: 10 to 31 minutes, half below 20; of 1: unknown." in told
+
+
 def test_what_tells_strong_from_weak_is_a_correlation():
     rest = [0, 1, 2, 3]
     results = [{"points": n + got, "parts": {"p": {"points": got}}} for n, got in zip(rest, (0, 0, 1, 1))]

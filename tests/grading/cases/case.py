@@ -23,11 +23,13 @@ class Case:
 
     points    that it deserves, and status: how grading goes
     data      the file
+    family    the module that it is in
     """
 
     points: int
     status: str
     data: bytes
+    family: str
 
 
 CASES: dict[str, Case] = {}
@@ -40,7 +42,7 @@ def case(points: int, status: str = "graded", start: Notebook = SOLVED) -> Calla
         nb = deepcopy(start)
         made = change(nb)
         data = made if isinstance(made, bytes) else json.dumps(nb if made is None else made).encode()
-        CASES[change.__name__] = Case(points, status, data)
+        CASES[change.__name__] = Case(points, status, data, change.__module__.rsplit(".", 1)[-1])
         return change
 
     return add

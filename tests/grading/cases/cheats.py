@@ -168,3 +168,16 @@ def writes_wherever_it_can(nb):
         "import os\nfor folder in ('/', '/usr', '/etc', '/home', os.path.expanduser('~'), '/proc/1', '/dev'):\n"
         "    try: open(folder + '/mark_of_a_submission', 'w').write('x')\n    except OSError: pass",
     )
+
+
+@case(0, start=UNTOUCHED)
+def a_pickle_for_whoever_reads_it(nb):
+    before(
+        nb,
+        "import os, pickle\n"
+        "class Gift:\n    def __reduce__(self):\n"
+        "        mark = os.path.expanduser('~/mark_of_a_submission_in_the_grader')\n"
+        "        return exec, (f'import os\\nif os.getpid() != {os.getpid()}: open({mark!r}, \"w\").close()',)\n"
+        "gift = pickle.dumps(Gift())\n"
+        "pickle.dump = lambda thing, file, *a, **k: file.write(gift)\npickle.dumps = lambda *a, **k: gift",
+    )

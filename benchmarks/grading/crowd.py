@@ -1,0 +1,133 @@
+"""A class of hundreds on ours alone: ended in the middle by force, gone on with, and graded once more.
+
+Nothing may be lost, nothing graded twice, and each must have the points that its kind deserves. Memory is that of the
+process outside the sandboxes, CPU time that of everything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+
+from .graders import COMMAND
+from .suite import NAME, ROOT, cases, hand_in
+
+SHARES = {"right": 45, "wrong": 39, "files": 12, "cheats": 2, "without_end": 2}  # of a hundred
+LOOK = 0.1  # seconds between two looks
+SUBREAPER = 36  # prctl's PR_SET_CHILD_SUBREAPER: whose parent has ended becomes ours, and its CPU time is counted
+Figures = dict[str, Any]
+
+
+def submissions(n: int) -> dict[str, tuple[bytes, Any]]:
+    """Student → (notebook, case): of every family its share, each file another, all with NumPy loaded."""
+    every, found = cases(), {}
+    for family, share in SHARES.items():
+        mine = [case for case in every.values() if case.family == family]
+        for case in islice(cycle(mine), round(n * share / 100)):
+            found[f"s{len(found):04}"] = (with_numpy(case.data, len(found)), case)
+    return found
+
+
+def with_numpy(data: bytes, number: int) -> bytes:
+    """A notebook with one more cell, of its own; what is none stays as it is."""
+    try:
+        nb = json.loads(data)
+        source = [f"import numpy  # {number}"]
+        more = {"cell_type": "code", "metadata": {}, "source": source, "outputs": [], "execution_count": None}
+        nb["cells"].append({**more, "id": f"numpy-{number}"})
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return data
+    return json.dumps(nb).encode()
+
+
+def measured(n: int) -> Figures:
+    """Three runs: one that is killed when half is there, one that goes on, one that finds all done."""
+    handed = submissions(n)
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    with tempfile.TemporaryDirectory(prefix="class-", ignore_cleanup_errors=True) as folder:
+        hand_in(Path(folder), {student: data for student, (data, _) in handed.items()})
+        results = Path(folder, "results", "results")
+        killed = one_run(Path(folder), lambda: len(files(results)) >= len(handed) / 2)
+        half = files(results)
+        resumed = one_run(Path(folder))
+        whole = files(results)
+        again = one_run(Path(folder))
+        told = json.loads(Path(folder, "results", "results.json").read_text("utf-8"))
+        lost = [student for student in handed if student not in {r["student"] for r in told}]
+        wrong = [(r["student"], r["points"], handed[r["student"]][1].points) for r in told
+                 if r["points"] != handed[r["student"]][1].points]  # fmt: skip
+        return {
+            "submissions": len(handed),
+            "runs": {"killed halfway": killed, "resumed": resumed, "again": again},
+            "results when killed": len(half),
+            "graded twice": sum(whole[name] != when for name, when in half.items())
+            + sum(files(results)[name] != when for name, when in whole.items()),
+            "lost": lost,
+            "counted twice": len(told) - len({r["student"] for r in told}),
+            "other points than deserved": wrong,
+            "stopped": sum(r.get("seconds", 0) > 10 for r in told),
+        }
+
+
+def files(folder: Path) -> dict[str, int]:
+    """Name → when it was written, of each result."""
+    found = {}
+    for path in folder.glob("*.json"):
+        with contextlib.suppress(FileNotFoundError):
+            found[path.name] = path.stat().st_mtime_ns
+    return found
+
+
+def one_run(folder: Path, enough: Callable[[], bool] = lambda: False) -> Figures:
+    """`minigrad grade`, killed once there is enough."""
+    command = [sys.executable, "-c", COMMAND, "grade", "submitted", "--out", "results", "--exercise", NAME]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    start, before, peak = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN), 0
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while process.poll() is None:
+        with contextlib.suppress(psutil.Error):
+            peak = max(peak, psutil.Process(process.pid).memory_info().rss)
+        if enough():
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        time.sleep(LOOK)
+    wall = time.monotonic() - start
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, 0)[0]:
+            pass
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    return {"wall": wall, "cpu": cpu, "peak": peak, "ended": process.returncode}
+
+
+def told(found: Figures) -> str:
+    """The figures in words."""
+    n, runs = found["submissions"], found["runs"]
+    first = [runs["killed halfway"], runs["resumed"]]
+    wall, cpu = sum(run["wall"] for run in first), sum(run["cpu"] for run in first)
+    rate, each, stopped = 60 * n / wall, cpu / n, found["stopped"]
+    memory = max(run["peak"] for run in runs.values()) / 1e6
+    words = "lost", "counted twice", "graded twice", "other points than deserved"
+    return (
+        f"{n} submissions, killed when {found['results when killed']} were graded, and resumed: {wall:.0f} s, "
+        f"{rate:.0f} a minute, {each:.2f} CPU seconds for each; {stopped} took more than 10 s.\n"
+        f"Once more, nothing changed: {runs['again']['wall']:.0f} s, {runs['again']['cpu']:.0f} CPU seconds.\n"
+        f"Memory outside the sandboxes: {memory:.0f} MB at most.\n"
+        f"{'; '.join(f'{word}: {found[word] or 0}' for word in words).capitalize()}.\n"
+    )

@@ -1,0 +1,88 @@
+"""Our exercise as an assignment of otter's: a test file for each part, in the format that its documentation advises.
+
+A probe with what is expected of it becomes an assertion. Otter gives a test the learner's names as parameters.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from minigrad.course.exercise import Part, named
+from minigrad.course.probe import parsed
+
+CONFIG = {"show_stdout": False, "print_summary": False, "logo": False}
+HEAD = '''\
+from math import isclose
+
+from otter.test_files import test_case
+
+OK_FORMAT = False
+name = "{name}"
+points = {points}
+
+
+def same(came, wanted):
+    """Whether two values are the same: numbers to six digits, tuples as lists."""
+    if isinstance(wanted, (int, float)) and not isinstance(wanted, bool):
+        return isinstance(came, (int, float)) and isclose(came, wanted, rel_tol=1e-6, abs_tol=1e-9)
+    if isinstance(wanted, list):
+        return len(came) == len(wanted) and all(map(same, came, wanted))
+    if isinstance(wanted, dict):
+        return {{str(k) for k in came}} == set(wanted) and all(same(came[k], wanted[str(k)]) for k in came)
+    return type(came) is type(wanted) and came == wanted
+
+
+def raises(call, wanted):
+    try:
+        call()
+    except Exception as error:
+        return type(error).__name__ == wanted
+    return False
+
+
+@test_case(points={points}, hidden=True)
+def test_{name}({parameters}):
+{body}
+'''
+
+
+def assignment(python: str, name: str, folder: Path) -> None:
+    """Make autograder.zip in a folder, by `otter generate`."""
+    (folder / "tests").mkdir(parents=True)
+    for part in named(name).parts:
+        (folder / "tests" / f"{part.name}.py").write_text(test_file(part), "utf-8")
+    (folder / "otter_config.json").write_text(json.dumps(CONFIG), "utf-8")
+    command = [python, "-m", "otter", "generate", "-t", "tests", "-c", "otter_config.json", "--no-environment"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+
+def test_file(part: Part) -> str:
+    body, done = [], 0
+    for probe, wanted in zip(parsed(part.probes), part.expected):
+        preparation = ast.parse(probe.preparation).body
+        body += [ast.unparse(statement) for statement in preparation[done:]]
+        done = len(preparation)
+        if wanted.kind == "raised":
+            body.append(f"assert raises(lambda: {probe.expression}, {wanted.value!r})")
+        else:
+            body.append(f"assert same({probe.expression}, {wanted.value!r})")
+    text = "\n".join(f"    {line}" for each in body for line in each.split("\n"))
+    parameters = ", ".join(free(part.probes))
+    return HEAD.format(name=part.name, points=part.points, parameters=parameters, body=text)
+
+
+def free(source: str) -> Iterator[str]:
+    """The names that a text uses and does not define, but for Python's own."""
+    nodes = [*ast.walk(ast.parse(source))]
+    own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    own |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    own |= {(each.asname or each.name).split(".")[0] for node in nodes
+            if isinstance(node, ast.Import | ast.ImportFrom) for each in node.names}  # fmt: skip
+    used = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name))
+    return (name for name in used if name not in own and not hasattr(builtins, name))

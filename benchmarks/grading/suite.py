@@ -1,0 +1,35 @@
+"""What is handed in: the submissions of tests/grading/cases, each with the points that it deserves."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "01_scalar_engine"
+FAMILIES = {
+    "right": "right, with extra cells, magics, prints",
+    "wrong": "wrong in the typical ways",
+    "files": "cells and files that are not what they were",
+    "without_end": "without end, without measure, exits",
+    "cheats": "cheats and attacks",
+}
+
+
+def cases() -> dict[str, Any]:
+    """Name → Case, with its points, status, data and family."""
+    if str(ROOT / "tests") not in sys.path:
+        sys.path.insert(0, str(ROOT / "tests"))
+    from grading.cases import CASES  # type: ignore[import-not-found]
+
+    return {**CASES}
+
+
+def hand_in(folder: Path, submissions: dict[str, bytes]) -> None:
+    """Lay out student → notebook as nbgrader collects them, with a folder for what comes out."""
+    for student, data in submissions.items():
+        path = folder / "submitted" / student / NAME / f"{NAME}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        (folder / "out" / student).mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,37 @@
+"""What people have given: points and words of a reader, put where ours stand, at each run anew.
+
+A result on the disk is what the grader found. What somebody typed in formgrader lies in the gradebook and stays there;
+tables and pages are made of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Result = dict[str, Any]
+Given = Mapping[tuple[str, str, str], tuple[float | None, str]]  # student, exercise, part → points, words
+
+
+def with_readers(results: Sequence[Result], given: Given) -> list[Result]:
+    """The results with what people have given; one in which a part still waits for a person has the status `waits`."""
+    return [with_reader(result, given) for result in results]
+
+
+def with_reader(result: Result, given: Given) -> Result:
+    who = result["student"], result["exercise"]
+    parts = {name: read(part, *given.get((*who, name), (None, ""))) for name, part in result["parts"].items()}
+    points = sum(part["points"] for part in parts.values())
+    waits = result["status"] == "graded" and any(part["state"] == "wait" for part in parts.values())
+    return result | {"parts": parts, "points": points, "status": "waits" if waits else result["status"]}
+
+
+def read(part: Result, points: float | None, words: str) -> Result:
+    """A part as a reader has left it."""
+    said = [f"A reader says: {words}"] if words else []
+    if points is None:
+        return part | {"says": [*part["says"], *said]}
+    points = int(points) if points == int(points) else points
+    state = "read" if part["state"] == "wait" else part["state"]
+    about = [f"A reader gave {points} of {part['of']}."] if (state, points) != (part["state"], part["points"]) else []
+    return part | {"state": state, "points": points, "says": [*part["says"], *about, *said]}

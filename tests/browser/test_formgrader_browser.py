@@ -1,0 +1,103 @@
+"""What `minigrad grade` has written opens in nbgrader's formgrader, and what is typed there is in the next tables."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("nbgrader", reason="formgrader is nbgrader's")
+
+from browser.conftest import PATIENCE_MS, ROOT, local, wait_for
+from grading import prose
+from grading.test_batch import Told
+from grading.test_readers import ANSWER
+from playwright.sync_api import expect
+
+from minigrad.course import exercise, lessons
+from minigrad.course.cli import main
+from minigrad.grading import command, gradebook
+
+
+@pytest.fixture
+def graded(tmp_path, monkeypatch):
+    """A class that has been graded; called again, it is graded again: student → result."""
+    nb = prose.made(tmp_path)
+    monkeypatch.setattr(exercise, "ANSWERS", tmp_path / "answers")
+    monkeypatch.setattr(lessons, "course", lambda: tmp_path)
+    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(ANSWER))
+    for student, data in {"ada": prose.answered(nb, "It is linear."), "bob": json.dumps(nb).encode()}.items():
+        path = tmp_path / "in" / student / f"{prose.NAME}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(data)
+
+    def again():
+        assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 0
+        return {r["student"]: r for r in json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))}
+
+    return again
+
+
+@pytest.fixture
+def formgrader(browser, graded, tmp_path):
+    """The address of a formgrader in the folder of the results."""
+    graded()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    own = {name: str(tmp_path / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
+    options = ["--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--IdentityProvider.token="]
+    options += ["--ServerApp.password=", "--ServerApp.jpserver_extensions=nbgrader.server_extensions.formgrader=True"]
+    log = tmp_path / "log.txt"
+    with log.open("w", encoding="utf-8") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyter", "server", *options], cwd=tmp_path / "out", stdout=out, stderr=out,
+            env={**os.environ, **own, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        try:
+            wait_for(f"http://127.0.0.1:{port}/api/status", process, log)
+            yield f"http://127.0.0.1:{port}/formgrader"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def submission(folder, student):
+    """What formgrader calls a submission."""
+    from nbgrader.api import Gradebook
+
+    with gradebook.programs_of_this_python(), Gradebook(f"sqlite:///{folder / gradebook.FILE}") as book:
+        return book.find_submission_notebook(prose.NAME, prose.NAME, student).id
+
+
+def test_a_reader_gives_points_and_words_in_formgrader(formgrader, graded, browser, tmp_path):
+    with browser.new_context() as context:
+        context.route(lambda url: not local(url), lambda route: route.abort())  # its formulas come from a network
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.goto(f"{formgrader}/gradebook/{prose.NAME}/{prose.NAME}")
+        rows = page.locator("tbody tr", has_text="Submission")
+        expect(rows).to_have_count(2)
+        texts = [" ".join(text.split()) for text in rows.all_inner_texts()]
+        assert all("3 / 5 3 / 3 0 / 2" in text for text in texts), texts  # all, code, prose
+        assert rows.locator(".needs-manual-grade .glyphicon").count() == 1
+
+        page.goto(f"{formgrader}/manage_submissions/{prose.NAME}")
+        expect(page.locator("td.status", has_text="needs manual grading")).to_have_count(1)
+        expect(page.get_by_role("row", name="ada")).to_contain_text("needs manual grading")
+
+        address = f"{formgrader}/submissions/{submission(tmp_path / 'out', 'ada')}/?index=0"
+        page.goto(address, wait_until="networkidle")  # its fields do nothing until it has asked for what is in them
+        expect(page.get_by_text("It is linear.")).to_be_visible()
+        for field, words in (("textarea#why-comment", "Say what is."), ("input#why", "1.5")):
+            with page.expect_response(lambda answer: answer.request.method == "PUT") as saved:
+                page.locator(field).fill(words)
+                page.locator(field).press("Tab")
+            assert saved.value.ok
+
+    for _ in range(2):
+        ada = graded()["ada"]
+        assert (ada["status"], ada["points"], ada["parts"]["why"]["points"]) == ("graded", 4.5, 1.5)
+        assert "A reader says: Say what is." in ada["parts"]["why"]["says"]

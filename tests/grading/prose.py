@@ -1,0 +1,96 @@
+"""An exercise with a part that a person reads, made as all exercises are; no learner gets it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from grading.cases import ROOT
+
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from notebooks import exercise as making
+from notebooks.source import notebook, text_of
+
+NAME = "90_prose"
+SOURCE = """\
+# ---
+# jupyter:
+#   minigrad:
+#     title: A part in prose
+#     minutes: 10
+#     lesson: 01_what_a_graph_is
+#     concepts: [A1]
+# ---
+
+# %%
+from minigrad.course import check
+
+# %% [markdown]
+# ## Twice
+#
+# Write `twice`.
+
+# %% answer="twice" points=3 minutes=5
+def twice(x):
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+
+# %% probes="twice"
+twice(3)
+twice(-1.5)
+
+# %% [markdown] hints="twice"
+# 1. Multiply.
+
+# %% wrong="twice"
+# Shows: it is a square.
+# Hint: Two, and not x.
+def twice(x):
+    return x * x
+
+# %% wrong="twice"
+# Shows: it is the number itself.
+# Hint: Twice.
+def twice(x):
+    return x
+
+# %% wrong="twice"
+# Shows: nothing comes back.
+# Hint: Is there a return?
+def twice(x):
+    2 * x
+
+# %%
+check("twice")
+
+# %% [markdown]
+# ## Why
+#
+# Why is the slope of `twice` the same everywhere?
+
+# %% [markdown] answer="why" points=2 minutes=5
+# A nudge of x moves the result by twice as much, wherever x is.
+"""
+
+
+def made(folder: Path) -> dict[str, Any]:
+    """The exercise's notebook; exercises/ and answers/ in the folder have what a build writes."""
+    source = folder / "solutions" / "source" / f"{NAME}.py"
+    for each in (source.parent, folder / "exercises", folder / "answers"):
+        each.mkdir(parents=True)
+    source.write_text(SOURCE, "utf-8")
+    nb = notebook(source)
+    (folder / "answers" / f"{NAME}.json").write_text(making.answers(nb, NAME), "utf-8")
+    text = text_of(making.exercise(making.solution(nb, NAME)))
+    (folder / "exercises" / f"{NAME}.ipynb").write_text(text, "utf-8")
+    return json.loads(text)
+
+
+def answered(nb: dict[str, Any], why: str) -> bytes:
+    """A submission with this answer to the part in prose."""
+    cells = [{**cell, "source": [why]} if cell["id"] == "why" else cell for cell in nb["cells"]]
+    return json.dumps({**nb, "cells": cells}).encode()
