@@ -124,13 +124,14 @@ def answers(nb: NotebookNode, name: str) -> str:
 
 
 def refuse_strays(nb: NotebookNode, parts: list[str], name: str) -> None:
-    """Raises BuildError for what belongs to no part, a part without its check, and one that another exercise has."""
+    """Raises BuildError for what belongs to no part, code without its check, and a part that another exercise has."""
     for key in ASIDE:
         if strays := sorted({cell.metadata[key] for cell in nb.cells if key in cell.metadata} - {*parts}):
             raise BuildError(f"{name}: {key}={strays[0]!r} is of no part: there are {', '.join(parts)}")
     checked = [found[1] for cell in nb.cells if (found := CHECK.fullmatch(cell.source))]
-    if sorted(checked) != sorted({*parts}):
-        raise BuildError(f'{name}: each part has one cell check("…"): for {", ".join(parts)}, not {", ".join(checked)}')
+    coded = [cell.metadata.answer for cell in nb.cells if "answer" in cell.metadata and cell.cell_type == "code"]
+    if sorted(checked) != sorted({*coded}):
+        raise BuildError(f'{name}: each part has one cell check("…"): for {", ".join(coded)}, not {", ".join(checked)}')
     others = {part.name: each.name for each in every() if each.name != name for part in each.parts}
     if taken := [part for part in parts if part in others]:
         raise BuildError(

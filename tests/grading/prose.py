@@ -29,48 +29,48 @@ SOURCE = """\
 from minigrad.course import check
 
 # %% [markdown]
-# ## Twice
+# ## Doubled
 #
-# Write `twice`.
+# Write `doubled`.
 
-# %% answer="twice" points=3 minutes=5
-def twice(x):
+# %% answer="doubled" points=3 minutes=5
+def doubled(x):
     ### BEGIN SOLUTION
     return 2 * x
     ### END SOLUTION
 
-# %% probes="twice"
-twice(3)
-twice(-1.5)
+# %% probes="doubled"
+doubled(3)
+doubled(-1.5)
 
-# %% [markdown] hints="twice"
+# %% [markdown] hints="doubled"
 # 1. Multiply.
 
-# %% wrong="twice"
+# %% wrong="doubled"
 # Shows: it is a square.
 # Hint: Two, and not x.
-def twice(x):
+def doubled(x):
     return x * x
 
-# %% wrong="twice"
+# %% wrong="doubled"
 # Shows: it is the number itself.
 # Hint: Twice.
-def twice(x):
+def doubled(x):
     return x
 
-# %% wrong="twice"
+# %% wrong="doubled"
 # Shows: nothing comes back.
 # Hint: Is there a return?
-def twice(x):
+def doubled(x):
     2 * x
 
 # %%
-check("twice")
+check("doubled")
 
 # %% [markdown]
 # ## Why
 #
-# Why is the slope of `twice` the same everywhere?
+# Why is the slope of `doubled` the same everywhere?
 
 # %% [markdown] answer="why" points=2 minutes=5
 # A nudge of x moves the result by twice as much, wherever x is.

@@ -19,7 +19,7 @@ from minigrad.grading import command, gradebook, tables
 from minigrad.grading.readers import with_readers
 from minigrad.grading.submission import released
 
-ANSWER = {"cells": {}, "parts": {"twice": [["gave", 6, ""], ["gave", -3.0, ""]]}}
+ANSWER = {"cells": {}, "parts": {"doubled": [["gave", 6, ""], ["gave", -3.0, ""]]}}
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_what_waits_is_no_0_and_what_is_given_stays(course, tmp_path, capsys):
     give(tmp_path, "ada", 2)
     assert graded(tmp_path, capsys)["ada"]["points"] == 5
 
-    give(tmp_path, "bob", 1, part="check-twice")  # for code, too, a person has the last word
+    give(tmp_path, "bob", 1, part="check-doubled")  # for code, too, a person has the last word
     assert graded(tmp_path, capsys)["bob"]["points"] == 1
 
 
