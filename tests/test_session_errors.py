@@ -245,6 +245,11 @@ def test_a_symbol_says_that_a_session_gives_its_value(graph, asked):
         asked(y)
 
 
+def test_a_branch_inside_a_loop_says_the_same(graph):
+    with graph.as_default(), pytest.raises(NoValueError, match=r"session\.run.*take mg\.cond"):
+        mg.while_loop(lambda x: x < 3, lambda x: (x + 1 if x > 0 else x,), (mg.placeholder("f8", ()),))
+
+
 def test_a_symbol_of_a_trace_says_that_the_function_returns_it():
     with pytest.raises(NoValueError, match="Return it from the function"):
         mg.function(lambda x: x.numpy())(mg.ones(2))

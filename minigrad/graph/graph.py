@@ -63,7 +63,7 @@ class Graph(Stage):
     chained = False  # a run takes what it needs, and no effect needs the one before it
     way_out = (
         "A session gives it one: session.run(y, {x: value}). To branch on it take mg.cond or where, to loop over it "
-        "mg.while_loop, graph.fori_loop or graph.scan"
+        "mg.while_loop, lax.fori_loop or lax.scan"
     )
 
     def __init__(self) -> None:
