@@ -18,6 +18,7 @@ from ..compiler.control import Cond, Control
 from ..compiler.graph import Graph as Finished
 from ..dimension import fits, lengths_of
 from ..errors import DTypeError, GraphError, ShapeError
+from ..node import spot
 from ..operand import Operand
 from ..ops import After, Piece, StopGradient
 from ..spec import Spec, Specs
@@ -270,7 +271,7 @@ def shown(leaf: Any) -> str:
 def place_of(f: Any) -> str:
     """Where a function is written."""
     code = getattr(inspect.unwrap(f), "__code__", None)
-    return repr(f) if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+    return repr(f) if code is None else spot(code.co_filename, code.co_firstlineno)
 
 
 def shapes_in(tree: Any) -> list[Any]:
