@@ -461,6 +461,9 @@ with mg.Session(g) as session:
     tracemalloc.stop()
 print(f"alive between the loops: {alive[0]:.0f} rows; at the end: {alive[1]:.0f}")
 
+# %% [markdown]
+# A hundred rows wait between the loops; when the way back is done, none of them is left.
+
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Compare with lesson 04: by run, each saved value is a node's own and is let go as backward passes it.
 # Here it is one array, let go as a whole. Neither is free: memory grows with the turns as soon as a gradient is wanted.
@@ -525,8 +528,7 @@ def told(build):
     try:
         build()
     except mg.errors.MinigradError as error:
-        where = re.compile(r" \([^()]*:\d+\)")  # file and line
-        print(textwrap.fill(f"{type(error).__name__}: {where.sub('', str(error))}", 100), end="\n\n")
+        print(textwrap.fill(f"{type(error).__name__}: {error}", 100), end="\n\n")
 
 
 with mg.Graph().as_default():
