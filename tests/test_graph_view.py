@@ -455,7 +455,7 @@ def test_a_loop_is_a_group_with_what_is_carried_and_a_branch_in_it():
         "true: if it holds, 1 op",
         "false: if not, 2 ops",
     ]
-    assert lines.count("carry, i64[]") == 2
+    assert {"carry → n, i64[]", "carry → count, i64[]"} <= {*lines}
     assert lines.count("print, i64[]") == 1
     assert around(view, item(view, sign="//")) == ["true", "if", "body", "while"]
 

@@ -127,7 +127,8 @@ class Opened:
             if not at.node.inputs and not is_constant(at.node):
                 control, i = at.part.control, at.part.graph.inputs.index(at.node)
                 found.kind, found.sign = "op", "carry" if i < control.node.op.carried else "row"  # type: ignore[attr-defined]
-                found.name = "" if found.sign == "row" else self.result(control, i)
+                found.name = "" if found.name.startswith(found.sign) else found.name
+                found.name = (self.result(control, i) if found.sign == "carry" else "") or found.name
                 found.path = (*self.around(control), self.scope(control))
         if isinstance(at.node.op, Control):
             found.path = (*(found.path or ()), self.scope(at))

@@ -19,7 +19,7 @@ from ..staging import Stage, Traced
 from ..tree import leaves
 from .default import stage_of
 from .inner import Carries, Left
-from .parts import Part, Side, Variables, again, agreed, filled, made, outside_of
+from .parts import Part, Side, Variables, again, agreed, filled, made, names_in, outside_of
 
 Function = Callable[..., Any]
 
@@ -75,7 +75,7 @@ def while_loop(
         while cond(*loop_vars):
             loop_vars = again(loop_vars, body(*loop_vars))
         return loop_vars
-    variables = Variables(stage, loop_vars, shape_invariants)
+    variables = Variables(stage, loop_vars, shape_invariants, names=names_in(body, loop_vars))
     carries = Carries(stage)
     test = Part("the test", stage, cond, variables.arguments, carries=carries)
     step = carries.through(
