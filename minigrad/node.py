@@ -80,7 +80,14 @@ class Place(NamedTuple):
     function: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}, in {self.function}"
+        return f"{spot(self.file, self.line)}, in {self.function}"
+
+
+def spot(file: str, line: int) -> str:
+    """A line of the user's code as errors call it: `file:line`; in a notebook `Cell In[5], line 4`, as in IPython's."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    cell = None if shell is None else shell.compile.format_code_name(file)
+    return f"{file}:{line}" if cell is None else f"{' '.join(cell)}, line {line}"
 
 
 def place() -> Place | None:

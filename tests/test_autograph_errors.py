@@ -374,3 +374,16 @@ def test_code_is_shown_of_functions_that_are_converted():
 def test_a_conversion_error_is_a_type_error_and_minigrad_s():
     assert issubclass(ConversionError, TypeError)
     assert issubclass(ConversionError, mg.errors.MinigradError)
+
+
+def test_in_a_notebook_a_line_is_called_as_ipython_calls_it():
+    """The file of a cell is a temporary one, of which nobody has heard."""
+    interactiveshell = pytest.importorskip("IPython.core.interactiveshell")
+    shell = interactiveshell.InteractiveShell.instance()
+    try:
+        lines = ("import minigrad as mg", "@mg.function", "def f(x):", "    if x > 0:", "        y = x", "    return y")
+        done = shell.run_cell("\n".join([*lines, "f(mg.tensor(1.0))"]), store_history=True)
+    finally:
+        interactiveshell.InteractiveShell.clear_instance()
+
+    assert str(done.error_in_exec).startswith("Cell In[1], line 6: `y` is used, and only the if branch of the `if`")

@@ -5,6 +5,7 @@ import pytest
 import minigrad as mg
 from minigrad.spec import Spec
 from minigrad.staging import Stage
+from minigrad.widgets import GraphView
 
 
 def built():
@@ -81,3 +82,15 @@ def test_a_function_that_was_traced_once_is_drawn_as_its_graph():
     f(mg.ones(3, 3))
     with pytest.raises(TypeError, match="traced 2 times"):
         mg.draw(f)
+
+
+def test_of_a_branch_and_a_loop_is_drawn_what_was_asked_for_under_the_learners_names():
+    """A loop also leaves stacks for backward, and a truth that its effects have happened: nobody asked for these."""
+    with mg.Graph().as_default():
+        x = mg.placeholder("float64", (), name="x")
+        chosen = mg.cond(x > 0, lambda: x * x, lambda: -x)
+        count, power = mg.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), (0, 1.0))
+
+        assert "chosen = if(#3, x) = · f64[]" in mg.draw(chosen).text
+        assert "count, power = while(0, 1, x) = · i64[], f64[]" in mg.draw([count, power]).text
+        assert "if → chosen, f64[]" in GraphView(chosen).text

@@ -418,3 +418,65 @@ def test_every_op_is_in_one_group_alone():
 
     assert sorted(found) == list(range(len(view.overview.chart.entries)))
     assert len(history(view.selected.node if view.selected else view.overview.chart.entries[-1].thing.node)) == 19
+
+
+def test_a_branch_is_a_group_with_both_ways_in_it():
+    with mg.Graph().as_default():
+        x = mg.placeholder("float64", (), name="x")
+        y = mg.cond(x > 0, lambda: x * x, lambda: mg.exp(-x)) + 1
+    view = GraphView(y)
+
+    assert view.text.splitlines() == [
+        "x, f64[], a leaf",
+        "0",
+        ">, bool[]",
+        "if: branch, 4 ops",
+        "  true: if it holds, 1 op",
+        "    ×, f64[]",
+        "  false: if not, 2 ops",
+        "    neg, f64[]",
+        "    exp, f64[]",
+        "  if, f64[]",
+        "1",
+        "+ → y, f64[]",
+    ]
+    entries = view.overview.chart.entries
+    chosen = next(entry for entry in entries if entry.sign == "if")
+    assert [entries[i].sign for i in chosen.inputs] == [">", "×", "exp"]
+
+
+def test_a_loop_is_a_group_with_what_is_carried_and_a_branch_in_it():
+    @mg.function
+    def steps(n):
+        count = 0
+        while n != 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            mg.print(n)
+            count += 1
+        return count
+
+    view = GraphView(steps, mg.tensor(6))
+
+    lines = [line.strip() for line in view.text.splitlines()]
+    assert [line for line in lines if ":" in line] == [
+        "while: loop, 12 ops",
+        "test: before each turn, 1 op",
+        "body: at each turn, 8 ops",
+        "if: branch, 4 ops",
+        "true: if it holds, 1 op",
+        "false: if not, 2 ops",
+    ]
+    assert {"carry → n, i64[]", "carry → count, i64[]"} <= {*lines}
+    assert lines.count("print, i64[]") == 1
+    assert around(view, item(view, sign="//")) == ["true", "if", "body", "while"]
+
+
+def test_the_gradient_of_a_loop_reads_what_it_kept_row_by_row():
+    with mg.Graph().as_default():
+        x = mg.placeholder("float64", (), name="x")
+        y = mg.graph.while_loop(lambda y: y < 100, lambda y: (y * y,), (x,))[0]
+        (g,) = mg.gradients(y, [x])
+    entries = GraphView([y, g]).overview.chart.entries
+
+    row = next(entry for entry in entries if entry.sign == "row")
+    assert [entries[i].sign for i in row.inputs] == ["while"]

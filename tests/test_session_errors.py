@@ -241,8 +241,13 @@ def test_a_symbol_says_that_a_session_gives_its_value(graph, asked):
     with graph.as_default():
         y = mg.placeholder("f8", ()) * 2
 
-    with pytest.raises(NoValueError, match=r"has no value.*session\.run\(y, \{x: value\}\)"):
+    with pytest.raises(NoValueError, match=r"has no value.*session\.run\(y, \{x: value\}\).*take mg\.cond"):
         asked(y)
+
+
+def test_a_branch_inside_a_loop_says_the_same(graph):
+    with graph.as_default(), pytest.raises(NoValueError, match=r"session\.run.*take mg\.cond"):
+        mg.while_loop(lambda x: x < 3, lambda x: (x + 1 if x > 0 else x,), (mg.placeholder("f8", ()),))
 
 
 def test_a_symbol_of_a_trace_says_that_the_function_returns_it():

@@ -20,7 +20,8 @@ from ..symbol import Symbol
 from ..tensor import Tensor
 from .calls import Calls
 from .chart import Chart, Entry, Path, Scope, charted
-from .graphs import constant, is_constant, kind_of, own_name, whole
+from .graphs import constant, is_constant, kind_of, named, own_name, pieces, whole
+from .inside import Opened
 from .names import names_in
 from .picture import UNKNOWN
 from .rules import sign_of
@@ -126,7 +127,9 @@ def chart_of_nodes(
     """
     births = {} if calls is None else calls.births()
     names = {**(own or {}), **names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)}
-    ops = [node for node in toposort(*outputs) if node.inputs and whole(node) is node]
+    order = toposort(*outputs)
+    read = pieces(order)
+    ops = [node for node in order if node.inputs and whole(node) is node]
     if births:
         ops.sort(key=lambda node: births.get(name_of(node), 0))
 
@@ -136,10 +139,10 @@ def chart_of_nodes(
             path = () if node in given or node in outputs else None
         elif calls is not None:
             path = calls.path(births.get(name_of(node), 0))
-        return static(node, names.get(node, ""), path)
+        return static(node, named(node, names, read), path, read.get(node, ()))
 
-    entries = charted(ops or outputs, lambda node: [whole(x) for x in node.inputs], is_constant, entry)
-    return Chart(called(entries, outputs), entries)
+    entries = Opened(entry, static, names, read).entries(ops or outputs)
+    return Chart(called(entries, [whole(y) for y in outputs]), entries)
 
 
 def chart_of_stage(graph: Building, namespace: Mapping[str, object]) -> Chart:
@@ -147,23 +150,26 @@ def chart_of_stage(graph: Building, namespace: Mapping[str, object]) -> Chart:
     scopes: dict[str, Scope] = {}
     names = names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)
     order = [node for node in graph.order if whole(node) is node]
-    read = {whole(x) for node in order for x in node.inputs}
+    read, results = {whole(x) for node in order for x in node.inputs}, pieces(list(graph.order))
 
     def entry(node: Node) -> Entry:
         parts = name_of(node).split("/")[:-1]
         paths = ["/".join(parts[: i + 1]) for i in range(len(parts))]
         path = tuple(scopes.setdefault(p, Scope("scope", p, "name scope", p)) for p in paths)
-        found = static(node, names.get(node, ""), path)
+        found = static(node, named(node, names, results), path, results.get(node, ()))
         found.thing = graph.symbols[name_of(node)]
         return found
 
     ops = [node for node in order if node.inputs or node not in read]
-    entries = charted(ops, lambda node: [whole(x) for x in node.inputs], is_constant, entry)
+    entries = Opened(entry, static, names, results).entries(ops)
     return Chart("all that was built so far", entries)
 
 
-def static(node: Node, name: str, path: Path | None) -> Entry:
+def static(node: Node, name: str, path: Path | None, results: Sequence[Node] = ()) -> Entry:
+    """What is known of a node before a run; `results` are those of its results that are read, if it has several."""
     found = entry_of(node, name, None, path)
+    if results:
+        found.spec = " ".join(str(result.spec) for result in results)
     found.line = line_of(getattr(node, "place", None))
     return found
 

@@ -49,8 +49,8 @@ def placed(outputs: Sequence[Node], namespace: Mapping[str, object]) -> tuple[Pi
     """The picture, and node → the id of its box. Of several results, each is the box of the op that gives them."""
     end = whole(outputs[-1])
     order = [node for node in toposort(*outputs) if node is not end] + [end]
-    names = names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)
-    picture, place = arranged([node for node in order if whole(node) is node], lambda node: box_of(node, names))
+    names, read = names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None), pieces(order)
+    picture, place = arranged([node for node in order if whole(node) is node], lambda node: box_of(node, names, read))
     return picture, {node: place[whole(node)] for node in order if whole(node) in place}
 
 
@@ -86,14 +86,30 @@ def whole(node: Node) -> Node:
     return node
 
 
-def box_of(node: Node, names: Mapping[Node, str]) -> Box:
+def pieces(order: Sequence[Node]) -> dict[Node, list[Node]]:
+    """A node of several results → those of them that are read, in their order: of a branch or a loop, what was asked of
+    it, and not what it keeps for itself.
+    """
+    found: dict[Node, list[Node]] = {}
+    for node in order:
+        if isinstance(node.op, Piece):
+            found.setdefault(node.inputs[0], []).append(node)
+    return {node: sorted(read, key=lambda piece: piece.op.i) for node, read in found.items()}  # type: ignore[attr-defined]
+
+
+def named(node: Node, names: Mapping[Node, str], read: Mapping[Node, Sequence[Node]]) -> str:
+    """What a node is called; one of several results, what these are called."""
+    return names.get(node) or ", ".join(names[piece] for piece in read.get(node, ()) if piece in names)
+
+
+def box_of(node: Node, names: Mapping[Node, str], read: Mapping[Node, Sequence[Node]]) -> Box:
     """The box of a node, under the learner's name for it; of an input, under its own if there is no other."""
     return Box(
         id="",
         kind=kind_of(node),
-        name=names.get(node, own_name(node)),
+        name=named(node, names, read) or own_name(node),
         op=sign_of(node.op) if node.inputs else "",
-        spec="" if is_constant(node) else str(node.spec),
+        spec="" if is_constant(node) else ", ".join(str(result.spec) for result in read.get(node, [node])),
         value=constant(node.op.value) if isinstance(node.op, Const) else UNKNOWN,
         grad="",
     )

@@ -21,6 +21,7 @@ import builtins
 import contextlib
 import importlib.util
 import inspect
+import linecache
 import os
 import select
 import signal
@@ -178,7 +179,9 @@ def overdue(*_: Any) -> None:
 def executed(source: str, name: str, namespace: dict[str, Any], seconds: float) -> str:
     """Run a cell; what went wrong, in a line."""
     try:
-        code = compile(without_shell(source), f"<{name}>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        source, file = without_shell(source), f"<{name}>"
+        linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # AutoGraph reads the source
+        code = compile(source, file, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         signal.setitimer(signal.ITIMER_REAL, seconds)
         if code.co_flags & inspect.CO_COROUTINE:
             asyncio.run(eval(code, namespace))

@@ -19,7 +19,7 @@ from ..staging import Stage, Traced
 from ..tree import leaves
 from .default import stage_of
 from .inner import Carries, Left
-from .parts import Part, Side, Variables, again, agreed, filled, made, outside_of
+from .parts import Part, Side, Variables, again, agreed, filled, made, names_in, outside_of
 
 Function = Callable[..., Any]
 
@@ -82,7 +82,7 @@ def traced_loop(
     stage: Stage, cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, name: str | None
 ) -> Any:
     """A loop as one op: the graphs of its test and its body, which carry the variables and what they edit."""
-    variables = Variables(stage, loop_vars, shape_invariants)
+    variables = Variables(stage, loop_vars, shape_invariants, names=names_in(body, loop_vars))
     carries = Carries(stage)
     test = Part("the test", stage, cond, variables.arguments, carries=carries)
     step = carries.through(

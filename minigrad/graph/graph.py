@@ -61,7 +61,10 @@ class Graph(Stage):
 
     once = False  # Python runs as ever, and what it does at once is done
     chained = False  # a run takes what it needs, and no effect needs the one before it
-    way_out = "A session gives it one: session.run(y, {x: value})"
+    way_out = (
+        "A session gives it one: session.run(y, {x: value}). To branch on it take mg.cond or where, to loop over it "
+        "mg.while_loop, lax.fori_loop or lax.scan"
+    )
 
     def __init__(self) -> None:
         super().__init__()

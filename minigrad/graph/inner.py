@@ -29,6 +29,7 @@ class Inner(Stage):
     """
 
     outer: Stage
+    way_out = property(lambda self: self.outer.way_out)
 
     def __init__(self, outer: Stage):
         super().__init__(outer)

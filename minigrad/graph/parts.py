@@ -18,6 +18,7 @@ from ..compiler.control import Cond, Control
 from ..compiler.graph import Graph as Finished
 from ..dimension import fits, lengths_of
 from ..errors import DTypeError, GraphError, ShapeError
+from ..node import spot
 from ..operand import Operand
 from ..ops import After, Piece, StopGradient
 from ..spec import Spec, Specs
@@ -100,15 +101,19 @@ class Variables:
     """The variables of a loop; or what a loop goes along, of which it sees a row at each step.
 
     start     what they are before the first step, in the graph outside
+    names     what they are called inside
     specs     of each, at every step
     opened    the lengths that may change
     """
 
-    def __init__(self, stage: Stage, tree: Any, invariants: Any = None, row: bool = False):
+    def __init__(
+        self, stage: Stage, tree: Any, invariants: Any = None, row: bool = False, names: Sequence[str] | None = None
+    ):
         self.tree = tree
         values = [(path, leaf) for path, leaf in zip(paths(tree, "loop_vars"), leaves(tree)) if is_value(leaf)]
         self.start = [stage.lift(leaf) for _, leaf in values]
         self.specs = [x.spec.with_shape(x.shape[1:]) if row else x.spec for x in self.start]
+        self.names = [*names] if names else ["row" if row else "carry"] * len(self.start)
         self.opened: set[int] = set()
         if invariants is not None:
             shapes = shapes_in(invariants)
@@ -126,7 +131,7 @@ class Variables:
 
     def arguments(self, part: Part) -> Any:
         """The variables as a part sees them."""
-        self.seen = filled(self.tree, (part.stage.argument("carry", spec) for spec in self.specs))
+        self.seen = filled(self.tree, map(part.stage.argument, self.names, self.specs))
         return self.seen
 
     def carried(self, part: Part, result: Any, who: str) -> list[Traced]:
@@ -267,10 +272,21 @@ def shown(leaf: Any) -> str:
     return str(leaf.spec) if isinstance(leaf, Operand) else repr(leaf)
 
 
+def names_in(body: Any, loop_vars: Any) -> list[str]:
+    """What a body calls its variables; nothing, if it does not say."""
+    if hasattr(body, "names"):
+        return list(body.names)
+    code = getattr(inspect.unwrap(body), "__code__", None)
+    if code is None or code.co_argcount != len(loop_vars) or isinstance(loop_vars, dict):
+        return []
+    named = [(paths(x, name), leaves(x)) for name, x in zip(code.co_varnames, loop_vars)]
+    return [path for some in named for path, leaf in zip(*some) if is_value(leaf)]
+
+
 def place_of(f: Any) -> str:
     """Where a function is written."""
     code = getattr(inspect.unwrap(f), "__code__", None)
-    return repr(f) if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+    return repr(f) if code is None else spot(code.co_filename, code.co_firstlineno)
 
 
 def shapes_in(tree: Any) -> list[Any]:

@@ -38,3 +38,14 @@ def test_a_plot_is_no_trouble():
     after(nb, "import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()")
     result = grade(json.dumps(nb).encode(), task(NAME, ROOT / "exercises"), patient)
     assert (result["points"], result["status"], result["notes"]) == (10, "graded", [])
+
+
+def test_the_source_of_a_cell_is_there_for_who_reads_it():
+    """AutoGraph does: without the source an `if` on a tensor stays Python's, and a right answer is an error."""
+    try:
+        patient = found(limits=Limits(cell=60, part=60, all=240))
+    except NoSandbox as error:
+        pytest.skip(str(error))
+    data = (ROOT / "solutions" / "11_tracing.ipynb").read_bytes()
+    result = grade(data, task("11_tracing", ROOT / "exercises"), patient)
+    assert (result["points"], result["status"]) == (10, "graded"), result

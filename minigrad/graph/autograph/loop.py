@@ -16,7 +16,7 @@ from ...errors import ConversionError
 from ...modes import current
 from ...node import place
 from ...spec import Spec
-from ...tree import leaves, outline, planted
+from ...tree import leaves, outline, paths, planted
 from ..control import while_loop
 from ..inner import Inner
 from .fork import BOOL, Again, noted
@@ -97,6 +97,9 @@ class Loop:
             self.weighed({x.dtype for x in (*symbols, *(c.what for c in current.mode.staging.captured.values()))})
             return results
 
+        body.names = [  # type: ignore[attr-defined]
+            path for name, x in zip(self.names, start) for path, leaf in zip(paths(x, name), leaves(x)) if is_part(leaf)
+        ]
         carried = while_loop(going, body, [lifted(x) for x in parts])
         settled = [self.settled(i, x, y) for i, (x, y) in enumerate(zip(parts, carried))]
         results = [as_number(y) if its else y for y, its in zip(settled, still)]

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import ConversionError
 from ...modes import current
-from ...node import place
+from ...node import place, spot
 from ...spec import Spec
 from ...symbol import Symbol
 from ...tensor import Tensor
@@ -59,9 +59,9 @@ def symbolic(x: Any) -> bool:
 
 
 def here() -> str:
-    """The user's line that runs just now, as `file:line`."""
+    """The user's line that runs just now, as errors call it."""
     at = place()
-    return "an unknown line" if at is None else f"{at.file}:{at.line}"
+    return "an unknown line" if at is None else spot(at.file, at.line)
 
 
 def lifted(x: Any, spec: Spec | None = None) -> Any:

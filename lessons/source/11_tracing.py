@@ -1,0 +1,560 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Tracing
+#     minutes: 45
+#     objectives:
+#       - say when Python runs and when the graph alone does, and predict how often a function is traced
+#       - choose between a Python number and a tensor as argument, and say unknown lengths in a signature
+#       - find the side effects of a function that will happen once, and write them so that they happen at every call
+#       - read what AutoGraph makes of an if or a loop, and what its errors say
+#     concepts: [C6, C7, C8]
+#     builds_on: [10_control_flow_in_graphs]
+#     widgets: [GraphView, StaticVsDynamic]
+#     terms:
+#       tracing: running a Python function once on symbols without values, to write what it computes down as a graph
+#       signature: what of its arguments tells one call of a traced function from another, and so which graph it needs
+#       retracing: tracing a function once more, because a call has a signature that was not met before
+#       side effect: what a function does besides computing its result, such as printing or counting
+#       captured: of a tensor, read by a graph that it is no argument of; its value is looked up at each run
+#       AutoGraph: the step that rewrites Python's if, while and for, so that they work on tensors of a graph
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 11 Tracing
+#
+# A graph that is built first can be optimised, saved, and run without Python. But lessons 09 and 10 made us pay: a
+# placeholder for each input, a session for each number, a lambda for each decision. **Can one write ordinary Python,
+# and get the graph?** One word in front of the function does it. It has consequences, and they are the subject of this
+# lesson: Python now runs at *some* calls.
+#
+# **About 45 minutes.** Afterwards you can
+#
+# - say when Python runs and when the graph alone does, and predict how often a function is traced;
+# - choose between a Python number and a tensor as argument, and say unknown lengths in a signature;
+# - find the side effects of a function that will happen once, and write them so that they happen at every call;
+# - read what AutoGraph makes of an `if` or a loop, and what its errors say.
+#
+# **Builds on** [10 Control flow in graphs](10_control_flow_in_graphs.ipynb).
+
+# %% slideshow={"slide_type": "skip"}
+import random
+import textwrap
+import warnings
+from collections import Counter
+from time import perf_counter
+
+import numpy as np
+
+import minigrad as mg
+from minigrad.course import Predict, reveal
+from minigrad.graph.autograph import beside
+from minigrad.node import toposort
+from minigrad.widgets import GraphView, Quiz, StaticVsDynamic
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## One word
+#
+# The word is `@mg.function`. The function below notes each time that Python goes through it. We call it three times,
+# with other numbers each time. How many entries will `ran` have?
+
+# %%
+Predict("Python ran", "How many entries will `ran` have after three calls?")
+
+# %%
+ran = []
+
+
+@mg.function
+def f(x):
+    ran.append("Python was here")
+    return (x * x + 1).sum()
+
+
+for x in ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [0.0, 0.0, 5.0]):
+    print(f(mg.tensor(x)).item(), ran)
+reveal("Python ran", len(ran))
+
+# %% [markdown]
+# Three right results, and Python was there for the first. At the first call the function ran on a symbol, like the
+# placeholders that you know; each op wrote a node down. This is called **tracing**. Then the graph was run with the
+# numbers, at this call and at all later ones. The graph is kept with the function:
+
+# %%
+print("traced", f.trace_count, "time")
+mg.draw(f)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Three minutes. The whole lesson follows from this cell. Whoever predicted 3 has a picture of a decorator that wraps
+# each call; draw two lanes on the board, "trace" and "run", and keep them there until the end.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Which calls share a graph?
+#
+# A graph is made for inputs of one shape and one dtype. So the **signature** of a call is: of each tensor its dtype
+# and shape, and whether it requires a gradient; of everything else its value; and how lists and dictionaries are
+# nested. Where a call has a signature that was met before, its graph is there. Where not, there is another trace:
+# **retracing**. We go on with the same `f`. It has been traced once, for f64[3]. How often will it have been traced
+# after these five calls?
+
+# %%
+calls = {
+    "three ones": mg.ones(3),
+    "three twos": mg.ones(3) * 2,
+    "four ones": mg.ones(4),
+    "three ones, float32": mg.ones(3, dtype=mg.float32),
+    "a NumPy array": np.ones(3),
+}
+Predict("five calls", "What will f.trace_count be after these five calls?")
+
+# %%
+for name, x in calls.items():
+    f(x)
+    print(f"{name:20} traced {f.trace_count} times so far")
+reveal("five calls", f.trace_count)
+
+# %% [markdown]
+# Other *numbers* are no reason, another shape is one, and another dtype. (A NumPy array is taken as a tensor.) You
+# need not guess: `explain()` has a reason for each trace. It says much more, for a later lesson; we look at some
+# lines of it.
+
+
+# %%
+def story(f):
+    begins = ("trace", "  arguments", "  captured", "  changes", "  effects", "  control")
+    print(*(line for line in f.explain().splitlines() if line.startswith(begins)), sep="\n")
+
+
+story(f)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A number is not a tensor
+#
+# Think of a learning rate that falls from step to step. We call the same function with the rates 0.3, 0.2 and 0.1:
+# first as Python numbers, then as tensors. How many traces do the first three calls make?
+
+# %%
+Predict("three rates", "How many traces do the three calls with Python numbers make?")
+
+
+# %%
+@mg.function
+def step(w, rate):
+    return w - rate * w
+
+
+for rate in (0.3, 0.2, 0.1):
+    step(mg.ones(2), rate)
+numbers = step.trace_count
+for rate in (0.3, 0.2, 0.1):
+    step(mg.ones(2), mg.tensor(rate))
+print(f"Python numbers: {numbers} traces; tensors: {step.trace_count - numbers}")
+reveal("three rates", numbers)
+
+# %% [markdown]
+# Look at the two graphs. A Python number is written *into* the graph, as a constant; so another number needs another
+# graph. A tensor is an input.
+
+# %%
+mg.draw(step.graph_for(mg.ones(2), 0.3))
+
+# %%
+mg.draw(step.graph_for(mg.ones(2), mg.tensor(0.3)))
+
+# %% [markdown]
+# Neither is wrong. A number that settles the form of the graph, how many layers there are, say, *should* be a Python
+# number. One that changes from call to call should be a tensor; if you forget, there is a warning at the fifth trace in
+# a row:
+
+# %%
+with warnings.catch_warnings(record=True) as heard:
+    warnings.simplefilter("always")
+    for i in range(5):
+        step(mg.ones(2), 1.5 + i)
+print(textwrap.fill(str(heard[0].message), 100))
+print("\ntraces by now:", step.trace_count)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# "A Python number never retraces" is the costliest belief about tf.function and its kind: training gets slower and
+# slower, and nobody sees why. JAX is the exception in the room: its jit makes arguments of numbers. Say so if asked.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## One graph for all lengths
+#
+# The last batch of an epoch is shorter than the others, and a signature with a shape in it will not do. Say what is
+# known, and `None` for what is not: there is one trace, whatever comes.
+
+
+# %%
+@mg.function(input_signature=[mg.TensorSpec((None, 3))])
+def centred(x):
+    return x - x.mean(0)
+
+
+for rows in (32, 32, 7, 1):
+    print(rows, "rows →", tuple(centred(mg.ones(rows, 3)).shape), "; traces:", centred.trace_count)
+
+# %%
+try:
+    centred(mg.ones(32, 4))
+except mg.errors.ShapeError as error:
+    print(error)
+
+# %% [markdown]
+# A signature is a promise that works both ways: one graph, and a clear word to whoever brings something else.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What happens once
+#
+# A **side effect** is what a function does besides giving a result. Here are five: a count, a list, a random number
+# from Python, one from minigrad, and a print that goes into the graph. We call it three times, with 10, 20 and 30.
+# What will `tally["calls"]` be?
+
+# %%
+tally, log = Counter(), []
+
+
+@mg.function
+def busy(x):
+    tally["calls"] += 1
+    log.append(x)
+    mg.print("   in the graph: x is", x)
+    return random.random(), mg.rand(())
+
+
+# %%
+Predict("tally", "What will tally['calls'] be after three calls?")
+
+# %%
+random.seed(0)
+mg.manual_seed(0)
+for number in (10.0, 20.0, 30.0):
+    python, minigrad = busy(mg.tensor(number))
+    print(f"tally {tally['calls']}, log of {len(log)}, random: Python's {python:.3f}, minigrad's {minigrad.item():.3f}")
+reveal("tally", tally["calls"])
+
+# %% [markdown]
+# What Python does, it did while it was traced: it counted to 1, appended once, and threw its die once; the number it
+# got is in the graph for ever. What is an *op* happens at every run: `mg.print` is one, and `mg.rand` is. It is the
+# same with `time.time()`, with reading a file, with everything that Python does by itself.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Let them sort more effects into the two lanes: print, time.time(), np.random.rand(), opening a file, dropout of
+# mg.nn. The rule: is it an op, or is it Python?
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# See it line by line. The widget calls `told` by run, on the left, and traces it, on the right. Go through the first
+# input, then through the second, and compare what each side *prints*: where does the line "Python says" come, and where
+# is it missing?
+
+
+# %%
+def told(x):
+    print("Python says: called")
+    y = x * 2
+    mg.print("the graph says:", y)
+    return y + 1
+
+
+StaticVsDynamic(told, cases=[(mg.tensor(1.0),), (mg.tensor(5.0),)])
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# And the list? Its one entry is what `x` was while it was traced: a symbol. It is of no use now, and says so.
+
+# %%
+try:
+    log[0] + 1
+except mg.errors.GraphError as error:
+    print(textwrap.fill(str(error), 100))
+
+# %% [markdown]
+# What is to happen at each call is made of ops. A count is a tensor that is edited in place, for that is an op, too;
+# what is to be kept is returned.
+
+# %%
+seen = mg.tensor(0)
+
+
+@mg.function
+def counted(x):
+    seen.add_(1)
+    return x * 2
+
+
+kept = [counted(mg.tensor(number)).item() for number in (10.0, 20.0, 30.0)]
+print(f"seen: {seen.item()}, traces: {counted.trace_count}, kept: {kept}")
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What is read from outside
+#
+# `affine` reads two names that are no arguments: `w`, a tensor, and `b`, a Python number. After the first call both
+# change: 10 is written into the tensor, and `b` becomes 100. What does the second call give?
+
+# %%
+w, b = mg.tensor(2.0), 1.0
+
+
+@mg.function
+def affine(x):
+    return w * x + b
+
+
+print("first call:", affine(mg.tensor(3.0)).item())
+
+# %%
+Predict("outside", "First w = 2, b = 1 gave 7. What is affine(3) when w holds 10, and b is 100?")
+
+# %%
+w.fill_(10.0)
+b = 100.0
+second = affine(mg.tensor(3.0)).item()
+reveal("outside", second)
+
+# %%
+story(affine)
+
+# %% [markdown]
+# 10 × 3 + 1. The tensor is **captured**: the graph has an input that looks into it at every run, and sees what was
+# written there. The parameters of a layer are read in this way, and trained. The number 1 was copied into the graph.
+# One trap is left: give the *name* `w` to another tensor, and the graph goes on reading the old one.
+
+# %%
+w = mg.tensor(1000.0)
+affine(mg.tensor(3.0)).item()
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# The last cell surprises the experienced most. Rule: the graph holds the object, not the name. Write into a tensor
+# (`fill_`, `copy_`, an optimiser's step), or pass it as an argument. A Module that is given another parameter *is*
+# noticed, and traced again.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## `if` again: AutoGraph
+#
+# In lesson 10 this function was an error, because Python's `if` asked a symbol for its truth. Traced, it works. What
+# became of the `if`? **AutoGraph** read the source of the function and wrote another function, which is the one that
+# was traced. On the left the source, on the right what was generated; the numbers on the right are those of the lines
+# on the left.
+
+
+# %%
+def bent(x):
+    if x > 0:
+        y = x * x
+    else:
+        y = mg.exp(-x)
+    return y + 1
+
+
+print(beside(bent))
+
+# %% [markdown]
+# Each branch has become a function, as you would have written it for `mg.cond`; `ag.if_` looks at the condition. If it
+# is a symbol, it builds a `cond`; if it is a Python truth, it is Python's own `if`. One trace serves both ways:
+
+# %%
+traced = mg.function(bent)
+print([round(traced(mg.tensor(number)).item(), 3) for number in (3.0, -1.0)], "traces:", traced.trace_count)
+GraphView(traced, mg.tensor(3.0))
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# ### Loops
+#
+# A `while` on a tensor becomes a `while_loop`, with `break` and all: the names that a turn assigns are the carries.
+# Here are the turns of lesson 10, in plain Python. Find `count` and `n` in the picture (*Fit* shows all of it).
+
+
+# %%
+@mg.function
+def collatz(n):
+    count = 0
+    while n != 1:
+        if n % 2 == 0:
+            n = n // 2
+        else:
+            n = 3 * n + 1
+        count += 1
+    return count
+
+
+print([collatz(mg.tensor(number)).item() for number in (6, 27, 97)], "traces:", collatz.trace_count)
+
+# %%
+GraphView(collatz, mg.tensor(6))
+
+# %% [markdown]
+# And `for _ in range(n)`? Now you can tell: it depends on what `n` is. If it is a tensor, there is a loop node. If it
+# is a Python number, Python runs the loop while it traces. How many nodes is the graph of `powers(x, 100)`, and how
+# many that of `powers(x, mg.tensor(100))`, the loop node counted as one?
+
+
+# %%
+@mg.function
+def powers(x, n):
+    for _ in range(n):
+        x = x * 1.01
+    return x
+
+
+# %%
+Predict("unrolled, n = 100", "How many ops are in the graph of powers(x, 100)?")
+
+# %%
+x = mg.tensor(1.0)
+
+
+def ops_of(graph):
+    return [node.op.symbol for node in graph.nodes if node.inputs and node.op.symbol]
+
+
+for n in (100, mg.tensor(100)):
+    found = ops_of(powers.graph_for(x, n))
+    print(f"n = {n!r:12}: {len(found):3} ops: {', '.join(found[:3])}{' …' * (len(found) > 3)}")
+reveal("unrolled, n = 100", len(ops_of(powers.graph_for(x, 100))))
+
+# %% [markdown]
+# A hundred products in the one; in the other a loop node, and a − that works out how many turns there are.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# The rule for every construct: what Python can decide while tracing, Python decides, and it leaves no trace of itself.
+# Only what depends on a tensor becomes a node. Ask: `if training:` with a Python bool? It vanishes.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Gradients pass through
+#
+# Newton's square root once more. We run it untraced, by run, and traced, and ask both for the gradient at a = 9. By
+# run, each turn leaves its ops behind for backward. What does the traced call leave?
+
+
+# %%
+def root(a):
+    y = a
+    while abs(y * y - a) > 1e-12 * a:
+        y = (y + a / y) / 2
+    return y
+
+
+recorded = {}
+for name, way in {"by run": root, "traced": mg.function(root)}.items():
+    a = mg.tensor(9.0, requires_grad=True)
+    y = way(a)
+    recorded[name] = sum(1 for node in toposort(y.node) if node.inputs)
+    y.backward()
+    print(f"{name}: root {y.item():.4f}, gradient {a.grad.item():.4f}, ops recorded for backward: {recorded[name]}")
+
+# %% [markdown]
+# To the world outside, a traced call is *one* op, whose backward is a graph of its own; the two ops are the call, and
+# the piece of its results that we took. So traced and untraced code mix, and a whole training step may be one traced
+# function: lesson 12 writes the same one three ways.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# ## What it cost, and what it saves
+#
+# Tracing is work: Python runs on symbols, AutoGraph generates code, the graph is compiled. We measure the first call, a
+# later call, and the same function by run: twenty small ops on three numbers.
+
+
+# %% tags=["measured"]
+def chain(x):
+    for _ in range(10):
+        x = mg.tanh(x * 1.1)
+    return x
+
+
+def seconds(call, times):
+    start = perf_counter()
+    for _ in range(times):
+        call()
+    return (perf_counter() - start) / times
+
+
+x, fast = mg.ones(3), mg.function(chain)
+first = seconds(lambda: fast(x), 1)
+later, by_run = (min(seconds(lambda way=way: way(x), 200) for _ in range(5)) for way in (fast, chain))
+print(f"by run 1, traced {later / by_run:.2f}; the first call {first / by_run:,.0f}")
+print(f"the trace has paid for itself after {(first - later) / max(by_run - later, 1e-9):,.0f} calls")
+
+# %% [markdown]
+# On most machines the first call takes more than a hundred times as long as one by run, and each later one takes less
+# than half. So a function that is called once, or traced again at each call, loses; one that is called thousands of
+# times wins. On large arrays the gain is smaller, for there the ops themselves take the time: lesson 15 measures when.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# **Where it breaks.** A graph decides in the run, so after a decision every name must be something that both ways agree
+# on. AutoGraph refuses what it cannot make so, and says the line, the name, and the way out.
+
+
+# %%
+@mg.function
+def one_branch(x):
+    if x > 0:
+        y = x * 2
+    return y
+
+
+@mg.function
+def growing(xs):
+    out = []
+    for x in xs:
+        out.append(x * 2)
+    return out
+
+
+@mg.function
+def looks_inside(x):
+    return x * x.item()
+
+
+# %%
+for refused, x in ((one_branch, mg.tensor(1.0)), (growing, mg.ones(3)), (looks_inside, mg.tensor(1.0))):
+    try:
+        refused(x)
+    except mg.errors.MinigradError as error:
+        print(textwrap.fill(f"{type(error).__name__}: {error}", 100), end="\n\n")
+
+# %% [markdown]
+# Three ways out: give `y` a value in both branches; let a tensor or `mg.lax.scan` collect what a loop gives; return
+# what you want to look at. To see what is going on inside, run the function by run: `f.python_function(x)` is your
+# own function, with every `print` and debugger as in lesson 08; `mg.graph.run_functions_eagerly(True)` does it for
+# all.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## What do you remember?
+
+# %% slideshow={"slide_type": "skip"}
+Quiz("11_tracing")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## The same elsewhere
+#
+# | | minigrad | PyTorch | TensorFlow 2 | JAX |
+# |---|---|---|---|---|
+# | the word | `@mg.function` | `@torch.compile` | `@tf.function` | `@jax.jit` |
+# | another shape | traced again | compiled again, then for any length | traced again | traced again |
+# | another Python number | traced again | an int: compiled again, then an input | traced again | an input |
+# | unknown length | `mg.TensorSpec((None, 3))` | `dynamic=True` | `tf.TensorSpec((None, 3))` | no |
+# | print at each run | `mg.print` | `print`, between two graphs | `tf.print` | `jax.debug.print` |
+# | `if` on a tensor | AutoGraph: a `cond` | the graph is cut in two | AutoGraph: a `cond` | an error: `lax.cond` |
+# | a tensor from outside | read at each run | read at each run | a `tf.Variable`: at each run | a constant |
+# | how often | `f.trace_count` | – | `f.experimental_get_tracing_count()` | – |
+#
+# PyTorch reads Python's bytecode rather than its source, and falls back to Python where it does not know how to go on.
+# In JAX a number is an argument unless it is named in `static_argnums`; then another value is another trace.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What we saw
+#
+# - A traced function runs in Python once for each signature: dtype and shape of tensors, values of everything else.
+# - A Python number is a constant of the graph, a tensor an input. `None` in a signature leaves a length open.
+# - What is no op happens while tracing: prints, counters, lists, Python's random numbers. Tensors from outside are read
+#   at each run; numbers from outside are copied once.
+# - AutoGraph makes nodes of an `if`, `while` or `for` that depends on a tensor; all else is Python's, and vanishes.
+#
+# **Sources.** A. Agrawal and others, *TensorFlow Eager: a multi-stage, Python-embedded DSL for machine learning*,
+# MLSys 2019: tracing by signature, captured state. D. Moldovan and others, *AutoGraph: imperative-style coding with
+# graph-based performance*, MLSys 2019. R. Frostig, M. Johnson, C. Leary, *Compiling machine learning programs via
+# high-level tracing*, SysML 2018.
+#
+# **Exercise.** [11 When does Python run?](../exercises/11_tracing.ipynb): count traces, make effects happen, keep to
+# one trace, and a loop of your own.
+#
+# **Next:** [12 Three ways](12_three_ways.ipynb) writes one model by run, for a session, and traced, and counts.

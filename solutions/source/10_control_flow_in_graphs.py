@@ -1,0 +1,554 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Branches and loops as nodes
+#     minutes: 40
+#     lesson: 10_control_flow_in_graphs
+#     concepts: [C5]
+# ---
+
+# %% [markdown]
+# # 10 Branches and loops as nodes
+#
+# You say what is built and what is run, write a loop that no Python `while` could be, repair a gradient that is nan,
+# keep a budget of nodes, and make a loop of your own. About 40 minutes, 10 points, in five parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import minigrad as mg
+import minigrad.graph  # loads what builds and runs graphs, so that no check has to wait for it
+from minigrad.course import check, solution
+
+# %% [markdown]
+# ## 1. Built and run
+#
+# **2 points, 6 minutes.** Before you run anything. The three functions say when Python calls them; `ran` holds what the
+# probes in them saw.
+#
+# ```python
+# with graph.as_default():
+#     x = mg.placeholder("float64", ())
+#     y = mg.cond(x > 0, up, down)                                        # up, down: each has a probe inside
+#     z = mg.while_loop(lambda z: z < 100, double, (y + 1,))[0]           # double: z * 2, with a probe inside
+#
+# session.run(y, {x: 5.0})
+# session.run(z, {x: 5.0})          # y is 5 here, so z begins as 6, and 6, 12, 24, 48, 96, 192 are its values
+# ```
+#
+# `called`: how often Python called `up`, `down` and `double`, all together, from the first line to the last.
+# `up_ran` and `down_ran`: how many values the probes of the branches hold afterwards. `double_ran`: how many the probe
+# of the loop's body holds.
+
+# %% answer="counts" points=2 minutes=6
+### BEGIN SOLUTION
+called = 3
+up_ran, down_ran = 2, 0
+double_ran = 5
+### END SOLUTION
+
+# %%
+check("counts")
+
+# %% probes="counts"
+called
+up_ran
+down_ran
+double_ran
+
+# %% [markdown] hints="counts"
+# 1. Python calls a function to write it down. When is that, and how often is one function written down?
+# 2. The second run needs y as well, for z begins with it. The first run does not need z.
+# 3. Each of the three is called once. `up` ran in both runs, `down` in none, and from 6 to 192 it takes 5 doublings.
+
+# %% wrong="counts"
+# Shows: The branch that is not taken was not counted among the calls: as if one branch were chosen while building.
+# Hint: While the graph is built nobody knows x. Both branches have to be written down, so both are called.
+called, up_ran, down_ran, double_ran = 2, 2, 0, 5
+
+# %% wrong="counts"
+# Shows: Calls of Python were counted for each time that a branch or a body ran.
+# Hint: A run calls no Python. How often is each function called to be written down?
+called, up_ran, down_ran, double_ran = 7, 2, 0, 5
+
+# %% wrong="counts"
+# Shows: Both branches were taken to run, as they would with where.
+# Hint: cond builds both and runs one. Which is it, at x = 5?
+called, up_ran, down_ran, double_ran = 3, 2, 2, 5
+
+# %% wrong="counts"
+# Shows: The branch was counted in one of the two runs only.
+# Hint: z begins with y + 1, so the second run has to compute y, too.
+called, up_ran, down_ran, double_ran = 3, 1, 0, 5
+
+# %% wrong="counts"
+# Shows: The values of z were counted, and not the turns between them.
+# Hint: The first of the six values is there before any turn.
+called, up_ran, down_ran, double_ran = 3, 2, 0, 6
+
+# %% wrong="counts"
+# Shows: The body was taken to run once, because it is built once.
+# Hint: Built once, and run at every turn: count the doublings from 6 until 100 is passed.
+called, up_ran, down_ran, double_ran = 3, 2, 0, 1
+
+# %% [markdown]
+# ## 2. Euclid's loop
+#
+# **2 points, 8 minutes.** The greatest common divisor of two whole numbers, as it has been computed for 2300 years:
+# while b is not 0, put b in the place of a, and a % b in the place of b; what a is in the end is the answer. From
+# (48, 18) it goes (18, 12), (12, 6), (6, 0): 6. Write `gcd(a, b)` so that it takes two symbols of a graph and gives
+# one: the graph is built once, and then run for any pair.
+
+
+# %% answer="euclid" points=2 minutes=8
+def gcd(a, b):
+    ### BEGIN SOLUTION
+    found, _ = mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a % b), (a, b))
+    return found
+    ### END SOLUTION
+
+
+# %%
+check("euclid")
+
+# %% probes="euclid"
+import minigrad as engine
+
+
+def divisors(*pairs):
+    graph = engine.Graph()
+    with graph.as_default():
+        first, second = engine.placeholder("int64", ()), engine.placeholder("int64", ())
+        result = gcd(first, second)
+    with engine.Session(graph) as session:
+        return [int(session.run(result, {first: p, second: q})) for p, q in pairs]
+
+
+divisors((48, 18), (18, 48), (7, 7))
+divisors((5, 0), (17, 4))
+divisors((832040, 514229), (2**20, 2**12), (3 * 5 * 7 * 11, 5 * 11 * 13))
+
+# %% [markdown] hints="euclid"
+# 1. There are two carries, a and b, and a test that looks at one of them: `mg.while_loop(test, body, (a, b))`.
+# 2. The body returns both carries anew, as a pair, of which the second is the remainder.
+# 3. `mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a % b), (a, b))` gives both last carries: return the first.
+
+
+# %% wrong="euclid"
+# Shows: Python's while asked a node of the graph whether it is true, and it has no value yet.
+# Hint: The decision is made at each turn of a run, so it has to be a node: mg.while_loop.
+def gcd(a, b):
+    while b != 0:
+        a, b = b, a % b
+    return a
+
+
+# %% wrong="euclid"
+# Shows: Both carries came back, and one number is wanted.
+# Hint: mg.while_loop gives all its carries, in their order. Return the one that holds the answer.
+def gcd(a, b):
+    return mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a % b), (a, b))
+
+
+# %% wrong="euclid"
+# Shows: The other carry was returned: it is 0 in the end, for that is what the loop waits for.
+# Hint: What a is in the end is the answer.
+def gcd(a, b):
+    return mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a % b), (a, b))[1]
+
+
+# %% wrong="euclid"
+# Shows: The loop does a fixed number of turns: enough for small numbers, and too few for others.
+# Hint: How many turns there are depends on the pair. Let the test look at b.
+def gcd(a, b):
+    def turn(a, b):
+        return mg.where(b != 0, b, a), mg.where(b != 0, a % mg.maximum(b, 1), 0)
+
+    for _ in range(8):
+        a, b = turn(a, b)
+    return a
+
+
+# %% wrong="euclid"
+# Shows: The function calls itself in a branch, and both branches are written down: that has no end.
+# Hint: A graph has to be finished before it runs, so recursion would have to be unrolled. Write a loop: mg.while_loop.
+def gcd(a, b):
+    return mg.cond(b == 0, lambda: a, lambda: gcd(b, a % b))
+
+
+# %% wrong="euclid"
+# Shows: The test stops one turn too early: a remainder of 1 is not yet the end.
+# Hint: The loop goes on as long as b is not 0.
+def gcd(a, b):
+    return mg.while_loop(lambda a, b: b > 1, lambda a, b: (b, a % b), (a, b))[0]
+
+
+# %% wrong="euclid"
+# Shows: The remainder was taken the wrong way round, of b divided by a.
+# Hint: What takes the place of b is what is left of a: a % b.
+def gcd(a, b):
+    return mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, b % a), (a, b))[0]
+
+
+# %% [markdown]
+# ## 3. A gradient to repair
+#
+# **2 points, 8 minutes.** Somebody wants x · log x, which is meant to be 0 wherever x is 0 or less, and has a loss that
+# becomes nan after one step of training:
+#
+# ```python
+# def xlogx(x):
+#     return mg.where(x > 0, x * mg.log(x), 0 * x)
+# ```
+#
+# All its values are right. Try its gradient in a session, at x = 2, 0 and −3. Then write `xlogx(x)`, for a symbol x
+# that is one number, so that the values stay and the gradient is log x + 1 for x > 0, and 0 for the others.
+
+
+# %% answer="xlogx" points=2 minutes=8
+def xlogx(x):
+    ### BEGIN SOLUTION
+    return mg.cond(x > 0, lambda: x * mg.log(x), lambda: 0 * x)
+    ### END SOLUTION
+
+
+# %%
+check("xlogx")
+
+# %% probes="xlogx"
+import numpy as numeric
+
+import minigrad as engine
+
+
+def value_and_slope(*numbers):
+    graph = engine.Graph()
+    with graph.as_default():
+        given = engine.placeholder("float64", ())
+        result = xlogx(given)
+        (slope,) = engine.gradients(result, [given])
+    wanted = [result] if slope is None else [result, slope]
+    with engine.Session(graph) as session, numeric.errstate(all="ignore"):
+        return [[round(float(part), 9) + 0.0 for part in session.run(wanted, {given: each})] for each in numbers]
+
+
+value_and_slope(2.0, 0.5)
+value_and_slope(-3.0, -0.25)
+value_and_slope(0.0)
+value_and_slope(1e-3)
+
+# %% [markdown] hints="xlogx"
+# 1. `where` computes both sides, and sends a gradient of 0 into the side not taken. What is 0 times the slope there?
+# 2. The side not taken must not be entered at all; or it must be given a number at which nothing goes wrong.
+# 3. `mg.cond(x > 0, lambda: ..., lambda: 0 * x)`: what is not defined stands *inside* the first function.
+
+
+# %% wrong="xlogx"
+# Shows: Nothing has changed: the gradient is nan where x is 0 or less.
+# Hint: The log of a negative number is computed, backwards too, although it is not taken. Which operation enters one
+# side alone?
+def xlogx(x):
+    return mg.where(x > 0, x * mg.log(x), 0 * x)
+
+
+# %% wrong="xlogx"
+# Shows: Python's if asked a node of the graph whether it is true, and it has no value yet.
+# Hint: The decision has to be a node: mg.cond takes the condition, and a function for each of the two ways.
+def xlogx(x):
+    if x > 0:
+        return x * mg.log(x)
+    return 0 * x
+
+
+# %% wrong="xlogx"
+# Shows: There is a cond, and both sides are computed before it: its functions only hand out what is there.
+# Hint: What stands outside of the functions is a node outside of the branches. Write the log inside the first one.
+def xlogx(x):
+    y = x * mg.log(x)
+    other = 0 * x
+    return mg.cond(x > 0, lambda: y, lambda: 0 * y + other)
+
+
+# %% wrong="xlogx"
+# Shows: The number was mended inside the log by adding a little: values and gradients are no longer right.
+# Hint: A log of x + 0.000001 is another function, and at x = −3 it is nan all the same. Do not enter that side.
+def xlogx(x):
+    return mg.where(x > 0, x * mg.log(x + 1e-6), 0 * x)
+
+
+# %% wrong="xlogx"
+# Shows: Where x is 0 or less the gradient is 1: the second branch gives x itself.
+# Hint: For x of 0 or less the value is meant to be 0, and so is the gradient: 0 * x.
+def xlogx(x):
+    return mg.cond(x > 0, lambda: x * mg.log(x), lambda: x)
+
+
+# %% wrong="xlogx"
+# Shows: The log is held at a smallest number: no nan, but then x times a constant is left, and its gradient is not 0.
+# Hint: That is half of a way: choose with where or cond as well, so that nothing of x · log x is left for x below 0.
+def xlogx(x):
+    return x * mg.log(mg.maximum(x, 1e-12))
+
+
+# %% [markdown]
+# ## 4. A polynomial on a budget
+#
+# **2 points, 8 minutes.** Horner's rule computes c₀xⁿ + c₁xⁿ⁻¹ + … + cₙ from left to right: begin with 0, and for each
+# coefficient, multiply by x and add it. Write `horner(coefficients, x)` for two symbols: the first has one axis, whose
+# length may be **unknown** while the graph is built; x is one number. The budget: 30 nodes, those inside of a loop
+# included, for any number of coefficients. `size(graph)` counts them, as the lesson did.
+
+
+# %% name="size"
+def size(graph):
+    """How many nodes a graph has, those inside of control-flow nodes included."""
+
+    def of(nodes):
+        return sum(1 + sum(of(part.nodes) for part in getattr(node.op, "graphs", ())) for node in nodes)
+
+    return of(graph.get_operations())
+
+
+# %% answer="horner" points=2 minutes=8
+def horner(coefficients, x):
+    ### BEGIN SOLUTION
+    y, _ = mg.lax.scan(lambda y, c: (y * x + c, None), mg.tensor(0.0), coefficients)
+    return y
+    ### END SOLUTION
+
+
+# %%
+check("horner")
+
+# %% probes="horner"
+import minigrad as engine
+
+
+def nodes_of(graph):
+    def of(nodes):
+        return sum(1 + sum(of(part.nodes) for part in getattr(node.op, "graphs", ())) for node in nodes)
+
+    return of(graph.get_operations())
+
+
+def polynomial(length, *cases):
+    graph = engine.Graph()
+    with graph.as_default():
+        c, at = engine.placeholder("float64", (length,)), engine.placeholder("float64", ())
+        result = horner(c, at)
+    with engine.Session(graph) as session:
+        values = [float(session.run(result, {c: some, at: number})) for some, number in cases]
+    return values, nodes_of(graph) <= 30
+
+
+polynomial(3, ([1.0, 2.0, 3.0], 2.0), ([0.5, 0.0, -1.0], -3.0))
+polynomial(None, ([1.0, 2.0, 3.0], 2.0), ([4.0], 10.0), ([1.0, 0.0, 0.0, 0.0, 1.0], 3.0))
+polynomial(40, ([1.0] * 40, 0.5))
+
+# %% [markdown] hints="horner"
+# 1. A loop along an axis, with one carry: that is a scan. The carry is the value so far; what it begins with is 0.0.
+# 2. The function of the scan takes the carry and one coefficient, and returns a pair: the next carry, and None.
+# 3. `mg.lax.scan(lambda y, c: (y * x + c, None), mg.tensor(0.0), coefficients)` gives the last carry first.
+
+
+# %% wrong="horner"
+# Shows: Python's for goes over the coefficients, and so it has to know how many there are.
+# Hint: A loop over an axis of unknown length has to be a node: mg.lax.scan.
+def horner(coefficients, x):
+    y = 0.0
+    for c in coefficients:
+        y = y * x + c
+    return y
+
+
+# %% wrong="horner"
+# Shows: The coefficients are taken from the right: the constant is multiplied most often.
+# Hint: The first coefficient belongs to the highest power. Go from left to right.
+def horner(coefficients, x):
+    return mg.lax.scan(lambda y, c: (y * x + c, None), mg.tensor(0.0), coefficients, reverse=True)[0]
+
+
+# %% wrong="horner"
+# Shows: First added, then multiplied: everything has one power of x too many.
+# Hint: Multiply what is there by x, and then add the coefficient: y * x + c.
+def horner(coefficients, x):
+    return mg.lax.scan(lambda y, c: ((y + c) * x, None), mg.tensor(0.0), coefficients)[0]
+
+
+# %% wrong="horner"
+# Shows: The carry begins as a whole number and becomes a float: a carry keeps its dtype.
+# Hint: Begin with 0.0, and not with 0.
+def horner(coefficients, x):
+    return mg.lax.scan(lambda y, c: (y * x + c, None), mg.tensor(0), coefficients)[0]
+
+
+# %% wrong="horner"
+# Shows: What all turns gave was returned, stacked; the last of them is the answer.
+# Hint: scan gives a pair: the last carry, and the stack. Return the first.
+def horner(coefficients, x):
+    return mg.lax.scan(lambda y, c: (y * x + c, y * x + c), mg.tensor(0.0), coefficients)[1]
+
+
+# %% wrong="horner"
+# Shows: The function of the scan returns the carry alone, and a pair is wanted.
+# Hint: Return (y * x + c, None): the next carry, and nothing to stack.
+def horner(coefficients, x):
+    return mg.lax.scan(lambda y, c: y * x + c, mg.tensor(0.0), coefficients)[0]
+
+
+# %% [markdown]
+# ## 5. A loop of your own
+#
+# **2 points, 10 minutes.** Design a loop that stops by itself: `go_on(x)`, a truth value, and `turn(x)`, the next x,
+# for a symbol x that is one float. What it computes is yours to choose: a root, halving until it is small, interest
+# until it has doubled. It is right if
+#
+# - `mg.while_loop(go_on, turn, (x,))` ends within 1000 turns from every start between 1 and 50;
+# - the number of turns is not the same for all starts: the values decide;
+# - the result depends on the start in a way that has a gradient: the engine's agrees with a nudge (which the check
+#   makes at starts where a nudge does not change the number of turns), and it is not 0 at all of them.
+
+
+# %% answer="own_loop" points=2 minutes=10
+### BEGIN SOLUTION
+def go_on(x):
+    return x > 1.0
+
+
+def turn(x):
+    return x * 0.7 - 0.1 / x
+
+
+### END SOLUTION
+
+# %%
+check("own_loop")
+
+# %% probes="own_loop"
+import minigrad as engine
+
+STARTS = [1.07, 2.3, 5.9, 11.3, 23.7, 49.1]
+
+
+def looked_at():
+    """For each start: the turns, the result, the gradient."""
+    graph = engine.Graph()
+    with graph.as_default():
+        start = engine.placeholder("float64", ())
+        last, count = engine.while_loop(
+            lambda x, i: engine.graph.identity(go_on(x)), lambda x, i: (turn(x), i + 1), (start, 0),
+            maximum_iterations=1001,
+        )  # fmt: skip
+        (slope,) = engine.gradients(last, [start])
+    slope = start * 0 if slope is None else slope
+    with engine.Session(graph) as session:
+        return [[part.item() for part in session.run([count, last, slope], {start: each})] for each in STARTS], [
+            [part.item() for part in session.run([count, last], {start: each + h})]
+            for each in STARTS
+            for h in (-1e-6, 1e-6)
+        ]
+
+
+def ends():
+    return all(count <= 1000 for count, _, _ in looked_at()[0])
+
+
+def decided_by_values():
+    return len({count for count, _, _ in looked_at()[0]}) > 1
+
+
+def slopes():
+    """Whether each gradient is the slope, where the nudge is a fair one; and whether one is not 0."""
+    here, beside = looked_at()
+    fair = [(s, (b[1] - a[1]) / 2e-6) for (_, _, s), a, b in zip(here, beside[::2], beside[1::2]) if a[0] == b[0]]
+    agree = all(abs(s - nudge) < 1e-3 * max(1, abs(nudge)) for s, nudge in fair)
+    return len(fair) > 2 and agree, any(abs(s) > 1e-12 for s, _ in fair)
+
+
+ends()
+decided_by_values()
+slopes()
+
+# %% [markdown] hints="own_loop"
+# 1. Begin with something that shrinks: as long as x is larger than some number, multiply it by less than 1.
+# 2. A larger start needs more turns then. For a gradient each turn has to be smooth: no rounding, no comparison in it.
+# 3. `go_on`: `return x > 1.0`. `turn`: `return 0.7 * x`.
+
+
+# %% wrong="own_loop"
+# Shows: It never ends: what a turn does leads away from what the test waits for.
+# Hint: Follow one start by hand for three turns. Does x come nearer to the number in go_on?
+def go_on(x):
+    return x > 1.0
+
+
+def turn(x):
+    return x * 1.5
+
+
+# %% wrong="own_loop"
+# Shows: No turn is ever taken, so it is the same for all starts, and the values decide nothing.
+# Hint: For starts between 1 and 50 go_on has to hold at first, and for some of them longer than for others.
+def go_on(x):
+    return x < 0.0
+
+
+def turn(x):
+    return x * 0.5
+
+
+# %% wrong="own_loop"
+# Shows: One turn goes to the end at once, from wherever it starts: the values decide nothing, and the result is always
+# the same.
+# Hint: Let a turn go a part of the way, such that a start further off needs more of them.
+def go_on(x):
+    return x > 1.0
+
+
+def turn(x):
+    return x * 0 + 1
+
+
+# %% wrong="own_loop"
+# Shows: The result does not depend on the start in a smooth way: rounding has a slope of 0 everywhere.
+# Hint: floor and round are flat, so no gradient passes them. Multiply or divide.
+def go_on(x):
+    return x > 1.0
+
+
+def turn(x):
+    return mg.floor(x / 2)
+
+
+# %% wrong="own_loop"
+# Shows: Python's `not` asks a node for its truth, as `if`, `and` and `or` do, and it has none yet.
+# Hint: Return the comparison itself: `return x > 1.0` is a node, and the loop asks it at every turn.
+def go_on(x):
+    return not x <= 1.0
+
+
+def turn(x):
+    return x * 0.5
+
+
+# %% wrong="own_loop"
+# Shows: A turn changes the dtype or the shape of x, and a carry keeps both.
+# Hint: x comes in as one float and must come out as one float.
+def go_on(x):
+    return x.sum() > 1.0
+
+
+def turn(x):
+    return mg.stack([x, x]).sum(0, keepdims=True) * 0.25
+
+
+# %% [markdown]
+# ## What you have now
+#
+# Both ways of a branch are built, and one is run; a body is built once, and run at every turn; a carry comes out as it
+# went in; and the gradient of a loop is that of the turns that ran. Writing lambdas for each decision is a nuisance:
+# the next lesson has Python's `if` and `while` back.
+#
+# **Next**: [11 Tracing](../lessons/11_tracing.ipynb).

@@ -1,0 +1,711 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: When does Python run?
+#     minutes: 40
+#     lesson: 11_tracing
+#     concepts: [C6, C7, C8]
+# ---
+
+# %% [markdown]
+# # 11 When does Python run?
+#
+# You count traces, write a decision for AutoGraph, make effects happen at every call, keep a training step to one
+# trace, and design a function that one trace must do. About 40 minutes, 10 points, in five parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import math
+
+import minigrad as mg
+import minigrad.graph.autograph  # loads what traces and runs graphs, so that no check has to wait for it
+from minigrad.course import check, solution
+
+# %% [markdown]
+# ## 1. How many traces?
+#
+# **2 points, 6 minutes.** Before you run anything: what is `f.trace_count` after the line with that name? The counts go
+# on from line to line.
+#
+# ```python
+# @mg.function
+# def f(x, k):
+#     return x * k
+#
+# f(mg.ones(3), 2); f(mg.zeros(3), 2); f(mg.ones(3) * 7, 2)             # after_values
+# f(mg.ones(5), 2); f(mg.ones(3), 2); f(mg.ones(5), 2)                  # after_shapes
+# f(mg.ones(3), 3); f(mg.ones(3), 4); f(mg.ones(3), 3)                  # after_numbers
+# f(mg.ones(3), mg.tensor(5)); f(mg.ones(3), mg.tensor(6))              # after_tensors
+# ```
+
+# %% answer="traces" points=2 minutes=6
+### BEGIN SOLUTION
+after_values = 1
+after_shapes = 2
+after_numbers = 4
+after_tensors = 5
+### END SOLUTION
+
+# %%
+check("traces")
+
+# %% probes="traces"
+after_values
+after_shapes
+after_numbers
+after_tensors
+
+# %% [markdown] hints="traces"
+# 1. A tensor tells by its dtype and shape, and not by its numbers. A Python number tells by its value.
+# 2. A signature that was met before has its graph: then there is no trace, however long ago it was.
+# 3. One for f64[3] with 2; one more for f64[5]; then one for 3 and one for 4; and one for k as a tensor.
+
+# %% wrong="traces" misconception="M7"
+# Shows: Another Python number was taken to be no reason for a trace.
+# Hint: A Python number as argument is no input of the graph: it is written into it as a constant. So each new value
+# makes the function trace again.
+after_values, after_shapes, after_numbers, after_tensors = 1, 2, 2, 3
+
+# %% wrong="traces"
+# Shows: Every call was counted, also where the graph was there already.
+# Hint: Count signatures, not calls: a call whose signature was met before runs the graph that is there.
+after_values, after_shapes, after_numbers, after_tensors = 3, 6, 9, 11
+
+# %% wrong="traces"
+# Shows: Going back to a signature from before was counted as a new trace.
+# Hint: A graph is kept when another one is made. The second f64[5], and the second 3, find theirs.
+after_values, after_shapes, after_numbers, after_tensors = 1, 4, 7, 8
+
+# %% wrong="traces"
+# Shows: Each number in a tensor was taken for a signature of its own.
+# Hint: A tensor is an input of the graph: only its dtype and its shape are in the signature. 5 and 6 are both i64[].
+after_values, after_shapes, after_numbers, after_tensors = 1, 2, 4, 6
+
+# %% wrong="traces"
+# Shows: The first tensor in the place of a Python number was taken for something the graph for a number can do.
+# Hint: In the graph for k = 4 there is no place to put a tensor: 4 is a constant there. One more trace is needed.
+after_values, after_shapes, after_numbers, after_tensors = 1, 2, 4, 4
+
+# %% wrong="traces"
+# Shows: Another shape was taken to be no reason for a trace.
+# Hint: Without an input_signature that leaves a length open, a graph is made for one shape.
+after_values, after_shapes, after_numbers, after_tensors = 1, 1, 3, 4
+
+# %% [markdown]
+# ## 2. A decision for AutoGraph
+#
+# **2 points, 7 minutes.** This function is refused when it is traced; run it and read the error:
+#
+# ```python
+# @mg.function
+# def huber(x):
+#     part = "inside"
+#     if abs(x) > 1:
+#         part = "outside"
+#     if part == "inside":
+#         return x * x / 2
+#     return abs(x) - 0.5
+# ```
+#
+# Write `huber(x)` for AutoGraph: x²/2 for |x| ≤ 1, and |x| − ½ beyond. Decorate it with `@mg.function`. It is to be
+# traced once for all numbers, and its gradient has to be right: x inside, ±1 beyond.
+
+
+# %% answer="huber" points=2 minutes=7
+### BEGIN SOLUTION
+@mg.function
+def huber(x):
+    if abs(x) <= 1:
+        y = x * x / 2
+    else:
+        y = abs(x) - 0.5
+    return y
+
+
+### END SOLUTION
+
+# %%
+check("huber")
+
+# %% probes="huber"
+import minigrad as engine
+
+
+def values(*numbers):
+    return [huber(engine.tensor(each)).item() for each in numbers]
+
+
+def slopes(*numbers):
+    leaves = [engine.tensor(each, requires_grad=True) for each in numbers]
+    for leaf in leaves:
+        huber(leaf).backward()
+    return [leaf.grad.item() for leaf in leaves]
+
+
+def traces_more(*numbers):
+    """How many traces these calls make, after a first one."""
+    huber(engine.tensor(0.25))
+    before = huber.trace_count
+    for each in numbers:
+        huber(engine.tensor(each))
+    return huber.trace_count - before
+
+
+values(0.0, 0.5, 1.0)
+values(3.0, -2.0, -0.5)
+slopes(0.5, -0.5, 3.0, -2.0)
+traces_more(5.0, -5.0, 0.1)
+
+# %% [markdown] hints="huber"
+# 1. The graph decides in the run, and carries tensors. A text cannot be "inside" or "outside" as the run decides.
+# 2. There are two ways, if you take abs(x): give a tensor y its value in the `if` and in the `else`, and nothing
+#   besides.
+# 3. `if abs(x) <= 1: y = x * x / 2`, `else: y = abs(x) - 0.5`, and return y after both.
+
+
+# %% wrong="huber"
+# Shows: The function is the one from above: a Python text is to be one thing or another, as the run decides.
+# Hint: Read the error: it names the line and the variable. A graph carries tensors: give a tensor y its value in each
+# branch.
+@mg.function
+def huber(x):
+    part = "inside"
+    if abs(x) > 1:
+        part = "outside"
+    if part == "inside":
+        return x * x / 2
+    return abs(x) - 0.5
+
+
+# %% wrong="huber"
+# Shows: It is an ordinary function: it has the right values, and no trace.
+# Hint: Put @mg.function above def.
+def huber(x):
+    return x * x / 2 if abs(x) <= 1 else abs(x) - 0.5
+
+
+# %% wrong="huber"
+# Shows: The decision was taken by Python, by a number that was taken out of the tensor: there is none while tracing.
+# Hint: Let the `if` look at the tensor itself: AutoGraph makes a node of it.
+@mg.function
+def huber(x):
+    if abs(x.item()) <= 1:
+        return x * x / 2
+    return abs(x) - 0.5
+
+
+# %% wrong="huber"
+# Shows: The branches beyond 1 are swapped, or one is missing: negative numbers get the value for positive ones.
+# Hint: Beyond 1 it is abs(x) − ½, for negative x as well.
+@mg.function
+def huber(x):
+    if abs(x) <= 1:
+        y = x * x / 2
+    else:
+        y = x - 0.5
+    return y
+
+
+# %% wrong="huber"
+# Shows: The square has no ½: the value and the slope inside are twice what they should be, and the parts do not meet.
+# Hint: At |x| = 1 both ways are to give ½.
+@mg.function
+def huber(x):
+    if abs(x) <= 1:
+        y = x * x
+    else:
+        y = abs(x) - 0.5
+    return y
+
+
+# %% [markdown]
+# ## 3. Effects to repair
+#
+# **2 points, 8 minutes.** Somebody keeps a record of a traced function, and finds it wrong after three calls:
+#
+# ```python
+# calls, largest = 0, []
+#
+# @mg.function
+# def watched(x):
+#     global calls
+#     calls += 1                             # stays at 1
+#     largest.append(x.max())                # one entry, and no number
+#     noise = random.random()                # the same at every call
+#     return x * 2 + noise
+# ```
+#
+# Write it anew, traced: `calls` is a tensor that holds how often `watched` was called, `largest` a tensor that holds
+# the largest number that was in any x so far, and the noise, one number between 0 and 1 for the whole of x, is
+# another at each call. Begin your cell with `calls = mg.tensor(0)` and `largest = mg.tensor(-math.inf)`: then running
+# the cell again starts the record anew. `mg.maximum(a, b)` gives the larger of two, and `x.copy_(y)` writes y into x.
+
+
+# %% answer="effects" points=2 minutes=8
+### BEGIN SOLUTION
+calls = mg.tensor(0)
+largest = mg.tensor(-math.inf)
+
+
+@mg.function
+def watched(x):
+    calls.add_(1)
+    largest.copy_(mg.maximum(largest, x.max()))
+    return x * 2 + mg.rand(())
+
+
+### END SOLUTION
+
+# %%
+check("effects")
+
+# %% probes="effects"
+import math as mathematics
+
+import minigrad as engine
+
+
+def fresh():
+    calls.fill_(0)
+    largest.fill_(-mathematics.inf)
+
+
+def record(*rows):
+    """The calls that were counted, and the largest number, after calls with these."""
+    fresh()
+    for row in rows:
+        watched(engine.tensor(row))
+    return calls.item(), largest.item()
+
+
+def noises(*rows):
+    """What was added to each number of each row: different rows, one number in a row, all from 0 to 1."""
+    found = []
+    for row in rows:
+        y = watched(engine.tensor(row)).tolist()
+        found.append([b - 2 * a for a, b in zip(row, y)])
+    flat = [each for row in found for each in row]
+    same = all(max(row) - min(row) < 1e-9 for row in found)
+    return len({round(row[0], 9) for row in found}) == len(found), same, min(flat) >= 0 and max(flat) <= 1
+
+
+def traces_of_three():
+    """How many traces three calls with one shape make, after a first one."""
+    watched(engine.tensor([1.0, 2.0]))
+    before = watched.trace_count
+    for each in (3.0, 4.0, 5.0):
+        watched(engine.tensor([each, 0.0]))
+    return watched.trace_count - before
+
+
+record([1.0, 5.0], [2.0, 3.0], [4.0, -1.0])
+record([-3.0, -2.0])
+record([1.0, 1.0], [1.0, 1.0], [9.0, 9.0], [7.0, 9.5])
+noises([1.0, 2.0], [1.0, 2.0], [5.0, 6.0])
+traces_of_three()
+
+# %% [markdown] hints="effects"
+# 1. What is to happen at every call has to be an op: an edit in place is one, and minigrad's random numbers are.
+# 2. `calls.add_(1)` edits the tensor. For the largest, take the larger of what is there and x.max(), and copy it in.
+# 3. `largest.copy_(mg.maximum(largest, x.max()))`, and for the noise `mg.rand(())`.
+
+
+# %% wrong="effects" misconception="M6"
+# Shows: Counting and the noise are Python's: they happen while tracing, and not at every call.
+# Hint: Whatever Python does in a traced function, a print as well as a count, it does once, when the function is
+# traced, and not at every call. Use ops: calls.add_(1), and mg.rand(()).
+import random
+
+calls, largest = mg.tensor(0), mg.tensor(-math.inf)
+so_far = []
+
+
+@mg.function
+def watched(x):
+    so_far.append("a call")
+    calls.fill_(len(so_far))
+    largest.copy_(mg.maximum(largest, x.max()))
+    return x * 2 + random.random()
+
+
+# %% wrong="effects" misconception="M6"
+# Shows: calls and largest are a number and a list of Python's: they change while the function is traced, and not later.
+# Hint: Python runs once, so its numbers and lists are not changed at every call, and nothing of Python's is printed at
+# every call. Let both be tensors, and edit them by ops: `calls = mg.tensor(0)`, and in the function `calls.add_(1)`.
+import random
+
+calls, largest = 0, []
+
+
+@mg.function
+def watched(x):
+    global calls  # noqa: PLW0603
+    calls += 1
+    largest.append(x.max())
+    return x * 2 + random.random()
+
+
+# %% wrong="effects"
+# Shows: Counting and the largest number are right, and the noise is the same at every call: it is Python's.
+# Hint: random.random() gave one number while tracing, and that is a constant now. mg.rand(()) is an op.
+import random
+
+calls, largest = mg.tensor(0), mg.tensor(-math.inf)
+
+
+@mg.function
+def watched(x):
+    calls.add_(1)
+    largest.copy_(mg.maximum(largest, x.max()))
+    return x * 2 + random.random()
+
+
+# %% wrong="effects"
+# Shows: Each number of x got a noise of its own, and one is wanted for the whole.
+# Hint: mg.rand(()) is one number; mg.rand(x.shape) is as many as x has.
+calls, largest = mg.tensor(0), mg.tensor(-math.inf)
+
+
+@mg.function
+def watched(x):
+    calls.add_(1)
+    largest.copy_(mg.maximum(largest, x.max()))
+    return x * 2 + mg.rand(x.shape)
+
+
+# %% wrong="effects"
+# Shows: `largest` holds the largest number of the latest call, and not of all so far.
+# Hint: Compare with what is there: mg.maximum(largest, x.max()).
+calls, largest = mg.tensor(0), mg.tensor(-math.inf)
+
+
+@mg.function
+def watched(x):
+    calls.add_(1)
+    largest.copy_(x.max())
+    return x * 2 + mg.rand(())
+
+
+# %% wrong="effects"
+# Shows: All effects happen at every call, and so does Python: the function is not traced.
+# Hint: It is to be a traced function: put @mg.function above def, and use ops for all that has to happen.
+calls, largest = mg.tensor(0), mg.tensor(-math.inf)
+
+
+def watched(x):
+    calls.add_(1)
+    largest.copy_(mg.maximum(largest, x.max()))
+    return x * 2 + mg.rand(())
+
+
+# %% [markdown]
+# ## 4. One trace for a whole training
+#
+# **2 points, 9 minutes.** A step of gradient descent for a line through points, y = w · x, by the mean of the squared
+# errors. It is called with batches of any length (the last one is always shorter), and with a rate that falls at each
+# step. Written without care, it is traced at nearly every call. The budget: **one** trace, for everything below.
+#
+# Write `step(w, x, y, rate)`, traced, which gives the new w = w − rate · g, where g is the gradient of the mean of
+# (w · x − y)² towards w, that is 2 · mean((w · x − y) · x). w is a tensor of one number, x and y are tensors of one
+# axis, all float64. `rate` comes as a **Python number**, and also as a tensor.
+
+
+# %% answer="one_trace" points=2 minutes=9
+### BEGIN SOLUTION
+@mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
+def step(w, x, y, rate):
+    return w - rate * 2 * ((w * x - y) * x).mean()
+
+
+### END SOLUTION
+
+# %%
+check("one_trace")
+
+# %% probes="one_trace"
+import minigrad as engine
+
+
+def trained(*lengths):
+    """w after a step for each length, with a falling rate."""
+    w = engine.tensor(0.0)
+    for i, n in enumerate(lengths):
+        x = engine.arange(n, dtype="float64") + 1
+        w, _ = (step(w, x, x * 3, 0.1 / (i + 1) / n) for _ in range(2))  # the second needs no trace: no warning
+    return w.item()
+
+
+def traces_for(n, rate):
+    """How many traces a call with a batch of n and this rate makes."""
+    before = step.trace_count
+    for _ in range(2):
+        step(engine.tensor(1.0), engine.ones(n), engine.ones(n), rate)
+    return step.trace_count - before
+
+
+def budget():
+    """The traces for another length; for another rate; for a rate that is a tensor. Always such as were not met yet."""
+    traces_for(5, 0.125), traces_for(5, engine.tensor(0.5))
+    new = step.trace_count
+    return traces_for(50 + 3 * new, engine.tensor(0.5)), traces_for(5, 0.001 / new), traces_for(5, engine.tensor(0.25))
+
+
+def by_tensor():
+    x = engine.ones(5)
+    return step(engine.tensor(1.0), x, x * 2, engine.tensor(0.5)).item()
+
+
+trained(4, 4, 2, 1)
+by_tensor()
+budget()
+
+# %% [markdown] hints="one_trace"
+# 1. Two things make it trace again: another length of x and y, and another Python number for the rate.
+# 2. An `input_signature` says a spec for each argument. Where it says a tensor, a Python number is made one.
+# 3. `@mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)),
+#   mg.TensorSpec(())])`.
+
+
+# %% wrong="one_trace" misconception="M7"
+# Shows: There is a trace for each rate and each length: a Python number as argument was taken for an input of the
+# graph.
+# Hint: A Python number never is an input: each new value makes the function trace again. A spec for it in
+# input_signature makes a tensor of it; and None there leaves a length open.
+@mg.function
+def step(w, x, y, rate):
+    return w - rate * 2 * ((w * x - y) * x).mean()
+
+
+# %% wrong="one_trace"
+# Shows: It is an ordinary function, without a trace.
+# Hint: Put @mg.function above def, with an input_signature.
+def step(w, x, y, rate):
+    return w - rate * 2 * ((w * x - y) * x).mean()
+
+
+# %% wrong="one_trace"
+# Shows: The rate is a tensor now, and each length of a batch still has its own trace.
+# Hint: Say the length that is not known as None, in an input_signature.
+@mg.function
+def inner(w, x, y, rate):
+    return w - rate * 2 * ((w * x - y) * x).mean()
+
+
+class Step:
+    trace_count = property(lambda self: inner.trace_count)
+
+    def __call__(self, w, x, y, rate):
+        return inner(w, x, y, rate if isinstance(rate, mg.Tensor) else mg.tensor(rate))
+
+
+step = Step()
+
+
+# %% wrong="one_trace"
+# Shows: Lengths may change, and the rate has no spec of its own: a signature says one for each argument.
+# Hint: There are four arguments. What is the spec of a single number?
+@mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,))])
+def step(w, x, y, rate):
+    return w - rate * 2 * ((w * x - y) * x).mean()
+
+
+# %% wrong="one_trace"
+# Shows: The signature says 4 for the length, and a batch of 2 does not fit.
+# Hint: A length that is not known is None.
+@mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((4,)), mg.TensorSpec((4,)), mg.TensorSpec(())])
+def step(w, x, y, rate):
+    return w - rate * 2 * ((w * x - y) * x).mean()
+
+
+# %% wrong="one_trace"
+# Shows: One trace, and the step goes up: the gradient was added.
+# Hint: Against the gradient: w − rate · g.
+@mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
+def step(w, x, y, rate):
+    return w + rate * 2 * ((w * x - y) * x).mean()
+
+
+# %% wrong="one_trace"
+# Shows: One trace, and the gradient is that of the sum: it has to be the mean over the batch.
+# Hint: With .mean() in the place of .sum() a step does not grow with the batch.
+@mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
+def step(w, x, y, rate):
+    return w - rate * 2 * ((w * x - y) * x).sum()
+
+
+# %% [markdown]
+# ## 5. A loop of your own
+#
+# **2 points, 10 minutes.** Design a traced function `mine(x)` of one float tensor, written in Python's own words, that
+# one trace must do however long it takes. What it computes is yours: a series until its terms are small, interest until
+# a sum has doubled. It is right if, for starts from 1 to 50,
+#
+# - all calls together make **one** trace;
+# - its graph holds a loop *and* a branch, both decided by tensors: in a graph for x there is a `while` node, and an
+#   `if` node in it or beside it;
+# - it does what your function does by run (`mine.python_function`), to six digits, and so do the gradients;
+# - the result is not the same for all starts.
+
+
+# %% answer="own_function" points=2 minutes=10
+### BEGIN SOLUTION
+@mg.function
+def mine(x):
+    while x > 1:
+        if x > 10:
+            x = x / 2
+        else:
+            x = x * 0.9 - 0.1 * x.sqrt()
+    return x
+
+
+### END SOLUTION
+
+# %%
+check("own_function")
+
+# %% probes="own_function"
+import minigrad as engine
+from minigrad.compiler.control import Cond as Branch
+from minigrad.compiler.control import While as Loop
+
+STARTS = [1.07, 2.3, 5.9, 11.3, 23.7, 49.1]
+
+
+def one_trace():
+    for start in STARTS:
+        mine(engine.tensor(start))
+    before = mine.trace_count
+    for start in STARTS:
+        mine(engine.tensor(start + 0.01))
+    return before >= 1 and mine.trace_count == before
+
+
+def ops_in(nodes):
+    for node in nodes:
+        yield node.op
+        for part in getattr(node.op, "graphs", ()):
+            yield from ops_in(part.nodes)
+
+
+def holds():
+    found = [type(op) for op in ops_in(mine.graph_for(engine.tensor(2.3)).nodes)]
+    return Loop in found, Branch in found
+
+
+def both_ways(start):
+    found = []
+    for way in (mine, mine.python_function):
+        leaf = engine.tensor(start, requires_grad=True)
+        y = way(leaf)
+        y.backward()
+        found.append((y.item(), leaf.grad.item()))
+    return found
+
+
+def alike():
+    pairs = [both_ways(start) for start in STARTS]
+    return all(abs(a - b) <= 1e-6 * max(1, abs(b)) for traced, run in pairs for a, b in zip(traced, run))
+
+
+def not_constant():
+    return len({round(mine(engine.tensor(start)).item(), 6) for start in STARTS}) > 1
+
+
+one_trace()
+holds()
+alike()
+not_constant()
+
+# %% [markdown] hints="own_function"
+# 1. Begin with `while x > 1:` and something in the loop that makes x smaller: that is a loop decided by a tensor.
+# 2. Put an `if` on x into the loop, that does one thing or another to x; give x a value in both branches.
+# 3. `while x > 1:`, in it `if x > 10: x = x / 2`, `else: x = x * 0.9`; after it, `return x`.
+
+
+# %% wrong="own_function"
+# Shows: The loop is unrolled: range of a Python number is Python's, and there is no loop in the graph.
+# Hint: Let a tensor decide how long it goes on: `while x > 1:`.
+@mg.function
+def mine(x):
+    for _ in range(5):
+        if x > 1:
+            x = x * 0.5
+        else:
+            x = x * 0.9
+    return x
+
+
+# %% wrong="own_function"
+# Shows: There is a loop, and no decision in the graph.
+# Hint: Put an `if` on the tensor into the loop, or behind it.
+@mg.function
+def mine(x):
+    while x > 1:
+        x = x * 0.7
+    return x
+
+
+# %% wrong="own_function"
+# Shows: A number was taken out of the tensor, to decide by it: while tracing there is none.
+# Hint: Compare the tensor itself: AutoGraph makes nodes of the `while` and the `if`.
+@mg.function
+def mine(x):
+    while x.item() > 1:
+        if x > 10:
+            x = x / 2
+        else:
+            x = x * 0.9
+    return x
+
+
+# %% wrong="own_function"
+# Shows: A count that is kept in a Python list grows in the loop: AutoGraph refuses it.
+# Hint: Python's list is filled while tracing, not in the run. Carry a number: `count = count + 1`.
+@mg.function
+def mine(x):
+    terms = []
+    while x > 1:
+        if x > 10:
+            x = x / 2
+        else:
+            x = x * 0.9
+        terms.append(x)
+    return sum(terms)
+
+
+# %% wrong="own_function"
+# Shows: All starts come to the same result: it is a constant, and has no gradient.
+# Hint: Let the result depend on x in a smooth way. A last step that sets x to a number loses where it came from.
+@mg.function
+def mine(x):
+    while x > 1:
+        if x > 10:
+            x = x / 2
+        else:
+            x = x * 0 + 1
+    return x * 0 + 1
+
+
+# %% wrong="own_function"
+# Shows: It is an ordinary Python function, without traces.
+# Hint: Put @mg.function above def.
+def mine(x):
+    while x > 1:
+        if x > 10:
+            x = x / 2
+        else:
+            x = x * 0.9
+    return x
+
+
+# %% [markdown]
+# ## What you have now
+#
+# Python runs once for each signature, and tells the graph what to do; numbers are constants, tensors are inputs; what
+# must happen at every call is an op; and an `if` or a `while` on a tensor is a node that AutoGraph wrote for you.
+#
+# **Next**: [12 Three ways](../lessons/12_three_ways.ipynb).
