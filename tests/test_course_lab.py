@@ -18,7 +18,7 @@ from urllib.error import URLError
 import pytest
 from miniature import Checkout
 
-SECONDS = 60  # JupyterLab takes three on a quick machine, and many on a busy one
+SECONDS = 150  # JupyterLab takes three on a quick machine, and many on a busy one
 
 
 class Lab:

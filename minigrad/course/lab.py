@@ -28,7 +28,7 @@ def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "") -> 
         raise CourseError(
             f"{sys.executable} has no JupyterLab: run `python3 start.py`, or `pip install minigrad-course` again"
         )
-    command = lab_command(folder, options, f"{quote(presented)}?present" if presented else FIRST)
+    command = lab_command(folder, options, presented)
     environment = os.environ | lab_environment(folder)
     sys.stdout.flush()
     if os.name == "posix":
@@ -37,18 +37,24 @@ def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "") -> 
     return subprocess.call(command, env=environment)
 
 
-def lab_command(folder: Path, options: Sequence[str], start: str = FIRST) -> list[str]:
+def lab_command(folder: Path, options: Sequence[str], presented: str = "") -> list[str]:
     """The command line; the user's own options come last, and so win."""
     shell = os.environ.get("SHELL") if os.name == "posix" else None
     return [
         *(sys.executable, "-P", "-m", "jupyterlab"),  # -P: a file json.py where the command is typed is not the module
         *(["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []),
         f"--ServerApp.root_dir={folder.absolute()}",
-        f"--LabApp.default_url=/lab/tree/{start}",
+        f"--LabApp.default_url=/lab/tree/{quote(presented or FIRST)}",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",
         # Without a tty its terminals would be login shells, with a PATH of their own, and no `minigrad` on it.
         *([f"--ServerApp.terminado_settings={ {'shell_command': [shell]}!r}"] if shell else []),
+        # Not in the address: Jupyter prints it with a token after it.
+        *(
+            [f"--ServerApp.tornado_settings={ {'page_config_data': {'minigradPresent': presented}}!r}"]
+            if presented
+            else []
+        ),
         *options,
     ]
 

@@ -1,9 +1,14 @@
 """A notebook as live slides: in a real JupyterLab, with a widget that is moved on a slide."""
 
 import json
+import os
 import re
+import subprocess
+import sys
+import time
 
 import pytest
+from browser.conftest import PATIENCE_MS, ROOT, Visit
 from playwright.sync_api import expect
 
 WIDGET = """
@@ -197,6 +202,40 @@ def test_on_leaving_the_notebook_is_as_it_was(deck):
     assert deck.page.locator(".mg-bar, .mg-shown, .mg-around, .mg-black, .mg-off").count() == 0
     deck.page.keyboard.press("Alt+Shift+P")
     expect(deck.page.get_by_role("toolbar", name="Presentation")).to_be_visible()
+
+
+def test_the_command_opens_a_lesson_at_its_first_page(browser, tmp_path):
+    """The address is the printed one, as a person would copy it."""
+    own = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "RUNTIME")}
+    environment = os.environ | own | {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    extension = f"--LabApp.extra_labextensions_path={ROOT / 'share' / 'jupyterlab'}"
+    command = [sys.executable, "-m", "minigrad", "lab", "--present", "lessons/01", "--dir", str(tmp_path / "course")]
+    log = tmp_path / "log.txt"
+    with log.open("w") as out:
+        process = subprocess.Popen([*command, "--no-browser", extension], env=environment, stdout=out, stderr=out)
+    try:
+        opened = Visit(browser.new_page())
+        opened.watch()
+        opened.page.goto(printed(log, process))
+        expect(opened.page.locator(".mg-bar [data-place]")).to_have_text(re.compile(r"^1 of \d+"))
+        expect(opened.page.locator(".mg-shown h1")).to_contain_text("01 What a computation graph is")
+        opened.page.keyboard.press("PageDown")
+        expect(opened.page.locator(".mg-bar [data-place]")).to_have_text(re.compile(r"^2 of \d+"))
+        opened.page.context.close()
+        assert (opened.outside, opened.errors) == ([], [])
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def printed(log, process):
+    """The address that Jupyter prints when it is ready."""
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while time.monotonic() < deadline and process.poll() is None:
+        if found := re.search(r"http://127\.0\.0\.1:\d+/\S*token=\w+", log.read_text()):
+            return found[0]
+        time.sleep(0.2)
+    raise AssertionError(log.read_text())
 
 
 def test_an_address_begins_the_show_and_cells_run_when_they_are_shown(deck, lab):

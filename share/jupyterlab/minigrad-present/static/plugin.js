@@ -30,8 +30,9 @@ export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICom
     tracker.forEach(button);
     tracker.widgetAdded.connect((_, panel) => button(panel));
 
-    if (new URLSearchParams(location.search).has("present")) {
-      app.restored.then(() => once(tracker, async (panel) => {
+    const wanted = asked();
+    if (wanted) {
+      app.restored.then(() => once(tracker, wanted, async (panel) => {
         (await present(panel)).begin(panel.sessionContext.ready);
       }));
     }
@@ -41,12 +42,18 @@ export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICom
   };
 }
 
-// The notebook that the address names, when it is open.
-function once(tracker, act) {
-  const wanted = decodeURIComponent(location.pathname.split("/tree/")[1] ?? "");
+// The notebook to begin with: that of `minigrad lab --present`, or of an address that ends in ?present.
+function asked() {
+  const config = JSON.parse(document.getElementById("jupyter-config-data")?.textContent ?? "{}");
+  const path = new URLSearchParams(location.search).has("present") && location.pathname.split("/tree/")[1];
+  return config.minigradPresent ?? (path ? decodeURIComponent(path) : null);
+}
+
+// Once that notebook is open.
+function once(tracker, wanted, act) {
   const try_ = () => {
     const panel = tracker.currentWidget;
-    if (!panel || !panel.context.path.endsWith(wanted)) return;
+    if (panel?.context.path !== wanted) return;
     tracker.currentChanged.disconnect(try_);
     act(panel);
   };
