@@ -579,4 +579,4 @@ Quiz("14_memory_and_schedule")
 # **Exercise.** [14 Places and times](../exercises/14_places_and_times.ipynb): count a peak, repair a plan, keep a
 # budget, and design a graph for two.
 #
-# **Next:** 15 Compiled code: the program that all of this becomes, and when it pays.
+# **Next:** [15 Compiled code](15_compiled_code.ipynb): the program that all of this becomes, and when it pays.

@@ -609,4 +609,4 @@ def for_two(x):
 # A lifetime ends with the last reader; in place is for elementwise operations; order and branches are paid for in
 # memory, and time has a bound that no worker beats.
 #
-# **Next**: lesson 15, where all of this becomes a program.
+# **Next**: [15 Compiled code](../lessons/15_compiled_code.ipynb).
