@@ -6,6 +6,7 @@ That none changes a result by a bit is shown on random graphs, in test_random_gr
 import numpy as np
 import pytest
 
+import minigrad as mg
 from minigrad import ops
 from minigrad.compiler import loose, order, rewrite
 from minigrad.compiler.fold import Folded, fold
@@ -208,6 +209,20 @@ def test_what_depends_on_no_input_is_computed_when_compiling():
 
     assert kinds(after) == ["Mul"]
     np.testing.assert_array_equal(interpret(after, X[0, :3])[0], interpret(graph, X[0, :3])[0])
+
+
+def test_a_chain_of_constants_that_a_trace_named_is_folded_whole():
+    """A folded node took over a name as it was put in, and was then another node than the one that was known."""
+
+    @mg.function
+    def fading(x):
+        weights = mg.constant(0.5) ** mg.constant([0.0, 1.0, 2.0])
+        return x * (weights / weights.sum())
+
+    graph = fading.graph_for(mg.ones(3))
+
+    assert kinds(graph) == ["Power", "Sum", "Div", "Mul"]
+    assert kinds(fold(graph)) == ["Mul"]
 
 
 def test_a_folded_array_is_read_only_small_and_equal_to_its_like():

@@ -512,3 +512,22 @@ def test_ever_new_lengths_do_not_make_a_trace_grow_for_ever(monkeypatch):
     ((trace,),) = double.traces.values()
     assert len(trace.run.ways) == 3
     assert double(mg.ones(1)).item() == 2
+
+
+# -- constants --------------------------------------------------------------------------------------
+
+
+def test_a_constant_is_part_of_the_trace_also_in_a_branch_of_it():
+    def f(x):
+        return mg.cond(x.sum() > 0, lambda: x * mg.constant([2.0, 3.0]), lambda: x) + mg.constant(1, "float64", (2,))
+
+    traced = mg.function(f)
+
+    assert traced(mg.ones(2)).tolist() == [3.0, 4.0]
+    assert traced(-mg.ones(2)).tolist() == [0.0, 0.0]
+    assert [x.op.name for x in traced.graph_for(mg.ones(2)).inputs] == ["x"]
+
+
+def test_what_only_a_run_can_tell_is_no_constant_of_a_trace():
+    with pytest.raises(GraphError, match="known when the graph is built"):
+        mg.function(mg.constant)(mg.ones(2))

@@ -20,7 +20,7 @@ from ..ops import const
 from ..ops.reduce import Reduction
 from .graph import Graph
 from .interpret import value
-from .rewrite import again
+from .rewrite import again, named
 
 LARGEST = 1 << 12  # bytes of a constant that is held
 WORK = 1 << 16  # elements of an operand that is computed with, which may be a broadcast
@@ -57,7 +57,7 @@ def fold(graph: Graph) -> Graph:
             known[new] = array = value(new, *(known[x] for x in inputs))
         if new.op.is_view or not inputs or array.nbytes > LARGEST or not array.flags.c_contiguous:
             return new
-        held = Node(leaf(array), (), new.spec)
+        held = named(node, Node(leaf(array), (), new.spec))  # under its name at once: the next one looks it up
         known[held] = array
         return held
 

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..compiler.fold import leaf
 from ..dimension import lengths_of
 from ..errors import GraphError, ShapeError
+from ..modes import current
 from ..spec import Spec
-from ..staging import Traced
+from ..staging import Stage, Traced
 from ..tensor import array_of
 from .default import get_default_graph
+from .graph import Graph
 
 Shape = Sequence[int | str | None] | None
 
@@ -49,17 +52,41 @@ def said(shape: Shape) -> tuple[int, ...]:
 
 
 def constant(value: Any, dtype: Any = None, shape: Sequence[int] | None = None, name: str | None = None) -> Traced:
-    """What is the same at every run: a copy of the value, broadcast to the shape if one is said."""
-    graph = get_default_graph()
+    """What is the same at every run: a copy of the value, broadcast to the shape if one is said.
+
+    A traced function has it in a graph of its own.
+    """
     called = "Const" if name is None else name
+    stage = current.mode.staging
+    if stage is not None and not isinstance(outermost(stage), Graph):
+        return written_down(value, dtype, shape, called, stage)
+    graph = get_default_graph()
     if isinstance(value, int | float) and shape is None:
         kind = np.dtype(type(value) if dtype is None else dtype)
         y = Traced(graph.node(ops.const(kind.type(value).item()), (), Spec((), kind), called), graph)
-    elif isinstance(value, Traced):
-        raise GraphError(f"a constant is known when the graph is built, and {value} is not: use identity()")
     else:
+        refuse_symbol(value)
         array = array_of(value, dtype, None)
         array = array.copy() if shape is None else np.broadcast_to(array, tuple(shape)).copy()
         y = graph.constant(array, called)
     (after,) = graph.after_waits([y])
     return after
+
+
+def outermost(stage: Stage) -> Stage:
+    """The stage around all others."""
+    return stage if stage.outer is None else outermost(stage.outer)
+
+
+def written_down(value: Any, dtype: Any, shape: Sequence[int] | None, name: str, stage: Stage) -> Traced:
+    """A constant of a trace: the node itself holds the elements. Raises GraphError for a symbol."""
+    refuse_symbol(value)
+    array = array_of(value, dtype, None)
+    array = np.ascontiguousarray(array if shape is None else np.broadcast_to(array, tuple(shape)))
+    return Traced(stage.node(leaf(array), (), Spec(array.shape, array.dtype), name), stage)
+
+
+def refuse_symbol(value: Any) -> None:
+    """Raises GraphError for what only a run can tell."""
+    if isinstance(value, Traced):
+        raise GraphError(f"a constant is known when the graph is built, and {value} is not: use identity()")

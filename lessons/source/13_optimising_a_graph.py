@@ -1,0 +1,568 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Optimising a graph
+#     minutes: 45
+#     objectives:
+#       - name what a compiler takes out of a graph, and count it before and after
+#       - write a pass of your own, a function from graph to graph
+#       - say which identities of algebra hold for floats, and find the number at which another one fails
+#       - count the bytes that fusion saves, and say when fewer bytes are less time
+#     concepts: [D1, D2]
+#     builds_on: [12_three_ways]
+#     widgets: [PassViewer, Roofline, Predict, Quiz]
+#     terms:
+#       dead node: a node on which no result depends
+#       pass: a function from a graph to a graph that computes the same
+#       common subexpression: an operation that stands in a graph twice, on the same operands
+#       constant folding: computing beforehand, once, what depends on no input
+#       rewrite rule: one identity of algebra, used from left to right on any node that fits
+#       fusion: making one operation of several, so that what they hand to each other never goes through memory
+#       epilogue: elementwise operations done on the result of a matrix product while it is still near
+#       launch: one start of one kernel, that is of one small program, on a device
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 13 Optimising a graph
+#
+# By run, Python computes one operation and has not read the next line yet. A traced function is there as a whole
+# before a single number flows. **What can be seen in a whole graph that cannot be seen one operation at a time, and
+# what is it worth?**
+#
+# **About 45 minutes.** Afterwards you can
+#
+# - name what a compiler takes out of a graph, and count it before and after;
+# - write a pass of your own, a function from graph to graph;
+# - say which identities of algebra hold for floats, and find the number at which another one fails;
+# - count the bytes that fusion saves, and say when fewer bytes are less time.
+#
+# **Builds on** [12 Three ways](12_three_ways.ipynb); tracing is lesson 11.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Two minutes. Ask what the room would change in the function below before running it. Collect the answers on the
+# board: each of them will turn out to be a pass with a name.
+
+# %% slideshow={"slide_type": "skip"}
+import math
+from timeit import repeat
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import minigrad as mg
+from minigrad.compiler.fold import fold
+from minigrad.compiler.fuse import fuse
+from minigrad.compiler.interpret import interpret
+from minigrad.compiler.layout import layout
+from minigrad.compiler.order import bytes_moved
+from minigrad.compiler.pipeline import FAST, STANDARD, optimised, steps
+from minigrad.compiler.rewrite import share
+from minigrad.course import Predict, Quiz, reveal
+from minigrad.node import Node
+from minigrad.ops import Const, Mul
+from minigrad.widgets import PassViewer, Roofline
+
+BLUE, VERMILION = "#0072B2", "#D55E00"
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What nobody asked for
+#
+# Here is `careless`, which you met in lesson 08. By run it is seven operations. Its graph has only what the result
+# depends on. How many operations is that?
+
+
+# %%
+def careless(x):
+    left = (x * 2).exp()
+    (x * 3).tanh()  # and nobody takes it
+    right = (x * 2).exp()
+    return left + right
+
+
+Predict("ops in the graph", "How many operations are in the graph of what careless returns?")
+
+
+# %%
+def graph_of(f, *args):
+    return mg.function(f).graph_for(*args)
+
+
+def ops(graph):
+    return sum(bool(node.inputs) for node in graph.nodes)
+
+
+x = mg.tensor(np.linspace(-2, 2, 1000))
+graph = graph_of(careless, x)
+mg.draw(graph)
+
+# %%
+reveal("ops in the graph", ops(graph))
+
+# %% [markdown]
+# The tanh and its product are gone. A graph is what can be reached from its outputs, walking back; a **dead node**,
+# one on which no result depends, is not reached, and so there is nothing to take out. That is why lesson 09's session
+# did not run it either. (`mg.Graph` in lesson 09 is a graph under construction. What `graph_for` gives is finished:
+# inputs, outputs, and nodes that never change.)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Said twice
+#
+# A **pass** is a function from a graph to a graph that computes the same. The first one is called `share`. It looks
+# for a **common subexpression**: an operation that stands there twice, on the same operands. How many of the five
+# operations will be left?
+
+# %%
+Predict("ops after share", "How many of the five operations are left after share?")
+
+# %%
+shared = share(graph)
+mg.draw(shared)
+
+# %%
+reveal("ops after share", ops(shared))
+
+# %% [markdown]
+# Lesson 01 said: what is *used* twice is one node, what is *written* twice is two. Now the second becomes the first.
+# It goes from the inputs on: both products read x and a 2, so they are one; *then* both exp read the same node, so
+# they are one, too. All a compiler needs for this is a table, from (operation, operands) to the node that has it:
+
+# %%
+products = [node for node in graph.nodes if isinstance(node.op, Mul)]
+print("two nodes:", products[0] is not products[1], "  one operation:", products[0].op == products[1].op)
+
+# %% [markdown]
+# Two calls of `mg.rand` are not shared, although they look alike: each has an effect, it moves the generator on.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Six minutes up to here. If somebody asks why Python does not do this itself: `x * 2` calls a method that may do
+# anything. Here an operation is data, and can be compared.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Known before the run
+#
+# Weights that fade by one half, and add up to 1. They depend on no input. **Constant folding** computes such things
+# when the graph is compiled, and never again. (`mg.constant` says: the same at every run.) Beside it is the same
+# function with a tensor from outside, `steps_back`. How many of *its* five operations does folding take out?
+
+# %%
+steps_back = mg.tensor(np.arange(8.0))
+
+
+def fading(x):
+    weights = mg.constant(0.5) ** mg.constant(np.arange(8.0))
+    return (x * (weights / weights.sum())).sum()
+
+
+def fading_too(x):
+    weights = 0.5**steps_back
+    return (x * (weights / weights.sum())).sum()
+
+
+Predict("folded of fading_too", "How many operations does folding take out of fading_too?")
+
+# %%
+for f in (fading, fading_too):
+    faded = graph_of(f, mg.ones(8))
+    print(f"{f.__name__:11} {ops(faded)} operations, after fold {ops(fold(faded))}")
+reveal("folded of fading_too", ops(faded) - ops(fold(faded)))
+
+# %% [markdown]
+# None. A tensor from outside is *read at each run* (lesson 11: that is how parameters change while a graph stays), so
+# nobody may work with what it holds today. The compiler folds what you *say* is constant.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Who writes `x ** 1`?
+#
+# Nobody. But rules do. A derivative rule is written for all cases and knows nothing of yours: that of x² says
+# 2 · x¹ · g. Here is the gradient of a small loss, as the rules wrote it, and how it changes pass by pass.
+
+
+# %%
+def loss(x):
+    return ((x * 3).tanh() ** 2).mean()
+
+
+gradient = graph_of(mg.func.grad(loss), x)
+steps(gradient)
+
+# %% [markdown]
+# A row for each pass that changed something. *narrow* lets an operation read a small array instead of a copy that is
+# broadcast, *fold* computes 1/1000 beforehand, *simplify* takes out x¹; *fuse* comes below. *Bytes moved* is what all
+# operations read and write, *peak bytes* the most that is alive at once, which is lesson 14. Most of what a compiler
+# finds was written by no human.
+#
+# Simplifying works by rules. A **rewrite rule** is one identity of algebra, used from left to right: x¹ → x,
+# −(−x) → x, x / 4 → x · ¼, two transposes → none. Each looks at one node, and gives a better one or nothing.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A pass of your own: x · 1 → x
+#
+# `graph.rebuild(make)` goes through all nodes, inputs first. For each it asks `make(node, inputs)` what to put in its
+# place; `inputs` are its operands *as they are by now*. That is enough for a pass.
+
+
+# %%
+def without_ones(graph):
+    """x · 1 → x and 1 · x → x"""
+
+    def make(node, inputs):
+        match node.op, inputs:
+            case Mul(), (x, Node(Const(1))) | (Node(Const(1)), x) if x.spec == node.spec:
+                return x
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+# %% [markdown]
+# Python's `match` reads like the rule: a product whose operands are some x and a node that is the constant 1. The
+# spec, shape and dtype, must stay what it was. A default that leaves ones behind:
+
+
+# %%
+def scaled(x, inside=1.0, outside=1.0):
+    return ((x * inside).tanh() * inside).exp() * outside
+
+
+before = graph_of(scaled, x)
+after = without_ones(before)
+print(ops(before), "operations, then", ops(after))
+print("the same to the last bit:", np.array_equal(interpret(before, x.numpy())[0], interpret(after, x.numpy())[0]))
+
+# %% [markdown]
+# `interpret` runs any graph, node by node, and is the referee for whoever writes passes. Ask it each time.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Six minutes. Let the room write `case Neg(), (Node(Neg(), (x,)),)` for −(−x). The classic slip is to match on
+# node.inputs: these are the operands before the pass, and −(−(−(−x))) then loses only one pair.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Which rules are true?
+#
+# True of numbers is not yet true of *floats*, which have a largest and a smallest, two zeros, infinity, and nan, which
+# is not even equal to itself. Nine rules. We count nan as equal to nan, and 0 and −0 as different, for 1/0 is ∞ and
+# 1/−0 is −∞. How many of the nine hold for every float below?
+
+# %%
+Predict("rules that hold", "How many of the nine rules hold for all seven floats?")
+
+# %%
+RULES = {  # the rule, as text: (what is written, what would be computed)
+    "x + 0 → x": (lambda x: x + 0.0, lambda x: x),
+    "x · 1 → x": (lambda x: x * 1.0, lambda x: x),
+    "x · 0 → 0": (lambda x: x * 0.0, np.zeros_like),
+    "x − x → 0": (lambda x: x - x, np.zeros_like),
+    "x / x → 1": (lambda x: x / x, np.ones_like),
+    "−(−x) → x": (lambda x: (-x).__neg__(), lambda x: x),
+    "x / 4 → x · ¼": (lambda x: x / 4.0, lambda x: x * 0.25),
+    "x / 3 → x · ⅓": (lambda x: x / 3.0, lambda x: x * (1 / 3)),
+    "x + 1 + −1 → x": (lambda x: x + 1.0 + -1.0, lambda x: x),
+}
+FLOATS = np.array([0.0, -0.0, 0.1, 7.0, 1e300, np.inf, np.nan])
+
+
+def same(a, b):
+    return (a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)
+
+
+# %%
+with np.errstate(all="ignore"):
+    fails = {rule: FLOATS[~same(written(FLOATS), done(FLOATS))] for rule, (written, done) in RULES.items()}
+for rule, floats in fails.items():
+    print(f"{rule:16} {'fails at ' + ', '.join(map(str, floats)) if len(floats) else 'holds'}")
+reveal("rules that hold", sum(len(floats) == 0 for floats in fails.values()))
+
+# %% [markdown]
+# Three. x / 4 is safe, because a quarter is a power of two and shifts the exponent alone; a third is not a float at
+# all. And what does minigrad do? `STANDARD`, the passes of `mg.function`, has the rules that hold and no others.
+# `FAST`, which `mg.function(f, jit_compile=True)` takes, also has some that are wrong by a rounding or a sign of 0:
+
+
+# %%
+def simplifies(passes, f):
+    """Whether a rule of these passes applies."""
+    return any(step.changed for step in steps(graph_of(f, x), passes) if step.name == "simplify")
+
+
+for rule, (written, _) in RULES.items():
+    standard, fast = simplifies(STANDARD, written), simplifies(FAST, written)
+    print(f"{rule:16} {'STANDARD and FAST' if standard else 'FAST alone' if fast else 'neither'}")
+
+# %% [markdown]
+# x · 0 → 0, x − x → 0 and x / x → 1 are in neither. They would not be a little off, they would *remove a nan*: with
+# `x * 0` simplified to 0, a loss that is nan looks healthy, and the bug that made it is hidden by the compiler. At
+# x = 0, x / x is nan and "1" is an answer to a question that has none.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Eight minutes, the heart of the lesson. Before the reveal let two people argue about x + 0. The answer, −0 + 0 = 0,
+# surprises nearly everybody. (a + b) − a is the same trap as x + 1 + −1: for large a, nothing of b is left.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## Moves that move nothing
+#
+# A transpose copies nothing: it reads the same memory the other way round. But it is in the way of other passes.
+# `layout` moves transposes past elementwise operations until two of them meet, or a matrix product takes one up.
+
+
+# %% slideshow={"slide_type": "skip"}
+def turned(x, y):
+    return (x.T * 2.0 + y.T).T
+
+
+crossed = graph_of(turned, mg.ones(10, 20), mg.ones(10, 20))
+mg.draw(crossed)
+
+# %% slideshow={"slide_type": "skip"}
+print(ops(crossed), "operations, then", ops(layout(crossed)))
+mg.draw(layout(crossed))
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## All passes, one at a time
+#
+# Now on a function of yours. Change `mine`, keep it under sixty boxes, and step through: dashed is what a pass will
+# take out, blue what it has put in. Before each step, say which boxes will go.
+
+# %% tags=["measured", "nbval-ignore-output"]
+
+
+def mine(x, W, b):
+    scores = ((x @ W + b) / 4).T.T
+    return (scores.tanh() * 1 + scores.tanh() * (mg.constant(6.0) / 3)).sum()
+
+
+PassViewer(mg.function(mine), mg.ones(32, 64), mg.ones(64, 16), mg.ones(16))
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Fusion: fewer passes over memory
+#
+# A chain of elementwise operations, 1000 numbers of 8 bytes. Each operation reads its operand from memory and writes
+# its result there, for the next one to read it again. How many bytes does that move, if all three are done one after
+# the other? Count a number written in the program, like the 2, as its 8 bytes, read once.
+
+
+# %%
+def chain(x):
+    return (x * 2 + 1).tanh()
+
+
+Predict("bytes of the chain", "How many bytes do the three operations read and write?", unit="bytes")
+
+# %%
+links = graph_of(chain, x)
+fused = fuse(links)
+print(f"as written {ops(links)} operations, {bytes_moved(links):,} bytes")
+print(f"fused      {ops(fused)} operation,  {bytes_moved(fused):,} bytes")
+reveal("bytes of the chain", bytes_moved(links))
+
+# %% [markdown]
+# Three times 8,000 in and 8,000 out, and two numbers. **Fusion** makes one loop of the three: take an element, do all
+# that is to be done to it, write it, take the next. x is read once, the result is written once, and what lies between
+# never sees memory. The longer the chain, the more there is to save:
+
+# %% slideshow={"slide_type": "subslide"}
+lengths = range(1, 13)
+
+
+def chain_of(n):
+    def f(x):
+        for _ in range(n):
+            x = x.tanh()
+        return x
+
+    return graph_of(f, x)
+
+
+fig, ax = plt.subplots(figsize=(6, 2.8), layout="constrained")
+ax.plot(lengths, [bytes_moved(chain_of(n)) / 1000 for n in lengths], "s-", color=VERMILION, label="one by one")
+ax.plot(lengths, [bytes_moved(fuse(chain_of(n))) / 1000 for n in lengths], "o-", color=BLUE, label="fused")
+ax.set(xlabel="operations in the chain", ylabel="thousand bytes moved", ylim=0)
+ax.legend()
+plt.show()
+
+# %% [markdown]
+# *The plot: one by one, bytes grow by 16,000 with each operation of the chain; fused, they stay at 16,000.*
+#
+# gelu, an activation of many language models, is such a chain, of eight operations. A matrix product is no elementwise
+# operation and ends a chain; but what follows it can be done on its result while that is still near. Bias and
+# activation are its **epilogue**: a whole layer is two operations.
+
+
+# %%
+def gelu(x):
+    return 0.5 * x * (1 + mg.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def layer(x, W, b):
+    return gelu(x @ W + b)
+
+
+three = mg.ones(64, 32), mg.ones(32, 128), mg.ones(128)
+for f, args in ((gelu, [x]), (layer, three)):
+    way = steps(graph_of(f, *args))
+    print(f"{f.__name__}: {way[0].nodes} ops, {way[0].bytes_moved:,} bytes; ", end="")
+    print(f"then {way[-1].nodes}, {way[-1].bytes_moved:,} bytes")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ### Fewer starts
+#
+# On a GPU each operation is a **launch**: a small program is started, which takes some microseconds whether there is
+# one number to do or a million. minigrad has a simulated GPU, NumPy behind a GPU's rules, and it counts launches. Run
+# by run, gelu takes nine (the cube is two products). How many does the compiled one take? Count one more than the
+# kernels, for the result is copied out.
+
+# %% slideshow={"slide_type": "skip"}
+Predict("launches of gelu", "How many launches does the compiled gelu take?")
+
+
+# %% slideshow={"slide_type": "skip"}
+def launches(f, *args):
+    """By run, and as a compiled program."""
+    gpu = mg.device("simulated")
+    args = [a.to(gpu) for a in args]
+    program = gpu.program(optimised(graph_of(f, *args)))
+    with gpu.counts() as by_run:
+        f(*args)
+    with gpu.counts() as compiled:
+        program(*[a.value for a in args])
+    return by_run.launches, compiled.launches
+
+
+for f, args in ((gelu, [x]), (layer, three)):
+    print(f.__name__, "launches, by run and compiled:", *launches(f, *args))
+reveal("launches of gelu", launches(gelu, x)[1])
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Nine minutes for fusion. The picture that helps: a cook who puts every ingredient back into the fridge after each
+# cut. Ask why the sum at the end of a loss is not in the chain (it needs all elements before it can give one).
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Is it faster?
+#
+# Measured here, by run against traced, for arrays of three sizes. Guess first: where is the gain largest?
+
+
+# %% tags=["measured", "nbval-ignore-output"]
+def gain(f, n):
+    """How many times as long it takes by run."""
+    x, traced = mg.ones(n), mg.function(f)
+    traced(x)
+    by_run = min(repeat(lambda: f(x), number=3, repeat=5))
+    return by_run / min(repeat(lambda: traced(x), number=3, repeat=5))
+
+
+for n in (1_000, 100_000, 3_000_000):
+    print(f"{n:9,} numbers: gelu {gain(gelu, n):.1f} times as fast, chain {gain(chain, n):.1f}")
+
+# %% [markdown]
+# On most machines gelu gains at every size, and most at the largest: three million numbers do not fit into the
+# processor's cache, so each byte less is a trip to main memory less. In the middle the arrays lie in the cache anyway
+# and the tanh itself is most of the work: nine times fewer bytes are not nine times the speed. For the smallest it is
+# Python's overhead per operation that is saved (lesson 08), and the short chain has too little of that to notice.
+# *Fewer bytes help where bytes are what one waits for.*
+#
+# The roofline tells where that is. Step through it, then switch to *after the compiler's passes*: the dots of the
+# elementwise operations become one, further to the right, with more arithmetic for each byte. Left of the ridge
+# memory is the bound; the matrix product stands to the right of it.
+
+# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "subslide"}
+Roofline(layer, mg.ones(256, 256), mg.ones(256, 256), mg.ones(256))
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## To the last bit
+#
+# `mg.function(f)` promises the same bits as by run. `jit_compile=True` does not: it may turn (x + 0.1) + 0.2 into
+# x + 0.3, one operation less. For x = 1, 2, …, 1000, how many of the thousand results change?
+
+
+# %%
+def twice_shifted(x):
+    return (x + 0.1) + 0.2
+
+
+Predict("results that change", "How many of 1000 results does FAST change?", options=["none", "a few", "most"])
+
+# %%
+numbers = mg.tensor(np.arange(1.0, 1001.0))
+by_run = twice_shifted(numbers).numpy()
+standard = mg.function(twice_shifted)(numbers).numpy()
+fast = mg.function(twice_shifted, jit_compile=True)(numbers).numpy()
+changed = int((by_run != fast).sum())
+print(f"changed by STANDARD: {(by_run != standard).sum()}, by FAST: {changed}")
+print(f"the largest change, as a share of the result: {np.max(abs(fast / by_run - 1)):.0e}")
+reveal("results that change", "none" if changed == 0 else "a few" if changed < 500 else "most")
+
+# %% [markdown]
+# Most, and each in its sixteenth digit: the sum was rounded twice and is now rounded once. For training a network
+# that is harmless, the data are less exact by far. It is no longer *reproducible*, though: the same function gives
+# other bits by run and compiled, and a test that asks for equality fails.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# **Where it breaks.** Some programs *live* on rounding. Near 1.5 · 2⁵² floats are whole numbers, so adding that and
+# taking it away again rounds to a whole number. What does FAST make of [0.3, 1.7, 2.5]?
+
+
+# %%
+def rounded(x):
+    big = 1.5 * 2**52
+    return (x + big) + -big
+
+
+Predict("rounded, FAST", "What does the compiled one give?", options=["[0, 2, 2]", "[0.3, 1.7, 2.5]", "[0, 0, 0]"])
+
+# %%
+fractions = mg.tensor([0.3, 1.7, 2.5])
+print("by run  ", rounded(fractions).tolist())
+print("STANDARD", mg.function(rounded)(fractions).tolist())
+unrounded = mg.function(rounded, jit_compile=True)(fractions).tolist()
+print("FAST    ", unrounded)
+reveal("rounded, FAST", str(unrounded) if unrounded[0] else "[0, 2, 2]")
+
+# %% [markdown]
+# a + b − a was taken for b: true of numbers, not of floats. Summation that corrects its own error, and the tricks with
+# which libraries compute exp and log, die of the same rule. C compilers have the same switch, `-ffast-math`, and the
+# same victims. To see it: run both, compare the bits, and look at the table of `steps(graph, FAST)` for the pass that
+# did it.
+
+# %%
+steps(graph_of(rounded, fractions), FAST)
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## What do you remember?
+
+# %% slideshow={"slide_type": "skip"}
+Quiz("13_optimising_a_graph")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## The same elsewhere
+#
+# | minigrad | PyTorch | TensorFlow | JAX |
+# |---|---|---|---|
+# | `mg.function(f)` | `torch.compile(f)` | `tf.function(f)` | no such thing: `jit` is XLA's |
+# | `mg.function(f, jit_compile=True)` | `torch.compile(f)`, too | `tf.function(f, jit_compile=True)` | `jax.jit(f)` |
+# | `f.graph_for(x)` | `torch.fx.symbolic_trace(f)` | `f.get_concrete_function(x).graph` | `jax.make_jaxpr(f)(x)` |
+# | `share`, `fold`, `simplify` | passes of Inductor | Grappler, `tf.config.optimizer` | passes of XLA |
+# | `graph.rebuild(make)` | `torch.fx.Transformer` | none in Python | an interpreter of jaxprs |
+# | `f.source` | `TORCH_LOGS=output_code` | none | `jax.jit(f).lower(x).compile().as_text()` |
+#
+# The table is of names, not of promises: neither `torch.compile` nor XLA promises the bits of a run by run.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What we saw
+#
+# - Dead nodes are never reached, common subexpressions are shared, what is constant is computed beforehand, and rules
+#   of algebra take out what derivative rules left behind.
+# - A pass is a function from graph to graph; `interpret` is its referee.
+# - A rule must hold for 0, −0, ∞ and nan, or it is for those who asked for speed before bits.
+# - Fusion saves trips to memory and launches. It saves time where these are what one waits for.
+#
+# **Sources.** A. V. Aho, M. S. Lam, R. Sethi, J. D. Ullman, *Compilers: Principles, Techniques, and Tools*, 2nd edition
+# (2006), chapters 8 and 9: dead code, folding, common subexpressions. D. Goldberg, *What every computer scientist
+# should know about floating-point arithmetic*, ACM Computing Surveys 23 (1991), the section on optimizers: which
+# identities fail. D. Hendrycks, K. Gimpel, *Gaussian error linear units*, arXiv:1606.08415 (2016), section 2: gelu.
+# S. Williams, A. Waterman, D. Patterson, *Roofline*, Communications of the ACM 52 (2009).
+#
+# **Exercise.** [13 Passes of your own](../exercises/13_passes_of_your_own.ipynb): count, write, repair, keep a budget
+# of bytes, and design a pass.
+#
+# **Next:** [14 Memory and schedule](14_memory_and_schedule.ipynb): where the results of a graph are kept, and in
+# which order they are made.

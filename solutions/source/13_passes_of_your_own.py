@@ -1,0 +1,728 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Passes of your own
+#     minutes: 40
+#     lesson: 13_optimising_a_graph
+#     concepts: [D1, D2]
+# ---
+
+# %% [markdown]
+# # 13 Passes of your own
+#
+# You count what passes leave, write one, repair one that shares too much, do what no pass may do for you, and design a
+# pass that never changes a bit. About 40 minutes, 10 points, in five parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import numpy as np
+
+import minigrad as mg
+from minigrad import ops
+from minigrad.compiler.interpret import interpret
+from minigrad.compiler.order import bytes_moved
+from minigrad.compiler.pipeline import optimised, steps
+from minigrad.course import check, solution
+from minigrad.node import Node
+
+
+def graph_of(f, *args):
+    return mg.function(f, autograph=False).graph_for(*args)
+
+
+# %% [markdown]
+# ## 1. What is left
+#
+# **2 points, 6 minutes.** Before you run anything. x is 1000 floats of 8 bytes.
+#
+# ```python
+# def f(x):
+#     a = (x + 3).exp()
+#     forgotten = (a * 2).tanh()
+#     b = (3 + x).exp()
+#     return a * 1 + b / a
+# ```
+#
+# `in_graph`: how many operations are in the graph of the result. `after_share`: how many are left when `share` has
+# run. `after_simplify`: how many after `simplify` as well, with the rules of STANDARD. `moved`: how many bytes are
+# read and written when `fuse` has run, too.
+
+# %% answer="passes_counted" points=2 minutes=6
+### BEGIN SOLUTION
+in_graph = 7
+after_share = 5
+after_simplify = 4
+moved = 16_000
+### END SOLUTION
+
+# %%
+check("passes_counted")
+
+# %% probes="passes_counted"
+in_graph
+after_share
+after_simplify
+moved
+
+# %% [markdown] hints="passes_counted"
+# 1. Walk back from the result: what do you never come by? That is not in the graph.
+# 2. 3 + x is x + 3, to the last bit. Then both exp are on one operand, and b / a has the same operand twice.
+# 3. Left after share are x + 3, exp, a * 1, a / a and the sum. One of them is a rule of STANDARD. One loop reads x
+# once.
+
+# %% wrong="passes_counted"
+# Shows: The two forgotten operations were counted, as if the graph had what ran and not what the result needs.
+# Hint: Nothing depends on `forgotten`. Leave it out, with the product that only it reads.
+in_graph, after_share, after_simplify, moved = 9, 7, 6, 16_000
+
+# %% wrong="passes_counted"
+# Shows: x + 3 and 3 + x were taken for two things.
+# Hint: Adding is commutative, of floats too, and share knows it.
+in_graph, after_share, after_simplify, moved = 7, 7, 6, 16_000
+
+# %% wrong="passes_counted"
+# Shows: The sums were shared, and the two exp were not, although they read one node by then.
+# Hint: share goes on from its own results: after x + 3 is one node, what about the exp?
+in_graph, after_share, after_simplify, moved = 7, 6, 5, 16_000
+
+# %% wrong="passes_counted"
+# Shows: a / a was simplified to 1, which is false for 0, ∞ and nan: STANDARD has no such rule.
+# Hint: a = exp(x + 3) is ∞ for large x, and ∞ / ∞ is nan. Which of the two, a * 1 and a / a, may go?
+in_graph, after_share, after_simplify, moved = 7, 5, 3, 16_000
+
+# %% wrong="passes_counted"
+# Shows: Nothing was simplified, and one rule does hold for every float.
+# Hint: Look for an operation that changes no float, not even −0 or nan.
+in_graph, after_share, after_simplify, moved = 7, 5, 5, 16_000
+
+# %% wrong="passes_counted"
+# Shows: Each of the operations was counted with its own trip to memory, as if nothing were fused.
+# Hint: All that is left are elementwise operations of one shape: one loop. What does it read, and what does it write?
+in_graph, after_share, after_simplify, moved = 7, 5, 4, 72_008
+
+# %% wrong="passes_counted"
+# Shows: Of the fused loop either reading or writing was counted, and not both.
+# Hint: x is read, 8,000 bytes, and the result is written.
+in_graph, after_share, after_simplify, moved = 7, 5, 4, 8_000
+
+# %% [markdown]
+# ## 2. Signs that cancel
+#
+# **2 points, 8 minutes.** Write the pass `without_double_signs(graph)`, −(−x) → x. It is to work wherever the two
+# signs stand, and for a row of any length: of −(−(−(−(−x)))) one sign is left. All results stay to the last bit.
+# `ops.Neg()` is the operation; `graph.rebuild(make)` is your tool.
+
+
+# %% answer="double_signs" points=2 minutes=8
+def without_double_signs(graph):
+    ### BEGIN SOLUTION
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Neg(), (Node(ops.Neg(), (x,)),):
+                return x
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+    ### END SOLUTION
+
+
+# %%
+check("double_signs")
+
+# %% probes="double_signs"
+import numpy as numeric
+
+import minigrad as engine
+from minigrad.compiler.interpret import interpret as referee
+
+NUMBERS = numeric.array([1.5, -2.0, 0.0, -0.0, numeric.inf])
+
+
+def row(n):
+    def f(x):
+        for _ in range(n):
+            x = -x
+        return x
+
+    return f
+
+
+def left(f, count=1):
+    """How many operations are left, and whether all results are what they were."""
+    args = [engine.tensor(NUMBERS)] * count
+    graph = engine.function(f, autograph=False).graph_for(*[each.clone() for each in args])
+    after = without_double_signs(graph)
+    with numeric.errstate(all="ignore"):
+        ys, zs = (referee(each, *[NUMBERS] * count) for each in (graph, after))
+    same = all(y.tobytes() == z.tobytes() for y, z in zip(ys, zs))
+    return sum(bool(node.inputs) for node in after.nodes), len(ys) == len(zs) and same
+
+
+[left(row(n)) for n in (1, 2, 3)]
+[left(row(n)) for n in (4, 5, 8)]
+left(lambda x: row(2)(x).abs() * 3 - (-x).abs())
+left(lambda x, y: (row(2)(x * y), -x), 2)
+left(lambda x: -((-x).abs()))
+
+# %% [markdown] hints="double_signs"
+# 1. `make(node, inputs)` sees one node at a time, its operands already rebuilt. When is a node the outer of two signs?
+# 2. It is an ops.Neg, and its one operand in `inputs` is a Node whose op is an ops.Neg, too. Then give that one's
+# operand; in all other cases `node.with_inputs(inputs)`.
+# 3. `match node.op, inputs:` with `case ops.Neg(), (Node(ops.Neg(), (x,)),): return x`.
+
+
+# %% wrong="double_signs"
+# Shows: The operands were taken from node.inputs, and those are from before the pass: in a row of four a pair stays.
+# Hint: What node.inputs says has been replaced meanwhile. Look at the second argument of make, `inputs`.
+def without_double_signs(graph):
+    def make(node, inputs):
+        match node.op, node.inputs:
+            case ops.Neg(), (Node(ops.Neg(), (x,)),):
+                return x
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+# %% wrong="double_signs"
+# Shows: Every sign was taken out, also where there is only one.
+# Hint: The operand of the sign has to be a sign itself: match both.
+def without_double_signs(graph):
+    def make(node, inputs):
+        if isinstance(node.op, ops.Neg):
+            return inputs[0]
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+# %% wrong="double_signs"
+# Shows: The inner of the two signs was given back, and not what is below it: one sign too many is left.
+# Hint: −(−x) is x: go down two steps.
+def without_double_signs(graph):
+    def make(node, inputs):
+        if isinstance(node.op, ops.Neg) and isinstance(inputs[0].op, ops.Neg):
+            return inputs[0]
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+# %% wrong="double_signs"
+# Shows: Nodes that do not match were given back as they were, on their old operands: what changed below them is lost.
+# Hint: node.with_inputs(inputs) is the same operation on the operands as they are by now.
+def without_double_signs(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Neg(), (Node(ops.Neg(), (x,)),):
+                return x
+        return node
+
+    return graph.rebuild(make)
+
+
+# %% wrong="double_signs"
+# Shows: For a node that does not match, make gives nothing.
+# Hint: make is asked for every node: end it with `return node.with_inputs(inputs)`.
+def without_double_signs(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Neg(), (Node(ops.Neg(), (x,)),):
+                return x
+
+    return graph.rebuild(make)
+
+
+# %% wrong="double_signs"
+# Shows: The graph came back as it was.
+# Hint: A pass returns a new graph: `return graph.rebuild(make)`, with a make that knows two signs when it sees them.
+def without_double_signs(graph):
+    graph.rebuild(lambda node, inputs: node.with_inputs(inputs))
+    return graph
+
+
+# %% [markdown]
+# ## 3. Sharing, and not too much
+#
+# **2 points, 8 minutes.** Somebody wrote this, and it turns x · 2 + x · 2 into two operations, as it should:
+#
+# ```python
+# def shared(graph):
+#     seen = {}
+#
+#     def make(node, inputs):
+#         key = type(node.op), frozenset(inputs)
+#         return seen.setdefault(key, node.with_inputs(inputs))
+#
+#     return graph.rebuild(make)
+# ```
+#
+# Try it on x · 2 + x · 3, on x.sum(0) + x.sum(1), and on (x − y) · (y − x). Then write `shared(graph)` so that it
+# merges what is the same and nothing else. (x + y and y + x may stay two.)
+
+
+# %% answer="shared_right" points=2 minutes=8
+def shared(graph):
+    ### BEGIN SOLUTION
+    seen = {}
+
+    def make(node, inputs):
+        key = node.op, inputs, node.spec
+        return seen.setdefault(key, node.with_inputs(inputs))
+
+    return graph.rebuild(make)
+    ### END SOLUTION
+
+
+# %%
+check("shared_right")
+
+# %% probes="shared_right"
+import numpy as numeric
+
+import minigrad as engine
+from minigrad.compiler.interpret import interpret as referee
+
+SQUARES = [numeric.array([[1.0, 2.0], [5.0, -3.0]]), numeric.array([[0.5, 4.0], [1.0, 7.0]])]
+
+
+def once(f, count=1):
+    """How many operations are left, and the result."""
+    arrays = SQUARES[:count]
+    graph = engine.function(f, autograph=False).graph_for(*map(engine.tensor, arrays))
+    after = shared(graph)
+    (y,) = referee(after, *arrays)
+    return sum(bool(node.inputs) for node in after.nodes), y.tolist()
+
+
+once(lambda x: x * 2 + x * 2)
+once(lambda x: x * 2 + x * 3)
+once(lambda x: x.sum(0) + x.sum(1))
+once(lambda x, y: (x - y) * (y - x), 2)
+once(lambda x, y: (x * y).tanh() + (x * y).tanh() - (x * y), 2)
+once(lambda x: (x + x) - x.exp() * x.exp())
+once(lambda x: (x - x.exp()) * (x.exp() - x))
+
+# %% [markdown] hints="shared_right"
+# 1. The key says when two nodes are the same. Which two things of `type(node.op)` and `frozenset(inputs)` get lost?
+# 2. Two sums over different axes are of one type; two constants as well. And a set has no order, but a difference does.
+# 3. Operations are data and can be compared: `key = node.op, inputs`.
+
+
+# %% wrong="shared_right"
+# Shows: Nothing has changed: different constants become one, and so do all operations of a type on the same operands.
+# Hint: type(node.op) says Sum and not over which axis, Const and not which number. The operation itself says both.
+def shared(graph):
+    seen = {}
+
+    def make(node, inputs):
+        key = type(node.op), frozenset(inputs)
+        return seen.setdefault(key, node.with_inputs(inputs))
+
+    return graph.rebuild(make)
+
+
+# %% wrong="shared_right"
+# Shows: The operation is compared now; but in a set the operands have no order, and x − y became y − x.
+# Hint: `inputs` is a tuple already, in order: use it as it is.
+def shared(graph):
+    seen = {}
+
+    def make(node, inputs):
+        key = node.op, frozenset(inputs)
+        return seen.setdefault(key, node.with_inputs(inputs))
+
+    return graph.rebuild(make)
+
+
+# %% wrong="shared_right"
+# Shows: The order is kept; but operations of one type are still one, whatever their axis or number.
+# Hint: Put the operation itself into the key: `node.op`, and not its type.
+def shared(graph):
+    seen = {}
+
+    def make(node, inputs):
+        key = type(node.op), inputs
+        return seen.setdefault(key, node.with_inputs(inputs))
+
+    return graph.rebuild(make)
+
+
+# %% wrong="shared_right"
+# Shows: Operations were compared on their old operands: two exp of what has become one node stay two.
+# Hint: node.inputs is from before the pass. `inputs` are the operands as they are by now.
+def shared(graph):
+    seen = {}
+
+    def make(node, inputs):
+        key = node.op, node.inputs
+        return seen.setdefault(key, node.with_inputs(inputs))
+
+    return graph.rebuild(make)
+
+
+# %% wrong="shared_right"
+# Shows: Nothing is shared any more: each node is its own key.
+# Hint: Two nodes are the same when they do the same to the same operands. Make the key of these two.
+def shared(graph):
+    seen = {}
+
+    def make(node, inputs):
+        return seen.setdefault(node, node.with_inputs(inputs))
+
+    return graph.rebuild(make)
+
+
+# %% wrong="shared_right"
+# Shows: Operands were left out of the key: what does the same to different things became one.
+# Hint: The tanh of x and the tanh of y are not the same. The key needs the operation and its operands.
+def shared(graph):
+    seen = {}
+
+    def make(node, inputs):
+        key = node.op, len(inputs)
+        return seen.setdefault(key, node.with_inputs(inputs))
+
+    return graph.rebuild(make)
+
+
+# %% [markdown]
+# ## 4. What no pass may do for you
+#
+# **2 points, 8 minutes.** A and B have 100 × 100 floats of 8 bytes, v has 100.
+#
+# ```python
+# def f(A, B, v):
+#     return ((A @ B) @ v * 2 + (A @ B) @ v * 3).sum()
+# ```
+#
+# After the passes of STANDARD it moves more than 300,000 bytes, and no pass makes it less: what you would do is true
+# of numbers and not to the last bit. Write `thrifty_product(A, B, v)` with the same result, but for rounding, whose
+# graph moves **170,000 bytes at most** after the passes. `bytes_moved(optimised(graph_of(f, A, B, v)))` is the count.
+
+
+# %% answer="bytes_budget" points=2 minutes=8
+def thrifty_product(A, B, v):
+    ### BEGIN SOLUTION
+    return (A @ (B @ v) * 5).sum()
+    ### END SOLUTION
+
+
+# %%
+check("bytes_budget")
+
+# %% probes="bytes_budget"
+import numpy as numeric
+
+import minigrad as engine
+from minigrad.compiler.interpret import interpret as referee
+from minigrad.compiler.order import bytes_moved as count_bytes
+from minigrad.compiler.pipeline import optimised as through_the_passes
+
+
+def matrices(n, seed):
+    rng = numeric.random.default_rng(seed)
+    return rng.normal(size=(n, n)), rng.normal(size=(n, n)), rng.normal(size=n)
+
+
+def result(n, seed):
+    return round(float(thrifty_product(*map(engine.tensor, matrices(n, seed)))), 6)
+
+
+def price():
+    graph = engine.function(thrifty_product, autograph=False).graph_for(*map(engine.tensor, matrices(100, 0)))
+    moved = count_bytes(through_the_passes(graph))
+    return "within the budget" if moved <= 170_000 else f"about {round(moved, -3):,} bytes"
+
+
+result(100, 0)
+result(3, 1)
+price()
+
+# %% [markdown] hints="bytes_budget"
+# 1. A @ B reads two matrices and writes a third: 240,000 bytes. Must there be a third?
+# 2. Products of matrices may be done in another order: (A B) v is A (B v), and B v has 100 numbers.
+# 3. `(A @ (B @ v) * 5).sum()`: each matrix is read once.
+
+
+# %% wrong="bytes_budget"
+# Shows: What stood there twice was written once, which share does anyway; the product of two matrices is still there.
+# Hint: 240,000 of the bytes are A @ B. In which order can three factors be multiplied?
+def thrifty_product(A, B, v):
+    y = (A @ B) @ v
+    return (y * 2 + y * 3).sum()
+
+
+# %% wrong="bytes_budget"
+# Shows: The matrices changed places: A (B v) is not B (A v).
+# Hint: The factors keep their order; only the brackets move.
+def thrifty_product(A, B, v):
+    return (B @ (A @ v) * 5).sum()
+
+
+# %% wrong="bytes_budget"
+# Shows: The two products with v are different now, so each reads a matrix of its own: the matrices are read twice.
+# Hint: Take 2 · y + 3 · y together, or scale v once: then A and B are read once each.
+def thrifty_product(A, B, v):
+    return (A @ (B @ (v * 2)) + A @ (B @ (v * 3))).sum()
+
+
+# %% wrong="bytes_budget"
+# Shows: The weights 2 and 3 were lost on the way, or multiplied: the result is another one.
+# Hint: 2 y + 3 y is 5 y.
+def thrifty_product(A, B, v):
+    return (A @ (B @ v) * 6).sum()
+
+
+# %% wrong="bytes_budget"
+# Shows: The sum at the end is missing: the result is a vector.
+# Hint: f gives one number: add up.
+def thrifty_product(A, B, v):
+    return A @ (B @ v) * 5
+
+
+# %% [markdown]
+# ## 5. A pass of your own
+#
+# **2 points, 10 minutes.** Design a rule that is true of every float, as a pass `my_pass(graph)`, and a function
+# `example(x)` of one array on which it has something to do. It is right if
+#
+# - the graph of your example has fewer operations after the pass;
+# - all its results keep every bit, at 0, −0, ∞ and nan, too (nan counts as nan);
+# - so do those of any other graph, and running the pass twice does no harm;
+# - it is another rule than x · 1 → x and −(−x) → x, and leaves these alone.
+#
+# Operations to work with: `ops.Add, Sub, Mul, Div, Neg, Abs, Relu, Maximum, Minimum, Exp, Log, Const`. A constant is
+# `Node(ops.Const(3))` in a pattern. From your example's side they are `x + y`, …, `x.abs()`, `x.relu()`,
+# `mg.maximum(x, y)`.
+
+
+# %% answer="own_pass" points=2 minutes=10
+### BEGIN SOLUTION
+def my_pass(graph):
+    """| |x| | → |x|, and |−x| → |x|"""
+
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),):
+                return Node(ops.Abs(), (x,))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x.abs().abs() + (-x).abs()
+
+
+### END SOLUTION
+
+# %%
+check("own_pass")
+
+# %% probes="own_pass"
+import numpy as numeric
+
+import minigrad as engine
+from minigrad.compiler.interpret import interpret as referee
+
+FLOATS = numeric.array([0.0, -0.0, 0.1, -0.3, 7.0, -1e300, 1e300, 800.0, numeric.inf, -numeric.inf, numeric.nan])
+OTHERS = [
+    lambda x: (x - x) + x * 0.0 + 0.0,
+    lambda x: x / x + x / 3.0 + (x + 1.0) - 1.0,
+    lambda x: engine.log(engine.exp(x)) * 2.0 + engine.exp(engine.log(x)),
+    lambda x: x + 0.0,
+    lambda x: 0.0 + x,
+    lambda x: 0.0 - x,
+    lambda x: x.abs() * x.relu() - engine.maximum(x, 0.0),
+    lambda x: engine.maximum(x, 1.0) - engine.minimum(x, 1.0) + engine.maximum(1.0, x + 1.0),
+    lambda x: (x - 1.0) * (1.0 - x) + (x + 2.0) / (2.0 + x * x),
+    lambda x: (-x).relu() + (-x).abs() + (x.relu() - x).abs().relu() + x.abs().exp(),
+    lambda x: (x * x).abs() + (x * 3.0) * 0.1 + (x + 3.0) + 0.1,
+    lambda x: x / 1.0 + x - 0.0 + x * 2.0 / 2.0,
+    lambda x: x * -1.0 + (-x) * (-x) + x.sum(),
+]
+
+
+def graph_for(f):
+    return engine.function(f, autograph=False).graph_for(engine.tensor(FLOATS))
+
+
+def size(graph):
+    return sum(bool(node.inputs) for node in graph.nodes)
+
+
+def same(before, after):
+    with numeric.errstate(all="ignore"):
+        pairs = list(zip(referee(before, FLOATS), referee(after, FLOATS), strict=True))
+    return all(
+        y.shape == z.shape and y.dtype == z.dtype and numeric.array_equal(y, z, equal_nan=True)
+        and numeric.array_equal(numeric.signbit(y[y == y]), numeric.signbit(z[z == z]))
+        for y, z in pairs
+    )  # fmt: skip
+
+
+def saves():
+    graph = graph_for(example)
+    return size(my_pass(graph)) < size(graph)
+
+
+def keeps_every_bit_of_the_example():
+    graph = graph_for(example)
+    return same(graph, my_pass(graph)), same(graph, my_pass(my_pass(graph)))
+
+
+def keeps_every_bit_of_others():
+    graphs = list(map(graph_for, OTHERS))
+    return [same(graph, my_pass(graph)) for graph in graphs]
+
+
+def two_signs(x):
+    y = -x
+    return -y
+
+
+def leaves_alone():
+    return [size(my_pass(graph_for(f))) for f in (lambda x: x * 1.0, two_signs)]
+
+
+saves()
+keeps_every_bit_of_the_example()
+keeps_every_bit_of_others()
+leaves_alone()
+
+# %% [markdown] hints="own_pass"
+# 1. Look for something that changes nothing the second time: doing it twice is doing it once.
+# 2. |x| has no sign to lose, so ||x|| is |x|, for −0 and nan as well. relu(relu(x)) and max(x, x) are like that, too.
+# 3. `case ops.Abs(), (Node(ops.Abs(), (x,)),): return inputs[0]`, and an example with `x.abs().abs()`.
+
+
+# %% wrong="own_pass"
+# Shows: x · 0 is not 0 where x is ∞ or nan, and −0 where x is below 0.
+# Hint: Run the table of the lesson: which rules hold for all floats? Look for one of that kind.
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Mul(), (_, Node(ops.Const(0)) as zero) | (Node(ops.Const(0)) as zero, _):
+                return Node(ops.BroadcastTo(node.spec.shape), (zero,))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x.exp() * 0.0
+
+
+# %% wrong="own_pass"
+# Shows: −0 + 0 is 0: x + 0 → x changes the sign of a zero.
+# Hint: Nearly. x − 0 is a sibling of your rule: is it true for −0?
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Add(), (x, Node(ops.Const(0))) | (Node(ops.Const(0)), x):
+                return x
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x + 0.0
+
+
+# %% wrong="own_pass"
+# Shows: log and exp undo each other in algebra. Of floats they round, and exp(800) is ∞ already.
+# Hint: Functions round, so two of them rarely cancel. Look for one that changes nothing when it is done again.
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Log(), (Node(ops.Exp(), (x,)),):
+                return x
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x.exp().log()
+
+
+# %% wrong="own_pass"
+# Shows: x − x is nan where x is ∞ or nan, and your rule says 0.
+# Hint: A rule may not make a number of what is none. What gives the same float when it is done a second time?
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Sub(), (x, y) if x is y:
+                return Node(ops.BroadcastTo(node.spec.shape), (Node(ops.Const(0.0), (), x.spec.with_shape(())),))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    y = x.tanh()
+    return y - y
+
+
+# %% wrong="own_pass"
+# Shows: The rule is true, but it is x · 1 → x, which the lesson has already.
+# Hint: Choose another one. What else changes no float? Dividing by something; doing something a second time.
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Mul(), (x, Node(ops.Const(1))) | (Node(ops.Const(1)), x):
+                return x
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x * 1.0
+
+
+# %% wrong="own_pass"
+# Shows: The pass changes nothing in your example.
+# Hint: Print steps(graph_of(example, mg.ones(3)), [my_pass]). Is the pattern the graph's, operation by operation?
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Abs(), (Node(ops.Abs(), (_,)),):
+                return inputs[0]
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x.abs() + x.abs()
+
+
+# %% wrong="own_pass"
+# Shows: Every |x| was taken out, also where it is needed.
+# Hint: The pattern must also say what stands below: match the operand.
+def my_pass(graph):
+    def make(node, inputs):
+        if isinstance(node.op, ops.Abs):
+            return inputs[0]
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x.abs().abs()
+
+
+# %% [markdown]
+# ## What you have now
+#
+# A pass is a function from graph to graph; its key or its pattern says what is the same; a rule that loses a nan is no
+# rule; and the largest saving may be one that only you may allow.
+#
+# **Next**: [14 Memory and schedule](../lessons/14_memory_and_schedule.ipynb).

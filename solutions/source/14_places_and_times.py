@@ -1,0 +1,612 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Places and times
+#     minutes: 40
+#     lesson: 14_memory_and_schedule
+#     concepts: [D3, D4, D6, D7]
+# ---
+
+# %% [markdown]
+# # 14 Places and times
+#
+# You count lifetimes with a pencil, write the count down for any steps, repair a plan that overwrites what it still
+# reads, find an order for a budget of bytes, and design a graph for two workers. About 40 minutes, 10 points, in five
+# parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import numpy as np
+
+import minigrad as mg
+from minigrad.compiler.order import ordered, peak_bytes
+from minigrad.compiler.rewrite import share, simplify
+from minigrad.compiler.schedule import ways_left
+from minigrad.course import check, solution
+
+# %% [markdown]
+# ## 1. With a pencil
+#
+# **2 points, 6 minutes.** Before you run anything. x has 1000 floats of 8 bytes, and is not counted. The operations
+# run in the order in which they stand.
+#
+# ```python
+# def f(x):
+#     a = x + 1
+#     b = a.exp()
+#     c = a * 3
+#     d = b + c
+#     return d.tanh()
+# ```
+#
+# `peak`: the most bytes of results that are alive at one step, its operands and its result among them. `buffers`: how
+# many the five results need if nothing is done in place. `buffers_in_place`: how many if it is. `bound`: how many
+# times as fast any number of workers can be at most, if each operation takes the same time.
+
+# %% answer="counted_by_hand" points=2 minutes=6
+### BEGIN SOLUTION
+peak = 24_000
+buffers = 3
+buffers_in_place = 2
+bound = 5 / 4
+### END SOLUTION
+
+# %%
+check("counted_by_hand")
+
+# %% probes="counted_by_hand"
+peak
+buffers
+buffers_in_place
+round(float(bound), 6)
+
+# %% [markdown] hints="counted_by_hand"
+# 1. Write down for each of the five which line reads it last. a is read in two lines.
+# 2. At the third line a and b are alive, and c is being made. In place, c may be written over a, and d over b or c.
+# 3. Three arrays at the peak; so three buffers, and two in place. The longest chain is a, b, d, tanh: four of five.
+
+# %% wrong="counted_by_hand"
+# Shows: All five results were counted at the same time, as if none were ever let go.
+# Hint: What nobody will read any more is not alive. At d, who still needs a?
+peak, buffers, buffers_in_place, bound = 40_000, 5, 2, 1.25
+
+# %% wrong="counted_by_hand"
+# Shows: a was let go after exp, and the line c = a * 3 reads it, too.
+# Hint: A lifetime ends with the last reader. At c, three arrays are there: a, b and c.
+peak, buffers, buffers_in_place, bound = 16_000, 2, 1, 1.25
+
+# %% wrong="counted_by_hand"
+# Shows: The result of a step was not counted beside its operands.
+# Hint: While d is computed, b and c are read and d is written: all three need a place, unless it is done in place.
+peak, buffers, buffers_in_place, bound = 16_000, 3, 2, 1.25
+
+# %% wrong="counted_by_hand"
+# Shows: In place is thought to need one buffer alone; but b and c are both needed for d.
+# Hint: Two results that a step reads lie in two places.
+peak, buffers, buffers_in_place, bound = 24_000, 3, 1, 1.25
+
+# %% wrong="counted_by_hand"
+# Shows: In place was not used: c may be written over a, which it reads for the last time.
+# Hint: + 1, exp, * 3, + and tanh are all elementwise. Which of them reads something for the last time?
+peak, buffers, buffers_in_place, bound = 24_000, 3, 3, 1.25
+
+# %% wrong="counted_by_hand"
+# Shows: The bound was taken for the number of branches; but before and after the two branches all is one chain.
+# Hint: Work divided by span: five operations, of which how many stand in the longest chain?
+peak, buffers, buffers_in_place, bound = 24_000, 3, 2, 2
+
+# %% wrong="counted_by_hand"
+# Shows: The graph was taken for one chain, in which nobody can help.
+# Hint: exp and * 3 both read a, and do not wait for each other.
+peak, buffers, buffers_in_place, bound = 24_000, 3, 2, 1
+
+# %% [markdown]
+# ## 2. Count any peak
+#
+# **2 points, 8 minutes.** Steps are given in the order in which they run, each as (name, bytes, names that it reads):
+#
+# ```python
+# steps = [("a", 8, []), ("b", 8, ["a"]), ("c", 1, ["b"])]
+# ```
+#
+# Write `peak_of_steps(steps, results)`: the most bytes alive at one step. A result of a step is alive from that step
+# to the last one that reads it; at the step that makes it in any case; and those named in `results` to the very end.
+# For the steps above with `["c"]` it is 16.
+
+
+# %% answer="peak_of_steps" points=2 minutes=8
+def peak_of_steps(steps, results):
+    ### BEGIN SOLUTION
+    last = {}
+    for i, (name, _, reads) in enumerate(steps):
+        for each in (name, *reads):
+            last[each] = i
+    for name in results:
+        last[name] = len(steps) - 1
+    return max(sum(size for j, (name, size, _) in enumerate(steps) if j <= i <= last[name]) for i in range(len(steps)))
+    ### END SOLUTION
+
+
+# %%
+check("peak_of_steps")
+
+# %% probes="peak_of_steps"
+CHAIN = [("a", 8, []), ("b", 8, ["a"]), ("c", 1, ["b"])]
+WAITS = [("a", 8, []), ("b", 4, ["a"]), ("c", 2, ["b"]), ("d", 1, ["c"]), ("e", 8, ["a", "d"])]
+KEPT = [("a", 5, []), ("b", 7, ["a"]), ("c", 3, ["b"]), ("d", 9, ["c"])]
+UNREAD = [("a", 1, []), ("u", 50, ["a"]), ("b", 4, ["a"]), ("c", 4, ["b", "b"])]
+SUMMED = [("a", 100, []), ("s", 1, ["a"]), ("b", 90, []), ("t", 1, ["b"]), ("y", 1, ["s", "t"])]
+
+peak_of_steps(CHAIN, ["c"])
+peak_of_steps(WAITS, ["e"])
+peak_of_steps(KEPT, ["a", "d"])
+peak_of_steps(KEPT, ["d"])
+peak_of_steps(UNREAD, ["c"])
+peak_of_steps(SUMMED, ["y"])
+
+# %% [markdown] hints="peak_of_steps"
+# 1. Go through the steps once, and note for each name the last step that makes or reads it. Later ones overwrite.
+# 2. Set the last step of all `results` to the last step there is. Then a name is alive at step i if it is made at i or
+# before, and its last step is i or after.
+# 3. `max(sum(bytes of those alive at i) for i in range(len(steps)))`.
+
+
+# %% wrong="peak_of_steps"
+# Shows: Nothing is ever let go: that is the sum of all.
+# Hint: A result is alive up to its last reader. Find that step for each name first.
+def peak_of_steps(steps, results):
+    return sum(size for _, size, _ in steps)
+
+
+# %% wrong="peak_of_steps"
+# Shows: An operand is let go before the step that reads it for the last time.
+# Hint: While a step runs it reads its operands: they are alive then, beside its result.
+def peak_of_steps(steps, results):
+    last = {}
+    for i, (name, _, reads) in enumerate(steps):
+        for each in (name, *reads):
+            last[each] = i
+    for name in results:
+        last[name] = len(steps) - 1
+    made = {name: i for i, (name, _, _) in enumerate(steps)}
+    return max(
+        sum(size for j, (name, size, _) in enumerate(steps) if j <= i and (i < last[name] or i == made[name]))
+        for i in range(len(steps))
+    )
+
+
+# %% wrong="peak_of_steps"
+# Shows: What is asked for was let go before the end.
+# Hint: The names in `results` are handed out when all is done: their last step is the last of all.
+def peak_of_steps(steps, results):
+    last = {}
+    for i, (name, _, reads) in enumerate(steps):
+        for each in (name, *reads):
+            last[each] = i
+    return max(sum(size for j, (name, size, _) in enumerate(steps) if j <= i <= last[name]) for i in range(len(steps)))
+
+
+# %% wrong="peak_of_steps"
+# Shows: A result is let go after its first reader.
+# Hint: Later readers need it, too: let the last one overwrite what you noted.
+def peak_of_steps(steps, results):
+    last = {}
+    for i, (_, _, reads) in enumerate(steps):
+        for each in reads:
+            last.setdefault(each, i)
+    for i, (name, _, _) in enumerate(steps):
+        last.setdefault(name, i)
+    for name in results:
+        last[name] = len(steps) - 1
+    return max(sum(size for j, (name, size, _) in enumerate(steps) if j <= i <= last[name]) for i in range(len(steps)))
+
+
+# %% wrong="peak_of_steps"
+# Shows: What nobody reads was not counted at all, and it needs a place while it is made.
+# Hint: Note the step that makes a name as its last one, until a reader comes.
+def peak_of_steps(steps, results):
+    last = {}
+    for i, (_, _, reads) in enumerate(steps):
+        for each in reads:
+            last[each] = i
+    for name in results:
+        last[name] = len(steps) - 1
+    return max(
+        sum(size for j, (name, size, _) in enumerate(steps) if j <= i <= last.get(name, -1)) for i in range(len(steps))
+    )
+
+
+# %% wrong="peak_of_steps"
+# Shows: Names were counted, and bytes are wanted.
+# Hint: Add up the second entry of each step that is alive.
+def peak_of_steps(steps, results):
+    last = {}
+    for i, (name, _, reads) in enumerate(steps):
+        for each in (name, *reads):
+            last[each] = i
+    for name in results:
+        last[name] = len(steps) - 1
+    return max(sum(j <= i <= last[name] for j, (name, _, _) in enumerate(steps)) for i in range(len(steps)))
+
+
+# %% [markdown]
+# ## 3. A plan to repair
+#
+# **2 points, 8 minutes.** Results of one size, each with its lifetime (made, last read), in the order in which they are
+# made; `kinds` says of each whether it comes of an elementwise operation or of a matrix product. Somebody plans:
+#
+# ```python
+# def plan(lives, kinds):
+#     until, row = {}, {}
+#     for name, (made, last) in lives.items():
+#         free = [b for b, end in until.items() if end <= made]
+#         row[name] = free[0] if free else len(until)
+#         until[row[name]] = last
+#     return row
+# ```
+#
+# Networks without a matrix product run well with it; others give wrong numbers, and no error. Say why, and write
+# `plan(lives, kinds)` so that it is right, with as few buffers as are needed.
+
+
+# %% answer="plan_repaired" points=2 minutes=8
+def plan(lives, kinds):
+    ### BEGIN SOLUTION
+    until, row = {}, {}
+    for name, (made, last) in lives.items():
+        in_place = kinds[name] == "elementwise"
+        free = [b for b, end in until.items() if end < made or (in_place and end == made)]
+        row[name] = free[0] if free else len(until)
+        until[row[name]] = last
+    return row
+    ### END SOLUTION
+
+
+# %%
+check("plan_repaired")
+
+# %% probes="plan_repaired"
+import random
+
+LAYER = {"xW": (0, 1), "tanh": (1, 2), "hV": (2, 3), "out": (3, 4)}
+LAYER_KINDS = {"xW": "product", "tanh": "elementwise", "hV": "product", "out": "elementwise"}
+POWERS = {"p": (0, 1), "q": (1, 2), "r": (2, 3), "s": (3, 4)}
+
+
+def drawn_by_lot(seed, n=30):
+    lot = random.Random(seed)
+    lives = {f"t{i}": (i, min(n, i + lot.choice([1, 1, 2, 5, 9]))) for i in range(n)}
+    return lives, {name: lot.choice(["elementwise", "product"]) for name in lives}
+
+
+def judged(lives, kinds):
+    """Whether no result is written over what is still read; and how many buffers there are."""
+    row = plan(dict(lives), dict(kinds))
+    clashes = sorted(
+        (a, b)
+        for i, a in enumerate(lives)
+        for b in list(lives)[i + 1 :]
+        if row[a] == row[b] and (lives[a][1] > lives[b][0] or (lives[a][1] == lives[b][0] and kinds[b] == "product"))
+    )
+    return clashes[:2], len({row[name] for name in lives})
+
+
+judged(LAYER, LAYER_KINDS)
+judged(POWERS, dict.fromkeys(POWERS, "product"))
+judged(POWERS, dict.fromkeys(POWERS, "elementwise"))
+[judged(*drawn_by_lot(seed)) for seed in range(4)]
+
+# %% [markdown] hints="plan_repaired"
+# 1. `end <= made`: the old result is read for the last time by the very operation that makes the new one. When is that
+# harmless, and when not?
+# 2. An elementwise operation may write over its operand; a matrix product reads each element many times. It is the
+# *new* result that counts.
+# 3. Free is a buffer with `end < made`; and if `kinds[name] == "elementwise"`, one with `end == made` as well.
+
+
+# %% wrong="plan_repaired"
+# Shows: Nothing has changed: a matrix product is still written over what it reads.
+# Hint: The second buffer of a product must be another one than that of its operand. Ask kinds[name].
+def plan(lives, kinds):
+    until, row = {}, {}
+    for name, (made, last) in lives.items():
+        free = [b for b, end in until.items() if end <= made]
+        row[name] = free[0] if free else len(until)
+        until[row[name]] = last
+    return row
+
+
+# %% wrong="plan_repaired"
+# Shows: It is safe, and wastes buffers: now nothing is done in place, elementwise operations neither.
+# Hint: Only matrix products must not be written over their operands. Keep `<=` for the others.
+def plan(lives, kinds):
+    until, row = {}, {}
+    for name, (made, last) in lives.items():
+        free = [b for b, end in until.items() if end < made]
+        row[name] = free[0] if free else len(until)
+        until[row[name]] = last
+    return row
+
+
+# %% wrong="plan_repaired"
+# Shows: The kind of the old result was asked, the one that is written over; it is the new one that reads it.
+# Hint: tanh over a product is harmless, a product over a tanh is not. Which of the two is `name`?
+def plan(lives, kinds):
+    until, row, holds = {}, {}, {}
+    for name, (made, last) in lives.items():
+        free = [b for b, end in until.items() if end < made or (end == made and kinds[holds[b]] == "elementwise")]
+        row[name] = free[0] if free else len(until)
+        until[row[name]], holds[row[name]] = last, name
+    return row
+
+
+# %% wrong="plan_repaired"
+# Shows: The kinds are the wrong way round: products are done in place, and elementwise operations are not.
+# Hint: Which of the two reads each element once only?
+def plan(lives, kinds):
+    until, row = {}, {}
+    for name, (made, last) in lives.items():
+        in_place = kinds[name] == "product"
+        free = [b for b, end in until.items() if end < made or (in_place and end == made)]
+        row[name] = free[0] if free else len(until)
+        until[row[name]] = last
+    return row
+
+
+# %% wrong="plan_repaired"
+# Shows: Each result has a buffer of its own: right, and no plan.
+# Hint: Where a lifetime is over, the next result can move in.
+def plan(lives, kinds):
+    return {name: i for i, name in enumerate(lives)}
+
+
+# %% wrong="plan_repaired"
+# Shows: A product never moves into an old buffer, not even into one that has been free for long.
+# Hint: Only the buffer that it reads is forbidden: one with end < made is free for everybody.
+def plan(lives, kinds):
+    until, row = {}, {}
+    for name, (made, last) in lives.items():
+        free = [b for b, end in until.items() if kinds[name] == "elementwise" and end <= made]
+        row[name] = free[0] if free else len(until)
+        until[row[name]] = last
+    return row
+
+
+# %% [markdown]
+# ## 4. An order for 63 bytes
+#
+# **2 points, 7 minutes.** Eight steps, as in part 2. In the order in which they stand, 113 bytes are alive at the
+# peak. Write down `order`, the eight names in an order in which each comes after all that it reads, and with **63
+# bytes at most**.
+#
+# ```python
+# steps = [
+#     ("a", 1, []), ("b", 60, ["a"]), ("d", 50, ["a"]), ("c", 2, ["b"]),
+#     ("e", 3, ["d"]), ("f", 40, ["a", "c"]), ("g", 1, ["f"]), ("h", 1, ["e", "g"]),
+# ]
+# ```
+
+# %% answer="order_on_a_budget" points=2 minutes=7
+### BEGIN SOLUTION
+order = ["a", "b", "c", "d", "e", "f", "g", "h"]
+### END SOLUTION
+
+# %%
+check("order_on_a_budget")
+
+# %% probes="order_on_a_budget"
+NEEDED = {
+    "a": (1, []),
+    "b": (60, ["a"]),
+    "d": (50, ["a"]),
+    "c": (2, ["b"]),
+    "e": (3, ["d"]),
+    "f": (40, ["a", "c"]),
+    "g": (1, ["f"]),
+    "h": (1, ["e", "g"]),
+}
+
+
+def is_an_order():
+    if sorted(order) != sorted(NEEDED):
+        return "not the eight names, each once"
+    late = [f"{x} after {n}" for i, n in enumerate(order) for x in NEEDED[n][1] if x in order[i:]]
+    return f"an operand comes too late: {late[0]}" if late else "each after what it reads"
+
+
+def bytes_at_most():
+    last = {x: i for i, n in enumerate(order) for x in (n, *NEEDED[n][1])}
+    most = max(sum(NEEDED[n][0] for n in order[: i + 1] if last[n] >= i) for i in range(len(order)))
+    return "within the budget" if most <= 63 else f"{most} bytes"
+
+
+is_an_order()
+bytes_at_most()
+
+# %% [markdown] hints="order_on_a_budget"
+# 1. Three of the eight are large, b, d and f, and each is read once. What must come right after each?
+# 2. Two large ones must never be alive together. And while the largest is alive, as little else as possible should
+# wait.
+# 3. Begin with a, b, c: 63 bytes at c. Then d, e and f, g, and h at the end.
+
+# %% wrong="order_on_a_budget"
+# Shows: The order is the one that was given: b and d are alive together, 113 bytes.
+# Hint: b waits for c alone. Do c right after b.
+order = ["a", "b", "d", "c", "e", "f", "g", "h"]
+
+# %% wrong="order_on_a_budget"
+# Shows: One large result at a time, and still 66: while b and c are there, e waits already.
+# Hint: Something small waits for each branch that is done. Do the largest branch when the least waits.
+order = ["a", "d", "e", "b", "c", "f", "g", "h"]
+
+# %% wrong="order_on_a_budget"
+# Shows: b and f are well placed, but d is made early, and waits for its reader.
+# Hint: Do e right after d.
+order = ["a", "b", "c", "d", "f", "g", "e", "h"]
+
+# %% wrong="order_on_a_budget"
+# Shows: f reads c, and comes before it.
+# Hint: Each name comes after all that stand in its list.
+order = ["a", "b", "f", "c", "g", "d", "e", "h"]
+
+# %% wrong="order_on_a_budget"
+# Shows: Some of the eight are missing.
+# Hint: All eight have to be computed: h needs e and g, and these need the others.
+order = ["a", "b", "c", "f", "g", "h"]
+
+# %% [markdown]
+# ## 5. A graph for two
+#
+# **2 points, 11 minutes.** Design `for_two(x)`, a function of an array x of 1000 floats between 0.5 and 1.5, which
+# gives one array of the same shape. Two workers are to be busy, and memory is short. It is right if, counted after
+# `simplify` and `share`, so that what is the same counts once,
+#
+# - there are 10 operations or more;
+# - work / span, with one unit of time for each operation, is 1.7 or more;
+# - one worker can run it with a peak of 24,000 bytes, that is three arrays, in the order that `ordered` finds;
+# - every element of the result depends on its x, and is a finite number.
+#
+# `account(for_two)` says where you are.
+
+
+# %% name="account"
+def account(f):
+    """Work, work / span, and the peak of one worker."""
+    x = mg.tensor(np.linspace(0.5, 1.5, 1000))
+    graph = share(simplify(mg.function(f, autograph=False).graph_for(x)))
+    ones = {node: 1 if node.inputs else 0 for node in graph.nodes}
+    work, span = sum(ones.values()), max(ways_left(graph, ones.__getitem__).values())
+    return work, round(work / span, 2), peak_bytes(ordered(graph))
+
+
+# %% answer="for_two" points=2 minutes=11
+def for_two(x):
+    ### BEGIN SOLUTION
+    left = x.sin().exp().tanh().cos().sqrt()
+    right = x.cos().tanh().exp().sin().sqrt()
+    return left * right
+    ### END SOLUTION
+
+
+# %%
+check("for_two")
+
+# %% probes="for_two"
+import numpy as numeric
+
+import minigrad as engine
+from minigrad.compiler.order import ordered as in_order
+from minigrad.compiler.order import peak_bytes as most_bytes
+from minigrad.compiler.rewrite import share as sharing
+from minigrad.compiler.rewrite import simplify as simplifying
+from minigrad.compiler.schedule import ways_left as ways
+
+XS = numeric.linspace(0.5, 1.5, 1000)
+
+
+def graph_for_two():
+    graph = engine.function(for_two, autograph=False).graph_for(engine.tensor(XS))
+    return sharing(simplifying(graph))
+
+
+def work_and_bound():
+    graph = graph_for_two()
+    time = {node: 1 if node.inputs else 0 for node in graph.nodes}
+    work = sum(time.values())
+    span = max(ways(graph, time.__getitem__).values())
+    return work >= 10, "one chain" if span == work else "two can work", work >= 1.7 * span
+
+
+def within_three_arrays():
+    return most_bytes(in_order(graph_for_two())) <= 24_000
+
+
+def depends_on_x():
+    x = engine.tensor(XS, requires_grad=True)
+    with numeric.errstate(all="ignore"):
+        y = for_two(x)
+        y.sum().backward()
+    finite = bool(numeric.isfinite(y.numpy()).all())
+    slope = None if x.grad is None else x.grad.numpy()
+    return tuple(y.shape) == (1000,), finite, slope is not None and int((abs(slope) > 0).sum()) > 990
+
+
+work_and_bound()
+within_three_arrays()
+depends_on_x()
+
+# %% [markdown] hints="for_two"
+# 1. Two branches that do not wait for each other, about equally long, and one operation that brings them together.
+# 2. With five operations in each, work is 11 and span 6. Every branch that is done waits as one array: with two
+# branches that is one, and the other needs two more.
+# 3. `left = x.sin().exp()…`, `right = x.cos().tanh()…`, five each and all different, `return left * right`.
+
+
+# %% wrong="for_two"
+# Shows: It is one chain: each operation waits for the one before, and the second worker has nothing to do.
+# Hint: Begin twice from x, and bring the two together at the end.
+def for_two(x):
+    return x.sin().exp().tanh().cos().sqrt().exp().tanh().cos().sin().exp()
+
+
+# %% wrong="for_two"
+# Shows: Both branches do the same, so share makes one of them, and what is left is a chain.
+# Hint: Let the branches differ from their first operation on.
+def for_two(x):
+    left = x.sin().exp().tanh().cos().sqrt()
+    right = x.sin().exp().tanh().cos().sqrt()
+    return left * right
+
+
+# %% wrong="for_two"
+# Shows: Two branches, and too few operations in all.
+# Hint: Ten or more: make both branches longer.
+def for_two(x):
+    return x.sin().exp().tanh() * x.cos().tanh().exp()
+
+
+# %% wrong="for_two"
+# Shows: There is work for two, and too much waits: with more branches, each that is done is one more array.
+# Hint: Two branches are enough for two workers. What is brought together early does not wait.
+def for_two(x):
+    a, b, c, d = x.sin().exp(), x.cos().exp(), x.tanh().exp(), x.sqrt().exp()
+    return (a * b) * (c * d)
+
+
+# %% wrong="for_two"
+# Shows: The branches are not equally long: the longer one is nearly all of the work.
+# Hint: Work / span is 1.7 or more only if the two are about as long as each other.
+def for_two(x):
+    left = x.sin().exp().tanh().cos().sqrt().exp().tanh().cos()
+    right = x.cos().tanh()
+    return left * right
+
+
+# %% wrong="for_two"
+# Shows: The result does not depend on x everywhere: something was rounded, or cut off.
+# Hint: Take functions that have a slope at every x between 0.5 and 1.5.
+def for_two(x):
+    left = mg.floor(x).exp().tanh().cos().exp()
+    right = mg.ceil(x).tanh().exp().sin().sqrt()
+    return left * right
+
+
+# %% wrong="for_two"
+# Shows: Somewhere a function left the numbers: the root or the logarithm of something below 0.
+# Hint: Print for_two(mg.tensor([0.5, 1.0, 1.5])), and shorten a branch until the nan is gone.
+def for_two(x):
+    left = x.sin().exp().tanh().cos().sqrt()
+    right = (-x).exp().log().sqrt().cos().exp()
+    return left * right
+
+
+# %% [markdown]
+# ## What you have now
+#
+# A lifetime ends with the last reader; in place is for elementwise operations; order and branches are paid for in
+# memory, and time has a bound that no worker beats.
+#
+# **Next**: [15 Compiled code](../lessons/15_compiled_code.ipynb).

@@ -1,0 +1,19 @@
+"""14 Memory and schedule."""
+
+import torch
+
+
+def lines():
+    three = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    y = ((three * 2).flip(0) - (three + 1).exp()).numpy().round(2)
+    yield f"lifetimes {y}\n"
+    yield f"by run    {y}\n"
+
+    words = torch.ones(256, 16, dtype=torch.float64)
+    table = words @ words.T
+    yield f"to {2 * table.nbytes / 1e6:.2f} million bytes"  # the products, and the softmax beside them
+
+    big = torch.ones(100, 100, dtype=torch.float64)
+    small = big.sum(0)
+    yield f" {2 * big.nbytes + small.nbytes:,} bytes"
+    yield f" {big.nbytes + 2 * small.nbytes:,} bytes"
