@@ -213,9 +213,9 @@ for name, y in {"x * w + 1": x * w + 1, "x * x + x": x * x + x}.items():
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## `.grad` adds up, too
 #
-# `backward()` adds to `.grad`; it does not replace it. The derivative of x³ at 3 is 27: in x · x · x three arrows leave
-# x, and each brings back 3 · 3. We run the forward and the backward pass, then both again, and clear nothing in
-# between. What is in `x.grad`?
+# `backward()` adds to `.grad`; it does not replace it. The derivative of x³ at 3 is 27: written x · x · x, it has three
+# arrows from x, and each brings back 3 · 3. We run the forward and the backward pass, then both again, and clear
+# nothing in between. What is in `x.grad`?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("twice, not cleared", "What is in x.grad after two passes and no clearing?")
@@ -483,7 +483,7 @@ except mg.errors.FreedError as error:
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # × needs x and y for its slopes, so the forward pass keeps both arrays. `backward()` lets go of them as it passes: in a
 # network they are most of the memory. Scalars keep their slopes, which cost little, so a `mg.Value` does not mind a
-# second walk. (Its derivative is 6, and `.grad` adds up.)
+# second walk. (v · v has the derivative 6 at 3, and `.grad` adds up.)
 
 # %% slideshow={"slide_type": "fragment"}
 v = mg.Value(3.0)
