@@ -16,8 +16,8 @@
 #       local slope: How many times as far the result of a single operation moves as one of its operands
 #       chain rule: Slopes multiply along a path, and where paths meet, what they bring is added
 #       symbolic differentiation: A formula is rewritten into another formula, that of its derivative
-#       automatic differentiation: The chain rule applied to the numbers of a run, operation by operation, which is exact up
-#         to rounding
+#       automatic differentiation: The chain rule applied to the numbers of a run, operation by operation, which is
+#         exact up to rounding
 #       reverse mode: Automatic differentiation from the output back to the leaves, in one walk for all gradients; also
 #         called backpropagation
 # ---
@@ -83,6 +83,9 @@ for name, moved in {"x": f(2 + h, 3, 4), "y": f(2, 3 + h, 4), "w": f(2, 3, 4 + h
 # No operation knows the whole graph, but each knows itself. In `temp = x * y`, temp moves y times as far as x does. In
 # `s = temp + w`, s moves as far as w does: once. Such a ratio across a single operation is its **local slope**, and it
 # is known as soon as the operation has run. The engine writes it down on the spot, one for each arrow.
+#
+# And s²? Push s by h: (s + h)² is s² + 2 × s × h + h². Of a small h the h² is too little to count, so the square moves
+# 2 × s times as far as s.
 
 # %% slideshow={"slide_type": "fragment"}
 x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(-4.0)
@@ -120,8 +123,8 @@ reveal("x.grad by hand", x.grad)
 # Who says 3 for the last row has left out what comes in; who says 4 has left out the slope.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# The engine leaves what it found in `.grad` of every value, leaves and all. The referee agrees: nudging gives the same
-# three numbers, up to the size of the nudge.
+# The engine leaves what it found in `.grad` of every value, leaves and all. Nudging knows nothing of arrows, so we make
+# it the *referee*: it gives the same three numbers, up to the size of the nudge.
 
 # %% slideshow={"slide_type": "skip"}
 start = f(2, 3, -4) ** 2
@@ -140,8 +143,9 @@ mg.draw(loss)
 # 2 × s; + needs none. (A Value stores the finished slope; an array engine stores the value.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# Step through it. Click the widget once, then use <kbd>→</kbd> and <kbd>←</kbd>; in the backward phase, say the next number before you
-# press the key. Then change the numbers or the expression above and make the widget again.
+# Step through it. Click the widget once, then use <kbd>→</kbd> and <kbd>←</kbd> to step; in the backward phase, say the
+# next number before you press the key. Then write an expression of your own in place of `loss`, such as `(x + w) * y`,
+# and run the cell again.
 
 # %% slideshow={"slide_type": "fragment"}
 ChainRule(loss)
@@ -167,7 +171,8 @@ reveal("x + x", x.grad)
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # The engine has never heard of "2x". Two arrows leave x, each brings back 1, and the two are added, because when x
 # moves it pushes y along both arrows at once. **Whenever a value is used twice, its gradients add.** Here is the whole
-# of backpropagation as the engine has it; look for the line in which gradients meet.
+# of backpropagation as the engine has it. (What `.grad` held before is put aside at the start and added at the end.)
+# Look in the middle for the line in which gradients meet.
 
 # %% slideshow={"slide_type": "fragment"}
 import inspect
@@ -208,8 +213,9 @@ for name, y in {"x * w + 1": x * w + 1, "x * x + x": x * x + x}.items():
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## `.grad` adds up, too
 #
-# `backward()` adds to `.grad`; it does not replace it. The derivative of x³ at 3 is 27. We run the forward and the
-# backward pass, then both again, and clear nothing in between. What is in `x.grad`?
+# `backward()` adds to `.grad`; it does not replace it. The derivative of x³ at 3 is 27: written x · x · x, it has three
+# arrows from x, and each brings back 3 · 3. We run the forward and the backward pass, then both again, and clear
+# nothing in between. What is in `x.grad`?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("twice, not cleared", "What is in x.grad after two passes and no clearing?")
@@ -259,7 +265,8 @@ print(mg.draw(y).text)
 # ## Why an order
 #
 # The shortest program for the chain rule has no order in it: from y, go to each parent, and from there to its parents.
-# Let us count its visits on `y = y + y`, done n times. Each doubling is one node and two arrows: a diamond folded shut.
+# Let us count its visits on `y = y + y`, done n times. Each doubling is one node, and both its arrows come from the
+# node before it. (`visits_down_every_path` calls itself, once for each arrow.)
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -286,6 +293,8 @@ print(" n   every path   the engine")
 for n in range(1, 17):
     x, y = doubled(n)
     print(f"{n:2} {visits_down_every_path(y):12,} {len(history(y)):12,}")
+y.backward()
+print(f"each path from y to x brings back 1: x.grad = {x.grad:,.0f}")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Every path is walked on its own, and each doubling doubles the paths. The engine puts the values in order first, lets
@@ -310,7 +319,7 @@ print(f"down every path: about {2**61 / 1e6 / (3600 * 24 * 365):,.0f} years")
 # %% slideshow={"slide_type": "fragment"}
 def as_first_met(y):
     met = [y]
-    for v in met:
+    for v in met:  # the list grows while the loop goes along it
         met += [parent for parent, _ in v.parents if parent not in met]
     return met
 
@@ -355,8 +364,9 @@ except RecursionError:
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The referee
 #
-# Here is a new operation with a mistake planted in it: the slope of x² is 2x. It runs, it draws, and it leaves a number
-# in `.grad`. Nudging knows nothing of slopes, so it cannot make the same mistake.
+# Here is a new operation with a mistake planted in it: the slope of x² is 2x. (A value with a past is made from its
+# number, its pairs of parent and slope, and its sign.) It runs, it draws, and it leaves a number in `.grad`. Nudging
+# knows nothing of slopes, so it cannot make the same mistake.
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -421,16 +431,17 @@ print(f"backward: one walk over {len(history(loss))} values, for the whole gradi
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # There is a third way to a derivative, the one from school: rewrite the formula into another formula, **symbolic
-# differentiation**. Written out without sharing, the formula of our 16 doublings names x 65,536 times. What the engine
-# does is neither: **automatic differentiation** applies the chain rule to the numbers of one run, exact to rounding,
-# and shares what the run shared. This direction of it, from the output back, is called **reverse mode**, or
-# backpropagation.
+# differentiation**. Written out without sharing, the formula of our 16 doublings names x once for each path, 65,536
+# times. What the engine does is neither: **automatic differentiation** applies the chain rule to the numbers of one
+# run, exact to rounding, and shares what the run shared. This direction of it, from the output back, is called
+# **reverse mode**, or backpropagation.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same with arrays
 #
 # From here on we also use `mg.tensor`: whole arrays as nodes, and PyTorch's spelling. A tensor collects gradients if
-# you ask it to. With x = [1, 2, 3] and y = [4, 5, 6], what is the first element of `x.grad`?
+# you ask it to; `.item()` takes the one number out of a tensor of one. The loss is the sum of x times y, number by
+# number. With x = [1, 2, 3] and y = [4, 5, 6], what is the first element of `x.grad`?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("x.grad[0]", "What is the first element of x.grad?")
@@ -471,8 +482,15 @@ except mg.errors.FreedError as error:
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # × needs x and y for its slopes, so the forward pass keeps both arrays. `backward()` lets go of them as it passes: in a
-# network they are most of the memory. Scalars keep two slopes, which cost little, so `mg.Value` never minds a second
-# walk.
+# network they are most of the memory. Scalars keep their slopes, which cost little, so a `mg.Value` does not mind a
+# second walk. (v · v has the derivative 6 at 3, and `.grad` adds up.)
+
+# %% slideshow={"slide_type": "fragment"}
+v = mg.Value(3.0)
+y = v * v
+y.backward()
+y.backward()
+print("a Value, walked back twice:", v.grad)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Read the error aloud together. Lesson 06 is about what a run keeps, and for how long.
@@ -516,7 +534,7 @@ Quiz("02_chain_rule_backwards")
 # by side.
 #
 # **Exercise.** [02 Backward by hand](../exercises/02_backward_by_hand.ipynb): gradients with a pencil, a walk to
-# repair, and a trap of your own for three walks that are wrong. If you have not yet, do parts 4 and 5 of [01 The pieces of a scalar
-# engine](../exercises/01_scalar_engine.ipynb).
+# repair, and a trap of your own for three walks that are wrong. If you have not yet, do parts 4 and 5 of
+# [01 The pieces of a scalar engine](../exercises/01_scalar_engine.ipynb).
 #
 # **Next:** [03 Train a network](03_train_a_network.ipynb) puts gradients to work.

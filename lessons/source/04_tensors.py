@@ -84,7 +84,8 @@ loss = (x * y).sum()
 mg.draw(loss)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The three x have become one box, and so have the three y, the three products, and the additions. How many nodes has the *scalar* graph for 100 pairs?
+# The three x have become one box, and so have the three y, the three products, and the additions. How many nodes has
+# the *scalar* graph for 100 pairs?
 
 # %% slideshow={"slide_type": "skip"}
 Predict("scalar nodes", "How many nodes has the scalar graph for 100 pairs?")
@@ -150,9 +151,9 @@ print("the parents of loss:", product.sum().grad_fn.next_functions)
 
 # %% [markdown]
 # `grad_fn` is the operation as the walk back will meet it, and `next_functions` leads to those before it: the `op` and
-# `parents` of a Value under PyTorch's names. A leaf was made by nobody, so its `grad_fn` is None. One number alone has
-# the shape `()`: no axes. Whether there is a gradient to collect is yours to say, with `requires_grad=True`. Not every
-# dtype can have one; read this message aloud:
+# `parents` of a Value under PyTorch's names. (The 0 beside the parent counts its results, of which there is one.) A
+# leaf was made by nobody, so its `grad_fn` is None. One number alone has the shape `()`: no axes. Whether there is a
+# gradient to collect is yours to say, with `requires_grad=True`. Not every dtype can have one; read this message aloud:
 
 # %%
 try:
@@ -233,8 +234,17 @@ c = mg.tensor([[10.0], [20.0], [30.0], [40.0]], requires_grad=True)
 reveal("(4, 1) with (3,)", (c + b).shape)
 
 # %% [markdown]
-# Both were stretched: c along its axis 1, b along a new axis 0. So here is the gradient of any broadcast: add up over
-# every axis along which the array was stretched.
+# Both were stretched: c along its axis 1, b along a new axis 0. On the way back a stretched axis has to go, and adding
+# up along it is what makes it go: `sum(axis=0)` adds the four rows of X up into one.
+
+# %% slideshow={"slide_type": "skip"}
+sums = {"(axis=0)": X.sum(axis=0), "(axis=1)": X.sum(axis=1), "(axis=1, keepdims=True)": X.sum(axis=1, keepdims=True)}
+for how, y in sums.items():
+    print(f"X.sum{how:23}  shape {y.shape!s:6}  {y.tolist()}")
+
+# %% [markdown]
+# With `keepdims=True` the axis stays, with length 1. So here is the gradient of any broadcast: add up over every axis
+# along which the array was stretched.
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -274,9 +284,18 @@ from minigrad import ops
 print(inspect.getsource(ops.Sum.vjp))
 
 # %% [markdown]
-# The engine's rule for `sum`: `spread` puts the axes that went back in, with length 1, and `broadcast_to` copies along
-# them. So sum and broadcast are each other's way back. Both are linear, y = A x for some matrix A, and the way back is
-# then the transposed matrix, gx = Aᵀ gy, which is called the **adjoint**. For three numbers:
+# The engine's rule for `sum`: `spread` gives back the axes that the sum took away, with length 1, and `broadcast_to`
+# copies along them. So sum and broadcast are each other's way back.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Both are *linear*: each result is a sum of inputs, each times a fixed number. These numbers make a table, the matrix
+# A, with a row for each result. y = A x goes along its rows: yᵢ is the sum of A[i, j] · xⱼ over all j. So the arrow
+# from xⱼ to yᵢ has the slope A[i, j], and on the way back xⱼ adds up what comes along its arrows, down a *column* of A.
+# The table with its columns made rows is the *transposed* one, Aᵀ.
+
+# %% [markdown]
+# So the way back through a linear y = A x is the transposed matrix, gx = Aᵀ gy, which is called the **adjoint**. For
+# the sum of three numbers (`@` is the product of matrices, `.T` transposes):
 
 # %%
 A = np.ones((1, 3))
@@ -286,8 +305,9 @@ print("Aᵀ, three copies:  ", A.T @ [2])
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Views: to move is not to compute
 #
-# `reshape` and `transpose` compute nothing: every number is an old one, in another place. Take W of shape (1000, 1000),
-# eight million bytes. How many of them does `W.T` copy?
+# Transposing makes rows of the columns; `reshape` reads the numbers off, row by row, into rows of another length.
+# Neither computes: every number is an old one, in another place. Take W of shape (1000, 1000), a million numbers of 8
+# bytes each. How many of these 8,000,000 bytes does `W.T` copy?
 
 # %%
 Predict("bytes copied by W.T", "How many bytes does W.T copy?", options=["0", "8,000", "8,000,000"])
@@ -303,9 +323,9 @@ for name, t in {"W": W, "W.T": W.T, "W.reshape(-1)": W.reshape(-1), "W.T.reshape
     print(f"{name:15}  shape {str(t.shape):12}  strides {str(t.numpy().strides):10}  looks at W's memory: {same}")
 
 # %% [markdown]
-# A **view** is another way to look at the same numbers. The strides say how many bytes further the next number along
-# each axis is, and transposing swaps the two. The last line could not be a view: no one stride walks down the columns
-# and from each to the next. So that one copied.
+# A **view** is another way to look at the same numbers. (In `reshape`, −1 stands for as many as there are left.) The
+# strides say how many bytes further the next number along each axis is, and transposing swaps the two. The last line
+# could not be a view: no one stride walks down the columns and from each to the next. So that one copied.
 #
 # Backwards a gradient moves home: through `reshape` by reshaping it back, through a transpose by transposing it back.
 
@@ -353,7 +373,7 @@ print("x00.grad =", x00.grad, "= 1 × 5 + 10 × 6")
 # x00 meets w00 on its way into z00, and w01 on its way into z01: a whole row of W. So its gradient is that row, times
 # what arrived at that row of Z, added up. Adding up products along a row is a matrix product again:
 #
-# > gx[i, k] = Σⱼ gz[i, j] · w[k, j], which in matrices is gX = gZ Wᵀ.
+# > gx[i, k] = Σⱼ gz[i, j] · w[k, j] (Σⱼ: added up over all j), which in matrices is gX = gZ Wᵀ.
 #
 # And in the same way, down a column of X, gW = Xᵀ gZ.
 
@@ -374,14 +394,16 @@ print("gW, from the scalars:", gradients(W).tolist(), "  X.T @ G:", (numbers(X).
 # %%
 gz, w = np.ones((5, 2)), np.ones((3, 2))
 factors = {"gZ": gz, "gZᵀ": gz.T, "W": w, "Wᵀ": w.T}
-for a, b in [("gZ", "W"), ("gZ", "Wᵀ"), ("gZᵀ", "W"), ("gZᵀ", "Wᵀ"), ("W", "gZ"), ("W", "gZᵀ"), ("Wᵀ", "gZᵀ")]:
+pairs = [("gZ", "W"), ("gZ", "Wᵀ"), ("gZᵀ", "W"), ("gZᵀ", "Wᵀ")]
+for a, b in pairs + [(b, a) for a, b in pairs]:
     fits = factors[a].shape[1] == factors[b].shape[0]
     print(f"{a:3} {b:3}", (factors[a] @ factors[b]).shape if fits else "does not fit")
 
 # %% [markdown]
-# One of seven (and one is it, transposed). But when all sizes are equal, as in our 2 × 2, every one of them fits, and
-# shapes say nothing. **Test with sizes that differ.** The price: Z took a multiplication for each product, and each
-# product has two arrows.
+# One of eight (and one is it, transposed). But when all sizes are equal, as in our 2 × 2, every one of them fits, and
+# shapes say nothing. **Test with sizes that differ.**
+#
+# The price: forwards, each × in Z is one multiplication. Backwards it has two arrows, and each is a multiplication.
 
 # %%
 products = [v for row in Z for z in row for v in history(z) if v.op == "×"]
@@ -409,8 +431,9 @@ ChainRule(loss)
 # and one goes on.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# You have all the rules, so write the backward pass yourself. The targets t are made by a rule that we know, 2 and −3
-# and a bias of 4; the layer is to find it.
+# You have all the rules, so take paper before you read on. The errors are e = X W + b − t, and the loss is the mean of
+# e². What goes back to e? From there to W, and to b? The last two lines of `by_hand` are our answer. (The targets t are
+# made by a rule that we know, 2 and −3 and a bias of 4; the layer is to find it.)
 
 # %%
 rng = np.random.default_rng(0)
@@ -502,9 +525,9 @@ print(f"the mean of all targets: {t.mean():.3f}, and their variance: {t.var():.2
 
 # %% [markdown]
 # Compared with all targets at once, the best that a prediction can do is their mean. The layer learned it perfectly,
-# and its loss is what is left, the variance. Every gradient was exact, for a loss that nobody wanted: the referee
-# compares backward with the function that you *wrote*. **A gradient that is not None, has the right shape and passes
-# the referee is still no better than its loss.**
+# and its loss is what is left, the variance: the mean of their squared distances from the mean. Every gradient was
+# exact, for a loss that nobody wanted: the referee compares backward with the function that you *wrote*. **A gradient
+# that is not None, has the right shape and passes the referee is still no better than its loss.**
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # How to see it: look at the shape that nobody looks at, the one before `mean`. Draw the loss; print `(p - t).shape`; or
@@ -513,6 +536,10 @@ print(f"the mean of all targets: {t.mean():.3f}, and their variance: {t.var():.2
 # %%
 W0, b0 = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
 mg.draw(((mg.tensor(X) @ W0 + b0 - flat) ** 2).mean())
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# `f64[100, 100]` at the minus gives it away. (A dot at *value* in this picture: of large graphs the drawing gives the
+# shapes, and leaves most of the numbers out.)
 
 # %%
 try:

@@ -76,6 +76,21 @@ dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 4, 60
 dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 2, 13
 
 # %% wrong="by_hand"
+# Shows: p and w got the slope of the sum alone, and what arrives at s was left out.
+# Hint: A sum passes on what comes to it, and at s that is 2: p and w get 2 × 1. Then go on from p in the same way.
+dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 1, 1, 2, 13
+
+# %% wrong="by_hand"
+# Shows: In p = x · y, the slope towards each factor was taken from that factor itself.
+# Hint: Nudge y by 0.001 and leave x: p moves by 0.001 · x. The slope towards one factor is the value of the other.
+dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 6, 14
+
+# %% wrong="by_hand"
+# Shows: At x, the way by p and s brought its last slope alone: what had arrived at p was left out.
+# Hint: 2 arrives at p. Multiply it by the slope from p to x, and then add what comes straight from L.
+dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 4, 13
+
+# %% wrong="by_hand"
 # Shows: y got what arrives at p as it is, and p is a product.
 # Hint: The slope from p to y is x: multiply by it.
 dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 2, 16
@@ -140,6 +155,22 @@ first, second, third = 7, 14, 21
 # Shows: The second pass is thought to multiply what the first one left.
 # Hint: Gradients that meet are added, whether they come along two arrows or in two passes.
 first, second, third = 7, 49, 7
+
+# %% wrong="twice"
+# Shows: 12 is the value of x · x + x at 3, and x.grad is asked for.
+# Hint: The gradient says how many times as far the result moves as x. Count the arrows that leave x, and what each
+# brings back.
+first, second, third = 12, 24, 12
+
+# %% wrong="twice"
+# Shows: `third` is what was written into x.grad, and the line after it goes backwards once more.
+# Hint: The third print comes after another backward pass, which adds what it finds to the 0.
+first, second, third = 7, 14, 0
+
+# %% wrong="twice"
+# Shows: Setting x.grad to 0 is thought to be without effect, and the third pass to add nothing.
+# Hint: .grad is an ordinary number: after x.grad = 0.0 it is 0, and the next pass adds to that.
+first, second, third = 7, 14, 14
 
 # %% wrong="twice"
 # Shows: x · x was counted, and the second term, x alone, was not.
@@ -296,6 +327,29 @@ def backward(y):
 
 
 # %% wrong="repair"
+# Shows: Those that wait are now taken from the front, and a value still passes on each time a piece arrives.
+# Hint: On t * t, t waits twice. Whichever end you take it from, the second time it passes on the first piece again.
+def backward(y):
+    y.grad = 1.0
+    waiting = [y]
+    while waiting:
+        v = waiting.pop(0)
+        for parent, slope in v.parents:
+            parent.grad += v.grad * slope
+            waiting.append(parent)
+
+
+# %% wrong="repair"
+# Shows: Each parent gets the slope alone: what has arrived at v is not passed on.
+# Hint: Outgoing is incoming times slope, and what came in is in v.grad.
+def backward(y):
+    y.grad = 1.0
+    for v in reversed(history(y)):
+        for parent, slope in v.parents:
+            parent.grad += slope
+
+
+# %% wrong="repair"
 # Shows: The engine was asked to walk. The values of this check have no walk of their own.
 # Hint: y.backward() is what you are writing here: set y.grad, and go through the values of history(y) yourself.
 def backward(y):
@@ -320,7 +374,8 @@ def backward(y):
 # names, sorted, of those whose backward is wrong at one or more of the points. A point is a number: make a fresh
 # `mg.tensor` of it, a float.
 #
-# Two functions to try it on are given. `bent` is right. `cube` has a backward of its own, and a wrong one.
+# Two functions to try it on are given. `bent` is right. `cube` has a backward of its own, and a wrong one. (How an
+# operation such as `WrongCube` is written is for exercise 03: here you need to call `functions["cube"]` and no more.)
 
 
 # %% name="functions"
@@ -455,6 +510,29 @@ def suspects(functions, points):
         return not all(mg.gradcheck(f, mg.tensor(float(x))) for x in points)
 
     return sorted(name for name, f in functions.items() if wrong(f))
+
+
+# %% wrong="referee"
+# Shows: The right names are there, in the order of the dictionary.
+# Hint: They are wanted in the order of the alphabet: `sorted(...)` gives a list back.
+def suspects(functions, points):
+    def wrong(f):
+        return not all(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points)
+
+    return [name for name, f in functions.items() if wrong(f)]
+
+
+# %% wrong="referee"
+# Shows: The function ends in the first round of the loop, so only one function was asked, at one point.
+# Hint: A `return` inside a loop ends the whole function. Move it to the left, below both loops.
+def suspects(functions, points):
+    bad = []
+    for name, f in functions.items():
+        for x in points:
+            if not mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False):
+                bad.append(name)
+            return sorted(bad)
+    return bad
 
 
 # %% wrong="referee"
@@ -601,8 +679,8 @@ def trap(x):
 # Shows: Two of the walks are caught. `too_early` comes to the value that is used twice when both pieces have arrived,
 # and is right by luck.
 # Hint: A walk without an order is not only slower, it goes wrong, but not everywhere: a value must be met by a short
-# arrow before what lies on the longer way. The left operand is met first: let s stand there alone, and on the right
-# something that is computed from s.
+# arrow before what lies on the longer way. How long are the two ways from your s to the end, and which of the two
+# stands on the left, where it is met first?
 def trap(x):
     s = x.exp()
     return s * s
@@ -614,6 +692,14 @@ def trap(x):
 def trap(x):
     s = x * x + 1
     return s + (s * 2).exp()
+
+
+# %% wrong="trap"
+# Shows: The trap gives back a plain number, which has no graph.
+# Hint: `x.data` takes the number out, and what is computed from it is not recorded. Compute with x itself.
+def trap(x):
+    s = x.data**2
+    return s + s
 
 
 # %% wrong="trap"

@@ -98,6 +98,19 @@ first, second, third = (5, 2), (3, 2), (5,)
 b_grad, c_grad = [6, 6], [[30], [30], [30]]
 
 # %% wrong="shapes_by_hand"
+# Shows: `third` is a number, and a shape is wanted.
+# Hint: A shape with one axis is a tuple of one number, and is written with a comma: (2,). To Python (2) is the number
+# 2.
+first, second, third = (5, 2), (3, 2), 2
+b_grad, c_grad = [6, 6], [[30], [30], [30]]
+
+# %% wrong="shapes_by_hand"
+# Shows: The numbers of b_grad are right, and they have one pair of brackets too many.
+# Hint: b is [10, 20], with one axis. Its gradient is written in the same way.
+first, second, third = (5, 2), (3, 2), (2,)
+b_grad, c_grad = [[6, 6]], [[30], [30], [30]]
+
+# %% wrong="shapes_by_hand"
 # Shows: `third` keeps the axis that was added up, with length 1.
 # Hint: A sum without keepdims=True loses its axis: (2,).
 first, second, third = (5, 2), (3, 2), (1, 2)
@@ -125,19 +138,27 @@ check("layer_back")
 import numpy
 
 
-def example(n, k, m):
+def back(name, n, k, m):
+    """One of the three, for x of shape (n, k) and W of shape (k, m), in small whole numbers that can be read."""
     numbers = numpy.random.default_rng(n * 100 + k * 10 + m)
-    return [numbers.normal(size=shape) for shape in ((n, k), (k, m), (n, m))]
+    x, W, gy = (numbers.integers(-3, 5, size=shape).astype(float) for shape in ((n, k), (k, m), (n, m)))
+    return numpy.asarray(layer_back(x, W, gy)[("gx", "gW", "gb").index(name)]).tolist()
 
 
-def plainly(gradients):
-    return [numpy.asarray(g).tolist() for g in gradients]
+def how_many():
+    return len(layer_back(numpy.eye(3), numpy.arange(9.0).reshape(3, 3), numpy.ones((3, 3))))
 
 
-plainly(layer_back(*example(4, 3, 2)))
-plainly(layer_back(*example(2, 2, 2)))
-plainly(layer_back(*example(1, 5, 3)))
-plainly(layer_back(numpy.eye(3), numpy.arange(9.0).reshape(3, 3), numpy.ones((3, 3))))
+back("gx", 4, 3, 2)
+back("gW", 4, 3, 2)
+back("gb", 4, 3, 2)
+back("gx", 2, 2, 2)
+back("gW", 2, 2, 2)
+back("gb", 2, 2, 2)
+back("gx", 1, 5, 3)
+back("gW", 1, 5, 3)
+back("gb", 1, 5, 3)
+how_many()
 
 # %% [markdown] hints="layer_back"
 # 1. gx has the shape of x, (n, k), and is a product of gy, (n, m), and W, (k, m). One of them must be transposed.
@@ -165,6 +186,27 @@ def layer_back(x, W, gy):
 # Hint: Gradients that meet are added. A division by n belongs to the loss, if it is a mean, and has arrived in gy.
 def layer_back(x, W, gy):
     return gy @ W.T, x.T @ gy, gy.mean(axis=0)
+
+
+# %% wrong="layer_back"
+# Shows: gb is one number: everything that arrived was added up.
+# Hint: b has m numbers, and each gets what arrived in its own column: add up along axis 0 alone.
+def layer_back(x, W, gy):
+    return gy @ W.T, x.T @ gy, gy.sum()
+
+
+# %% wrong="layer_back"
+# Shows: The right three arrays in another order: the gradient of W comes first.
+# Hint: The order wanted is gx, gW, gb.
+def layer_back(x, W, gy):
+    return x.T @ gy, gy @ W.T, gy.sum(axis=0)
+
+
+# %% wrong="layer_back"
+# Shows: gx is right. In gW the two factors are in the wrong order, and they do not fit.
+# Hint: gW has the shape of W, (k, m), and adds up over the n rows: n must stand in the middle, (k, n) times (n, m).
+def layer_back(x, W, gy):
+    return gy @ W.T, gy @ x.T, gy.sum(axis=0)
 
 
 # %% wrong="layer_back"
@@ -283,6 +325,49 @@ def squared_error(p, t):
 
 
 # %% wrong="squared_error"
+# Shows: Whatever differs in shape is refused, and (4, 1) with (4,) was to be the mean over 4 pairs.
+# Hint: Ask `p.numel() != t.numel()` before you raise. Where these agree, reshape both.
+def squared_error(p, t):
+    if p.shape != t.shape:
+        raise ValueError("one target for each prediction")
+    return ((p - t) ** 2).mean()
+
+
+# %% wrong="squared_error"
+# Shows: Only targets are reshaped, so predictions of shape (n,) still give (n, n); and nothing is refused.
+# Hint: Reshape both, and compare the numbers of elements first.
+def squared_error(p, t):
+    return ((p - t.reshape(-1, 1)) ** 2).mean()
+
+
+# %% wrong="squared_error"
+# Shows: The targets were transposed, and an array with one axis stays what it was: there is no second axis to swap.
+# Hint: (4,) becomes (4, 1) by reshape, not by .T. Give both p and t the same shape, whatever they had.
+def squared_error(p, t):
+    if p.shape != t.shape:
+        t = t.T
+    return ((p - t) ** 2).mean()
+
+
+# %% wrong="squared_error"
+# Shows: The right cases are refused, with an AssertionError where a ValueError is wanted.
+# Hint: `if p.numel() != t.numel(): raise ValueError(...)`.
+def squared_error(p, t):
+    assert p.numel() == t.numel()
+    return ((p.reshape(-1) - t.reshape(-1)) ** 2).mean()
+
+
+# %% wrong="squared_error"
+# Shows: The loss is right, and it was computed from plain numbers: it has no graph to go back over.
+# Hint: `.numpy()` gives numbers that remember nothing. Subtract the tensors p and t themselves.
+def squared_error(p, t):
+    if p.numel() != t.numel():
+        raise ValueError("one target for each prediction")
+    e = p.detach().numpy().reshape(-1) - t.numpy().reshape(-1)
+    return mg.tensor((e**2).mean())
+
+
+# %% wrong="squared_error"
 # Shows: The mean became a sum: the loss and its gradient are n times as large.
 # Hint: Take .mean() at the end, over n numbers.
 def squared_error(p, t):
@@ -311,9 +396,10 @@ def squared_error(p, t):
 # ((a.reshape(n, 1, d) - b.reshape(1, m, d)) ** 2).sum(axis=2)
 # ```
 #
-# But on the way that makes arrays of n × m × d numbers. The budget: **no array of more than n × m numbers**, apart from
-# a and b themselves, and **at most 16 nodes** in the graph, so no loop over points. (|a − b|² = |a|² − 2 a·b + |b|²,
-# and a·b for all pairs is a matrix product.)
+# But on the way that makes arrays of n × m × d numbers. The budget: **no array of more than n × m numbers**, and **at
+# most 16 nodes** in the graph, so no loop. (d is small beside n and m: arrays as large as a or b are within it.) What
+# helps: |a − b|² = |a|² − 2 a·b + |b|², where |a|² is the sum of the squares of a point's numbers, a·b the sum of the
+# products of two points' numbers, and a·b for all pairs is a matrix product.
 
 
 # %% answer="distances" points=2 minutes=8
@@ -334,7 +420,8 @@ import numpy
 
 def points(n, m, d):
     numbers = numpy.random.default_rng(n + m + d)
-    return [minigrad.tensor(numbers.normal(size=shape), requires_grad=True) for shape in ((n, d), (m, d))]
+    whole = [numbers.integers(-3, 5, size=shape).astype(float) for shape in ((n, d), (m, d))]
+    return [minigrad.tensor(w, requires_grad=True) for w in whole]
 
 
 def found(n, m, d):
@@ -387,6 +474,41 @@ def distances(a, b):
 
 
 # %% wrong="distances"
+# Shows: The sign before 2 a·b is a plus.
+# Hint: a² + 2ab + b² is the square of a + b. The difference is wanted.
+def distances(a, b):
+    return (a * a).sum(axis=1, keepdims=True) + 2 * (a @ b.T) + (b * b).sum(axis=1)
+
+
+# %% wrong="distances"
+# Shows: All of a was added up into one number, and all of b.
+# Hint: Each point has an |a|² of its own: add up along axis 1, over the d numbers of a point.
+def distances(a, b):
+    return (a * a).sum() - 2 * (a @ b.T) + (b * b).sum()
+
+
+# %% wrong="distances"
+# Shows: The squares were added up over the points, along axis 0.
+# Hint: Each point has an |a|² of its own, the sum over its d numbers. They lie along axis 1.
+def distances(a, b):
+    return (a * a).sum(axis=0).reshape(-1, 1) - 2 * (a @ b.T) + (b * b).sum(axis=0)
+
+
+# %% wrong="distances"
+# Shows: The product of a and b does not fit: (n, d) times (m, d).
+# Hint: Rows of a meet columns of the second factor, and the points of b are rows: a @ b.T.
+def distances(a, b):
+    return (a * a).sum(axis=1, keepdims=True) - 2 * (a @ b) + (b * b).sum(axis=1)
+
+
+# %% wrong="distances"
+# Shows: The root was taken, and the *squared* distance is wanted.
+# Hint: Leave the root out: |a − b|² is the result.
+def distances(a, b):
+    return ((a * a).sum(axis=1, keepdims=True) - 2 * (a @ b.T) + (b * b).sum(axis=1)).sqrt()
+
+
+# %% wrong="distances"
 # Shows: The 2 before a·b is missing.
 # Hint: (a − b)² = a² − 2ab + b², as for numbers.
 def distances(a, b):
@@ -394,7 +516,7 @@ def distances(a, b):
 
 
 # %% wrong="distances"
-# Shows: The distances are right, and the graph grows with the number of points: a loop makes nodes for each.
+# Shows: The distances are right, and the graph has too many nodes: a loop makes some for each time round.
 # Hint: One matrix product has all pairs in it: a @ b.T.
 def distances(a, b):
     return mg.stack([((a[i] - b) ** 2).sum(axis=1) for i in range(a.shape[0])])
@@ -509,7 +631,8 @@ def mine(s):
 
 # %% wrong="own_loss"
 # Shows: The loss does not depend on the scores: nothing moves it.
-# Hint: In each row the differences to the mean add up to 0, always. Square them before you add.
+# Hint: There are sums that no score can move: in each row the differences to the mean add up to 0, and probabilities to
+# 1. Square before you add.
 def mine(s):
     return (s - s.mean(axis=1, keepdims=True)).sum()
 

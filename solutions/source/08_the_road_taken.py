@@ -18,6 +18,8 @@
 # attempt brings a new hint, and after the last one `solution` shows a way.
 
 # %%
+import numpy as np
+
 import minigrad as mg
 from minigrad.course import check, solution
 from minigrad.node import toposort
@@ -93,6 +95,16 @@ operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 2, 6, 4, 8
 # Shows: The gradients leave out the additions of the loop.
 # Hint: x goes into y at every round once more, and each of these arrows brings back 1. Add them.
 operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 4, 7, 4
+
+# %% wrong="left_behind"
+# Shows: The gradients are the values of f(x).
+# Hint: The gradient says how many times as far y moves as x. Write y as a formula in x, along the road that ran.
+operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 8, 7, 23
+
+# %% wrong="left_behind"
+# Shows: At x = 4 the division by 2 is left out of the gradient.
+# Hint: What comes back through `y / 2` is halved before it comes to the product: x · x brings 4, not 8.
+operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 6, 7, 12
 
 # %% [markdown]
 # ## 2. A short road
@@ -212,6 +224,29 @@ def power(x, n):
     return mg.tensor(x.item() ** n, requires_grad=True)
 
 
+# %% wrong="short_road"
+# Shows: The factor for an odd n is put in before the later squarings, which square it too.
+# Hint: With n = 6, the loop meets 6, then 3, and multiplies by x at 3, where x² is in y already. Go the other way: find
+# the power for n // 2 first, and multiply by x after squaring it.
+def power(x, n):
+    y = x
+    while n > 1:
+        y = y * y * x if n % 2 else y * y
+        n = n // 2
+    return y
+
+
+# %% wrong="short_road"
+# Shows: y is squared until n has been halved down to 1: right for 2, 4, 8 and so on, and too much in between.
+# Hint: `/` leaves 1.5 of 3, and goes round once more. Halve with `//`, and think of what is lost where n is odd.
+def power(x, n):
+    y = x
+    while n > 1:
+        y = y * y
+        n = n / 2
+    return y
+
+
 # %% [markdown]
 # ## 3. A NaN to hunt
 #
@@ -223,9 +258,15 @@ def power(x, n):
 #     return mg.where(p > 0, -p * p.log(), 0 * p).sum()
 # ```
 #
-# The values are right, and training with it ends in NaN. Find the culprit, for instance with
-# `mg.autograd.detect_anomaly()`, and write `surprise(p)` so that the value is the same, and so is the gradient where p
-# is positive; where p is 0, the gradient is to be 0. NumPy must have nothing to warn of.
+# The values are right, and training with it ends in NaN. To find the culprit, run theirs as the lesson did:
+#
+# ```python
+# with mg.autograd.detect_anomaly(), np.errstate(all="ignore"):
+#     surprise(mg.tensor([0.5, 0.5, 0.0], requires_grad=True)).backward()
+# ```
+#
+# Then write `surprise(p)` so that the value is the same, and so is the gradient where p is positive; where p is 0, the
+# gradient is to be 0. NumPy must have nothing to warn of, so yours does without `np.errstate`.
 
 
 # %% answer="nan_hunt" points=2 minutes=8
@@ -297,6 +338,23 @@ def surprise(p):
     if (p.numpy() > 0).all():
         return (-p * p.log()).sum()
     return (0 * p).sum()
+
+
+# %% wrong="nan_hunt"
+# Shows: `if` asks for one answer, and p is several numbers.
+# Hint: Decide for each element by itself: that is what `mg.where` does.
+def surprise(p):
+    if p > 0:
+        return (-p * p.log()).sum()
+    return (0 * p).sum()
+
+
+# %% wrong="nan_hunt"
+# Shows: The logarithm sees a safe number, and one without a past: a part of the gradient is lost.
+# Hint: Leave out `detach`: both factors of p · ln p are to send something back to p.
+def surprise(p):
+    safe = mg.where(p > 0, p, 1.0).detach()
+    return (-p * safe.log()).sum()
 
 
 # %% wrong="nan_hunt"
@@ -405,13 +463,67 @@ inputs = [0.5, 1.2, 1.8]
 # with.
 def f(x):
     if x.item() > 1:
-        return (x * 2 + 1).exp()
+        return (x * 2).exp()
     if x.item() > 0:
         return x * x
     return x.exp() * 3 * x
 
 
-inputs = [-1.0, 1.0, 2.0]
+inputs = [-2.0, 1.0, 2.0]
+
+
+# %% wrong="own_road"
+# Shows: int(x.item()) changes at each whole number, and all three inputs are whole: a nudge down is another road. And
+# all graphs have the same kinds of operations.
+# Hint: Move the inputs away from the borders, to 1.5, 2.5 and 3.5 say, and let an `if` bring in another operation.
+def f(x):
+    y = x
+    for _ in range(int(x.item())):
+        y = y * x
+    return y
+
+
+inputs = [1.0, 2.0, 3.0]
+
+
+# %% wrong="own_road"
+# Shows: int(x.item()) changes at each whole number, and all three inputs are whole: a nudge down is another road.
+# Hint: Move the inputs away from the borders, to 1.5, 2.5 and 3.5 say.
+def f(x):
+    y = x * x
+    for _ in range(int(x.item())):
+        y = y + x
+    return y.exp() if x.item() > 2.5 else y
+
+
+inputs = [1.0, 2.0, 3.0]
+
+
+# %% wrong="own_road"
+# Shows: Two of the inputs stand on borders, where the road changes: the gradient of the road taken and the nudge
+# disagree there.
+# Hint: gradcheck nudges x a little both ways. Neither way may cross a number that your `if` or `while` compares with.
+def f(x):
+    if x.item() <= 1:
+        return x * x
+    if x.item() <= 2:
+        return x * x + 1
+    return x.exp() + x * 2 + 1
+
+
+inputs = [1.0, 2.0, 3.0]
+
+
+# %% wrong="own_road"
+# Shows: The kinds differ, and all three graphs have the same number of operations.
+# Hint: An `if` with one operation on either side makes graphs of one length. Let a loop go round more or less often.
+def f(x):
+    if x.item() > 1:
+        return x * x
+    return x.exp()
+
+
+inputs = [-1.0, 0.5, 2.0]
 
 
 # %% wrong="own_road"
