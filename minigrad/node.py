@@ -79,8 +79,16 @@ class Place(NamedTuple):
     line: int
     function: str
 
+    @property
+    def where(self) -> str:
+        """file:line; of a notebook's cell, whose file nobody has seen, what a traceback says: Cell In[3], line 5"""
+        ipython = sys.modules.get("IPython")
+        shell = None if ipython is None else ipython.get_ipython()
+        cell = None if shell is None else shell.compile.format_code_name(self.file)
+        return f"{self.file}:{self.line}" if cell is None else f"{' '.join(cell)}, line {self.line}"
+
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}, in {self.function}"
+        return f"{self.where}, in {self.function}"
 
 
 def place() -> Place | None:
