@@ -42,7 +42,6 @@
 # %% slideshow={"slide_type": "skip"}
 import inspect
 import re
-import sys
 import textwrap
 import traceback
 import tracemalloc
@@ -193,7 +192,8 @@ session.run(begin)
 ours = gradients(*tensors), session.run(slopes), mg.function(gradients)(*tensors)
 for parts in zip(*ours):
     a, b, c = map(np.asarray, parts)
-    print(f"gradient {str(a.shape):8}  length {np.linalg.norm(a):.6f}   equal bits: {(a == b).all() and (b == c).all()}")
+    same = (a == b).all() and (b == c).all()
+    print(f"gradient {a.shape!s:8}  length {np.linalg.norm(a):.6f}   equal bits: {same}")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # This is no luck. All three run the *same operations*, and by default the compiler makes only such changes as leave
@@ -376,7 +376,8 @@ def seconds(way, data, steps):
 
 for data, more in ((moons, 100), (many, 10)):
     each = {name: (seconds(way, data, 10 + more) - seconds(way, data, 10)) / more for name, way in ways.items()}
-    print(f"{len(data[0]):6} points:", ", ".join(f"{name} {each['by run'] / each[name]:.1f}×" for name in ways), "as fast")
+    times = (f"{name} {each['by run'] / took:.1f}×" for name, took in each.items())
+    print(f"{len(data[0]):6} points:", ", ".join(times), "as fast")
 building = {name: seconds(way, moons, 1) / seconds(by_run, moons, 1) for name, way in ways.items()}
 print("the first step:", ", ".join(f"{name} {ratio:.0f}×" for name, ratio in building.items()), "as long")
 
@@ -466,7 +467,7 @@ with np.errstate(divide="raise"):
 # %%
 Predict("NaN by session", "Does the traceback lead to a line in careless?", options=["yes", "no"])
 
-# %%
+# %% tags=["nbval-ignore-output"]
 with np.errstate(divide="raise"):
     last = told(by_session, careless, (typed, sides), 1)
     told(traced, careless, (typed, sides), 1)
@@ -489,7 +490,7 @@ reveal("NaN by session", "yes" if "mg.log" in last else "no")
 # infinity of finite numbers. It needs no warning from NumPy, and is slower, so it is switched on when something is
 # wrong. For traced functions it is a block.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 told(by_session, careless, (typed, sides), 1, trap_nan=True)
 with mg.graph.trap_nan():
     told(traced, careless, (typed, sides), 1)
@@ -526,7 +527,7 @@ for name, way in ways.items():
 # world is back, and so are breakpoints.
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 @mg.function
 def fraction(score):
     print("Python has:", score)
@@ -632,7 +633,7 @@ Quiz("12_three_ways")
 # | `@mg.function` | `@torch.compile` | `@tf.function` | `@jax.jit` |
 # | `trap_nan` | `torch.autograd.detect_anomaly` | `tf.debugging.enable_check_numerics` | `jax_debug_nans` |
 # | `mg.print` | `print` | `tf.print` | `jax.debug.print` |
-# | `run_functions_eagerly` | `torch.compiler.set_stance("force_eager")` | `tf.config.run_functions_eagerly` | `jax.disable_jit` |
+# | `run_functions_eagerly` | `torch.compiler.set_stance` | `tf.config.run_functions_eagerly` | `jax.disable_jit` |
 # | a graph to send | `torch.export.export` | SavedModel | `jax.export.export` |
 #
 # PyTorch's anomaly detection looks at the backward pass, the others at each operation. `jax_debug_nans` is a name for

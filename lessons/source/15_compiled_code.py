@@ -101,7 +101,7 @@ print(interpret(graph, x.numpy(), w.numpy(), b.numpy())[0][0].round(4))
 # %%
 Predict("new arrays", "How many new arrays does the program for tanh(x * w + b) make?")
 
-# %%
+# %% tags=["nbval-ignore-output"]
 compiled_bend(x, w, b)
 print(compiled_bend.source)
 reveal("new arrays", compiled_bend.source.count("empty("))
@@ -192,7 +192,8 @@ for number, line in enumerate(inspect.getsource(step.python_function).splitlines
 # %% [markdown]
 # Three lines of forward pass became 11; `mg.grad`, one word, became 13. You did not write the backward pass, and a
 # compiler that sees the whole graph does not care who did. Here is the graph after all passes, from which the lines
-# were written. The box *+ tanh* is lines two and three, fused. Follow its arrows: which boxes read it, and keep b0 alive?
+# were written. The box *+ tanh* is lines two and three, fused. Follow its arrows: which boxes read it, and so keep b0
+# alive?
 
 # %%
 GraphView(optimised(step.graph_for(*moons)))
@@ -298,10 +299,15 @@ def seconds(call, times=1):
 
 small = mg.ones(10)
 
+
 # %% tags=["measured", "nbval-ignore-output"]
-first = {n: min(seconds(lambda n=n: mg.function(chain(n), autograph=False)(small)) for _ in range(3)) for n in (10, 100, 1000)}
-for n, took in first.items():
-    print(f"{n:5} operations: {took / first[10]:6.1f} times as long as 10; for each operation {took / n / (first[10] / 10):.2f}")
+def first_call(n):
+    return min(seconds(lambda: mg.function(chain(n), autograph=False)(small)) for _ in range(3))
+
+
+took = {n: first_call(n) for n in (10, 100, 1000)}
+for n in took:
+    print(f"{n:5} operations: {took[n] / took[10]:5.1f} times as long as 10")
 
 # %% [markdown]
 # Every graph costs something before its first node. From there on, on most machines, ten times the nodes take about ten
@@ -364,7 +370,7 @@ def train(x, y):
 
 
 # %% slideshow={"slide_type": "subslide"}
-Predict("digits", "The digits: after how many steps has compiling paid?", options=["under 10", "10 to 1000", "over 1000"])
+Predict("digits", "After how many steps has compiling paid?", options=["under 10", "10 to 1000", "over 1000"])
 
 
 # %% tags=["measured", "nbval-ignore-output"]
@@ -406,7 +412,7 @@ Predict("one product", "1. One product of two matrices:", options=["not faster",
 # %%
 Predict("one addition", "2. One addition of ten numbers:", options=["not faster", "up to twice", "more than twice"])
 # %%
-Predict("a chain", "3. A chain of 20 operations on ten numbers:", options=["not faster", "up to twice", "more than twice"])
+Predict("a chain", "3. A chain of 20 operations:", options=["not faster", "up to twice", "more than twice"])
 
 # %% tags=["measured", "nbval-ignore-output"]
 matrix = mg.tensor(np.random.default_rng(0).normal(size=(500, 500)))
@@ -498,7 +504,7 @@ def bend_probed(x, w, b):
 seen = []
 for f in (bend, bend_probed):
     last = steps(mg.function(f).graph_for(*big))[-1]
-    print(f"{f.__name__:12} {last.bytes_moved / array:.1f} arrays to and fro, peak {last.peak_bytes / array:.0f} arrays")
+    print(f"{f.__name__:12} {last.bytes_moved / array:.1f} arrays moved, {last.peak_bytes / array:.0f} at the peak")
 
 # %% [markdown]
 # What is looked at has to exist. It is written to memory, as a whole, and copied for you; the fused group is no longer
@@ -560,13 +566,14 @@ Quiz("15_compiled_code")
 # |---|---|---|---|
 # | `@mg.function` | `@torch.compile` | `@tf.function` | – |
 # | `@mg.function(jit_compile=True)` | `@torch.compile` | `@tf.function(jit_compile=True)` | `@jax.jit` |
-# | `f.source` | `TORCH_LOGS="output_code"` | `f.experimental_get_compiler_ir(x)()` | `jax.jit(f).lower(x).compile().as_text()` |
+# | `f.source` | `TORCH_LOGS=output_code` | `f.experimental_get_compiler_ir(x)()` | `f.lower(x).compile().as_text()` |
 # | NumPy, CUDA C | C++ with OpenMP, Triton | XLA: machine code, PTX | XLA: machine code, PTX |
 # | `f.trace_count` | `torch._dynamo.utils.counters` | `f.experimental_get_tracing_count()` | `jax_log_compiles` |
 # | open lengths | `dynamic=True` | `tf.TensorSpec((None, 3))` | fill up, or `jax.export` |
 #
 # XLA makes a program for each shape, as minigrad does. PyTorch's compiler writes programs with the length as a
-# variable, once it has seen a second one. `jax_log_compiles` is a name for `jax.config.update`.
+# variable, once it has seen a second one. In the column of JAX, f is a `jax.jit(f)`; `jax_log_compiles` is a name for
+# `jax.config.update`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -415,8 +415,8 @@ def standard(x):
 
 # %% wrong="stuck_meter"
 # Shows: The values are right, and the gradients are NaN: what makes them is still run, on the side that is not taken.
-# Hint: Fetch the gradient under the trap. The division may be harmless by now; but the slope of a root at 0 is infinite,
-# and 0 × ∞ is NaN. Let mg.where choose before the root.
+# Hint: Fetch the gradient under the trap. The division may be harmless by now; but the slope of a root at 0 is
+# infinite, and 0 × ∞ is NaN. Let mg.where choose before the root.
 def standard(x):
     centred = x - x.mean(0)
     spread = mg.sqrt((centred * centred).mean(0))
@@ -658,13 +658,16 @@ def score(x, W, b):
 # %% wrong="own_model"
 # Shows: The ways disagree: the noise is drawn by Python, anew by run, and once for all in a graph.
 # Hint: What is drawn outside of the operations becomes a constant of a graph. Leave it out.
+_dice = np.random.default_rng()
+
+
 def weights():
     rng = np.random.default_rng(0)
     return [rng.normal(size=(2, 12)), np.zeros(12), rng.normal(size=(12, 1)) / 4]
 
 
 def score(x, W, b, v):
-    return mg.tanh((x + 0.05 * np.random.normal()) @ W + b) @ v
+    return mg.tanh((x + 0.05 * _dice.normal()) @ W + b) @ v
 
 
 # %% wrong="own_model"
