@@ -422,8 +422,8 @@ cases = {
     "a chain": times(chain(20), small, calls=100),
 }
 for name, (C, r, c) in cases.items():
-    n = break_even(C, r, c)
-    print(f"{name:12}  {r / c:5.2f} times as fast; pays after {'no number of' if n > 1e5 else f'about {n:.0f}'} calls")
+    after = f"pays after about {break_even(C, r, c):.0f} calls" if r / c > 1.15 else "pays after no number of calls"
+    print(f"{name:12}  {r / c:5.2f} times as fast; {after}")
 KINDS = ["not faster", "up to twice", "more than twice"]
 kind = {name: KINDS[(r / c > 1.15) + (r / c > 2)] for name, (_, r, c) in cases.items()}
 reveal("one product", kind["one product"])
@@ -435,7 +435,8 @@ reveal("one addition", kind["one addition"])
 reveal("a chain", kind["a chain"])
 
 # %% [markdown]
-# On most machines the product is not faster at all: it *is* one call of a library, and it stays that. The addition is
+# (A difference of less than 15 in 100 is within what two timings of the same thing differ by, and counts as none.) On
+# most machines the product is not faster at all: it *is* one call of a library, and it stays that. The addition is
 # even slower: the call of a program has a price of its own, it looks at its arguments and finds its trace, and that is
 # more than one addition by run. The chain is faster by far, for it saves twenty times what the addition paid once.
 # What compiling can save is what stands *between* the operations. Where nothing stands between, there is nothing to
