@@ -79,8 +79,12 @@ class Place(NamedTuple):
     line: int
     function: str
 
+    @property
+    def where(self) -> str:
+        return spot(self.file, self.line)
+
     def __str__(self) -> str:
-        return f"{spot(self.file, self.line)}, in {self.function}"
+        return f"{self.where}, in {self.function}"
 
 
 def spot(file: str, line: int) -> str:

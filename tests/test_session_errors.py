@@ -284,3 +284,20 @@ def test_a_python_function_that_breaks_its_promise_is_named_by_the_users_line(gr
         mg.Session(graph).run(total, {x: [1.0, 2.0]})
 
     assert f"{__file__}:{line_of('# the promise')}" in str(error.value)
+
+
+def test_where_a_program_stops_at_another_op_the_error_is_that_of_the_op_it_names():
+    """A program has lines in an order of its own: it divided by 1 − p, for the gradient, before it took the logarithm.
+
+    The logarithm was named, and a division was said to have failed in it.
+    """
+    with mg.Graph().as_default():
+        p = mg.placeholder("float64", (2,), name="p")
+        graph = pruned(p.stage, (mg.log(1 - p).node,), (p.node,)).graph
+
+    def backwards(p):
+        raise FloatingPointError("divide by zero encountered in divide")
+
+    message = r"^Log, built .* failed: divide by zero encountered in log$"
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match=message):
+        guarded(backwards, graph, [np.array([0.5, 1.0])])

@@ -1,5 +1,7 @@
 """Looking into a traced function while it runs: errors that name the line, the NaN trap, probes, prints."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -191,3 +193,20 @@ def test_probes_keep_what_passed_in_a_trace_a_branch_and_a_loop():
 
     f(mg.tensor([1.0, 2.0], requires_grad=True)).backward()  # another trace, and other probes
     assert [len(p.values) for p in probes.values()] == [1, 1, 2]
+
+
+def test_in_a_notebook_the_line_is_named_as_a_traceback_names_it():
+    """A cell's code is in a file that nobody has seen: /tmp/ipykernel_17/2387.py, where Jupyter says Cell In[2]."""
+    cell = "import minigrad as mg\\nf = mg.function(lambda x: mg.log(x - 1), autograph=False)"
+    run = "with mg.graph.trap_nan():\\n    f(mg.tensor(1.0))"
+    code = f"""
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(history_length=0)
+shell.run_cell("{cell}", store_history=True)
+print(shell.run_cell("{run}", store_history=True).error_in_exec)
+print(shell.run_cell("print(f.source)", store_history=True).error_in_exec)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert "Log, built at Cell In[1], line 2, in <lambda>, of Sub: f64[] = 0 made 1 infinite of finite numbers" in said
+    assert "# f64[] Log, Cell In[1], line 2" in said

@@ -246,9 +246,9 @@ print(getdoc(mg.Value))
 # ## Your eyes and hands
 #
 # *Settings → Theme → JupyterLab Dark* makes it dark, drawings and widgets too. <kbd>Ctrl</kbd> and <kbd>+</kbd> makes
-# everything larger (<kbd>⌘</kbd> and <kbd>+</kbd> on a Mac). You need no mouse: the keys above reach all of it, and *View
-# → Activate Command Palette* (<kbd>Ctrl</kbd>+<kbd>Shift</kbd>+<kbd>C</kbd>, <kbd>⌘</kbd><kbd>⇧</kbd><kbd>C</kbd>) lists
-# every command by name. Widgets stand still until you step them.
+# everything larger (<kbd>⌘</kbd> and <kbd>+</kbd> on a Mac). You need no mouse: the keys above reach all of it, and
+# *View → Activate Command Palette* (<kbd>Ctrl</kbd>+<kbd>Shift</kbd>+<kbd>C</kbd>,
+# <kbd>⌘</kbd><kbd>⇧</kbd><kbd>C</kbd>) lists every command by name. Widgets stand still until you step them.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -287,7 +287,7 @@ dashboard()
 #
 # | | lesson | its question |
 # |---|---|---|
-# | one run | [01 What a computation graph is](01_what_a_graph_is.ipynb) | What does a formula leave behind when it runs? |
+# | one run | [01 What a computation graph is](01_what_a_graph_is.ipynb) | What does a formula leave behind? |
 # | | [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) | How does one walk back find every gradient? |
 # | | [03 Train a network](03_train_a_network.ipynb) | What are gradients good for? |
 # | | [04 Tensors](04_tensors.ipynb) | What changes when a node is a whole array? |
@@ -308,8 +308,8 @@ dashboard()
 # before there are numbers to compute with. And a graph that is there as a whole can be made *faster*.
 #
 # An exercise has the number of the lesson that it belongs to; the first is [01 The pieces of a scalar
-# engine](../exercises/01_scalar_engine.ipynb). All words are in the [glossary](GLOSSARY.md), and what is taught where is
-# in [the map of the course](README.md).
+# engine](../exercises/01_scalar_engine.ipynb). All words are in the [glossary](GLOSSARY.md), and what is taught where
+# is in [the map of the course](README.md).
 #
 # **What we saw.** A formula made of Values leaves a graph. A gradient says how many times as far the result moves as
 # one of its numbers. One walk backwards finds them all.

@@ -11,8 +11,8 @@
 #     builds_on: [00_start_here]
 #     widgets: [ChainRule, Predict, Quiz]
 #     terms:
-#       computation graph: A directed graph without cycles that says how a result was, or will be, computed; its nodes are
-#         operations, variables and constants, and its edges say what needs what
+#       computation graph: A directed graph without cycles that says how a result was, or will be, computed; its nodes
+#         are operations, variables and constants, and its edges say what needs what
 #       node: One operation with its result, or a number that was given; a box of the picture
 #       edge: An arrow from a node to one that needs its value
 #       parents: The nodes whose values a node was made from
@@ -444,8 +444,8 @@ before - alive()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A thread that was cut
 #
-# **Where it breaks.** Only operations on Values are recorded. Take the plain number out with `.data`, compute with that, and the thread is
-# cut. The result is right all the same, which makes this mistake a quiet one.
+# **Where it breaks.** Only operations on Values are recorded. Take the plain number out with `.data`, compute with
+# that, and the thread is cut. The result is right all the same, which makes this mistake a quiet one.
 
 # %% slideshow={"slide_type": "fragment"}
 cut = mg.Value(x.data * y.data) + w

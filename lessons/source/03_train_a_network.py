@@ -262,7 +262,8 @@ plt.show()
 # *The plots: on the left the loss, steep in the first steps, then a slow slope downwards. On the right the plane in two
 # colours, their border a wave between the moons.*
 #
-# The long slow part is a hint that step sizes deserve more thought. `mg.optim` has methods that take some, `Adam` for one.
+# The long slow part is a hint that step sizes deserve more thought. `mg.optim` has methods that take some, `Adam` for
+# one.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # While it trains, ask what the border could look like with two neurons in place of eight.
@@ -270,8 +271,8 @@ plt.show()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The forgotten clearing
 #
-# **Where it breaks.** `backward()` adds to `.grad`. Leave out the clearing, and each step follows the sum of all gradients so far. For (w −
-# 3)² with the learning rate 0.1, predict: what is w doing now?
+# **Where it breaks.** `backward()` adds to `.grad`. Leave out the clearing, and each step follows the sum of all
+# gradients so far. For (w − 3)² with the learning rate 0.1, predict: what is w doing now?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("not cleared", "What is w doing now?", options=["settling", "swinging for ever", "running away"])
@@ -510,7 +511,8 @@ Quiz("03_train_a_network")
 #
 # **Exercise.** [03 A new op](../exercises/03_a_new_op.ipynb): teach the engine operations that it does not have.
 #
-# **To go on by yourself.** Change something here. Eight neurons to two? A learning rate of 5? 64 neurons to 8? Write down
-# what you expect before you run it.
+# **To go on by yourself.** Change something here. Eight neurons to two? A learning rate of 5? 64 neurons to 8? Write
+# down what you expect before you run it.
 #
-# **Next:** [04 Tensors](04_tensors.ipynb) opens the boxes of the last drawing: what changes when a node is a whole array?
+# **Next:** [04 Tensors](04_tensors.ipynb) opens the boxes of the last drawing: what changes when a node is a whole
+# array?

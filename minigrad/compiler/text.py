@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dimension import is_unknown
-from ..node import Node, Staged, spot
+from ..node import Node, Staged
 from ..spec import Specs
 from .axes import copied_order
 from .steps import Step, Value
@@ -132,7 +132,7 @@ def commented(line: str, made: Any, node: Node | None) -> str:
     """The line, with the spec of what it makes, and where in the user's code that was built, if it is known."""
     comment = written(made)
     if isinstance(node, Staged):
-        comment += f" {node.name}" + (f", {spot(node.place.file, node.place.line)}" if node.place else "")
+        comment += f" {node.name}" + (f", {node.place.where}" if node.place else "")
     return f"{line:<52}# {comment}"
 
 

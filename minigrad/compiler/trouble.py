@@ -58,15 +58,18 @@ def guarded(program: Callable[..., Arrays], graph: Graph, arrays: Sequence[Any],
         found = None if getattr(error, "located", False) else located(graph, arrays)
         if found is None:
             raise
-        is_known = isinstance(error, MinigradError) or type(error) in KNOWN
-        kind = BoundsError if type(error) is IndexError else type(error) if is_known else GraphError
-        named: Any = kind(f"{found}: {error}")
+        where, why = found
+        is_known = isinstance(why, MinigradError) or type(why) in KNOWN
+        kind = BoundsError if type(why) is IndexError else type(why) if is_known else GraphError
+        named: Any = kind(f"{where}: {why}")
         named.located = True
         raise named from error
 
 
-def located(graph: Graph, arrays: Sequence[Any]) -> str | None:
-    """The first op of the graph that fails on these arrays, described; None if none does.
+def located(graph: Graph, arrays: Sequence[Any]) -> tuple[str, Exception] | None:
+    """The first op of the graph that fails on these arrays, described, and its error; None if none does.
+
+    It may be another than the program stopped at, whose lines are in an order of their own.
 
     What has an effect has it a second time, if it can fail: a Python function is called again, nothing is printed.
     """
@@ -78,7 +81,7 @@ def located(graph: Graph, arrays: Sequence[Any]) -> str | None:
                 try:
                     values[node] = again(node, xs)
                 except Exception as error:
-                    return getattr(error, "failed", "")  # by the innermost: of a branch or a loop, the op in it
+                    return getattr(error, "failed", ""), error  # of the innermost: in a branch or a loop, the op in it
     return None
 
 

@@ -75,6 +75,8 @@ def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
         elif isinstance(x, Module):
             for path, part in (*x.named_parameters(name), *x.named_buffers(name)):
                 named.setdefault(id(part), path)
+        elif isinstance(x, list | tuple):
+            found += [(f"{name}[{i}]", part) for i, part in enumerate(x) if is_state(part)]
         elif hasattr(x, "__dict__") and not inspect.ismodule(x) and not inspect.isclass(x):
             found += [(f"{name}.{attribute}", part) for attribute, part in vars(x).items() if is_state(part)]
     return named

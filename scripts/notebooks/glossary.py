@@ -24,5 +24,10 @@ def glossary(lessons: dict[str, NotebookNode]) -> str:
                 raise BuildError(f"{name}: the term {term!r} is defined in {home[term.lower()]} already: set it there "
                                  "in bold, and here not")  # fmt: skip
             home[term.lower()] = name
-            entries.append((term.lower(), f"**{term}**: {meaning}. [{name.partition('_')[0]}]({name}.ipynb)\n"))
+            entries.append(
+                (
+                    term.lower(),
+                    f"**{term}**: {meaning[0].upper()}{meaning[1:]}. [{name.partition('_')[0]}]({name}.ipynb)\n",
+                )
+            )
     return HEAD + "\n".join(text for _, text in sorted(entries))

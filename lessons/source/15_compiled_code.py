@@ -1,0 +1,599 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: Compiled code
+#     minutes: 45
+#     objectives:
+#       - read the program that a compiler writes for a training step, line by line, and say where each line comes from
+#       - say what an interpreter does at every run that straight-line code does not
+#       - compute after how many calls compiling has paid, from three measured times
+#       - name four cases in which it never pays, and predict them before measuring
+#       - say what a compiled program cannot show you, and write the same by hand
+#     concepts: [D5]
+#     builds_on: [13_optimising_a_graph, 14_memory_and_schedule]
+#     widgets: [GraphView]
+#     terms:
+#       interpreter: a program that walks a graph at every run, and at each node looks up what to do and where its
+#         operands are
+#       straight-line code: a program without loops and decisions, in which every line is executed once, in order
+#       break-even point: the number of calls after which what each of them saved has paid for what compiling cost
+#       bucketing: filling inputs up to one of a few lengths, so that there are as few programs as there are lengths
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 15 Compiled code
+#
+# By now a graph has been simplified, fused and scheduled, and its memory planned (lessons 13, 14). All of that is still
+# a plan. Somebody has to carry it out, again and again, as fast as the machine can. **What is left to do at the
+# thousandth run that could not have been done before the first?**
+#
+# **About 45 minutes.** Afterwards you can
+#
+# - read the program that a compiler writes for a training step, line by line, and say where each line comes from;
+# - say what an interpreter does at every run that straight-line code does not;
+# - compute after how many calls compiling has paid, from three measured times;
+# - name four cases in which it never pays, and predict them before measuring;
+# - say what a compiled program cannot show you, and write the same by hand.
+#
+# **Builds on** [13 Optimising a graph](13_optimising_a_graph.ipynb) and
+# [14 Memory and schedule](14_memory_and_schedule.ipynb).
+
+# %% slideshow={"slide_type": "skip"}
+import inspect
+import re
+import sys
+import tracemalloc
+from collections import Counter
+from time import perf_counter
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import minigrad as mg
+from minigrad.compiler.fuse import Fused
+from minigrad.compiler.kernels.kernel import kernel
+from minigrad.compiler.pipeline import optimised, steps
+from minigrad.course import Predict, reveal
+from minigrad.graph import probe
+from minigrad.widgets import GraphView, Quiz
+
+BLUE, VERMILION = "#0072B2", "#D55E00"
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The plan, walked
+#
+# The shortest way to carry a graph out is to walk it: for each node in topological order, take what its inputs gave,
+# and let its operation compute. Such a walker is an **interpreter**. Here is one, whole; lesson 09's sessions could
+# have worked like this, and some frameworks do.
+
+
+# %%
+def interpret(graph, *arrays):
+    values = dict(zip(graph.inputs, arrays))
+    for node in graph.nodes:
+        if node not in values:
+            operands = [values[x] for x in node.inputs]
+            values[node] = node.op.forward(np, *operands)
+    return [values[y] for y in graph.outputs]
+
+
+def bend(x, w, b):
+    return mg.tanh(x * w + b)
+
+
+x, w, b = mg.ones(4, 3), mg.tensor([0.5, 1.0, 2.0]), mg.zeros(3)
+compiled_bend = mg.function(bend)
+graph = compiled_bend.graph_for(x, w, b)
+print(interpret(graph, x.numpy(), w.numpy(), b.numpy())[0][0].round(4))
+
+# %% [markdown]
+# It is right, and at each node, in each run, it asks: is this one done? What are its inputs? Where are their values?
+# Which function? And `forward` makes a new array for every result. The answers are the same in every run. So they can
+# be found *once*, and written down.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## The plan, written down
+#
+# A compiler runs the same walk once, and at each node, where the interpreter computes, it *writes the line* that would.
+# What comes out is **straight-line code**: no loop over nodes, no question, every line executed once, in order. For
+# `tanh(x * w + b)` and arrays of 4 × 3: how many calls of NumPy will be in it, and how many of them make a new array?
+
+# %%
+Predict("new arrays", "How many new arrays does the program for tanh(x * w + b) make?")
+
+# %% tags=["nbval-ignore-output"]
+compiled_bend(x, w, b)
+print(compiled_bend.source)
+reveal("new arrays", compiled_bend.source.count("empty("))
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Three calls, and one array, into which all three write: `multiply(x0, x1, y0)` is NumPy's function with its third
+# argument, the place for the result. Nobody needs x·w once b has been added, so the sum takes its place. Behind each
+# line the compiler notes what it makes, f64[4, 3], and the node and line of yours that it came from.
+#
+# There is no secret in it. These are NumPy's names, so we can take the text and run it ourselves:
+
+# %%
+names = dict(vars(np))
+exec(compiled_bend.source, names)
+(by_hand,) = names["program"](x.numpy(), w.numpy(), b.numpy())
+print("the same bits as by run:", np.array_equal(by_hand, bend(x, w, b).numpy()))
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four minutes. Let somebody say aloud what happens to y0 in the three lines. Then ask: which line would have to change
+# if the result of the product were needed later? That is liveness, lesson 14, now as text.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A whole training step
+#
+# A network for the moons, with its gradients and its update: 100 points, 16 neurons. Before you look:
+# how many new arrays will its program make, forward, backward and update together?
+
+# %%
+points, labels = mg.data.moons(100, noise=0.1, seed=0)
+moons = mg.tensor(points), mg.tensor(2.0 * labels[:, None] - 1)
+rng = np.random.default_rng(0)
+start = [rng.normal(size=(2, 16)), np.zeros(16), rng.normal(size=(16, 1)) / 4]
+W, B, V = weights = [mg.tensor(a, requires_grad=True) for a in start]
+
+
+@mg.function
+def step(x, side):
+    hidden = mg.tanh(x @ W + B)
+    score = hidden @ V
+    loss = mg.log(1 + mg.exp(-side * score)).mean()
+    gradients = mg.grad(loss, weights)
+    with mg.no_grad():
+        for weight, g in zip(weights, gradients):
+            weight -= 0.5 * g
+    return loss.detach()
+
+
+# %%
+Predict("arrays of a step", "How many new arrays does the program of the whole training step make?")
+
+# %% slideshow={"slide_type": "subslide"}
+losses = [step(*moons).item() for _ in range(100)]
+print(f"loss {losses[0]:.6f} → {losses[-1]:.6f}; the graph has {len(step.graph_for(*moons).nodes)} nodes\n")
+at = step.source.index("def program")
+prepared, program = step.source[:at], step.source[at:]
+print(re.sub(r", Cell In\[\d+\], ", ", ", program))
+
+# %%
+reveal("arrays of a step", program.count("empty("))
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The names in it were made before the first call: `at(0, (100, 16), float64)` is a place in one piece of memory, at
+# byte 0. Two names may have the same place, at different times: which ones begin at byte 12800?
+
+# %% slideshow={"slide_type": "skip"}
+print(prepared)
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Take your time with it. What to look for:
+#
+# - *One array is new*, y0: the loss, for that goes to the caller. Everything else is written into `b0`, `b1`, …,
+#   places in one piece of memory that was laid out before the first call, and kept.
+# - *The weights are updated in place*: `subtract(x2, …, x2)` writes over the parameter itself, after the last line
+#   that reads its old value. Is that so? Find the last line before it in which `x4` is read.
+# - *hidden is kept*: its `tanh` is in b0, and b0 stays untouched until the backward lines have read it, the last of
+#   them as v11, which is b0 turned on its side.
+# - *Nodes are missing*: the 1 + exp is computed once, and read by the logarithm and by its derivative (lesson 13).
+# - *The order* is not yours: the loss is finished somewhere in the middle of the gradients.
+#
+# Which of your lines became how many of the program's? The notes behind the lines tell:
+
+# %%
+counted = Counter(int(number) for number in re.findall(r"line (\d+)$", program, flags=re.M))
+start_line = step.python_function.__code__.co_firstlineno
+for number, line in enumerate(inspect.getsource(step.python_function).splitlines(), start_line):
+    print(f"{counted[number] or '':>3}  {line}")
+
+# %% [markdown]
+# Three lines of forward pass became 11; `mg.grad`, one word, became 13. You did not write the backward pass, and a
+# compiler that sees the whole graph does not care who did. Here is the graph after all passes, from which the lines
+# were written. The box *+ tanh* is lines two and three, fused. Follow its arrows: which boxes read it, and so keep b0
+# alive?
+
+# %%
+GraphView(optimised(step.graph_for(*moons)))
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Eight minutes for this program; it is the heart of the lesson. Hand it out on paper, if you can, and let pairs draw
+# arrows from a buffer's birth to its last reader. The question that always works: "Which line would break if you moved
+# it up by one?"
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ### Is this what runs?
+#
+# A text can be shown and something else be run. Python can be asked to report every line that it executes
+# (`sys.settrace`, which debuggers use). We write down which lines of which program are executed in one call.
+
+
+# %%
+def executed(call):
+    """The numbers of the lines of generated code that a call executes, in order."""
+    lines = []
+
+    def local(frame, event, _):
+        if event == "line":
+            lines.append(frame.f_lineno)
+        return local
+
+    sys.settrace(lambda frame, *_: local if frame.f_code.co_filename.startswith("<program") else None)
+    call()
+    sys.settrace(None)
+    return lines
+
+
+ran = executed(lambda: step(*moons))
+text = step.source.splitlines()
+body = list(range(text.index(next(line for line in text if line.startswith("def program"))) + 2, len(text) + 1))
+print("executed:", len(ran), "lines; the body has:", len([n for n in body if text[n - 1].strip()]))
+print("in order, each once:", ran == sorted(set(ran)))
+
+# %% [markdown]
+# Every line once, from the top to the bottom: straight-line code, in the strict sense. (Where arrays are large the
+# compiler cuts elementwise groups into blocks, as in lesson 13, and there is a loop over the blocks. It was written by
+# then with all its numbers in it.)
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Another target
+#
+# The same graph can be written in another language. On a GPU thousands of small cores do the same work on different
+# elements, and each start of such a piece of work, a *launch*, has its price. Op by op, `tanh(x * w + b)` takes three
+# launches, and each reads its operands from memory and writes its result back. Fused, it is one kernel. Here is the
+# text that the compiler writes for it, in CUDA C; it needs no GPU to be read.
+
+# %%
+big = mg.ones(1024, 128), mg.ones(128), mg.ones(128)
+(group,) = [n for n in optimised(compiled_bend.graph_for(*big)).nodes if isinstance(n.op, Fused)]
+print(re.sub(r"_[0-9a-f]{8}\(", "(", kernel(group.op, [x.spec for x in group.inputs]).text))
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Read it from the middle. `i` is the element that this thread is at. It fetches its x, its w, its b (`i % 128u` is the
+# column: that is broadcasting, as a number), computes product, sum and tanh in its own registers, and stores one
+# result. `t0` and `t1` never go to memory. How much less goes to and fro, in units of one array of 1024 × 128?
+
+# %%
+Predict("traffic", "Op by op the three operations read and write how many arrays of 1024 × 128, about?", tolerance=0.5)
+
+# %%
+array = 1024 * 128 * 8
+table = steps(compiled_bend.graph_for(*big))
+print(f"op by op {table[0].bytes_moved / array:.1f} arrays, fused {table[-1].bytes_moved / array:.1f} arrays")
+reveal("traffic", round(table[0].bytes_moved / array, 1))
+
+# %% [markdown]
+# Three operations, each one array in and one out: 6 arrays, and 2 when fused. On a GPU, and for large arrays on a CPU
+# too, that traffic is what takes the time.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. If there is a GPU in the room, do not run anything: the text is the lesson. Ask what would change for
+# an x that is transposed (only the index), and for a sum over rows (threads have to talk to each other).
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What it costs
+#
+# All of this takes time before the first result: Python runs on symbols, the passes go over the graph, text is
+# written, Python compiles the text. How does that grow with the graph? We time the first call for chains of 10, 100
+# and 1000 operations.
+
+
+# %%
+def chain(n):
+    def run(x):
+        for i in range(n):
+            x = mg.tanh(x) if i % 2 else x * 1.1
+        return x
+
+    return run
+
+
+def seconds(call, times=1):
+    begin = perf_counter()
+    for _ in range(times):
+        call()
+    return (perf_counter() - begin) / times
+
+
+small = mg.ones(10)
+
+
+# %% tags=["measured", "nbval-ignore-output"]
+def first_call(n):
+    return min(seconds(lambda: mg.function(chain(n), autograph=False)(small)) for _ in range(3))
+
+
+took = {n: first_call(n) for n in (10, 100, 1000)}
+for n in took:
+    print(f"{n:5} operations: {took[n] / took[10]:5.1f} times as long as 10")
+
+# %% [markdown]
+# Every graph costs something before its first node. From there on, on most machines, ten times the nodes take about ten
+# times as long: each pass looks at each node once or twice, and each becomes a line of text.
+#
+# So compiling is an investment. It costs C once; then each call takes c, where by run it would take r. After n calls
+# you have paid C + n·c for what would have been n·r. The two are equal at the **break-even point**:
+#
+# $$ n = \frac{C}{r - c} $$
+#
+# Take C = 10 ms, r = 0.3 ms and c = 0.1 ms. At which call has it paid?
+
+# %%
+Predict("break even", "After how many calls are both equal, for C = 10, r = 0.3 and c = 0.1?")
+
+
+# %%
+def break_even(C, r, c):
+    """After how many calls compiling has paid; infinity if it never does."""
+    return C / (r - c) if c < r else float("inf")
+
+
+reveal("break even", round(break_even(10, 0.3, 0.1)))
+
+# %% slideshow={"slide_type": "subslide"}
+C, r, c = 10, 0.3, 0.1  # milliseconds: change them
+n = np.arange(0, 121)
+fig, ax = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
+ax.plot(n, n * r, "--", color=VERMILION)
+ax.plot(n, C + n * c, color=BLUE)
+ax.text(n[-1], n[-1] * r, " by run", color=VERMILION, va="center")
+ax.text(n[-1], C + n[-1] * c, " compiled", color=BLUE, va="center")
+if break_even(C, r, c) < n[-1]:
+    at = break_even(C, r, c)
+    ax.plot(at, at * r, "o", color="black")
+    ax.annotate(f"{at:.0f} calls", (at, at * r), (at, at * r + 5), ha="center", arrowprops={"arrowstyle": "-"})
+ax.set(xlabel="calls", ylabel="milliseconds, all told", xlim=(0, 140))
+plt.show()
+
+# %% [markdown]
+# *The plot: a dashed line from 0 for the runs, and a solid one that starts at 10 ms and rises less steeply for the
+# compiled calls. They cross at 50 calls.*
+#
+# Now c = 0.29, and the point moves out to 1000 calls; c = 0.3, and it is gone. It is the *difference* that pays, and it
+# may be small. Here is the real thing: the digits of lesson 03, a training step with 32 images, on your machine.
+
+# %%
+digits = mg.data.digits()
+net = mg.nn.Sequential(mg.nn.Linear(64, 64), mg.nn.ReLU(), mg.nn.Linear(64, 10))
+optimizer = mg.optim.SGD(net.parameters(), lr=0.1)
+images, which = mg.tensor(digits.train_x[:32]), mg.tensor(digits.train_y[:32])
+
+
+def train(x, y):
+    loss = mg.cross_entropy(net(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+# %% slideshow={"slide_type": "subslide"}
+Predict("digits", "After how many steps has compiling paid?", options=["under 10", "10 to 1000", "over 1000"])
+
+
+# %% tags=["measured", "nbval-ignore-output"]
+def times(f, *args, calls=50):
+    """C, r and c of a function on these arguments: the least of several tries, for others use this machine, too."""
+    f(*args)
+    C = min(seconds(lambda: mg.function(f)(*args)) for _ in range(3))
+    traced = mg.function(f)
+    traced(*args)
+    r, c = (min(seconds(lambda way=way: way(*args), calls) for _ in range(5)) for way in (f, traced))
+    return C, r, c
+
+
+C, r, c = times(train, images, which)
+n = break_even(C, r, c)
+print(f"compiled {r / c:.1f} times as fast; paid after about {n:.0f} calls; an epoch has 45 steps")
+reveal("digits", "under 10" if n < 10 else "10 to 1000" if n <= 1000 else "over 1000")
+
+# %% [markdown]
+# On most machines the step is at least twice as fast, and compiling has paid after a hundred steps or a few: some
+# epochs. Who trains for an hour gains half an hour. Who tries something out for ten steps loses.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. Let the room compute the break-even point from the printed times before you show it. Then: "what if the
+# network were a hundred times as large?" C grows with the nodes, r and c with the arrays: larger arrays pay sooner, if
+# r − c grows; and it need not. That is the next page.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## When it does not pay
+#
+# "Compiled is always faster." Predict, for each of these, how many times as fast a call is once it is compiled:
+#
+# 1. one product of two matrices of 500 × 500;
+# 2. one addition of two arrays of ten numbers;
+# 3. a chain of 20 operations on an array of ten numbers.
+
+# %%
+Predict("one product", "1. One product of two matrices:", options=["not faster", "up to twice", "more than twice"])
+# %%
+Predict("one addition", "2. One addition of ten numbers:", options=["not faster", "up to twice", "more than twice"])
+# %%
+Predict("a chain", "3. A chain of 20 operations:", options=["not faster", "up to twice", "more than twice"])
+
+# %% tags=["measured", "nbval-ignore-output"]
+matrix = mg.tensor(np.random.default_rng(0).normal(size=(500, 500)))
+cases = {
+    "one product": times(lambda a: a @ a, matrix, calls=5),
+    "one addition": times(lambda a: a + a, small, calls=500),
+    "a chain": times(chain(20), small, calls=100),
+}
+for name, (C, r, c) in cases.items():
+    after = f"pays after about {break_even(C, r, c):.0f} calls" if r / c > 1.15 else "pays after no number of calls"
+    print(f"{name:12}  {r / c:5.2f} times as fast; {after}")
+KINDS = ["not faster", "up to twice", "more than twice"]
+kind = {name: KINDS[(r / c > 1.15) + (r / c > 2)] for name, (_, r, c) in cases.items()}
+reveal("one product", kind["one product"])
+
+# %% tags=["measured", "nbval-ignore-output"]
+reveal("one addition", kind["one addition"])
+
+# %% tags=["measured", "nbval-ignore-output"]
+reveal("a chain", kind["a chain"])
+
+# %% [markdown]
+# (A difference of less than 15 in 100 is within what two timings of the same thing differ by, and counts as none.) On
+# most machines the product is not faster at all: it *is* one call of a library, and it stays that. The addition is
+# even slower: the call of a program has a price of its own, it looks at its arguments and finds its trace, and that is
+# more than one addition by run. The chain is faster by far, for it saves twenty times what the addition paid once.
+# What compiling can save is what stands *between* the operations. Where nothing stands between, there is nothing to
+# save.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# The place where most people learn something. Before measuring, let them defend their answers. "The biggest model gains
+# most" is the usual wrong rule: the biggest *products* gain least.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# **Where it breaks.** The fourth case is one that creeps up on you. A program is made for *shapes*: the numbers in
+# `empty((4, 3), …)` are in the text. Sentences come in all lengths. A trace with an open length (lesson 11) is made
+# once; how many *programs* are made of it, for arrays of 1 to 40 numbers?
+
+
+# %%
+def energy(x):
+    return (x * x).sum()
+
+
+Predict("programs", "How many programs are made for 40 lengths, from one trace?")
+
+# %%
+open_length = mg.function(energy, input_signature=[mg.TensorSpec((None,))])
+for length in range(1, 41):
+    open_length(mg.ones(length))
+programs = len(open_length.history[-1].run.ways)
+print(f"traced {open_length.trace_count} time, {programs} programs")
+reveal("programs", programs)
+
+# %% [markdown]
+# Forty, and each costs C, the tracing left out, and keeps memory of its own. If every input has another shape, each
+# program is called once, and none is ever paid. How to see it: count, as here, or listen to the `RetracingWarning` of
+# lesson 11. The usual way out is **bucketing**: fill up to one of a few lengths with something that does not count.
+
+
+# %%
+def filled(x):
+    """x with zeros behind it, up to the next power of two: for a sum of squares they do not count."""
+    return mg.tensor(np.pad(x, (0, 2 ** (len(x) - 1).bit_length() - len(x))))
+
+
+bucketed = mg.function(energy)
+found = [bucketed(filled(np.ones(length))).item() for length in range(1, 41)]
+print(f"right: {found == list(range(1, 41))}; traced {bucketed.trace_count} times: one for each power of two up to 64")
+
+# %% [markdown]
+# Seven programs for any number of lengths up to 64. The price: up to twice the arithmetic, on numbers that mean
+# nothing, and you have to know what "does not count" is for your function. For a mean, zeros do count.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What it cannot show you
+#
+# By run you can stop at a line and look. A program has no such lines: `hidden` of your function is a place in memory
+# that is written over two lines later. Ask for it with a probe (lesson 12), and see what asking costs, for x of
+# 1024 × 128.
+
+
+# %%
+def bend_probed(x, w, b):
+    z = x * w + b
+    seen.append(probe(z))
+    return mg.tanh(z)
+
+
+seen = []
+for f in (bend, bend_probed):
+    last = steps(mg.function(f).graph_for(*big))[-1]
+    print(f"{f.__name__:12} {last.bytes_moved / array:.1f} arrays moved, {last.peak_bytes / array:.0f} at the peak")
+
+# %% [markdown]
+# What is looked at has to exist. It is written to memory, as a whole, and copied for you; the fused group is no longer
+# alone. An *observed program is another program*: the reason why a fault sometimes disappears when you look for it,
+# and why the times of a probed run are not those of the other.
+#
+# Errors, though, find the way back, as we saw: a program that fails is run again, op by op, and the message names your
+# line. A traceback through `<program …>` shows the generated line; its note says the rest.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Three minutes. The phrase to leave: what is looked at has to exist. In C compilers it is the same: with -O2 the
+# debugger says "optimised out".
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## By hand
+#
+# Could you have that without a compiler? For a few lines, yes. NumPy's third argument is there for everybody. We count
+# the most memory that is taken at a time, in arrays of 1024 × 128.
+
+# %%
+X, w1, b1 = (np.ones(shape) for shape in ((1024, 128), 128, 128))
+result = np.empty_like(X)
+
+
+def plainly():
+    p = X * w1
+    s = p + b1
+    return np.tanh(s)
+
+
+def into_one_place():
+    np.multiply(X, w1, result)
+    np.add(result, b1, result)
+    return np.tanh(result, result)
+
+
+for way in (plainly, into_one_place):
+    tracemalloc.start()
+    way()
+    print(f"{way.__name__:15} {tracemalloc.get_traced_memory()[1] / X.nbytes:.0f} arrays at the peak")
+    tracemalloc.stop()
+
+# %% [markdown]
+# It is the very program that the compiler wrote. By hand it has a price: `result` is another after each call, so
+# nobody may have kept it; and there is no gradient any more, for what backward would read was written over. The
+# compiler knows who reads what. You would have to remember. (What else by run can do, lesson 14 had: memory that is
+# used again, checkpoints.)
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## What do you remember?
+
+# %% slideshow={"slide_type": "skip"}
+Quiz("15_compiled_code")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## The same elsewhere
+#
+# | minigrad | PyTorch | TensorFlow | JAX |
+# |---|---|---|---|
+# | `@mg.function` | `@torch.compile` | `@tf.function` | – |
+# | `@mg.function(jit_compile=True)` | `@torch.compile` | `@tf.function(jit_compile=True)` | `@jax.jit` |
+# | `f.source` | `TORCH_LOGS=output_code` | `f.experimental_get_compiler_ir(x)()` | `f.lower(x).compile().as_text()` |
+# | NumPy, CUDA C | C++ with OpenMP, Triton | XLA: machine code, PTX | XLA: machine code, PTX |
+# | `f.trace_count` | `torch._dynamo.utils.counters` | `f.experimental_get_tracing_count()` | `jax_log_compiles` |
+# | open lengths | `dynamic=True` | `tf.TensorSpec((None, 3))` | fill up, or `jax.export` |
+#
+# XLA makes a program for each shape, as minigrad does. PyTorch's compiler writes programs with the length as a
+# variable, once it has seen a second one. In the column of JAX, f is a `jax.jit(f)`; `jax_log_compiles` is a name for
+# `jax.config.update`.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What we saw
+#
+# - An interpreter asks the same questions at every run; a compiler asks them once and writes the answers down, as
+#   straight-line code. For a training step that is a few dozen calls of NumPy, with all memory laid out.
+# - The same graph can be written as a kernel for a GPU: one launch, and what is on the way stays in registers.
+# - Compiling costs with the nodes and saves with the calls: n = C / (r − c).
+# - It does not pay for one big product, for one small operation, for few calls, or for ever new shapes.
+# - What is looked at has to exist: an observed program is another one.
+#
+# **Sources.** C. Leary, T. Wang, *XLA: TensorFlow, compiled*, TensorFlow Dev Summit 2017. J. Ansel and others,
+# *PyTorch 2: faster machine learning through dynamic Python bytecode transformation and graph compilation*, ASPLOS
+# 2024: TorchInductor, which writes Triton and C++ (section 4). A. V. Aho, M. S. Lam, R. Sethi, J. D. Ullman,
+# *Compilers*, 2nd edition 2006, chapter 8: from a graph to straight-line code. S. Williams, A. Waterman, D. Patterson,
+# *Roofline*, CACM 52 (2009): why traffic to memory decides.
+#
+# **Exercise.** [15 A compiler of your own](../exercises/15_compiled_code.ipynb): predict what pays, write straight-line
+# code, mend a memory plan, keep a budget of programs, and give a compiler something to do.
+#
+# **Next:** change something here. A larger network for the digits, batches of 1000: does the break-even point move up
+# or down? Write it down before you run it.

@@ -1,0 +1,730 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: One model, three ways
+#     minutes: 40
+#     lesson: 12_three_ways
+#     concepts: [C9, C10]
+# ---
+
+# %% [markdown]
+# # 12 One model, three ways
+#
+# You count what three programs do, move one of them into a session, hunt a NaN that is in two places, keep a budget of
+# calls, and bring a model of your own that all three ways agree on. About 40 minutes, 10 points, in five parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import numpy as np
+
+import minigrad as mg
+import minigrad.graph  # loads what builds and runs graphs, so that no check has to wait for it
+from minigrad.course import check, solution
+
+# %% [markdown]
+# ## 1. What each of them does
+#
+# **2 points, 6 minutes.** Before you run anything. One formula, and 50 batches: 40 of them with 32 rows, and then 10
+# with 16.
+#
+# ```python
+# def formula(x, w):
+#     return mg.log(1 + mg.exp(x @ w)).mean()
+#
+# # by run: for each batch, formula(x, w) and backward()
+# # by session: x = mg.placeholder("float64", (None, 2)), formula(x, w) in the graph; for each batch, session.run
+# # traced: step = mg.function(formula), for each batch step(x, w)
+# ```
+#
+# `calls`: how often Python calls `formula` in each, as [by run, by session, traced]. `first`: in which of the three
+# would a wrong shape in `formula` be told before any batch was read? `innocent`: a logarithm fails in a run of the
+# session; does the traceback end at the line in `"formula"`, or at the line with `"session.run"`? `equal`: are the 50
+# losses of the three equal to the last bit?
+
+# %% answer="three_counts" points=2 minutes=6
+### BEGIN SOLUTION
+calls = [50, 1, 2]
+first = "by session"
+innocent = "session.run"
+equal = True
+### END SOLUTION
+
+# %%
+check("three_counts")
+
+# %% probes="three_counts"
+list(calls)
+first
+innocent
+equal
+
+# %% [markdown] hints="three_counts"
+# 1. By run Python runs the formula for each batch. When does it, if the graph is written down once?
+# 2. A traced function is traced once for each signature, and a shape is part of it. How many shapes are there?
+# 3. 50, 1 and 2. A session's graph is built before there is data. The traceback ends where Python is: it runs a graph.
+
+# %% wrong="three_counts"
+# Shows: The traced function was taken to be traced once, whatever comes.
+# Hint: Its signature has the shape in it, and the last ten batches have another.
+calls, first, innocent, equal = [50, 1, 1], "by session", "session.run", True
+
+# %% wrong="three_counts"
+# Shows: Each run of a graph was counted as a call of the formula.
+# Hint: A run executes nodes. Python calls the formula only to have it written down.
+calls, first, innocent, equal = [50, 50, 50], "by session", "session.run", True
+
+# %% wrong="three_counts"
+# Shows: The session's graph was taken to be built once for each shape, as a trace is.
+# Hint: Its placeholder has None for the number of rows: one graph is for all of them.
+calls, first, innocent, equal = [50, 2, 2], "by session", "session.run", True
+
+# %% wrong="three_counts"
+# Shows: The traceback of a run was taken to lead to the line that wrote the node.
+# Hint: Python left the formula long before the run. It is the message that names the line; the traceback shows who ran.
+calls, first, innocent, equal = [50, 1, 2], "by session", "formula", True
+
+# %% wrong="three_counts"
+# Shows: The ways were taken to agree to some digits only.
+# Hint: They run the same operations, each sum in the same order. How many of the lesson's 165 numbers differed?
+calls, first, innocent, equal = [50, 1, 2], "by session", "session.run", False
+
+# %% wrong="three_counts"
+# Shows: The earliest error was looked for by run, where lines run as they are written.
+# Hint: By run and traced the first batch is there when the line runs. Which one has the line without any batch?
+calls, first, innocent, equal = [50, 1, 2], "by run", "session.run", True
+
+# %% [markdown]
+# ## 2. Into a session
+#
+# **2 points, 8 minutes.** This fits a number w by run:
+#
+# ```python
+# def fit_by_run(formula, xs, ys, steps):
+#     w = mg.tensor(0.0, requires_grad=True)
+#     losses = []
+#     for _ in range(steps):
+#         loss = formula(mg.tensor(xs), mg.tensor(ys), w)
+#         (g,) = mg.grad(loss, [w])
+#         with mg.no_grad():
+#             w -= 0.1 * g
+#         losses.append(loss.item())
+#     return losses, w.item()
+# ```
+#
+# Write `fit(formula, xs, ys, steps)`, which gives the same losses and the same w, to the bit, with a graph and a
+# session. xs and ys are NumPy arrays with one axis, and Python may call `formula` once.
+
+
+# %% answer="into_session" points=2 minutes=8
+def fit(formula, xs, ys, steps):
+    ### BEGIN SOLUTION
+    with mg.Graph().as_default() as graph:
+        x, y = (mg.placeholder("float64", (None,), name=name) for name in ("xs", "ys"))
+        w = mg.Variable(0.0)
+        loss = formula(x, y, w)
+        (g,) = mg.gradients(loss, [w])
+        step = w.assign_sub(0.1 * g)
+    with mg.Session(graph) as session:
+        session.run(w.initializer)
+        losses = [float(session.run([loss, step], {x: xs, y: ys})[0]) for _ in range(steps)]
+        return losses, float(session.run(w))
+    ### END SOLUTION
+
+
+# %%
+check("into_session")
+
+# %% probes="into_session"
+import numpy as numeric
+
+import minigrad as engine
+
+
+def squares(x, y, w):
+    return ((w * x - y) ** 2).mean()
+
+
+def absolute(x, y, w):
+    return engine.log(engine.cosh(w * x - y)).mean() if hasattr(engine, "cosh") else ((w * x - y) ** 4).mean()
+
+
+def fitted(formula, n, steps):
+    """Losses and weight of `fit`, how often it called the formula, and whether all is as by run."""
+    rng = numeric.random.default_rng(n)
+    xs = rng.normal(size=n)
+    ys = 3 * xs + rng.normal(size=n) / 10
+    calls = []
+
+    def counted(*args):
+        calls.append(1)
+        return formula(*args)
+
+    losses, w = fit(counted, xs, ys, steps)
+    v = engine.tensor(0.0, requires_grad=True)
+    wanted = []
+    for _ in range(steps):
+        loss = formula(engine.tensor(xs), engine.tensor(ys), v)
+        (g,) = engine.grad(loss, [v])
+        with engine.no_grad():
+            v -= 0.1 * g
+        wanted.append(loss.item())
+    found = [float(each) for each in losses]
+    return [round(each, 4) for each in found[:3]], found == wanted, float(w) == v.item(), len(calls)
+
+
+fitted(squares, 20, 5)
+fitted(absolute, 7, 30)
+fitted(squares, 3, 1)
+
+# %% [markdown] hints="into_session"
+# 1. Inside `with graph.as_default():` x and y are placeholders, w is a Variable, and the new value of w is a node, too.
+# 2. One run fetches the loss and the step together: `session.run([loss, step], {x: xs, y: ys})`.
+# 3. `step = w.assign_sub(0.1 * g)`, with g from `mg.gradients(loss, [w])`; and `session.run(w.initializer)` first.
+
+
+# %% wrong="into_session"
+# Shows: The numbers are right, and Python calls the formula at every step, as by run.
+# Hint: Call the formula once, on placeholders, inside of a graph; in the loop there is nothing but session.run.
+def fit(formula, xs, ys, steps):
+    w = mg.tensor(0.0, requires_grad=True)
+    losses = []
+    for _ in range(steps):
+        loss = formula(mg.tensor(xs), mg.tensor(ys), w)
+        (g,) = mg.grad(loss, [w])
+        with mg.no_grad():
+            w -= 0.1 * g
+        losses.append(loss.item())
+    return losses, w.item()
+
+
+# %% wrong="into_session"
+# Shows: The variable has no value yet when the first run reads it.
+# Hint: A variable gets its first value from its initializer, and that has to be run, once.
+def fit(formula, xs, ys, steps):
+    with mg.Graph().as_default() as graph:
+        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
+        w = mg.Variable(0.0)
+        loss = formula(x, y, w)
+        (g,) = mg.gradients(loss, [w])
+        step = w.assign_sub(0.1 * g)
+    session = mg.Session(graph)
+    return [float(session.run([loss, step], {x: xs, y: ys})[0]) for _ in range(steps)], float(session.run(w))
+
+
+# %% wrong="into_session"
+# Shows: The loss is fetched and the step is not, so w stays 0: a run computes what is fetched, and no more.
+# Hint: Fetch both: session.run([loss, step], …).
+def fit(formula, xs, ys, steps):
+    with mg.Graph().as_default() as graph:
+        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
+        w = mg.Variable(0.0)
+        loss = formula(x, y, w)
+        (g,) = mg.gradients(loss, [w])
+        w.assign_sub(0.1 * g)
+    session = mg.Session(graph)
+    session.run(w.initializer)
+    return [float(session.run(loss, {x: xs, y: ys})) for _ in range(steps)], float(session.run(w))
+
+
+# %% wrong="into_session"
+# Shows: Each loss is that of the next step: the step is run first, and the loss after it, in a run of its own.
+# Hint: In one run all that is fetched reads the variables as they were before. Fetch both at once.
+def fit(formula, xs, ys, steps):
+    with mg.Graph().as_default() as graph:
+        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
+        w = mg.Variable(0.0)
+        loss = formula(x, y, w)
+        (g,) = mg.gradients(loss, [w])
+        step = w.assign_sub(0.1 * g)
+    session = mg.Session(graph)
+    session.run(w.initializer)
+    losses = []
+    for _ in range(steps):
+        session.run(step, {x: xs, y: ys})
+        losses.append(float(session.run(loss, {x: xs, y: ys})))
+    return losses, float(session.run(w))
+
+
+# %% wrong="into_session"
+# Shows: The losses are right at first and then the same for ever: w is set to its first value before every run.
+# Hint: The initializer is run once, before the loop.
+def fit(formula, xs, ys, steps):
+    with mg.Graph().as_default() as graph:
+        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
+        w = mg.Variable(0.0)
+        loss = formula(x, y, w)
+        (g,) = mg.gradients(loss, [w])
+        step = w.assign_sub(0.1 * g)
+    session = mg.Session(graph)
+    losses = []
+    for _ in range(steps):
+        session.run(w.initializer)
+        losses.append(float(session.run([loss, step], {x: xs, y: ys})[0]))
+    return losses, float(session.run(w))
+
+
+# %% wrong="into_session"
+# Shows: The loss grows: w goes along the gradient, and not against it.
+# Hint: Take 0.1 times the gradient away: assign_sub.
+def fit(formula, xs, ys, steps):
+    with mg.Graph().as_default() as graph:
+        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
+        w = mg.Variable(0.0)
+        loss = formula(x, y, w)
+        (g,) = mg.gradients(loss, [w])
+        step = w.assign_add(0.1 * g)
+    session = mg.Session(graph)
+    session.run(w.initializer)
+    return [float(session.run([loss, step], {x: xs, y: ys})[0]) for _ in range(steps)], float(session.run(w))
+
+
+# %% [markdown]
+# ## 3. Hunt a NaN
+#
+# **2 points, 8 minutes.** Columns of a table are brought to mean 0 and spread 1, and a loss is made of them. It is NaN:
+#
+# ```python
+# def standard(x):                                  # x: (rows, columns)
+#     centred = x - x.mean(0)
+#     spread = mg.sqrt((centred * centred).mean(0))
+#     return centred / spread
+# ```
+#
+# `table()` below is such data. Run it as you like, in a session with `trap_nan=True`, or traced inside of
+# `mg.graph.trap_nan()`, and find the operation and the column. Then mend `standard`: a column without any spread
+# becomes 0, all others stay as they are **to the bit**, and no gradient with respect to x is NaN (the trap finds what
+# makes one, if you fetch gradients). It must work on tensors and in a graph.
+
+
+# %% name="table"
+def table():
+    x = np.random.default_rng(0).normal(size=(6, 4))
+    x[:, 2] = 5.0  # a meter that was stuck
+    return x
+
+
+# %% answer="stuck_meter" points=2 minutes=8
+def standard(x):
+    ### BEGIN SOLUTION
+    centred = x - x.mean(0)
+    square = (centred * centred).mean(0)
+    return centred / mg.sqrt(mg.where(square > 0, square, 1.0))
+    ### END SOLUTION
+
+
+# %%
+check("stuck_meter")
+
+# %% probes="stuck_meter"
+import numpy as numeric
+
+import minigrad as engine
+
+READINGS = numeric.random.default_rng(0).normal(size=(6, 4))
+STUCK = READINGS.copy()
+STUCK[:, 2] = 5.0
+SHARES = numeric.random.default_rng(1).normal(size=(6, 4))
+
+
+def original(x):
+    centred = x - x.mean(0)
+    return centred / engine.sqrt((centred * centred).mean(0))
+
+
+def with_slope(f, data):
+    x = engine.tensor(data, requires_grad=True)
+    with numeric.errstate(all="ignore"):
+        y = f(x)
+        (g,) = engine.grad((y * y * engine.tensor(SHARES)).sum(), [x])
+    return y.numpy(), g.numpy()
+
+
+def moving():
+    """Values and gradients where every column moves: as they were, to the bit?"""
+    (y, g), (wanted, slope) = with_slope(standard, READINGS), with_slope(original, READINGS)
+    return bool((y == wanted).all()), bool(abs(g - slope).max() < 1e-12)
+
+
+def tiny():
+    """A column that moves very little still has a spread."""
+    data = READINGS * 1e-9
+    return bool((with_slope(standard, data)[0] == with_slope(original, data)[0]).all())
+
+
+def stuck():
+    """The column that stands still: its values, whether its gradients are numbers, and whether the others are right."""
+    y, g = with_slope(standard, STUCK)
+    wanted, slope = with_slope(original, STUCK)
+    others = [0, 1, 3]
+    return (
+        [float(v) + 0.0 for v in y[:, 2]],
+        bool(numeric.isfinite(g).all()),
+        bool((y[:, others] == wanted[:, others]).all()),
+        bool(abs(g[:, others] - slope[:, others]).max() < 1e-12),
+    )
+
+
+def in_a_graph():
+    with engine.Graph().as_default() as graph:
+        x = engine.placeholder("float64", (None, 4))
+        y = standard(x)
+    with engine.Session(graph) as session, numeric.errstate(all="ignore"):
+        return [[round(float(v), 6) + 0.0 for v in row] for row in session.run(y, {x: STUCK})[:2]]
+
+
+moving()
+stuck()
+tiny()
+in_a_graph()
+
+# %% [markdown] hints="stuck_meter"
+# 1. The trap names a division: 0 by 0. `where` chooses, but both of its sides are computed, and get gradients.
+# 2. So let the number that is divided by be a harmless one *before* the division: `mg.where(spread > 0, spread, 1.0)`.
+#    Then fetch gradients under the trap once more: what is the slope of a square root at 0?
+# 3. Make it harmless before the root: `mg.sqrt(mg.where(square > 0, square, 1.0))`, with the mean of the squares.
+
+
+# %% wrong="stuck_meter"
+# Shows: It is as it was: the stuck column is NaN.
+# Hint: Run it under the trap, on table(): which operation makes the first NaN, and what does it read?
+def standard(x):
+    centred = x - x.mean(0)
+    spread = mg.sqrt((centred * centred).mean(0))
+    return centred / spread
+
+
+# %% wrong="stuck_meter"
+# Shows: A little was added to the spread of all columns: no NaN, and every other column has changed.
+# Hint: Only the column without spread may be touched: choose with mg.where.
+def standard(x):
+    centred = x - x.mean(0)
+    spread = mg.sqrt((centred * centred).mean(0))
+    return centred / (spread + 1e-8)
+
+
+# %% wrong="stuck_meter"
+# Shows: A little was added below the root: no NaN, and every other column has changed.
+# Hint: This is the right place, but only the column without spread may be touched: let mg.where choose there.
+def standard(x):
+    centred = x - x.mean(0)
+    return centred / mg.sqrt((centred * centred).mean(0) + 1e-12)
+
+
+# %% wrong="stuck_meter"
+# Shows: The values are right, and the gradients are NaN: what makes them is still run, on the side that is not taken.
+# Hint: Fetch the gradient under the trap. The division may be harmless by now; but the slope of a root at 0 is
+# infinite, and 0 × ∞ is NaN. Let mg.where choose before the root.
+def standard(x):
+    centred = x - x.mean(0)
+    spread = mg.sqrt((centred * centred).mean(0))
+    return centred / mg.where(spread > 0, spread, 1.0)
+
+
+# %% wrong="stuck_meter"
+# Shows: It works by run, and not in a graph: there the spread has no value that Python could look at.
+# Hint: Let an operation choose: mg.where.
+def standard(x):
+    centred = x - x.mean(0)
+    square = (centred * centred).mean(0)
+    return centred / mg.sqrt(mg.tensor([s if s > 0 else 1.0 for s in square.tolist()]))
+
+
+# %% [markdown]
+# ## 4. One call of Python
+#
+# **2 points, 8 minutes.** A model is to be judged on batches of many lengths. `judge(formula, batches)` gets a formula
+# of one symbol or tensor (rows, 2) that gives one number, which may look at the batch as a whole, and a list of NumPy
+# arrays of different lengths. It returns the list of the numbers, as floats. The budget: Python calls `formula` once,
+# for any number of batches.
+
+
+# %% answer="judged_once" points=2 minutes=8
+def judge(formula, batches):
+    ### BEGIN SOLUTION
+    traced = mg.function(formula, input_signature=[mg.TensorSpec((None, 2))])
+    return [traced(mg.tensor(batch)).item() for batch in batches]
+    ### END SOLUTION
+
+
+# %%
+check("judged_once")
+
+# %% probes="judged_once"
+import numpy as numeric
+
+import minigrad as engine
+
+
+def centred(x):
+    return engine.log(1 + engine.exp(x - x.mean(0))).mean()
+
+
+def distance(x):
+    return engine.sqrt((x * x).sum(1)).max()
+
+
+def judged(formula, lengths):
+    """The numbers, whether they are those of a run, and how often the formula was called."""
+    rng = numeric.random.default_rng(len(lengths))
+    batches = [rng.normal(size=(n, 2)) for n in lengths]
+    calls = []
+
+    @engine.graph.autograph.do_not_convert
+    def counted(x):
+        calls.append(1)
+        return formula(x)
+
+    found = [float(each) for each in judge(counted, batches)]
+    wanted = [formula(engine.tensor(batch)).item() for batch in batches]
+    close = len(found) == len(wanted) and all(abs(a - b) < 1e-12 for a, b in zip(found, wanted))
+    return [round(each, 4) for each in found[:3]], close, len(calls)
+
+
+judged(centred, [3, 5, 8])
+judged(distance, [1, 4, 2, 7])
+judged(centred, [4, 4, 4])
+judged(centred, [30])
+
+# %% [markdown] hints="judged_once"
+# 1. A traced function is traced again for each new shape, unless it is told that a length is open.
+# 2. What says so is the signature: `input_signature=[mg.TensorSpec((None, 2))]`; or a placeholder, in a session.
+# 3. `traced = mg.function(formula, input_signature=[mg.TensorSpec((None, 2))])`, and then `traced(...)` for each batch.
+
+
+# %% wrong="judged_once"
+# Shows: The numbers are right, and Python calls the formula for each batch: by run, or to build a graph for each.
+# Hint: Build one graph before the loop, with an open length, and run it for each batch.
+def judge(formula, batches):
+    return [formula(mg.tensor(batch)).item() for batch in batches]
+
+
+# %% wrong="judged_once"
+# Shows: The function is traced once for each length: a shape is part of its signature.
+# Hint: Say that the length is open: None, in the input_signature.
+def judge(formula, batches):
+    traced = mg.function(formula)
+    return [traced(mg.tensor(batch)).item() for batch in batches]
+
+
+# %% wrong="judged_once"
+# Shows: All rows went into one call. The formula looks at a batch as a whole, so this is the number of another batch.
+# Hint: Each batch is to be judged by itself: one graph, and a run for each.
+def judge(formula, batches):
+    return [formula(mg.tensor(np.concatenate(batches))).item()] * len(batches)
+
+
+# %% wrong="judged_once"
+# Shows: Batches were filled up with zeros to one length, and the formula counts these rows, too.
+# Hint: Leave the batches as they are, and the length open: None in the signature.
+def judge(formula, batches):
+    longest = max(map(len, batches))
+    traced = mg.function(formula)
+    filled = [np.concatenate([b, np.zeros((longest - len(b), 2))]) for b in batches]
+    return [traced(mg.tensor(b)).item() for b in filled]
+
+
+# %% wrong="judged_once"
+# Shows: With reduce_retracing the first length is traced for itself, and only the second one for all.
+# Hint: Say beforehand that the length is open: input_signature.
+def judge(formula, batches):
+    traced = mg.function(formula, reduce_retracing=True)
+    return [traced(mg.tensor(batch)).item() for batch in batches]
+
+
+# %% [markdown]
+# ## 5. A model of your own
+#
+# **2 points, 10 minutes.** Design a model for the two moons: `weights()`, a list of NumPy arrays to start from, and
+# `score(x, *weights)`, one number for each row of x, in the shape (rows, 1): above 0 for the lower moon. What it looks
+# like is yours. The check trains it with the lesson's loss, at a learning rate of 1, and it is right if
+#
+# - it works by run, by session and traced, and after 20 steps all three have the same losses, to the bit;
+# - after 300 steps, traced, at least 95 of 100 points are on their right side;
+# - its score has at most 20 nodes.
+
+
+# %% answer="own_model" points=2 minutes=10
+### BEGIN SOLUTION
+def weights():
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(2, 12)), rng.normal(size=12), rng.normal(size=(12, 1)) / 4]
+
+
+def score(x, W, b, v):
+    return mg.sin(x @ W + b) @ v
+
+
+### END SOLUTION
+
+# %%
+check("own_model")
+
+# %% probes="own_model"
+import numpy as numeric
+
+import minigrad as engine
+from minigrad.node import toposort as listed
+
+MOONS, WHICH = engine.data.moons(100, noise=0.1, seed=0)
+SIDES = 2.0 * WHICH[:, None] - 1
+
+
+def loss_of(x, side, *ws):
+    return engine.log(1 + engine.exp(-side * score(x, *ws))).mean()
+
+
+def trained(steps, traced):
+    ws = [engine.tensor(numeric.asarray(w, dtype=float), requires_grad=True) for w in weights()]
+    x, side = engine.tensor(MOONS), engine.tensor(SIDES)
+
+    def step(x, side):
+        loss = loss_of(x, side, *ws)
+        slopes = engine.grad(loss, ws)
+        with engine.no_grad():
+            for w, g in zip(ws, slopes):
+                w -= g
+        return loss.detach()
+
+    step = engine.function(step, autograph=False) if traced else step
+    return [step(x, side).item() for _ in range(steps)], ws
+
+
+def in_session(steps):
+    with engine.Graph().as_default() as graph:
+        x, side = engine.placeholder("float64", (None, 2)), engine.placeholder("float64", (None, 1))
+        ws = [engine.Variable(numeric.asarray(w, dtype=float)) for w in weights()]
+        loss = loss_of(x, side, *ws)
+        slopes = engine.gradients(loss, ws)
+        train = engine.group(*(w.assign_sub(g) for w, g in zip(ws, slopes)))
+        begin = engine.global_variables_initializer()
+    with engine.Session(graph) as session:
+        session.run(begin)
+        return [float(session.run([loss, train], {x: MOONS, side: SIDES})[0]) for _ in range(steps)]
+
+
+def shape():
+    ws = [engine.tensor(numeric.asarray(w, dtype=float), requires_grad=True) for w in weights()]
+    y = score(engine.tensor(MOONS), *ws)
+    return y.shape == (100, 1), len(listed(y.node)) <= 20
+
+
+def same_start():
+    return all(numeric.array_equal(a, b) for a, b in zip(weights(), weights()))
+
+
+def traced_as_by_run():
+    return trained(20, traced=True)[0] == trained(20, traced=False)[0]
+
+
+def session_as_by_run():
+    return in_session(20) == trained(20, traced=False)[0]
+
+
+def learned():
+    with numeric.errstate(all="ignore"):
+        ws = trained(300, traced=True)[1]
+        with engine.no_grad():
+            found = score(engine.tensor(MOONS), *ws).numpy()
+    return int(((found > 0) == (SIDES > 0)).sum()) >= 95
+
+
+shape()
+same_start()
+traced_as_by_run()
+session_as_by_run()
+learned()
+
+# %% [markdown] hints="own_model"
+# 1. Begin with the lesson's network: `mg.tanh(x @ W + b) @ v + c`. Then change something: another bend, other widths.
+# 2. Only operations may be in it: no Python numbers drawn at random, no `if`, no `.numpy()` of what is computed.
+# 3. `weights`: `[rng.normal(size=(2, 12)), np.zeros(12), rng.normal(size=(12, 1)) / 4]`, with a generator of its own
+#    seed made inside; `score`: `mg.tanh(x @ W + b) @ v`.
+
+
+# %% wrong="own_model"
+# Shows: All agree, and it cannot learn the moons: the border of a model without a bend is a straight line.
+# Hint: Put a bend between two matrices, such as mg.tanh.
+def weights():
+    return [np.array([[0.1], [0.2]]), np.zeros(1)]
+
+
+def score(x, W, b):
+    return x @ W + b
+
+
+# %% wrong="own_model"
+# Shows: The ways disagree: the noise is drawn by Python, anew by run, and once for all in a graph.
+# Hint: What is drawn outside of the operations becomes a constant of a graph. Leave it out.
+_dice = np.random.default_rng()
+
+
+def weights():
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(2, 12)), np.zeros(12), rng.normal(size=(12, 1)) / 4]
+
+
+def score(x, W, b, v):
+    return mg.tanh((x + 0.05 * _dice.normal()) @ W + b) @ v
+
+
+# %% wrong="own_model"
+# Shows: The start is another at each call, so no two programs can agree.
+# Hint: Make the generator inside of weights(), with a seed.
+_drawing = np.random.default_rng()
+
+
+def weights():
+    return [_drawing.normal(size=(2, 12)), np.zeros(12), _drawing.normal(size=(12, 1)) / 4]
+
+
+def score(x, W, b, v):
+    return mg.tanh(x @ W + b) @ v
+
+
+# %% wrong="own_model"
+# Shows: It works by run, and not in a graph: there is no value to look at while the graph is built.
+# Hint: Use operations only: mg.maximum, mg.where, and not .numpy() or Python's if on what is computed.
+def weights():
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(2, 12)), np.zeros(12), rng.normal(size=(12, 1)) / 4]
+
+
+def score(x, W, b, v):
+    hidden = x @ W + b
+    return hidden * mg.tensor((hidden.numpy() > 0).astype(float)) @ v
+
+
+# %% wrong="own_model"
+# Shows: There are too many nodes: each neuron was written by itself.
+# Hint: A whole layer is one product of matrices. Twelve neurons are twelve columns of W.
+def weights():
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(2, 12)), np.zeros(12), rng.normal(size=(12, 1)) / 4]
+
+
+def score(x, W, b, v):
+    return sum(mg.tanh(x @ W[:, i : i + 1] + b[i]) * v[i] for i in range(12))
+
+
+# %% wrong="own_model"
+# Shows: The scores have one axis, and with sides of two axes they broadcast: each point meets every side.
+# Hint: One number for each row, in the shape (rows, 1): let the last matrix have one column.
+def weights():
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(2, 12)), np.zeros(12), rng.normal(size=12) / 4]
+
+
+def score(x, W, b, v):
+    return mg.tanh(x @ W + b) @ v
+
+
+# %% [markdown]
+# ## What you have now
+#
+# Three ways that run the same operations, and so give the same bits; the one that fits the job; and an eye for who ran
+# a graph and who built it.
+#
+# **Next**: [13 Optimising a graph](../lessons/13_optimising_a_graph.ipynb).

@@ -1,0 +1,677 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: A compiler of your own
+#     minutes: 42
+#     lesson: 15_compiled_code
+#     concepts: [D5]
+# ---
+
+# %% [markdown]
+# # 15 A compiler of your own
+#
+# You predict what pays, write a compiler of ten lines, mend a program whose memory was planned wrongly, keep a budget
+# of programs, and give a compiler something to do. About 40 minutes, 10 points, in five parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import numpy as np
+
+import minigrad as mg
+import minigrad.graph.autograph  # loads what traces and runs graphs, so that no check has to wait for it
+from minigrad.course import check, solution
+
+# %% [markdown]
+# ## 1. Does it pay?
+#
+# **2 points, 7 minutes.** Somebody has measured, in microseconds:
+#
+# | | by run, a call | compiled, a call | tracing and compiling, once for each shape |
+# |---|---|---|---|
+# | a training step | 500 | 200 | 30,150 |
+# | one big product of matrices | 8,000 | 8,000 | 2,000 |
+#
+# `from_call`: from which number of calls on is the training step, all told, *cheaper* compiled? `product`: the same
+# for the product, or None if there is no such number. `twenty`: is it worth compiling the step for 20 calls? `shapes`:
+# the step is called 1000 times, and every call has another shape; how many microseconds are saved by compiling, all
+# told? (Below 0, if they are lost.) `same_shape`: the same for 1000 calls of one shape.
+
+# %% answer="worth_it" points=2 minutes=7
+### BEGIN SOLUTION
+from_call = 101
+product = None
+twenty = False
+shapes = -29_850_000
+same_shape = 269_850
+### END SOLUTION
+
+# %%
+check("worth_it")
+
+# %% probes="worth_it"
+from_call
+product
+twenty
+shapes
+same_shape
+
+# %% [markdown] hints="worth_it"
+# 1. A call of the step saves 300 microseconds. How many of them are 30,150? And what does a call of the product save?
+# 2. With a new shape at every call, each call pays for a program of its own, and uses it once.
+# 3. 100.5 calls are the break-even point, so from call 101 on. 1000 · 300 − 30,150 for one shape; for a thousand
+#    shapes, 1000 · (300 − 30,150).
+
+# %% wrong="worth_it" misconception="M8"
+# Shows: Compiled was taken to be always faster: what compiling itself costs was left out.
+# Hint: Compiled is faster only where each call saves something, and only after the savings have paid for the compiling.
+# Which of the four cases saves nothing at all, and which never gets its price back?
+from_call, product, twenty, shapes, same_shape = 1, 1, True, 300_000, 300_000
+
+# %% wrong="worth_it" misconception="M8"
+# Shows: A product that is no faster compiled was thought to pay after some calls.
+# Hint: Compiled is not always faster: one product is one call of a library, before and after. What do n calls save?
+from_call, product, twenty, shapes, same_shape = 101, 2001, False, -29_850_000, 269_850
+
+# %% wrong="worth_it"
+# Shows: All calls were taken to share one program, though each has another shape.
+# Hint: A program is made for shapes. How many are made in these 1000 calls?
+from_call, product, twenty, shapes, same_shape = 101, None, False, 269_850, 269_850
+
+# %% wrong="worth_it"
+# Shows: The price was divided by what a run takes, and not by what a call saves.
+# Hint: A call saves 500 − 200. How many of these savings are 30,150?
+from_call, product, twenty, shapes, same_shape = 61, None, False, -29_850_000, 269_850
+
+# %% wrong="worth_it"
+# Shows: 100 was given, and after 100 calls the savings are 30,000: not yet enough.
+# Hint: 30,150 / 300 is 100.5. At the 100th call it is still behind.
+from_call, product, twenty, shapes, same_shape = 100, None, False, -29_850_000, 269_850
+
+# %% wrong="worth_it"
+# Shows: The price of compiling was forgotten in the 1000 calls of one shape.
+# Hint: 1000 · 300 is what they save. What did it cost, once?
+from_call, product, twenty, shapes, same_shape = 101, None, False, -29_850_000, 300_000
+
+# %% [markdown]
+# ## 2. A compiler in ten lines
+#
+# **2 points, 9 minutes.** A graph is given as a list of nodes in topological order: the name of the result, the NumPy
+# function, and the names of its operands.
+#
+# ```python
+# nodes = [("t0", "multiply", "x", "w"), ("t1", "add", "t0", "b"), ("t2", "exp", "x"), ("t3", "tanh", "t1")]
+# print(compiled(["x", "w", "b"], nodes, "t3"))
+#
+# def program(x, w, b):
+#     t0 = multiply(x, w)
+#     t1 = add(t0, b)
+#     t3 = tanh(t1)
+#     return t3
+# ```
+#
+# Write `compiled(inputs, nodes, result)`, which returns the text of such a program: straight-line code with one line
+# for each node **that the result depends on** (t2 is not among them), in the order of the list.
+
+
+# %% answer="tiny_compiler" points=2 minutes=9
+def compiled(inputs, nodes, result):
+    ### BEGIN SOLUTION
+    needed, lines = {result}, []
+    for name, function, *operands in reversed(nodes):
+        if name in needed:
+            needed.update(operands)
+            lines.append(f"    {name} = {function}({', '.join(operands)})")
+    return "\n".join([f"def program({', '.join(inputs)}):", *reversed(lines), f"    return {result}", ""])
+    ### END SOLUTION
+
+
+# %%
+check("tiny_compiler")
+
+# %% probes="tiny_compiler"
+import ast
+
+import numpy as numeric
+
+CHAIN = [("t0", "multiply", "x", "w"), ("t1", "add", "t0", "b"), ("t2", "exp", "x"), ("t3", "tanh", "t1")]
+DIAMOND = [
+    *[("a", "exp", "p"), ("dead", "sqrt", "p"), ("c", "subtract", "q", "a"), ("d", "divide", "c", "a")],
+    *[("deader", "add", "dead", "c"), ("e", "multiply", "d", "d")],
+]
+
+
+def counted(called, function):
+    def run(*operands):
+        called.append(function.__name__)
+        return function(*operands)
+
+    return run
+
+
+def run_of(inputs, nodes, result, *values):
+    """What the text gives, which functions it calls, and what kinds of statements are in it."""
+    text = compiled(inputs, nodes, result)
+    called = []
+    scope = {node[1]: counted(called, getattr(numeric, node[1])) for node in nodes}
+    exec(text, scope)
+    (function,) = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef)]
+    kinds = [type(each).__name__ for each in function.body]
+    return round(float(scope["program"](*values)), 6), called, kinds
+
+
+run_of(["x", "w", "b"], CHAIN, "t3", 0.5, 2.0, -0.25)
+run_of(["p", "q"], DIAMOND, "e", 0.5, 3.0)
+run_of(["p", "q"], DIAMOND, "deader", 0.5, 3.0)
+run_of(["p", "q"], DIAMOND, "a", 0.5, 3.0)
+
+# %% [markdown] hints="tiny_compiler"
+# 1. Do not compute anything: for each node, write the line that would. `f"    {name} = {function}(...)"`.
+# 2. For what is needed, go through the list from the end: the result is needed; of what is needed, the operands are.
+# 3. `for name, function, *operands in reversed(nodes): if name in needed: needed.update(operands)` and append the line;
+#    then turn the lines round, and put them between `def program(…):` and `    return …`.
+
+
+# %% wrong="tiny_compiler"
+# Shows: Every node became a line, also those on which the result does not depend.
+# Hint: Go through the nodes from the end, and keep a set of the names that are needed.
+def compiled(inputs, nodes, result):
+    lines = [f"    {name} = {function}({', '.join(operands)})" for name, function, *operands in nodes]
+    return "\n".join([f"def program({', '.join(inputs)}):", *lines, f"    return {result}"])
+
+
+# %% wrong="tiny_compiler"
+# Shows: The lines are in the order of the walk, from the result back: names are read before they are there.
+# Hint: You went backwards to see what is needed. Turn the lines round before you join them.
+def compiled(inputs, nodes, result):
+    needed, lines = {result}, []
+    for name, function, *operands in reversed(nodes):
+        if name in needed:
+            needed.update(operands)
+            lines.append(f"    {name} = {function}({', '.join(operands)})")
+    return "\n".join([f"def program({', '.join(inputs)}):", *lines, f"    return {result}"])
+
+
+# %% wrong="tiny_compiler"
+# Shows: Only the operands of the result itself are taken for needed, and not theirs.
+# Hint: What is needed grows as you go back: the operands of each line that you keep are needed, too.
+def compiled(inputs, nodes, result):
+    needed = {result} | {x for name, _, *operands in nodes if name == result for x in operands}
+    lines = [f"    {name} = {f}({', '.join(operands)})" for name, f, *operands in nodes if name in needed]
+    return "\n".join([f"def program({', '.join(inputs)}):", *lines, f"    return {result}"])
+
+
+# %% wrong="tiny_compiler"
+# Shows: There is a loop in the text: that is an interpreter, which walks the nodes at every run.
+# Hint: Walk the nodes while you write. In the text there is a line for each of them, and no list.
+def compiled(inputs, nodes, result):
+    needed, kept = {result}, []
+    for name, function, *operands in reversed(nodes):
+        if name in needed:
+            needed.update(operands)
+            kept.insert(0, f"({name!r}, {function}, {operands!r})")
+    return "\n".join(
+        [
+            f"def program({', '.join(inputs)}):",
+            f"    values = dict({', '.join(f'{x}={x}' for x in inputs)})",
+            f"    for name, f, operands in [{', '.join(kept)}]:",
+            "        values[name] = f(*[values[x] for x in operands])",
+            f"    return values[{result!r}]",
+        ]
+    )
+
+
+# %% wrong="tiny_compiler"
+# Shows: The program has no return, or returns what stands last in the list, and not what was asked for.
+# Hint: The last line is `return` and the name of the result.
+def compiled(inputs, nodes, result):
+    needed, lines = {result}, []
+    for name, function, *operands in reversed(nodes):
+        if name in needed:
+            needed.update(operands)
+            lines.insert(0, f"    {name} = {function}({', '.join(operands)})")
+    return "\n".join([f"def program({', '.join(inputs)}):", *lines])
+
+
+# %% wrong="tiny_compiler"
+# Shows: The operands were written in another order: a − b is not b − a.
+# Hint: Keep the operands as a list, in their order; only the set of needed names has none.
+def compiled(inputs, nodes, result):
+    needed, lines = {result}, []
+    for name, function, *operands in reversed(nodes):
+        if name in needed:
+            needed.update(operands)
+            lines.insert(0, f"    {name} = {function}({', '.join(reversed(operands))})")
+    return "\n".join([f"def program({', '.join(inputs)}):", *lines, f"    return {result}"])
+
+
+# %% [markdown]
+# ## 3. A plan that is wrong
+#
+# **2 points, 8 minutes.** Somebody wrote a program by hand: for y = tanh(x · w) with a number w, the loss, which is the
+# sum of y², and the derivative of the loss with respect to w. All in two places, a and b.
+#
+# ```python
+# def step(x, w):
+#     a, b = np.empty_like(x), np.empty_like(x)
+#     np.multiply(x, w, a)         # z
+#     np.tanh(a, a)                # y
+#     np.multiply(a, a, b)         # y²
+#     loss = b.sum()
+#     np.multiply(a, 2.0, a)       # the gradient of y: 2y
+#     np.multiply(a, a, b)         # y²
+#     np.subtract(1.0, b, b)       # the slope of tanh: 1 − y²
+#     np.multiply(a, b, b)         # the gradient of z
+#     np.multiply(b, x, b)
+#     return loss, b.sum()
+# ```
+#
+# The loss is right, the derivative is not. Write `step(x, w)` so that both are: still in two arrays of the size of x,
+# and without a change of x, which belongs to the caller.
+
+
+# %% answer="wrong_buffer" points=2 minutes=8
+def step(x, w):
+    ### BEGIN SOLUTION
+    a, b = np.empty_like(x), np.empty_like(x)
+    np.multiply(x, w, a)
+    np.tanh(a, a)
+    np.multiply(a, a, b)
+    loss = b.sum()
+    np.subtract(1.0, b, b)
+    np.multiply(a, 2.0, a)
+    np.multiply(a, b, b)
+    np.multiply(b, x, b)
+    return loss, b.sum()
+    ### END SOLUTION
+
+
+# %%
+check("wrong_buffer")
+
+# %% probes="wrong_buffer"
+import tracemalloc as memory
+
+import numpy as numeric
+
+import minigrad as engine
+
+
+def stepped(n, w):
+    """The loss and the derivative, as they come, and beside those of the engine."""
+    x = numeric.random.default_rng(n).normal(size=n)
+    loss, slope = step(x.copy(), w)
+    v = engine.tensor(w, requires_grad=True)
+    y = engine.tanh(engine.tensor(x) * v)
+    wanted = (y * y).sum()
+    wanted.backward()
+    agree = abs(loss - wanted.item()) < 1e-9 * n, abs(slope - v.grad.item()) < 1e-9 * n
+    return round(float(loss), 4), round(float(slope), 4), [bool(each) for each in agree]
+
+
+def untouched():
+    x = numeric.linspace(-1, 1, 50)
+    step(x, 0.7)
+    return bool((x == numeric.linspace(-1, 1, 50)).all())
+
+
+def within_two():
+    """Whether at most two arrays of the size of x are taken at a time."""
+    x = numeric.ones(200_000)
+    step(x, 0.5)
+    memory.start()
+    step(x, 0.5)
+    most = memory.get_traced_memory()[1]
+    memory.stop()
+    return bool(most < 2.5 * x.nbytes)
+
+
+stepped(5, 0.5)
+stepped(40, -1.3)
+untouched()
+within_two()
+
+# %% [markdown] hints="wrong_buffer"
+# 1. For each line, ask what its operands hold at that moment. What is in a when `multiply(a, a, b)` reads it again?
+# 2. y is written over by 2y while it is still to be read. Either read it before, or find y² where it still is.
+# 3. After the loss, y² is in b: take `subtract(1.0, b, b)` at once, then `multiply(a, 2.0, a)`, and leave the second
+#    `multiply(a, a, b)` out.
+
+
+# %% wrong="wrong_buffer"
+# Shows: It is as it was: the slope is made of (2y)², for y had been written over.
+# Hint: Follow a line by line: which line is the last that needs y, and which one writes over it?
+def step(x, w):
+    a, b = np.empty_like(x), np.empty_like(x)
+    np.multiply(x, w, a)
+    np.tanh(a, a)
+    np.multiply(a, a, b)
+    loss = b.sum()
+    np.multiply(a, 2.0, a)
+    np.multiply(a, a, b)
+    np.subtract(1.0, b, b)
+    np.multiply(a, b, b)
+    np.multiply(b, x, b)
+    return loss, b.sum()
+
+
+# %% wrong="wrong_buffer"
+# Shows: Both numbers are right, in more than two arrays at a time.
+# Hint: Without a place for the result each operation makes a new array. There is an order that needs two.
+def step(x, w):
+    y = np.tanh(x * w)
+    g = 2 * y
+    slope = 1 - y * y
+    return (y * y).sum(), (g * slope * x).sum()
+
+
+# %% wrong="wrong_buffer"
+# Shows: The last product was written into x, which belongs to the caller.
+# Hint: The third argument is what is written over. Let it be a or b.
+def step(x, w):
+    a, b = np.empty_like(x), np.empty_like(x)
+    np.multiply(x, w, a)
+    np.tanh(a, a)
+    np.multiply(a, a, b)
+    loss = b.sum()
+    np.subtract(1.0, b, b)
+    np.multiply(a, 2.0, a)
+    np.multiply(a, b, b)
+    np.multiply(b, x, x)
+    return loss, x.sum()
+
+
+# %% wrong="wrong_buffer"
+# Shows: The derivative is half of what it should be: the 2 of 2y has gone.
+# Hint: The derivative of y² is 2y. Keep that line, after the last one that needs y itself.
+def step(x, w):
+    a, b = np.empty_like(x), np.empty_like(x)
+    np.multiply(x, w, a)
+    np.tanh(a, a)
+    np.multiply(a, a, b)
+    loss = b.sum()
+    np.subtract(1.0, b, b)
+    np.multiply(a, b, b)
+    np.multiply(b, x, b)
+    return loss, b.sum()
+
+
+# %% wrong="wrong_buffer"
+# Shows: The derivative is right, and the loss is not: b was written over before it was added up.
+# Hint: The sum of y² has to be taken while b still holds y².
+def step(x, w):
+    a, b = np.empty_like(x), np.empty_like(x)
+    np.multiply(x, w, a)
+    np.tanh(a, a)
+    np.multiply(a, a, b)
+    np.subtract(1.0, b, b)
+    loss = b.sum()
+    np.multiply(a, 2.0, a)
+    np.multiply(a, b, b)
+    np.multiply(b, x, b)
+    return loss, b.sum()
+
+
+# %% wrong="wrong_buffer"
+# Shows: The factor x is missing: this is the sum of the gradient of z.
+# Hint: z = x · w, so the derivative with respect to w is the gradient of z times x, added up.
+def step(x, w):
+    a, b = np.empty_like(x), np.empty_like(x)
+    np.multiply(x, w, a)
+    np.tanh(a, a)
+    np.multiply(a, a, b)
+    loss = b.sum()
+    np.subtract(1.0, b, b)
+    np.multiply(a, 2.0, a)
+    np.multiply(a, b, b)
+    return loss, b.sum()
+
+
+# %% [markdown]
+# ## 4. A budget of programs
+#
+# **2 points, 8 minutes.** `f` is a traced function of one tensor (rows, 3) that gives one number, the largest sum of a
+# row; and arrays come with 1 to 64 rows. Write `judged(f, batches)`, which returns the list of the numbers, as floats,
+# with these budgets: `f` sees at most 7 different shapes, and none of them has twice as many rows as the batch, or
+# more. Mind what you fill up with: all numbers of a batch may be below 0.
+
+
+# %% answer="few_programs" points=2 minutes=8
+def judged(f, batches):
+    ### BEGIN SOLUTION
+    found = []
+    for x in batches:
+        rows = 2 ** (len(x) - 1).bit_length()
+        filled = np.concatenate([x, np.repeat(x[-1:], rows - len(x), axis=0)])  # a row that is there changes no maximum
+        found.append(f(mg.tensor(filled)).item())
+    return found
+    ### END SOLUTION
+
+
+# %%
+check("few_programs")
+
+# %% probes="few_programs"
+import numpy as numeric
+
+
+def seen_by(lengths, shift):
+    """Whether the numbers are right, how many shapes f saw, and whether any was twice as long as its batch."""
+    rng = numeric.random.default_rng(len(lengths))
+    batches = [rng.normal(size=(n, 3)) + shift for n in lengths]
+    saw = []
+
+    def f(x):
+        saw.append(tuple(x.shape))
+        return x.sum(1).max()
+
+    found = [float(each) for each in judged(f, batches)]
+    right = len(found) == len(batches) and all(abs(a - b.sum(1).max()) < 1e-12 for a, b in zip(found, batches))
+    wasteful = len(saw) != len(batches) or any(s[0] >= 2 * n for s, n in zip(saw, lengths))
+    return right, len(set(saw)) <= 7, not wasteful
+
+
+seen_by(range(1, 65), 0.0)
+seen_by([3, 5, 6, 7, 9, 30], -10.0)
+seen_by([1, 2, 4, 8, 16, 32, 64], 0.0)
+seen_by([21, 29, 24], 5.0)
+
+# %% [markdown] hints="few_programs"
+# 1. Seven lengths for 1 to 64, and none twice as long as needed: 1, 2, 4, 8, 16, 32 and 64.
+# 2. The next power of two of n is `2 ** (n - 1).bit_length()`. What can you add to a batch so that its largest sum
+#    stays? A row that is there already.
+# 3. `np.concatenate([x, np.repeat(x[-1:], rows - len(x), axis=0)])`, and then `f(mg.tensor(...)).item()`.
+
+
+# %% wrong="few_programs"
+# Shows: Nothing is filled up, so there is a program for each length.
+# Hint: Bring the lengths to 1, 2, 4, … 64 before f sees them.
+def judged(f, batches):
+    return [f(mg.tensor(x)).item() for x in batches]
+
+
+# %% wrong="few_programs"
+# Shows: The batch is filled up with zeros, and where all its sums are below 0, a row of zeros is the largest.
+# Hint: Fill up with something that cannot be larger than what is there: a row of the batch itself.
+def judged(f, batches):
+    found = []
+    for x in batches:
+        rows = 2 ** (len(x) - 1).bit_length()
+        found.append(f(mg.tensor(np.pad(x, ((0, rows - len(x)), (0, 0))))).item())
+    return found
+
+
+# %% wrong="few_programs"
+# Shows: Everything is brought to 64 rows: one program, and up to 64 times the work.
+# Hint: The budget has two sides. No shape may have twice as many rows as the batch.
+def judged(f, batches):
+    return [f(mg.tensor(np.concatenate([x, np.repeat(x[-1:], 64 - len(x), axis=0)]))).item() for x in batches]
+
+
+# %% wrong="few_programs"
+# Shows: A batch whose length is a power of two already goes to the next one: that is twice as many rows.
+# Hint: Compare n = 8: `n.bit_length()` is 4, and `(n - 1).bit_length()` is 3.
+def judged(f, batches):
+    found = []
+    for x in batches:
+        rows = 2 ** len(x).bit_length()
+        found.append(f(mg.tensor(np.concatenate([x, np.repeat(x[-1:], rows - len(x), axis=0)]))).item())
+    return found
+
+
+# %% wrong="few_programs"
+# Shows: The batch is cut to the power of two below its length: rows are lost.
+# Hint: Fill up, and do not cut: the next power of two, not the one before.
+def judged(f, batches):
+    return [f(mg.tensor(x[: 2 ** (len(x).bit_length() - 1)])).item() for x in batches]
+
+
+# %% wrong="few_programs"
+# Shows: Lengths are rounded up to multiples of 10: seven shapes, and for short batches far too long.
+# Hint: Steps that grow with the length waste the same share everywhere: powers of two.
+def judged(f, batches):
+    found = []
+    for x in batches:
+        rows = -(-len(x) // 10) * 10
+        found.append(f(mg.tensor(np.concatenate([x, np.repeat(x[-1:], rows - len(x), axis=0)]))).item())
+    return found
+
+
+# %% [markdown]
+# ## 5. Something to do for a compiler
+#
+# **2 points, 10 minutes.** Design a function `f(x)`, of a tensor of 1000 numbers, that a compiler makes much shorter,
+# with all you know since lesson 13. It is right if
+#
+# - by run it takes 12 operations on tensors, or more;
+# - its program has at most 4 lines that compute, and gives the same bits;
+# - the result depends on x, and not along a straight line: f(x) has a bend.
+
+
+# %% answer="own_saving" points=2 minutes=10
+def f(x):
+    ### BEGIN SOLUTION
+    y = mg.exp(x) * mg.exp(x)
+    for _ in range(4):
+        y = y.neg().neg() * 1
+    return y
+    ### END SOLUTION
+
+
+# %%
+check("own_saving")
+
+# %% probes="own_saving"
+import re as expressions
+
+import numpy as numeric
+
+import minigrad as engine
+from minigrad.modes import watching
+
+
+def given():
+    return numeric.random.default_rng(0).uniform(0.5, 1.5, 1000)
+
+
+class Watcher:
+    """Is told of each operation as it runs."""
+
+    def __init__(self):
+        self.operations = 0
+
+    def saw(self, op, y, xs):
+        self.operations += 1
+
+
+def taken():
+    """How many operations a run takes, up to 12."""
+    watcher, x = Watcher(), engine.tensor(given())
+    with watching(watcher):
+        f(x)
+    return min(watcher.operations, 12)
+
+
+def of_the_program():
+    """Whether few lines of the program compute, and whether its bits are those of a run."""
+    traced = engine.function(f, autograph=False)
+    x = engine.tensor(given())
+    with numeric.errstate(all="ignore"):
+        got, wanted = traced(x), f(x)
+    body = traced.source[traced.source.index("def program") :].splitlines()[1:]
+    lines = [line for line in body if not expressions.match(r" *(return|y\d+ = (empty|new)|[tv]\d+ = .*reshape)", line)]
+    return sum(1 for line in lines if line.strip()) <= 4, bool((got.numpy() == wanted.numpy()).all())
+
+
+def bend():
+    """Whether x moves the result, and whether it does so along no straight line."""
+    at = [numeric.asarray(f(engine.tensor(given() * scale)).numpy()).sum() for scale in (1.0, 1.1, 1.2)]
+    return bool(abs(at[1] - at[0]) > 1e-6), bool(abs(at[0] - 2 * at[1] + at[2]) > 1e-6 * abs(at[0]))
+
+
+taken()
+of_the_program()
+bend()
+
+# %% [markdown] hints="own_saving"
+# 1. What does a compiler take out? The same thing computed twice; times 1; what is negated twice; what nobody reads;
+#    what depends on constants only.
+# 2. By run all of that is done. Take one operation with a bend, and wrap it into others that change nothing.
+# 3. `y = mg.exp(x) * mg.exp(x)`, and then, four times, `y = y.neg().neg() * 1`.
+
+
+# %% wrong="own_saving"
+# Shows: The program is as long as the run: every operation is needed.
+# Hint: Let most of them be such as change nothing, or compute again what is there already.
+def f(x):
+    for _ in range(6):
+        x = mg.tanh(x) + 0.5
+    return x
+
+
+# %% wrong="own_saving"
+# Shows: A run takes fewer than 12 operations, so there is not much to take out.
+# Hint: Repeat what the compiler will remove, in a loop of Python's.
+def f(x):
+    return mg.exp(x) * 1
+
+
+# %% wrong="own_saving"
+# Shows: The result does not depend on x: the whole function is a constant.
+# Hint: What is removed should be beside the point; the point should stay. Begin with mg.exp(x).
+def f(x):
+    y = x * 0 + 1
+    for _ in range(6):
+        y = y.neg().neg()
+    return y
+
+
+# %% wrong="own_saving"
+# Shows: It is a straight line: nothing is left in it but a factor.
+# Hint: Put one operation with a bend into it, such as mg.exp.
+def f(x):
+    y = x * 2
+    for _ in range(6):
+        y = y.neg().neg()
+    return y
+
+
+# %% wrong="own_saving"
+# Shows: It works by run, and cannot be traced: it asks for numbers while there are none.
+# Hint: Operations on tensors only: no .numpy(), no NumPy functions of what is computed.
+def f(x):
+    y = mg.tensor(np.exp(x.numpy())) + 0 * x
+    for _ in range(6):
+        y = y.neg().neg()
+    return y
+
+
+# %% [markdown]
+# ## What you have now
+#
+# A compiler that fits on a page, an eye for a place that is written over too early, and a rule for when to compile:
+# what each call saves, times the number of calls, against the price.
+#
+# **Next**: change the budget. Can you do part 4 with five shapes, if three times too long is allowed?
