@@ -251,7 +251,7 @@ def test_every_lesson_is_stored_with_its_outputs():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('# %% probes="visits"', '# %% probes="visit"', "0 cells are its probes, and one is wanted"),
+        ('# %% probes="visits"', '# %% probes="visit"', "probes='visit' is of no part"),
         ('# %% wrong="visits"\n# Shows: ', '# %% wrong="visits"\n# Sees: ', "a wrong answer opens with"),
         ("times_at_x = 10\n", "times_at_x = 20\n", "the probes cannot tell apart"),
         ("times_at_x = 10\n", "times_at_x = 1024\n", "the probes cannot tell apart 'the solution' and"),

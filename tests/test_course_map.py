@@ -88,13 +88,12 @@ def test_the_glossary_has_every_term_once_in_order_with_its_lesson():
     assert words == sorted(term.lower() for nb in LESSONS.values() for term in nb.metadata.minigrad.get("terms", {}))
     for name, nb in LESSONS.items():
         for meaning in nb.metadata.minigrad.get("terms", {}).values():
-            assert f": {meaning}. [{name[:2]}]({name}.ipynb)\n" in text
+            assert f": {meaning[0].upper()}{meaning[1:]}. [{name[:2]}]({name}.ipynb)\n" in text
 
 
 def test_a_definition_is_one_sentence_without_its_full_stop():
     for name, nb in LESSONS.items():
         for term, meaning in nb.metadata.minigrad.get("terms", {}).items():
-            assert not meaning[0].islower(), f"{name}: {term}"
             assert not meaning.endswith("."), f"{name}: {term}"
 
 

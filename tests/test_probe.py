@@ -83,3 +83,32 @@ def test_interrupting_the_kernel_interrupts_the_check_and_stops_what_it_ran():
     interrupt.join()
     time.sleep(0.05)  # a thread that has said its last word takes a moment to go
     assert set(threading.enumerate()) == before
+
+
+def test_on_a_busy_machine_a_probe_has_seconds_of_work_and_not_of_the_wall():
+    """Others hold the one lock that Python has, and a tenth of a second of work takes longer than that."""
+    others = [threading.Thread(target=turn, args=(until := time.monotonic() + 3,), daemon=True) for _ in range(4)]
+    for each in others:
+        each.start()
+
+    def work():
+        began = time.thread_time()
+        while time.thread_time() - began < 0.2:
+            pass
+        return Outcome("gave", time.monotonic() < until)
+
+    outcome = limited(work, 0.3)
+    for each in others:
+        each.join()
+    assert (outcome.kind, outcome.value) == ("gave", True)
+
+
+def turn(until):
+    while time.monotonic() < until:
+        pass
+
+
+def test_what_sleeps_has_its_seconds_by_the_clock_on_the_wall():
+    began = time.monotonic()
+    assert limited(lambda: time.sleep(3), 0.2).kind in ("endless", "stuck")
+    assert time.monotonic() - began < 2.5

@@ -20,6 +20,7 @@ import io
 import math
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from functools import partial
 from itertools import count
 from typing import Any
 
+BUSY = 5  # times as long by the clock as in work, at most
+SLEEPING = 0.02  # of a core: less has a thread that waits, and not one that others keep waiting
 SECONDS = 2.0  # for a probe: they take milliseconds, and a slow disk may have to load a module first
 GRACE = 0.5  # seconds that code may take to stop when told to
 MOST_ITEMS = 10_000
@@ -131,14 +134,20 @@ def place(error: BaseException, namespace: dict[str, Any]) -> tuple[str, int]:
 
 
 def limited(call: Callable[[], Outcome], seconds: float) -> Outcome:
-    """What the call gives on a thread of its own, silently; `endless` if it had to be stopped."""
+    """What the call gives on a thread of its own, silently; `endless` if it had to be stopped.
+
+    seconds    of work, where the system counts a thread's: on a busy machine it may take longer by the clock
+    """
     if sys.platform == "emscripten":  # a browser has no threads, and so no limit
         return call()
     outcomes: list[Outcome] = []
+    clocks: list[int] = []
     done = threading.Event()  # a join that is interrupted takes the thread for ended, and so cannot be relied on
 
     def work() -> None:
         try:
+            if hasattr(time, "pthread_getcpuclockid"):
+                clocks.append(time.pthread_getcpuclockid(threading.get_ident()))
             outcomes.append(call())
         except BaseException:
             outcomes.append(Outcome("endless"))  # the word to stop came a moment after the end
@@ -149,13 +158,31 @@ def limited(call: Callable[[], Outcome], seconds: float) -> Outcome:
     with contextlib.redirect_stdout(Nowhere()), contextlib.redirect_stderr(Nowhere()), nobody_asked():
         thread.start()
         try:
-            done.wait(seconds)
+            wait(done, clocks, seconds)
         finally:  # also when the learner interrupts the kernel
             for _ in range(5):
                 if not done.is_set():
                     stop(thread)
                     done.wait(GRACE / 5)
     return outcomes[0] if outcomes else Outcome("stuck")
+
+
+def wait(done: threading.Event, clocks: list[int], seconds: float) -> None:
+    """Until it is done, or has had its seconds; what sleeps, or waits for others, has them by the clock on the wall."""
+    began = time.monotonic()
+    done.wait(seconds)
+    while not done.is_set() and (past := time.monotonic() - began) < BUSY * seconds:
+        if not SLEEPING * past < worked(clocks) < seconds:
+            return
+        done.wait(seconds / 10)
+
+
+def worked(clocks: list[int]) -> float:
+    """Seconds that a thread has had of a core; infinite where that is not known."""
+    try:
+        return time.clock_gettime(clocks[0]) if clocks else float("inf")
+    except OSError:  # it has ended in this moment
+        return float("inf")
 
 
 @contextlib.contextmanager

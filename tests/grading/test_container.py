@@ -12,7 +12,9 @@ from minigrad.grading.grade import grade, task
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="submissions are graded where processes can be forked")
 
-ENGINE = f"""#!{sys.executable}
+ENGINE = f"""#!/bin/sh
+'''exec' '{sys.executable}' "$0" "$@"
+' '''
 import json, os, sys
 with open(os.environ["SAID"], "a") as said:
     said.write(json.dumps(sys.argv[1:]) + "\\n")
