@@ -202,12 +202,14 @@ except mg.errors.ShapeError as error:
     print(error)
 
 # %% [markdown]
-# A signature is a promise that works both ways: one graph, and a clear word to whoever brings something else. It helps
-# with the falling rate, too. A single number has the shape `()`; and where the signature says a tensor, a Python number
-# is made one. (A spec that says no dtype says float64.)
+# A signature is a promise that works both ways: one graph, and a clear word to whoever brings something else.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# It helps with the falling rate, too. A single number has the shape `()`; and where the signature says a tensor, a
+# Python number is made one. (A spec that says no dtype says float64.)
 
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 @mg.function(input_signature=[mg.TensorSpec((None,)), mg.TensorSpec(())])
 def any_step(w, rate):
     return w - rate * w
@@ -371,25 +373,29 @@ print(beside(bent))
 # %% [markdown]
 # Each branch has become a function, as you would have written it for `mg.cond`; `nonlocal y` says that the y in it is
 # the y of `bent`. `ag.if_` looks at the condition. If it is a symbol, it builds a `cond`; if it is a Python truth, it
-# is Python's own `if`. The rest is housekeeping: `ag.Undefined` stands for a name without a value yet, and through
-# the `lambda` and `set_2` both branches start with the same y. One trace serves both ways, also with a `return` in
-# each:
-
+# is Python's own `if`. One trace serves both ways:
 
 # %%
+traced = mg.function(bent)
+print([round(traced(mg.tensor(number)).item(), 3) for number in (3.0, -1.0)], "traces:", traced.trace_count)
+GraphView(traced, mg.tensor(3.0))
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The rest of the generated lines is housekeeping: `ag.Undefined` stands for a name without a value yet, and through the
+# `lambda` and `set_2` both branches start with the same y. A `return` in a branch, as lesson 10 had it, is rewritten as
+# well:
+
+
+# %% slideshow={"slide_type": "skip"}
+@mg.function
 def bent_in_lesson_10(x):
     if x > 0:
         return x * x
     return mg.exp(-x)
 
 
-for each in (bent, bent_in_lesson_10):
-    traced = mg.function(each)
-    values = [round(traced(mg.tensor(number)).item(), 3) for number in (3.0, -1.0)]
-    print(f"{each.__name__}: {values}, traces: {traced.trace_count}")
-
-# %%
-GraphView(mg.function(bent), mg.tensor(3.0))
+print([round(bent_in_lesson_10(mg.tensor(number)).item(), 3) for number in (3.0, -1.0)])
+print("traces:", bent_in_lesson_10.trace_count)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Loops
