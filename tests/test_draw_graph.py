@@ -84,6 +84,32 @@ def test_a_function_that_was_traced_once_is_drawn_as_its_graph():
         mg.draw(f)
 
 
+def test_a_function_that_gives_a_value_and_what_is_made_of_it_is_drawn():
+    @mg.function
+    def both(x):
+        y = x * 2
+        return y + 1, y
+
+    both(mg.tensor(1.0))
+
+    assert [box.op for box in mg.draw(both, {}).picture.boxes] == ["", "", "×", "", "+"]
+
+
+@pytest.mark.parametrize("gives", ["made of it", "it", "nothing"])
+def test_a_print_in_a_graph_is_a_box_and_that_it_has_happened_is_none(gives, capsys):
+    @mg.function
+    def told(x):
+        y = x * 2
+        mg.print("y is", y)
+        return {"made of it": y.exp(), "it": y, "nothing": None}[gives]
+
+    told(mg.tensor(1.0))
+    boxes = mg.draw(told, {}).picture.boxes
+
+    assert sorted(box.op for box in boxes if box.op) == sorted(["×", "print"] + ["exp"] * (gives == "made of it"))
+    assert [box.value for box in boxes if not box.op] == ["·", "2"], "x, and the 2"
+
+
 def test_of_a_branch_and_a_loop_is_drawn_what_was_asked_for_under_the_learners_names():
     """A loop also leaves stacks for backward, and a truth that its effects have happened: nobody asked for these."""
     with mg.Graph().as_default():

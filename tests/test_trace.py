@@ -11,7 +11,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import graph as G
-from minigrad.errors import DTypeError, GraphError
+from minigrad.errors import DTypeError, GraphError, ShapeError
 from minigrad.graph import RetracingWarning, TensorSpec, run_functions_eagerly
 
 X = np.arange(6.0).reshape(2, 3)
@@ -247,6 +247,18 @@ def test_a_length_may_have_any_name():
 def test_a_signature_says_how_many_arguments_there_are():
     with pytest.raises(TypeError, match="has 1 arguments in input_signature"):
         mg.function(lambda x, y=1: x, input_signature=[TensorSpec((3,))])(X[0], X[0])
+
+
+@pytest.mark.parametrize("shape", [None, 3])
+def test_a_shape_that_lost_its_comma_is_told_so_where_it_is_written(shape):
+    with pytest.raises(ShapeError, match=rf"a shape is a tuple, and this is {shape}: .*\({shape},\)"):
+        TensorSpec(shape)
+
+
+@pytest.mark.parametrize("said", [None, (None,), 1.0])
+def test_a_signature_holds_specs_and_says_so_where_it_is_written(said):
+    with pytest.raises(TypeError, match="input_signature holds a TensorSpec for each argument"):
+        mg.function(lambda x, rate: x * rate, input_signature=[TensorSpec((None,)), said])
 
 
 def test_reduce_retracing_leaves_lengths_open_that_have_changed():

@@ -78,7 +78,8 @@ Predict("five ran", "How many of the five operations will be in the graph of y?"
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # To look, we need a way in. The newest entry is the result's `grad_fn`; an entry's `next_functions` are the entries
-# that the gradient goes to from there. At a leaf the way ends, with an entry called AccumulateGrad.
+# that the gradient goes to from there, each in a pair with a 0 that we leave aside. At a leaf the way ends, with an
+# entry called AccumulateGrad.
 
 
 # %%
@@ -145,9 +146,10 @@ z.backward()
 print("x.grad =", x.grad, " y.grad =", y.grad)
 
 # %% [markdown]
-# A leaf has no past, so its `grad_fn` is `None`. `z` was made by ×, and its entry is named after the derivative that
-# backward will run: MulBackward. `c` was computed, and yet it is a leaf: for the record a leaf is *what no recorded
-# operation made*.
+# A leaf has no past, so its `grad_fn` is `None`. And the AccumulateGrad from above? It made nothing: it stands where a
+# way back arrives *at* a leaf, and pays into `x.grad`. `z` was made by ×, and its entry is named after the derivative
+# that backward will run: MulBackward. `c` was computed, and yet it is a leaf: for the record a leaf is *what no
+# recorded operation made*.
 #
 # With arrays it is no different. One entry stands for the whole array:
 
@@ -238,7 +240,7 @@ print("two losses, a pass each:", two_passes, "  their sum, one pass:", x.grad)
 
 # %%
 tracemalloc.start()
-x = mg.ones(2**20).requires_grad_()
+x = mg.ones(2**20, requires_grad=True)
 SIZE = x.numpy().nbytes
 
 
@@ -278,28 +280,44 @@ reveal("kept by forward", after_forward)
 # %% [markdown]
 # None of them has a name in Python, and yet two are there: the record holds them. The third, the result of `+ 1`, is
 # gone. The derivative of + is 1 whatever was added, so nobody will ask for it. Who keeps what, op by op? PyTorch and
-# minigrad have the same peephole, a function that is shown each value as it is saved:
+# minigrad have the same peephole, made of two functions. One is shown each value as it is saved, the other as backward
+# takes it out again; what they return is saved, or taken, in its place. Ours return what they were shown.
 
 
 # %% slideshow={"slide_type": "skip"}
 def keeps(f, x, w):
     kept = []
-    with mg.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+
+    def look(t):
+        kept.append(t)
+        return t
+
+    with mg.autograd.graph.saved_tensors_hooks(look, lambda t: t):
         y = f(x, w)
     places = {"x": x, "w": w, "result": y}
-    return [name for name, t in places.items() if any(np.shares_memory(t.numpy(), k.numpy()) for k in kept)]
+    found = [name for name, t in places.items() if any(np.shares_memory(t.numpy(), k.numpy()) for k in kept)]
+    return ", ".join(found) or "nothing"
 
 
-a, b = mg.rand(3, 3).requires_grad_(), mg.rand(3, 3).requires_grad_()
-of = {"x + w": lambda x, w: x + w, "x * w": lambda x, w: x * w, "x @ w": lambda x, w: x @ w}
-of |= {"exp(x)": lambda x, w: x.exp(), "sin(x)": lambda x, w: x.sin(), "tanh(x)": lambda x, w: x.tanh()}
-of |= {"relu(x)": lambda x, w: x.relu(), "sum(x)": lambda x, w: x.sum()}
-for name, operation in of.items():
-    print(f"{name:8} keeps {', '.join(keeps(operation, a, b)) or 'nothing'}")
+# %% slideshow={"slide_type": "skip"}
+a, b = mg.rand(3, 3, requires_grad=True), mg.rand(3, 3, requires_grad=True)
+operations = {
+    "x + w": lambda x, w: x + w,
+    "x * w": lambda x, w: x * w,
+    "x @ w": lambda x, w: x @ w,
+    "exp(x)": lambda x, w: x.exp(),
+    "sin(x)": lambda x, w: x.sin(),
+    "tanh(x)": lambda x, w: x.tanh(),
+    "relu(x)": lambda x, w: x.relu(),
+    "sum(x)": lambda x, w: x.sum(),
+}
+for name, operation in operations.items():
+    print(f"{name:8} keeps {keeps(operation, a, b)}")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Read it as a list of slopes. × needs the other operand, twice; exp and tanh have slopes that their own result gives;
-# sin needs its operand, for cos x; + and sum need nothing. If the gradient of one operand is not wanted, less is kept:
+# Read it as a list of slopes. × needs the other operand, twice; exp, tanh and relu have slopes that their own result
+# gives; sin needs its operand, for cos x; + and sum need nothing. If the gradient of one operand is not wanted, less is
+# kept:
 
 # %% slideshow={"slide_type": "skip"}
 print("w wants no gradient: x * w keeps", keeps(lambda x, w: x * w, a, b.detach()))
@@ -328,8 +346,8 @@ print("forward in no_grad:", alive() - before, "arrays beside x,", len(recorded(
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Now a network, and every byte of two training steps. Step through the first one with →. Is the peak in forward or
-# in backward? Which consumer falls step by step on the way back, and which one rises? Why does the second step start
-# higher than the first one did?
+# in backward? Which row of the table falls step by step on the way back, and which one rises? Why does the second step
+# start higher than the first one did?
 
 # %%
 hidden = [layer for _ in range(3) for layer in (mg.nn.Linear(16, 16), mg.nn.Tanh())]
@@ -340,6 +358,14 @@ MemoryTimeline(model, mg.nn.functional.mse_loss, mg.ones(256, 8), mg.zeros(256, 
 # 5 minutes. The peak comes early in backward: nearly all that was saved is still there, and the first gradients are on
 # their way. Saved values fall, gradients of parameters rise. The second step starts higher because Adam made its state
 # in the first. The switches are for lesson 14; leave them off.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The first step has its peak, 192,416 bytes, early in backward: nearly all that was saved is still there, and the first
+# gradients are on their way. *Saved for backward* falls from 131,072 bytes to 0, a tanh at a time. *Gradients* rises to
+# 72,208, those on their way and those of the parameters together; in the end these alone are left, 7,816 bytes, as many
+# as the parameters take themselves. The second step starts with 15,632 bytes more than the first, in the row *optimizer
+# state*: the optimizer here is Adam, and from its first step on it keeps two numbers for each parameter, by which it
+# chooses how far that one goes.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A second backward
@@ -382,12 +408,13 @@ reveal("sum, twice", happened)
 # calling twice. It is about values that are gone.
 #
 # `retain_graph=True` keeps them. Then a second pass is possible, but is it free? Take a trunk of ten operations, and
-# two losses that share it and add one operation each.
+# two losses that share it and add one operation each. We let an object watch: inside `with watching(…)` the
+# engine calls its `saw` for each operation, and its `pulled` for each derivative that backward runs.
 
 
 # %% slideshow={"slide_type": "subslide"}
 class Steps:
-    """Counts derivatives as backward runs them: the engine tells whoever watches."""
+    """Counts derivatives as backward runs them."""
 
     def __init__(self):
         self.count = 0
@@ -427,9 +454,10 @@ with watching(Steps()) as together:
 print("a pass for each loss:", steps.count, "derivatives;  one pass for their sum:", together.count)
 
 # %% [markdown]
-# The trunk was walked twice. A second backward costs a whole pass of work, and the saved values stay in memory until
-# the last one. When you want the sum of the gradients, add the losses, and go back once. Keep the graph only when you
-# need the gradients apart.
+# The trunk was walked twice: 10 derivatives and one of its own for each loss. From the sum it was walked once: 10, one
+# for each loss, and one for the + that joins them. A second backward costs a whole pass of work, and the saved values
+# stay in memory until the last one. When you want the sum of the gradients, add the losses, and go back once. Keep the
+# graph only when you need the gradients apart.
 #
 # There is one exception to *`zero_grad` is about leaves*. On a graph that was kept there is no new `h`, so its
 # account adds up too, and the optimizer does not know it:
@@ -460,8 +488,9 @@ print("arriving, from the last sigmoid back:", " ".join(f"{size:.4f}" for size i
 print(f"arriving at x: {x.grad.item():.6f}")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# The slope of a sigmoid is never above 1/4, so each one takes at least three quarters of what came. After six of them
-# little is left: this is why deep networks of sigmoids learn slowly at the front, and the hook shows it happening.
+# Where a sigmoid gives s, its slope is s · (1 − s). That is never above 1/4, which it is at s = 1/2; so each one takes
+# at least three quarters of what came. After six of them little is left: this is why deep networks of sigmoids learn
+# slowly at the front, and the hook shows it happening.
 #
 # What a hook returns goes on in place of what came. Here one limits a gradient that has grown too large:
 
@@ -490,8 +519,8 @@ reveal("x * x.detach()", x.grad)
 # One arrow of the two was cut. The engine takes you at your word: *this factor is a constant*. It is an honest answer
 # to another question, and no error will tell you that it was not yours.
 #
-# The step of gradient descent is the place where you must stop the record. It edits a leaf, and a leaf that backward
-# will come back to may not change under its feet:
+# The step of gradient descent is the place where you must stop the record. It edits a leaf that wants a gradient, and
+# while the record runs the engine refuses that:
 
 # %%
 try:
@@ -539,7 +568,8 @@ reveal("edited", happened)
 # %% [markdown]
 # The slope of exp is its result, e⁰ = 1. The memory now holds 2, and that would have been the gradient. Each piece of
 # memory has a **version counter** which every edit raises; backward compares it with what it was when the value was
-# saved. So the check is exact: an edit of what nobody saved is allowed.
+# saved. So the check is exact: an edit of what nobody saved is allowed. × saves its operands, here 2 and x, and not its
+# result:
 
 # %%
 x = mg.tensor(0.0, requires_grad=True)
@@ -560,9 +590,10 @@ h.sum().backward()
 print("edited through NumPy:", x.grad, " edits that were counted:", h._version)
 
 # %% [markdown]
-# A sigmoid's slope lies between 0 and 1/4; −20 cannot be one, and nothing complained. PyTorch has the same window. Ask
-# for `h.numpy().copy()` if you mean to edit. To see such a thing, call in the referee of lesson 02: it compares with
-# nudges, and a saved value that was changed does not agree with them.
+# The slope s · (1 − s) was read off what is there now, 5 · (1 − 5) = −20. No slope of a sigmoid is below 0 or above
+# 1/4, and nothing complained. PyTorch has the same window. Ask for `h.numpy().copy()` if you mean to edit. To see such
+# a thing, call in the referee of lesson 02: it compares with nudges, and a saved value that was changed does not agree
+# with them.
 
 
 # %%
@@ -579,7 +610,7 @@ mg.gradcheck(careless, mg.tensor([0.0, 1.0]), raise_exception=False)
 # batches, and collects the losses to average them later.
 
 # %%
-x, losses = mg.ones(2**20).requires_grad_(), []
+x, losses = mg.ones(2**20, requires_grad=True), []
 before = alive()
 losses = [forward(x) for _ in range(5)]
 print("five losses, one number each, keep", alive() - before, "arrays of 8 MB")
@@ -612,7 +643,8 @@ Quiz("06_the_dynamic_graph")
 # | `saved_tensors_hooks(pack, unpack)` | the same, in `torch.autograd.graph` | none | `print_saved_residuals` |
 #
 # TensorFlow and JAX have no edit in place of a tensor; PyTorch and minigrad allow it, and check. That is a taste about
-# memory. A jaxpr is JAX's record of a traced function, and a residual its word for a saved value.
+# memory. A jaxpr is JAX's record of a traced function, and a residual its word for a saved value;
+# `print_saved_residuals` is in `jax.ad_checkpoint`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -462,11 +462,12 @@ Quiz("09_define_then_run")
 # | `mg.placeholder("float64", (3,))` | `tf.placeholder(tf.float64, (3,))` | an argument | an argument |
 # | `mg.Session(graph)` | `tf.Session(graph=graph)` | none: it runs at once | none: one calls the function |
 # | `session.run(y, {x: a})` | `sess.run(y, {x: a})` | `f(a)` | `jax.jit(f)(a)` |
+# | `w = mg.Variable(0.0)`, `w.initializer` | `w = tf.Variable(0.0)`, the same | a leaf | an argument |
 # | `mg.gradients(y, [x])` | `tf.gradients(y, [x])` | `torch.autograd.grad(y, [x])` | `jax.grad(f)` |
 # | `SGD([w], lr).minimize(loss)` | `GradientDescentOptimizer(lr).minimize(loss)` | `optimizer.step()` | Optax |
 #
-# In TensorFlow 2 these names are in `tf.compat.v1`. PyTorch and JAX have no placeholders: they come to a whole graph
-# by looking on while a function runs, which is lesson 11.
+# In TensorFlow 2 these names are in `tf.compat.v1`; the optimizer was in `tf.train`. PyTorch and JAX have no
+# placeholders: they come to a whole graph by looking on while a function runs, which is lesson 11.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -55,11 +55,8 @@ from minigrad.widgets import GraphView, Quiz, StaticVsDynamic
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One word
 #
-# The word is `@mg.function`. The function below notes each time that Python goes through it. We call it three times,
-# with other numbers each time. How many entries will `ran` have?
-
-# %%
-Predict("Python ran", "How many entries will `ran` have after three calls?")
+# The word is `@mg.function`. This function notes each time that Python goes through it. We call it three times, with
+# other numbers each time. How many entries will `ran` have?
 
 # %%
 ran = []
@@ -71,6 +68,10 @@ def f(x):
     return (x * x + 1).sum()
 
 
+# %%
+Predict("Python ran", "How many entries will the list ran have after three calls?")
+
+# %%
 for x in ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [0.0, 0.0, 5.0]):
     print(f(mg.tensor(x)).item(), ran)
 reveal("Python ran", len(ran))
@@ -91,11 +92,11 @@ mg.draw(f)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which calls share a graph?
 #
-# A graph is made for inputs of one shape and one dtype. So the **signature** of a call is: of each tensor its dtype
-# and shape, and whether it requires a gradient; of everything else its value; and how lists and dictionaries are
-# nested. Where a call has a signature that was met before, its graph is there. Where not, there is another trace:
-# **retracing**. We go on with the same `f`. It has been traced once, for f64[3]. How often will it have been traced
-# after these five calls?
+# A graph is made for inputs of one shape and one dtype. So the **signature** of a call is: of each tensor or NumPy
+# array its dtype and shape, and whether it requires a gradient; of everything else its value; and how lists and
+# dictionaries are nested. Where a call has a signature that was met before, its graph is there. Where not, there is
+# another trace: **retracing**. We go on with the same `f`. It has been traced once, for f64[3]. How often will it
+# have been traced after these five calls?
 
 # %%
 calls = {
@@ -114,9 +115,8 @@ for name, x in calls.items():
 reveal("five calls", f.trace_count)
 
 # %% [markdown]
-# Other *numbers* are no reason, another shape is one, and another dtype. (A NumPy array is taken as a tensor.) You
-# need not guess: `explain()` has a reason for each trace. It says much more, for a later lesson; we look at some
-# lines of it.
+# Other *numbers* are no reason, another shape is one, and another dtype. You need not guess: `explain()` has a reason
+# for each trace. It says much more, for a later lesson; we look at some lines of it.
 
 
 # %%
@@ -130,11 +130,8 @@ story(f)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A number is not a tensor
 #
-# Think of a learning rate that falls from step to step. We call the same function with the rates 0.3, 0.2 and 0.1:
-# first as Python numbers, then as tensors. How many traces do the first three calls make?
-
-# %%
-Predict("three rates", "How many traces do the three calls with Python numbers make?")
+# Think of a learning rate that falls from step to step. We call `step` with the rates 0.3, 0.2 and 0.1: first as Python
+# numbers, then as tensors. How many traces do the first three calls make?
 
 
 # %%
@@ -143,6 +140,10 @@ def step(w, rate):
     return w - rate * w
 
 
+# %%
+Predict("three rates", "How many traces do the three calls with Python numbers make?")
+
+# %%
 for rate in (0.3, 0.2, 0.1):
     step(mg.ones(2), rate)
 numbers = step.trace_count
@@ -152,8 +153,8 @@ print(f"Python numbers: {numbers} traces; tensors: {step.trace_count - numbers}"
 reveal("three rates", numbers)
 
 # %% [markdown]
-# Look at the two graphs. A Python number is written *into* the graph, as a constant; so another number needs another
-# graph. A tensor is an input.
+# Look at the two graphs: `graph_for` gives the one that a call with these arguments runs. A Python number is written
+# *into* the graph, as a constant; so another number needs another graph. A tensor is an input.
 
 # %%
 mg.draw(step.graph_for(mg.ones(2), 0.3))
@@ -202,6 +203,21 @@ except mg.errors.ShapeError as error:
 
 # %% [markdown]
 # A signature is a promise that works both ways: one graph, and a clear word to whoever brings something else.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# It helps with the falling rate, too. A single number has the shape `()`; and where the signature says a tensor, a
+# Python number is made one. (A spec that says no dtype says float64.)
+
+
+# %% slideshow={"slide_type": "skip"}
+@mg.function(input_signature=[mg.TensorSpec((None,)), mg.TensorSpec(())])
+def any_step(w, rate):
+    return w - rate * w
+
+
+for rows, rate in ((2, 0.3), (2, 0.2), (5, mg.tensor(0.1))):
+    any_step(mg.ones(rows), rate)
+print("traces:", any_step.trace_count)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What happens once
@@ -257,6 +273,10 @@ def told(x):
 
 
 StaticVsDynamic(told, cases=[(mg.tensor(1.0),), (mg.tensor(5.0),)])
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# By run, the line comes for both inputs. On the right it comes for the first, while the function is traced. For the
+# second there is a graph already, and only what `mg.print` prints is left.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # And the list? Its one entry is what `x` was while it was traced: a symbol. It is of no use now, and says so.
@@ -316,11 +336,14 @@ story(affine)
 # %% [markdown]
 # 10 × 3 + 1. The tensor is **captured**: the graph has an input that looks into it at every run, and sees what was
 # written there. The parameters of a layer are read in this way, and trained. The number 1 was copied into the graph.
-# One trap is left: give the *name* `w` to another tensor, and the graph goes on reading the old one.
+# One trap is left. We give the *name* `w` to another tensor. Which of the two does the graph read?
 
 # %%
 w = mg.tensor(1000.0)
 affine(mg.tensor(3.0)).item()
+
+# %% [markdown]
+# The old one still, which holds 10: a graph holds tensors, and knows no names.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # The last cell surprises the experienced most. Rule: the graph holds the object, not the name. Write into a tensor
@@ -330,7 +353,7 @@ affine(mg.tensor(3.0)).item()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## `if` again: AutoGraph
 #
-# In lesson 10 this function was an error, because Python's `if` asked a symbol for its truth. Traced, it works. What
+# In lesson 10 such a function was an error, because Python's `if` asked a symbol for its truth. Traced, it works. What
 # became of the `if`? **AutoGraph** read the source of the function and wrote another function, which is the one that
 # was traced. On the left the source, on the right what was generated; the numbers on the right are those of the lines
 # on the left.
@@ -348,19 +371,37 @@ def bent(x):
 print(beside(bent))
 
 # %% [markdown]
-# Each branch has become a function, as you would have written it for `mg.cond`; `ag.if_` looks at the condition. If it
-# is a symbol, it builds a `cond`; if it is a Python truth, it is Python's own `if`. One trace serves both ways:
+# Each branch has become a function, as you would have written it for `mg.cond`; `nonlocal y` says that the y in it is
+# the y of `bent`. `ag.if_` looks at the condition. If it is a symbol, it builds a `cond`; if it is a Python truth, it
+# is Python's own `if`. One trace serves both ways:
 
 # %%
 traced = mg.function(bent)
 print([round(traced(mg.tensor(number)).item(), 3) for number in (3.0, -1.0)], "traces:", traced.trace_count)
 GraphView(traced, mg.tensor(3.0))
 
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The rest of the generated lines is housekeeping: `ag.Undefined` stands for a name without a value yet, and through the
+# `lambda` and `set_2` both branches start with the same y. A `return` in a branch, as lesson 10 had it, is rewritten as
+# well:
+
+
+# %% slideshow={"slide_type": "skip"}
+@mg.function
+def bent_in_lesson_10(x):
+    if x > 0:
+        return x * x
+    return mg.exp(-x)
+
+
+print([round(bent_in_lesson_10(mg.tensor(number)).item(), 3) for number in (3.0, -1.0)])
+print("traces:", bent_in_lesson_10.trace_count)
+
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Loops
 #
-# A `while` on a tensor becomes a `while_loop`, with `break` and all: the names that a turn assigns are the carries.
-# Here are the turns of lesson 10, in plain Python. Find `count` and `n` in the picture (*Fit* shows all of it).
+# A `while` on a tensor becomes a `while_loop`: the names that a turn assigns are the carries. Here are the turns of
+# lesson 10, in plain Python. Find `count` and `n` in the picture (*Fit* shows all of it).
 
 
 # %%
@@ -383,8 +424,8 @@ GraphView(collatz, mg.tensor(6))
 
 # %% [markdown]
 # And `for _ in range(n)`? Now you can tell: it depends on what `n` is. If it is a tensor, there is a loop node. If it
-# is a Python number, Python runs the loop while it traces. How many nodes is the graph of `powers(x, 100)`, and how
-# many that of `powers(x, mg.tensor(100))`, the loop node counted as one?
+# is a Python number, Python runs the loop while it traces. How many ops are in the graph of `powers(x, 100)`, and how
+# many in that of `powers(x, mg.tensor(100))`, the loop node counted as one op, whatever is in it?
 
 
 # %%
@@ -530,7 +571,7 @@ Quiz("11_tracing")
 # |---|---|---|---|---|
 # | the word | `@mg.function` | `@torch.compile` | `@tf.function` | `@jax.jit` |
 # | another shape | traced again | compiled again, then for any length | traced again | traced again |
-# | another Python number | traced again | an int: compiled again, then an input | traced again | an input |
+# | another Python number | traced again | compiled again, then an input | traced again | an input |
 # | unknown length | `mg.TensorSpec((None, 3))` | `dynamic=True` | `tf.TensorSpec((None, 3))` | no |
 # | print at each run | `mg.print` | `print`, between two graphs | `tf.print` | `jax.debug.print` |
 # | `if` on a tensor | AutoGraph: a `cond` | the graph is cut in two | AutoGraph: a `cond` | an error: `lax.cond` |

@@ -47,11 +47,26 @@ def picture_of_nodes(outputs: Sequence[Node], namespace: Mapping[str, object]) -
 
 def placed(outputs: Sequence[Node], namespace: Mapping[str, object]) -> tuple[Picture, dict[Node, str]]:
     """The picture, and node → the id of its box. Of several results, each is the box of the op that gives them."""
-    end = whole(outputs[-1])
-    order = [node for node in toposort(*outputs) if node is not end] + [end]
+    order = toposort(*outputs)
+    boxed = [node for node in order if whole(node) is node]
+    end = ending(outputs, boxed)
     names, read = names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None), pieces(order)
-    picture, place = arranged([node for node in order if whole(node) is node], lambda node: box_of(node, names, read))
+    picture, place = arranged(
+        [*(node for node in boxed if node is not end), end], lambda node: box_of(node, names, read)
+    )
     return picture, {node: place[whole(node)] for node in order if whole(node) in place}
+
+
+def ending(outputs: Sequence[Node], boxed: Sequence[Node]) -> Node:
+    """The last box: the last output of which nothing else is made; where there is none, the last effect."""
+    used = {whole(x) for node in boxed for x in node.inputs}
+    ends = [y for y in map(whole, (y for y in outputs if not is_mark(y))) if y not in used]
+    return ends[-1] if ends else [node for node in boxed if node not in used and not is_constant(node)][-1]
+
+
+def is_mark(node: Node) -> bool:
+    """Whether an output only says that effects have happened: true, after that."""
+    return isinstance(node.op, After) and isinstance(op := node.inputs[0].op, Const) and op.value is True
 
 
 def arranged(order: Sequence[Node], box_of: Callable[[Node], Box]) -> tuple[Picture, dict[Node, str]]:

@@ -73,6 +73,12 @@ class TracedFunction:
         self.__name__ = getattr(f, "__name__", type(f).__name__)
         self.python_function = f
         self.input_signature = None if input_signature is None else tuple(input_signature)
+        for each in leaves(self.input_signature or ()):
+            if not isinstance(each, TensorSpec):
+                raise TypeError(
+                    f"input_signature holds a TensorSpec for each argument, and this is {each!r}: TensorSpec(()) is a "
+                    "single number, TensorSpec((None,)) a row of any length"
+                )
         self.autograph, self.reduce_retracing = autograph, reduce_retracing
         self.making = Making() if making is None else making
         self.parameters = Parameters(f.forward if isinstance(f, Module) else f) if parameters is None else parameters

@@ -30,6 +30,13 @@ class TensorSpec:
     name: str | None = None
     device: Device | str | None = None
 
+    def __post_init__(self) -> None:
+        if self.shape is None or isinstance(self.shape, int):
+            raise ShapeError(
+                f"a shape is a tuple, and this is {self.shape}: write ({self.shape},), with the comma, for one axis, "
+                "and () for a single number"
+            )
+
     @classmethod
     def from_tensor(cls, x: Tensor, name: str | None = None) -> TensorSpec:
         """The spec of a tensor."""

@@ -90,6 +90,11 @@ after_values, after_shapes, after_numbers, after_tensors = 1, 2, 4, 6
 after_values, after_shapes, after_numbers, after_tensors = 1, 2, 4, 4
 
 # %% wrong="traces"
+# Shows: Each line was counted from 0, and graphs of the lines before it were taken to be there.
+# Hint: You have the right traces of each line. trace_count goes on from line to line: add them up.
+after_values, after_shapes, after_numbers, after_tensors = 1, 1, 2, 1
+
+# %% wrong="traces"
 # Shows: Another shape was taken to be no reason for a trace.
 # Hint: Without an input_signature that leaves a length open, a graph is made for one shape.
 after_values, after_shapes, after_numbers, after_tensors = 1, 1, 3, 4
@@ -167,9 +172,10 @@ traces_more(5.0, -5.0, 0.1)
 
 
 # %% wrong="huber"
-# Shows: The function is the one from above: a Python text is to be one thing or another, as the run decides.
-# Hint: Read the error: it names the line and the variable. A graph carries tensors: give a tensor y its value in each
-# branch.
+# Shows: AutoGraph refuses it. After a decision some name is one of two texts, as in the function above, or has a value
+# only if one of the ways was taken.
+# Hint: Read the error: it names the line and the variable. A graph carries tensors, and needs both ways: one `if` with
+# an `else`, and a value for a tensor y in each.
 @mg.function
 def huber(x):
     part = "inside"
@@ -268,9 +274,16 @@ import math as mathematics
 import minigrad as engine
 
 
+def now(name):
+    """What a name stands for now, where the function finds it, which may have given it to something else."""
+    found = getattr(getattr(watched, "python_function", watched), "__globals__", globals())[name]
+    found.item()  # a symbol that was left in its place refuses
+    return found
+
+
 def fresh():
-    calls.fill_(0)
-    largest.fill_(-mathematics.inf)
+    now("calls").fill_(0)
+    now("largest").fill_(-mathematics.inf)
 
 
 def record(*rows):
@@ -278,7 +291,7 @@ def record(*rows):
     fresh()
     for row in rows:
         watched(engine.tensor(row))
-    return calls.item(), largest.item()
+    return now("calls").item(), now("largest").item()
 
 
 def noises(*rows):
@@ -346,6 +359,36 @@ def watched(x):
     calls += 1
     largest.append(x.max())
     return x * 2 + random.random()
+
+
+# %% wrong="effects" misconception="M6"
+# Shows: New tensors were made, and the names given to them, by Python: that happens while tracing, and not at every
+# call.
+# Hint: `calls = calls + 1` gives the name calls to another tensor, once. The tensor itself is to be edited, by an op,
+# which runs at every call: `calls.add_(1)`.
+calls, largest = mg.tensor(0), mg.tensor(-math.inf)
+
+
+@mg.function
+def watched(x):
+    global calls, largest  # noqa: PLW0603
+    calls = calls + 1
+    largest = mg.maximum(largest, x.max())
+    return x * 2 + mg.rand(())
+
+
+# %% wrong="effects"
+# Shows: Inside the function something is assigned to calls, or to largest. So Python takes it for a name of the
+# function's own, which has no value yet.
+# Hint: Edit the tensor and assign nothing: `calls.add_(1)`, and for the largest `copy_`.
+calls, largest = mg.tensor(0), mg.tensor(-math.inf)
+
+
+@mg.function
+def watched(x):
+    calls += 1  # noqa: F823, F841
+    largest.copy_(mg.maximum(largest, x.max()))
+    return x * 2 + mg.rand(())
 
 
 # %% wrong="effects"
@@ -513,8 +556,9 @@ def step(w, x, y, rate):
 
 
 # %% wrong="one_trace"
-# Shows: The signature says 4 for the length, and a batch of 2 does not fit.
-# Hint: A length that is not known is None.
+# Shows: The signature says a shape that does not fit what comes: a length of 4, say, for a batch of 2, or an axis for
+# w, which is a single number.
+# Hint: The error names the argument. A length that is not known is None, and the shape of a single number is ().
 @mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((4,)), mg.TensorSpec((4,)), mg.TensorSpec(())])
 def step(w, x, y, rate):
     return w - rate * 2 * ((w * x - y) * x).mean()
@@ -529,6 +573,14 @@ def step(w, x, y, rate):
 
 
 # %% wrong="one_trace"
+# Shows: One trace, and half the gradient: the square has the derivative 2 · (w · x − y) · x.
+# Hint: The 2 of the formula is missing.
+@mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
+def step(w, x, y, rate):
+    return w - rate * ((w * x - y) * x).mean()
+
+
+# %% wrong="one_trace"
 # Shows: One trace, and the gradient is that of the sum: it has to be the mean over the batch.
 # Hint: With .mean() in the place of .sum() a step does not grow with the batch.
 @mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
@@ -540,8 +592,9 @@ def step(w, x, y, rate):
 # ## 5. A loop of your own
 #
 # **2 points, 10 minutes.** Design a traced function `mine(x)` of one float tensor, written in Python's own words, that
-# one trace must do however long it takes. What it computes is yours: a series until its terms are small, interest until
-# a sum has doubled. It is right if, for starts from 1 to 50,
+# one trace must do however long it takes. What it computes is yours: a series until its terms are small, a debt with
+# interest until it is paid off. It gives a number that has a gradient, and no count. It is right if, for starts from 1
+# to 50,
 #
 # - all calls together make **one** trace;
 # - its graph holds a loop *and* a branch, both decided by tensors: in a graph for x there is a `while` node, and an
@@ -675,6 +728,36 @@ def mine(x):
             x = x * 0.9
         terms.append(x)
     return sum(terms)
+
+
+# %% wrong="own_function"
+# Shows: The result is a count of turns. It jumps from one whole number to the next, and no gradient leads back to x.
+# Hint: Give what was carried along, x itself or a sum, and not how often the loop went round.
+@mg.function
+def mine(x):
+    turns = 0
+    while x > 1:
+        if x > 10:
+            x = x / 2
+        else:
+            x = x * 0.9
+        turns = turns + 1
+    return turns
+
+
+# %% wrong="own_function"
+# Shows: The result is a count of turns, the same for all starts, and no gradient leads back to x.
+# Hint: Give what was carried along, x itself or a sum; and let what is done depend on how large x is.
+@mg.function
+def mine(x):
+    goal, turns = 2 * x, 0
+    while x < goal:
+        if x > 10:
+            x = x * 1.05
+        else:
+            x = x * 1.05
+        turns = turns + 1
+    return turns
 
 
 # %% wrong="own_function"
