@@ -523,7 +523,7 @@ with mg.Session(g) as session:
 # carry comes out of each turn as it went in. The messages say which rule, where, and in what the two differ.
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def told(build):
     try:
         build()

@@ -72,6 +72,8 @@ async def executed(nb: NotebookNode, name: str, seconds: float) -> NotebookNode:
             refuse_unfit(cell, f"{name}, cell {number}")
             if "measured" in cell.metadata.get("tags", ()):
                 cell.outputs = []
+                if "nbval-ignore-output" not in cell.metadata.tags:
+                    raise BuildError(f'{name}, cell {number}: what is "measured" is "nbval-ignore-output", too')
     return nb
 
 
