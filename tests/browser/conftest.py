@@ -231,7 +231,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
             yield f"http://127.0.0.1:{port}", folder
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(PATIENCE_MS / 1000)
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -15,7 +15,8 @@ FAILED = """() => window.jupyterapp.shell.currentWidget.content.widgets
 PAGE = """() => {
   const notebook = document.querySelector(".mg-shown .jp-Notebook");
   const cells = [...notebook.querySelectorAll(".jp-Cell:not(.mg-off)")];
-  return { place: document.querySelector(".mg-bar [data-place]").textContent, cells: cells.length,
+  const top = Math.round(document.querySelector(".mg-shown .jp-WindowedPanel-outer").scrollTop);
+  return { top, place: document.querySelector(".mg-bar [data-place]").textContent, cells: cells.length,
     words: cells.map((cell) => cell.innerText).join(" ").trim().length };
 }"""
 

@@ -7,8 +7,10 @@ import { Speaker } from "./speaker.js";
 // Where keys belong to what has the focus, and not to the show: editors, fields, sliders, and widgets that are stepped.
 const OWN_KEYS = ".cm-editor, input, textarea, select, [contenteditable=true], [role=slider], .mg-widget, .jupyter-widgets";
 const LEAVES_OUT = new Set(["full", "defer"]); // ways of JupyterLab to have only cells in the page that are scrolled to
+const MARGIN = 64; // pixels above and below a page
+const SCREEN = 0.8; // of its height is scrolled at a press, so that a few lines stay
 const ZOOM = { least: 0.5, most: 2.5, step: 0.1 };
-const LEAST_FIT = 0.6; // smaller than this nobody reads it from the last row: the page scrolls instead
+const LEAST_FIT = 0.7; // smaller than this nobody reads it from the last row: the page scrolls instead
 const BAR = `
   <progress value="0" max="1" aria-hidden="true"></progress>
   <button type="button" data-do="back" aria-label="Back">◀</button>
@@ -157,7 +159,7 @@ export class Show {
     this.fit();
     if (this.live) this.running(this.above.filter((cell) => !this.ran.has(cell)));
     if (step) this.cells.at(-1).node.scrollIntoView({ block: "nearest" });
-    else (notebook.outerNode ?? notebook.node).scrollTop = 0;
+    else this.scroller.scrollTop = 0;
   }
 
   // A page that is higher than the screen is made smaller, down to what can still be read.
@@ -167,17 +169,30 @@ export class Show {
     const nodes = this.cells.map((cell) => cell.node);
     const scale = (zoom) => this.panel.node.style.setProperty("--mg-zoom", zoom);
     scale(this.zoom);
-    const top = nodes[0].getBoundingClientRect().top;
-    const height = nodes.at(-1).getBoundingClientRect().bottom - top + 4 * 16 * this.zoom;
-    if (height > room) scale(this.zoom * Math.max(LEAST_FIT, room / height));
+    const height = () => nodes.at(-1).getBoundingClientRect().bottom - nodes[0].getBoundingClientRect().top + MARGIN;
+    let fit = 1;
+    for (let i = 0; i < 4 && height() > room && fit > LEAST_FIT; i += 1) { // a smaller page has longer lines, and fewer
+      fit = Math.max(LEAST_FIT, fit * Math.sqrt(room / height()));
+      scale(this.zoom * fit);
+    }
   }
 
   // -- what keys and buttons do -----------------------------------------------------------------
 
   next() {
-    if (this.step < this.page.steps.length - 1) this.go(this.at, this.step + 1);
+    if (this.below > 0) this.scroller.scrollBy({ top: Math.min(this.below, SCREEN * this.notebook.node.clientHeight) });
+    else if (this.step < this.page.steps.length - 1) this.go(this.at, this.step + 1);
     else if (this.at < this.pages.length - 1) this.go(this.at + 1, 0);
     else this.say("This is the end.");
+  }
+
+  // Pixels of this page that are below the screen.
+  get below() {
+    return Math.floor(this.cells.at(-1).node.getBoundingClientRect().bottom - this.notebook.node.getBoundingClientRect().bottom);
+  }
+
+  get scroller() {
+    return this.notebook.outerNode ?? this.notebook.node;
   }
 
   back() {
