@@ -158,8 +158,15 @@ export class Show {
     this.speaker.tell({ place: `${at + 1} of ${pages.length}${parts}`, page, next: pages[at + 1] });
     this.fit();
     if (this.live) this.running(this.above.filter((cell) => !this.ran.has(cell)));
-    if (step) this.cells.at(-1).node.scrollIntoView({ block: "nearest" });
+    if (step) this.bring(page.steps[step].map((index) => notebook.widgets[index].node));
     else this.scroller.scrollTop = 0;
+  }
+
+  // What is new on the screen: all of it, or else its beginning.
+  bring(nodes) {
+    const height = nodes.at(-1).getBoundingClientRect().bottom - nodes[0].getBoundingClientRect().top;
+    if (height > this.notebook.node.clientHeight) nodes[0].scrollIntoView({ block: "start" });
+    else nodes.at(-1).scrollIntoView({ block: "nearest" });
   }
 
   // A page that is higher than the screen is made smaller, down to what can still be read.
