@@ -32,7 +32,7 @@ def test_the_door_written_out_is_the_door(name):
 
     def called(apply):
         xs = [mg.tensor(X + i, requires_grad=i % 2 == 0) for i in range(count)]
-        given = [xs[0] > 0, *xs[1:]] if op is ops.Where() else xs
+        given = [xs[0] > 0, *xs[1:]] if op == ops.Where() else xs
         y = apply(given[0], op, *given[1:])
         if y.requires_grad:
             y.backward(np.ones(y.shape))

@@ -343,7 +343,7 @@ reveal("peak", "less than half" if ratio < 0.5 else "more than twice" if ratio >
 # %% slideshow={"slide_type": "skip"}
 for name, way in ways.items():
     held = layers(way, many)[1] - sum(array.nbytes for array in many) / LAYER
-    print(f"{name:10}  held afterwards: about {max(round(held), 0)} layers")
+    print(f"{name:10}  holds more than one layer when all is done: {held > 1}")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # By run memory comes and goes. A program keeps the memory it works in for the next call, and has its own for each shape

@@ -28,7 +28,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-BUSY = 5  # times as long by the clock as in work, at most
+BUSY = 10  # times as long by the clock as in work, at most
 SLEEPING = 0.02  # of a core: less has a thread that waits, and not one that others keep waiting
 SECONDS = 2.0  # for a probe: they take milliseconds, and a slow disk may have to load a module first
 GRACE = 0.5  # seconds that code may take to stop when told to

@@ -39,7 +39,7 @@ from .eagerly import eagerly
 from .explain import explained, names_of, said, why
 from .method import Bound, Forgetting, Instances, WeakMethod
 from .signature import BY_VALUE, Parameters, arrays_as_tensors, key_of, loosened, objects_in, relaxed
-from .tensor_spec import TensorSpec
+from .tensor_spec import TensorSpec, specs_only
 from .trace import Trace, fits, trace
 
 MOST_TRACES = 64  # of one function; the oldest is forgotten
@@ -72,13 +72,7 @@ class TracedFunction:
         update_wrapper(self, f, updated=())
         self.__name__ = getattr(f, "__name__", type(f).__name__)
         self.python_function = f
-        self.input_signature = None if input_signature is None else tuple(input_signature)
-        for each in leaves(self.input_signature or ()):
-            if not isinstance(each, TensorSpec):
-                raise TypeError(
-                    f"input_signature holds a TensorSpec for each argument, and this is {each!r}: TensorSpec(()) is a "
-                    "single number, TensorSpec((None,)) a row of any length"
-                )
+        self.input_signature = specs_only(input_signature)
         self.autograph, self.reduce_retracing = autograph, reduce_retracing
         self.making = Making() if making is None else making
         self.parameters = Parameters(f.forward if isinstance(f, Module) else f) if parameters is None else parameters

@@ -13,6 +13,7 @@ from ..dimension import lengths_of
 from ..errors import DTypeError, ShapeError
 from ..spec import Spec
 from ..tensor import Tensor
+from ..tree import leaves
 
 
 @dataclass(frozen=True)
@@ -62,3 +63,14 @@ class TensorSpec:
                 f"argument {name} is {said.dtype} in input_signature, and came as {tensor.spec}: use .to({said.dtype})"
             )
         return tensor
+
+
+def specs_only(signature: Any) -> tuple[Any, ...] | None:
+    """An input signature, or None where there is none. Raises TypeError for what is no TensorSpec in it."""
+    for each in leaves(signature or ()):
+        if not isinstance(each, TensorSpec):
+            raise TypeError(
+                f"input_signature holds a TensorSpec for each argument, and this is {each!r}: TensorSpec(()) is one "
+                "number, TensorSpec((None,)) a row of any length"
+            )
+    return None if signature is None else tuple(signature)

@@ -236,7 +236,7 @@ def test_the_command_opens_a_lesson_at_its_first_page(browser, tmp_path):
         opened.page.context.close()
         assert (opened.outside, opened.errors) == ([], [])
     finally:
-        process.kill()  # told to end it would wait for a kernel that is only starting; that one ends when its parent does
+        process.kill()  # told to end, it would wait for a kernel that is only starting, and that ends with its parent
         process.wait()
 
 
