@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 
 from minigrad.course import quiz
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from notebooks.lesson import bold_in, problems, refuse_unfinished  # noqa: E402
+from notebooks.lesson import bold_in, problems, refuse_long, refuse_unfinished  # noqa: E402
 from notebooks.source import BuildError  # noqa: E402
 
 NAME = "01_small"
@@ -150,3 +150,12 @@ def test_all_that_is_lacking_is_told_at_once_with_the_name_of_the_lesson():
 
 def test_from_90_on_nothing_is_asked():
     refuse_unfinished(new_notebook(), "lessons/90_gallery.ipynb")
+
+
+def test_a_cell_of_an_exercise_may_not_fill_a_screen_and_what_is_for_authors_may():
+    nb = new_notebook(cells=[new_raw_cell("\n" * 40), new_code_cell("x = 1\n" * 25)])
+    refuse_long(nb, "solutions/01_short.ipynb")
+
+    nb.cells[1].source += "x = 2\n"
+    with pytest.raises(BuildError, match=r"solutions/01_short.ipynb: cell 1 has 26 lines"):
+        refuse_long(nb, "solutions/01_short.ipynb")

@@ -44,6 +44,12 @@ def refuse_unfinished(nb: NotebookNode, name: str) -> None:
         raise BuildError("\n        ".join([f"{name} is not finished:", *lacking]))
 
 
+def refuse_long(nb: NotebookNode, name: str) -> None:
+    """Raises BuildError for a cell of an exercise that fills a screen."""
+    for problem in too_long(nb):
+        raise BuildError(f"{name}: {problem}")
+
+
 def problems(nb: NotebookNode, stem: str) -> Iterator[str]:
     yield from lacks(nb, stem)
     yield from for_a_lecture(nb)
@@ -75,7 +81,7 @@ def for_a_lecture(nb: NotebookNode) -> Iterator[str]:
 def too_long(nb: NotebookNode) -> Iterator[str]:
     for number, cell in enumerate(nb.cells):
         lines = len(cell.source.splitlines())
-        if lines > MOST_LINES:
+        if lines > MOST_LINES and cell.cell_type != "raw":  # a raw cell is for authors
             yield f"cell {number} has {lines} lines, and {MOST_LINES} are the most: {cell.source.splitlines()[0]}"
 
 

@@ -576,6 +576,7 @@ def too_early(y):
     return gradient
 
 
+# %%
 def too_often(y):
     """Passes on all that has arrived, each time something arrives."""
     gradient = dict.fromkeys(history(y), 0.0)

@@ -107,9 +107,7 @@ column, row, both, forward_passes, reverse_passes = [4, 36], [36, 24], [2, 12], 
 
 
 # %% answer="dual_numbers" points=2 minutes=9
-class Dual:
-    """x + dx ε, with ε · ε = 0"""
-
+class Dual:  # x + dx ε, with ε · ε = 0
     def __init__(self, x, dx=0.0):
         self.x, self.dx = x, dx
 
@@ -460,6 +458,7 @@ class Turned(Linear):
         return gy.roll(1)
 
 
+# %%
 class Bent(Elementwise):
     def forward(self, xp, x):
         return x * xp.exp(x)
