@@ -545,3 +545,16 @@ def test_a_session_runs_loops_over_any_number_of_rows():
             steps = int(np.ceil(np.log2(50 / rows)))
 
             assert found.tolist() == g.tolist() == np.full((rows, 2), 2.0**steps).tolist()
+
+
+def test_a_body_with_names_of_its_own_for_something_else_is_no_harm():
+    class Body:
+        names = ("one",)
+
+        def __call__(self, x, y):
+            return x + y, y
+
+    with mg.Graph().as_default() as graph:
+        x, _ = mg.while_loop(lambda x, y: x < 10.0, Body(), (mg.constant(1.0), mg.constant(2.0)))
+    with mg.Session(graph) as session:
+        assert session.run(x) == 11.0

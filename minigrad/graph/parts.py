@@ -113,7 +113,8 @@ class Variables:
         values = [(path, leaf) for path, leaf in zip(paths(tree, "loop_vars"), leaves(tree)) if is_value(leaf)]
         self.start = [stage.lift(leaf) for _, leaf in values]
         self.specs = [x.spec.with_shape(x.shape[1:]) if row else x.spec for x in self.start]
-        self.names = [*names] if names else ["row" if row else "carry"] * len(self.start)
+        called = [*(names or ())]
+        self.names = called if len(called) == len(self.start) else ["row" if row else "carry"] * len(self.start)
         self.opened: set[int] = set()
         if invariants is not None:
             shapes = shapes_in(invariants)

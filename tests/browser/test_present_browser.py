@@ -194,6 +194,22 @@ def test_a_page_that_is_too_high_is_made_smaller(deck):
     assert float(zoom) == 1
 
 
+def test_a_notebook_without_a_page_stays_as_it_is_and_says_why(lab):
+    name = lab.written("1 + 1")
+    path = lab.folder / name
+    path.write_text(
+        path.read_text("utf-8").replace('"metadata": {}', '"metadata": {"slideshow": {"slide_type": "skip"}}')
+    )
+    notebook = lab.open(name)
+
+    notebook.page.get_by_role("button", name="Present", exact=True).click()
+
+    # Where Jupyter's notices are silenced, as they are here, it is told in their list.
+    expect(notebook.page.locator(".jp-Notification-Status")).to_contain_text("1")
+    assert notebook.page.locator(".mg-bar, .mg-shown, .mg-off").count() == 0
+    expect(notebook.cell(0)).to_be_visible()
+
+
 def visible(deck, part):
     """Whether a part of the page is on the screen, above the bar."""
     box, bar = part.bounding_box(), deck.page.locator(".mg-bar").bounding_box()

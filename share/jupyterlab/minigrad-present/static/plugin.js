@@ -5,15 +5,16 @@ import { Show } from "./show.js";
 const COMMAND = "minigrad:present";
 const PLACE = 10; // among a notebook's buttons, after those that run cells
 
-export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICommandPalette, IThemeManager, ToolbarButton }) {
+export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICommandPalette, IThemeManager, Notification, ToolbarButton }) {
   const activate = (app, tracker, palette, themes) => {
     style(new URL("show.css", here));
     let show = null;
 
     const present = async (panel) => {
       await panel.revealed;
-      show = new Show({ panel, themes, run: (cells) => NotebookActions.runCells(panel.content, cells, panel.sessionContext), left: () => { show = null; } });
-      show.start();
+      const made = new Show({ panel, themes, run: (cells) => NotebookActions.runCells(panel.content, cells, panel.sessionContext), left: () => { show = null; } });
+      show = made.start() ? made : null;
+      if (!show) Notification.warning("There is no page to show: every cell of this notebook is marked skip or notes.");
       return show;
     };
 
@@ -33,7 +34,7 @@ export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICom
     const wanted = asked();
     if (wanted) {
       app.restored.then(() => once(tracker, wanted, async (panel) => {
-        (await present(panel)).begin(panel.sessionContext.ready);
+        (await present(panel))?.begin(panel.sessionContext.ready);
       }));
     }
   };

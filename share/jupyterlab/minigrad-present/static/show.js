@@ -57,8 +57,11 @@ export class Show {
 
   // -- beginning and end ------------------------------------------------------------------------
 
+  // Whether there is a page to show.
   start() {
     const { notebook, panel } = this;
+    this.pages = this.paged();
+    if (!this.pages.length) return false;
     this.before = { config: notebook.notebookConfig, cell: notebook.activeCellIndex, scroll: notebook.outerNode?.scrollTop, theme: this.themes?.theme };
     if (LEAVES_OUT.has(notebook.notebookConfig.windowingMode)) {
       notebook.notebookConfig = { ...notebook.notebookConfig, windowingMode: "none" };
@@ -75,9 +78,9 @@ export class Show {
     notebook.widgets.forEach((cell) => this.seen.observe(cell.node));
     notebook.model.cells.changed.connect(this.changed);
     panel.disposed.connect(() => this.exit());
-    this.pages = this.paged();
     this.at = Math.max(0, this.pages.findIndex(({ steps }) => steps.flat().includes(notebook.activeCellIndex)));
     this.show();
+    return true;
   }
 
   // From the first page on, run each cell when it is shown, as soon as there is a kernel.
@@ -124,6 +127,7 @@ export class Show {
   // Cells were added, moved or taken away while they are shown.
   changed() {
     this.pages = this.paged();
+    if (!this.pages.length) return this.exit();
     this.at = Math.min(this.at, this.pages.length - 1);
     this.step = Math.min(this.step, this.page.steps.length - 1);
     this.notebook.widgets.forEach((cell) => this.seen.observe(cell.node));
