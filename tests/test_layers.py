@@ -54,9 +54,10 @@ nn.dropout nn.embedding nn.loss nn.utils.clip nn.utils.vector nn.utils.rnn nn.ut
 nn.attention nn.transformer nn
 graph.autograph.foreign graph.autograph.scopes graph.autograph.jumps graph.autograph.expressions graph.autograph.blocks
 graph.autograph.statements graph.autograph.source graph.signature graph.tracing graph.partition graph.eagerly
-graph.method graph.explain graph.custom graph.graph graph.inner graph.default graph.parts graph.control graph.choosing
-graph.loops graph.placeholder graph.tensor_spec graph.pruning graph.ordering graph.watching graph.gradients
-graph.variable graph.session graph.autograph.behind graph.autograph.numbers graph.autograph.state graph.autograph.rows
+graph.method graph.explain graph.custom graph.graph graph.inner graph.default graph.structure graph.parts graph.control
+graph.choosing graph.loops graph.placeholder graph.tensor_spec graph.pruning graph.ordering graph.watching
+graph.gradients graph.variable graph.session graph.autograph.behind graph.autograph.numbers graph.autograph.state
+graph.autograph.rows
 graph.autograph.fork graph.autograph.replaced graph.autograph.leftovers graph.autograph.branches graph.autograph.loop
 graph.autograph.loops graph.autograph.operators graph.autograph.convert graph.autograph.origins graph.autograph
 graph.seen graph.followed graph.compiled graph.trace graph.function graph.jit graph lax

@@ -19,7 +19,8 @@ from ..staging import Stage, Traced
 from ..tree import leaves
 from .default import stage_of
 from .inner import Carries, Left
-from .parts import Part, Side, Variables, again, agreed, filled, made, names_in, outside_of
+from .parts import Part, Variables, made, outside_of
+from .structure import Side, again, agreed, filled, names_in
 
 Function = Callable[..., Any]
 

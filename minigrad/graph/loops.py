@@ -15,7 +15,8 @@ from ..tree import leaves, leaves_beside
 from .control import while_loop
 from .default import stage_of
 from .inner import Carries
-from .parts import Part, Variables, filled, is_value, made, outside_of
+from .parts import Part, Variables, made, outside_of
+from .structure import filled, is_value
 
 
 def scan(

@@ -194,6 +194,16 @@ def test_a_page_that_is_too_high_is_made_smaller(deck):
     assert float(zoom) == 1
 
 
+def test_what_is_below_a_question_comes_with_the_next_press(lab):
+    """Whatever the metadata say: here they say nothing of it."""
+    asks = 'Predict("sum", "What is 1 + 1?")'
+    notebook = lab.open_cells("from minigrad.course import Predict, reveal", asks, 'reveal("sum", 1 + 1)', "3")
+    present(notebook)
+    assert seen(notebook) == [0, 1]
+    press(notebook, "PageDown")
+    assert seen(notebook) == [0, 1, 2, 3]
+
+
 def test_a_notebook_without_a_page_stays_as_it_is_and_says_why(lab):
     name = lab.written("1 + 1")
     path = lab.folder / name
