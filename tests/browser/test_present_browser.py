@@ -170,7 +170,7 @@ def test_black_code_size_dark_and_help(deck):
     press(deck, "d")
     deck.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
     press(deck, "?")
-    expect(deck.page.locator(".mg-keys li")).to_have_count(15)
+    expect(deck.page.locator(".mg-keys li")).to_have_count(16)
     press(deck, "?")
     expect(deck.page.locator(".mg-keys")).to_have_count(0)
     assert deck.violations(".mg-bar") == []
@@ -290,6 +290,27 @@ def test_an_address_begins_the_show_and_cells_run_when_they_are_shown(deck, lab)
     before = ran(deck)
     press(deck, "PageUp", "PageDown", "PageUp")
     assert ran(deck) == before
+
+
+def test_the_button_runs_nothing_until_it_is_told_to(deck):
+    """What has run before is not run again; what has not is, with the cells on no page above it."""
+    present(deck)
+    said, live = deck.page.locator(".mg-bar output"), deck.page.get_by_role("button", name="Live")
+    expect(said).to_contain_text("No cell has run yet")
+    press(deck, "PageDown", "PageDown", "l")
+    expect(live).to_have_attribute("aria-pressed", "true")
+    expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
+    assert deck.kernel("print(hidden)") == "1"
+    before = ran(deck)
+
+    press(deck, "l")
+    expect(live).to_have_attribute("aria-pressed", "false")
+    press(deck, "PageDown", "Escape")
+    present(deck)
+    expect(said).to_be_empty()
+    live.click()
+    press(deck, "PageDown", "PageDown")
+    assert (seen(deck), ran(deck)) == ([2, 3], before)
 
 
 def ran(notebook):

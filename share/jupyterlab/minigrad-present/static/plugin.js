@@ -12,6 +12,7 @@ export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICom
 
     const present = async (panel) => {
       await panel.revealed;
+      if (show) return show;
       const made = new Show({ panel, themes, run: (cells) => NotebookActions.runCells(panel.content, cells, panel.sessionContext), left: () => { show = null; } });
       show = made.start() ? made : null;
       if (!show) Notification.warning("There is no page to show: every cell of this notebook is marked skip or notes.");

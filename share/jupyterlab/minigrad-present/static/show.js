@@ -17,6 +17,7 @@ const BAR = `
   <span data-place></span>
   <button type="button" data-do="next" aria-label="Next">▶</button>
   <button type="button" data-do="run">Run (r)</button>
+  <button type="button" data-do="alive" aria-pressed="false">Live (l)</button>
   <button type="button" data-do="speak">Notes (s)</button>
   <button type="button" data-do="fill">Full screen (f)</button>
   <button type="button" data-do="help" aria-expanded="false">Keys (?)</button>
@@ -28,6 +29,7 @@ const KEYS = {
   first: { keys: ["Home"], about: "Home: first page" },
   last: { keys: ["End"], about: "End: last page" },
   run: { keys: ["r"], about: "r: run this page, and what it needs" },
+  alive: { keys: ["l"], about: "l: live, each cell runs when it is shown; or no more" },
   runAll: { keys: ["a"], about: "a: run all cells" },
   speak: { keys: ["s"], about: "s: notes, in a window of their own" },
   black: { keys: ["b", "."], about: "b: black, and back" },
@@ -80,14 +82,20 @@ export class Show {
     panel.disposed.connect(() => this.exit());
     this.at = Math.max(0, this.pages.findIndex(({ steps }) => steps.flat().includes(notebook.activeCellIndex)));
     this.show();
+    if (!notebook.widgets.some(hasRun)) this.say("No cell has run yet: r runs this page, l each cell when it is shown.");
     return true;
   }
 
-  // From the first page on, run each cell when it is shown, as soon as there is a kernel.
+  // Run each cell when it is shown, as soon as there is a kernel: a new one, which knows of none of them.
   begin(kernel) {
-    this.live = true;
     this.kernel = kernel;
-    this.first();
+    this.goLive(true);
+  }
+
+  goLive(live) {
+    this.live = live;
+    this.bar.querySelector("[data-do=alive]").setAttribute("aria-pressed", String(live));
+    this.show();
   }
 
   exit() {
@@ -214,10 +222,13 @@ export class Show {
   first() { this.go(0, 0); }
   last() { this.go(this.pages.length - 1, 0); }
   run() {
-    const fresh = this.above.filter(({ model }) => model.type === "code" && model.executionCount === null);
-    return this.running([...new Set([...fresh, ...this.cells])]);
+    return this.running([...new Set([...this.above.filter((cell) => !hasRun(cell)), ...this.cells])]);
   }
 
+  alive() {
+    this.notebook.widgets.filter(hasRun).forEach((cell) => this.ran.add(cell));
+    this.goLive(!this.live);
+  }
 
   runAll() { return this.running(this.notebook.widgets); }
   black() { document.body.classList.toggle("mg-black"); }
@@ -287,6 +298,10 @@ export class Show {
     bar.addEventListener("click", ({ target }) => this[target.closest("[data-do]")?.dataset.do]?.());
     return bar;
   }
+}
+
+function hasRun({ model }) {
+  return model.type === "code" && model.executionCount !== null;
 }
 
 function ancestors(node) {
