@@ -421,6 +421,7 @@ def test_scan_of_no_steps_gives_stacks_of_no_rows():
     written = agree(lambda h, x: scan(lambda h, x: (h + x, h.sum() > 0), h, x), X, np.ones((0, 3)))
 
     assert written(X, np.ones((0, 3)))[1].shape == (0,)
+    assert not np.shares_memory(written.compiled(X, np.ones((0, 3)))[0], X)
 
 
 def test_scan_refuses_axes_of_two_lengths():
@@ -440,6 +441,7 @@ def test_scan_refuses_a_step_that_gives_no_pair():
 def test_fori_loop_counts(lower, upper):
     agree(lambda x: fori_loop(lower, upper, lambda i, x: x * i + 1, x), X)
     agree(lambda n, x: fori_loop(lower, n, lambda i, x: x * i + 1, x), np.array(upper), X)
+    agree(lambda n, x: fori_loop(n, upper, lambda i, x: x * i + 1, x), np.array(lower), X)
 
 
 def test_a_loop_over_numbers_knows_how_many_steps_it_takes():
