@@ -77,6 +77,11 @@ class Pulled:
             raise NoGradientError(f"backward() starts from one number, and {y} is {y.spec}: sum it, or pass gradient=…")
         self.pulling()
         leaves = self.leaves()
+        if not leaves and self.outer is None:
+            raise NoGradientError(
+                f"backward() adds to the .grad of tensors from outside the graph, and none that requires a gradient is "
+                f"in it: mg.gradients({y.name}, [w]) gives the gradient by w, as a node of the graph"
+            )
         for x, g in zip(leaves, self.gradients([y], leaves, None if gradient is None else [gradient])):
             if g is not None:
                 before = x.grad if stage is None else self.grad_to_add(x)

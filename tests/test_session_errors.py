@@ -7,7 +7,15 @@ import pytest
 
 import minigrad as mg
 from minigrad.compiler.trouble import guarded, trap_nan
-from minigrad.errors import AnomalyError, DTypeError, GraphError, NoValueError, ShapeError, SingularError
+from minigrad.errors import (
+    AnomalyError,
+    DTypeError,
+    GraphError,
+    NoGradientError,
+    NoValueError,
+    ShapeError,
+    SingularError,
+)
 from minigrad.graph.pruning import pruned
 
 G = mg.graph
@@ -253,6 +261,16 @@ def test_a_branch_inside_a_loop_says_the_same(graph):
 def test_a_symbol_of_a_trace_says_that_the_function_returns_it():
     with pytest.raises(NoValueError, match="Return it from the function"):
         mg.function(lambda x: x.numpy())(mg.ones(2))
+
+
+def test_backward_in_a_graph_without_leaves_names_gradients(graph):
+    with graph.as_default():
+        x, w = mg.placeholder("float64", name="x"), mg.Variable(0.0, name="w")
+        loss = w * x
+
+    with pytest.raises(NoGradientError, match=r"mg\.gradients"):
+        loss.backward()
+    assert not any("gradients" in op.name for op in graph.get_operations())
 
 
 def test_a_fetch_of_another_graph_is_told_where_to_be_built(graph):

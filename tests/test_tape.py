@@ -203,6 +203,18 @@ def test_a_gradient_asked_after_all_tapes_are_closed_is_not_recorded():
     assert not tape.gradient(y, x).requires_grad
 
 
+def test_a_slope_that_an_inner_tape_has_not_heard_has_no_gradient():
+    x = constant(2.0)
+    with mg.GradientTape() as outer:
+        outer.watch(x)
+        with mg.GradientTape() as inner:
+            pass
+        slope = inner.gradient(constant(2.0) ** 3, x)
+
+    with pytest.raises(errors.NoGradientError, match="the target is None"):
+        outer.gradient(slope, x)
+
+
 def test_third_derivatives():
     x = variable(2.0)
     with mg.GradientTape() as a:

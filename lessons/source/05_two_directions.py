@@ -101,8 +101,9 @@ print("a pass for each: ", {name: pushed(loss, {v: 1.0}) for name, v in {"x": x,
 # derivatives, and forwards it took a pass for each.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. Put `pushed` beside the loop of lesson 02: `reversed(history(y))` and `history(y)` are the whole
-# difference. Common stumble: a tangent is not "the derivative", it is the derivative *in the direction of the nudge*.
+# Five minutes. Put `pushed` beside the loop of lesson 02: the order is the other one, and what is added is what arrives
+# from the parents, not what comes back from the users. Common stumble: a tangent is not "the derivative", it is the
+# derivative *in the direction of the nudge*.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Dual numbers: no graph at all
@@ -199,7 +200,9 @@ ForwardAndReverse(f, 2.0, 3.0, -4.0)
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Nobody wants a table for its own sake. What training needs is a product: the Jacobian J times a nudge, J dx, called
 # **jvp**; or what arrives at the outputs times the Jacobian, gy J, called **vjp**. One pass each, without the table.
-# And with a 1 in one place and 0 elsewhere, a jvp *is* a column, and a vjp a row:
+# `mg.func.jvp(f, (x,), (dx,))` gives f(x) and J dx. `mg.func.vjp(f, x)` gives f(x) and a function `pull`: the way back,
+# to be called with what arrives. With a 1 in one place and 0 elsewhere, a jvp *is* a column, and a vjp a row. (The rows
+# of `mg.eye(3)` are [1, 0, 0], [0, 1, 0] and [0, 0, 1].)
 
 # %%
 W = mg.tensor(np.arange(6.0).reshape(3, 2) / 4 - 0.5)
@@ -217,15 +220,15 @@ print("3 columns, by jvp:\n", np.stack([c.numpy() for c in columns], axis=1).rou
 print("2 rows, by vjp:\n", np.stack([r.numpy() for r in rows]).round(4))
 
 # %% [markdown]
-# `mg.func.jvp(f, (x,), (dx,))` gives f(x) and J dx. `mg.func.vjp(f, x)` gives f(x) and a function `pull`: the way back,
-# to be called with what arrives. What lesson 04 wrote for each operation, gx = gZ Wᵀ, was a vjp: a rule for the
+# What lesson 04 wrote for each operation, such as gX = gZ Wᵀ, was a vjp: a rule for the
 # product, and the table never made. (`mg.func.jacfwd` and `jacrev` make the whole table, by columns and by rows.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Counting passes
 #
-# A pass of either mode walks every arrow once, with one multiplication for each. For all derivatives of a function of 3
-# inputs and 100 outputs: which mode is cheaper?
+# A pass forwards walks every arrow once, and a pass back every arrow that leads to its output, with one multiplication
+# for each. Take a function of 3 inputs and 100 outputs, which share most of the way. For all its derivatives: which
+# mode is cheaper?
 
 # %%
 Predict("3 inputs, 100 outputs", "Which is cheaper?", options=["forward mode", "reverse mode", "no difference"])
@@ -233,16 +236,22 @@ Predict("3 inputs, 100 outputs", "Which is cheaper?", options=["forward mode", "
 
 # %%
 def network(n, m):
-    """n inputs, m outputs: each output is the sum of all inputs, each times a weight of its own."""
+    """n inputs, m outputs: ten rounds through all inputs, which the outputs share, and then a step for each output."""
     xs = [mg.Value(0.1 * i) for i in range(n)]
-    return xs, [sum(x * (i + j) for i, x in enumerate(xs)) for j in range(m)]
+    shared = xs[0]
+    for x in 10 * xs:
+        shared = shared * 0.5 + x
+    return xs, [shared * j for j in range(m)]
+
+
+def arrows(ys):
+    return sum(len(v.parents) for v in {v for y in ys for v in history(y)})
 
 
 def work(n, m):
     """Multiplications for all derivatives: by forward mode, and by reverse mode."""
     xs, ys = network(n, m)
-    arrows = sum(len(v.parents) for v in {v for y in ys for v in history(y)})
-    return n * arrows, m * arrows
+    return n * arrows(ys), sum(arrows([y]) for y in ys)
 
 
 print("inputs  outputs     forward     reverse")
@@ -252,9 +261,10 @@ few_inputs = work(3, 100)
 reveal("3 inputs, 100 outputs", "forward mode" if few_inputs[0] < few_inputs[1] else "reverse mode")
 
 # %% [markdown]
-# A pass for each input, or a pass for each output. Few inputs: forward. Few outputs: reverse. A loss is one output of
-# all parameters, and so training walks back. We draw that last case, one output, with the nudging of lesson 02 beside
-# it: two runs for each input.
+# A pass for each input, or a pass for each output. Few inputs: forward. Few outputs: reverse. (Outputs that share
+# nothing are so many functions apart, each with a short way back: for them reverse mode is no dearer.) A loss is one
+# output of all parameters, and so training walks back. We draw that last case, one output, with the nudging of lesson
+# 02 beside it: two runs for each input.
 
 # %% slideshow={"slide_type": "subslide"}
 inputs = [1, 3, 10, 30, 100, 300, 1000]
@@ -327,8 +337,9 @@ Predict("symbols, n = 10", "How many symbols has the derivative for n = 10?", to
 reveal("symbols, n = 10", symbols(derivative(formulas[10])))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# This is **expression swell**. Why does the engine not suffer from it? Because it shares: y is used twice and computed
-# once. Give the formula the same gift, and count each *different* part once:
+# This is **expression swell**. Each round writes both y and y′ out twice, (y′ × y) + (y × y′), and so it more than
+# doubles the symbols. Why does the engine not suffer from it? Because it shares: y is used twice and computed once.
+# Give the formula the same gift, and count each *different* part once:
 
 
 # %%
@@ -377,7 +388,8 @@ dot_test(layer, mg.tensor([[0.5, -1.0, 2.0]]))
 # %% [markdown]
 # An operation of the engine's table says how to compute, `forward`, and how to go back: by its `adjoint` if it is
 # linear, by its slopes, `partials`, if it is elementwise. Forwards, a linear one pushes a nudge through itself. In
-# exercise 03 you may have met the running total, whose way back must run from the end. Somebody forgot:
+# exercise 03 you may have met the running total, whose way back must run from the end. Somebody forgot. (`infer` says
+# which shape and dtype come out: here those of x. `xp` is NumPy, or whatever computes in its place.)
 
 
 # %%
@@ -456,7 +468,7 @@ for name, g, at in [("relu", mg.Tensor.relu, mg.tensor([1.0, 0.0])), ("swish", s
 # - relu has no slope at 0. Backward says 0, a central difference sees one side flat and one side steep, and says a
 #   half. Neither is wrong. **Stay away from kinks.**
 # - float32 has seven digits, and a nudge needs more (lesson 02): the referee refuses. **Check in float64.**
-# - And it takes two runs for each input, so it is for small shapes:
+# - And it takes two runs for each input, and three more, so it is for small shapes:
 
 # %%
 runs = []

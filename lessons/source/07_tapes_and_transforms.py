@@ -167,8 +167,8 @@ def second(x, inside):
 # %%
 Predict(
     "asked too late",
-    "inside=False, at x = 2: the slope is 12. What is the second derivative?",
-    options=["12", "0", "None"],
+    "inside=False, at x = 3: the slope is 27. What is the second derivative?",
+    options=["18", "0", "None"],
 )
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -176,14 +176,14 @@ Predict(
 # The outer tape hears what runs between its brackets, and the backward pass runs too.
 
 # %% slideshow={"slide_type": "fragment"}
-late = second(mg.tensor(2.0), inside=False)
+late = second(mg.tensor(3.0), inside=False)
 print("too late: ", *late)
-print("in time:  ", *second(mg.tensor(2.0), inside=True))
+print("in time:  ", *second(mg.tensor(3.0), inside=True))
 reveal("asked too late", str(late[1]))
 
 # %% [markdown]
-# x³ has the slope 3x² = 12 and the second derivative 6x = 12. The number of the slope is right both times. But outside
-# the outer block nobody heard how it was computed.
+# At 3, x³ has the slope 3x² = 27 and the second derivative 6x = 18. The number of the slope is right both times. But
+# outside the outer block nobody heard how it was computed.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## From functions to functions
@@ -237,13 +237,15 @@ styles = [("tanh", "#000000", "-"), ("first", "#0072B2", "--"), ("second", "#D55
 for curve, (name, colour, line) in zip(curves, styles, strict=True):
     ax.plot(points.numpy(), curve, line, color=colour, label=name)
 ax.axhline(0, color="0.7", linewidth=0.7)
+ax.set(xlabel="x", title="tanh and its first three derivatives")
 ax.legend(frameon=False)
 plt.show()
 
 # %% [markdown]
 # *The plot: tanh climbs from −1 to 1; its first derivative is a hill of height 1 at 0; the second rises to a crest left
 # of 0 and falls to a trough right of it; the third has a trough of depth −2 at 0 between two small crests.*
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # What does an order more cost? We count the operations that run, forward and back.
 
 
@@ -303,7 +305,7 @@ reveal("shape of J", J.shape)
 # %%
 for transform in (jacrev, jacfwd):
     runs = []
-    found = transform(lambda x, runs=runs: runs.append(x) or waves(x))(x)
+    found = transform(lambda x, runs=runs: runs.append(x) or waves(x))(x)  # append gives None: "or" goes on to waves
     same = np.allclose(found.numpy(), J.numpy())
     print(f"{transform.__name__}: runs of the function: {len(runs)}; the same J: {same}")
 
@@ -316,7 +318,8 @@ for transform in (jacrev, jacfwd):
 # ### One gradient for each example
 #
 # A loss over a batch gives one gradient, the sum over all examples. To know how hard each one pulls, you need them
-# apart, and `backward()` cannot tell: it has added them up. As functions it is one line, `vmap` of `grad`.
+# apart, and `backward()` cannot tell: it has added them up. As functions it is one line, `vmap` of `grad`. (`in_dims`
+# says along which axis each argument is sliced: X and Y along axis 0, and w, with `None`, not at all.)
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -342,7 +345,7 @@ print("added up:", each.sum(axis=0), " the batch:", grad(lambda w: error(w, X, Y
 # you say so: `create_graph=True`. Without it, the slope is a number without a past.
 
 # %%
-x = mg.tensor(2.0, requires_grad=True)
+x = mg.tensor(3.0, requires_grad=True)
 (plain,) = mg.grad(x**3, x)
 (g,) = mg.grad(x**3, x, create_graph=True)
 print("without:", plain, " with:", g)
@@ -356,7 +359,7 @@ mg.draw(g)
 
 # %%
 (gg,) = mg.grad(g, x)
-print("second derivative of x³ at 2:", gg)
+print("second derivative of x³ at 3:", gg)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # All second derivatives of a function are the Jacobian of its gradient: the **Hessian**. Let us watch one being filled.
@@ -434,16 +437,16 @@ print("the same product:", same)
 
 # %% [markdown]
 # The table grows with n², and the operations for it with n. The product needs one run, whatever n is, and as many bytes
-# as the gradient. Reverse over reverse does it as well: the gradient of ⟨∇f, v⟩. PyTorch and TensorFlow users write it
-# so, with `create_graph=True` or with two tapes.
+# as the gradient. Reverse over reverse does it as well: weigh the gradient with v, add up, and take the gradient of
+# that number. PyTorch and TensorFlow users write it so, with `create_graph=True` or with two tapes.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## How fast may it learn?
 #
 # In lesson 03 the learning rate was found by trying. Curvature says more. Along the direction in which a quadratic
-# bends most, by λ, a step of gradient descent multiplies the distance from the minimum by 1 − rate · λ. Beyond rate =
-# 2/λ that factor is below −1, and each step lands farther off. To find λ, multiply a vector by the Hessian again and
-# again: the direction that bends most wins.
+# bends most, by λ, a step of gradient descent multiplies the distance from the minimum by 1 − rate · λ. (There it was 1
+# − 2 · rate: (w − 3)² has the second derivative 2.) Beyond rate = 2/λ that factor is below −1, and each step lands
+# farther off. To find λ, multiply a vector by the Hessian again and again: the direction that bends most wins.
 
 # %%
 rng = np.random.default_rng(0)
@@ -484,12 +487,15 @@ for factor in (0.5, 0.98, 1.02, 1.1):
     for _ in range(100):
         u = u - factor * limit * grad(loss)(u)
     losses[factor] = loss(u).item()
-    print(f"{factor:4} × limit: from {start:.2f} to {losses[factor]:.3g}")
+    each = 1 - 2 * factor
+    print(f"{factor:4} × limit: from {start:.2f} to {losses[factor]:.3g}", f"  ({each:.2f})¹⁰⁰ = {each**100:.3g}")
 reveal("beyond the limit", "above its start" if losses[1.02] > start else "below its start")
 
 # %% [markdown]
-# For a loss that is no quadratic the limit holds near a minimum, and moves as the weights do. It is the reason why a
-# rate that was good at first can turn bad.
+# 2 % above the limit the factor is 1 − 1.02 · 2 = −1.04. A hundred such steps multiply the distance by 50.5, and the
+# part of the loss that comes from this direction by the square of that. It was a small part at the start. For a loss
+# that is no quadratic the limit holds near a minimum, and moves as the weights do. That is one reason why a rate that
+# was good at first can turn bad.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which to ask
@@ -503,14 +509,14 @@ reveal("beyond the limit", "above its start" if losses[1.02] > start else "below
 # | a derivative for each example | `vmap(grad(f))` | `backward()` has added them up |
 # | products with a Jacobian or a Hessian | `vjp`, `jvp` | the table is never made |
 #
-# All of them come down to the same two passes over the same record.
+# All of them come down to the two directions of lesson 05, in one engine.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A function that is none
 #
 # Transforms take you at your word that f is a function: same arguments, same result, nothing else changed. Such a
-# function is called a **pure function**. This one is not; it counts its calls, and the count gets into the result. Its
-# Hessian ought to be a multiple of the identity.
+# function is called a **pure function**. This one is not; it counts its calls, and the count gets into the result. The
+# Hessian of n · (x₁² + x₂² + x₃²) has 2n all along its diagonal, and 0 elsewhere. And here?
 
 # %%
 calls = []

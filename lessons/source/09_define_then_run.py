@@ -137,8 +137,9 @@ StaticVsDynamic(sum_of_products, mg.tensor([1.0, 2.0, 3.0]), mg.tensor([4.0, 5.0
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A run takes what it needs
 #
-# We add a second result to the graph: how far x is from y. It has five operations now. Then we ask for `total`. How
-# many of the five run?
+# We add a second result to the graph: how far x is from y. As text a graph has a line for each node: its name, what
+# makes it, of which nodes, and of what shape that is. Two leaves, five operations. Then we ask for `total`. How many of
+# the five run?
 
 # %%
 with graph.as_default():
@@ -224,9 +225,10 @@ mg.draw(gw)
 
 # %% [markdown]
 # Forward and backward in one drawing. From left to right: the product, its tanh, which is the loss; and from there on
-# the way back, 1 − loss × loss, the local slope of tanh, and times x, that of the product. It *uses* the loss of the
-# forward pass; it does not compute it anew. There is no `.grad`, and nothing to clear: a gradient is a result like any
-# other, there when it is fetched.
+# the way back: 1, with which it begins, times 1 − loss × loss, the local slope of tanh, times x, that of the product.
+# (The 11th node is the way on from the product to x. Nothing here needs it, and no run below computes it.) It *uses*
+# the loss of the forward pass; it does not compute it anew. There is no `.grad`, and nothing to clear: a gradient is a
+# result like any other, there when it is fetched.
 
 # %% slideshow={"slide_type": "subslide"}
 session = mg.Session(graph)
@@ -367,8 +369,9 @@ print("3.", said(lambda: session.run(stranger, {stranger: [1, 2, 3]})))
 
 # %% [markdown]
 # An unfed placeholder, a wrong shape, a node of another graph. All three come when it *runs*, and the first and third
-# name the line that *built* the node, for the line that ran it is not to blame. What is known when building, is said
-# when building: the two lengths in the product below do not fit, and no number was needed to see it.
+# name the line that *built* the node, which may be far from the line that ran it. (`batch` is the number that `None`
+# left open.) What is known when building, is said when building: the two lengths in the product below do not fit, and
+# no number was needed to see it.
 
 # %%
 with mg.Graph().as_default():
@@ -376,7 +379,7 @@ with mg.Graph().as_default():
     print(said(lambda: a @ a))
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** Here is a loop that works, and gets slower and slower. Where does it build?
+# **Where it breaks.** Here is a loop that works, and whose graph grows for as long as it runs. Where does it build?
 
 # %%
 sizes = []
@@ -387,8 +390,9 @@ for rate in (0.5, 0.6, 0.7, 0.8):
 print("nodes in the graph:", sizes)
 
 # %% [markdown]
-# In each round: `*` and `+` on nodes make nodes, also outside the block, and the graph never forgets one. The rate
-# should have been a placeholder, built once and fed four times. Whoever closes the graph when it is done is told:
+# In each round: `*` and `+` on nodes make nodes, also outside the block, and the graph never forgets one. And each
+# round asks for a node that was never asked for: what that costs, the next page shows. The rate should have been a
+# placeholder, built once and fed four times. Whoever closes the graph when it is done is told:
 
 # %%
 graph.finalize()

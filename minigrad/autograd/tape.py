@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from .. import modes
 from ..clock import now
-from ..errors import DTypeError, FreedError, ShapeError
+from ..errors import DTypeError, FreedError, NoGradientError, ShapeError
 from ..node import Record, Source
 from ..op import Op
 from ..operand import Operand
@@ -116,6 +116,10 @@ class GradientTape:
         """
         self._use()
         ys = leaves(target)
+        if any(y is None for y in ys):
+            raise NoGradientError(
+                "the target is None: the tape that gave it heard nothing, perhaps for want of a watch"
+            )
         gys = [None] * len(ys) if output_gradients is None else leaves_beside(target, output_gradients)
         gxs = self._pulled(ys, gys, leaves(sources), self.persistent or self.shared)
         return planted(sources, iter(connected(gxs, leaves(sources), unconnected_gradients)))

@@ -84,6 +84,11 @@ column, row, both, forward_passes, reverse_passes = [4, 18], [18, 12], [2, 6], 5
 column, row, both, forward_passes, reverse_passes = [4, 2], [4, 36], [2, 12], 5, 3
 
 # %% wrong="columns_and_rows"
+# Shows: In `row` the two gradients of q are exchanged: z moves 3 times as far as x, and 2 times as far as y.
+# Hint: From q, 12 arrives at z. On the way to x it meets the slope y, which is 3; on the way to y the slope x.
+column, row, both, forward_passes, reverse_passes = [4, 36], [24, 36], [2, 12], 5, 3
+
+# %% wrong="columns_and_rows"
 # Shows: The passes are exchanged.
 # Hint: Forwards, a pass begins at one input; there are 5. Backwards, it begins at one output; there are 3.
 column, row, both, forward_passes, reverse_passes = [4, 36], [36, 24], [2, 12], 3, 5
@@ -324,7 +329,8 @@ def slope(f, x):
 #
 # **2 points, 8 minutes.** `push` and `pull` make one pass each, and count it. Write `jacobian(f, x)`: for an x of shape
 # (n,) and an f that gives shape (m,), the whole table as a NumPy array of shape (m, n), with **no more passes than
-# needed**: the smaller of n and m. `mg.eye(n)` has the n nudges as its rows.
+# needed**: the smaller of n and m. `mg.eye(n)` has the n nudges as its rows. (To run f itself, for its shape, is no
+# pass.)
 
 # %% name="passes"
 passes = []

@@ -472,6 +472,13 @@ def curvature(f, x, v):
 
 
 # %% wrong="along"
+# Shows: This is H v, with n numbers. vᵀ H v is one number.
+# Hint: Weigh each number of H v with that of v, and add up: `(v * Hv).sum()`.
+def curvature(f, x, v):
+    return jvp(grad(f), (x,), (v,))[1]
+
+
+# %% wrong="along"
 # Shows: H v was found, and added up; the second v is missing.
 # Hint: vᵀ H v weighs each number of H v with that of v before the sum.
 def curvature(f, x, v):
@@ -485,7 +492,8 @@ def curvature(f, x, v):
 # place (1, 2) it is to have a *saddle*, like a mountain pass:
 #
 # - the gradient there is zero;
-# - it bends upwards in one direction and downwards in another: the determinant of the Hessian there is below zero;
+# - it bends upwards in one direction and downwards in another: the determinant of the Hessian there, a · d − b · c for
+#   [[a, b], [c, d]], is below zero;
 # - it is no quadratic: its Hessian at (0, 0) is another one than at (1, 2).
 #
 # The judge uses `grad`, `hessian` and the referee.

@@ -237,6 +237,19 @@ def line():
     return {"graph": graph, "x": x, "y": y, "w": w, "b": b, "loss": loss, "start": start, "step": step}
 
 
+# %% wrong="learning_line"
+# Shows: The optimizer was told to take a step at once, as by run. But a graph that is being built has no gradient yet.
+# Hint: `minimize(loss)` writes the step down, gradients first, and gives the operation. A session runs it.
+def line():
+    with mg.Graph().as_default() as graph:
+        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
+        w, b = mg.Variable(0.0), mg.Variable(0.0)
+        loss = (w * x + b - y).square().mean()
+        step = mg.optim.SGD([w, b], lr=0.1).step()
+        start = mg.graph.global_variables_initializer()
+    return {"graph": graph, "x": x, "y": y, "w": w, "b": b, "loss": loss, "start": start, "step": step}
+
+
 # %% wrong="learning_line" misconception="M10"
 # Shows: x, y, w and b are all placeholders. A placeholder holds no value, so there is nothing that a step could move.
 # Hint: What is fed is gone after the run. What must stay from run to run is an `mg.Variable`; data that each run is
@@ -264,8 +277,9 @@ def line():
 #     return found
 # ```
 #
-# The numbers are right, and each centre leaves new nodes in the graph for ever. Mend it. Budget: a call adds **at most
-# 4 nodes** to the graph, however many centres there are.
+# The numbers are right, and each centre leaves new nodes in the graph for ever. Mend it. `with
+# session.graph.as_default():` opens the graph once more, so that a placeholder can be made in it. Budget: a call adds
+# **at most 4 nodes** to the graph, however many centres there are.
 
 
 # %% answer="loop_that_builds" points=2 minutes=8
@@ -297,13 +311,13 @@ def distances_of(*centres):
     added = len(graph.get_operations()) - before
     return {
         "distances": [round(float(d), 6) for d in found],
-        "within the budget": added <= 8,
+        "nodes added": "within the budget" if added <= 4 else "a few too many" if added <= 8 else "many",
         "in the graph": added > 0,
     }
 
 
-distances_of(1.0)
 distances_of(1.0, 2.0, 5.0)
+distances_of(1.0)
 distances_of(*range(20))
 
 # %% [markdown] hints="loop_that_builds"
@@ -337,6 +351,16 @@ def distances(session, x, centres):
 def distances(session, x, centres):
     squared = (x - centres[0]).square()
     return [float(session.run(squared, {x: 3.0})) for _ in centres]
+
+
+# %% wrong="loop_that_builds"
+# Shows: The placeholder was made outside of the graph that x is in.
+# Hint: Make it inside `with session.graph.as_default():`. Operations on x find its graph by themselves, a new leaf does
+# not.
+def distances(session, x, centres):
+    centre = mg.placeholder("float64", name="centre")
+    squared = (x - centre).square()
+    return [float(session.run(squared, {x: 3.0, centre: number})) for number in centres]
 
 
 # %% wrong="loop_that_builds" misconception="M10"

@@ -50,9 +50,9 @@ def lines():
     yield str(vmap(grad(error), in_dims=(None, 0, 0))(w, X, Y))
     yield f"the batch: {grad(lambda w: error(w, X, Y).sum())(w)!s}"
 
-    x = torch.tensor(2.0, requires_grad=True)
+    x = torch.tensor(3.0, requires_grad=True)
     (g,) = torch.autograd.grad(x**3, x, create_graph=True)
-    yield f"second derivative of x³ at 2: {torch.autograd.grad(g, x)[0]!s}"
+    yield f"second derivative of x³ at 3: {torch.autograd.grad(g, x)[0]!s}"
 
     rng = np.random.default_rng(0)
     X, Y = torch.tensor(rng.normal(size=(100, 50)) + 1), torch.tensor(rng.normal(size=100))
