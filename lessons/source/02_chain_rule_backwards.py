@@ -515,7 +515,8 @@ Quiz("02_chain_rule_backwards")
 # | `mg.gradcheck` | `torch.autograd.gradcheck` | `tf.test.compute_gradient` | `jax.test_util.check_grads` |
 #
 # TensorFlow's tape is a block, `with tf.GradientTape() as tape:`, in which the loss is computed. JAX differentiates a
-# function, here `f`, and not a graph that a run left behind.
+# function, here `f`, and not a graph that a run left behind. PyTorch's referee wants float64, `x.double()`; JAX's
+# has an import of its own, `import jax.test_util`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

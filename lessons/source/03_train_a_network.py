@@ -491,6 +491,9 @@ Quiz("03_train_a_network")
 # | `optimizer.zero_grad()` | the same | not needed: gradients are new | not needed: gradients are new |
 # | `optimizer.step()` | the same | `optimizer.apply_gradients(...)` | `optax.apply_updates(...)` |
 # | `with mg.no_grad():` | `with torch.no_grad():` | compute outside any tape | do not ask for `grad` |
+#
+# Keras's loss wants `from_logits=True`, or it takes the numbers for probabilities. Optax gives a loss for each example:
+# take the mean.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

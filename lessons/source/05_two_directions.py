@@ -513,6 +513,7 @@ Quiz("05_two_directions")
 #
 # TensorFlow's accumulator is a block, as its tape is: `with tf.autodiff.ForwardAccumulator(x, dx) as acc:`, and then
 # `acc.jvp(y)`. `tf.test.compute_gradient` gives both tables, and the comparison is yours.
+# JAX's has an import of its own, `import jax.test_util`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -644,7 +644,7 @@ Quiz("06_the_dynamic_graph")
 #
 # TensorFlow and JAX have no edit in place of a tensor; PyTorch and minigrad allow it, and check. That is a taste about
 # memory. A jaxpr is JAX's record of a traced function, and a residual its word for a saved value;
-# `print_saved_residuals` is in `jax.ad_checkpoint`.
+# `print_saved_residuals` shows them, and changes none. It is in `jax.ad_checkpoint`, which has an import of its own.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -580,13 +580,16 @@ Quiz("07_tapes_and_transforms")
 # | `tape.watch(x)`, `tape.gradient(z, x)` | `torch.autograd.grad(z, x)` | the same | none |
 # | `GradientTape(persistent=True)` | `retain_graph=True` | the same | the function of `jax.vjp` |
 # | `mg.func.grad(f)` | `torch.func.grad(f)` | none | `jax.grad(f)` |
-# | `mg.func.value_and_grad(f)` | `torch.func.grad_and_value(f)` | none | `jax.value_and_grad(f)` |
+# | `mg.func.value_and_grad(f)` | `torch.func.grad_and_value(f)` | none, but in `tfp.math` | `jax.value_and_grad(f)` |
 # | `mg.func.vjp(f, x)` | `torch.func.vjp(f, x)` | `output_gradients=` of a tape | `jax.vjp(f, x)` |
 # | `mg.func.jvp(f, (x,), (dx,))` | the same, in `torch.func` | `tf.autodiff.ForwardAccumulator` | the same, in `jax` |
 # | `mg.func.jacrev`, `jacfwd`, `hessian` | the same, in `torch.func` | `tape.jacobian` | the same, in `jax` |
 # | `mg.vmap(f)`, slice by slice | `torch.vmap(f)` | `tf.vectorized_map(f, xs)` | `jax.vmap(f)` |
 # | `mg.grad(z, x, create_graph=True)` | the same, in `torch.autograd` | a tape in a tape | nest `jax.grad` |
-# | 0 where x left the graph | the same, in `torch.func` | `None` | 0; inside `jax.jit` an error |
+# | 0 where x left the graph | the same, in `torch.func` | `None` | 0; in `jax.jit` an error |
+#
+# PyTorch's `grad_and_value` gives the gradient first. `tfp` is TensorFlow Probability, and the name is
+# `value_and_gradient(f, x)`. In the last row x left through `x.item()`; JAX refuses `float(x)` at once.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

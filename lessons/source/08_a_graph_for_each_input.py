@@ -517,7 +517,8 @@ Quiz("08_a_graph_for_each_input")
 # | `mg.autograd.detect_anomaly()` | `torch.autograd.detect_anomaly()` | `enable_check_numerics()` | `jax_debug_nans` |
 # | the `for` over letters | `torch.nn.RNNCell` in a `for` | `SimpleRNNCell` in a `for` | a `for`, or `lax.scan` |
 #
-# (TensorFlow's is in `tf.debugging`; JAX's is a setting of `jax.config`.) The trap of `where` is in all four.
+# (TensorFlow's is in `tf.debugging`; JAX's is a setting of `jax.config`.) The trap of `where` is in all four,
+# though TensorFlow's root, by run, steps round it: try its `log`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -581,10 +581,10 @@ Quiz("10_control_flow_in_graphs")
 # | `scan(f, h, xs)` | Python's `for` | `tf.scan(f, xs, h)` | `lax.scan(f, h, xs)` |
 # | `mg.where(p, a, b)` | `torch.where(p, a, b)` | `tf.where(p, a, b)` | `jnp.where(p, a, b)` |
 #
-# PyTorch builds by run, so Python's own words do; `torch.cond` is for graphs that are captured to be compiled. JAX
-# hands the operands to the branches as arguments, and takes no gradient, backwards, of a `while_loop`: it does not know
-# beforehand how large the stack would be. minigrad's is written in `mg.lax` in JAX's order, too. In `tf.scan`, f gives
-# the state alone, and all states come back.
+# PyTorch builds by run, so Python's own words do; `torch.cond` and `torch.while_loop`, still prototypes, are
+# for graphs that are captured to be compiled. JAX hands the operands to the branches as arguments, and takes no
+# gradient, backwards, of a `while_loop`: it does not know beforehand how large the stack would be. minigrad's is
+# written in `mg.lax` in JAX's order, too. In `tf.scan`, f gives the state alone, and all states come back.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

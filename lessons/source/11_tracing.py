@@ -572,14 +572,16 @@ Quiz("11_tracing")
 # | the word | `@mg.function` | `@torch.compile` | `@tf.function` | `@jax.jit` |
 # | another shape | traced again | compiled again, then for any length | traced again | traced again |
 # | another Python number | traced again | compiled again, then an input | traced again | an input |
-# | unknown length | `mg.TensorSpec((None, 3))` | `dynamic=True` | `tf.TensorSpec((None, 3))` | no |
+# | unknown length | `mg.TensorSpec((None, 3))` | `dynamic=True` | `tf.TensorSpec((None, 3))` | in `jax.export` |
 # | print at each run | `mg.print` | `print`, between two graphs | `tf.print` | `jax.debug.print` |
 # | `if` on a tensor | AutoGraph: a `cond` | the graph is cut in two | AutoGraph: a `cond` | an error: `lax.cond` |
 # | a tensor from outside | read at each run | read at each run | a `tf.Variable`: at each run | a constant |
-# | how often | `f.trace_count` | – | `f.experimental_get_tracing_count()` | – |
+# | how often | `f.trace_count` | `counters` of Dynamo | `f.experimental_get_tracing_count()` | `jax_log_compiles` |
 #
 # PyTorch reads Python's bytecode rather than its source, and falls back to Python where it does not know how to go on.
-# In JAX a number is an argument unless it is named in `static_argnums`; then another value is another trace.
+# In JAX a number is an argument unless it is named in `static_argnums`; then another value is another trace;
+# `jax_log_compiles` is a name for `jax.config.update`, and writes lines at each one. `counters` are in
+# `torch._dynamo.utils`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

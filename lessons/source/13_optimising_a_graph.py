@@ -537,14 +537,15 @@ Quiz("13_optimising_a_graph")
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
 # |---|---|---|---|
-# | `mg.function(f)` | `torch.compile(f)` | `tf.function(f)` | no such thing: `jit` is XLA's |
-# | `mg.function(f, jit_compile=True)` | `torch.compile(f)`, too | `tf.function(f, jit_compile=True)` | `jax.jit(f)` |
+# | `mg.function(f)` | `torch.compile(f, backend="eager")` | `tf.function(f)` | no such thing: `jit` is XLA's |
+# | `mg.function(f, jit_compile=True)` | `torch.compile(f)` | `tf.function(f, jit_compile=True)` | `jax.jit(f)` |
 # | `f.graph_for(x)` | `torch.fx.symbolic_trace(f)` | `f.get_concrete_function(x).graph` | `jax.make_jaxpr(f)(x)` |
 # | `share`, `fold`, `simplify` | passes of Inductor | Grappler, `tf.config.optimizer` | passes of XLA |
 # | `graph.rebuild(make)` | `torch.fx.Transformer` | none in Python | an interpreter of jaxprs |
-# | `f.source` | `TORCH_LOGS=output_code` | none | `jax.jit(f).lower(x).compile().as_text()` |
+# | `f.source` | `TORCH_LOGS=output_code` | `f.experimental_get_compiler_ir(x)()` | `f.lower(x).compile().as_text()` |
 #
-# The table is of names, not of promises: neither `torch.compile` nor XLA promises the bits of a run by run.
+# The table is of names, not of promises: neither `torch.compile` nor XLA promises the bits of a run by run. In the row
+# of `f.source`, f is what the second row makes.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

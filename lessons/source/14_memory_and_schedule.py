@@ -553,13 +553,14 @@ Quiz("14_memory_and_schedule")
 # | minigrad | PyTorch | TensorFlow | JAX |
 # |---|---|---|---|
 # | `Program(graph).peak_bytes` | no such number beforehand | none | `compiled.memory_analysis()` |
-# | allocator of the system | caching allocator on GPUs | BFC allocator | BFC allocator, of XLA |
+# | allocator of the system | caching allocator on GPUs | BFC allocator on GPUs | the same, of XLA |
 # | `tracemalloc` around a run | `torch.cuda.memory_stats()` | `get_memory_info("GPU:0")` | `device.memory_stats()` |
 # | `recompute`; `checkpoint(f, x)` | `torch.utils.checkpoint` | `tf.recompute_grad` | `jax.checkpoint(f)` |
 # | `np.add(y, 1, out=y)` | `torch.add(y, 1, out=y)`, `y.add_(1)` | none | `donate_argnums` of `jit` |
-# | `Workers(graph, 2)` | streams, `torch.jit.fork` | `inter_op_parallelism_threads` | XLA decides |
+# | `Workers(graph, 2)` | `torch.cuda.Stream`, on GPUs | `inter_op_parallelism_threads` | XLA decides |
 #
-# `compiled` is `jax.jit(f).lower(x).compile()`; `get_memory_info` is in `tf.config.experimental`.
+# `compiled` is `jax.jit(f).lower(x).compile()`; `get_memory_info` is in `tf.config.experimental`; `device` is
+# `jax.devices()[0]`. What stands beside `tracemalloc` counts on GPUs alone.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -565,7 +565,7 @@ Quiz("15_compiled_code")
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
 # |---|---|---|---|
-# | `@mg.function` | `@torch.compile` | `@tf.function` | – |
+# | `@mg.function` | `@torch.compile(backend="eager")` | `@tf.function` | – |
 # | `@mg.function(jit_compile=True)` | `@torch.compile` | `@tf.function(jit_compile=True)` | `@jax.jit` |
 # | `f.source` | `TORCH_LOGS=output_code` | `f.experimental_get_compiler_ir(x)()` | `f.lower(x).compile().as_text()` |
 # | NumPy, CUDA C | C++ with OpenMP, Triton | XLA: machine code, PTX | XLA: machine code, PTX |
