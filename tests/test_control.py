@@ -8,7 +8,7 @@ import pytest
 from written import Written
 
 import minigrad as mg
-from minigrad.compiler.control import Cond, Scan, While
+from minigrad.compiler.control import Cond, Control, Scan, While
 from minigrad.compiler.flow import Stack
 from minigrad.compiler.pipeline import optimised
 from minigrad.compiler.trim import trim
@@ -449,6 +449,25 @@ def test_a_loop_over_numbers_knows_how_many_steps_it_takes():
 
     assert [op.length for op in written.ops(Scan)] == [3]
     assert not written.ops(While)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: mg.cond(x.sum() > 0, lambda: x * 2, lambda: x),
+        lambda x: mg.while_loop(lambda c: c.sum() < 9, lambda c: c + x.sum(), (x[0],))[0],
+        lambda x: scan(lambda c, row: (c + row, c), 0.0, x)[0],
+    ],
+    ids=["cond", "while_loop", "scan"],
+)
+def test_an_op_made_of_graphs_refuses_operands_that_they_were_not_made_for(f):
+    written = Written(f, X)
+    (node,) = (node for node in written.graph.nodes if isinstance(node.op, Control))
+    *operands, last = (x.spec for x in node.inputs)
+
+    assert node.op.infer(*operands, last) == node.spec
+    with pytest.raises(ShapeError, match=r"has (branches|body) of \[.*\], and got \["):
+        node.op.infer(*operands, last.with_shape((7, 7)))
 
 
 # -- what is left behind -------------------------------------------------------------------------------------
