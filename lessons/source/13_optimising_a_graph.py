@@ -124,7 +124,8 @@ reveal("ops after share", ops(shared))
 # %% [markdown]
 # Lesson 01 said: what is *used* twice is one node, what is *written* twice is two. Now the second becomes the first.
 # It goes from the inputs on: both products read x and a 2, so they are one; *then* both exp read the same node, so
-# they are one, too. All a compiler needs for this is a table, from (operation, operands) to the node that has it:
+# they are one, too. All a compiler needs for this is a table, from (operation, operands) to the node that has it. (The
+# operands in their order, but for + and ×: x + 3 and 3 + x have the same bits, so `share` takes them for one.)
 
 # %%
 products = [node for node in graph.nodes if isinstance(node.op, Mul)]
@@ -183,16 +184,18 @@ def loss(x):
 
 
 gradient = graph_of(mg.func.grad(loss), x)
+print(*(line for line in mg.draw(gradient).text.splitlines() if "^1" in line))
 steps(gradient)
 
 # %% [markdown]
-# A row for each pass that changed something. *narrow* lets an operation read a small array instead of a copy that is
-# broadcast, *fold* computes 1/1000 beforehand, *simplify* takes out x¹; *fuse* comes below. *Bytes moved* is what all
-# operations read and write, *peak bytes* the most that is alive at once, which is lesson 14. Most of what a compiler
-# finds was written by no human.
+# There is the power of 1; and then a row for each pass that changed something. *nodes* counts operations, and no
+# leaves or constants. *narrow* lets an operation read a small array instead of a copy that is broadcast, *fold*
+# computes 1/1000 beforehand, *simplify* takes out x¹; *fuse* comes below. *Bytes moved* is what all operations read
+# and write, *peak bytes* the most that is alive at once, which is lesson 14. Most of what a compiler finds was written
+# by no human.
 #
-# Simplifying works by rules. A **rewrite rule** is one identity of algebra, used from left to right: x¹ → x,
-# −(−x) → x, x / 4 → x · ¼, two transposes → none. Each looks at one node, and gives a better one or nothing.
+# Simplifying works by rules. A **rewrite rule** is one identity of algebra, used from left to right: x¹ → x, x² → x·x,
+# two transposes → none. Each looks at one node, and gives a better one or nothing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A pass of your own: x · 1 → x
@@ -240,20 +243,22 @@ print("the same to the last bit:", np.array_equal(interpret(before, x.numpy())[0
 # ## Which rules are true?
 #
 # True of numbers is not yet true of *floats*, which have a largest and a smallest, two zeros, infinity, and nan, which
-# is not even equal to itself. Nine rules. We count nan as equal to nan, and 0 and −0 as different, for 1/0 is ∞ and
-# 1/−0 is −∞. How many of the nine hold for every float below?
+# is not even equal to itself. Below are nine rules and seven floats. We count nan as equal to nan, and 0 and −0 as
+# different, for 1/0 is ∞ and 1/−0 is −∞. How many of the nine hold for every one of the seven?
+
 
 # %%
-Predict("rules that hold", "How many of the nine rules hold for all seven floats?")
+def minus(x):
+    return -x
 
-# %%
+
 RULES = {  # the rule, as text: (what is written, what would be computed)
     "x + 0 → x": (lambda x: x + 0.0, lambda x: x),
     "x · 1 → x": (lambda x: x * 1.0, lambda x: x),
     "x · 0 → 0": (lambda x: x * 0.0, np.zeros_like),
     "x − x → 0": (lambda x: x - x, np.zeros_like),
     "x / x → 1": (lambda x: x / x, np.ones_like),
-    "−(−x) → x": (lambda x: (-x).__neg__(), lambda x: x),
+    "−(−x) → x": (lambda x: minus(minus(x)), lambda x: x),
     "x / 4 → x · ¼": (lambda x: x / 4.0, lambda x: x * 0.25),
     "x / 3 → x · ⅓": (lambda x: x / 3.0, lambda x: x * (1 / 3)),
     "x + 1 + −1 → x": (lambda x: x + 1.0 + -1.0, lambda x: x),
@@ -266,6 +271,9 @@ def same(a, b):
 
 
 # %%
+Predict("rules that hold", "How many of the nine rules hold for all seven floats?")
+
+# %%
 with np.errstate(all="ignore"):
     fails = {rule: FLOATS[~same(written(FLOATS), done(FLOATS))] for rule, (written, done) in RULES.items()}
 for rule, floats in fails.items():
@@ -273,9 +281,10 @@ for rule, floats in fails.items():
 reveal("rules that hold", sum(len(floats) == 0 for floats in fails.values()))
 
 # %% [markdown]
-# Three. x / 4 is safe, because a quarter is a power of two and shifts the exponent alone; a third is not a float at
-# all. And what does minigrad do? `STANDARD`, the passes of `mg.function`, has the rules that hold and no others.
-# `FAST`, which `mg.function(f, jit_compile=True)` takes, also has some that are wrong by a rounding or a sign of 0:
+# Three. −0 + 0 is 0, so even x + 0 is not always x. x / 4 is safe, because a quarter is a power of two and shifts the
+# exponent alone; a third is not a float at all. And what does minigrad do? `STANDARD`, the passes of `mg.function`,
+# has the rules that hold and no others. `FAST`, which `mg.function(f, jit_compile=True)` takes, also has some that are
+# wrong by a rounding or a sign of 0:
 
 
 # %%
@@ -357,7 +366,7 @@ reveal("bytes of the chain", bytes_moved(links))
 # %% [markdown]
 # Three times 8,000 in and 8,000 out, and two numbers. **Fusion** makes one loop of the three: take an element, do all
 # that is to be done to it, write it, take the next. x is read once, the result is written once, and what lies between
-# never sees memory. The longer the chain, the more there is to save:
+# never sees memory; the 2 and the 1 stand in the loop itself. The longer the chain, the more there is to save:
 
 # %% slideshow={"slide_type": "subslide"}
 lengths = range(1, 13)
@@ -406,9 +415,9 @@ for f, args in ((gelu, [x]), (layer, three)):
 # ### Fewer starts
 #
 # On a GPU each operation is a **launch**: a small program is started, which takes some microseconds whether there is
-# one number to do or a million. minigrad has a simulated GPU, NumPy behind a GPU's rules, and it counts launches. Run
-# by run, gelu takes nine (the cube is two products). How many does the compiled one take? Count one more than the
-# kernels, for the result is copied out.
+# one number to do or a million. minigrad has a simulated GPU, NumPy behind a GPU's rules, and it counts launches. By
+# run, gelu takes nine (the cube is two products). How many does the compiled one take? Count one more than the kernels,
+# which is what those small programs are called, for the result is copied out.
 
 # %% slideshow={"slide_type": "skip"}
 Predict("launches of gelu", "How many launches does the compiled gelu take?")
@@ -455,14 +464,17 @@ for n in (1_000, 100_000, 3_000_000):
 
 # %% [markdown]
 # On most machines gelu gains at every size, and most at the largest: three million numbers do not fit into the
-# processor's cache, so each byte less is a trip to main memory less. In the middle the arrays lie in the cache anyway
+# processor's cache, so each byte less is a trip to main memory less; and the loop asks for memory once, where a run
+# does so for each result. In the middle the arrays lie in the cache anyway
 # and the tanh itself is most of the work: nine times fewer bytes are not nine times the speed. For the smallest it is
 # Python's overhead per operation that is saved (lesson 08), and the short chain has too little of that to notice.
 # *Fewer bytes help where bytes are what one waits for.*
 #
-# The roofline tells where that is. Step through it, then switch to *after the compiler's passes*: the dots of the
-# elementwise operations become one, further to the right, with more arithmetic for each byte. Left of the ridge
-# memory is the bound; the matrix product stands to the right of it.
+# The roofline tells where that is. A dot is an operation: to the right, its FLOPs (additions, multiplications and the
+# like) for each byte it moves; upwards, how many it does in a second. Where the roof rises, memory is the bound; where
+# it is flat, arithmetic is; between them is the ridge. Step through it, then switch to *after the compiler's passes*:
+# the dots of the elementwise operations become one, further to the right, with more arithmetic for each byte. The
+# matrix product stands to the right of the ridge.
 
 # %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "subslide"}
 Roofline(layer, mg.ones(256, 256), mg.ones(256, 256), mg.ones(256))
@@ -498,7 +510,7 @@ reveal("results that change", "none" if changed == 0 else "a few" if changed < 5
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** Some programs *live* on rounding. Near 1.5 · 2⁵² floats are whole numbers, so adding that and
-# taking it away again rounds to a whole number. What does FAST make of [0.3, 1.7, 2.5]?
+# taking it away again rounds to a whole number, 2.5 to the even one. What does FAST make of [0.3, 1.7, 2.5]?
 
 
 # %%

@@ -171,7 +171,8 @@ reveal("buffers of small", len(set(over.values())))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # The compiler plans the same way, with sizes: each result gets an offset in one block of memory. Its program shows the
-# plan. Read the last operand of each line, which is where it writes: b0 is kept between calls, y0 is handed out.
+# plan. Read the last operand of each line, which is where it writes: b0 is kept between calls, y0 is handed out. (In
+# the list of buffers the six operations alone are counted, from 0.)
 
 # %%
 program = Program(graph)
@@ -179,8 +180,9 @@ print(*(line.split("#")[0].rstrip() for line in program.source.splitlines() if l
 print(program.buffers)
 
 # %% [markdown]
-# Two buffers: 16,000 bytes, and not one more, known *before anything ran*. Nothing is asked of the system during a
-# call. A matrix product is never done in place: it reads each element many times, and would read what it has written.
+# Two buffers: 16,000 bytes, and not one more, known *before anything ran*. All that a call asks the system for is y0,
+# for that goes to the caller; b0 is there since before the first. A matrix product is never done in place: it reads
+# each element many times, and would read what it has written.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Ten minutes up to here. Let the room plan on paper first, rows of sticky notes on a wall. Whoever says 3 forgot "in
@@ -248,11 +250,14 @@ before = ordered(optimised(graph_of(mg.func.grad(deep), x), STANDARD[:8]))  # up
 after = ordered(recompute(before, least=0))
 for name, each in (("kept", before), ("computed again", after)):
     print(f"{name:14} peak {peak_bytes(each):,} bytes, {flops(each):,} operations on numbers")
+kinds = [Counter(node.op.kind for node in each.nodes) for each in (after, before)]
+print("operations more:", {kind: n for kind, n in (kinds[0] - kinds[1]).items() if kind != "Const"})
 
 # %% [markdown]
-# Two arrays of 8,000 bytes less, for 3,000 more operations on 46,000. What was computed twice are products, each made
-# from a tanh that waits anyway. Arithmetic is bought with memory, or memory with arithmetic; the pass spends a tenth
-# of the arithmetic at most. (It leaves graphs of less than a megabyte alone: `least=0` made it look.)
+# Two arrays of 8,000 bytes less, for 3,000 more operations on 46,000. Computed a second time are the first tanh, its
+# product and the second tanh, which x is enough for, and x is there anyway. Memory is paid for with arithmetic; the
+# pass spends a tenth of the arithmetic at most. (It leaves graphs of less than a megabyte alone: `least=0` made it
+# look.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes for order and rematerialisation. Somebody will say that recomputing saves compute because it saves memory
@@ -280,18 +285,23 @@ def one_each(node):
     return 1 if node.inputs else 0
 
 
+def work_and_span(graph):
+    return sum(map(one_each, graph.nodes)), max(ways_left(graph, one_each).values())
+
+
 forked = graph_of(branches, x)
-work = sum(map(one_each, forked.nodes))
-span = max(ways_left(forked, one_each).values())
+work, span = work_and_span(forked)
 print("critical path:", " → ".join(node.op.kind for node in critical_path(forked, one_each)))
 print(f"work {work}, span {span:g}, bound {work / span:g}")
+two_layers = graph_of(lambda x, W, V: mg.tanh(x @ W) @ V, mg.ones(8, 4), mg.ones(4, 4), mg.ones(4, 1))
+print("two layers, forward: work {}, span {:g}".format(*work_and_span(two_layers)))
 reveal("bound of branches", work / span)
 
 # %% [markdown]
 # One worker needs the sum of all, the **work**: 7. Nobody is quicker than the longest chain in which each operation
 # waits for the one before. That is the **critical path**, and how long it takes is the **span**: 4. So the bound is
-# work / span, 7/4. A second worker reaches it here, and a third has nothing to do. Your networks of lesson 03 are
-# chains from end to end: their bound is near 1, and parallel machines help *inside* of the operations.
+# work / span, 7/4. A second worker reaches it here, and a third has nothing to do. The forward pass of two
+# layers is a chain from end to end: its bound is 1, and parallel machines help *inside* of the operations.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Who runs what? Step through the schedule: each free worker takes the operation with the longest way still before it.
@@ -386,7 +396,7 @@ reveal("fourth batch", "as many as in the first" if asked[3] == asked[0] else "n
 #
 # You know the future even where the engine does not. You may say *where* a result is to lie; NumPy, PyTorch and CuPy
 # take `out=` for it. And you may keep less for backward: `checkpoint` runs a part again, which is rematerialisation by
-# hand. First `out=`, memory counted in arrays of x:
+# hand. First `out=`, memory counted in arrays as large as `numbers`:
 
 
 # %%
@@ -417,7 +427,8 @@ for f in (as_one_writes, into_one):
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Now a whole training step of a deep network. Turn on *checkpointing*, then *micro-batches*, then *planned buffers*,
-# each alone: which lowers the peak, and which one does not? Step to the moment of the peak, and read what holds it.
+# each alone: which lowers the peak, and which one does not? (Micro-batches are parts of the batch, which go forward and
+# backward one after the other, and `.grad` adds up.) Step to the moment of the peak, and read what holds it.
 
 
 # %%
@@ -433,13 +444,14 @@ timeline
 
 # %%
 for way, entries in timeline.runs.items():
-    if way.micro == 1:
+    if (way.micro > 1) + way.planned + way.checkpointing <= 1:  # one at a time
         print(f"{way!s:32} peak {max(entry.total for entry in entries):,} bytes")
 
 # %% [markdown]
-# Planned buffers alone do not win here. By run, backward lets go of each saved array as it passes (lesson 06), and the
-# planned program holds what forward saved until its backward is done. What a plan promises is that the number is known
-# and the same each time; a lower peak it has to earn.
+# Checkpoints keep less of what forward made, micro-batches make less of it at a time. Planned buffers alone do not win
+# here. By run, backward lets go of each saved array as it passes (lesson 06); the planned program holds what forward
+# saved until its backward is done, and beside it all the places that backward works in. What a plan promises is that
+# the number is known and the same each time; a lower peak it has to earn.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Lengths that vary
@@ -533,9 +545,10 @@ others = not np.allclose(run_in(alias, planned(by_name(alias), True), three), vi
 reveal("planned by name", "other numbers" if others else "the right numbers")
 
 # %% [markdown]
-# Other numbers, and no error. That two names look at one memory is called **aliasing**: whoever writes through one of
-# them changes the other. A lifetime belongs to *memory*, and lasts to the last read through any view. To see such a
-# fault, run the graph by `interpret`, which never reuses anything, and compare.
+# Other numbers, and no error: c was written over a, and `back` is c backwards by now. That two names look at one
+# memory is called **aliasing**: whoever writes through one of them changes the other. A lifetime belongs to *memory*,
+# and lasts to the last read through any view. To see such a fault, run the graph by `interpret`, which never reuses
+# anything, and compare.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. The same fault by run: x.add_(1) while somebody holds x.T. There the engine counts versions (lesson

@@ -107,9 +107,9 @@ print(compiled_bend.source)
 reveal("new arrays", compiled_bend.source.count("empty("))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Three calls, and one array, into which all three write: `multiply(x0, x1, y0)` is NumPy's function with its third
-# argument, the place for the result. Nobody needs x·w once b has been added, so the sum takes its place. Behind each
-# line the compiler notes what it makes, f64[4, 3], and the node and line of yours that it came from.
+# Three calls that compute, and one new array, into which all three write: `multiply(x0, x1, y0)` is NumPy's function
+# with its third argument, the place for the result. Nobody needs x·w once b has been added, so the sum takes its place.
+# Behind each line the compiler notes what it makes, f64[4, 3], and the node and line of yours that it came from.
 #
 # There is no secret in it. These are NumPy's names, so we can take the text and run it ourselves:
 
@@ -192,7 +192,8 @@ for number, line in enumerate(inspect.getsource(step.python_function).splitlines
 # %% [markdown]
 # Three lines of forward pass became 11; `mg.grad`, one word, became 13. You did not write the backward pass, and a
 # compiler that sees the whole graph does not care who did. Here is the graph after all passes, from which the lines
-# were written. The box *+ tanh* is lines two and three, fused. Follow its arrows: which boxes read it, and so keep b0
+# were written. (A box *stopgradient* stands where `detach` or `no_grad` cut the gradient: it computes nothing, and has
+# no line.) The box *+ tanh* is lines two and three, fused. Follow its arrows: which boxes read it, and so keep b0
 # alive?
 
 # %%
@@ -234,8 +235,8 @@ print("in order, each once:", ran == sorted(set(ran)))
 
 # %% [markdown]
 # Every line once, from the top to the bottom: straight-line code, in the strict sense. (Where arrays are large the
-# compiler cuts elementwise groups into blocks, as in lesson 13, and there is a loop over the blocks. It was written by
-# then with all its numbers in it.)
+# compiler cuts an elementwise group into blocks small enough for the cache, and there is a loop over the blocks. It,
+# too, is written with all its numbers in it.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Another target
@@ -390,7 +391,7 @@ print(f"compiled {r / c:.1f} times as fast; paid after about {n:.0f} calls; an e
 reveal("digits", "under 10" if n < 10 else "10 to 1000" if n <= 1000 else "over 1000")
 
 # %% [markdown]
-# On most machines the step is at least twice as fast, and compiling has paid after a hundred steps or a few: some
+# On most machines the step is about twice as fast, or more, and compiling has paid within a few hundred steps: a few
 # epochs. Who trains for an hour gains half an hour. Who tries something out for ten steps loses.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -422,7 +423,7 @@ cases = {
     "a chain": times(chain(20), small, calls=100),
 }
 for name, (C, r, c) in cases.items():
-    after = f"pays after about {break_even(C, r, c):.0f} calls" if r / c > 1.15 else "pays after no number of calls"
+    after = f"pays after about {break_even(C, r, c):.0f} calls" if r / c > 1.15 else "never pays"
     print(f"{name:12}  {r / c:5.2f} times as fast; {after}")
 KINDS = ["not faster", "up to twice", "more than twice"]
 kind = {name: KINDS[(r / c > 1.15) + (r / c > 2)] for name, (_, r, c) in cases.items()}
@@ -447,7 +448,8 @@ reveal("a chain", kind["a chain"])
 # most" is the usual wrong rule: the biggest *products* gain least.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** The fourth case is one that creeps up on you. A program is made for *shapes*: the numbers in
+# **Where it breaks.** One product, one small operation, and ten steps of a training: three cases that never pay. The
+# fourth creeps up on you. A program is made for *shapes*: the numbers in
 # `empty((4, 3), …)` are in the text. Sentences come in all lengths. A trace with an open length (lesson 11) is made
 # once; how many *programs* are made of it, for arrays of 1 to 40 numbers?
 
@@ -469,8 +471,9 @@ reveal("programs", programs)
 
 # %% [markdown]
 # Forty, and each costs C, the tracing left out, and keeps memory of its own. If every input has another shape, each
-# program is called once, and none is ever paid. How to see it: count, as here, or listen to the `RetracingWarning` of
-# lesson 11. The usual way out is **bucketing**: fill up to one of a few lengths with something that does not count.
+# program is called once, and none is ever paid. How to see it: count, as here. (The `RetracingWarning` of lesson 11
+# keeps silent, for there is one trace; without the open length it speaks up.) The usual way out is **bucketing**: fill
+# up to one of a few lengths with something that does not count.
 
 
 # %%
@@ -490,9 +493,9 @@ print(f"right: {found == list(range(1, 41))}; traced {bucketed.trace_count} time
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it cannot show you
 #
-# By run you can stop at a line and look. A program has no such lines: `hidden` of your function is a place in memory
-# that is written over two lines later. Ask for it with a probe (lesson 12), and see what asking costs, for x of
-# 1024 × 128.
+# By run you can stop at a line and look. A program has no such lines: `score` of your training step is a place in
+# memory, b1, that is written over two lines later. Ask for it with a probe (lesson 12), and see what asking costs, for
+# x of 1024 × 128.
 
 
 # %%
@@ -549,9 +552,10 @@ for way in (plainly, into_one_place):
     tracemalloc.stop()
 
 # %% [markdown]
-# It is the very program that the compiler wrote. By hand it has a price: `result` is another after each call, so
-# nobody may have kept it; and there is no gradient any more, for what backward would read was written over. The
-# compiler knows who reads what. You would have to remember. (What else by run can do, lesson 14 had: memory that is
+# These are the three calls that the compiler wrote; only that its program makes a new array for what it hands out. That
+# has a reason: `result` is another after each call, so nobody may have kept it. And there is no gradient any more, for
+# NumPy records nothing: for a backward by hand *you* have to know which arrays it reads, and that nothing has been
+# written over them. The compiler knows who reads what. (What else by run can do, lesson 14 had: memory that is
 # used again, checkpoints.)
 
 # %% [markdown] slideshow={"slide_type": "skip"}

@@ -225,8 +225,9 @@ def without_double_signs(graph):
 
 
 # %% wrong="double_signs"
-# Shows: For a node that does not match, make gives nothing.
-# Hint: make is asked for every node: end it with `return node.with_inputs(inputs)`.
+# Shows: Nothing is given back: by make, for a node that does not match, or by the pass itself.
+# Hint: make is asked for every node: end it with `return node.with_inputs(inputs)`, and the pass with
+# `return graph.rebuild(make)`.
 def without_double_signs(graph):
     def make(node, inputs):
         match node.op, inputs:
@@ -543,6 +544,7 @@ OTHERS = [
     lambda x: (-x).relu() + (-x).abs() + (x.relu() - x).abs().relu() + x.abs().exp(),
     lambda x: (x * x).abs() + (x * 3.0) * 0.1 + (x + 3.0) + 0.1,
     lambda x: x / 1.0 + x - 0.0 + x * 2.0 / 2.0,
+    lambda x: x - -0.0,
     lambda x: x * -1.0 + (-x) * (-x) + x.sum(),
 ]
 
@@ -632,6 +634,23 @@ def my_pass(graph):
 
 def example(x):
     return x + 0.0
+
+
+# %% wrong="own_pass"
+# Shows: The rule takes x − (−0) for x − 0: it is x + 0, and makes 0 of −0. A pattern Const(0) matches −0 as well.
+# Hint: −0 equals 0; its sign tells them apart. `ops.Const(0, 1)` matches 0 and not −0.
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Sub(), (x, Node(ops.Const(0))):
+                return x
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x - 0.0
 
 
 # %% wrong="own_pass"

@@ -236,7 +236,7 @@ def peak_of_steps(steps, results):
 # ## 3. A plan to repair
 #
 # **2 points, 8 minutes.** Results of one size, each with its lifetime (made, last read), in the order in which they are
-# made; `kinds` says of each whether it comes of an elementwise operation or of a matrix product. Somebody plans:
+# made; `kinds[name]` says what each comes of, `"elementwise"` or `"product"`, a matrix product. Somebody plans:
 #
 # ```python
 # def plan(lives, kinds):
