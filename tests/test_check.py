@@ -234,6 +234,13 @@ def test_an_object_where_a_number_is_wanted_is_not_called_text():
     assert "It is text" not in answered("n = object()", part).says[0]
 
 
+def test_text_where_a_truth_is_wanted_is_not_asked_for_a_number():
+    part = part_of("n", {"points": 1, "defines": ["n"], "open": False, "probes": "n", "expected": [["gave", True]],
+                         "hints": ["."], "wrong": []})  # fmt: skip
+
+    assert "It is text, and True or False is wanted" in answered("n = 'True'", part).says[0]
+
+
 def test_a_number_that_was_left_in_its_value_or_tensor_is_said_to_be_there():
     part = part_of("n", {"points": 1, "defines": ["n"], "open": False, "probes": "n", "expected": [["gave", 7]],
                          "hints": ["."], "wrong": []})  # fmt: skip

@@ -229,7 +229,8 @@ def unwrapped(came: Outcome) -> str:
 def form(wanted: Outcome, came: Outcome) -> str:
     """What is wrong with the form of a value, whatever it says; nothing if its form is right."""
     if isinstance(came.value, str) and isinstance(wanted.value, int | float):
-        return " It is text, and a number is wanted: no quotation marks."
+        kind = "True or False" if isinstance(wanted.value, bool) else "a number"
+        return f" It is text, and {kind} is wanted: no quotation marks."
     if isinstance(came.value, str) and isinstance(wanted.value, str) and came.value != came.value.lower():
         return " Write it as the question does, in small letters."
     return ""
