@@ -465,10 +465,10 @@ for n in (1_000, 100_000, 3_000_000):
 # %% [markdown]
 # On most machines gelu gains at every size, and most at the largest: three million numbers do not fit into the
 # processor's cache, so each byte less is a trip to main memory less; and the loop asks for memory once, where a run
-# does so for each result. In the middle the arrays lie in the cache anyway
-# and the tanh itself is most of the work: nine times fewer bytes are not nine times the speed. For the smallest it is
-# Python's overhead per operation that is saved (lesson 08), and the short chain has too little of that to notice.
-# *Fewer bytes help where bytes are what one waits for.*
+# does so for each result. In the middle the arrays lie in the cache anyway and the tanh itself is most of the work:
+# nine times fewer bytes are not nine times the speed. For the smallest it is Python's overhead per operation that is
+# saved (lesson 08), and the short chain has too little of that to notice. *Fewer bytes help where bytes are what one
+# waits for.*
 #
 # The roofline tells where that is. A dot is an operation: to the right, its FLOPs (additions, multiplications and the
 # like) for each byte it moves; upwards, how many it does in a second. Where the roof rises, memory is the bound; where

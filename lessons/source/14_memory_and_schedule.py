@@ -300,12 +300,12 @@ reveal("bound of branches", work / span)
 # %% [markdown]
 # One worker needs the sum of all, the **work**: 7. Nobody is quicker than the longest chain in which each operation
 # waits for the one before. That is the **critical path**, and how long it takes is the **span**: 4. So the bound is
-# work / span, 7/4. A second worker reaches it here, and a third has nothing to do. The forward pass of two
-# layers is a chain from end to end: its bound is 1, and parallel machines help *inside* of the operations.
+# work / span, 7/4. A second worker reaches it here, and a third has nothing to do. The forward pass of two layers is a
+# chain from end to end: its bound is 1, and parallel machines help *inside* of the operations.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Who runs what? Step through the schedule: each free worker takes the operation with the longest way still before it.
-# Choose 1, 2 and 4 workers, and compare estimated with measured times. Where is somebody idle, and for whom does he
+# Choose 1, 2 and 4 workers, and compare estimated with measured times. Where is somebody idle, and for whom do they
 # wait?
 
 # %% tags=["measured", "nbval-ignore-output"]

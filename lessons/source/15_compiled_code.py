@@ -449,9 +449,9 @@ reveal("a chain", kind["a chain"])
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** One product, one small operation, and ten steps of a training: three cases that never pay. The
-# fourth creeps up on you. A program is made for *shapes*: the numbers in
-# `empty((4, 3), …)` are in the text. Sentences come in all lengths. A trace with an open length (lesson 11) is made
-# once; how many *programs* are made of it, for arrays of 1 to 40 numbers?
+# fourth creeps up on you. A program is made for *shapes*: the numbers in `empty((4, 3), …)` are in the text. Sentences
+# come in all lengths. A trace with an open length (lesson 11) is made once; how many *programs* are made of it, for
+# arrays of 1 to 40 numbers?
 
 
 # %%
@@ -555,8 +555,8 @@ for way in (plainly, into_one_place):
 # These are the three calls that the compiler wrote; only that its program makes a new array for what it hands out. That
 # has a reason: `result` is another after each call, so nobody may have kept it. And there is no gradient any more, for
 # NumPy records nothing: for a backward by hand *you* have to know which arrays it reads, and that nothing has been
-# written over them. The compiler knows who reads what. (What else by run can do, lesson 14 had: memory that is
-# used again, checkpoints.)
+# written over them. The compiler knows who reads what. (What else by run can do, lesson 14 had: memory that is used
+# again, checkpoints.)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
