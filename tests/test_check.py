@@ -130,6 +130,17 @@ def test_an_endless_loop_is_stopped_and_said_to_be_endless():
     assert set(threading.enumerate()) == before
 
 
+def test_a_probe_that_never_ended_is_told_before_one_that_gave_something_else():
+    part = part_of(
+        "f", {"points": 1, "defines": ["f"], "open": True, "probes": "f(1)\nf(2)",
+              "expected": [["gave", 1], ["gave", 2]], "hints": ["Count."], "wrong": []}
+    )  # fmt: skip
+
+    verdict = exercise.verdict(part, [exercise.Outcome("gave", 7), exercise.Outcome("endless", "")], [])
+
+    assert verdict.says[0].startswith("`f(2)` should give 2, and was still running")
+
+
 def test_a_loop_that_cannot_be_stopped_is_left_behind_and_the_learner_told():
     source = (
         "over = []\ndef double(x):\n while not over:\n  try:\n   while not over: pass\n  except BaseException: pass"

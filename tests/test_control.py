@@ -135,6 +135,15 @@ def test_branches_that_differ_are_refused_naming_the_leaf_both_specs_and_both_pl
     assert str(raised.value).count("test_control.py:") == 2
 
 
+@pytest.mark.parametrize("in_a_graph", [True, False])
+def test_a_way_that_is_no_function_is_refused_with_the_way_to_write_it(in_a_graph):
+    def f(x):
+        return mg.cond(x.sum() > 0, x * 2, lambda: x)
+
+    with pytest.raises(GraphError, match=r"takes both ways as functions: lambda: y, and not y; one of them is .*"):
+        Written(f, X) if in_a_graph else f(mg.tensor(X))
+
+
 def test_a_condition_of_several_numbers_is_refused():
     with pytest.raises(GraphError, match=r"one number, and this is bool\[3\]"):
         Written(lambda x: mg.cond(x > 0, lambda: x, lambda: x), X)
@@ -272,6 +281,16 @@ def test_loop_variables_keep_their_structure():
     agree(f, X)
 
 
+@pytest.mark.parametrize("in_a_graph", [True, False])
+@pytest.mark.parametrize("most", [None, 3])
+def test_a_variable_that_is_in_no_tuple_is_refused_with_the_way_to_write_it(in_a_graph, most):
+    def f(x):
+        return mg.while_loop(lambda x: x.sum() < 100, lambda x: x * 2, x, maximum_iterations=most)
+
+    with pytest.raises(GraphError, match=r"takes its variables in a tuple, \(x,\) for one; it got .*f64\[3\]"):
+        Written(f, X) if in_a_graph else f(mg.tensor(X))
+
+
 def test_of_one_variable_a_body_may_return_that_one():
     agree(lambda x: mg.while_loop(lambda x: x.sum() < 100, lambda x: x * 2, [x]), X)
 
@@ -402,6 +421,12 @@ def test_what_no_step_changes_is_a_copy_all_the_same():
 
 
 # -- scan and fori_loop ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("open_end", [True, False])
+def test_a_body_of_fori_loop_that_is_refused_is_named_by_its_own_place(open_end):
+    with pytest.raises(DTypeError, match=r"after it \(\S*test_control\.py:\d+\)"):
+        Written(lambda n, x: fori_loop(0, n if open_end else 3, lambda i, y: y * x, 1), np.array(3), X[0])
 
 
 @pytest.mark.parametrize("reverse", [False, True])

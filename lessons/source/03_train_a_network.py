@@ -193,7 +193,7 @@ def score(network, xs):
 # the mean over all points. How many values will its graph have, for 60 points and 8 × 3 + 9 parameters?
 
 # %% slideshow={"slide_type": "fragment"}
-Predict("values in the graph", "How many values will the graph of the loss have?")
+Predict("values in the graph", "How many values will the graph of the loss have? Within 500 is right.", tolerance=500)
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -214,9 +214,9 @@ weight = network[0][0][0]
 print("arrows that leave one weight:", sum(parent is weight for v in graph for parent, _ in v.parents))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Each point needs its own copy of every operation in the network; the parameters are shared. So 60 arrows leave each
-# parameter, and its gradient is a sum over 60 points: this is where gradients that add earn their keep. Each step
-# builds this graph, walks it backwards, and drops it.
+# Each point needs its own copy of every operation in the network, and of every plain number that goes into one, as a
+# constant; the parameters are shared. So 60 arrows leave each parameter, and its gradient is a sum over 60 points:
+# this is where gradients that add earn their keep. Each step builds this graph, walks it backwards, and drops it.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four thousand and some values for nine neurons and sixty points. Do the sum of one neuron on the board, then
@@ -339,7 +339,7 @@ show_digits(digits.train_x[one_of_each], range(10))
 # below). First we build it from scalars, for *one* image, and count. How many values does it take?
 
 # %% slideshow={"slide_type": "skip"}
-Predict("values for one image", "How many values does one image take?")
+Predict("values for one image", "How many values does one image take? Within 5,000 is right.", tolerance=5000)
 
 # %% slideshow={"slide_type": "skip"}
 rng = random.Random(0)
@@ -348,6 +348,9 @@ scores = weigh(output, [h.relu() for h in weigh(hidden, digits.train_x[0].tolist
 per_image = len(history(sum(scores)))
 reveal("values for one image", per_image)
 
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Nearly four for each weight: itself, the pixel that it meets, as a constant, their product, and the sum it goes into.
+
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Now the same network with arrays as nodes: one multiplication of matrices for each layer. Scores become probabilities
 # by **softmax**: e to the score, divided by the sum of that over all ten. The loss for ten classes, `cross_entropy`, is
@@ -355,7 +358,7 @@ reveal("values for one image", per_image)
 # graph?
 
 # %% slideshow={"slide_type": "fragment"}
-Predict("nodes for 32 images", "How many nodes are in the graph for 32 images?")
+Predict("nodes for 32 images", "How many nodes are in the graph for 32 images? Within 5 is right.", tolerance=5)
 
 
 # %% slideshow={"slide_type": "fragment"}

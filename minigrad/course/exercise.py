@@ -16,6 +16,7 @@ from typing import Any
 
 from minigrad.course.probe import Outcome, Probe, observe, parsed
 
+UNENDED = ("endless", "stuck")
 SLIPS = ("NameError", "UnboundLocalError")  # a name that was mistyped: it costs no attempt and no hint
 ANSWERS = Path(__file__).resolve().parent / "answers"
 
@@ -154,7 +155,7 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
     if alike(outcomes, part.expected):
         return Verdict(part, "pass", (f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}.",))
     differing = [both for both in zip(parsed(part.probes), part.expected, outcomes) if not both[1].matches(both[2])]
-    probe, wanted, came = differing[0]
+    probe, wanted, came = next((both for both in differing if both[2].kind in UNENDED), differing[0])
     says = (difference(part, probe.expression, wanted, came),)
     apart = tuple((probe.expression, wanted, came) for probe, wanted, came in differing)
     attempt = "" if came.kind == "raised" and came.value in SLIPS else known_by(outcomes)
@@ -167,7 +168,7 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
 
 def known_by(outcomes: list[Outcome]) -> str:
     """A digest of what came out; "" if a probe had to be stopped, for then no attempt is spent."""
-    if any(outcome.kind in ("endless", "stuck") for outcome in outcomes):
+    if any(outcome.kind in UNENDED for outcome in outcomes):
         return ""
     came = json.dumps([(outcome.kind, outcome.value) for outcome in outcomes], sort_keys=True)
     return hashlib.sha256(came.encode(errors="replace")).hexdigest()[:16]

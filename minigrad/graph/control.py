@@ -20,7 +20,7 @@ from ..tree import leaves
 from .default import stage_of
 from .inner import Carries, Left
 from .parts import Part, Variables, made, outside_of
-from .structure import Side, again, agreed, filled, names_in
+from .structure import Side, again, agreed, filled, is_value, names_in, shown
 
 Function = Callable[..., Any]
 
@@ -32,6 +32,7 @@ def cond(
 
     They return tensors in the same structure, of the same dtypes and shapes.
     """
+    refuse_values(true_fn, false_fn)
     stage = stage_of((pred, *leaves(tuple(operands))))
     if stage is None or isinstance(pred, bool | np.bool_):
         return true_fn(*operands) if pred else false_fn(*operands)
@@ -54,6 +55,13 @@ def cond(
     return filled(true.result, found)
 
 
+def refuse_values(*ways: Any) -> None:
+    """Raises GraphError where a way of cond() is what it would give, and no function."""
+    for way in ways:
+        if not callable(way):
+            raise GraphError(f"cond() takes both ways as functions: lambda: y, and not y; one of them is {way!r}")
+
+
 def while_loop(
     cond: Function,
     body: Function,
@@ -69,6 +77,8 @@ def while_loop(
 
     The body keeps the structure of loop_vars, and the dtype and shape of each.
     """
+    if is_value(loop_vars):
+        raise GraphError(f"while_loop() takes its variables in a tuple, (x,) for one; it got {shown(loop_vars)}")
     if maximum_iterations is not None:
         return bounded(cond, body, loop_vars, shape_invariants, maximum_iterations, name)
     stage = stage_of(leaves(loop_vars))

@@ -100,9 +100,19 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
 
     Of Python numbers the number of steps is known, and the loop is a scan.
     """
+
+    def turn(i: Any, x: Any) -> tuple[Any, Any]:
+        return i + 1, body_fun(i, x)
+
     if isinstance(lower, int) and isinstance(upper, int) and stage_of(leaves(init_val)) is not None:
         if upper <= lower:
             return init_val
-        (_, x), _ = scan(lambda c, _: ((c[0] + 1, body_fun(*c)), None), (lower, init_val), length=upper - lower)
+        (_, x), _ = scan(written_as(body_fun, lambda c, _: (turn(*c), None)), (lower, init_val), length=upper - lower)
         return x
-    return while_loop(lambda i, x: i < upper, lambda i, x: (i + 1, body_fun(i, x)), (lower, init_val))[1]
+    return while_loop(lambda i, x: i < upper, written_as(body_fun, turn), (lower, init_val))[1]
+
+
+def written_as(f: Callable[..., Any], g: Callable[..., Any]) -> Callable[..., Any]:
+    """g, which calls f, and which errors and pictures take for f."""
+    g.__wrapped__ = f  # type: ignore[attr-defined]
+    return g

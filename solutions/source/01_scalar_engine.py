@@ -182,6 +182,23 @@ def order(y):
 
 
 # %% wrong="order"
+# Shows: Each node is placed once, and yet every path is walked: forty diamonds have 2 to the power 40 of them. It would
+# end, some day.
+# Hint: You ask whether a node was seen after the walk to its parents. Ask first, and return at once if it was.
+def order(y):
+    placed = []
+
+    def visit(node):
+        for parent, _ in node.parents:
+            visit(parent)
+        if node not in placed:
+            placed.append(node)
+
+    visit(y)
+    return placed
+
+
+# %% wrong="order"
 # Shows: The list runs from the result to the leaves: each node stands before its parents.
 # Hint: Place a node when you leave it: append it after the loop over its parents, and return the list as it is.
 def order(y):

@@ -25,8 +25,8 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. Built and run
 #
-# **2 points, 6 minutes.** Before you run anything. The three functions say when Python calls them; `ran` holds what the
-# probes in them saw.
+# **2 points, 6 minutes.** Before you run anything. Each of the functions `up`, `down` and `double` notes when Python
+# calls it, and has a probe inside.
 #
 # ```python
 # with graph.as_default():
@@ -263,8 +263,9 @@ def xlogx(x):
 
 
 # %% wrong="xlogx"
-# Shows: There is a cond, and both sides are computed before it: its functions only hand out what is there.
-# Hint: What stands outside of the functions is a node outside of the branches. Write the log inside the first one.
+# Shows: Now the values are nan as well: the log is taken whatever x is, and its nan is reckoned with.
+# Hint: 0 × nan is nan. And what stands outside of the functions of a cond is a node outside of the branches: write the
+# log inside the first one.
 def xlogx(x):
     y = x * mg.log(x)
     other = 0 * x
@@ -364,6 +365,16 @@ def horner(coefficients, x):
 
 
 # %% wrong="horner"
+# Shows: Python's range was given a length that nobody knows yet: a stand-in, far larger than any axis.
+# Hint: A loop over an axis of unknown length has to be a node: mg.lax.scan, or fori_loop with the length as its end.
+def horner(coefficients, x):
+    y = 0.0
+    for i in range(coefficients.shape[0]):
+        y = y * x + coefficients[i]
+    return y
+
+
+# %% wrong="horner"
 # Shows: The coefficients are taken from the right: the constant is multiplied most often.
 # Hint: The first coefficient belongs to the highest power. Go from left to right.
 def horner(coefficients, x):
@@ -432,13 +443,19 @@ import minigrad as engine
 STARTS = [1.07, 2.3, 5.9, 11.3, 23.7, 49.1]
 
 
+def next_of(x):
+    """The next x, which a turn may give alone or, as a body does, in a tuple."""
+    new = turn(x)
+    return new[0] if isinstance(new, tuple | list) and len(new) == 1 else new
+
+
 def looked_at():
     """For each start: the turns, the result, the gradient."""
     graph = engine.Graph()
     with graph.as_default():
         start = engine.placeholder("float64", ())
         last, count = engine.while_loop(
-            lambda x, i: engine.graph.identity(go_on(x)), lambda x, i: (turn(x), i + 1), (start, 0),
+            lambda x, i: engine.graph.identity(go_on(x)), lambda x, i: (next_of(x), i + 1), (start, 0),
             maximum_iterations=1001,
         )  # fmt: skip
         (slope,) = engine.gradients(last, [start])
@@ -486,6 +503,17 @@ def go_on(x):
 
 def turn(x):
     return x * 1.5
+
+
+# %% wrong="own_loop"
+# Shows: It never ends: there is no x at which the test would stop it, or the turns go past that x.
+# Hint: Let the test ask whether x is still larger than some number; to differ from one exactly is not enough.
+def go_on(x):
+    return x != 1.0
+
+
+def turn(x):
+    return x * 0.5
 
 
 # %% wrong="own_loop"

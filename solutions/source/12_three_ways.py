@@ -39,10 +39,10 @@ from minigrad.course import check, solution
 # # traced: step = mg.function(formula), for each batch step(x, w)
 # ```
 #
-# `calls`: how often Python calls `formula` in each, as [by run, by session, traced]. `first`: in which of the three
-# would a wrong shape in `formula` be told before any batch was read? `innocent`: a logarithm fails in a run of the
-# session; does the traceback end at the line in `"formula"`, or at the line with `"session.run"`? `equal`: are the 50
-# losses of the three equal to the last bit?
+# `calls`: how often Python calls `formula` in each, as [by run, by session, traced]. `first`: `"by run"`, `"by
+# session"` or `"traced"`: in which would a wrong shape in `formula` be told before any batch was read? `innocent`: a
+# logarithm fails in a run of the session; does the traceback end at the line in `"formula"`, or at the line with
+# `"session.run"`? `equal`: are the 50 losses of the three equal to the last bit?
 
 # %% answer="three_counts" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -645,8 +645,9 @@ learned()
 
 
 # %% wrong="own_model"
-# Shows: All agree, and it cannot learn the moons: the border of a model without a bend is a straight line.
-# Hint: Put a bend between two matrices, such as mg.tanh.
+# Shows: All agree, and it does not learn the moons: without a bend the border is a straight line, and of weights that
+# all begin at 0 the neurons stay alike.
+# Hint: Put a bend between two matrices, such as mg.tanh, and begin with random numbers, drawn with a seed.
 def weights():
     return [np.array([[0.1], [0.2]]), np.zeros(1)]
 
