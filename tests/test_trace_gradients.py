@@ -183,6 +183,25 @@ def test_what_is_cheap_is_computed_again_and_not_kept():
     same(x.grad, h * 2 + 1)
 
 
+def test_a_weights_gradient_comes_as_soon_as_it_can_so_that_nothing_waits_for_it():
+    """The order that the compiler found was once lost on the way to the program."""
+
+    def workspace(layers):
+        weights = [mg.tensor(np.eye(16), requires_grad=True) for _ in range(layers)]
+
+        @mg.function
+        def traced(x):
+            for w in weights:
+                x = (x @ w).tanh()
+            return x.sum()
+
+        traced(mg.ones(100, 16)).backward()
+        (way,) = traced.history[-1].run.ways.values()
+        return way.pull((0,)).way((), ()).program.peak_bytes - sum(w.nbytes for w in weights)
+
+    assert workspace(12) == workspace(6)
+
+
 def test_derivatives_of_any_order_pass_through_branches_and_loops():
     def f(x):
         y = x * 2 if x.sum() > 0 else -x

@@ -174,12 +174,13 @@ print(prepared)
 #
 # - *One array is new*, y0: the loss, for that goes to the caller. Everything else is written into `b0`, `b1`, …,
 #   places in one piece of memory that was laid out before the first call, and kept.
-# - *The weights are updated in place*: `subtract(x2, …, x2)` writes over the parameter itself, after the last line
-#   that reads its old value. Is that so? Find the last line before it in which `x4` is read.
-# - *hidden is kept*: its `tanh` is in b0, and b0 stays untouched until the backward lines have read it, the last of
-#   them as v11, which is b0 turned on its side.
+# - *The weights are updated in place*: `subtract(x4, …, x4)` writes over the parameter itself, after the last line
+#   that reads its old value. Is that so? Find that line: it reads x4 under another name.
+# - *hidden is kept*: its `tanh` is in b0, and b0 stays untouched until the backward lines have read it: as v5, which is
+#   b0 turned on its side, for V's gradient, and then for 1 − tanh², which is written over it.
 # - *Nodes are missing*: the 1 + exp is computed once, and read by the logarithm and by its derivative (lesson 13).
-# - *The order* is not yours: the loss is finished somewhere in the middle of the gradients.
+# - *The order* is not yours: the gradient of the score is there before the loss is finished, and V is updated before
+#   W has a gradient. Next comes what adds the fewest bytes (lesson 14), so that little is kept waiting.
 #
 # Which of your lines became how many of the program's? The notes behind the lines tell:
 

@@ -25,6 +25,10 @@ class Graph:
         """Every node an output needs, inputs before users."""
         return toposort(*(y for y in self.outputs if y is not None))
 
+    def with_outputs(self, outputs: tuple[Node | None, ...]) -> Graph:
+        """The graph with these outputs, each one of its nodes or computed from them."""
+        return replace(self, outputs=outputs)
+
     def rebuild(self, make: Callable[[Node, tuple[Node, ...]], Node]) -> Graph:
         """The graph made anew: each node becomes make(node, its new inputs), inputs first.
 

@@ -29,6 +29,12 @@ class Ordered(Graph):
     def nodes(self) -> list[Node]:
         return list(self.order)
 
+    def with_outputs(self, outputs: tuple[Node | None, ...]) -> Graph:
+        """The graph with these outputs; those that are new run last."""
+        known = set(self.order)
+        new = dict.fromkeys(y for y in outputs if y is not None and y not in known)
+        return Ordered(self.inputs, outputs, (*self.order, *new))
+
     def rebuild(self, make):  # type: ignore[no-untyped-def]
         return Graph(self.inputs, self.outputs).rebuild(make)
 

@@ -260,7 +260,7 @@ def owned(graph: Graph, results: int, written: Graph, into: Mapping[int, int]) -
             if seen.setdefault(memory, own) is not own or (shared(memory) and not shared(own)):
                 y = Node(Clone(), (y,))
         outputs.append(y)
-    return Graph(graph.inputs, tuple(outputs))
+    return graph.with_outputs(tuple(outputs))
 
 
 def home(node: Node) -> Node:
