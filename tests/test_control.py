@@ -425,7 +425,7 @@ def test_what_no_step_changes_is_a_copy_all_the_same():
 
 @pytest.mark.parametrize("open_end", [True, False])
 def test_a_body_of_fori_loop_that_is_refused_is_named_by_its_own_place(open_end):
-    with pytest.raises(DTypeError, match=r"after it \(\S*test_control\.py:\d+\)"):
+    with pytest.raises(DTypeError, match=r"after it \(.*test_control\.py:\d+\)"):
         Written(lambda n, x: fori_loop(0, n if open_end else 3, lambda i, y: y * x, 1), np.array(3), X[0])
 
 
