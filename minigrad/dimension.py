@@ -196,7 +196,8 @@ def whole(n: Dimension, divisor: Any) -> Any:
     """The divisor, if it divides whatever n may be. Raises GraphError otherwise."""
     if isinstance(divisor, float):
         n.refuse(f"{n} / {divisor}")
-    if isinstance(divisor, int) and divisor and int.__pos__(n) % int.__pos__(divisor):
+    terms = [int.__pos__(n)] if is_unknown(divisor) else polynomial(n)  # the stand-in is odd, and n need not be
+    if isinstance(divisor, int) and divisor and any(term % int.__pos__(divisor) for term in terms):
         raise GraphError(
             f"whether {written(divisor)} divides the length {n} is known only when the graph runs: say the length"
         )

@@ -52,6 +52,35 @@ def test_what_cannot_be_followed_is_refused_and_never_guessed():
         math.sqrt(B)
 
 
+@pytest.mark.parametrize(
+    "halved",
+    [
+        lambda n: (n + 1) // 2,
+        lambda n: (n - 1) // 2 + 1,
+        lambda n: -(-(n + 1) // 2),
+        lambda n: (n + 1) >> 1,
+        lambda n: (n + 1) % 2,
+        lambda n: n * (n + 1) // 2,
+    ],
+)
+def test_that_the_stand_in_is_odd_is_no_reason_to_halve_what_a_run_may_bring(halved):
+    with pytest.raises(GraphError, match=r"whether 2 divides the length .* is known only"):
+        halved(B)
+
+
+def test_each_part_of_a_sum_is_divided():
+    assert (B * T * 6 + B * 4 + 2) // 2 == B * T * 3 + B * 2 + 1
+    assert (B * 6 + 2) % 2 == 0
+    assert B * T * 4 // T == B * 4
+
+
+def test_a_convolution_whose_length_is_a_floor_is_refused():
+    with mg.Graph().as_default():
+        image = mg.placeholder("float64", (1, 1, None, 8))
+        with pytest.raises(GraphError, match="whether 2 divides the length"):
+            mg.functional.conv2d(image, mg.ones((1, 1, 3, 3)), stride=2)
+
+
 def test_none_is_the_batch_on_the_first_axis_and_a_length_of_its_own_on_others():
     shape = lengths_of((None, 3, None, "time"), lambda axis: None if axis else "batch")
 

@@ -1,13 +1,14 @@
 """From a plan to Python that a student can read.
 
     b0 = at(0, (32, 16), float32)                   memory that is kept between calls, and views of it: made once
-    v0 = b0.transpose((1, 0))
+    v1 = b0.transpose(1, 0)
 
     def program(x, W):                              one line per step, each array written where the plan has put it
         dot(x, W, b0)
-        y0 = empty((32, 16), float32)               what is handed out is new at each call
-        tanh(b0, y0)
-        return y0,
+        tanh(b0, b0)
+        y0 = empty((16, 8), float32)                what is handed out is new at each call
+        dot(v1, x, y0)
+        return (y0,)
 
 A loop over blocks is three functions more: what is done with one block, with a range of them, and with all. Branches
 and loops of the graph are those of Python: see flow.py.

@@ -1,12 +1,13 @@
 """Branches and loops in the text of a program: the `if`, `while` and `for` of Python.
 
-    greater(b0, c0, b1)                             While                       Scan
-    if b1:                                          t0 = x.copy()               t0 = x.copy()
-        t0 = empty((2,), float64)                   while True:                 for k0 in range(5):
-        exp(x, t0)                                      less(t0, c0, b1)            y0 = empty((2,), float64)
-    else:                                               if not b1:                  multiply(t0, x1, y0)
-        t0 = empty((2,), float64)                           break                   t0 = y0
-        tanh(x, t0)                                     …
+    Cond                                While                               Scan
+    greater(b0, c0, b1)                 t0 = x.copy()                       t0 = x
+    if b1:                              while True:                         for k0 in range(5):
+        t0 = empty((2,), float64)           y0 = empty((), boolean)             y0 = empty((2,), float64)
+        exp(x, t0)                          less(t0, c0, y0)                    multiply(t0, x1, y0)
+    else:                                   if not y0:                          t0 = y0
+        t0 = empty((2,), float64)               break
+        tanh(x, t0)                         …
 
 The graph of a branch or of a body is planned by itself: its operands are its arguments, its workspace begins where that
 of the lines around it ends. What it gives is handed out to those lines. What nobody reads is not computed.

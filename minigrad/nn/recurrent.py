@@ -105,7 +105,9 @@ class Recurrent(Module):
         alone = x.ndim == 2
         if alone:
             x = x.unsqueeze(1)
-            hx = None if hx is None else tuple(operand(h).unsqueeze(1) for h in self._tuple(hx))
+            if hx is not None:
+                states = tuple(operand(h).unsqueeze(1) for h in self._tuple(hx))
+                hx = states if STATES[self.kind] > 1 else states[0]
         elif self.batch_first:
             x = x.swapaxes(0, 1)
         if not len(x):
