@@ -14,6 +14,8 @@ def ones(*shape, **options):
 
 
 CASES = {
+    "a list of tensors for a tensor": (
+        lambda: mg.sum([ones(2, requires_grad=True), ones(2)]), TypeError, r"a list of tensors came: mg\.stack"),
     "shapes that do not broadcast": (
         lambda: ones(2, 3) + ones(4), errors.ShapeError, r"Add .*f64\[2, 3\] with f64\[4\]"),
     "inner lengths that differ": (

@@ -9,11 +9,19 @@ from typing import Any
 from ..errors import ShapeError
 from ..operand import Operand
 from ..tensor import Tensor
+from ..tree import leaves
 
 
 def operand(x: Any) -> Any:
-    """x if ops apply to it already, else a tensor of it."""
-    return x if isinstance(x, Operand) else Tensor(x)
+    """x if ops apply to it already, else a tensor of it.
+
+    Raises TypeError for a list of tensors, whose numbers alone would go into the new one.
+    """
+    if isinstance(x, Operand):
+        return x
+    if isinstance(x, list | tuple) and any(isinstance(leaf, Operand) for leaf in leaves(x)):
+        raise TypeError("a tensor is wanted, and a list of tensors came: mg.stack(…) makes one of them")
+    return Tensor(x)
 
 
 def operands(xs: Any, name: str) -> list[Any]:
