@@ -420,6 +420,20 @@ def test_what_no_step_changes_is_a_copy_all_the_same():
     assert not np.shares_memory(written.compiled(X)[0], X)
 
 
+def test_loops_over_large_arrays_whose_steps_nobody_knows_are_compiled():
+    """From a megabyte on the compiler asks what a graph costs."""
+    large = np.full((400, 400), 0.01)
+
+    def loop(x):
+        return mg.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, x * 2), (0, x))[1]
+
+    def nested(x):
+        return mg.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, loop(x)), (0, x))[1]
+
+    agree(lambda x: loop(loop(x) @ x), large)
+    agree(lambda x: nested(x) @ x, large)
+
+
 # -- scan and fori_loop ------------------------------------------------------------------------------------
 
 

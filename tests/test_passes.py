@@ -376,6 +376,22 @@ def test_another_order_needs_less_memory_and_computes_the_same():
     assert all(place[x] < place[node] for node in after.nodes for x in node.inputs)
 
 
+def test_an_ordered_graph_with_other_outputs_runs_what_they_need_and_what_is_new_last():
+    graph = order.ordered(graph_of(lambda x: x.exp() + x.tanh(), f8(3)))
+    way = order.Ordered(graph.inputs, graph.outputs, tuple(graph.nodes))
+    exp, dropped = way.outputs[0].inputs
+    copy = Node(ops.Clone(), (exp,))
+    again = Node(ops.Clone(), (copy,))
+
+    after = way.with_outputs((again, None, copy))
+
+    assert after.nodes == [*way.inputs, exp, copy, again]
+    assert dropped not in after.nodes
+    assert order.peak_bytes(after) == 2 * exp.spec.nbytes
+    for y in interpret(after, np.arange(3.0))[::2]:
+        np.testing.assert_array_equal(y, np.exp(np.arange(3.0)))
+
+
 def gated(depth=4):
     def f(x, w):
         for _ in range(depth):

@@ -211,8 +211,10 @@ def test_a_slope_that_an_inner_tape_has_not_heard_has_no_gradient():
             pass
         slope = inner.gradient(constant(2.0) ** 3, x)
 
-    with pytest.raises(errors.NoGradientError, match="the target is None"):
-        outer.gradient(slope, x)
+    for asked in (outer.gradient, outer.jacobian, outer.batch_jacobian):
+        with pytest.raises(errors.NoGradientError, match="the target is None"):
+            asked(slope, x)
+    outer.gradient(x * 1, x)  # it is not spent by what was refused
 
 
 def test_third_derivatives():

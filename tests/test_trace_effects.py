@@ -1,6 +1,7 @@
 """What a traced function changes: captured tensors, arguments, what is printed and drawn, as op by op."""
 
 import gc
+import random
 import weakref
 from typing import NamedTuple
 
@@ -168,3 +169,42 @@ def test_a_trace_keeps_no_argument_alive():
     gc.collect()
 
     assert gone() is None
+
+
+# -- edits between reads, in programs with loops over blocks ----------------------------------------------------
+
+
+def reads_and_edits(seed, w):
+    """A function that at random computes, edits w in place, and reads it again."""
+    ways = {
+        "read": lambda a, b: w + a,
+        "edit": lambda a, b: w.add_(a.tanh()) * b,
+        "multiply": lambda a, b: w.mul_(a.tanh()) + b,
+        "add": lambda a, b: a + b,
+        "product": lambda a, b: a * b.tanh(),
+        "sum": lambda a, b: a.sum(0) + b,
+        "matrices": lambda a, b: (a @ b).tanh(),
+    }
+    rng = random.Random(seed)
+    steps = [(rng.choice([*ways]), rng.random(), rng.random()) for _ in range(rng.randint(4, 12))]
+
+    def f(x):
+        values = [x, w * 1]
+        for way, i, j in steps:
+            values.append(ways[way](*(values[int(at * len(values))] for at in (i, j))) * 1)
+        return tuple(values[2:])
+
+    return f
+
+
+@pytest.mark.parametrize("options", [{}, {"jit_compile": True}, {"threads": 2}], ids=str)
+@pytest.mark.parametrize("seed", range(24))
+def test_an_edit_is_between_the_reads_that_it_was_written_between(seed, options):
+    """Whole arrays and arrays that are computed in blocks, where an edit once went behind what reads beside it."""
+    for n in (3, 300):
+        x, start = (np.random.default_rng(k).normal(size=(n, n)) for k in (seed, seed + 100))
+        w, traced_w = mg.tensor(start), mg.tensor(start)
+        by_run, traced = reads_and_edits(seed, w), mg.function(reads_and_edits(seed, traced_w), **options)
+        for _ in range(2):
+            for y, found in zip((*by_run(mg.tensor(x)), w), (*traced(mg.tensor(x)), traced_w), strict=True):
+                np.testing.assert_allclose(found.numpy(), y.numpy(), rtol=1e-7, atol=1e-9)

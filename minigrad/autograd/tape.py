@@ -112,20 +112,17 @@ class GradientTape:
         output_gradients         what arrives at each target; 1 everywhere if None
         unconnected_gradients    "none", or "zero" for zeros in place of None
 
-        Raises FreedError on a second call, unless the tape is persistent.
+        Raises FreedError on a second call, unless the tape is persistent; NoGradientError where a target is None.
         """
+        ys = given(target)
         self._use()
-        ys = leaves(target)
-        if any(y is None for y in ys):
-            raise NoGradientError(
-                "the target is None: the tape that gave it heard nothing, perhaps for want of a watch"
-            )
         gys = [None] * len(ys) if output_gradients is None else leaves_beside(target, output_gradients)
         gxs = self._pulled(ys, gys, leaves(sources), self.persistent or self.shared)
         return planted(sources, iter(connected(gxs, leaves(sources), unconnected_gradients)))
 
     def jacobian(self, target: Tensor, sources: Any, unconnected_gradients: str = "none") -> Any:
         """∂target/∂source, of shape (*target.shape, *source.shape), for each source; None where there is none."""
+        given(target)
         self._use()
         xs = leaves(sources)
         columns = zip(*(self._pulled([target], [unit], xs, retain=True) for unit in basis(target)))
@@ -140,6 +137,7 @@ class GradientTape:
 
         Of shape (N, *target.shape[1:], *source.shape[1:]).
         """
+        given(target)
         if not target.shape or not source.shape or target.shape[0] != source.shape[0]:
             raise ShapeError(f"batch_jacobian needs a batch of one length, and got {target.spec} by {source.spec}")
         full = self.jacobian(target, source, unconnected_gradients)
@@ -207,6 +205,17 @@ class GradientTape:
             return [None] * len(xs)
         reached, arriving = [y for y, _ in pairs], [gy for _, gy in pairs]
         return gradients(reached, nodes, arriving, retain, bool(_open.tapes), self._heard)
+
+
+def given(target: Any) -> list[Any]:
+    """The targets. Raises NoGradientError where one is None."""
+    ys = leaves(target)
+    if any(y is None for y in ys):
+        raise NoGradientError(
+            "a gradient starts from tensors, and the target is None: is a return missing, or has an inner tape heard "
+            "nothing?"
+        )
+    return ys
 
 
 def connected(gxs: list[Any], xs: list[Tensor], unconnected: str) -> list[Any]:

@@ -155,10 +155,10 @@ def late(steps: list[Step], wanted: Mapping[Value, Value]) -> list[Step]:
         reading = [k for k, s in enumerate(steps) if any(x in v.roots for v in s.read) and not s.is_view]
         if len(writing) == 1 and reading and reading[-1] > (k := writing[0]):
             moved = steps[k]
-            touched = {r for v in moved.operands for r in v.roots}
+            touched, made = ({r for v in some for r in v.roots} for some in (moved.operands, moved.written))
             between = steps[k + 1 : reading[-1] + 1]
             free = not any(r in touched for s in between for v in s.written for r in v.roots)
-            if free and not any(root in v.roots for s in between for v in s.read if not s.is_view):
+            if free and not any(r in made for s in between for v in s.read if not s.is_view for r in v.roots):
                 steps = [*steps[:k], *between, moved, *steps[reading[-1] + 1 :]]
     return steps
 

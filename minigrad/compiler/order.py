@@ -30,10 +30,11 @@ class Ordered(Graph):
         return list(self.order)
 
     def with_outputs(self, outputs: tuple[Node | None, ...]) -> Graph:
-        """The graph with these outputs; those that are new run last."""
-        known = set(self.order)
-        new = dict.fromkeys(y for y in outputs if y is not None and y not in known)
-        return Ordered(self.inputs, outputs, (*self.order, *new))
+        """The graph with these outputs; what is new runs last."""
+        nodes, known = Graph(self.inputs, outputs).nodes, set(self.order)
+        needed = set(nodes)
+        order = [n for n in self.order if n in needed] + [n for n in nodes if n not in known]
+        return Ordered(self.inputs, outputs, tuple(order))
 
     def rebuild(self, make):  # type: ignore[no-untyped-def]
         return Graph(self.inputs, self.outputs).rebuild(make)

@@ -35,6 +35,7 @@ from ..ops import (
     Sub,
     Where,
 )
+from ..spec import Specs
 from .graph import Graph
 from .order import alive_bytes, lifetimes, memory_of, ordered, peak_bytes
 from .rewrite import again
@@ -77,8 +78,9 @@ def flops(graph: Graph) -> int:
 
 
 def cost(node: Node) -> int:
-    """Scalar operations of one node; none of a leaf."""
-    return flops_of(node.op, node.spec, *(x.spec for x in node.inputs)) if node.inputs else 0
+    """Scalar operations of one node; none of a leaf, nor of what has several results, as a loop of unknown length."""
+    counted = node.inputs and not isinstance(node.spec, Specs)
+    return flops_of(node.op, node.spec, *(x.spec for x in node.inputs)) if counted else 0
 
 
 @lru_cache(maxsize=4096)
