@@ -140,7 +140,7 @@ def test_a_way_that_is_no_function_is_refused_with_the_way_to_write_it(in_a_grap
     def f(x):
         return mg.cond(x.sum() > 0, x * 2, lambda: x)
 
-    with pytest.raises(GraphError, match=r"takes both ways as functions: lambda: y, and not y; one of them is .*"):
+    with pytest.raises(GraphError, match=r"takes both ways as functions, lambda: y and not y; true_fn is "):
         Written(f, X) if in_a_graph else f(mg.tensor(X))
 
 
@@ -435,6 +435,17 @@ def test_loops_over_large_arrays_whose_steps_nobody_knows_are_compiled():
 
 
 # -- scan and fori_loop ------------------------------------------------------------------------------------
+
+
+def test_a_body_that_is_refused_is_named_by_its_own_place_where_steps_are_counted_too():
+    with pytest.raises(DTypeError, match=r"after it \(.*test_control\.py:\d+\)"):
+        Written(lambda x: mg.while_loop(lambda y: y < 9, lambda y: y * x, (1,), maximum_iterations=3), X[0])
+
+
+@pytest.mark.parametrize("loop_vars", [None, {"x": 1.0}, "x"], ids=str)
+def test_variables_of_a_while_loop_that_are_no_tuple_are_refused(loop_vars):
+    with pytest.raises(GraphError, match="takes its variables in a tuple"):
+        mg.while_loop(lambda x: x < 3, lambda x: x + 1, loop_vars)
 
 
 @pytest.mark.parametrize("open_end", [True, False])

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minigrad.course.probe import Outcome, Probe, observe, parsed
+from minigrad.course.probe import UNENDED, Outcome, Probe, observe, parsed
 
-UNENDED = ("endless", "stuck")
 SLIPS = ("NameError", "UnboundLocalError")  # a name that was mistyped: it costs no attempt and no hint
 ANSWERS = Path(__file__).resolve().parent / "answers"
 

@@ -32,6 +32,7 @@ BUSY = 10  # times as long by the clock as in work, at most
 SLEEPING = 0.02  # of a core: less has a thread that waits, and not one that others keep waiting
 SECONDS = 2.0  # for a probe: they take milliseconds, and a slow disk may have to load a module first
 GRACE = 0.5  # seconds that code may take to stop when told to
+UNENDED = ("endless", "stuck")  # kinds of outcomes: it was stopped, or could not be
 MOST_ITEMS = 10_000
 MOST_BITS = 4096  # of a whole number
 DEEPEST = 20
@@ -83,7 +84,7 @@ def observe(probes: str, namespace: dict[str, Any], seconds: float = SECONDS) ->
     outcomes: list[Outcome] = []
     for probe in parsed(probes):
         outcomes.append(limited(partial(evaluated, probe, namespace), seconds))
-        if outcomes[-1].kind in ("endless", "stuck"):
+        if outcomes[-1].kind in UNENDED:
             break
     return outcomes
 

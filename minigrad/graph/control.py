@@ -20,7 +20,7 @@ from ..tree import leaves
 from .default import stage_of
 from .inner import Carries, Left
 from .parts import Part, Variables, made, outside_of
-from .structure import Side, again, agreed, filled, is_value, names_in, shown
+from .structure import Side, again, agreed, filled, names_in, shown, wrapping
 
 Function = Callable[..., Any]
 
@@ -30,9 +30,9 @@ def cond(
 ) -> Any:
     """true_fn(*operands) if pred else false_fn(*operands). In a graph both are written down, and one of them runs.
 
-    They return tensors in the same structure, of the same dtypes and shapes.
+    They return tensors in the same structure, of the same dtypes and shapes. Raises GraphError if one is no function.
     """
-    refuse_values(true_fn, false_fn)
+    refuse_uncallable(true_fn=true_fn, false_fn=false_fn)
     stage = stage_of((pred, *leaves(tuple(operands))))
     if stage is None or isinstance(pred, bool | np.bool_):
         return true_fn(*operands) if pred else false_fn(*operands)
@@ -55,11 +55,11 @@ def cond(
     return filled(true.result, found)
 
 
-def refuse_values(*ways: Any) -> None:
+def refuse_uncallable(**ways: Any) -> None:
     """Raises GraphError where a way of cond() is what it would give, and no function."""
-    for way in ways:
+    for name, way in ways.items():
         if not callable(way):
-            raise GraphError(f"cond() takes both ways as functions: lambda: y, and not y; one of them is {way!r}")
+            raise GraphError(f"cond() takes both ways as functions, lambda: y and not y; {name} is {shown(way)[:80]}")
 
 
 def while_loop(
@@ -75,10 +75,11 @@ def while_loop(
     shape_invariants      a shape for each variable: an axis that is None there may change its length at each step
     maximum_iterations    after so many steps it ends
 
-    The body keeps the structure of loop_vars, and the dtype and shape of each.
+    The body keeps the structure of loop_vars, and the dtype and shape of each. Raises GraphError where they are in no
+    tuple or list.
     """
-    if is_value(loop_vars):
-        raise GraphError(f"while_loop() takes its variables in a tuple, (x,) for one; it got {shown(loop_vars)}")
+    if not isinstance(loop_vars, tuple | list):
+        raise GraphError(f"while_loop() takes its variables in a tuple, (x,) for one; it got {shown(loop_vars)[:80]}")
     if maximum_iterations is not None:
         return bounded(cond, body, loop_vars, shape_invariants, maximum_iterations, name)
     stage = stage_of(leaves(loop_vars))
@@ -135,7 +136,7 @@ def bounded(cond: Function, body: Function, loop_vars: Any, shape_invariants: An
         return i + 1, *again(loop_vars, body(*variables))
 
     invariants = None if shape_invariants is None else ((), *shape_invariants)
-    _, *last = while_loop(test, step, (0, *loop_vars), invariants, None, name)
+    _, *last = while_loop(wrapping(cond, test), wrapping(body, step), (0, *loop_vars), invariants, None, name)
     return again(loop_vars, last)
 
 

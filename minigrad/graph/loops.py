@@ -16,7 +16,7 @@ from .control import while_loop
 from .default import stage_of
 from .inner import Carries
 from .parts import Part, Variables, made, outside_of
-from .structure import filled, is_value
+from .structure import filled, is_value, wrapping
 
 
 def scan(
@@ -107,12 +107,6 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     if isinstance(lower, int) and isinstance(upper, int) and stage_of(leaves(init_val)) is not None:
         if upper <= lower:
             return init_val
-        (_, x), _ = scan(written_as(body_fun, lambda c, _: (turn(*c), None)), (lower, init_val), length=upper - lower)
+        (_, x), _ = scan(wrapping(body_fun, lambda c, _: (turn(*c), None)), (lower, init_val), length=upper - lower)
         return x
-    return while_loop(lambda i, x: i < upper, written_as(body_fun, turn), (lower, init_val))[1]
-
-
-def written_as(f: Callable[..., Any], g: Callable[..., Any]) -> Callable[..., Any]:
-    """g, which calls f, and which errors and pictures take for f."""
-    g.__wrapped__ = f  # type: ignore[attr-defined]
-    return g
+    return while_loop(lambda i, x: i < upper, wrapping(body_fun, turn), (lower, init_val))[1]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import update_wrapper
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,6 +101,11 @@ def names_in(body: Any, loop_vars: Any) -> list[str]:
         return []
     named = [(paths(x, name), leaves(x)) for name, x in zip(code.co_varnames, loop_vars)]
     return [path for some in named for path, leaf in zip(*some) if is_value(leaf)]
+
+
+def wrapping(f: Callable[..., Any], g: Callable[..., Any]) -> Callable[..., Any]:
+    """g, which calls f, and which errors and pictures take for f."""
+    return update_wrapper(g, f, assigned=(), updated=())
 
 
 def place_of(f: Any) -> str:

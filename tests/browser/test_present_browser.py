@@ -313,6 +313,29 @@ def test_the_button_runs_nothing_until_it_is_told_to(deck):
     assert (seen(deck), ran(deck)) == ([2, 3], before)
 
 
+def test_what_a_kernel_before_this_one_has_run_is_run_again(deck, lab):
+    """A saved notebook says how often its cells ran, and not in which kernel."""
+    path = lab.folder / deck.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
+    notebook = json.loads(path.read_text("utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["execution_count"] = 7
+    saved = path.with_name("saved_after_a_run.ipynb")
+    saved.write_text(json.dumps(notebook), "utf-8")
+    deck = lab.open(saved.name)
+    present(deck)
+    said = deck.page.locator(".mg-bar output")
+    expect(said).to_contain_text("No cell has run yet")
+    press(deck, "PageDown", "PageDown", "l")
+    expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
+    assert deck.kernel("print(hidden)") == "1"
+    press(deck, "Escape")
+
+    deck.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    present(deck)
+    expect(said).to_contain_text("No cell has run yet")
+
+
 def ran(notebook):
     """How many cells the kernel has run. What is asked while an error ends the queue is not answered: ask again."""
     while not (told := notebook.kernel("print(len(In))")):

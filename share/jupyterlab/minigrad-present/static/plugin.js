@@ -8,12 +8,13 @@ const PLACE = 10; // among a notebook's buttons, after those that run cells
 export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICommandPalette, IThemeManager, Notification, ToolbarButton }) {
   const activate = (app, tracker, palette, themes) => {
     style(new URL("show.css", here));
+    const ran = new WeakMap(); // notebook → the cells that its kernel has run since this page was loaded
     let show = null;
 
     const present = async (panel) => {
       await panel.revealed;
       if (show) return show;
-      const made = new Show({ panel, themes, run: (cells) => NotebookActions.runCells(panel.content, cells, panel.sessionContext), left: () => { show = null; } });
+      const made = new Show({ panel, ran: ran.get(panel.content), themes, run: (cells) => NotebookActions.runCells(panel.content, cells, panel.sessionContext), left: () => { show = null; } });
       show = made.start() ? made : null;
       if (!show) Notification.warning("There is no page to show: every cell of this notebook is marked skip or notes.");
       return show;
@@ -26,11 +27,20 @@ export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICom
     });
     app.commands.addKeyBinding({ command: COMMAND, keys: ["Alt Shift P"], selector: "body" });
     palette?.addItem({ command: COMMAND, category: "Notebook Operations" });
+    const watch = (panel) => {
+      const cells = new Set();
+      ran.set(panel.content, cells);
+      panel.sessionContext.statusChanged.connect((_, status) => { if (status.endsWith("restarting")) cells.clear(); });
+      panel.sessionContext.kernelChanged.connect((_, { oldValue }) => { if (oldValue) cells.clear(); });
+    };
+    NotebookActions.executed.connect((_, { notebook, cell }) => ran.get(notebook)?.add(cell));
+
     const button = (panel) => panel.toolbar.insertItem(PLACE, name, new ToolbarButton({
       label: "Present", tooltip: "Present as live slides (Alt+Shift+P)", onClick: () => app.commands.execute(COMMAND),
     }));
-    tracker.forEach(button);
-    tracker.widgetAdded.connect((_, panel) => button(panel));
+    const added = (panel) => { watch(panel); button(panel); };
+    tracker.forEach(added);
+    tracker.widgetAdded.connect((_, panel) => added(panel));
 
     const wanted = asked();
     if (wanted) {

@@ -45,13 +45,13 @@ const DEED = new Map(Object.entries(KEYS).flatMap(([deed, { keys }]) => keys.map
 
 export class Show {
   // panel    a notebook's; run(cells) runs some of its cells; themes may be null; left() is told at the end
+  // ran      the cells that its kernel has run
   // live     each cell runs when it is first shown, so that no answer is there before its question
-  constructor({ panel, run, themes, left }) {
-    Object.assign(this, { panel, notebook: panel.content, runCells: run, themes, left });
+  constructor({ panel, ran, run, themes, left }) {
+    Object.assign(this, { panel, notebook: panel.content, ran, runCells: run, themes, left });
     this.at = this.step = 0;
     this.zoom = 1;
     this.live = false;
-    this.ran = new Set();
     this.pressed = this.pressed.bind(this);
     this.fit = this.fit.bind(this);
     this.changed = this.changed.bind(this);
@@ -82,20 +82,14 @@ export class Show {
     panel.disposed.connect(() => this.exit());
     this.at = Math.max(0, this.pages.findIndex(({ steps }) => steps.flat().includes(notebook.activeCellIndex)));
     this.show();
-    if (!notebook.widgets.some(hasRun)) this.say("No cell has run yet: r runs this page, l each cell when it is shown.");
+    if (!this.ran.size) this.say("No cell has run yet: r runs this page, l each cell when it is shown.");
     return true;
   }
 
-  // Run each cell when it is shown, as soon as there is a kernel: a new one, which knows of none of them.
+  // Run each cell when it is shown, as soon as there is a kernel.
   begin(kernel) {
     this.kernel = kernel;
-    this.goLive(true);
-  }
-
-  goLive(live) {
-    this.live = live;
-    this.bar.querySelector("[data-do=alive]").setAttribute("aria-pressed", String(live));
-    this.show();
+    this.alive();
   }
 
   exit() {
@@ -151,6 +145,10 @@ export class Show {
     return this.notebook.widgets.slice(0, this.page.steps[this.step].at(-1) + 1);
   }
 
+  get unrun() {
+    return this.above.filter((cell) => !this.ran.has(cell));
+  }
+
   get cells() {
     return this.page.steps.slice(0, this.step + 1).flat().map((index) => this.notebook.widgets[index]);
   }
@@ -169,7 +167,7 @@ export class Show {
     bar.querySelector("[role=status]").textContent = `Page ${at + 1} of ${pages.length}${parts}: ${page.title}`;
     this.speaker.tell({ place: `${at + 1} of ${pages.length}${parts}`, page, next: pages[at + 1] });
     this.fit();
-    if (this.live) this.running(this.above.filter((cell) => !this.ran.has(cell)));
+    if (this.live) this.running(this.unrun);
     if (step) this.bring(page.steps[step].map((index) => notebook.widgets[index].node));
     else this.scroller.scrollTop = 0;
   }
@@ -222,12 +220,14 @@ export class Show {
   first() { this.go(0, 0); }
   last() { this.go(this.pages.length - 1, 0); }
   run() {
-    return this.running([...new Set([...this.above.filter((cell) => !hasRun(cell)), ...this.cells])]);
+    return this.running([...new Set([...this.unrun, ...this.cells])]);
   }
 
   alive() {
-    this.notebook.widgets.filter(hasRun).forEach((cell) => this.ran.add(cell));
-    this.goLive(!this.live);
+    this.live = !this.live;
+    this.bar.querySelector("[data-do=alive]").setAttribute("aria-pressed", String(this.live));
+    this.say("");
+    if (this.live) this.running(this.unrun);
   }
 
   runAll() { return this.running(this.notebook.widgets); }
@@ -298,10 +298,6 @@ export class Show {
     bar.addEventListener("click", ({ target }) => this[target.closest("[data-do]")?.dataset.do]?.());
     return bar;
   }
-}
-
-function hasRun({ model }) {
-  return model.type === "code" && model.executionCount !== null;
 }
 
 function ancestors(node) {
