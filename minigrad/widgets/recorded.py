@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
-from threading import Event as Signal
 from threading import Lock, Thread, current_thread, get_ident
+from time import sleep
 from types import FrameType
 from typing import Any
 
-from ..course.probe import Stop, stop
+from ..course.probe import GRACE, Stop, stop
 from ..graph.autograph.foreign import from_library
 from ..modes import watching
 from ..node import place
@@ -163,27 +163,36 @@ def within(seconds: float, otherwise: str) -> Iterator[None]:
 
     It is told again and again, for code that catches it, which may help. What cannot be stopped: one call into C that
     does not return, as of time.sleep(1e6), which a notebook's interrupt button ends; and anything in a browser.
+
+    The word may come at any step, of the ending too: so that is made of bare locks, calls into C, done or not begun.
     """
     if sys.platform == "emscripten":
         yield
         return
-    thread, guard, over = current_thread(), Lock(), Signal()
+    thread, block, watcher = current_thread(), Lock(), Lock()  # the locks are held by what they are named for
 
     def watch() -> None:
-        while not over.wait(seconds):
-            with guard:
-                if not over.is_set():
-                    stop(thread)
+        with watcher:
+            patience = seconds
+            while not block.acquire(timeout=patience):
+                stop(thread)
+                patience = GRACE
 
+    def end() -> None:
+        if block.locked():
+            block.release()
+        while watcher.locked():
+            sleep(0)
+
+    block.acquire()
+    watcher.acquire()
     Thread(target=watch, daemon=True, name="within").start()
     try:
         try:
+            watcher.release()  # now it begins to count
             yield
         finally:
-            with guard:
-                over.set()
-            for _ in range(9):  # steps at which a word that came too late is heard
-                pass
-    except Stop:  # which may also come in the middle of those lines
-        over.set()
+            end()
+    except Stop:
+        end()
         raise TooLong(otherwise) from None
