@@ -77,12 +77,13 @@ class Pulled:
             raise NoGradientError(f"backward() starts from one number, and {y} is {y.spec}: sum it, or pass gradient=…")
         self.pulling()
         leaves = self.leaves()
-        if not leaves and self.outer is None:
+        found = self.gradients([y], leaves, None if gradient is None else [gradient])
+        if self.outer is None and all(g is None for g in found):
             raise NoGradientError(
-                f"backward() adds to the .grad of tensors from outside the graph, and none that requires a gradient is "
-                f"in it: mg.gradients({y.name}, [w]) gives the gradient by w, as a node of the graph"
+                f"backward() adds to the .grad of tensors from outside the graph that require a gradient, and {y} "
+                "depends on none: make them with requires_grad=True; or take mg.gradients(loss, [w]), for any node w"
             )
-        for x, g in zip(leaves, self.gradients([y], leaves, None if gradient is None else [gradient])):
+        for x, g in zip(leaves, found):
             if g is not None:
                 before = x.grad if stage is None else self.grad_to_add(x)
                 if isinstance(before, Tensor) and before is getattr(x, "_grad", None):

@@ -448,6 +448,11 @@ def test_variables_of_a_while_loop_that_are_no_tuple_are_refused(loop_vars):
         mg.while_loop(lambda x: x < 3, lambda x: x + 1, loop_vars)
 
 
+def test_a_body_of_fori_loop_that_changes_a_dtype_is_told_of_fori_loop():
+    with pytest.raises(DTypeError, match=r"a variable of fori_loop\(\) keeps .*: result\[1\] is f64\[\] before"):
+        Written(lambda x: fori_loop(0, 3, lambda i, y: y.astype("float32"), x), X[0])
+
+
 @pytest.mark.parametrize("open_end", [True, False])
 def test_a_body_of_fori_loop_that_is_refused_is_named_by_its_own_place(open_end):
     with pytest.raises(DTypeError, match=r"after it \(.*test_control\.py:\d+\)"):

@@ -372,6 +372,24 @@ def test_backward_inside_leaves_gradients_on_parameters_and_adds_to_those_that_a
     assert step.trace_count == 2  # one where there is no .grad, one where it is added to
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [lambda x, w: x * 3, lambda x, w: x * w.detach(), lambda x, w: x * mg.tensor(2.0), lambda x, w: x + 0 * (w > 0)],
+)
+def test_backward_that_reaches_no_captured_tensor_is_refused(loss):
+    w = leaf(2.0)
+
+    @function
+    def step(x):
+        used = w * x
+        loss(x, w).sum().backward()
+        return used
+
+    with pytest.raises(NoGradientError, match="depends on none: make them with requires_grad=True"):
+        step(mg.tensor(1.0))
+    assert w.grad is None
+
+
 def test_parameters_follow_the_same_path_op_by_op_and_traced():
     def network():
         mg.manual_seed(3)

@@ -20,7 +20,7 @@ from ..tree import leaves
 from .default import stage_of
 from .inner import Carries, Left
 from .parts import Part, Variables, made, outside_of
-from .structure import Side, again, agreed, filled, names_in, shown, wrapping
+from .structure import Side, again, agreed, filled, names_of_variables, shown, wrapping
 
 Function = Callable[..., Any]
 
@@ -94,7 +94,7 @@ def traced_loop(
     stage: Stage, cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, name: str | None
 ) -> Any:
     """A loop as one op: the graphs of its test and its body, which carry the variables and what they edit."""
-    variables = Variables(stage, loop_vars, shape_invariants, names=names_in(body, loop_vars))
+    variables = Variables(stage, loop_vars, shape_invariants, names=names_of_variables(body, loop_vars))
     carries = Carries(stage)
     test = Part("the test", stage, cond, variables.arguments, carries=carries)
     step = carries.through(

@@ -34,16 +34,20 @@ def scan(
 
     c keeps its structure, dtypes and shapes. y may have any, and None for leaves.
     """
-    stage = stage_of((*leaves(init), *leaves(xs)))
+    stage, steps = stage_of((*leaves(init), *leaves(xs))), steps_of(leaves(xs), length)
     if stage is None:
-        return stepped(f, init, xs, steps_of(leaves(xs), length), reverse)
-    steps = steps_of(leaves(xs), length)
+        return stepped(f, init, xs, steps, reverse)
+    return traced_scan(stage, f, init, xs, steps, reverse, "scan()")
+
+
+def traced_scan(stage: Stage, f: Any, init: Any, xs: Any, steps: int, reverse: bool, called: str) -> tuple[Any, Any]:
+    """A scan as one op. An error about its variables says what the user has called."""
     carries, slices = Variables(stage, init), Variables(stage, xs, row=True)
     grads = Carries(stage)
     body = grads.through(
         lambda: Part("the body", stage, f, lambda part: (carries.arguments(part), slices.arguments(part)), pair, grads)
     )
-    body.outputs = carries.carried(body, body.result[0], "scan()")
+    body.outputs = carries.carried(body, body.result[0], called)
     grads.checked(body, carries.start, slices.start)
     edited = body.edited() + grads.whats
     ys = [body.stage.lift(y) for y in leaves(body.result[1]) if is_value(y)]
@@ -104,9 +108,11 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     def turn(i: Any, x: Any) -> tuple[Any, Any]:
         return i + 1, body_fun(i, x)
 
-    if isinstance(lower, int) and isinstance(upper, int) and stage_of(leaves(init_val)) is not None:
+    stage = stage_of(leaves(init_val))
+    if isinstance(lower, int) and isinstance(upper, int) and stage is not None:
         if upper <= lower:
             return init_val
-        (_, x), _ = scan(wrapping(body_fun, lambda c, _: (turn(*c), None)), (lower, init_val), length=upper - lower)
+        body = wrapping(body_fun, lambda c, _: (turn(*c), None))
+        (_, x), _ = traced_scan(stage, body, (lower, init_val), None, upper - lower, False, "fori_loop()")
         return x
     return while_loop(lambda i, x: i < upper, wrapping(body_fun, turn), (lower, init_val))[1]

@@ -92,12 +92,12 @@ def shown(leaf: Any) -> str:
     return str(leaf.spec) if isinstance(leaf, Operand) else repr(leaf)
 
 
-def names_in(body: Any, loop_vars: Any) -> list[str]:
+def names_of_variables(body: Any, loop_vars: Any) -> list[str]:
     """What a body calls its variables; nothing, if it does not say."""
     if hasattr(body, "names"):
         return list(body.names)
     code = getattr(inspect.unwrap(body), "__code__", None)
-    if code is None or code.co_argcount != len(loop_vars) or isinstance(loop_vars, dict):
+    if code is None or code.co_argcount != len(loop_vars):
         return []
     named = [(paths(x, name), leaves(x)) for name, x in zip(code.co_varnames, loop_vars)]
     return [path for some in named for path, leaf in zip(*some) if is_value(leaf)]
