@@ -152,7 +152,7 @@ def test_a_loop_that_cannot_be_stopped_is_left_behind_and_the_learner_told():
     took = time.perf_counter() - start
     namespace["over"].append(True)
 
-    assert took < 5
+    assert took < 30
     assert [outcome.kind for outcome in outcomes] == ["stuck"]
     assert "restart the kernel" in exercise.verdict(DOUBLE, outcomes, []).says[0]
 

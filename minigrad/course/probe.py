@@ -156,7 +156,7 @@ def limited(call: Callable[[], Outcome], seconds: float) -> Outcome:
             done.set()
 
     thread = threading.Thread(target=work, daemon=True)
-    with contextlib.redirect_stdout(Nowhere()), contextlib.redirect_stderr(Nowhere()), nobody_asked():
+    with contextlib.redirect_stdout(Nowhere()), contextlib.redirect_stderr(Nowhere()), nobody_asked(), said_again():
         thread.start()
         try:
             wait(done, clocks, seconds)
@@ -203,6 +203,21 @@ def nobody_asked() -> Iterator[None]:
 def stop(thread: threading.Thread) -> None:
     """Raise Stop in another thread, at its next step in Python."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Stop))
+
+
+@contextlib.contextmanager
+def said_again() -> Iterator[None]:
+    """A block in which a Stop that arrives in a finalizer, where Python drops it, is not reported: another follows."""
+
+    def report(dropped: Any) -> None:
+        if dropped.exc_type is not Stop:
+            before(dropped)
+
+    before, sys.unraisablehook = sys.unraisablehook, report
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 # -- plain data -------------------------------------------------------------------------------

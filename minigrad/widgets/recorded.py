@@ -16,7 +16,7 @@ from time import sleep
 from types import FrameType
 from typing import Any
 
-from ..course.probe import GRACE, Stop, stop
+from ..course.probe import GRACE, Stop, said_again, stop
 from ..graph.autograph.foreign import from_library
 from ..modes import watching
 from ..node import place
@@ -187,12 +187,13 @@ def within(seconds: float, otherwise: str) -> Iterator[None]:
     block.acquire()
     watcher.acquire()
     Thread(target=watch, daemon=True, name="within").start()
-    try:
+    with said_again():
         try:
-            watcher.release()  # now it begins to count
-            yield
-        finally:
+            try:
+                watcher.release()  # now it begins to count
+                yield
+            finally:
+                end()
+        except Stop:
             end()
-    except Stop:
-        end()
-        raise TooLong(otherwise) from None
+            raise TooLong(otherwise) from None

@@ -137,6 +137,13 @@ class Notebook(Visit):
         """What the kernel prints when it runs some code beside the notebook."""
         return self.page.evaluate(ASK, code).strip()
 
+    def told(self, code: str, answer: str) -> bool:
+        """Whether the kernel prints this before patience is out: what a reader does reaches it a moment later."""
+        deadline = time.monotonic() + PATIENCE_MS / 1000
+        while (came := self.kernel(code)) != answer and time.monotonic() < deadline:
+            self.page.wait_for_timeout(100)
+        return came == answer
+
     def theme(self, name: str) -> None:
         """Change to "JupyterLab Light" or "JupyterLab Dark"."""
         self.page.evaluate(

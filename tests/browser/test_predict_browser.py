@@ -199,7 +199,7 @@ def test_a_kernel_that_is_gone_is_told(lab):
         radio(widget, name).check()
     widget.get_by_role("button", name="Lock").click()
 
-    expect(widget.locator(".mg-say")).to_contain_text("so nothing is locked. Run this cell again.", timeout=10_000)
+    expect(widget.locator(".mg-say")).to_contain_text("so nothing is locked. Run this cell again.")
     expect(widget.get_by_role("button", name="Lock")).to_be_enabled()
 
 

@@ -98,8 +98,7 @@ def test_a_learner_watches_pauses_steps_and_resumes_while_the_kernel_trains(lab)
     # Slower; and closed, nothing goes on.
     widget.get_by_label("Pace").select_option("2")
     expect(widget.get_by_label("Pace")).to_have_value("2")
-    page.wait_for_timeout(300)
-    assert notebook.kernel("print(view.speed)") == "2.0"
+    assert notebook.told("print(view.speed)", "2.0")
     assert notebook.kernel("view.close(); print(view.alive)") == "False"
 
 
