@@ -205,6 +205,15 @@ def stop(thread: threading.Thread) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Stop))
 
 
+def halt(thread: threading.Thread, seconds: float) -> None:
+    """Stop another thread: it is told again and again for so many seconds, for it may catch the word and go on."""
+    with said_again():
+        for _ in range(5):
+            if thread.is_alive():
+                stop(thread)
+                thread.join(seconds / 5)
+
+
 @contextlib.contextmanager
 def said_again() -> Iterator[None]:
     """A block in which a Stop that arrives in a finalizer, where Python drops it, is not reported: another follows."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import traitlets
 
-from ..course.probe import said_again, stop
+from ..course.probe import halt
 from ..draw.svg import STYLE
 from ..draw.words import counted, number
 from ..tensor import Tensor
@@ -157,11 +157,7 @@ class TrainingView(Stepped):
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(PATIENCE)
-            with said_again():
-                for _ in range(5):
-                    if thread.is_alive():
-                        stop(thread)
-                        thread.join(PATIENCE / 5)
+            halt(thread, PATIENCE)
         self.state = "closed"
         super().close()
 
