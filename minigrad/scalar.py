@@ -120,6 +120,8 @@ def real(x: float) -> float:
     """x as a float. Raises TypeError for what is no number."""
     if isinstance(x, Real):
         return float(x)
+    if isinstance(x, Value):
+        raise TypeError(f"a plain number is wanted here, and {x!r} is a Value already; its number is x.data")
     raise TypeError(f"a Value works with Values and plain numbers, and got {x!r} of type {type(x).__name__}")
 
 

@@ -108,6 +108,11 @@ def test_what_is_no_number_is_refused_with_its_type(wrong):
         Value(1.0) + wrong
 
 
+def test_a_value_for_the_number_of_a_new_value_is_refused_with_the_way_to_its_number():
+    with pytest.raises(TypeError, match=r"Value\(2, grad=0\) is a Value already; its number is x\.data"):
+        Value(Value(2.0))
+
+
 def test_a_value_for_an_exponent_is_refused_with_the_way_out():
     with pytest.raises(TypeError, match=r"p \* x\.log"):
         Value(2.0) ** Value(3.0)
