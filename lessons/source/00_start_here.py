@@ -113,8 +113,8 @@ reveal("z moves by", nudged.data - z.data)
 # 3.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Wait until all have locked. The commonest wrong answer is 8.5 or 1.5 + 7, the new z in place of how far it moved;
-# the next most common 0.5. Both come back in the quiz.
+# Wait until all have locked. The commonest wrong answer is 8.5, the new z in place of how far it moved, which comes
+# back in the quiz; the next most common is 0.5, how far x moved.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Your first gradient
@@ -142,8 +142,10 @@ reveal("w.grad", w.grad)
 mg.draw(z)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The same graph, and beside each value now its gradient. In the first picture there was a dot in its place: a dot is
-# a number that nobody has computed yet, which is not the same as 0.
+# Whatever is added to `w` is added to `z`: nudge it by 0.5, and `z` moves by 0.5, once as far. So its gradient is 1.
+#
+# It is the same graph, and beside each value now its gradient. In the first picture there was a dot in its place: a
+# dot is a number that nobody has computed yet, which is not the same as 0.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes with the page before. Point at the dots of the first picture and the numbers here: a dot says that
