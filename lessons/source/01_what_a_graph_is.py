@@ -136,7 +136,8 @@ mg.draw(mine)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # If one is missing that has no name, look for a dotted frame: a number that you wrote in the expression is a leaf.
-# And a value that is used twice is still one leaf; we come to that.
+# (Only the 2 of `** 2` is none: it is a part of the sign, `^2`, and that operation has one parent.) And a value that
+# is used twice is still one leaf; we come to that.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## Operations on nodes, or on edges?
@@ -373,9 +374,9 @@ mg.draw(count)
 reveal("nodes after three", len(history(count)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# No node changed. Each `count + 1` made a *new* node from an old one, and the *name* moved on to it. Parents exist
-# before their children, so arrows point from older to newer, and never back. A cycle cannot come about by computing;
-# we have to forge one, by writing into the parents by hand.
+# No node changed. Each `count + 1` made a *new* node from an old one, with a new constant for its 1, and the *name*
+# moved on to it. Parents exist before their children, so arrows point from older to newer, and never back. A cycle
+# cannot come about by computing; we have to forge one, by writing into the parents by hand.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Write y = y + 1 on the board, and let somebody defend that it is a cycle. Then draw the names as stickers that move
