@@ -106,8 +106,8 @@ Predict("learning rate 1.1", "What is w doing?", options=["settling", "swinging 
 
 # %% slideshow={"slide_type": "fragment"}
 def fate(path):
-    farthest = max(abs(w - 3) for w in path[-15:])
-    return "settling" if farthest < 1 else "swinging for ever" if farthest < 4 else "running away"
+    grown = max(abs(w - 3) for w in path[-15:]) / abs(path[0] - 3)  # how far from 3 at last, beside the start
+    return "settling" if grown < 0.95 else "swinging for ever" if grown < 1.05 else "running away"
 
 
 for rate in (0.01, 0.1, 0.5, 0.9, 1.0, 1.1):
@@ -116,9 +116,10 @@ for rate in (0.01, 0.1, 0.5, 0.9, 1.0, 1.1):
 reveal("learning rate 1.1", fate(path))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Each step multiplies the distance to 3 by 1 − 2 × rate. At 0.5 that is 0, and one step arrives; at 1.0 it is −1, and w
-# jumps between 0 and 6 for ever; beyond, it runs away. A slope is a local promise, and a long step outruns it. For a
-# loss we cannot write down nobody knows the limit beforehand, so one tries rates and looks at the curve.
+# The slope at w is 2 × (w − 3), so each step multiplies the distance to 3 by 1 − 2 × rate. At 0.5 that is 0, and one
+# step arrives; at 1.0 it is −1, and w jumps between 0 and 6 for ever; beyond, it runs away. A slope is a local promise,
+# and a long step outruns it. For a loss we cannot write down nobody knows the limit beforehand, so one tries rates and
+# looks at the curve.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Most who predict wrongly say settling. Ask for the factor, 1 − 2 × rate, from the first two numbers of each row,
@@ -263,7 +264,7 @@ plt.show()
 # colours, their border a wave between the moons.*
 #
 # The long slow part is a hint that step sizes deserve more thought. `mg.optim` has methods that take some, `Adam` for
-# one.
+# one; they move tensors, which come below, and not Values.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # While it trains, ask what the border could look like with two neurons in place of eight.
@@ -292,8 +293,9 @@ reveal("not cleared", fate(path))
 # *The plot: cleared, w rises to 3 and stays there. Not cleared, it goes on to 6, back to 0, and again, like a wave.*
 # A whole wave takes 14 steps, so the last 15 are enough to tell.
 #
-# It is like a ball in a bowl without friction: what the first steps have gathered is never given up. The formula for
-# each single gradient was right all the time. And now the moons:
+# Up to 3 the gathered sum grows. Beyond 3 the gradients have the other sign and eat it up, until at 6 w turns round.
+# It is like a ball in a bowl without friction. The formula for each single gradient was right all the time. And now
+# the moons:
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # A ball in a bowl without friction: let a pen swing between two fingers. The surprise in the notebook, left out here,
@@ -354,8 +356,9 @@ reveal("values for one image", per_image)
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Now the same network with arrays as nodes: one multiplication of matrices for each layer. Scores become probabilities
 # by **softmax**: e to the score, divided by the sum of that over all ten. The loss for ten classes, `cross_entropy`, is
-# −ln of the probability of the right one. We feed it 32 images at once, a **mini-batch**. How many nodes are in its
-# graph?
+# −ln of the probability of the right one. `Linear(64, 10)` is a layer of 10 neurons on 64 inputs, and `toposort` finds
+# the nodes of tensors, as `history` finds Values. We feed it 32 images at once, a **mini-batch**. How many nodes are
+# in its graph?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("nodes for 32 images", "How many nodes are in the graph for 32 images? Within 5 is right.", tolerance=5)
