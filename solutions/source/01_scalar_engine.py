@@ -157,10 +157,16 @@ def told(y):
     return {"nodes": len(placed), "different nodes": len(where), "each after its parents": after}
 
 
+def twice_the_same_graph():
+    y = lopsided()
+    return [len(order(y)), len(order(y))]
+
+
 told(Node(5.0))
 told(add(Node(1.0), Node(2.0)))
 told(diamonds(1, 3.0))
 told(lopsided())
+twice_the_same_graph()
 told(diamonds(40, 3.0))
 
 # %% [markdown] hints="order"
@@ -231,6 +237,20 @@ def order(y):
 
     visit(y)
     return placed[::-1]
+
+
+# %% wrong="order"
+# Shows: The first call is right, and a second one on the same graph finds nothing: it still has the set of the first.
+# Hint: A default such as `seen=set()` is made once, when the function is defined. Make the set inside `order`, so that
+# each call begins with an empty one; a function inside it may do the visiting.
+def order(y, seen=set()):  # noqa: B006
+    if y in seen:
+        return []
+    seen.add(y)
+    placed = []
+    for parent, _ in y.parents:
+        placed += order(parent, seen)
+    return placed + [y]
 
 
 # %% wrong="order"
@@ -560,7 +580,7 @@ def mine(a, b):
 
 
 # %% wrong="eight_signs"
-# Shows: A difference is written twice, and so there are two nodes for it, each with one arrow leaving it.
+# Shows: An operation is written twice, and so there are two nodes for it, each with one arrow leaving it.
 # Hint: The graph knows objects, not formulas. Compute it once, give it a name, and use the name twice.
 def mine(a, b):
     return add(add(subtract(a, b), subtract(a, b)), a)
@@ -585,7 +605,7 @@ def mine(a, b):
 # %% [markdown]
 # ## What you have now
 #
-# A node with parents and slopes, an order, and nine lines that differentiate anything built from them. Compare with
+# A node with parents and slopes, an order, and a few lines that differentiate anything built from them. Compare with
 # `minigrad/scalar.py`: it is the same, with more operations, and with a walk that does not call itself, so that a
 # chain of 100,000 nodes does not end at Python's recursion limit.
 #
