@@ -52,8 +52,9 @@ mg.tensor([0.0, 1.0]).apply(MyTanh())
 # ## 1. A soft corner
 #
 # **2 points, 8 minutes.** `Softplus(beta)` is y = ln(1 + e^(βx)) / β: like relu, with the corner at 0 rounded off,
-# the less so the larger β is. Its slope is e^(βx) / (1 + e^(βx)). Write `forward` and `partials`; β is `self.beta`. A
-# tensor has `x.exp()`, `x.log()` and `x.sigmoid()`, which is 1 / (1 + e^(-x)).
+# the less so the larger β is. Its slope is e^(βx) / (1 + e^(βx)). Write `forward` and `partials`; β is `self.beta`:
+# `@dataclass` writes the `__init__` that keeps it there. A tensor has `x.exp()`, `x.log()` and `x.sigmoid()`, which is
+# 1 / (1 + e^(-x)).
 
 
 # %% answer="softplus" points=2 minutes=8
@@ -79,6 +80,23 @@ check("softplus")
 
 # %% probes="softplus"
 import minigrad as mg
+import numpy as np
+
+
+class Asked:
+    """NumPy, and whether it was asked for anything."""
+
+    anything = False
+
+    def __getattr__(self, name):
+        self.anything = True
+        return getattr(np, name)
+
+
+def forward_asks_xp():
+    xp = Asked()
+    Softplus(1.0).forward(xp, np.array([0.5]))
+    return xp.anything
 
 
 def value_and_slope(beta, number):
@@ -88,14 +106,21 @@ def value_and_slope(beta, number):
     return [y.item(), x.grad.item()]
 
 
+def what_partials_gives():
+    return type(Softplus(1.0).partials(mg.tensor(1.0), mg.tensor(0.5))).__name__
+
+
 value_and_slope(1.0, 0.0)
 value_and_slope(1.0, -1.5)
 value_and_slope(3.0, 0.7)
 mg.laws.check(Softplus(1.0), (3,))
 mg.laws.check(Softplus(2.5), (2, 3))
+what_partials_gives()
+forward_asks_xp()
 
 # %% [markdown] hints="softplus"
-# 1. `forward` is the formula, with `xp.log` and `xp.exp`. Try it on a number: `Softplus(1.0).forward(np, 0.0)` is ln 2.
+# 1. `forward` is the formula, with `xp.log` and `xp.exp`. Try it on a number, with NumPy for xp: after `import numpy as
+# np`, `Softplus(1.0).forward(np, 0.0)` is ln 2.
 # 2. The slope e^z / (1 + e^z) is the sigmoid of z, and z is `self.beta * x`.
 # 3. `partials` returns a tuple of one: `return ((self.beta * x).sigmoid(),)`, with the comma.
 
@@ -170,6 +195,38 @@ class Softplus(Elementwise):
 
     def partials(self, y, x):
         return (self.beta * x).sigmoid()
+
+
+# %% wrong="softplus"
+# Shows: The numbers are right, and `forward` is tied to NumPy: it does not use the library that it is handed.
+# Hint: Write xp in place of np: it is handed in so that the op need not know which library holds the array.
+@dataclass(frozen=True)
+class Softplus(Elementwise):
+    beta: float
+
+    def forward(self, xp, x):
+        import numpy as np
+
+        return np.log(1 + np.exp(self.beta * x)) / self.beta
+
+    def partials(self, y, x):
+        return ((self.beta * x).sigmoid(),)
+
+
+# %% wrong="softplus"
+# Shows: `partials` computes with NumPy's functions, and gets tensors, which those do not take.
+# Hint: A function of a tensor is its method: `(self.beta * x).exp()`, and not `np.exp(self.beta * x)`.
+@dataclass(frozen=True)
+class Softplus(Elementwise):
+    beta: float
+
+    def forward(self, xp, x):
+        return xp.log(1 + xp.exp(self.beta * x)) / self.beta
+
+    def partials(self, y, x):
+        import numpy as np
+
+        return (np.exp(self.beta * x) / (1 + np.exp(self.beta * x)),)
 
 
 # %% [markdown]
@@ -356,7 +413,8 @@ class SumOfSquares(Reduction):
 # linear: only moves and sums. So its derivative is itself, and backward is its *adjoint*: where an arrow went from xᵢ
 # to yⱼ, one goes from the gradient of yⱼ to that of xᵢ. Write three things, for rows, that is for one axis:
 #
-# - `infer(x)`: from the spec of x to the spec of the result. `x` as it is, or `x.with_shape(...)`.
+# - `infer(x)`: from the spec of x (its shape, dtype and device, without the numbers) to the spec of the result. `x` as
+#   it is, or `x.with_shape(...)`.
 # - `forward(xp, x)`: `xp.cumsum(x)` is what you need.
 # - `adjoint(gy, x)`: a tensor, not a tuple. Into which totals does x₁ go? And the last x? A tensor is turned round by
 #   `gy[::-1]`, and `gy.apply(self)` is its running total.
@@ -621,4 +679,11 @@ class MyOp(Elementwise):
 # is the table of those it was born with, most of them as short as yours; `minigrad/laws.py` is what it asks of each.
 #
 # **Next**: put `Softplus` in place of relu in [03 Train a network](../lessons/03_train_a_network.ipynb), and see
-# whether the loss minds.
+# whether the loss minds. Copy your class into a new cell there, with the imports at the top of this page, and give the
+# network a module that applies it, `Bend()` in place of `mg.nn.ReLU()`:
+#
+# ```python
+# class Bend(mg.nn.Module):
+#     def forward(self, x):
+#         return x.apply(Softplus(1.0))
+# ```
