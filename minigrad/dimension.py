@@ -26,9 +26,11 @@ NEAR = 1 << 20  # the largest r
 LONG = re.compile(rf"(?<![\w.])\d{{{len(str(FAR - NEAR))},}}(?![\w.])")  # whole numbers that may be stand-ins
 MOST_POWER = 8  # of a length, as in n ** 2
 SMALL_PRIMES = prod(p for p in range(2, 1000) if all(p % q for q in range(2, p)))
+Rule = Callable[[Mapping[str, int]], int]
 
 _stand_ins: dict[str, int] = {}
 _names: dict[int, str] = {}
+_rules: dict[str, Rule] = {}
 _fresh = count(1)
 _naming = Lock()
 
@@ -37,9 +39,10 @@ class Dimension(int):
     """A length not known yet, or what was calculated from one. It calculates, and has no value."""
 
     @classmethod
-    def named(cls, name: str) -> Dimension:
-        """The length of that name: the same wherever the name is said."""
+    def named(cls, name: str, rule: Rule | None = None) -> Dimension:
+        """The length of that name, the same wherever it is said. A rule tells it from other lengths, once known."""
         with _naming:
+            _rules.update({} if rule is None else {name: rule})
             if name not in _stand_ins:
                 n = FAR + APART * len(_stand_ins)
                 while gcd(n, SMALL_PRIMES) > 1:  # so that no small number divides it
@@ -254,8 +257,8 @@ def at(n: int, lengths: Mapping[str, int]) -> int:
     if not is_unknown(n):
         return n
     q, stand_in, r = parts(n)
-    name = _names[stand_in]
-    return length(at(q, lengths) * lengths.get(name, stand_in) + r)
+    rule: Rule = _rules.get(name := _names[stand_in], lambda _: stand_in)
+    return length(at(q, lengths) * (lengths[name] if name in lengths else rule(lengths)) + r)
 
 
 def parts(n: int) -> tuple[int, int, int]:

@@ -440,3 +440,28 @@ def test_it_does_so_in_forward_mode_too_where_every_view_is_told_its_place():
         (v * v).sum().backward()
 
     assert v.grad.tolist() == [12]
+
+
+@pytest.mark.parametrize("edit", ["fill_", "zero_", "copy_"])
+@pytest.mark.parametrize("spread", [lambda x: x.expand(3, -1).clone(), lambda x: x.broadcast_to((3, 2)) * 1.0])
+def test_the_whole_of_what_was_spread_is_edited_in_a_graph_as_by_run(spread, edit):
+    def f(x):
+        y = spread(x)
+        getattr(y, edit)(*{"fill_": [7.0], "zero_": [], "copy_": [mg.arange(6).reshape(3, 2) * 1.0]}[edit])
+        return y
+
+    x = mg.tensor([1.0, 2.0])
+    for traced in (mg.function(f), mg.function(f, jit_compile=True), mg.jit(f)):
+        assert traced(x).tolist() == f(x).tolist() != spread(x).tolist()
+
+
+@pytest.mark.parametrize("view", [lambda v: v.reshape(1), lambda v: v.unsqueeze(0), lambda v: v.view(1, 1)])
+def test_gradients_reach_through_an_edited_view_of_a_single_number(view):
+    z = mg.tensor(2.0, requires_grad=True)
+    v = z * 1.0
+    view(v).mul_(3.0)
+
+    (g,) = mg.autograd.grad(v * v, z, create_graph=True)
+    (h,) = mg.autograd.grad(g, z)
+
+    assert (g.item(), h.item()) == (36.0, 18.0)  # of 9 z²

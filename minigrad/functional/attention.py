@@ -46,7 +46,8 @@ def scaled_dot_product_attention(
         )
     if is_causal and attn_mask is not None:
         raise ValueError("attention takes is_causal or attn_mask, and got both: put the two into one mask")
-    if q.dtype == np.float16:
+    is_half = q.dtype == np.float16
+    if is_half:
         q, k, v = (x.astype(np.float32) for x in (q, k, v))
     scale = 1 / sqrt(q.shape[-1]) if scale is None else float(scale)
     masks = () if attn_mask is None else (added(q, attn_mask),)
@@ -54,7 +55,7 @@ def scaled_dot_product_attention(
         y = q.apply(ops.Attention(scale, bool(is_causal)), k, v, *masks)
     else:
         y = dropout(q.apply(ops.AttentionWeights(scale, bool(is_causal)), k, *masks), dropout_p, key=dropout_key) @ v
-    return y.astype(operand(query).dtype)
+    return y.astype(np.float16) if is_half else y
 
 
 def attention_weights(q: Any, k: Any, mask: Any, scale: float) -> Any:

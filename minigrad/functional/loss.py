@@ -76,7 +76,7 @@ def binary_cross_entropy_with_logits(
     doubt = -x.logsigmoid()  # −ln σ(x); −ln(1 − σ(x)) is x more
     if pos_weight is None:
         return reduced(weighed((1 - t) * x + doubt, weight), reduction)
-    return reduced(weighed((1 - t) * x + (1 + (x.lift(pos_weight) - 1) * t) * doubt, weight), reduction)
+    return reduced(weighed((1 - t) * x + (1 + (x.lift(pos_weight).astype(x.dtype) - 1) * t) * doubt, weight), reduction)
 
 
 def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool = False) -> Any:

@@ -55,8 +55,9 @@ diag_embed = function(Operand.diag_embed)
 def cat(tensors: Any, axis: int = 0) -> Any:
     """One behind the other along an axis they have. As in PyTorch, an empty vector beside larger tensors counts not."""
     xs = operands(tensors, "cat")
+    dtype = np.result_type(*(x.dtype for x in xs))
     xs = [x for x in xs if x.shape != (0,)] or xs[:1]
-    return xs[0].apply(ops.Concatenate(xs[0].axis(axis)), *xs[1:])
+    return xs[0].apply(ops.Concatenate(xs[0].axis(axis)), *xs[1:]).astype(dtype)
 
 
 concat = concatenate = cat

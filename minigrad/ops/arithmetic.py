@@ -153,6 +153,7 @@ class Atan2(Elementwise):
     def forward(self, xp, x, y): return xp.arctan2(x, y)
 
     def partials(self, z, x, y):
+        x, y = x.astype(z.dtype), y.astype(z.dtype)  # the square of a small integer type would not fit in it
         square = x * x + y * y
         square = square.where(square != 0, 1)  # the origin has no angle; its slopes are taken as 0
         return y / square, -x / square
@@ -175,5 +176,5 @@ class XLogY(Elementwise):
     def forward(self, xp, x, y): return x * xp.log(xp.where(xp.equal(x, 0) * xp.equal(y, y), 1, y))
 
     def partials(self, z, x, y):
-        argument = y.where((x != 0) | (y > 0), 1)
+        argument = y.where((x != 0) | (y > 0), 1).astype(z.dtype)
         return argument.log(), x / y

@@ -93,7 +93,7 @@ class Attention(Op):
     def forward(self, xp, q, k, v, *mask):
         w = self.weights.forward(xp, q, k, *mask)
         # In q's order of memory: heads that lie side by side there are joined without a copy.
-        y = xp.empty_like(q) if q.shape == (*w.shape[:-1], v.shape[-1]) and q.dtype == v.dtype else None
+        y = xp.empty_like(q) if q.shape == (*w.shape[:-1], v.shape[-1]) and q.dtype == w.dtype == v.dtype else None
         return xp.matmul(w, v, out=y)
 
     def expanded(self, q, k, v, *mask): return q.apply(self.weights, k, *mask) @ v

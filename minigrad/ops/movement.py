@@ -47,7 +47,7 @@ class View(Reshape):
 
     def forward(self, xp, x):
         y = x.reshape(self.shape)
-        if y.size and not xp.may_share_memory(x, y):
+        if y.size and x.ndim and not xp.may_share_memory(x, y):
             raise ShapeError(
                 f"view {self.shape} of a tensor of shape {x.shape} would need a copy: its elements do not lie "
                 "in memory in the order of its axes, as after a transpose. Use reshape, which copies where it must"

@@ -22,7 +22,7 @@ class Overlay(Op):
         seen = xp.arange(x.size).reshape(x.shape)  # places, not memory: whether an op is a view depends on the layout
         for op in self.ops:
             seen = op.forward(xp, seen)
-        z = x.copy()
+        z = xp.array(x, order="C")  # which reshape below looks into, and does not copy
         z.reshape(-1)[seen.reshape(-1)] = part.reshape(-1)
         return z
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dimension import can_be_followed, is_unknown, length, needed
+from ..dimension import Dimension, at, can_be_followed, is_unknown, length, needed
+from ..dimension import written as as_formula
 from ..errors import BoundsError, DTypeError, ShapeError
 from ..spec import Spec, broadcast_shape
 
@@ -201,7 +202,14 @@ def extent(part: Slice, n: int) -> int:
     is_same_axis = is_unknown(n) and can_be_followed(int.__sub__, n, int(end), int(n) - int(end))
     if is_unknown(end) and end > 0 and step == 1 and not is_same_axis:
         return length(int(end) - start)
+    if abs(step) > 1 and is_unknown(stop - start):  # a floor of the length: one of its own, which follows from it
+        return Dimension.named(f"{as_formula(n)}[{span(part)}]", lambda lengths: taken(part, at(n, lengths)))
     return max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
+
+
+def taken(part: Slice, n: int) -> int:
+    """How many of n places a slice takes, all of them numbers; n, where one is not known yet."""
+    return extent(part, n) if is_unknown(n) else len(range(*slice(*part).indices(n)))
 
 
 def fits_region(pattern: Pattern, x: Spec, value: Spec, arrays: tuple[Spec, ...]) -> None:
