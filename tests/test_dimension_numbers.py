@@ -168,3 +168,13 @@ def test_the_number_of_elements_of_a_tensor_of_unknown_length_is_no_number_eithe
     with pytest.raises(GraphError, match=r"whether batch·4 > 3 is known only when the graph runs"):
         bool(x.size > 3)
     assert (str(x.size), x.size(1)) == ("batch·4", 4)
+
+
+def test_a_strided_slice_may_end_at_another_unknown_length():
+    def f(x, y):
+        return mg.ones_like(x[: y.shape[0] : 2]).sum() + x[: y.shape[0] : 2].reshape(-1, 1).sum()
+
+    traced = mg.function(f, input_signature=[mg.TensorSpec(["n"], "float64"), mg.TensorSpec(["m"], "float64")])
+
+    for n, m in ((9, 4), (9, 5), (4, 9)):
+        assert traced(mg.ones(n), mg.ones(m)).item() == f(mg.ones(n), mg.ones(m)).item()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import EllipsisType
 from typing import Any, NamedTuple
 
@@ -203,13 +204,14 @@ def extent(part: Slice, n: int) -> int:
     if is_unknown(end) and end > 0 and step == 1 and not is_same_axis:
         return length(int(end) - start)
     if abs(step) > 1 and is_unknown(stop - start):  # a floor of the length: one of its own, which follows from it
-        return Dimension.named(f"{as_formula(n)}[{span(part)}]", lambda lengths: taken(part, at(n, lengths)))
+        name = f"{as_formula(n)}[{span(part)}]"
+        return Dimension.named(name, lambda lengths: extent(with_lengths(part, lengths), at(n, lengths)))
     return max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
 
 
-def taken(part: Slice, n: int) -> int:
-    """How many of n places a slice takes, all of them numbers; n, where one is not known yet."""
-    return extent(part, n) if is_unknown(n) else len(range(*slice(*part).indices(n)))
+def with_lengths(part: Slice, lengths: Mapping[str, int]) -> Slice:
+    """The slice, its bounds known."""
+    return Slice(*(None if bound is None else at(bound, lengths) for bound in part))
 
 
 def fits_region(pattern: Pattern, x: Spec, value: Spec, arrays: tuple[Spec, ...]) -> None:
