@@ -6,6 +6,7 @@ import pytest
 import minigrad as mg
 from minigrad import ops
 from minigrad.device import CPU
+from minigrad.tree import leaves
 
 rng = np.random.default_rng(4)
 WHOLE = rng.normal(size=(CPU.block // 100, 7, 25)) * 3  # more than a block, and no multiple of one
@@ -70,3 +71,23 @@ def test_the_gradient_of_a_large_relu_is_that_of_a_small_one(dtype):
     mg.relu(x).backward(gy)
 
     np.testing.assert_array_equal(x.grad.numpy(), np.where(x.numpy() > 0, gy, 0))
+
+
+WHOLE_IN_EACH_BLOCK = {
+    "a product": lambda x, v: (x * v.exp()).tanh() @ (v - 1),
+    "two results": lambda x, v: (v.exp() * x, (v + 1).cumsum(0)),
+    "a sum": lambda x, v: ((x + v.tanh()) * x, v.tanh().sum()),
+}
+
+
+@pytest.mark.parametrize("n", [256, 257, 400])
+@pytest.mark.parametrize("f", WHOLE_IN_EACH_BLOCK.values(), ids=WHOLE_IN_EACH_BLOCK)
+@pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["function", "jit_compile"])
+def test_an_operand_that_every_block_reads_is_not_written_over_by_the_first(f, n, options):
+    """A row that is broadcast is read again by each block; written over, results were wrong by 69 from n = 257 on."""
+    x, v = (mg.tensor(rng.normal(size=shape)) for shape in ((n, n), n))
+
+    found = mg.function(f, **options)(x, v)
+
+    for expected, actual in zip(leaves(f(x, v)), leaves(found)):
+        np.testing.assert_allclose(actual.numpy(), expected.numpy(), rtol=1e-10)  # a sum in another order

@@ -67,7 +67,12 @@ class Loop:
         return Step(f"loop({names})", operands, writes, over=over, node=node, loop=self)
 
     def writes_over(self, written: int, read: int) -> bool:
-        """Whether the body writes an argument only once it has read the other, or element by element as it reads it."""
+        """Whether the body writes an argument only once it has read the other, or element by element as it reads it.
+
+        An operand that is not cut is read again by each block, and so never read for the last time.
+        """
+        if not self.cut[read]:
+            return False
         w, r = self.arguments[written], self.arguments[read]
         homes = {root for root, t in self.plan.tenants.items() if t.argument is w} | {w}
         first = min(k for k, s in enumerate(self.plan.steps) if any(v.root in homes for v in s.written))
