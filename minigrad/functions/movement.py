@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..errors import AxisError, ShapeError
+from ..errors import ShapeError
 from ..operand import Operand
 from ..operand.synonyms import hears_dim
 from ..spec import broadcast_shape
@@ -67,9 +67,7 @@ concat = concatenate = cat
 def stack(tensors: Any, axis: int = 0) -> Any:
     """Tensors of one shape along a new axis."""
     x, *others = operands(tensors, "stack")
-    if not -x.ndim - 1 <= axis <= x.ndim:
-        raise AxisError(f"stack of {x.spec} has room for a new axis at {-x.ndim - 1} to {x.ndim}, and not at {axis}")
-    return x.apply(ops.Stack(axis % (x.ndim + 1)), *others)
+    return x.apply(ops.Stack(x._new_axis(axis)), *others)
 
 
 def atleast(x: Any, n: int) -> Any:

@@ -16,8 +16,8 @@ class Activation(Module):
 
     name: ClassVar[str]
 
-    def forward(self, x: Any) -> Any:
-        return getattr(functional, self.name)(x)
+    def forward(self, input: Any) -> Any:
+        return getattr(functional, self.name)(input)
 
 
 class InPlaceActivation(Activation):
@@ -26,8 +26,8 @@ class InPlaceActivation(Activation):
     def __init__(self, inplace: bool = False):
         self.inplace = inplace
 
-    def forward(self, x: Any) -> Any:
-        return getattr(functional, self.name)(x, inplace=self.inplace)
+    def forward(self, input: Any) -> Any:
+        return getattr(functional, self.name)(input, inplace=self.inplace)
 
     def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
@@ -95,8 +95,8 @@ class Hardtanh(Module):
             raise ValueError(f"Hardtanh needs min_val below max_val, and got {min_val} and {max_val}")
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
 
-    def forward(self, x: Any) -> Any:
-        return functional.hardtanh(x, self.min_val, self.max_val, inplace=self.inplace)
+    def forward(self, input: Any) -> Any:
+        return functional.hardtanh(input, self.min_val, self.max_val, inplace=self.inplace)
 
     def extra_repr(self) -> str:
         return f"min_val={self.min_val}, max_val={self.max_val}{', inplace=True' * self.inplace}"
@@ -123,8 +123,8 @@ class GELU(Module):
     def __init__(self, approximate: str = "none"):
         self.approximate = approximate
 
-    def forward(self, x: Any) -> Any:
-        return functional.gelu(x, self.approximate)
+    def forward(self, input: Any) -> Any:
+        return functional.gelu(input, self.approximate)
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
@@ -136,8 +136,8 @@ class LeakyReLU(Module):
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False):
         self.negative_slope, self.inplace = negative_slope, inplace
 
-    def forward(self, x: Any) -> Any:
-        return functional.leaky_relu(x, self.negative_slope, inplace=self.inplace)
+    def forward(self, input: Any) -> Any:
+        return functional.leaky_relu(input, self.negative_slope, inplace=self.inplace)
 
     def extra_repr(self) -> str:
         return f"negative_slope={self.negative_slope}{', inplace=True' * self.inplace}"
@@ -157,8 +157,8 @@ class PReLU(Module):
         self.num_parameters, self.init = num_parameters, init
         self.weight = fill(parameter(num_parameters, dtype=dtype, device=device), init)
 
-    def forward(self, x: Any) -> Any:
-        return functional.prelu(x, self.weight)
+    def forward(self, input: Any) -> Any:
+        return functional.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
@@ -170,8 +170,8 @@ class ELU(Module):
     def __init__(self, alpha: float = 1.0, inplace: bool = False):
         self.alpha, self.inplace = alpha, inplace
 
-    def forward(self, x: Any) -> Any:
-        return functional.elu(x, self.alpha, inplace=self.inplace)
+    def forward(self, input: Any) -> Any:
+        return functional.elu(input, self.alpha, inplace=self.inplace)
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha}{', inplace=True' * self.inplace}"
@@ -183,8 +183,8 @@ class Softplus(Module):
     def __init__(self, beta: float = 1.0, threshold: float = 20.0):
         self.beta, self.threshold = beta, threshold
 
-    def forward(self, x: Any) -> Any:
-        return functional.softplus(x, self.beta, self.threshold)
+    def forward(self, input: Any) -> Any:
+        return functional.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
         return f"beta={self.beta}, threshold={self.threshold}"
@@ -196,8 +196,8 @@ class Softmax(Module):
     def __init__(self, dim: int = -1):
         self.dim = dim
 
-    def forward(self, x: Any) -> Any:
-        return functional.softmax(x, self.dim)
+    def forward(self, input: Any) -> Any:
+        return functional.softmax(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -206,5 +206,5 @@ class Softmax(Module):
 class LogSoftmax(Softmax):
     """y = x − ln Σ eˣ along the axis `dim`."""
 
-    def forward(self, x: Any) -> Any:
-        return functional.log_softmax(x, self.dim)
+    def forward(self, input: Any) -> Any:
+        return functional.log_softmax(input, self.dim)

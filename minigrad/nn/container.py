@@ -81,10 +81,10 @@ class Sequential(Module):
         for name, module in enumerate(modules) if named is None else named.items():
             self._add(str(name), module)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, input: Any) -> Any:
         for _, module in self._modules():
-            x = module(x)
-        return x
+            input = module(input)
+        return input
 
     def append(self, module: Module) -> Self:
         """One more module at the end."""
@@ -201,8 +201,8 @@ class Identity(Module):
     def __init__(self, *_: Any, **__: Any):
         pass
 
-    def forward(self, x: Any) -> Any:
-        return x
+    def forward(self, input: Any) -> Any:
+        return input
 
 
 class Flatten(Module):
@@ -211,8 +211,8 @@ class Flatten(Module):
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, x: Any) -> Any:
-        return x.flatten(self.start_dim, self.end_dim)
+    def forward(self, input: Any) -> Any:
+        return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
@@ -224,8 +224,8 @@ class Unflatten(Module):
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]):
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
-    def forward(self, x: Any) -> Any:
-        return x.unflatten(self.dim, self.unflattened_size)
+    def forward(self, input: Any) -> Any:
+        return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -115,15 +115,15 @@ class Conv(Windowed):
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype, rng
         )
 
-    def forward(self, x: Any) -> Any:
-        x = self._checked(x)
+    def forward(self, input: Any) -> Any:
+        input = self._checked(input)
         padding: Lengths | str = self.padding
         if self.padding_mode != "zeros":
             margins = ends(padding, self.kernel_size, self.stride, self.dilation)
-            x = functional.pad(x, [width for pair in reversed(margins) for width in pair], self.padding_mode)
+            input = functional.pad(input, [width for pair in reversed(margins) for width in pair], self.padding_mode)
             padding = 0
         convolution = getattr(functional, f"conv{self.n}d")
-        return convolution(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return convolution(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
     def extra_repr(self) -> str:
         mode = "" if self.padding_mode == "zeros" else f", padding_mode={self.padding_mode}"
@@ -176,10 +176,10 @@ class ConvTranspose(Windowed):
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype, rng
         )
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, input: Any) -> Any:
         convolution = getattr(functional, f"conv_transpose{self.n}d")
         return convolution(
-            self._checked(x),
+            self._checked(input),
             self.weight,
             self.bias,
             self.stride,

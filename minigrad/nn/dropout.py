@@ -16,8 +16,8 @@ class Dropout(Module):
             raise ValueError(f"{type(self).__name__} needs a probability of 0 to 1, and got p={p}")
         self.p, self.inplace = p, inplace
 
-    def forward(self, x: Any, *, key: Any = None) -> Any:
-        return self.placed(x, functional.dropout(x, self.p, self.training, key=key))
+    def forward(self, input: Any, *, key: Any = None) -> Any:
+        return self.placed(input, functional.dropout(input, self.p, self.training, key=key))
 
     def placed(self, x: Any, y: Any) -> Any:
         """y; where `inplace` is asked, in x's memory."""
@@ -30,8 +30,8 @@ class Dropout(Module):
 class Dropout1d(Dropout):
     """Each channel of x (N, C, …) zero with probability p: see functional.dropout1d."""
 
-    def forward(self, x: Any, *, key: Any = None) -> Any:
-        return self.placed(x, functional.dropout1d(x, self.p, self.training, key=key))
+    def forward(self, input: Any, *, key: Any = None) -> Any:
+        return self.placed(input, functional.dropout1d(input, self.p, self.training, key=key))
 
 
 class Dropout2d(Dropout1d):

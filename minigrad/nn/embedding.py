@@ -58,8 +58,8 @@ class Embedding(Module):
             with no_grad():
                 self.weight[self.padding_idx] = 0.0
 
-    def forward(self, x: Any) -> Any:
-        return functional.embedding(x, self.weight, self.padding_idx)
+    def forward(self, input: Any) -> Any:
+        return functional.embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"

@@ -48,11 +48,11 @@ class Linear(Module):
         """Draw weight and bias anew."""
         uniform_of_fan(self.in_features, self.weight, self.bias, rng)
 
-    def forward(self, x: Any) -> Any:
-        x = operand(x)
-        if not x.ndim or x.shape[-1] != self.in_features:
-            raise ShapeError(f"{self} needs x (…, {self.in_features}), and got {x.spec}")
-        return functional.linear(x, self.weight, self.bias)
+    def forward(self, input: Any) -> Any:
+        input = operand(input)
+        if not input.ndim or input.shape[-1] != self.in_features:
+            raise ShapeError(f"{self} needs x (…, {self.in_features}), and got {input.spec}")
+        return functional.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

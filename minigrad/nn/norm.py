@@ -55,8 +55,8 @@ class LayerNorm(Norm):
         self.elementwise_affine = elementwise_affine
         self._affine(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device=device, dtype=dtype)
 
-    def forward(self, x: Any) -> Any:
-        return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+    def forward(self, input: Any) -> Any:
+        return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -81,8 +81,8 @@ class RMSNorm(Norm):
         self.elementwise_affine = elementwise_affine
         self._affine(self.normalized_shape, elementwise_affine, False, device=device, dtype=dtype)
 
-    def forward(self, x: Any) -> Any:
-        return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+    def forward(self, input: Any) -> Any:
+        return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
@@ -112,8 +112,8 @@ class GroupNorm(Norm):
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self._affine((num_channels,), affine, affine and bias, device=device, dtype=dtype)
 
-    def forward(self, x: Any) -> Any:
-        return functional.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+    def forward(self, input: Any) -> Any:
+        return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -192,10 +192,10 @@ class BatchNorm(Running):
         init.fill(self.num_batches_tracked, self.num_batches_tracked.value + 1)
         return 1 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
 
-    def forward(self, x: Any) -> Any:
-        x = self._checked(x)
+    def forward(self, input: Any) -> Any:
+        input = self._checked(input)
         return functional.batch_norm(
-            x,
+            input,
             self.running_mean,
             self.running_var,
             self.weight,
@@ -235,10 +235,10 @@ class InstanceNorm(Running):
     ):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, **where)
 
-    def forward(self, x: Any) -> Any:
-        x = self._checked(x)
+    def forward(self, input: Any) -> Any:
+        input = self._checked(input)
         return functional.instance_norm(
-            x,
+            input,
             self.running_mean,
             self.running_var,
             self.weight,

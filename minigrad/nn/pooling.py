@@ -27,9 +27,10 @@ class MaxPool(Module):
         self.padding, self.dilation = padding, dilation
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, input: Any) -> Any:
         pool = getattr(functional, f"max_pool{self.n}d")
-        return pool(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
+        shape = self.kernel_size, self.stride, self.padding, self.dilation
+        return pool(input, *shape, self.ceil_mode, self.return_indices)
 
     def extra_repr(self) -> str:
         return (
@@ -71,10 +72,10 @@ class AvgPool(Module):
         self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
         self.divisor = divisor  # divisor_override, which pooling over one axis has not
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, input: Any) -> Any:
         pool = getattr(functional, f"avg_pool{self.n}d")
         return pool(
-            x,
+            input,
             self.kernel_size,
             self.stride,
             self.padding,
@@ -110,8 +111,8 @@ class AdaptivePool(Module):
     def __init__(self, output_size: Any):
         self.output_size = output_size
 
-    def forward(self, x: Any) -> Any:
-        return getattr(functional, self.pool)(x, self.output_size)
+    def forward(self, input: Any) -> Any:
+        return getattr(functional, self.pool)(input, self.output_size)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..dimension import Dimension, is_unknown
-from ..errors import AxisError, NoValueError, ShapeError
+from ..errors import AxisError, DTypeError, NoValueError, ShapeError
 from ..op import Op
 from ..spec import Spec
 
@@ -100,18 +100,25 @@ class Base:
 
 def axis_of(spec: Spec, axis: Any) -> int:
     """An axis of a spec, counted from the left. Raises AxisError where there is none of that number."""
-    n = operator.index(axis)
+    n = whole(axis)
     if not -spec.ndim <= n < spec.ndim:
         has = f"axes 0 to {spec.ndim - 1}" if spec.ndim else "no axes"
         raise AxisError(f"{spec} has {has}, and axis {n} was asked")
     return n % spec.ndim
 
 
+def whole(n: Any) -> int:
+    """An axis or a length. Raises DTypeError on True and False, which Python counts as 1 and 0."""
+    if isinstance(n, bool):
+        raise DTypeError(f"an axis or a length is a number, and {n} came: say a flag by its name, as in keepdims={n}")
+    return operator.index(n)
+
+
 def integers(given: tuple[Any, ...]) -> tuple[int, ...]:
     """Integers given one by one, or as one sequence: `(2, 3)` of both `f(2, 3)` and `f((2, 3))`."""
     if len(given) == 1 and isinstance(given[0], tuple | list):
         given = tuple(given[0])
-    return tuple(operator.index(n) for n in given)
+    return tuple(whole(n) for n in given)
 
 
 def lengths(given: tuple[Any, ...]) -> tuple[int, ...]:

@@ -7,7 +7,6 @@ copies    broadcast_to expand tile repeat repeat_interleave
 
 from __future__ import annotations
 
-import operator
 from math import prod
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from .. import ops
 from ..errors import AxisError, ShapeError
-from .base import Base, integers
+from .base import Base, integers, whole
 from .synonyms import hears_dim
 
 
@@ -245,7 +244,7 @@ class Movement(Base):
 
     def _new_axis(self, axis: Any) -> int:
         """The place of an axis that is yet to come, counted from the left."""
-        n = operator.index(axis)
+        n = whole(axis)
         if not -self.ndim - 1 <= n <= self.ndim:
             raise AxisError(f"{self.spec} has room for a new axis at {-self.ndim - 1} to {self.ndim}, and not at {n}")
         return n % (self.ndim + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from itertools import accumulate, pairwise
 from typing import Any, Self
 
@@ -11,7 +10,7 @@ import numpy as np
 from .. import ops
 from ..dimension import is_unknown, needed
 from ..errors import ShapeError
-from .base import Base, integers
+from .base import Base, integers, whole
 from .synonyms import hears_dim
 
 
@@ -32,7 +31,7 @@ class Pieces(Base):
             if sum(lengths) != n or min(lengths, default=0) < 0:
                 raise ShapeError(f"split needs lengths that add up to {n}, axis {axis} of {self.spec}, not {lengths}")
         else:
-            size = operator.index(split_size)
+            size = whole(split_size)
             if size < 0 or (size == 0 and n):
                 raise ShapeError(f"split needs pieces of at least one element, and got {size}")
             if is_unknown(n):
@@ -57,13 +56,13 @@ class Pieces(Base):
         axis = self.axis(axis)
         n = self.shape[axis]
         if isinstance(indices_or_sections, tuple | list):
-            whole = range(n)
+            places = range(n)
             bounds = [0, *integers((indices_or_sections,)), n]
             return tuple(
                 self.narrow(axis, min(part.start, n), len(part))
-                for part in (whole[start:stop] for start, stop in pairwise(bounds))
+                for part in (places[start:stop] for start, stop in pairwise(bounds))
             )
-        sections = operator.index(indices_or_sections)
+        sections = whole(indices_or_sections)
         if sections < 1:
             raise ShapeError(f"tensor_split needs at least one piece, and got {sections}")
         return self._pieces(axis, tuple(n // sections + (i < n % sections) for i in range(sections)))
@@ -86,22 +85,22 @@ class Pieces(Base):
 
     # -- matrices -----------------------------------------------------------------------------
 
-    def tril(self, diagonal: int = 0) -> Self: return self.apply(ops.Tril(operator.index(diagonal)))
-    def triu(self, diagonal: int = 0) -> Self: return self.apply(ops.Triu(operator.index(diagonal)))
+    def tril(self, diagonal: int = 0) -> Self: return self.apply(ops.Tril(whole(diagonal)))
+    def triu(self, diagonal: int = 0) -> Self: return self.apply(ops.Triu(whole(diagonal)))
     def trace(self) -> Self: return self._matrix("trace").diagonal().sum()
 
     @hears_dim
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Self:
         """The elements i, i + offset of two axes, as the last axis."""
-        return self.movedim((axis1, axis2), (-2, -1)).apply(ops.Diagonal(operator.index(offset)))
+        return self.movedim((axis1, axis2), (-2, -1)).apply(ops.Diagonal(whole(offset)))
 
     @hears_dim
     def diag_embed(self, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Self:
         """The last axis laid on a diagonal of two axes, with zeros around."""
         if not self.ndim:
             raise ShapeError(f"diag_embed needs an axis to lay on a diagonal, and this is {self.spec}")
-        n = self.shape[-1] + abs(operator.index(offset))
-        return self.apply(ops.OnDiagonal((n, n), operator.index(offset))).movedim((-2, -1), (axis1, axis2))
+        n = self.shape[-1] + abs(whole(offset))
+        return self.apply(ops.OnDiagonal((n, n), whole(offset))).movedim((-2, -1), (axis1, axis2))
 
     def diag(self, diagonal: int = 0) -> Self:
         """A vector on the diagonal of a matrix; of a matrix, its diagonal."""

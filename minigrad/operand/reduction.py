@@ -6,12 +6,12 @@
     truth      all any
 
 An axis of length 0 gives what nothing gives: a sum of 0, a product of 1, a mean that is no number; an extreme
-of nothing is refused. A tensor without axes may be reduced along axis 0 or −1, as if it were a row of one.
+of nothing is refused. No axis, (), means all of them, as None does; but all and any are then taken of each element.
+A tensor without axes may be reduced along axis 0 or −1, as if it were a row of one.
 """
 
 from __future__ import annotations
 
-import operator
 from math import inf
 from typing import Any, NamedTuple, Self
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import ops
 from ..op import Op
-from .base import Base, integers
+from .base import Base, integers, whole
 
 
 class MinMax(NamedTuple):
@@ -71,26 +71,24 @@ class Reduction(Base):
     # -- spread -------------------------------------------------------------------------------
 
     def var(
-        self, axis: Any = None, *, keepdims: bool = False, correction: float = 1, unbiased: Any = None, **torch: Any
+        self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, *, correction: Any = 1, **torch: Any
     ) -> Self:
-        """Σ (x − mean)² / (n − correction). `unbiased=False` is an older word for correction=0."""
-        return self._gathered(ops.Var(*self._reduction(axis, keepdims, **torch), _correction(correction, unbiased)))
+        """Σ (x − mean)² / (n − correction). unbiased=False is an older word for correction=0; so is var(False)."""
+        return self._gathered(ops.Var(*self._spread(axis, unbiased, keepdims, correction, **torch)))
 
     def std(
-        self, axis: Any = None, *, keepdims: bool = False, correction: float = 1, unbiased: Any = None, **torch: Any
+        self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, *, correction: Any = 1, **torch: Any
     ) -> Self:
         """√var; its slope is 0 where all elements are equal."""
-        return self._gathered(ops.Std(*self._reduction(axis, keepdims, **torch), _correction(correction, unbiased)))
+        return self._gathered(ops.Std(*self._spread(axis, unbiased, keepdims, correction, **torch)))
 
-    def var_mean(self, axis: Any = None, *, keepdims: bool = False, **options: Any) -> tuple[Self, Self]:
-        """The variance and the mean."""
-        mean = {word: axes for word, axes in options.items() if word in ("dim", "keepdim")}
-        return self.var(axis, keepdims=keepdims, **options), self.mean(axis, keepdims, **mean)
+    def var_mean(self, *given: Any, **options: Any) -> tuple[Self, Self]:
+        """The variance and the mean, with the arguments of var."""
+        return self.var(*given, **options), self._gathered(ops.Mean(*self._spread(*given, **options)[:2]))
 
-    def std_mean(self, axis: Any = None, *, keepdims: bool = False, **options: Any) -> tuple[Self, Self]:
-        """The standard deviation and the mean."""
-        mean = {word: axes for word, axes in options.items() if word in ("dim", "keepdim")}
-        return self.std(axis, keepdims=keepdims, **options), self.mean(axis, keepdims, **mean)
+    def std_mean(self, *given: Any, **options: Any) -> tuple[Self, Self]:
+        """The standard deviation and the mean, with the arguments of var."""
+        return self.std(*given, **options), self._gathered(ops.Mean(*self._spread(*given, **options)[:2]))
 
     def norm(
         self, p: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any
@@ -113,12 +111,23 @@ class Reduction(Base):
         """The p-norm of x − y, of all elements as one vector."""
         return (self - other).norm(p)
 
-    def cov(self, *, correction: float = 1) -> Self:
-        """The covariance of each pair of rows: a row is a variable, a column an observation."""
+    def cov(self, *, correction: float = 1, fweights: Any = None, aweights: Any = None) -> Self:
+        """The covariance of each pair of rows: a row is a variable, a column an observation. Of one row a number.
+
+        fweights    how often each observation was made, integers
+        aweights    how much each observation counts
+        """
         x: Any = self.reshape(1, -1) if self.ndim < 2 else self
-        centred = x - x.mean(1, keepdims=True)
-        y = centred @ centred.mT / (x.shape[1] - correction)
-        return y if self.ndim == 2 else y.reshape(())
+        w: Any = 1 if fweights is None else self.lift(fweights)
+        n: Any = x.shape[1] if fweights is None else w.sum()
+        freedom = n - correction
+        if aweights is not None:
+            a = self.lift(aweights)
+            w, n = w * a, (w * a).sum()
+            freedom = n - correction * (w * a).sum() / n
+        centred = x - (x * w).sum(1, keepdims=True) / n
+        y = (centred * w) @ centred.mT / freedom
+        return y if len(x) > 1 else y.reshape(())
 
     def corrcoef(self) -> Self:
         """Pearson's correlation of each pair of rows: the covariance over both standard deviations."""
@@ -150,29 +159,43 @@ class Reduction(Base):
 
     def all(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
         """Whether no element is 0."""
-        return self.apply(ops.All(*self._reduction(axis, keepdims, **torch)))
+        return self.apply(ops.All(*self._reduction(axis, keepdims, (), **torch)))
 
     def any(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
         """Whether some element is not 0."""
-        return self.apply(ops.Any(*self._reduction(axis, keepdims, **torch)))
+        return self.apply(ops.Any(*self._reduction(axis, keepdims, (), **torch)))
 
     # -- reading arguments --------------------------------------------------------------------
 
-    def _reduction(self, axis: Any, keepdims: bool, **torch: Any) -> tuple[tuple[int, ...], bool]:
-        """The axes counted from the left, in order, and keepdims; PyTorch's `dim` and `keepdim` are heard too."""
+    def _reduction(
+        self, axis: Any, keepdims: bool, empty: tuple[int, ...] | None = None, **torch: Any
+    ) -> tuple[tuple[int, ...], bool]:
+        """The axes counted from the left, in order, and keepdims; PyTorch's `dim` and `keepdim` are heard too.
+
+        empty    what () means: all axes, if None
+        """
         if torch:
             axis, keepdims = torch.pop("dim", axis), torch.pop("keepdim", keepdims)
             if torch:
                 raise TypeError(f"a reduction takes axis (or dim) and keepdims (or keepdim), not {', '.join(torch)}")
+        every = tuple(range(self.ndim))
         if axis is None:
-            return tuple(range(self.ndim)), bool(keepdims)
-        if not self.ndim and set(integers((axis,))) <= {0, -1}:
+            return every, bool(keepdims)
+        if not self.ndim and {whole(a) for a in integers((axis,))} <= {0, -1}:
             return (), bool(keepdims)
-        return self.axes(axis), bool(keepdims)
+        return self.axes(axis) or (every if empty is None else empty), bool(keepdims)
+
+    def _spread(
+        self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = 1, **torch: Any
+    ) -> tuple[Any, ...]:
+        """The axes, keepdims, and what is taken off n; a bool alone is `unbiased`."""
+        if isinstance(axis, bool):
+            axis, unbiased = None, axis
+        return *self._reduction(axis, keepdims, **torch), correction if unbiased is None else int(unbiased)
 
     def _single(self, axis: Any) -> tuple[Self, int]:
         """self and one of its axes; a number as a row of one, which may be asked along 0 or −1."""
-        if self.ndim or operator.index(axis) not in (0, -1):
+        if self.ndim or whole(axis) not in (0, -1):
             return self, self.axis(axis)
         return self.reshape(1), 0
 
@@ -190,8 +213,3 @@ class Reduction(Base):
         if self.dtype == np.float16:
             return self.astype(np.float32).apply(op, *others).astype(np.float16)
         return self.apply(op, *others)
-
-
-def _correction(correction: float, unbiased: Any) -> float:
-    """What is taken off n."""
-    return correction if unbiased is None else int(unbiased)
