@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from . import ops
-from .functions.algebra import chain_matmul
+from .functions import algebra
 from .functions.algebra import cholesky as cholesky
-from .functions.algebra import cross as cross
 from .functions.algebra import det as det
 from .functions.algebra import matmul as matmul
 from .functions.algebra import matrix_power as matrix_power
@@ -53,7 +52,12 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
 
 def multi_dot(tensors: Any) -> Any:
     """The product of a list of matrices, in the cheapest order; the first and the last may be vectors."""
-    return chain_matmul(*tensors)
+    return algebra.chain_matmul(*tensors)
+
+
+def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+    """x × y along an axis of length 3, the last if none is said."""
+    return algebra.cross(input, other, dim)
 
 
 def vecdot(x: Any, y: Any, dim: int = -1) -> Any:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..errors import ShapeError
+from ..errors import AxisError, ShapeError
 from ..operand import Operand
 from ..operand import einsum as contraction
 from .face import function, operand, operands
+from .movement import broadcast_tensors
 
 matmul = function(Operand.matmul)
 mm = function(Operand.mm)
@@ -52,10 +53,13 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: flo
     return operand(input) * beta + operand(batch1).bmm(batch2) * alpha
 
 
-def cross(input: Any, other: Any, dim: int = -1) -> Any:
-    """x × y: at right angles to both, as long as the area between them; along an axis of length 3."""
-    x = operand(input)
-    y = x.lift(other)
+def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+    """x × y: at right angles to both, as long as the area between them; along an axis of length 3, if there is one."""
+    x, y = operands((input, other), "cross")
+    both = broadcast_tensors(x, y)[0]
+    if dim is None and both.shape.count(3) != 1:
+        raise AxisError(f"cross of {x.spec} and {y.spec} has not one axis of length 3: say which, as in dim=-1")
+    dim = (both.shape.index(3) if dim is None else both.axis(dim)) - both.ndim
     a, b = ([z.select(dim, i) for i in range(z.shape[z.axis(dim)])] for z in (x, y))
     if (len(a), len(b)) != (3, 3):
         raise ShapeError(f"cross needs three numbers along axis {dim}, and got {x.spec} and {y.spec}")

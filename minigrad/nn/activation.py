@@ -193,7 +193,7 @@ class Softplus(Module):
 class Softmax(Module):
     """y = eˣ / Σ eˣ along the axis `dim`."""
 
-    def __init__(self, dim: int = -1):
+    def __init__(self, dim: int | None = None):
         self.dim = dim
 
     def forward(self, input: Any) -> Any:

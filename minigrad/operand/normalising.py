@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ops
-from ..errors import DTypeError
+from ..errors import AxisError, DTypeError
 from ..op import Op
 from .base import Base
 from .synonyms import hears_dim
@@ -20,17 +20,17 @@ class Normalising(Base):
     __slots__ = ()
 
     @hears_dim
-    def softmax(self, axis: int = -1, dtype: Any = None) -> Self:
+    def softmax(self, axis: int | None = None, dtype: Any = None) -> Self:
         """eˣ / Σ eˣ along the axis: positive, and summing to 1. A row of −inf alone has none: NaN."""
         return self._as(dtype)._weighing(ops.Softmax, axis)
 
     @hears_dim
-    def log_softmax(self, axis: int = -1, dtype: Any = None) -> Self:
+    def log_softmax(self, axis: int | None = None, dtype: Any = None) -> Self:
         """ln of softmax: x − ln Σ eˣ along the axis, which stays exact where softmax itself rounds to 0."""
         return self._as(dtype)._weighing(ops.LogSoftmax, axis)
 
     @hears_dim
-    def softmin(self, axis: int = -1, dtype: Any = None) -> Self:
+    def softmin(self, axis: int | None = None, dtype: Any = None) -> Self:
         """softmax of −x: the smallest weighs most."""
         return self.apply(ops.Neg()).softmax(axis, dtype)
 
@@ -47,6 +47,8 @@ class Normalising(Base):
         return self._gathered(ops.RMSNormalise(axes, float(eps)))
 
     def _weighing(self, op: Callable[[int], Op], axis: Any) -> Self:
+        if axis is None:
+            raise AxisError(f"a softmax of {self.spec} needs to be told its axis: dim=-1 is the last")
         x, a = self._single(axis)
         x = x if x.spec.is_float else x.astype(np.float64)
         return x._gathered(op(a)).reshape(self.shape)

@@ -44,10 +44,12 @@ x.var(dim=())  m.var_mean(x,True)  m.std_mean(x,False)  m.std_mean(x,1,False,Tru
 x.sum(())  x.sum([],keepdim=True)  x.mean(())  x.amax(())  x.amin([])  x.norm(2,())  x.all(())  x.any(dim=())
 x.cov()  x[:1].cov()  x[0].cov()  x.corrcoef()  x[:1].corrcoef()  x[0].corrcoef()  x.cov(correction=0)
 x.cov(fweights=counts)  x.cov(aweights=weights)  x.cov(fweights=counts,aweights=weights,correction=0)
-m.nn.Flatten()(input=b)  m.nn.ReLU()(input=x)  m.nn.Softplus().forward(input=x)  m.nn.Softmax(0)(input=x)
+m.nn.Flatten()(input=b)  m.nn.ReLU()(input=x)  m.nn.Softplus().forward(input=x)
+m.cross(x[:,:3],y[:,1:],0)  m.cross(x,y)  m.cross(b,b+x)  m.linalg.cross(x[:,:3],y[:,1:])  m.nn.Softmax(0)(input=x)
 """
 
 
+@pytest.mark.filterwarnings("ignore:Using torch.cross")
 @pytest.mark.parametrize("call", MEAN_THE_SAME.split())
 def test_a_call_means_what_it_means_in_pytorch(call):
     """`x.var(True)` took the flag for axis 1, `x.sum(())` summed nothing, `cov` of one row was (1, 1) and not a number,
@@ -59,7 +61,7 @@ def test_a_call_means_what_it_means_in_pytorch(call):
 REFUSED = """
 x.sum(True)  x.sum(dim=False)  x.softmax(True)  x.squeeze(True)  x.amax((True,))  x.unsqueeze(False)  x.cumsum(True)
 x.permute(True,False)  x.reshape(True,12)  m.zeros(True)  m.stack([x],True)  x.flip(True)  n.sum(False)  n.max(False)
-x.var((True,))  x.argmax(True)  x.transpose(False,True)  x.select(True,0)  x.split(True)  x.tril(True)
+m.cross(x,x.T)  x.var((True,))  x.argmax(True)  x.transpose(False,True)  x.select(True,0)  x.split(True)  x.tril(True)
 """
 
 
@@ -70,3 +72,16 @@ def test_a_call_that_means_nothing_in_pytorch_is_refused_here_too(call):
         eval(call, given(torch))
     with pytest.raises(MinigradError):
         eval(call, given(mg))
+
+
+@pytest.mark.parametrize("call", ["F.softmax(b)", "F.log_softmax(x)", "F.softmin(x)", "m.nn.Softmax()(x)"])
+def test_a_softmax_is_told_its_axis(call):
+    """It took the last axis, and PyTorch, with a warning, the first of three axes and the second of four."""
+    with pytest.raises(mg.errors.AxisError, match="dim=-1"):
+        eval(call, given(mg))
+
+
+def test_a_cross_product_of_two_axes_of_three_is_told_which():
+    """It took the last, PyTorch the first; where there is one axis of length 3, both take that."""
+    with pytest.raises(mg.errors.AxisError, match="say which"):
+        mg.cross(mg.ones(3, 3), mg.ones(3, 3))
