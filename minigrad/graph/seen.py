@@ -2,7 +2,7 @@
 
 A dtype or a shape of something captured; an option of an optimiser, and which parameters have made the same number of
 steps with it; whether a module is in training, whether a leaf had a .grad, whether a parameter learns; and whether a
-module still holds the parameters that were captured.
+module still holds the parameters that were captured; and the code of a function, which a notebook's autoreload edits.
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
         case "options" if what is not None:
             changed = [(name, old, new) for (name, old), (_, new) in zip(before, now) if old != new]
             return ", ".join(f"{name} of an optimiser was {old} and is {new}" for name, old, new in changed)
+        case "__code__" if what is not None:
+            return f"{what.__qualname__}() has other code"
     if what is None:
         return f"what had {attribute} {before} is gone"
     return f"{attribute} of a {type(what).__name__} was {before} and is {now}"

@@ -16,6 +16,7 @@ from functools import partial, update_wrapper, wraps
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
+from ...modes import current
 from ...nn.module import Module
 from . import operators
 from .foreign import is_engine, is_foreign
@@ -23,10 +24,9 @@ from .jumps import Unconvertible
 from .leftovers import told_of
 from .replaced import REPLACED
 from .scopes import Function, arguments, mark_comprehensions
-from .source import definition, mangled
+from .source import FUTURES, definition, mangled
 from .statements import Statements, reason_against
 
-FUTURES = 0x1FF0000  # flags of `from __future__ import …`, which the generated code is compiled under too
 OPTIMISED = 0x1  # the flag of a function's code; a class body has not
 
 
@@ -135,6 +135,8 @@ def module_called(module: Module) -> Any:
 def converted(function: Any) -> Any:
     """The function's code, converted, in the function's closure; the function itself, if it cannot be."""
     conversion = conversion_of(function)
+    if current.mode.staging is not None and "<locals>" not in function.__qualname__:  # which a reload does not edit
+        current.mode.staging.noticed(function, "__code__", function.__code__)
     if isinstance(conversion, str):
         return function
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))

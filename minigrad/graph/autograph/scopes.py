@@ -151,13 +151,18 @@ class Liveness:
         return (after - set(written([node]))) | read([node])
 
     def loop(self, node: ast.While | ast.For, after: Names) -> Names:
-        """A loop's head is reached from before it and from its own end: the least set that agrees with both."""
+        """A loop's head is reached from before it and from its own end: the least set that agrees with both.
+
+        A body keeps alive what it reads itself, whatever follows, and some of what follows: of the head, which follows
+        it, only the first is new. That is found once, so that loops in loops are not looked at again and again.
+        """
         target = [node.target] if isinstance(node, ast.For) else []
         test = read([node.test]) if isinstance(node, ast.While) else frozenset(getattr(node, "until", ()))
-        head = after | test
-        while (more := head | (self.block(node.body, head) - set(written(target))) | read(target)) != head:
-            head = more
+        if not hasattr(node, "reads_itself"):
+            node.reads_itself = self.block(node.body, frozenset()) - set(written(target)) | read(target)  # type: ignore[union-attr]
+        head: Names = after | test | node.reads_itself  # type: ignore[union-attr]
         node.alive_in = head  # type: ignore[union-attr]
+        self.block(node.body, head)
         return head | read([node.iter] if isinstance(node, ast.For) else [])
 
     def tried(self, node: ast.Try | ast.TryStar, after: Names) -> Names:

@@ -1,45 +1,92 @@
 """The definition of a function in the file, or notebook cell, where it was written.
 
 The whole file is parsed, so that every node knows its true line, and the definition is found by its place:
-a function by name and line, a lambda by line and column.
+a function by name and line, a lambda by line and column. A file may have been edited since, and imported anew or not;
+so what is found counts only if it compiles to the code that is called.
 """
 
 from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from types import CodeType
 
 from .jumps import Unconvertible
 from .scopes import Function, arguments
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+FUTURES = 0x1FF0000  # flags of `from __future__ import …`, which the generated code is compiled under too
 
 
 def definition(code: CodeType) -> Function:
     """A fresh tree of the function's definition. Raises Unconvertible where its source is not to be had."""
-    lines = source(code)
-    try:
-        tree = ast.parse("".join(lines))
-    except SyntaxError:
-        raise Unconvertible(f"{code.co_filename} is not Python as it stands: was it edited after its import?") from None
+    tree = ast.parse("".join(source(code)))
     found = [node for node in ast.walk(tree) if isinstance(node, DEFINITIONS) and is_definition(node, code)]
     if len(found) != 1:
-        raise Unconvertible(
-            f"{code.co_filename} has no such function at line {code.co_firstlineno}: was it edited after its import?"
-        )
+        raise edited(code)
     return found[0]
 
 
 def source(code: CodeType) -> Sequence[str]:
-    """The lines of the file of a function. Raises Unconvertible where there are none."""
-    lines = linecache.getlines(code.co_filename)
-    if not lines:
-        raise Unconvertible(
-            "its source is not to be had: write it in a file or a notebook, not in exec() or Python's own prompt"
-        )
-    return lines
+    """The lines of the file that a function was compiled from. Raises Unconvertible where there are none."""
+    for check in (lambda file: None, linecache.checkcache):  # what was read earlier, then what is there now
+        check(code.co_filename)
+        lines = linecache.getlines(code.co_filename)
+        if is_source(lines, code):
+            return lines
+    if lines:
+        raise edited(code)
+    raise Unconvertible(
+        "its source is not to be had: write it in a file or a notebook, not in exec() or Python's own prompt"
+    )
+
+
+def edited(code: CodeType) -> Unconvertible:
+    return Unconvertible(
+        f"what {code.co_filename} says now at line {code.co_firstlineno} is not what was imported from it: it was "
+        "edited since, so reload the module"
+    )
+
+
+def is_source(lines: Sequence[str], code: CodeType) -> bool:
+    """Whether the code is compiled from these lines; of code that pytest rewrote, whether it says all that they do."""
+    try:
+        text, flags = "".join(lines), code.co_flags & FUTURES
+        if code in compiled(text, flags, -1):
+            return True
+        without_asserts = [c for c in compiled(text, flags, 1) if c.co_firstlineno == code.co_firstlineno]
+    except SyntaxError:
+        return False
+    words = said(code)
+    return any(word.startswith("@py") for word in words if isinstance(word, str)) and any(
+        c.co_name == code.co_name and said(c) <= words for c in without_asserts
+    )
+
+
+@lru_cache(8)
+def compiled(text: str, flags: int, optimize: int) -> frozenset[CodeType]:
+    """The code of all functions in a file."""
+    flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as in a notebook
+    return frozenset(functions(compile(text, "", "exec", flags, dont_inherit=True, optimize=optimize)))
+
+
+def functions(code: CodeType) -> Iterator[CodeType]:
+    """The code, and that of all functions in it."""
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from functions(inner)
+
+
+def said(code: CodeType) -> frozenset[object]:
+    """The names and constants in a function, and in those in it."""
+    return frozenset(
+        word
+        for c in functions(code)
+        for word in (*c.co_names, *c.co_varnames, *(repr(x) for x in c.co_consts if not isinstance(x, CodeType)))
+    )
 
 
 def is_definition(node: Function, code: CodeType) -> bool:
