@@ -8,7 +8,12 @@ ACTIVATIONS = {
     "GELU": ("tanh",),
     "Softplus": (2,),
     "Hardtanh": (-2, 1),
+    **dict.fromkeys(["Hardshrink", "Softshrink"], (0.3,)),
+    "CELU": (0.5,),  # PyTorch has 1 / alpha in float32: one that float32 holds
+    "Tanhshrink": (),
+    "Threshold": (0.1, -2.0),
     "Softmax": (1,),
     "LogSoftmax": (0,),
+    "Softmin": (1,),
     "Identity": (),
 }

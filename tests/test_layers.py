@@ -48,8 +48,8 @@ functional.similarity
 functional.sparse
 functional.convolution functional.pooling
 functional.normalise functional.dropout functional.attention functional
-nn.parameter nn.tree nn.state nn.hooks nn.module nn.init nn.container nn.linear nn.activation nn.conv nn.pooling
-nn.norm
+nn.parameter nn.tree nn.state nn.hooks nn.module nn.held nn.init nn.container nn.linear nn.activation nn.conv nn.pooling
+nn.padding nn.norm
 nn.dropout nn.embedding nn.loss nn.utils.clip nn.utils.vector nn.utils.rnn nn.utils nn.steps nn.cells nn.recurrent
 nn.attention nn.transformer nn
 graph.autograph.foreign graph.autograph.scopes graph.autograph.jumps graph.autograph.expressions graph.autograph.blocks

@@ -76,8 +76,10 @@ from .normalise import normalize as normalize
 from .normalise import rms_norm as rms_norm
 from .pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
 from .pooling import adaptive_avg_pool2d as adaptive_avg_pool2d
+from .pooling import adaptive_avg_pool3d as adaptive_avg_pool3d
 from .pooling import adaptive_max_pool1d as adaptive_max_pool1d
 from .pooling import adaptive_max_pool2d as adaptive_max_pool2d
+from .pooling import adaptive_max_pool3d as adaptive_max_pool3d
 from .pooling import avg_pool1d as avg_pool1d
 from .pooling import avg_pool2d as avg_pool2d
 from .pooling import avg_pool3d as avg_pool3d

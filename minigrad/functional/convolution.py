@@ -5,7 +5,9 @@ Numbers are given one for all axes, or one per axis. A kernel is not mirrored: m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from inspect import signature
 from typing import Any
 
 from .. import ops
@@ -15,7 +17,24 @@ from ..functions.face import operand
 Lengths = int | tuple[int, ...] | list[int]
 
 
-def conv1d(
+def over_axes(f: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """f(n, input, …), which is of the last n axes, as the functions f1d, f2d and f3d."""
+
+    def over(n: int) -> Callable[..., Any]:
+        def g(*xs: Any, **options: Any) -> Any:
+            return f(n, *xs, **options)
+
+        wanted = signature(f)
+        g.__name__ = g.__qualname__ = f"{f.__name__}{n}d"
+        g.__module__, g.__doc__ = f.__module__, f.__doc__
+        g.__signature__ = wanted.replace(parameters=list(wanted.parameters.values())[1:])  # type: ignore[attr-defined]
+        return g
+
+    return over(1), over(2), over(3)
+
+
+def conv(
+    n: int,
     input: Any,
     weight: Any,
     bias: Any = None,
@@ -24,37 +43,17 @@ def conv1d(
     dilation: Lengths = 1,
     groups: int = 1,
 ) -> Any:
-    """x (N, C, L) ⋆ weight (O, C / groups, k) + bias (O,) → (N, O, L'). padding may be 'same' or 'valid'."""
-    return convolved(1, input, weight, bias, stride, padding, dilation, groups)
+    """x (N, C, *size) ⋆ weight (O, C / groups, *kernel) + bias (O,) → (N, O, *size'). padding: also 'same', 'valid'."""
+    x = operand(input)
+    w = x.lift(weight)
+    checked(n, x, w)
+    op = convolution(n, w.shape[2:], hashable(stride), hashable(padding), hashable(dilation), groups)
+    operands = (w,) if bias is None else (w, bias)
+    return batched(n, x, lambda x: x.apply(op, *operands))
 
 
-def conv2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Lengths = 1,
-    padding: Lengths | str = 0,
-    dilation: Lengths = 1,
-    groups: int = 1,
-) -> Any:
-    """x (N, C, H, W) ⋆ weight (O, C / groups, kh, kw) + bias (O,) → (N, O, H', W'). padding as in conv1d."""
-    return convolved(2, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv3d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Lengths = 1,
-    padding: Lengths | str = 0,
-    dilation: Lengths = 1,
-    groups: int = 1,
-) -> Any:
-    """x (N, C, D, H, W) ⋆ weight (O, C / groups, kd, kh, kw) + bias (O,) → (N, O, D', H', W')."""
-    return convolved(3, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv_transpose1d(
+def conv_transpose(
+    n: int,
     input: Any,
     weight: Any,
     bias: Any = None,
@@ -64,36 +63,22 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Lengths = 1,
 ) -> Any:
-    """conv1d's gradient towards its input: x (N, C, L), weight (C, O / groups, k) → (N, O, L')."""
-    return stamped(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    """conv's gradient towards its input: x (N, C, *size), weight (C, O / groups, *kernel) → (N, O, *size')."""
+    x = operand(input)
+    w = x.lift(weight)
+    checked(n, x, w)
+    seen = window(n, w.shape[2:], hashable(stride), hashable(padding), hashable(dilation))
+    extra = each("output_padding", output_padding, n)
+    if any(e >= max(s, d) for e, s, d in zip(extra, seen.stride, seen.dilation)):
+        raise ShapeError(f"output_padding is smaller than the stride or the dilation, and got {extra} with {seen}")
+    entries = zip(x.shape[-n:], seen.kernel, seen.stride, seen.padding, seen.dilation, extra, strict=True)
+    size = tuple((p - 1) * s - sum(ends) + d * (k - 1) + e + 1 for p, k, s, ends, d, e in entries)
+    y = batched(n, x, lambda x: x.apply(ops.ConvolutionTranspose(seen, groups, size), w))
+    return y if bias is None else y + y.lift(bias).reshape(-1, *[1] * n)
 
 
-def conv_transpose2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Lengths = 1,
-    padding: Lengths = 0,
-    output_padding: Lengths = 0,
-    groups: int = 1,
-    dilation: Lengths = 1,
-) -> Any:
-    """conv2d's gradient towards its input: x (N, C, H, W), weight (C, O / groups, kh, kw) → (N, O, H', W')."""
-    return stamped(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose3d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Lengths = 1,
-    padding: Lengths = 0,
-    output_padding: Lengths = 0,
-    groups: int = 1,
-    dilation: Lengths = 1,
-) -> Any:
-    """conv3d's gradient towards its input: x (N, C, D, H, W), weight (C, O / groups, kd, kh, kw)."""
-    return stamped(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+conv1d, conv2d, conv3d = over_axes(conv)
+conv_transpose1d, conv_transpose2d, conv_transpose3d = over_axes(conv_transpose)
 
 
 def unfold(input: Any, kernel_size: Lengths, dilation: Lengths = 1, padding: Lengths = 0, stride: Lengths = 1) -> Any:
@@ -115,33 +100,6 @@ def fold(
 
 
 # -- what they have in common ---------------------------------------------------------------------
-
-
-def convolved(n: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-    """Convolution over the last n axes."""
-    x = operand(x)
-    w = x.lift(weight)
-    checked(n, x, w)
-    op = convolution(n, w.shape[2:], hashable(stride), hashable(padding), hashable(dilation), groups)
-    operands = (w,) if bias is None else (w, bias)
-    return batched(n, x, lambda x: x.apply(op, *operands))
-
-
-def stamped(
-    n: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
-) -> Any:
-    """Transposed convolution over the last n axes."""
-    x = operand(x)
-    w = x.lift(weight)
-    checked(n, x, w)
-    seen = window(n, w.shape[2:], hashable(stride), hashable(padding), hashable(dilation))
-    extra = each("output_padding", output_padding, n)
-    if any(e >= max(s, d) for e, s, d in zip(extra, seen.stride, seen.dilation)):
-        raise ShapeError(f"output_padding is smaller than the stride or the dilation, and got {extra} with {seen}")
-    entries = zip(x.shape[-n:], seen.kernel, seen.stride, seen.padding, seen.dilation, extra, strict=True)
-    size = tuple((p - 1) * s - sum(ends) + d * (k - 1) + e + 1 for p, k, s, ends, d, e in entries)
-    y = batched(n, x, lambda x: x.apply(ops.ConvolutionTranspose(seen, groups, size), w))
-    return y if bias is None else y + y.lift(bias).reshape(-1, *[1] * n)
 
 
 def checked(n: int, x: Any, w: Any) -> None:

@@ -11,10 +11,11 @@ import numpy as np
 from .. import ops
 from ..errors import ShapeError
 from ..functions.face import operand
-from .convolution import Lengths, batched, each, hashable
+from .convolution import Lengths, batched, each, hashable, over_axes
 
 
-def max_pool1d(
+def max_pool(
+    n: int,
     input: Any,
     kernel_size: Lengths,
     stride: Lengths | None = None,
@@ -23,104 +24,13 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest of each window over the last axis; of equal ones the first has the gradient."""
-    return max_pooled(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    """The largest of each window over the last axes; of equal ones the first has the gradient.
 
-
-def max_pool2d(
-    input: Any,
-    kernel_size: Lengths,
-    stride: Lengths | None = None,
-    padding: Lengths = 0,
-    dilation: Lengths = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """The largest of each window over the last two axes; of equal ones the first has the gradient."""
-    return max_pooled(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-
-
-def max_pool3d(
-    input: Any,
-    kernel_size: Lengths,
-    stride: Lengths | None = None,
-    padding: Lengths = 0,
-    dilation: Lengths = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """The largest of each window over the last three axes; of equal ones the first has the gradient."""
-    return max_pooled(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-
-
-def avg_pool1d(
-    input: Any,
-    kernel_size: Lengths,
-    stride: Lengths | None = None,
-    padding: Lengths = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Any:
-    """The mean of each window over the last axis."""
-    return avg_pooled(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
-
-
-def avg_pool2d(
-    input: Any,
-    kernel_size: Lengths,
-    stride: Lengths | None = None,
-    padding: Lengths = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Any:
-    """The mean of each window over the last two axes."""
-    return avg_pooled(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def avg_pool3d(
-    input: Any,
-    kernel_size: Lengths,
-    stride: Lengths | None = None,
-    padding: Lengths = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Any:
-    """The mean of each window over the last three axes."""
-    return avg_pooled(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
-    """The means of output_size windows that cover the last axis evenly."""
-    return adaptive_avg_pooled(1, input, output_size)
-
-
-def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
-    """The means of output_size windows that cover the last two axes evenly; None keeps an axis."""
-    return adaptive_avg_pooled(2, input, output_size)
-
-
-def adaptive_max_pool1d(input: Any, output_size: Any) -> Any:
-    """The largest of each of output_size windows that cover the last axis evenly."""
-    return adaptive_max_pooled(1, input, output_size)
-
-
-def adaptive_max_pool2d(input: Any, output_size: Any) -> Any:
-    """The largest of each of output_size windows that cover the last two axes evenly; None keeps an axis."""
-    return adaptive_max_pooled(2, input, output_size)
-
-
-# -- over any number of axes ----------------------------------------------------------------------
-
-
-def max_pooled(
-    n: int, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
-) -> Any:
-    """Max pooling over the last n axes, and the place of each maximum in its plane where that is asked."""
-    x = operand(x)
+    return_indices    also the place of each maximum in its plane, counted through
+    """
+    x = operand(input)
     size = planes(n, x)
-    window = pool(n, size, hashable(kernel), hashable(stride), hashable(padding), hashable(dilation), ceil_mode)
+    window = pool(n, size, *map(hashable, (kernel_size, stride, padding, dilation)), ceil_mode)
     y = batched(n, x, lambda x: x.apply(ops.MaxPool(window)))
     if not return_indices:
         return y
@@ -129,22 +39,29 @@ def max_pooled(
     return y, places.reshape(y.shape)
 
 
-def avg_pooled(
-    n: int, x: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, counted: bool, divisor: int | None
+def avg_pool(
+    n: int,
+    input: Any,
+    kernel_size: Lengths,
+    stride: Lengths | None = None,
+    padding: Lengths = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
 ) -> Any:
-    """Average pooling over the last n axes."""
-    x = operand(x)
-    window = pool(n, planes(n, x), hashable(kernel), hashable(stride), hashable(padding), 1, ceil_mode)
-    if divisor is not None:
+    """The mean of each window over the last axes."""
+    x = operand(input)
+    window = pool(n, planes(n, x), *map(hashable, (kernel_size, stride, padding)), 1, ceil_mode)
+    if divisor_override is not None:
         everywhere = tuple((max(window.kernel), max(window.kernel) + sum(p)) for p in window.padding)
-        return batched(n, x, lambda x: x.apply(ops.AvgPool(window, everywhere))) * (window.taps / divisor)
-    ends = tuple((p, p) for p in each("padding", padding, n)) if counted else ((0, 0),) * n
+        return batched(n, x, lambda x: x.apply(ops.AvgPool(window, everywhere))) * (window.taps / divisor_override)
+    ends = tuple((p, p) for p in each("padding", padding, n)) if count_include_pad else ((0, 0),) * n
     return batched(n, x, lambda x: x.apply(ops.AvgPool(window, ends)))
 
 
-def adaptive_avg_pooled(n: int, x: Any, output_size: Any) -> Any:
-    """Adaptive average pooling over the last n axes, one after the other."""
-    x = operand(x)
+def adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
+    """The means of output_size windows that cover the last axes evenly; None keeps an axis."""
+    x = operand(input)
     size = planes(n, x)
     wanted = outputs(n, size, output_size)
     if divides(wanted, size):
@@ -155,18 +72,29 @@ def adaptive_avg_pooled(n: int, x: Any, output_size: Any) -> Any:
     return x
 
 
-def adaptive_max_pooled(n: int, x: Any, output_size: Any) -> Any:
-    """Adaptive max pooling over the last n axes: windows laid side by side, the shorter ones ending in repeats."""
-    x = operand(x)
-    wanted = outputs(n, planes(n, x), output_size)
+def adaptive_max_pool(n: int, input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest of each of output_size windows that cover the last axes evenly; None keeps an axis."""
+    x = operand(input)
+    size = planes(n, x)
+    wanted = outputs(n, size, output_size)
+    places = np.arange(prod(size)).reshape(size) if return_indices else None
     for i, m in enumerate(wanted):
-        axis = x.ndim - n + i
-        if x.shape[axis] % m:
-            start, stop = ops.adaptive(x.shape[axis], m)
-            longest = np.arange(max(stop - start))
-            x = x[(*[slice(None)] * axis, np.minimum(start[:, None] + longest, stop[:, None] - 1).reshape(-1))]
-    op = ops.MaxPool(tiles(wanted, x.shape[-n:]))
-    return batched(n, x, lambda x: x.apply(op))
+        if size[i] % m:  # windows are laid side by side, the shorter ones ending in repeats
+            start, stop = ops.adaptive(size[i], m)
+            at = np.minimum(start[:, None] + np.arange(max(stop - start)), stop[:, None] - 1).reshape(-1)
+            x = x[(*[slice(None)] * (x.ndim - n + i), at)]
+            places = None if places is None else places.take(at, i)
+    kernel = tiles(wanted, x.shape[-n:]).kernel
+    if places is None:
+        return max_pool(n, x, kernel)
+    y, found = max_pool(n, x, kernel, return_indices=True)
+    return y, x.lift(places.reshape(-1))[found]
+
+
+max_pool1d, max_pool2d, max_pool3d = over_axes(max_pool)
+avg_pool1d, avg_pool2d, avg_pool3d = over_axes(avg_pool)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = over_axes(adaptive_avg_pool)
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = over_axes(adaptive_max_pool)
 
 
 def planes(n: int, x: Any) -> tuple[int, ...]:

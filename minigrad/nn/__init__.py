@@ -3,7 +3,8 @@
 parameter, tree, state, hooks, module    what every layer is
 container                                modules made of modules
 init                                     where parameters start
-linear, conv, pooling, norm, dropout, embedding, activation, recurrent, cells, attention, transformer
+held                                     modules that are a function with its options held
+linear, conv, pooling, padding, norm, dropout, embedding, activation, recurrent, cells, attention, transformer
 loss                                     functional/loss.py and classification.py as modules
 utils                                    gradients clipped, sequences of different lengths
 """
@@ -11,9 +12,12 @@ utils                                    gradients clipped, sequences of differe
 from .. import functional as functional
 from . import init as init
 from . import utils as utils
+from .activation import CELU as CELU
 from .activation import ELU as ELU
 from .activation import GELU as GELU
+from .activation import GLU as GLU
 from .activation import SELU as SELU
+from .activation import Hardshrink as Hardshrink
 from .activation import Hardsigmoid as Hardsigmoid
 from .activation import Hardswish as Hardswish
 from .activation import Hardtanh as Hardtanh
@@ -27,9 +31,13 @@ from .activation import ReLU6 as ReLU6
 from .activation import Sigmoid as Sigmoid
 from .activation import SiLU as SiLU
 from .activation import Softmax as Softmax
+from .activation import Softmin as Softmin
 from .activation import Softplus as Softplus
+from .activation import Softshrink as Softshrink
 from .activation import Softsign as Softsign
 from .activation import Tanh as Tanh
+from .activation import Tanhshrink as Tanhshrink
+from .activation import Threshold as Threshold
 from .attention import MultiheadAttention as MultiheadAttention
 from .cells import GRUCell as GRUCell
 from .cells import LSTMCell as LSTMCell
@@ -74,11 +82,28 @@ from .norm import InstanceNorm2d as InstanceNorm2d
 from .norm import InstanceNorm3d as InstanceNorm3d
 from .norm import LayerNorm as LayerNorm
 from .norm import RMSNorm as RMSNorm
+from .padding import CircularPad1d as CircularPad1d
+from .padding import CircularPad2d as CircularPad2d
+from .padding import CircularPad3d as CircularPad3d
+from .padding import ConstantPad1d as ConstantPad1d
+from .padding import ConstantPad2d as ConstantPad2d
+from .padding import ConstantPad3d as ConstantPad3d
+from .padding import ReflectionPad1d as ReflectionPad1d
+from .padding import ReflectionPad2d as ReflectionPad2d
+from .padding import ReflectionPad3d as ReflectionPad3d
+from .padding import ReplicationPad1d as ReplicationPad1d
+from .padding import ReplicationPad2d as ReplicationPad2d
+from .padding import ReplicationPad3d as ReplicationPad3d
+from .padding import ZeroPad1d as ZeroPad1d
+from .padding import ZeroPad2d as ZeroPad2d
+from .padding import ZeroPad3d as ZeroPad3d
 from .parameter import Parameter as Parameter
 from .pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from .pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
+from .pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d
 from .pooling import AdaptiveMaxPool1d as AdaptiveMaxPool1d
 from .pooling import AdaptiveMaxPool2d as AdaptiveMaxPool2d
+from .pooling import AdaptiveMaxPool3d as AdaptiveMaxPool3d
 from .pooling import AvgPool1d as AvgPool1d
 from .pooling import AvgPool2d as AvgPool2d
 from .pooling import AvgPool3d as AvgPool3d

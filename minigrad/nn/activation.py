@@ -2,145 +2,159 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import functional
 from ..device import Device
+from .held import Held, held
 from .init import fill
 from .module import Module
 from .parameter import parameter
 
 
-class Activation(Module):
-    """y = f(x), f being the function of that name."""
+@held
+class InPlace(Held):
+    """y = f(x), written into x where that is asked."""
 
-    name: ClassVar[str]
-
-    def forward(self, input: Any) -> Any:
-        return getattr(functional, self.name)(input)
+    inplace: bool = False
 
 
-class InPlaceActivation(Activation):
-    """The same, which with inplace=True writes y into x."""
-
-    def __init__(self, inplace: bool = False):
-        self.inplace = inplace
-
-    def forward(self, input: Any) -> Any:
-        return getattr(functional, self.name)(input, inplace=self.inplace)
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
-
-
-class ReLU(InPlaceActivation):
+class ReLU(InPlace):
     """y = max(x, 0)"""
 
-    name = "relu"
+    function = "relu"
 
 
-class Tanh(Activation):
+class Tanh(Held):
     """y = tanh x"""
 
-    name = "tanh"
+    function = "tanh"
 
 
-class Sigmoid(Activation):
+class Sigmoid(Held):
     """y = 1 / (1 + e⁻ˣ)"""
 
-    name = "sigmoid"
+    function = "sigmoid"
 
 
-class LogSigmoid(Activation):
+class LogSigmoid(Held):
     """y = −ln(1 + e⁻ˣ)"""
 
-    name = "logsigmoid"
+    function = "logsigmoid"
 
 
-class ReLU6(InPlaceActivation):
+class ReLU6(InPlace):
     """y = min(max(x, 0), 6)"""
 
-    name = "relu6"
+    function = "relu6"
 
 
-class SELU(InPlaceActivation):
+class SELU(InPlace):
     """y = λ max(x, 0) + λ min(α (eˣ − 1), 0). Klambauer et al. 2017, “Self-Normalizing Neural Networks”, eq. 2."""
 
-    name = "selu"
+    function = "selu"
 
 
-class SiLU(InPlaceActivation):
+class SiLU(InPlace):
     """y = x σ(x). Hendrycks & Gimpel 2016, “Gaussian Error Linear Units”, §2."""
 
-    name = "silu"
+    function = "silu"
 
 
-class Mish(InPlaceActivation):
+class Mish(InPlace):
     """y = x tanh ln(1 + eˣ). Misra 2019, “Mish”, eq. 1. https://arxiv.org/abs/1908.08681"""
 
-    name = "mish"
+    function = "mish"
 
 
-class Softsign(Activation):
+class Softsign(Held):
     """y = x / (1 + |x|)"""
 
-    name = "softsign"
+    function = "softsign"
 
 
-class Hardtanh(Module):
+class Tanhshrink(Held):
+    """y = x − tanh x"""
+
+    function = "tanhshrink"
+
+
+@held
+class Hardtanh(Held):
     """y = x between min_val and max_val, and those two outside."""
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False):
-        if not min_val < max_val:
-            raise ValueError(f"Hardtanh needs min_val below max_val, and got {min_val} and {max_val}")
-        self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
+    function = "hardtanh"
+    min_val: float = -1.0
+    max_val: float = 1.0
+    inplace: bool = False
 
-    def forward(self, input: Any) -> Any:
-        return functional.hardtanh(input, self.min_val, self.max_val, inplace=self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"min_val={self.min_val}, max_val={self.max_val}{', inplace=True' * self.inplace}"
+    def __post_init__(self) -> None:
+        if not self.min_val < self.max_val:
+            raise ValueError(f"Hardtanh needs min_val below max_val, and got {self.min_val} and {self.max_val}")
 
 
-class Hardsigmoid(InPlaceActivation):
+class Hardsigmoid(InPlace):
     """y = min(max(x / 6 + 1/2, 0), 1)"""
 
-    name = "hardsigmoid"
+    function = "hardsigmoid"
 
 
-class Hardswish(InPlaceActivation):
+class Hardswish(InPlace):
     """y = x min(max(x / 6 + 1/2, 0), 1). Howard et al. 2019, “Searching for MobileNetV3”, §5.2."""
 
-    name = "hardswish"
+    function = "hardswish"
 
 
-class GELU(Module):
+@held
+class Hardshrink(Held):
+    """y = x, but 0 where |x| ≤ λ"""
+
+    function = "hardshrink"
+    lambd: float = 0.5
+
+
+class Softshrink(Hardshrink):
+    """y = x moved towards 0 by λ, and no further than 0"""
+
+    function = "softshrink"
+
+
+@held
+class Threshold(Held):
+    """y = x where x > threshold, value elsewhere"""
+
+    function = "threshold"
+    threshold: float
+    value: float
+    inplace: bool = False
+
+
+@held
+class GLU(Held):
+    """y = a σ(b), a and b being the halves of x along an axis. Dauphin et al. 2016, eq. 1."""
+
+    function = "glu"
+    dim: int = -1
+
+
+@held
+class GELU(Held):
     """y = x Φ(x), Φ being the normal distribution function; with approximate='tanh', nearly.
 
     Hendrycks & Gimpel 2016, “Gaussian Error Linear Units”, §2. https://arxiv.org/abs/1606.08415
     """
 
-    def __init__(self, approximate: str = "none"):
-        self.approximate = approximate
-
-    def forward(self, input: Any) -> Any:
-        return functional.gelu(input, self.approximate)
-
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
+    function = "gelu"
+    approximate: str = "none"
 
 
-class LeakyReLU(Module):
+@held
+class LeakyReLU(Held):
     """y = x where x > 0, s x elsewhere. Maas et al. 2013, “Rectifier Nonlinearities Improve Acoustic Models”, eq. 2."""
 
-    def __init__(self, negative_slope: float = 0.01, inplace: bool = False):
-        self.negative_slope, self.inplace = negative_slope, inplace
-
-    def forward(self, input: Any) -> Any:
-        return functional.leaky_relu(input, self.negative_slope, inplace=self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"negative_slope={self.negative_slope}{', inplace=True' * self.inplace}"
+    function = "leaky_relu"
+    negative_slope: float = 0.01
+    inplace: bool = False
 
 
 class PReLU(Module):
@@ -164,47 +178,45 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class ELU(Module):
+@held
+class ELU(Held):
     """y = x where x > 0, α (eˣ − 1) elsewhere. Clevert et al. 2015, “Exponential Linear Units”, eq. 15."""
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False):
-        self.alpha, self.inplace = alpha, inplace
-
-    def forward(self, input: Any) -> Any:
-        return functional.elu(input, self.alpha, inplace=self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"alpha={self.alpha}{', inplace=True' * self.inplace}"
+    function = "elu"
+    alpha: float = 1.0
+    inplace: bool = False
 
 
-class Softplus(Module):
+class CELU(ELU):
+    """y = x where x > 0, α (e^(x/α) − 1) elsewhere. Barron 2017. https://arxiv.org/abs/1704.07483"""
+
+    function = "celu"
+
+
+@held
+class Softplus(Held):
     """y = ln(1 + e^(β x)) / β, and x where β x is above the threshold."""
 
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0):
-        self.beta, self.threshold = beta, threshold
-
-    def forward(self, input: Any) -> Any:
-        return functional.softplus(input, self.beta, self.threshold)
-
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
+    function = "softplus"
+    beta: float = 1.0
+    threshold: float = 20.0
 
 
-class Softmax(Module):
+@held
+class Softmax(Held):
     """y = eˣ / Σ eˣ along the axis `dim`."""
 
-    def __init__(self, dim: int | None = None):
-        self.dim = dim
-
-    def forward(self, input: Any) -> Any:
-        return functional.softmax(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
+    function = "softmax"
+    dim: int | None = None
 
 
 class LogSoftmax(Softmax):
     """y = x − ln Σ eˣ along the axis `dim`."""
 
-    def forward(self, input: Any) -> Any:
-        return functional.log_softmax(input, self.dim)
+    function = "log_softmax"
+
+
+class Softmin(Softmax):
+    """y = e⁻ˣ / Σ e⁻ˣ along the axis `dim`."""
+
+    function = "softmin"

@@ -1,146 +1,106 @@
-"""Losses as modules: functional/loss.py and functional/classification.py, with their options held."""
+"""Losses as modules: functional/loss.py, margin.py and classification.py, with their options held."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import field
+from typing import Any, ClassVar
 
-from .. import functional
 from ..tensor import Tensor
-from .module import Module
+from .held import Held, held
 
 
-class Loss(Module):
+@held
+class Loss(Held):
     """A prediction and a target to one number, or, with reduction='none', one for each element."""
 
-    def __init__(self, *, reduction: str = "mean"):
-        self.reduction = reduction
+    reduction: str = field(default="mean", kw_only=True)
 
 
 class MSELoss(Loss):
     """(x − t)²"""
 
-    def forward(self, input: Any, target: Any) -> Any:
-        return functional.mse_loss(input, target, reduction=self.reduction)
+    function = "mse_loss"
 
 
 class L1Loss(Loss):
     """|x − t|"""
 
-    def forward(self, input: Any, target: Any) -> Any:
-        return functional.l1_loss(input, target, reduction=self.reduction)
+    function = "l1_loss"
 
 
+@held
 class SmoothL1Loss(Loss):
     """(x − t)² / 2β where |x − t| < β, |x − t| − β/2 beyond."""
 
-    def __init__(self, *, reduction: str = "mean", beta: float = 1.0):
-        super().__init__(reduction=reduction)
-        self.beta = beta
-
-    def forward(self, input: Any, target: Any) -> Any:
-        return functional.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+    function = "smooth_l1_loss"
+    beta: float = field(default=1.0, kw_only=True)
 
 
+@held
 class HuberLoss(Loss):
     """(x − t)² / 2 where |x − t| < δ, δ (|x − t| − δ/2) beyond."""
 
-    def __init__(self, *, reduction: str = "mean", delta: float = 1.0):
-        super().__init__(reduction=reduction)
-        self.delta = delta
-
-    def forward(self, input: Any, target: Any) -> Any:
-        return functional.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+    function = "huber_loss"
+    delta: float = field(default=1.0, kw_only=True)
 
 
+@held
 class KLDivLoss(Loss):
     """t (ln t − x), for log-probabilities x."""
 
-    def __init__(self, *, reduction: str = "mean", log_target: bool = False):
-        super().__init__(reduction=reduction)
-        self.log_target = log_target
-
-    def forward(self, input: Any, target: Any) -> Any:
-        return functional.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+    function = "kl_div"
+    log_target: bool = field(default=False, kw_only=True)
 
 
+@held
 class GaussianNLLLoss(Loss):
     """(ln v + (x − t)² / v) / 2, v being the variance that is predicted with x."""
 
-    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"):
-        super().__init__(reduction=reduction)
-        self.full, self.eps = full, eps
-
-    def forward(self, input: Any, target: Any, var: Any) -> Any:
-        return functional.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+    function = "gaussian_nll_loss"
+    full: bool = field(default=False, kw_only=True)
+    eps: float = field(default=1e-6, kw_only=True)
 
 
+@held
 class Weighted(Loss):
     """Losses with weights, which are buffers: they move with the module."""
 
-    weight: Tensor | None
+    weights: ClassVar[tuple[str, ...]] = ("weight",)
+    weight: Any = None
 
-    def __init__(self, weight: Any = None, *, reduction: str = "mean"):
-        super().__init__(reduction=reduction)
-        self.register_buffer("weight", as_buffer(weight))
+    def __post_init__(self) -> None:
+        for name in self.weights:
+            given = vars(self).pop(name)
+            self._buffers[name] = True
+            setattr(self, name, given if given is None or isinstance(given, Tensor) else Tensor(given))
 
 
 class BCELoss(Weighted):
     """−t ln x − (1 − t) ln(1 − x), for probabilities x."""
 
-    def forward(self, input: Any, target: Any) -> Any:
-        return functional.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+    function = "binary_cross_entropy"
 
 
+@held
 class BCEWithLogitsLoss(Weighted):
     """−p t ln σ(x) − (1 − t) ln(1 − σ(x)), for scores x."""
 
-    pos_weight: Tensor | None
-
-    def __init__(self, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None):
-        super().__init__(weight, reduction=reduction)
-        self.register_buffer("pos_weight", as_buffer(pos_weight))
-
-    def forward(self, input: Any, target: Any) -> Any:
-        return functional.binary_cross_entropy_with_logits(
-            input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
-        )
+    function = "binary_cross_entropy_with_logits"
+    weights = "weight", "pos_weight"
+    pos_weight: Any = field(default=None, kw_only=True)
 
 
+@held
 class NLLLoss(Weighted):
     """−x[t], for log-probabilities x."""
 
-    def __init__(self, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean"):
-        super().__init__(weight, reduction=reduction)
-        self.ignore_index = ignore_index
-
-    def forward(self, input: Any, target: Any) -> Any:
-        return functional.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+    function = "nll_loss"
+    ignore_index: int = field(default=-100, kw_only=True)
 
 
-class CrossEntropyLoss(Weighted):
+@held
+class CrossEntropyLoss(NLLLoss):
     """−ln softmax(x)[t], for scores x."""
 
-    def __init__(
-        self,
-        weight: Any = None,
-        *,
-        ignore_index: int = -100,
-        reduction: str = "mean",
-        label_smoothing: float = 0.0,
-    ):
-        super().__init__(weight, reduction=reduction)
-        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
-
-    def forward(self, input: Any, target: Any) -> Any:
-        return functional.cross_entropy(
-            input,
-            target,
-            self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
-
-
-def as_buffer(weight: Any) -> Tensor | None:
-    return weight if weight is None or isinstance(weight, Tensor) else Tensor(weight)
+    function = "cross_entropy"
+    label_smoothing: float = field(default=0.0, kw_only=True)

@@ -47,6 +47,15 @@ LAYERS = {
     "AvgPool2d, divisor": (lambda nn: nn.AvgPool2d(2, divisor_override=3), (IMAGE,), {}),
     "AdaptiveAvgPool2d": (lambda nn: nn.AdaptiveAvgPool2d((3, None)), (IMAGE,), {}),
     "AdaptiveMaxPool1d": (lambda nn: nn.AdaptiveMaxPool1d(4), (LINE,), {}),
+    "AdaptiveAvgPool3d": (lambda nn: nn.AdaptiveAvgPool3d((2, None, 3)), (VOLUME,), {}),
+    "AdaptiveMaxPool3d": (lambda nn: nn.AdaptiveMaxPool3d((2, 3, 4), return_indices=True), (VOLUME,), {}),
+    "GLU": (lambda nn: nn.GLU(1), (IMAGE,), {}),
+    "ConstantPad1d": (lambda nn: nn.ConstantPad1d((2, -1), 3.5), (LINE,), {}),
+    **{
+        f"{kind}{n}d": (lambda nn, kind=kind, n=n: getattr(nn, f"{kind}{n}d")(1), (x,), {})
+        for kind in ("ZeroPad", "ReflectionPad", "ReplicationPad", "CircularPad")
+        for n, x in enumerate((LINE, IMAGE, VOLUME), 1)
+    },
     "BatchNorm1d": (lambda nn: nn.BatchNorm1d(4), (ROWS,), {}),
     "BatchNorm1d of lines": (lambda nn: nn.BatchNorm1d(4, momentum=None), (LINE,), {}),
     "BatchNorm2d": (lambda nn: nn.BatchNorm2d(4, eps=0.1, momentum=0.3), (IMAGE,), {}),
@@ -217,6 +226,7 @@ def test_float32_stays_float32(name):
 REPRS = [
     *("Linear", "Sequential", "Flatten", "Conv1d", "Conv2d", "Conv2d, same", "ConvTranspose1d", "ConvTranspose2d"),
     *("MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "RMSNorm", "Embedding", "RNN", "LSTM", "GRU"),
+    *("ConstantPad1d", "ZeroPad2d", "AdaptiveMaxPool3d", "GLU", "CELU", "Threshold"),
     *("LSTM, batch first", "LSTMCell", "LeakyReLU", "GELU", "ELU", "Softmax", "ReLU", "Hardtanh", "Softplus"),
 ]
 
