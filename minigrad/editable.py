@@ -48,6 +48,12 @@ def view(y: Any, x: Any, op: Op) -> None:
     views.append(ref(y))
 
 
+def owns(x: Any) -> bool:
+    """Whether x is a result, and no view nor looked at by any: its memory may be laid out anew."""
+    looked_at = any(v() is not None for v in getattr(x, "views", None) or ())
+    return getattr(x, "alias", None) is None and not looked_at and not (x.tracked and x.is_leaf)
+
+
 def become(x: Any, y: Any) -> None:
     """x takes y's value, in its own memory, and y's history.
 

@@ -17,14 +17,14 @@ from .device import CPU, Device, device_of
 from .device import device as device_called
 from .differentiable import Differentiable, origin
 from .dimension import Dimension, needed
-from .editable import view
+from .editable import owns, view
 from .errors import DTypeError, GraphError, NoGradientError, ShapeError
 from .inplace import InPlace
 from .kindred import Kindred
 from .modes import current
 from .node import Node, Record
 from .op import Op
-from .operand import Operand
+from .operand import Operand, integers
 from .plan import plan
 from .reading import Readable
 from .spec import Spec, spec_of
@@ -153,8 +153,16 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
     def cuda(self) -> Tensor:
         return self.to("gpu")
 
-    def clone(self) -> Tensor:
-        return self.apply(ops.Clone())
+    def view(self, *shape: Any) -> Tensor:
+        """The same memory in another shape. Raises ShapeError where that needs a copy: reshape makes one.
+
+        A result in memory of its own is laid out in the order of its axes first: convolutions leave another.
+        """
+        if current.mode.staging is not None:
+            return self.reshape(*shape)
+        if not self.value.flags.c_contiguous and owns(self):
+            self.value = self.spec.device.xp.ascontiguousarray(self.value)
+        return self.apply(ops.View(self._worked_out(integers(shape))))
 
     device = property(lambda self: self.spec.device, doc="Where it lives.")
     is_cuda = property(lambda self: self.spec.device is not CPU, doc="Whether that is a GPU.")

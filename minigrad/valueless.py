@@ -28,9 +28,6 @@ class Valueless(Operand):
     data = property(lambda self: self.detach(), doc="The same value, through which no gradient passes.")
     grad_fn = property(lambda self: None, doc="Its recorded derivative: a graph has none until it is asked for.")
 
-    def clone(self) -> Self:
-        return self.apply(ops.Clone())
-
     def detach(self) -> Self:
         """The same value, through which no gradient passes."""
         return self.apply(ops.StopGradient())

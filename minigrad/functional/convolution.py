@@ -6,6 +6,7 @@ Numbers are given one for all axes, or one per axis. A kernel is not mirrored: m
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from inspect import signature
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from .. import ops
 from ..errors import ShapeError
 from ..functions.face import operand
+from ..functions.movement import pad
 
 Lengths = int | tuple[int, ...] | list[int]
 
@@ -71,9 +73,14 @@ def conv_transpose(
     extra = each("output_padding", output_padding, n)
     if any(e >= max(s, d) for e, s, d in zip(extra, seen.stride, seen.dilation)):
         raise ShapeError(f"output_padding is smaller than the stride or the dilation, and got {extra} with {seen}")
+    margins = []
+    if any(e >= s for e, s in zip(extra, seen.stride)):  # there another window would begin: cut and filled afterwards
+        margins = [(-before, e - after) for e, (before, after) in zip(extra, seen.padding)]
+        seen, extra = replace(seen, padding=((0, 0),) * n), (0,) * n
     entries = zip(x.shape[-n:], seen.kernel, seen.stride, seen.padding, seen.dilation, extra, strict=True)
     size = tuple((p - 1) * s - sum(ends) + d * (k - 1) + e + 1 for p, k, s, ends, d, e in entries)
     y = batched(n, x, lambda x: x.apply(ops.ConvolutionTranspose(seen, groups, size), w))
+    y = pad(y, [width for pair in reversed(margins) for width in pair]) if margins else y
     return y if bias is None else y + y.lift(bias).reshape(-1, *[1] * n)
 
 

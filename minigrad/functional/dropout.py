@@ -20,16 +20,28 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, *, key: Any = Non
 
 
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
-    """Dropout of whole channels of x (N, C, …): neighbours in a channel are too alike to be dropped one by one.
+    """Dropout of whole channels of x (N, C, L), or (C, L): neighbours in one are too alike to be dropped one by one.
 
     Tompson et al. 2015, “Efficient Object Localization Using Convolutional Networks”, §3.2.
     https://arxiv.org/abs/1411.4280
     """
-    x = operand(input)
-    return masked(x, x.shape[:2] + (1,) * (x.ndim - 2), p, training, key)
+    return by_channel(operand(input), 3, p, training, key)
 
 
-dropout2d = dropout3d = dropout1d
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
+    """dropout1d's like for x (N, C, H, W): of three axes the first is the batch, as in PyTorch."""
+    return by_channel(operand(input), 0, p, training, key)
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
+    """dropout1d's like for x (N, C, D, H, W), or (C, D, H, W)."""
+    return by_channel(operand(input), 5, p, training, key)
+
+
+def by_channel(x: Any, batched: int, p: float, training: bool, key: Any) -> Any:
+    """Dropout of whole channels: axis 1 of a batch, which has that many axes or more; axis 0 of one example."""
+    kept = 2 if x.ndim >= batched else 1
+    return masked(x, x.shape[:kept] + (1,) * (x.ndim - kept), p, training, key)
 
 
 def masked(x: Any, shape: tuple[int, ...], p: float, training: bool, key: Any) -> Any:

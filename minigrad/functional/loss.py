@@ -7,12 +7,13 @@ Target and prediction have one shape: broadcasting here hides mistakes, such as 
 
 from __future__ import annotations
 
-from math import log, pi
+from math import inf, log, pi
 from typing import Any
 
 from .. import ops
 from ..errors import ShapeError
 from ..functions.face import operand
+from ..spec import broadcast_shape
 from .within import within
 
 
@@ -89,7 +90,9 @@ def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool
     """
     x, t = pair("kl_div", input, target)
     loss = t.exp() * (t - x) if log_target else t * (t.where(t != 0, 1.0).log() - x)
-    return loss.sum() / x.shape[0] if reduction == "batchmean" else reduced(loss, reduction)
+    if reduction == "batchmean":
+        return loss.sum() / x.shape[0] if x.ndim else loss
+    return reduced(loss, reduction)
 
 
 def gaussian_nll_loss(
@@ -97,12 +100,18 @@ def gaussian_nll_loss(
 ) -> Any:
     """(ln v + (x − t)² / v) / 2, v being var and at least eps: the doubt of a prediction that says its own variance.
 
+    var     in the shape of input; or one for each of its rows, or for all
     full    whether to add ln(2π) / 2, so that it is the likelihood itself
 
     Nix & Weigend 1994, “Estimating the mean and variance of the target probability distribution”, eq. 3.
     """
     x, t = pair("gaussian_nll_loss", input, target)
-    v = x.lift(var).maximum(eps)
+    v = x.lift(var)
+    v = v.reshape(*v.shape, 1) if x.ndim and v.shape == x.shape[:-1] else v
+    if v.ndim not in (0, x.ndim) or broadcast_shape(v.shape, x.shape) != x.shape:
+        raise ShapeError(f"gaussian_nll_loss of {x.spec} needs var of that shape, or one for each row, not {v.spec}")
+    within(v, 0, inf, ValueError, "gaussian_nll_loss needs variances of 0 or more")
+    v = v.where(v >= eps, v - v.detach() + eps)  # raised without a slope of its own
     return reduced((v.log() + (x - t) ** 2 / v) * 0.5 + (log(2 * pi) / 2 if full else 0.0), reduction)
 
 

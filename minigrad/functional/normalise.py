@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..dimension import is_unknown
 from ..editable import write
 from ..errors import ShapeError
 from ..functions.face import operand
@@ -151,7 +152,7 @@ def scaled(y: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None)
 def follow(mean: Tensor | None, var: Tensor | None, x: Any, axes: tuple[int, ...], momentum: float) -> None:
     """Move running statistics (C,) towards those of x over `axes`; the variance is the unbiased one, n / (n − 1)."""
     rest = tuple(a for a in (0,) if a not in axes)  # an instance's statistics are averaged over the batch
-    if mean is None or var is None:
+    if mean is None or var is None or (not is_unknown(x.size) and not x.size):  # of nothing, nothing was seen
         return
     if current.mode.staging is not None:
         follow_in_graph(mean, var, x.detach(), axes, rest, momentum)
@@ -168,7 +169,8 @@ def follow_in_graph(mean: Tensor, var: Tensor, x: Any, axes: Any, rest: tuple[in
     for running, seen in ((mean, x.mean(axes, keepdims=True)), (var, x.var(axes, correction=1, keepdims=True))):
         seen = seen.mean(rest) if rest else seen
         with no_grad():
-            running.copy_(running * (1 - momentum) + seen.reshape(running.shape) * momentum)
+            moved = running * (1 - momentum) + seen.reshape(running.shape) * momentum
+            running.copy_(moved.where(x.lift(x.size) > 0, running) if is_unknown(x.size) else moved)
 
 
 def epsilon(x: Any) -> float:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..functions.face import operand
+from ..functions.movement import broadcast_tensors
 
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """x₁ · x₂ / (‖x₁‖ ‖x₂‖) along an axis: the cosine of the angle between them. No norm counts as less than eps."""
-    x, y = operand(x1), operand(x1).lift(x2)
+    x, y = broadcast_tensors(operand(x1), x2)
     lengths = x.norm(2, dim, keepdims=True).clamp(min=eps), y.norm(2, dim, keepdims=True).clamp(min=eps)
     return (x / lengths[0] * (y / lengths[1])).sum(dim)
 

@@ -208,14 +208,14 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
                     raise ShapeError(f"pad of {x.spec} by {widths} leaves less than nothing of axis {axis}")
                 x = x.narrow(axis, *cut)
         pairs = [(max(0, before), max(0, after)) for before, after in pairs]
-        return x.apply(ops.Pad(tuple(pairs), 0.0 if value is None else value)) if any(map(any, pairs)) else x
+        return x.apply(ops.Pad(tuple(pairs), 0.0 if value is None else value)) if any(map(any, pairs)) else x.clone()
     if mode not in MARGINS or value is not None:
         modes = "'constant', with a value, 'reflect', 'replicate' or 'circular'"
         raise ShapeError(f"pad knows the modes {modes}; it got {mode!r} with value={value}")
     for axis, (before, after) in enumerate(pairs):
         if before or after:
             x = with_margin(x, axis, before, after, mode)
-    return x
+    return x if any(map(any, pairs)) else x.clone()
 
 
 MARGINS = {  # mode → (how far x reaches, what it says when that is not enough)

@@ -69,7 +69,8 @@ def bernoulli(input: Any, p: float | None = None, **source: Any) -> Any:
     """1 with the probability that `input` says at each place, or p everywhere; 0 otherwise. The dtype is input's."""
     x = operand(input)
     chances = x.detach() if p is None else p
-    return random.bernoulli(drawn(x.spec.device, **source), chances, x.shape).astype(x.dtype)
+    drawn_here = random.bernoulli(drawn(x.spec.device, **source), chances, x.shape).astype(x.dtype)
+    return drawn_here.where(True, x)  # which is flat in x, and not without a gradient
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) -> Any:

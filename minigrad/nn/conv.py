@@ -176,18 +176,19 @@ class ConvTranspose(Windowed):
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype, rng
         )
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Any, output_size: Any = None) -> Any:
+        """output_size, of the last axes or of all, stands for an output_padding: the one that gives it."""
+        x, extra = self._checked(input), self.output_padding
+        if output_size is not None:
+            margins = each("padding", self.padding, self.n)
+            entries = zip(x.shape[-self.n :], self.kernel_size, self.stride, margins, self.dilation)
+            least = [(p - 1) * s - 2 * cut + d * (k - 1) + 1 for p, k, s, cut, d in entries]
+            extra = tuple(m - n for m, n in zip(tuple(output_size)[-self.n :], least))
+            if any(not 0 <= e < s for e, s in zip(extra, self.stride)):
+                most = tuple(n + s - 1 for n, s in zip(least, self.stride))
+                raise ShapeError(f"{self} of {x.spec} has sizes {tuple(least)} to {most}, and {output_size} was asked")
         convolution = getattr(functional, f"conv_transpose{self.n}d")
-        return convolution(
-            self._checked(input),
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            self.output_padding,
-            self.groups,
-            self.dilation,
-        )
+        return convolution(x, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
 
 
 class ConvTranspose1d(ConvTranspose):

@@ -28,15 +28,21 @@ class Dropout(Module):
 
 
 class Dropout1d(Dropout):
-    """Each channel of x (N, C, …) zero with probability p: see functional.dropout1d."""
+    """Each channel of x (N, C, L) or (C, L) zero with probability p: see functional.dropout1d."""
 
     def forward(self, input: Any, *, key: Any = None) -> Any:
         return self.placed(input, functional.dropout1d(input, self.p, self.training, key=key))
 
 
-class Dropout2d(Dropout1d):
-    __doc__ = Dropout1d.__doc__
+class Dropout2d(Dropout):
+    """Each channel of x (N, C, H, W) zero with probability p: see functional.dropout2d."""
+
+    def forward(self, input: Any, *, key: Any = None) -> Any:
+        return self.placed(input, functional.dropout2d(input, self.p, self.training, key=key))
 
 
-class Dropout3d(Dropout1d):
-    __doc__ = Dropout1d.__doc__
+class Dropout3d(Dropout):
+    """Each channel of x (N, C, D, H, W) or (C, D, H, W) zero with probability p: see functional.dropout3d."""
+
+    def forward(self, input: Any, *, key: Any = None) -> Any:
+        return self.placed(input, functional.dropout3d(input, self.p, self.training, key=key))

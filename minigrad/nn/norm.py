@@ -236,6 +236,9 @@ class InstanceNorm(Running):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, **where)
 
     def forward(self, input: Any) -> Any:
+        input = operand(input)
+        if input.ndim == self.dims[0] - 1:  # one example, without a batch
+            return self.forward(input.unsqueeze(0)).squeeze(0)
         input = self._checked(input)
         return functional.instance_norm(
             input,

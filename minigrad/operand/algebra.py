@@ -103,7 +103,7 @@ class Algebra(Base):
         if n < 0:
             return self.inv().matrix_power(-n)
         if n < 2:
-            return self if n else self._ones_on_diagonal()
+            return self.clone() if n else self._ones_on_diagonal()
         half: Any = self.matrix_power(n // 2)
         return half @ half @ self if n % 2 else half @ half
 

@@ -31,11 +31,15 @@ class Movement(Base):
         return self if shape == self.shape else self.apply(ops.Reshape(shape))
 
     def view(self, *shape: Any) -> Self:
-        """The same memory in another shape. Raises ShapeError where that needs a copy: reshape makes one."""
-        return self.apply(ops.View(self._worked_out(integers(shape))))
+        """The same memory in another shape. In a graph, where no memory is edited, a reshape."""
+        return self.reshape(*shape)
 
     def reshape_as(self, o: Any) -> Self: return self.reshape(o.shape)
     def view_as(self, o: Any) -> Self: return self.view(o.shape)
+
+    def clone(self) -> Self:
+        """The same numbers in memory of their own."""
+        return self.apply(ops.Clone())
 
     def contiguous(self) -> Self:
         """The same numbers copied into memory in the order of the axes, so that `view` can reshape them."""
@@ -164,7 +168,7 @@ class Movement(Base):
                 return self.flip(a, b)
             case 3:
                 return self.flip(a).swapaxes(a, b)
-        return self
+        return self.clone()
 
     # -- copies -------------------------------------------------------------------------------
 
@@ -193,7 +197,7 @@ class Movement(Base):
             raise ShapeError(f"tile repeats 0 times or more, not {times}")
         between = self.reshape(tuple(m for n in shape for m in (1, n)))
         laid = between.broadcast_to(tuple(m for pair in zip(times, shape) for m in pair))
-        return laid.reshape(tuple(r * n for r, n in zip(times, shape)))
+        return laid.clone().reshape(tuple(r * n for r, n in zip(times, shape)))
 
     def repeat(self, *sizes: Any) -> Self:
         """The whole, laid so often along each axis: PyTorch's meaning. NumPy's repeat is repeat_interleave."""
@@ -216,7 +220,7 @@ class Movement(Base):
         if times.size == 1:
             each = self.unsqueeze(axis + 1)
             shape = (*each.shape[: axis + 1], times.item(), *self.shape[axis + 1 :])
-            return each.broadcast_to(shape).flatten(axis, axis + 1)
+            return each.broadcast_to(shape).clone().flatten(axis, axis + 1)
         if times.shape != self.shape[axis : axis + 1]:
             raise ShapeError(f"repeat_interleave along axis {axis} of {self.spec} got {times.shape} numbers")
         return self.index_select(axis, np.repeat(np.arange(times.size), times))

@@ -104,7 +104,7 @@ class Pieces(Base):
 
     def diag(self, diagonal: int = 0) -> Self:
         """A vector on the diagonal of a matrix; of a matrix, its diagonal."""
-        return self.diag_embed(diagonal) if self.ndim == 1 else self._matrix("diag").diagonal(diagonal)
+        return self.diag_embed(diagonal) if self.ndim == 1 else self._matrix("diag").diagonal(diagonal).clone()
 
     def _pieces(self, axis: int, lengths: tuple[int, ...]) -> tuple[Self, ...]:
         """Pieces of these lengths, one behind the other."""

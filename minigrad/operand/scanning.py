@@ -56,7 +56,7 @@ class Scanning(Base):
             return parts[0].apply(ops.Concatenate(axis), *parts[1:]).diff(n, axis)
         if n < 0:
             raise ShapeError(f"diff of {self.spec} is taken 0 times or more, and {n} was asked")
-        y = self
+        y = self if n else self.clone()
         for _ in range(n):
             late, early = y[along(axis, 1, None)], y[along(axis, None, -1)]
             y = late != early if y.dtype == np.bool_ else late - early

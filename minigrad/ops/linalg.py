@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -80,4 +81,4 @@ class Affine(Op):
 
 def rows(x):
     """x (…, k) as one matrix (rows, k)."""
-    return x if x.ndim == 2 else x.reshape(x.size // max(x.shape[-1], 1), x.shape[-1])
+    return x if x.ndim == 2 else x.reshape(prod(x.shape[:-1]), x.shape[-1])

@@ -103,15 +103,14 @@ class BroadcastTo(Linear):
 
 @dataclass(frozen=True)
 class Flip(Linear):
-    """The order along some axes reversed. A view: no bytes."""
+    """The order along some axes reversed."""
 
     axes: tuple[int, ...]
 
     symbol = "flip"
-    is_view = True
 
     def infer(self, x): return x
-    def forward(self, xp, x): return xp.flip(x, self.axes)
+    def forward(self, xp, x): return xp.flip(x, self.axes).copy()
     def adjoint(self, gy, x): return gy.flip(self.axes)
 
 

@@ -199,7 +199,8 @@ class Unfold(Linear):
         batch, channels, *size = x.shape
         places = self.window.places(self, tuple(size))
         cols = columns(xp, batch_last(xp, x), self.window, places)
-        return cols.reshape(channels * self.window.taps, prod(places), batch).transpose(2, 0, 1)
+        y = cols.reshape(channels * self.window.taps, prod(places), batch).transpose(2, 0, 1)
+        return y.copy() if self.window.plain else y
 
     def adjoint(self, gy, x): return gy.apply(Fold(self.window, x.shape[2:]))
 
@@ -225,7 +226,8 @@ class Fold(Linear):
         batch, rows, _ = y.shape
         cols = xp.ascontiguousarray(y.transpose(1, 2, 0)).reshape(rows, -1 if y.size else 0)
         shape, places = (rows // self.window.taps, *self.size, batch), self.window.places(self, self.size)
-        return batch_first(folded(xp, lambda at: cols[:, at], self.window, places, shape, y.dtype))
+        x = batch_first(folded(xp, lambda at: cols[:, at], self.window, places, shape, y.dtype))
+        return x.copy() if self.window.plain else x
 
     def adjoint(self, gx, y): return gx.apply(Unfold(self.window))
     def flops(self, x, y): return y.size

@@ -70,8 +70,8 @@ class Adadelta(Optimizer):
 
     def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, v: Any, u: Any) -> None:
         xp, rho, eps = pad.xp, options["rho"], options["eps"]
-        pad.lerp_(v, pad.square(g), 1 - rho)
+        pad.mean_square_(v, g, 1 - rho)
         ratio = xp.divide(xp.add(u, eps, out=pad.second), xp.add(v, eps, out=pad.term), out=pad.term)
         delta = xp.multiply(xp.sqrt(ratio, out=ratio), g, out=pad.gradient)
-        pad.lerp_(u, pad.square(delta), 1 - rho)
+        pad.mean_square_(u, delta, 1 - rho)
         pad.add_(p, delta, -options["lr"])

@@ -41,7 +41,7 @@ class Adam(Optimizer):
     def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, v: Any, v_max: Any = None) -> None:
         (beta1, beta2), t = options["betas"], state["step"]
         pad.lerp_(m, g, 1 - beta1)
-        pad.lerp_(v, pad.square(g), 1 - beta2)
+        pad.mean_square_(v, g, 1 - beta2)
         if v_max is not None:
             v = pad.xp.maximum(v_max, v, out=v_max)
         unbiased = sqrt(1 - power(beta2, t))
@@ -142,7 +142,7 @@ class NAdam(Optimizer):
         (beta1, beta2), t, so_far = options["betas"], state["step"], state["mu_product"]
         now, ahead = self.momentum(t, options), self.momentum(t + 1, options)
         pad.lerp_(m, g, 1 - beta1)
-        pad.lerp_(v, pad.square(g), 1 - beta2)
+        pad.mean_square_(v, g, 1 - beta2)
         unbiased = sqrt(1 - power(beta2, t))
         rate = options["lr"] * unbiased
         spread = pad._replace(term=pad.second).root(v, options["eps"] * unbiased)
@@ -179,7 +179,7 @@ class RAdam(Optimizer):
     def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, v: Any) -> None:
         (beta1, beta2), t = options["betas"], state["step"]
         pad.lerp_(m, g, 1 - beta1)
-        pad.lerp_(v, pad.square(g), 1 - beta2)
+        pad.mean_square_(v, g, 1 - beta2)
         rate = options["lr"] / (1 - power(beta1, t))
         unbiased = 1 - power(beta2, t)
         rho_end = 2 / (1 - beta2) - 1

@@ -42,6 +42,13 @@ class Pad(NamedTuple):
         step *= weight
         y += step
 
+    def mean_square_(self, y: Any, x: Any, weight: float) -> None:
+        """y ← (1 − w) y + w x², so written that an overflow stays ∞, where ∞ − ∞ would be no number for ever."""
+        y *= 1 - weight
+        step = self.xp.multiply(x, weight, out=self.term)
+        step *= x
+        y += step
+
     def addcdiv_(self, y: Any, x: Any, z: Any, value: float) -> None:
         """y ← y + c x / z"""
         step = self.xp.divide(x, z, out=self.term)

@@ -40,7 +40,7 @@ class RMSprop(Optimizer):
 
     def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, v: Any, *means: Any) -> None:
         carried = dict(zip(self.carried(options)[1:], means))
-        pad.lerp_(v, pad.square(g), 1 - options["alpha"])
+        pad.mean_square_(v, g, 1 - options["alpha"])
         if options["centered"]:
             m = carried["grad_avg"]
             pad.lerp_(m, g, 1 - options["alpha"])

@@ -9,7 +9,7 @@ from typing import Any
 from ...editable import write
 from ...errors import GraphError
 from ...functions.movement import stack
-from ...modes import current
+from ...modes import current, no_grad
 from ...tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]
@@ -29,7 +29,7 @@ def clip_grad_norm_(
         clipped: Tensor = clipped_in_graph(parameters, max_norm, norm_type)
         return clipped
     grads = gradients(parameters)
-    total = total_norm(grads, norm_type)
+    total = total_norm(grads, norm_type).item()
     if error_if_nonfinite and not total < inf:
         raise RuntimeError(f"the norm of the gradients is {total}, and clipping cannot make it finite")
     scale = max_norm / (total + 1e-6)
@@ -39,13 +39,10 @@ def clip_grad_norm_(
     return Tensor(total)
 
 
-def total_norm(grads: list[Tensor], norm_type: float) -> Any:
-    """‖g₁, g₂, …‖ₚ, as one vector."""
-    if not grads:
-        return 0.0
-    if norm_type == inf:
-        return float(max(abs(g.value).max() for g in grads))
-    return float(sum((abs(g.value) ** norm_type).sum() for g in grads) ** (1 / norm_type))
+def total_norm(grads: list[Any], norm_type: float) -> Any:
+    """‖(‖g₁‖ₚ, ‖g₂‖ₚ, …)‖ₚ: for p > 0 the norm of all of them as one vector; for 0, how many are not all 0."""
+    with no_grad():
+        return stack([g.norm(norm_type).double() for g in grads]).norm(norm_type) if grads else Tensor(0.0)
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float) -> None:
@@ -75,11 +72,7 @@ def clipped_in_graph(parameters: Tensors, max_norm: float, norm_type: float) -> 
     if not ps:
         return Tensor(0.0)
     grads: list[Any] = [p.grad for p in ps]
-    if norm_type == inf:
-        total = stack([g.abs().max() for g in grads]).max()
-    else:
-        total = sum(((g.abs() ** norm_type).sum() for g in grads[1:]), (grads[0].abs() ** norm_type).sum())
-        total = total ** (1 / norm_type)
+    total = total_norm(grads, norm_type)
     scale = (max_norm / (total + 1e-6)).clamp(max=1)
     for p, g in zip(ps, grads):
         p.grad = g * scale.astype(g.dtype)
