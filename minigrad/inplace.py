@@ -46,6 +46,7 @@ class InPlace(Filling):
     lerp_ = in_place(Operand.lerp)
     hypot_ = in_place(Operand.hypot)
     atan2_ = in_place(Operand.atan2)
+    copysign_ = in_place(Operand.copysign)
     logical_and_ = in_place(Operand.logical_and)
     logical_or_ = in_place(Operand.logical_or)
     logical_xor_ = in_place(Operand.logical_xor)
@@ -58,7 +59,7 @@ class InPlace(Filling):
     # -- functions of each element ----------------------------------------------------------------
 
     abs_ = absolute_ = in_place(Operand.abs)
-    sign_ = in_place(Operand.sign)
+    sign_ = sgn_ = in_place(Operand.sign)
     floor_ = in_place(Operand.floor)
     ceil_ = in_place(Operand.ceil)
     trunc_ = fix_ = in_place(Operand.trunc)
@@ -93,6 +94,13 @@ class InPlace(Filling):
     atanh_ = in_place(Operand.atanh)
     erf_ = in_place(Operand.erf)
     erfc_ = in_place(Operand.erfc)
+    erfinv_ = in_place(Operand.erfinv)
+    lgamma_ = in_place(Operand.lgamma)
+    digamma_ = in_place(Operand.digamma)
+    sinc_ = in_place(Operand.sinc)
+    i0_ = in_place(Operand.i0)
+    deg2rad_ = in_place(Operand.deg2rad)
+    rad2deg_ = in_place(Operand.rad2deg)
     sigmoid_ = in_place(Operand.sigmoid)
     relu_ = in_place(Operand.relu)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import Any, Self
 
 from .. import ops
@@ -121,11 +122,17 @@ class Arithmetic(Base):
 
     def hypot(self, other: Any) -> Self: return self.apply(ops.Hypot(), other)
     def atan2(self, other: Any) -> Self: return self.apply(ops.Atan2(), other)
+    def copysign(self, other: Any) -> Self: return self.apply(ops.CopySign(), other)
     def logaddexp(self, other: Any) -> Self: return self.apply(ops.LogAddExp(), other)
+    def logaddexp2(self, other: Any) -> Self: return (self * log(2)).logaddexp(self.lift(other) * log(2)) / log(2)
+    def ldexp(self, other: Any) -> Self: return self * self.lift(other).exp2()
+    def float_power(self, exponent: Any) -> Self: return self.astype(float) ** self.lift(exponent).astype(float)
     def xlogy(self, other: Any) -> Self: return self.apply(ops.XLogY(), other)
     def heaviside(self, values: Any) -> Self: return self.apply(ops.Heaviside(), values)
     def maximum(self, other: Any) -> Self: return self.apply(ops.Maximum(), other)
     def minimum(self, other: Any) -> Self: return self.apply(ops.Minimum(), other)
+    def fmax(self, other: Any) -> Self: return self._unless_nan(self >= other, other)
+    def fmin(self, other: Any) -> Self: return self._unless_nan(self <= other, other)
     def lerp(self, end: Any, weight: Any) -> Self: return self + (self.lift(end) - self) * weight
 
     def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Self:
@@ -137,6 +144,10 @@ class Arithmetic(Base):
         return self + self.lift(tensor1) / tensor2 * value
 
     arctan2 = atan2
+
+    def _unless_nan(self, first: Self, other: Any) -> Self:
+        """self where it comes first, or the other is NaN; the other elsewhere."""
+        return self.where(first | self.lift(other).isnan(), other)
 
     def where(self, condition: Any, other: Any) -> Self:
         """self where the condition holds, other elsewhere."""

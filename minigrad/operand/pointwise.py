@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from math import log, pi
 from typing import Any, Self
 
 from .. import ops
@@ -44,7 +46,27 @@ class Pointwise(Base):
     def erf(self) -> Self: return self.apply(ops.Erf())
     def erfc(self) -> Self: return self.apply(ops.Erfc())
 
+    def deg2rad(self: Any) -> Any: return self.real_valued() * (pi / 180)
+    def rad2deg(self: Any) -> Any: return self.real_valued() * (180 / pi)
+
     arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
+
+    # -- by an integral or a series -------------------------------------------------------------
+
+    def erfinv(self) -> Self: return self.apply(ops.ErfInv())
+    def lgamma(self) -> Self: return self.apply(ops.LogGamma())
+    def digamma(self) -> Self: return self.apply(ops.PolyGamma(0))
+    def polygamma(self, n: int) -> Self: return self.apply(ops.PolyGamma(operator.index(n)))
+    def i0(self) -> Self: return self.apply(ops.BesselI(0))
+
+    def mvlgamma(self: Any, p: int) -> Any:
+        """ln of Γ's generalisation to p dimensions: p (p − 1)/4 ln π + Σ lnΓ(x − j/2) over j < p."""
+        return sum(((self - j / 2).lgamma() for j in range(1, p)), self.lgamma() + p * (p - 1) / 4 * log(pi))
+
+    def sinc(self: Any) -> Any:
+        """sin πx / πx, and 1 at 0"""
+        t = (self * pi).where(self != 0, 1.0)
+        return (t.sin() / t).where(self != 0, 1.0)
 
     # -- size, sign, whole numbers --------------------------------------------------------------
 
@@ -57,12 +79,18 @@ class Pointwise(Base):
     __round__ = round
     def frac(self) -> Self: return self.apply(ops.Sub(), self.trunc())
 
-    fix = trunc
+    def signbit(self: Any) -> Any: return self.lift(1.0).copysign(self) < 0
+    def positive(self) -> Self: return self
+    def angle(self: Any) -> Any: return self.real_valued().where(self.isnan(), self.lift(pi).where(self < 0, 0.0))
+
+    fix, sgn = trunc, sign
 
     # -- what is no number, and what is out of bounds -----------------------------------------------
 
     def isnan(self) -> Self: return self.apply(ops.IsNaN())
     def isinf(self) -> Self: return self.apply(ops.IsInf())
+    def isneginf(self: Any) -> Any: return self.isinf() & (self < 0)
+    def isposinf(self: Any) -> Any: return self.isinf() & (self > 0)
     def isfinite(self) -> Self: return self.apply(ops.IsFinite())
 
     def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:

@@ -1,7 +1,7 @@
 """The op table: everything minigrad can do, one class each. In the order to read it:
 
     leaf                                                      where graphs begin
-    arithmetic comparison pointwise erf activation loss       element by element
+    arithmetic comparison pointwise erf special activation loss     element by element
     movement joining placing identity                         the same elements in other places
     reduce scan sort                                          many elements to one, to running ones, in order
     pattern index scatter overlay                             some of the elements, and writing there
@@ -37,6 +37,7 @@ from .adaptive import AdaptiveAvgUnpool as AdaptiveAvgUnpool
 from .adaptive import adaptive as adaptive
 from .arithmetic import Add as Add
 from .arithmetic import Atan2 as Atan2
+from .arithmetic import CopySign as CopySign
 from .arithmetic import Div as Div
 from .arithmetic import FloorDivide as FloorDivide
 from .arithmetic import Fmod as Fmod
@@ -208,6 +209,11 @@ from .sort import ArgMax as ArgMax
 from .sort import ArgMin as ArgMin
 from .sort import ArgSort as ArgSort
 from .sort import ArgTopK as ArgTopK
+from .special import BesselI as BesselI
+from .special import Erfcx as Erfcx
+from .special import ErfInv as ErfInv
+from .special import LogGamma as LogGamma
+from .special import PolyGamma as PolyGamma
 from .standardise import Centre as Centre
 from .standardise import InverseRMS as InverseRMS
 from .standardise import RMSNormalise as RMSNormalise
@@ -222,12 +228,13 @@ from .window import Unfold as Unfold
 from .window import Window as Window
 
 TABLE = (
-    *(Add, Sub, Mul, Div, Neg, Pow, Power, FloorDivide, Remainder, Fmod, Hypot, Atan2, LogAddExp, XLogY),
+    *(Add, Sub, Mul, Div, Neg, Pow, Power, FloorDivide, Remainder, Fmod, Hypot, Atan2, CopySign),
+    *(LogAddExp, XLogY),
     *(Greater, GreaterEqual, Less, LessEqual, Equal, NotEqual, IsNaN, IsInf, IsFinite, And, Or, Xor, Not, Where),
     *(Maximum, Minimum, Clamp, NanToNum, Heaviside),
     *(Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh),
     *(Acosh, Atanh, Abs, Sign, Floor, Ceil, Trunc, Round, Cast),
-    *(Erf, Erfc),
+    *(Erf, Erfc, ErfInv, Erfcx, LogGamma, PolyGamma, BesselI),
     *(Sigmoid, LogSigmoid, Relu, ReluDifferential, LeakyRelu, Threshold, Hardtanh, Hardswish, Softplus, Elu, Silu),
     *(Mish, Gelu, GeluTanh, GeluDifferential, GeluTanhDifferential),
     BinaryCrossEntropy,

@@ -159,6 +159,15 @@ class Atan2(Elementwise):
         return y / square, -x / square
 
 
+class CopySign(Elementwise):
+    """z = |x| with the sign of y, which 0 and NaN have too"""
+
+    symbol = "copysign"
+
+    def forward(self, xp, x, y): return xp.copysign(x, y)
+    def partials(self, z, x, y): return x.sign() * y.lift(1).apply(self, y), 0
+
+
 class LogAddExp(Elementwise):
     """z = ln(eˣ + eʸ), without forming a large e"""
 

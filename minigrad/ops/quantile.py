@@ -8,10 +8,14 @@ from __future__ import annotations
 
 
 def quantile(xp, p):
-    """Φ⁻¹(p), to about one part in 10¹⁶."""
-    q = p - 0.5
-    r = xp.sqrt(-xp.log(xp.maximum(xp.minimum(p, 1 - p), 5e-324)))
-    outside = xp.where(r <= 5, rational(TAIL, r - 1.6), rational(FAR, r - 5)) * xp.sign(q)
+    """Φ⁻¹(p), to about one part in 10¹⁶; a number at 0 and 1 as well."""
+    return deviate(xp, p - 0.5, xp.maximum(xp.minimum(p, 1 - p), 5e-324))
+
+
+def deviate(xp, q, tail):
+    """Φ⁻¹(½ + q), where ½ − |q| is left in the tail: ±∞ if nothing is, and no number if less."""
+    r = xp.sqrt(-xp.log(tail))
+    outside = xp.where(r <= 5, rational(TAIL, r - 1.6), xp.where(r < xp.inf, rational(FAR, r - 5), r)) * xp.sign(q)
     return xp.where(xp.abs(q) <= 0.425, q * rational(MIDDLE, 0.180625 - q * q), outside)
 
 

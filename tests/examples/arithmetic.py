@@ -24,6 +24,7 @@ EXAMPLES = {
     ops.Fmod: [(ops.Fmod(), signed(2, 3) * 5, signed(3))],
     ops.Hypot: [(ops.Hypot(), signed(2, 3), signed(3))],
     ops.Atan2: [(ops.Atan2(), signed(2, 3), signed(3))],
+    ops.CopySign: [(ops.CopySign(), signed(2, 3), signed(3))],
     ops.LogAddExp: [(ops.LogAddExp(), signed(2, 3), signed(3))],
     ops.XLogY: [(ops.XLogY(), signed(2, 3), positive(3))],
     **{question: [(question(), signed(2, 3), signed(3))] for question in QUESTIONS},

@@ -26,6 +26,9 @@ def each(names, *calls):
 SAME_NAME = {
     **each("exp exp2 expm1 sin cos tan atan sinh cosh tanh asinh erf erfc sigmoid relu", (X,)),
     **each("abs neg sign floor ceil trunc round frac square reciprocal", (X,)),
+    **each("sinc deg2rad rad2deg positive angle sgn", (X,)),
+    **each("copysign fmax fmin logaddexp2 ldexp", (X, Y), (X, ROW)),
+    "float_power": [(P, Y), (X, 2), (P, -1.5)],
     **each("log log2 log10 log1p sqrt rsqrt", (P,)),
     **each("asin acos atanh", (UNIT,)),
     **each("add sub mul div maximum minimum hypot atan2 logaddexp", (X, Y), (X, ROW)),
@@ -119,7 +122,8 @@ CORNER_FUNCTIONS = {
     name: (getattr(mg, name), getattr(torch, name))
     for name in each(
         "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
-        "erf erfc sigmoid relu abs sign floor ceil trunc round reciprocal square frac isnan isinf isfinite nan_to_num"
+        "erf erfc signbit isneginf isposinf "
+        "sigmoid relu abs sign floor ceil trunc round reciprocal square frac isnan isinf isfinite nan_to_num"
     )
 } | {
     f"F.{name}": (getattr(F, name), getattr(torch.nn.functional, name))
@@ -169,7 +173,8 @@ A, B = (a.ravel() for a in np.meshgrid(PAIRS, PAIRS))
 
 
 @pytest.mark.parametrize(
-    "name", ["pow", "maximum", "minimum", "remainder", "fmod", "xlogy", "atan2", "hypot", "div", "logaddexp"]
+    "name",
+    each("pow maximum minimum remainder fmod xlogy atan2 hypot div logaddexp copysign fmax fmin float_power ldexp"),
 )
 @silently
 def test_pairs_of_corners_are_pytorchs(name):
