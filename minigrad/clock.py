@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any
 from weakref import ref
@@ -47,7 +48,7 @@ def edit(*arrays: Any) -> None:
 def begun(memory: Any) -> Edits:
     """The edits of memory that had none: they are forgotten when it goes."""
     key = id(memory)
-    edits = edited[key] = Edits(ref(memory, lambda _: edited.pop(key, None)))
+    edits = edited[key] = Edits(ref(memory, partial(edited.pop, key)))
     return edits
 
 

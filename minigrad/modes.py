@@ -6,9 +6,9 @@ A mode holds for a `with` block, for a decorated function, or from a call on; in
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -59,6 +59,17 @@ class Current(threading.local):
 current = Current()
 
 
+class Exit:
+    """The way out of a block: no Python function begins, for there an interrupt would keep it from its work."""
+
+    def __get__(self, block: Any, owner: type) -> Callable[..., None]:
+        if block is None:
+            return lambda block, *raised: self.__get__(block, owner)(*raised)
+        left = block.leaving()
+        next(left)
+        return partial(max, None, key=left.send)  # written in C, called with anything, and gives None
+
+
 class in_mode:
     """A block in which the mode is another, and what else is said there of the mode stays said.
 
@@ -67,15 +78,35 @@ class in_mode:
 
     def __init__(self, **changes: Any):
         self.changes = changes
-        self.before: list[Mode] = []  # one for each time it is open
+        self.open: Any = None  # (the mode before, the mode inside, the same of the time before): one for each time
+
+    # Ctrl-C is heard where a Python function begins, and where a call ends. So the mode is changed when all calls of
+    # __enter__ are over; and what leaves is no function that begins, but a generator that stands inside its `try`.
 
     def __enter__(self) -> None:
-        self.before.append(current.mode)
-        current.mode = current.mode._replace(**self.changes)
+        before = current.mode
+        inside = before._replace(**self.changes)
+        self.open = before, inside, self.open
+        current.mode = inside
 
-    def __exit__(self, *raised: object) -> None:
-        before = self.before.pop()
-        current.mode = current.mode._replace(**{name: getattr(before, name) for name in self.changes})
+    __exit__ = Exit()
+
+    def leaving(self) -> Generator[int, Any]:
+        is_open = True
+        try:
+            yield 0
+        except GeneratorExit:  # it was never opened
+            is_open = False
+            raise
+        finally:
+            if is_open:
+                now = current.mode
+                current.mode, inside, self.open = self.open
+                if now is not inside:
+                    before = current.mode
+                    current.mode = now._replace(**{name: getattr(before, name) for name in self.changes})
+        while True:
+            yield 0
 
     def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(f)
@@ -118,22 +149,20 @@ def block(f: Callable[..., Any] | None, **changes: Any) -> Any:
     return in_mode(**changes) if f is None else in_mode(**changes)(f)
 
 
-class set_grad_enabled:
+class set_grad_enabled(in_mode):
     """Whether ops are recorded: from this call on, in the block that it opens, or in the function below it."""
 
     def __init__(self, mode: bool):
-        self.before, self.mode = current.mode.recording, mode
-        self.__enter__()
+        super().__init__(recording=mode)
+        super().__enter__()
 
     def __enter__(self) -> None:
-        current.mode = current.mode._replace(recording=self.mode)
-
-    def __exit__(self, *raised: object) -> None:
-        current.mode = current.mode._replace(recording=self.before)
+        if self.open is None:
+            super().__enter__()
 
     def __call__(self, f: Callable[..., Any]) -> Any:
-        self.__exit__()
-        return block(f, recording=self.mode)
+        self.__exit__(None, None, None)
+        return super().__call__(f)
 
 
 @contextmanager

@@ -67,7 +67,8 @@ def spliced(graph: Graph, like: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
     values: dict[Node, Any] = dict(zip(graph.inputs, inputs, strict=True))
     for node in graph.nodes:
         if isinstance(node.op, Const):
-            values[node] = like.at(Node(node.op, (), node.spec))
+            made = like.stage.node if isinstance(like, Traced) else Node
+            values[node] = like.at(made(node.op, (), node.spec))
         elif node not in values:
             x, *others = (values[n] for n in node.inputs)
             values[node] = x.apply(node.op, *others)

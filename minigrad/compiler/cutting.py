@@ -16,7 +16,7 @@ from .axes import laid_out
 from .graph import Graph
 from .lower import BLOCK
 from .record import Recorder
-from .steps import Shape, Value, contiguous, shell
+from .steps import Shape, Value, contiguous, reshaped, shell
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,7 @@ def can_lead(x: np.ndarray, shape: list[int], leading: int) -> bool:
         return True
     if list(x.shape[:leading]) != shape[:leading]:
         return False
-    try:
-        x.reshape((prod(shape[:leading]), *x.shape[leading:]), copy=False)
-    except ValueError:
-        return False
-    return True
+    return reshaped(x, (prod(shape[:leading]), *x.shape[leading:])) is not None
 
 
 def leading_first(recorder: Recorder, x: Value, cutting: Cutting) -> Value:

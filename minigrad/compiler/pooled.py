@@ -67,7 +67,7 @@ def bare(x: Node, top: Node) -> tuple[Node, Node] | None:
 def place(node: Node) -> Node | None:
     """where the maximum of x + b is  →  where that of x is"""
     match node:
-        case Node(ArgMaxPool() as op, (Node(Add()) as x, top)) if found := bare(x, top):
+        case Node(ArgMaxPool() as op, (Node(Add()) as x, top)) if (found := bare(x, top)) and found[0] is not x:
             return Node(op, found)
     return None
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from .axes import copied_order, laid_out
-from .steps import Shape, Value, shell
+from .steps import Shape, Value, reshaped, shell
 
 if TYPE_CHECKING:
     from .record import Recorder
@@ -70,9 +70,8 @@ class Shadow(NDArrayOperatorsMixin):
         shape = tuple(self.size // max(known, 1) if n < 0 else n for n in shape)
         if shape == self.shape:
             return self
-        try:
-            seen = self.value.shell.reshape(shape, copy=False)
-        except ValueError:
+        seen = reshaped(self.value.shell, shape)
+        if seen is None:
             copied = self.recorder.array(self, order="C")
             return copied.reshape(shape)  # type: ignore[no-any-return]
         return self.recorder.view(self.value, f"{{0}}.reshape({shape})", seen)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 Shape = tuple[int, ...]
+HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape does, and setting the shape goes out of use
 
 
 @lru_cache(maxsize=4096)
@@ -28,6 +29,18 @@ def shell(shape: Shape, dtype: np.dtype, strides: Shape | None = None) -> np.nda
     """An array without memory: to be asked for its shape, strides and views, never for an element."""
     strides = contiguous(shape, dtype.itemsize) if strides is None else strides
     return as_strided(np.empty(1, dtype), shape, strides)
+
+
+def reshaped(x: np.ndarray, shape: Shape) -> np.ndarray | None:
+    """Such an array in another shape; None where that would copy it, which its memory does not allow."""
+    try:
+        if HEARS_COPY:
+            return x.reshape(shape, copy=False)
+        x = x.view()
+        x.shape = shape
+    except (ValueError, AttributeError):
+        return None
+    return x
 
 
 def contiguous(shape: Shape, itemsize: int, axes: tuple[int, ...] | None = None) -> Shape:

@@ -70,10 +70,11 @@ class Split:
         self.reached = flowing(self.order, self.sources)
         self.results = [i for i, y in enumerate(graph.outputs) if y in self.reached and y.spec.is_float]
         self.kept: list[Node] = []
-        self.kept = chosen(self.order, self.pulled(tuple(self.results))[1])
+        read = {*self.pulled(tuple(self.results))[1]}
+        self.kept = chosen(self.order, read)
         while any(isinstance(x.op, Custom) or several(x) for x in graph.nodes):  # whose backward may read anything
-            again = self.pulled((*self.results, *self.numbers()))[1]
-            before, self.kept = self.kept, chosen(self.order, {*self.kept, *again})
+            read.update(self.pulled((*self.results, *self.numbers()))[1])  # which only grows, and so has an end
+            before, self.kept = self.kept, chosen(self.order, read)
             if before == self.kept:
                 break
         copies = [Node(Clone(), (x,)) if x in moved else x for x in self.kept]
