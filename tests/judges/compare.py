@@ -126,7 +126,7 @@ def same_gradients(theirs, ours, leaves):
     weights = [rng.normal(size=tuple(t.shape)) for t, _ in pairs]
     loss = sum((t * torch.tensor(w, dtype=t.dtype)).sum() for (t, _), w in zip(pairs, weights))
     try:
-        wanted = torch.autograd.grad(loss, [t for t, _ in leaves], allow_unused=True)
+        wanted = torch.autograd.grad(loss, [t for t, _ in leaves], allow_unused=True, retain_graph=True)
     except (RuntimeError, NotImplementedError):  # PyTorch has no derivative of it
         return
     if any(g is not None and g.is_complex() for g in wanted):
