@@ -48,8 +48,10 @@ from .functional import log_softmax as log_softmax
 from .functional import mse_loss as mse_loss
 from .functional import softmax as softmax
 from .functional import where as where
+from .functions.algebra import addbmm as addbmm
 from .functions.algebra import addmm as addmm
 from .functions.algebra import addmv as addmv
+from .functions.algebra import addr as addr
 from .functions.algebra import baddbmm as baddbmm
 from .functions.algebra import bmm as bmm
 from .functions.algebra import cdist as cdist

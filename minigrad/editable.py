@@ -158,9 +158,9 @@ class Editable:
         become(self, self.apply(ops.Overlay(()), self.lift(other).astype(self.dtype).broadcast_to(self.shape)))
         return self
 
-    def fill_(self: Any, number: Any) -> Any:
+    def fill_(self: Any, value: Any) -> Any:
         """Take one number everywhere."""
-        return self.copy_(number)
+        return self.copy_(value)
 
     def zero_(self: Any) -> Any:
         """Become 0 everywhere."""

@@ -9,15 +9,16 @@ import numpy as np
 from . import ops
 from .functions import algebra
 from .functions.algebra import cholesky as cholesky
-from .functions.algebra import det as det
 from .functions.algebra import matmul as matmul
 from .functions.algebra import matrix_power as matrix_power
-from .functions.algebra import slogdet as slogdet
 from .functions.face import function, operand
 from .operand import Operand
+from .operand.synonyms import hears
 
-inv = function(Operand.inv)
-solve = function(Operand.solve)
+inv = hears(A="input")(function(Operand.inv))
+det = hears(A="input")(algebra.det)
+slogdet = hears(A="input")(algebra.slogdet)
+solve = hears(A="input")(function(Operand.solve))
 eigh = function(Operand.eigh)
 eigvalsh = function(Operand.eigvalsh)
 

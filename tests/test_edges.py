@@ -126,7 +126,7 @@ def test_a_numpy_exponent_is_an_exponent():
 
 
 def test_the_softmax_of_integers_is_that_of_the_same_floats():
-    np.testing.assert_array_equal(mg.softmax([1, 2, 3]).numpy(), mg.softmax([1.0, 2.0, 3.0]).numpy())
+    np.testing.assert_array_equal(mg.softmax([1, 2, 3], 0).numpy(), mg.softmax([1.0, 2.0, 3.0], 0).numpy())
 
 
 def test_a_drawing_shows_the_data_a_leaf_has_now():

@@ -8,19 +8,25 @@ from .. import ops
 from ..errors import AxisError, ShapeError
 from ..operand import Operand
 from ..operand import einsum as contraction
+from ..operand.base import axis_of
+from ..operand.synonyms import hears
+from ..spec import broadcast_shape
 from .face import function, operand, operands
-from .movement import broadcast_tensors
 
 matmul = function(Operand.matmul)
 mm = function(Operand.mm)
 bmm = function(Operand.bmm)
 mv = function(Operand.mv)
 dot = function(Operand.dot)
-vdot = function(Operand.dot)
+vdot = hears(other="tensor")(dot)
 outer = function(Operand.outer)
 inner = function(Operand.inner)
-tensordot = function(Operand.tensordot)
+tensordot = hears(a="input", b="other")(function(Operand.tensordot))
 addmm = function(Operand.addmm)
+addmv = function(Operand.addmv)
+addr = function(Operand.addr)
+addbmm = function(Operand.addbmm)
+baddbmm = function(Operand.baddbmm)
 matrix_power = function(Operand.matrix_power)
 inverse = function(Operand.inverse)
 det = function(Operand.det)
@@ -43,23 +49,13 @@ def einsum(equation: str, *xs: Any) -> Any:
     return contraction.einsum(equation, *operands(xs, "einsum"))
 
 
-def addmv(input: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> Any:
-    """β input + α A v"""
-    return operand(input) * beta + operand(mat).mv(vec) * alpha
-
-
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
-    """β input + α x y, a product of matrices for each of the batch"""
-    return operand(input) * beta + operand(batch1).bmm(batch2) * alpha
-
-
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     """x × y: at right angles to both, as long as the area between them; along an axis of length 3, if there is one."""
     x, y = operands((input, other), "cross")
-    both = broadcast_tensors(x, y)[0]
-    if dim is None and both.shape.count(3) != 1:
+    shape = broadcast_shape(x.shape, y.shape)
+    if shape is None or (dim is None and shape.count(3) != 1):
         raise AxisError(f"cross of {x.spec} and {y.spec} has not one axis of length 3: say which, as in dim=-1")
-    dim = (both.shape.index(3) if dim is None else both.axis(dim)) - both.ndim
+    dim = (shape.index(3) if dim is None else axis_of(x.spec.with_shape(shape), dim)) - len(shape)
     a, b = ([z.select(dim, i) for i in range(z.shape[z.axis(dim)])] for z in (x, y))
     if (len(a), len(b)) != (3, 3):
         raise ShapeError(f"cross needs three numbers along axis {dim}, and got {x.spec} and {y.spec}")

@@ -85,11 +85,17 @@ def empty_like(input: Any, dtype: Any = None, device: Place = None, requires_gra
 
 
 def arange(
-    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Place = None, requires_grad: bool = False
+    start: Any = None,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Place = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """start, start + step, … before end; `arange(n)` is 0 … n − 1. Integers if all three are."""
-    first, last = (0, start) if end is None else (start, end)
-    numbers = [n.item() if isinstance(n, Tensor) else n for n in (first, last, step)]
+    first, last = (0, start) if end is None else (0 if start is None else start, end)
+    numbers = bounds(dtype, first, last, step)
     if any(map(is_unknown, numbers)):
         kind = np.int64 if dtype is None else dtype
         return open_row(numbers[0], numbers[1], numbers[2], kind, device)  # type: ignore[no-any-return]
@@ -139,9 +145,16 @@ def in_a_row(
     needed(f"{name}, to say how far apart its numbers are,", steps)
     where = place(device)
     row: Callable[..., Any] = getattr(where.xp, name)
-    numbers = [n.item() if isinstance(n, Tensor) else n for n in (start, end)]
-    array = row(*numbers, steps, dtype=np.dtype(np.float64 if dtype is None else dtype), **options)
-    return Tensor(array, None, requires_grad, where)
+    kind = np.dtype(np.float64 if dtype is None else dtype)
+    array = row(*bounds(kind, start, end), steps, dtype=kind if kind.kind == "f" else None, **options)
+    return Tensor(array.astype(kind, copy=False), None, requires_grad, where)
+
+
+def bounds(dtype: Any, *numbers: Any) -> list[Any]:
+    """Numbers that a row is between, or its step; as integers, cut towards 0, where the row is to hold integers."""
+    given = [n.item() if isinstance(n, Tensor) else n for n in numbers]
+    is_whole = dtype is not None and np.dtype(dtype).kind in "iu"
+    return [int(n) if is_whole and not is_unknown(n) else n for n in given]
 
 
 # -- matrices -------------------------------------------------------------------------------------

@@ -50,24 +50,27 @@ def one_hot(x: Any, num_classes: int = -1) -> Any:
     return x.unsqueeze(-1).eq(np.arange(classes)).astype(np.int64)
 
 
-def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
+def searchsorted(
+    sorted_sequence: Any, values: Any, *, out_int32: bool = False, right: bool = False, side: str = ""
+) -> Any:
     """Where each value would go into a row that is sorted, so that it stays so.
 
     sorted_sequence    one row, or as many as there are rows of values
-    right              behind those that are equal to it
+    right              behind those that are equal to it; side='right' says the same
     """
     row, x = operands((sorted_sequence, values), "searchsorted")
+    kind, right = np.int32 if out_int32 else np.int64, right or side == "right"
     if row.ndim == 1:
-        return row.apply(ops.SearchSorted(right), x)
+        return row.apply(ops.SearchSorted(right), x).astype(kind)
     if row.shape[:-1] != x.shape[:-1]:
         raise ShapeError(f"searchsorted needs a sorted row for each row of values, and got {row.spec} with {x.spec}")
     rows, columns = row.unsqueeze(-2), x.unsqueeze(-1)
-    return (rows <= columns if right else rows < columns).astype(np.int64).sum(-1)
+    return (rows <= columns if right else rows < columns).sum(-1).astype(kind)
 
 
-def bucketize(input: Any, boundaries: Any, right: bool = False) -> Any:
+def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
     """The number of the bucket each number is in: how many boundaries are below it; with `right`, not above it."""
     x, row = operands((input, boundaries), "bucketize")
     if row.ndim != 1:
         raise ShapeError(f"bucketize needs its boundaries in one row, and got {row.spec}")
-    return searchsorted(row, x, right)
+    return searchsorted(row, x, out_int32=out_int32, right=right)

@@ -11,9 +11,11 @@ import numpy as np
 from .. import ops
 from ..errors import ShapeError
 from ..operand import Operand
-from ..operand.synonyms import hears_dim
+from ..operand.synonyms import hears, hears_dim
 from ..spec import broadcast_shape
 from .face import function, operand, operands
+
+SECTIONS = "indices_or_sections"
 
 reshape = function(Operand.reshape)
 flatten = function(Operand.flatten)
@@ -36,9 +38,9 @@ rot90 = function(Operand.rot90)
 broadcast_to = function(Operand.broadcast_to)
 tile = function(Operand.tile)
 repeat_interleave = function(Operand.repeat_interleave)
-split = function(Operand.split)
+split = hears(tensor="input", split_size_or_sections="split_size")(function(Operand.split))
 chunk = function(Operand.chunk)
-tensor_split = function(Operand.tensor_split)
+tensor_split = hears(sections=SECTIONS, indices=SECTIONS)(function(Operand.tensor_split))
 unbind = function(Operand.unbind)
 tril = function(Operand.tril)
 triu = function(Operand.triu)
@@ -76,19 +78,28 @@ def atleast(x: Any, n: int) -> Any:
     return x.reshape(shape if n < 3 or len(shape) > 2 else (*shape, 1))
 
 
-def atleast_1d(x: Any) -> Any:
-    """x with at least one axis."""
-    return atleast(operand(x), 1)
+def each_atleast(n: int, tensors: tuple[Any, ...]) -> Any:
+    """A tensor with at least n axes; of several, or of a list of them, a tuple."""
+    first = tensors[0]
+    is_list = isinstance(first, list | tuple) and any(isinstance(x, Operand) for x in first)
+    if len(tensors) == 1 and not is_list:
+        return atleast(operand(first), n)
+    return tuple(atleast(operand(x), n) for x in (first if is_list else tensors))
 
 
-def atleast_2d(x: Any) -> Any:
-    """x with at least two axes: a vector is a row."""
-    return atleast(operand(x), 2)
+def atleast_1d(*tensors: Any) -> Any:
+    """x with at least one axis; of several tensors, or a list of them, a tuple."""
+    return each_atleast(1, tensors)
 
 
-def atleast_3d(x: Any) -> Any:
-    """x with at least three axes: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1)."""
-    return atleast(operand(x), 3)
+def atleast_2d(*tensors: Any) -> Any:
+    """x with at least two axes: a vector is a row. Of several a tuple."""
+    return each_atleast(2, tensors)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """x with at least three axes: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1). Of several a tuple."""
+    return each_atleast(3, tensors)
 
 
 def hstack(tensors: Any) -> Any:
@@ -200,22 +211,32 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
         raise ShapeError(f"pad needs two widths for each of the last axes of {x.spec}, and got {widths}")
     pairs = [(widths[i], widths[i + 1]) for i in range(0, len(widths), 2)][::-1]
     pairs = [(0, 0)] * (x.ndim - len(pairs)) + pairs
+    margins = [(max(0, before), max(0, after)) for before, after in pairs]
+    if mode in ("constant", "circular"):  # of what is left; a mirror shows what is cut, too
+        x, pairs = without_edges(x, pairs), margins
     if mode == "constant":
-        for axis, (n, (before, after)) in enumerate(zip(x.shape, pairs)):
-            if min(before, after) < 0:
-                cut = max(0, -before), n - max(0, -before) - max(0, -after)
-                if cut[1] < 0:
-                    raise ShapeError(f"pad of {x.spec} by {widths} leaves less than nothing of axis {axis}")
-                x = x.narrow(axis, *cut)
-        pairs = [(max(0, before), max(0, after)) for before, after in pairs]
-        return x.apply(ops.Pad(tuple(pairs), 0.0 if value is None else value)) if any(map(any, pairs)) else x.clone()
+        return (
+            x.apply(ops.Pad(tuple(margins), 0.0 if value is None else value)) if any(map(any, margins)) else x.clone()
+        )
     if mode not in MARGINS or value is not None:
         modes = "'constant', with a value, 'reflect', 'replicate' or 'circular'"
         raise ShapeError(f"pad knows the modes {modes}; it got {mode!r} with value={value}")
-    for axis, (before, after) in enumerate(pairs):
+    for axis, (before, after) in enumerate(margins):
         if before or after:
             x = with_margin(x, axis, before, after, mode)
-    return x if any(map(any, pairs)) else x.clone()
+    x = without_edges(x, pairs)
+    return x if any(map(any, margins)) else x.clone()
+
+
+def without_edges(x: Any, pairs: list[tuple[int, int]]) -> Any:
+    """x without as many of the first and the last of an axis as negative widths say."""
+    for axis, (n, (before, after)) in enumerate(zip(x.shape, pairs)):
+        if min(before, after) < 0:
+            cut = max(0, -before), n - max(0, -before) - max(0, -after)
+            if cut[1] < 0:
+                raise ShapeError(f"pad by {before} and {after} leaves less than nothing of axis {axis} of {x.spec}")
+            x = x.narrow(axis, *cut)
+    return x
 
 
 MARGINS = {  # mode → (how far x reaches, what it says when that is not enough)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..operand import Operand
+from ..operand.synonyms import hears
 from .face import function
 
 sum = function(Operand.sum)
@@ -20,8 +21,8 @@ dist = function(Operand.dist)
 cov = function(Operand.cov)
 corrcoef = function(Operand.corrcoef)
 
-max = function(Operand.max)
-min = function(Operand.min)
+max = hears(other="dim")(function(Operand.max))
+min = hears(other="dim")(function(Operand.min))
 amax = function(Operand.amax)
 amin = function(Operand.amin)
 aminmax = function(Operand.aminmax)
@@ -50,4 +51,4 @@ unique = function(Operand.unique)
 unique_consecutive = function(Operand.unique_consecutive)
 bincount = function(Operand.bincount)
 histc = function(Operand.histc)
-isin = function(Operand.isin)
+isin = hears(elements="input")(function(Operand.isin))

@@ -43,10 +43,10 @@ class Algebra(Base):
         z = row.apply(ops.MatMul(), column)
         return z.reshape(z.shape[: -2 if x.ndim == 1 else -1] + z.shape[-1 if y.ndim > 1 else z.ndim :])
 
-    def mm(self, o: Any) -> Self: return self._of_axes("mm", 2, self.lift(o), 2)
-    def bmm(self, o: Any) -> Self: return self._of_axes("bmm", 3, self.lift(o), 3)
-    def mv(self, o: Any) -> Self: return self._of_axes("mv", 2, self.lift(o), 1)
-    def dot(self, o: Any) -> Self: return self._of_axes("dot", 1, self.lift(o), 1)
+    def mm(self, mat2: Any) -> Self: return self._of_axes("mm", 2, self.lift(mat2), 2)
+    def bmm(self, mat2: Any) -> Self: return self._of_axes("bmm", 3, self.lift(mat2), 3)
+    def mv(self, vec: Any) -> Self: return self._of_axes("mv", 2, self.lift(vec), 1)
+    def dot(self, tensor: Any) -> Self: return self._of_axes("dot", 1, self.lift(tensor), 1)
 
     def _of_axes(self, name: str, left: int, o: Self, right: int) -> Self:
         """self @ o. Raises ShapeError where they have not the number of axes that the name promises."""
@@ -56,21 +56,21 @@ class Algebra(Base):
             raise ShapeError(f"{name} needs operands of {promise}, and got {self.spec} and {o.spec}: see matmul")
         return self.matmul(o)
 
-    def outer(self, o: Any) -> Self:
+    def outer(self, vec2: Any) -> Self:
         """z[i, j] = x[i] y[j]"""
-        y = self.lift(o)
+        y = self.lift(vec2)
         if (self.ndim, y.ndim) != (1, 1):
             raise ShapeError(f"outer needs two vectors, and got {self.spec} and {y.spec}: use x[..., None] * y")
         return self.reshape(-1, 1) * y
 
-    def inner(self, o: Any) -> Self:
+    def inner(self, other: Any) -> Self:
         """Σ x[…, k] y[…, k] over the last axes, for each pair of what is before: (*a, k), (*b, k) → (*a, *b)."""
-        y = self.lift(o)
+        y = self.lift(other)
         return self.tensordot(y, ([-1], [-1])) if self.ndim and y.ndim else self.apply(ops.Mul(), y)
 
-    def tensordot(self, o: Any, dims: Any = 2) -> Self:
-        """Σ over pairs of axes: the last `dims` of self with the first of o, or the two lists of axes given."""
-        y = self.lift(o)
+    def tensordot(self, other: Any, dims: Any = 2) -> Self:
+        """Σ over pairs of axes: the last `dims` of self with the first of the other, or two lists of axes."""
+        y = self.lift(other)
         lists = (range(self.ndim - dims, self.ndim), range(dims)) if isinstance(dims, int) else dims
         left, right = (
             [x.axis(a) for a in integers((axes,) if isinstance(axes, int) else tuple(axes))]
@@ -85,10 +85,34 @@ class Algebra(Base):
         out = [i for i in letters if i not in others] + [j for j in others if j not in letters]
         return contracted("".join(letters), self, "".join(others), y, "".join(out))
 
-    def addmm(self, x: Any, W: Any) -> Self:
-        """self + x W"""
-        x, W = self.lift(x), self.lift(W)
-        return x.apply(ops.Affine(), W, self) if self.shape == W.shape[1:] else self + x.mm(W)
+    def addmm(self, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Self:
+        """β self + α x W"""
+        x, W = self.lift(mat1), self.lift(mat2)
+        if alpha == beta == 1 and self.shape == W.shape[1:]:
+            return x.apply(ops.Affine(), W, self)
+        return self._plus(x.mm(W), beta, alpha)
+
+    def addmv(self, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> Self:
+        """β self + α A v"""
+        return self._plus(self.lift(mat).mv(vec), beta, alpha)
+
+    def addr(self, vec1: Any, vec2: Any, *, beta: float = 1, alpha: float = 1) -> Self:
+        """β self + α times the outer product"""
+        return self._plus(self.lift(vec1).outer(vec2), beta, alpha)
+
+    def addbmm(self, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Self:
+        """β self + α Σ x y, over the products of matrices of a batch"""
+        return self._plus(self.lift(batch1).bmm(batch2).sum(0), beta, alpha)
+
+    def baddbmm(self, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Self:
+        """β self + α x y, a product of matrices for each of the batch"""
+        return self._plus(self.lift(batch1).bmm(batch2), beta, alpha)
+
+    def _plus(self, product: Any, beta: float, alpha: float) -> Self:
+        """β self + α times a product, in its shape; where β is 0, self may be no number."""
+        y = product if alpha == 1 else product * alpha
+        x: Any = self.broadcast_to(y.shape)
+        return y if beta == 0 else y + (x if beta == 1 else x * beta)
 
     def linear(self, W: Any, b: Any = None) -> Self:
         """x Wᵀ + b over the last axis of x (…, k): W (n, k), or (k,) for one output; b (n,)."""
@@ -128,9 +152,9 @@ class Algebra(Base):
         sign: Any = self.apply(ops.SignDet())
         return self.apply(ops.LogAbsDet()).where(sign >= 0, float("nan"))
 
-    def solve(self, b: Any) -> Self:
+    def solve(self, B: Any) -> Self:
         """x with self x = b, for b (…, n, k) or vectors (…, n), as many as there are matrices."""
-        b = self.lift(b)
+        b = self.lift(B)
         vector = b.ndim == 1 or b.shape == self.shape[:-1]
         x = self.apply(ops.Solve(), b.reshape(*b.shape, 1) if vector else b)
         return x.reshape(x.shape[:-1]) if vector else x
@@ -148,8 +172,20 @@ class Algebra(Base):
         a = a + self._ones_on_diagonal() if unitriangular else a
         return a.apply(ops.Solve(), b)
 
-    def eigh(self) -> Eigen:
-        """Eigenvalues, growing, and the orthonormal eigenvectors, as columns, of a symmetric matrix."""
-        return Eigen(self.apply(ops.Eigenvalues()), self.apply(ops.Eigenvectors()))
+    def eigh(self, UPLO: str | None = None) -> Eigen:
+        """Eigenvalues, growing, and the orthonormal eigenvectors, as columns, of a symmetric matrix.
 
-    def eigvalsh(self) -> Self: return self.apply(ops.Eigenvalues())
+        UPLO    'L' or 'U': the triangle that is read, the other being its mirror image; if None, the mean of the two
+        """
+        x = self._mirrored(UPLO)
+        return Eigen(x.apply(ops.Eigenvalues()), x.apply(ops.Eigenvectors()))
+
+    def eigvalsh(self, UPLO: str | None = None) -> Self: return self._mirrored(UPLO).apply(ops.Eigenvalues())
+
+    def _mirrored(self, UPLO: str | None) -> Self:
+        """The symmetric matrix that has this triangle."""
+        if UPLO not in (None, "L", "U"):
+            raise ValueError(f"UPLO is 'L', the lower triangle, or 'U', the upper, and got {UPLO!r}")
+        if UPLO is None:
+            return self
+        return self.tril() + self.tril(-1).mT if UPLO == "L" else self.triu() + self.triu(1).mT

@@ -57,9 +57,9 @@ class Counting(Base):
         counts, _ = self.spec.device.xp.histogram(x, bins, (low, high))
         return self.lift(counts.astype(x.dtype))
 
-    def isin(self, elements: Any, *, invert: bool = False) -> Self:
+    def isin(self, test_elements: Any, *, invert: bool = False) -> Self:
         """Whether each element is among those; with `invert`, whether it is not."""
-        among = self.spec.device.xp.isin(self._read(), self.lift(elements)._read())
+        among = self.spec.device.xp.isin(self._read(), self.lift(test_elements)._read())
         return self.lift(~among if invert else among)
 
     def _asked(self, found: Any, *more: Any) -> Any:

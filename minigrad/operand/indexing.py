@@ -34,15 +34,21 @@ class Indexing(Base):
     def __getitem__(self, index: Any) -> Self:
         if self._is_mask(index):
             return self.masked_select(index)
-        pattern, arrays = ops.pattern_of(index, self.shape)
-        return self.apply(ops.Index(pattern), *arrays)
+        x = self
+        for pattern, arrays in ops.steps_of(index, self.shape):
+            x = x.apply(ops.Index(pattern), *arrays)
+        return x
 
     def index_set(self, index: Any, value: Any) -> Self:
         """`x[index] = value` as a function: a copy of x in which the value, broadcast, is written there."""
         if self._is_mask(index) and not np.ndim(value):
             return self.masked_fill(index, value)
-        pattern, arrays = ops.pattern_of(index, self.shape)
-        return self.apply(ops.IndexSet(pattern), self._stretching(value), *arrays)
+        *before, (pattern, arrays) = ops.steps_of(index, self.shape)
+        value = self._stretching(value)
+        for first, numbers in before:
+            there = self.apply(ops.Index(first), *numbers)
+            value, pattern, arrays = there.apply(ops.IndexSet(pattern), value, *arrays), first, numbers
+        return self.apply(ops.IndexSet(pattern), value, *arrays)
 
     def index_put(self, indices: tuple[Any, ...], values: Any, accumulate: bool = False) -> Self:
         """The same for a tuple of index tensors; with `accumulate` the values are added."""
@@ -56,7 +62,7 @@ class Indexing(Base):
     @hears_dim
     def select(self, axis: int, index: int) -> Self:
         """The slice at one place of an axis, which is gone. A view."""
-        return self[(*_before(self.axis(axis)), index)]
+        return self[(*_before(self.axis(axis)), index.reshape(()) if isinstance(index, Base) else index)]
 
     @hears_dim
     def narrow(self, axis: int, start: int, length: int) -> Self:
@@ -71,36 +77,38 @@ class Indexing(Base):
     @hears_dim
     def index_select(self, axis: int, index: Any) -> Self:
         """The places of an axis that the index names, a vector of integers."""
-        axis, index = self.axis(axis), self._places(index, "index_select")
-        return self.apply(ops.Index(_along(axis)), index)
+        (x, axis), index = self._single(axis), self._places(index, "index_select")
+        y = x.apply(ops.Index(_along(axis)), index)
+        return y if self.ndim else y.reshape(())
 
     @hears_dim
     def index_add(self, axis: int, index: Any, source: Any, *, alpha: float = 1) -> Self:
         """A copy with alpha · source added at the places of an axis; those named twice receive twice."""
-        axis, index = self.axis(axis), self._places(index, "index_add")
-        source = self._beside(source, axis, index.size, "index_add")
+        (x, axis), index = self._single(axis), self._places(index, "index_add")
+        source = x._beside(source, axis, index.size, "index_add")
         scaled = source if alpha == 1 else source * alpha
-        return self.apply(ops.Add(), scaled.apply(ops.IndexAdd(_along(axis), self.shape), index))
+        return self.apply(ops.Add(), scaled.apply(ops.IndexAdd(_along(axis), x.shape), index).reshape(self.shape))
 
     @hears_dim
     def index_copy(self, axis: int, index: Any, source: Any) -> Self:
         """A copy with source written at the places of an axis."""
-        axis, index = self.axis(axis), self._places(index, "index_copy")
-        source = self._beside(source, axis, index.size, "index_copy")
-        return self.apply(ops.IndexSet(_along(axis)), source, index)
+        (x, axis), index = self._single(axis), self._places(index, "index_copy")
+        source = x._beside(source, axis, index.size, "index_copy")
+        return x.apply(ops.IndexSet(_along(axis)), source, index).reshape(self.shape)
 
     @hears_dim
     def index_fill(self, axis: int, index: Any, value: Any) -> Self:
         """A copy with one number written at the places of an axis."""
-        axis, index = self.axis(axis), self._places(index, "index_fill")
-        return self.apply(ops.IndexSet(_along(axis)), self._number(value, "index_fill"), index)
+        (x, axis), index = self._single(axis), self._places(index, "index_fill")
+        return x.apply(ops.IndexSet(_along(axis)), self._number(value, "index_fill"), index).reshape(self.shape)
 
     # -- element by element along an axis -----------------------------------------------------
 
     @hears_dim
     def gather(self, axis: int, index: Any) -> Self:
         """y[i, j] = x[index[i, j], j] along axis 0, and likewise along others."""
-        return self.apply(ops.Gather(self.axis(axis)), index)
+        (x, axis), index = self._single(axis), self.lift(index)
+        return x.apply(ops.Gather(axis), _row(index)).reshape(index.shape)
 
     @hears_dim
     def take_along_dim(self, indices: Any, axis: int | None = None) -> Self:
@@ -120,8 +128,9 @@ class Indexing(Base):
     @hears_dim
     def scatter_add(self, axis: int, index: Any, src: Any) -> Self:
         """A copy with src[i, j] added at [index[i, j], j] along axis 0, and likewise along others."""
-        axis, index = self.axis(axis), self.lift(index)
-        return self.apply(ops.Add(), self._cut(src, index).apply(ops.ScatterAdd(axis, self.shape), index))
+        (x, axis), index = self._single(axis), _row(self.lift(index))
+        added = self._cut(_row(self.lift(src)), index).apply(ops.ScatterAdd(axis, x.shape), index)
+        return self.apply(ops.Add(), added.reshape(self.shape))
 
     @hears_dim
     def scatter(self, axis: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Self:
@@ -129,13 +138,13 @@ class Indexing(Base):
 
         reduce    'add' adds instead
         """
-        axis, index = self.axis(axis), self.lift(index)
+        (x, axis), index = self._single(axis), _row(self.lift(index))
         source = self._cut(src if value is None else value, index)
         if reduce == "add":
             return self.scatter_add(axis, index, source.broadcast_to(index.shape))
         if reduce is not None:
             raise ShapeError(f"scatter writes, or with reduce='add' adds, and {reduce!r} was asked")
-        return self.apply(ops.Scatter(axis), source, index)
+        return x.apply(ops.Scatter(axis), source, index).reshape(self.shape)
 
     # -- by a mask ----------------------------------------------------------------------------
 
@@ -226,6 +235,11 @@ class Indexing(Base):
         if source.shape != wanted and not (length == 1 and source.shape == self.shape[:axis] + self.shape[axis + 1 :]):
             raise ShapeError(f"{name} needs a source of shape {wanted}, and got {source.spec}")
         return source.reshape(wanted)
+
+
+def _row(x: Any) -> Any:
+    """A number as a row of one."""
+    return x if x.ndim else x.reshape(1)
 
 
 def _before(axis: int) -> tuple[slice, ...]:

@@ -25,17 +25,17 @@ class Movement(Base):
 
     # -- shape --------------------------------------------------------------------------------
 
-    def reshape(self, *shape: Any) -> Self:
+    def reshape(self, *lengths: Any, shape: Any = None) -> Self:
         """The same elements in another shape; one length may be −1, and is worked out."""
-        shape = self._worked_out(integers(shape))
+        shape = self._worked_out(integers(lengths if shape is None else (shape,)))
         return self if shape == self.shape else self.apply(ops.Reshape(shape))
 
     def view(self, *shape: Any) -> Self:
         """The same memory in another shape. In a graph, where no memory is edited, a reshape."""
         return self.reshape(*shape)
 
-    def reshape_as(self, o: Any) -> Self: return self.reshape(o.shape)
-    def view_as(self, o: Any) -> Self: return self.view(o.shape)
+    def reshape_as(self, other: Any) -> Self: return self.reshape(other.shape)
+    def view_as(self, other: Any) -> Self: return self.view(other.shape)
 
     def clone(self) -> Self:
         """The same numbers in memory of their own."""
@@ -71,7 +71,7 @@ class Movement(Base):
     @hears_dim
     def squeeze(self, axis: Any = None) -> Self:
         """Without the axes of length 1: all of them, or those among the axes said."""
-        axes = self.axes(axis)
+        axes = self._reduction(axis, False, ())[0]
         return self.reshape(tuple(n for a, n in enumerate(self.shape) if n != 1 or a not in axes))
 
     @hears_dim
@@ -103,10 +103,10 @@ class Movement(Base):
     @hears_dim
     def swapaxes(self, axis0: int, axis1: int) -> Self:
         """Two axes exchanged."""
-        order = list(range(self.ndim))
-        a, b = self.axis(axis0), self.axis(axis1)
+        order = list(range(self.ndim or 1))
+        a, b = self._single(axis0)[1], self._single(axis1)[1]
         order[a], order[b] = b, a
-        return self.permute(*order)
+        return self.permute(*order[: self.ndim])
 
     swapdims = swapaxes
 
@@ -138,9 +138,10 @@ class Movement(Base):
     def flip(self, *along: Any, axes: Any = None) -> Self:
         """The order along some axes reversed."""
         along = integers(along if axes is None else (axes,))
-        if len(self.axes(along)) < len(along):
+        chosen = self._reduction(along, False, ())[0]
+        if len(chosen) < len(along) and self.ndim:
             raise ShapeError(f"flip takes each axis once, not {along}")
-        return self.apply(ops.Flip(self.axes(along)))
+        return self.apply(ops.Flip(chosen))
 
     def fliplr(self) -> Self: return self.flip(1)
     def flipud(self) -> Self: return self.flip(0)
@@ -148,7 +149,7 @@ class Movement(Base):
     @hears_dim
     def roll(self, shifts: Any, axes: Any = None) -> Self:
         """Elements moved along axes, round the end; with no axis said, along the flattened tensor."""
-        if axes is None:
+        if axes in (None, (), []):
             return self.ravel().roll(shifts, 0).reshape(self.shape)
         shifts, axes = integers((shifts,)), tuple(self.axis(a) for a in integers((axes,)))
         if len(shifts) != len(axes):
@@ -185,7 +186,7 @@ class Movement(Base):
             tuple(self.shape[a - added] if n == -1 and a >= added >= 0 else n for a, n in enumerate(sizes))
         )
 
-    def expand_as(self, o: Any) -> Self: return self.expand(o.shape)
+    def expand_as(self, other: Any) -> Self: return self.expand(other.shape)
 
     @hears_dim
     def tile(self, *times: Any, axes: Any = None) -> Self:
@@ -206,11 +207,17 @@ class Movement(Base):
         return self.tile(*sizes)
 
     @hears_dim
-    def repeat_interleave(self, repeats: Any, axis: Any = None) -> Self:
+    def repeat_interleave(self, repeats: Any, axis: Any = None, *, output_size: int | None = None) -> Self:
         """Each element so often, one behind the other, along an axis; with none said, along the flattened tensor.
 
-        repeats    one number for all, or one for each
+        repeats        one number for all, or one for each
+        output_size    how many there will be, for whoever knows it: it is checked
         """
+        if output_size is not None:
+            y = self.repeat_interleave(repeats, axis)
+            if y.shape[axis or 0] != output_size:
+                raise ShapeError(f"repeat_interleave gives {y.spec}, and output_size said {output_size}")
+            return y
         if axis is None:
             return self.ravel().repeat_interleave(repeats, 0)
         axis = self.axis(axis)

@@ -55,6 +55,8 @@ class Pieces(Base):
         """So many pieces, the first ones longer by 1 where it does not come out even; or cut at the places said."""
         axis = self.axis(axis)
         n = self.shape[axis]
+        if isinstance(indices_or_sections, Base):
+            indices_or_sections = indices_or_sections.numpy().tolist()
         if isinstance(indices_or_sections, tuple | list):
             places = range(n)
             bounds = [0, *integers((indices_or_sections,)), n]
@@ -76,12 +78,13 @@ class Pieces(Base):
 
     def unfold(self, dimension: int, size: int, step: int = 1) -> Self:
         """The windows of `size` along an axis, one each `step`; what is in a window becomes the last axis."""
-        axis = self.axis(dimension)
-        n = self.shape[axis]
+        x, axis = self._single(dimension)
+        n = x.shape[axis]
         if not 0 <= size <= n or step < 1:
             raise ShapeError(f"unfold needs windows of at most {n}, and steps of at least 1, not {size} and {step}")
         places = np.arange(0, n - size + 1, step)[:, None] + np.arange(size)
-        return self.movedim(axis, -1)[..., places].movedim(-2, axis)
+        y = x.movedim(axis, -1)[..., places].movedim(-2, axis)
+        return y if self.ndim else y.reshape(size)
 
     # -- matrices -----------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ class Reduction(Base):
 
     def sum(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """Σ over an axis, several, or all. Integers and booleans sum to int64, or to `dtype`."""
-        return self._summand(dtype)._gathered(ops.Sum(*self._reduction(axis, keepdims, **torch)))
+        return self._summand(dtype)._gathered(ops.Sum(*self._reduction(axis, keepdims, **torch)))._as(dtype)
 
     def mean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """Σ / n over an axis, several, or all. Of integers it is float64."""
@@ -51,7 +51,8 @@ class Reduction(Base):
     def nanmean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """The mean of what is a number."""
         count = (~self.isnan()).sum(axis, keepdims, **torch)
-        return self.nansum(axis, keepdims, dtype=dtype, **torch) / count.astype(self.real_valued().dtype)
+        y = self.nansum(axis, keepdims, dtype=dtype, **torch)
+        return y / count.astype(y.real_valued().dtype)
 
     def prod(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """Π over an axis, several, or all; its gradient is right where factors are 0, too."""
@@ -62,7 +63,8 @@ class Reduction(Base):
             x, axes = x.reshape(x.size), (0,)
         for a in axes:
             x = x._gathered(ops.Prod((a,), keepdims=True))
-        return x.reshape(shape if keepdims else ops.Sum(self._reduction(axis, False, **torch)[0]).reduced(self.shape))
+        kept = shape if keepdims else ops.Sum(self._reduction(axis, False, **torch)[0]).reduced(self.shape)
+        return x.reshape(kept)._as(dtype)
 
     def count_nonzero(self, axis: Any = None, **torch: Any) -> Self:
         """How many elements are not 0."""
@@ -124,7 +126,7 @@ class Reduction(Base):
         if aweights is not None:
             a = self.lift(aweights)
             w, n = w * a, (w * a).sum()
-            freedom = n - correction * (w * a).sum() / n
+            freedom = n - correction * (w * a).sum() / n  # of NumPy's cov
         centred = x - (x * w).sum(1, keepdims=True) / n
         y = (centred * w) @ centred.mT / freedom
         return y if len(x) > 1 else y.reshape(())

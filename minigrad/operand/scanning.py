@@ -24,12 +24,12 @@ class Scanning(Base):
     @hears_dim
     def cumsum(self, axis: int, *, dtype: Any = None) -> Self:
         """x₀, x₀ + x₁, x₀ + x₁ + x₂, … Integers and booleans sum to int64."""
-        return self._summand(dtype)._scanned(ops.CumSum, axis)
+        return self._summand(dtype)._scanned(ops.CumSum, axis)._as(dtype)
 
     @hears_dim
     def cumprod(self, axis: int, *, dtype: Any = None) -> Self:
         """x₀, x₀ x₁, x₀ x₁ x₂, …; its gradient is right where factors are 0, too."""
-        return self._summand(dtype)._scanned(ops.CumProd, axis)
+        return self._summand(dtype)._scanned(ops.CumProd, axis)._as(dtype)
 
     @hears_dim
     def logcumsumexp(self, axis: int) -> Self:
@@ -50,7 +50,7 @@ class Scanning(Base):
     def diff(self, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Self:
         """x₁ − x₀, x₂ − x₁, …, n times over: one element fewer each time."""
         axis = self.axis(axis)
-        ends = [self.lift(e).astype(self.dtype) for e in (prepend, append) if e is not None]
+        ends = [self.lift(e) for e in (prepend, append) if e is not None]
         if ends:
             parts = [self, *ends] if prepend is None else [ends[0], self, *ends[1:]]
             return parts[0].apply(ops.Concatenate(axis), *parts[1:]).diff(n, axis)

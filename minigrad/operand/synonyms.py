@@ -18,16 +18,22 @@ SYNONYMS = {
 }
 
 
-def hears_dim(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method, where PyTorch's words for its arguments may be used as well."""
+def hears(**synonyms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A method, or a function, where other words for its arguments may be used as well: other word → its own."""
 
-    @wraps(method)
-    def heard(*given: Any, **options: Any) -> Any:
-        if not options:
-            return method(*given)
-        ours = {SYNONYMS.get(word, word): value for word, value in options.items()}
-        if len(ours) < len(options):
-            raise TypeError(f"{method.__name__} takes one of two spellings, and both came: {', '.join(options)}")
-        return method(*given, **ours)
+    def of(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def heard(*given: Any, **options: Any) -> Any:
+            if not options:
+                return method(*given)
+            ours = {synonyms.get(word, word): value for word, value in options.items()}
+            if len(ours) < len(options):
+                raise TypeError(f"{method.__name__} takes one of two spellings, and both came: {', '.join(options)}")
+            return method(*given, **ours)
 
-    return heard
+        return heard
+
+    return of
+
+
+hears_dim = hears(**SYNONYMS)

@@ -112,6 +112,7 @@ from .overlay import Overlay as Overlay
 from .pattern import ARRAY as ARRAY
 from .pattern import Slice as Slice
 from .pattern import pattern_of as pattern_of
+from .pattern import steps_of as steps_of
 from .placing import Diagonal as Diagonal
 from .placing import OnDiagonal as OnDiagonal
 from .placing import Pad as Pad

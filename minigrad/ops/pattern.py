@@ -49,6 +49,8 @@ def pattern_of(index: Any, shape: tuple[int, ...]) -> tuple[Pattern, list[Any]]:
                 found = places_of(part, whole, position, shape)
                 parts.extend([PLACES] * len(found))
                 arrays.extend(found)
+            elif part.dtype == np.uint8:
+                raise DTypeError("an index of uint8 could be a mask, as in PyTorch: say .astype(bool) or .astype(int)")
             elif part.dtype.kind in "iu":
                 parts.append(ARRAY)
                 arrays.append(part)
@@ -56,7 +58,22 @@ def pattern_of(index: Any, shape: tuple[int, ...]) -> tuple[Pattern, list[Any]]:
                 raise DTypeError(
                     f"an index is made of integers, slices or masks, and this one holds {part.dtype}: {part!r}"
                 )
+    if arrays and sum(p is not None and p is not Ellipsis for p in parts) == len(shape):
+        parts = [p for p in parts if p is not Ellipsis]  # which stands for nothing: for NumPy it would part the arrays
     return tuple(parts), arrays
+
+
+def steps_of(index: Any, shape: tuple[int, ...]) -> list[tuple[Pattern, list[Any]]]:
+    """The same, in two steps where numbers come as arrays beside longer ones: as integers do, they go first."""
+    pattern, arrays = pattern_of(index, shape)
+    sizes = iter([array.ndim for array in arrays])
+    is_number = [isinstance(p, int) or (isinstance(p, str) and not next(sizes)) for p in pattern]
+    numbers, rest = [a for a in arrays if not a.ndim], [a for a in arrays if a.ndim]
+    if not numbers or not rest:
+        return [(pattern, arrays)]
+    parts = list(zip(pattern, is_number))
+    first = tuple(p if number or p is Ellipsis else Slice() for p, number in parts if p is not None)
+    return [(first, numbers), (tuple(p for p, number in parts if not number), rest)]
 
 
 def places_of(mask: Any, whole: tuple[Any, ...], position: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
