@@ -44,12 +44,12 @@ functions.creation functions.pointwise functions.reduction functions.activation 
 functions
 stateless func
 functional.activation functional.within functional.loss functional.classification functional.select functional.dense
-functional.similarity
+functional.similarity functional.margin functional.ctc
 functional.sparse
-functional.convolution functional.pooling
+functional.convolution functional.pooling functional.resize functional.sampling
 functional.normalise functional.dropout functional.attention functional
 nn.parameter nn.tree nn.state nn.hooks nn.module nn.held nn.init nn.container nn.linear nn.activation nn.conv nn.pooling
-nn.padding nn.norm
+nn.padding nn.pictures nn.norm
 nn.dropout nn.embedding nn.loss nn.utils.clip nn.utils.vector nn.utils.rnn nn.utils nn.steps nn.cells nn.recurrent
 nn.attention nn.transformer nn
 graph.autograph.foreign graph.autograph.scopes graph.autograph.jumps graph.autograph.expressions graph.autograph.blocks

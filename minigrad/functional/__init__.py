@@ -11,6 +11,9 @@
     attention         means weighted by how well a key fits a query
     loss              how far from the target: numbers
     classification    how far from the target: classes
+    margin            how far from the target: right by far enough
+    ctc               how far from the target: letters, whenever they are said
+    resize, sampling  pictures in other sizes, and read between their places
 
 Differentiation is the ops' business: nothing here says a derivative.
 """
@@ -54,12 +57,17 @@ from .convolution import conv_transpose2d as conv_transpose2d
 from .convolution import conv_transpose3d as conv_transpose3d
 from .convolution import fold as fold
 from .convolution import unfold as unfold
+from .ctc import ctc_loss as ctc_loss
 from .dense import bilinear as bilinear
 from .dense import linear as linear
+from .dropout import alpha_dropout as alpha_dropout
 from .dropout import dropout as dropout
 from .dropout import dropout1d as dropout1d
 from .dropout import dropout2d as dropout2d
 from .dropout import dropout3d as dropout3d
+from .dropout import feature_alpha_dropout as feature_alpha_dropout
+from .dropout import gumbel_softmax as gumbel_softmax
+from .dropout import rrelu as rrelu
 from .loss import binary_cross_entropy as binary_cross_entropy
 from .loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from .loss import gaussian_nll_loss as gaussian_nll_loss
@@ -67,7 +75,17 @@ from .loss import huber_loss as huber_loss
 from .loss import kl_div as kl_div
 from .loss import l1_loss as l1_loss
 from .loss import mse_loss as mse_loss
+from .loss import poisson_nll_loss as poisson_nll_loss
 from .loss import smooth_l1_loss as smooth_l1_loss
+from .margin import cosine_embedding_loss as cosine_embedding_loss
+from .margin import hinge_embedding_loss as hinge_embedding_loss
+from .margin import margin_ranking_loss as margin_ranking_loss
+from .margin import multi_margin_loss as multi_margin_loss
+from .margin import multilabel_margin_loss as multilabel_margin_loss
+from .margin import multilabel_soft_margin_loss as multilabel_soft_margin_loss
+from .margin import soft_margin_loss as soft_margin_loss
+from .margin import triplet_margin_loss as triplet_margin_loss
+from .margin import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
 from .normalise import batch_norm as batch_norm
 from .normalise import group_norm as group_norm
 from .normalise import instance_norm as instance_norm
@@ -83,10 +101,30 @@ from .pooling import adaptive_max_pool3d as adaptive_max_pool3d
 from .pooling import avg_pool1d as avg_pool1d
 from .pooling import avg_pool2d as avg_pool2d
 from .pooling import avg_pool3d as avg_pool3d
+from .pooling import fractional_max_pool1d as fractional_max_pool1d
+from .pooling import fractional_max_pool2d as fractional_max_pool2d
+from .pooling import fractional_max_pool3d as fractional_max_pool3d
+from .pooling import local_response_norm as local_response_norm
+from .pooling import lp_pool1d as lp_pool1d
+from .pooling import lp_pool2d as lp_pool2d
+from .pooling import lp_pool3d as lp_pool3d
 from .pooling import max_pool1d as max_pool1d
 from .pooling import max_pool2d as max_pool2d
 from .pooling import max_pool3d as max_pool3d
+from .pooling import max_unpool1d as max_unpool1d
+from .pooling import max_unpool2d as max_unpool2d
+from .pooling import max_unpool3d as max_unpool3d
+from .resize import channel_shuffle as channel_shuffle
+from .resize import interpolate as interpolate
+from .resize import pixel_shuffle as pixel_shuffle
+from .resize import pixel_unshuffle as pixel_unshuffle
+from .resize import upsample_bilinear as upsample_bilinear
+from .resize import upsample_nearest as upsample_nearest
+from .sampling import affine_grid as affine_grid
+from .sampling import grid_sample as grid_sample
 from .select import where as where
 from .similarity import cosine_similarity as cosine_similarity
 from .similarity import pairwise_distance as pairwise_distance
+from .similarity import pdist as pdist
 from .sparse import embedding as embedding
+from .sparse import embedding_bag as embedding_bag

@@ -115,6 +115,21 @@ def gaussian_nll_loss(
     return reduced((v.log() + (x - t) ** 2 / v) * 0.5 + (log(2 * pi) / 2 if full else 0.0), reduction)
 
 
+def poisson_nll_loss(
+    input: Any, target: Any, log_input: bool = True, full: bool = False, *, eps: float = 1e-8, reduction: str = "mean"
+) -> Any:
+    """eˣ − t x, for x the ln of the rate at which t events come; x − t ln(x + ε) where x is the rate itself.
+
+    full    whether to add Stirling's t ln t − t + ln(2π t) / 2 where t > 1, so that it is nearly the likelihood itself
+    """
+    x, t = pair("poisson_nll_loss", input, target)
+    loss = x.exp() - t * x if log_input else x - t * (x + eps).log()
+    if full:
+        many = t.where(t > 1, 1.0)
+        loss = loss + (many * many.log() - many + 0.5 * (2 * pi * many).log()).where(t > 1, 0.0)
+    return reduced(loss, reduction)
+
+
 def pair(loss: str, input: Any, target: Any) -> tuple[Any, Any]:
     """Prediction and target as operands, in one shape; a target of integers in the prediction's dtype."""
     x = operand(input)

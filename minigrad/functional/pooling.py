@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..errors import ShapeError
+from ..errors import BoundsError, ShapeError
 from ..functions.face import operand
+from ..functions.movement import pad
 from .convolution import Lengths, batched, each, hashable, over_axes
+from .within import within
 
 
 def max_pool(
@@ -91,6 +93,61 @@ def adaptive_max_pool(n: int, input: Any, output_size: Any, return_indices: bool
     return y, x.lift(places.reshape(-1))[found]
 
 
+def lp_pool(
+    n: int, input: Any, norm_type: float, kernel_size: Lengths, stride: Any = None, ceil_mode: bool = False
+) -> Any:
+    """(Σ xᵖ)^(1/p) of each window over the last axes, p being norm_type: 1 for the sum, ∞ would be the largest."""
+    mean = avg_pool(n, operand(input) ** norm_type, kernel_size, stride, 0, ceil_mode)
+    return (mean * prod(each("kernel_size", kernel_size, n))) ** (1 / norm_type)
+
+
+def max_unpool(
+    n: int,
+    input: Any,
+    indices: Any,
+    kernel_size: Lengths,
+    stride: Lengths | None = None,
+    padding: Lengths = 0,
+    output_size: Any = None,
+) -> Any:
+    """Each number at the place in its plane that max_pool said with return_indices, zeros elsewhere.
+
+    output_size    of the planes, where several are pooled to the same
+    """
+    x = operand(input)
+    size = planes(n, x)
+    window = pool(n, size, *map(hashable, (kernel_size, stride, padding)), 1, False)
+    entries = zip(size, window.kernel, window.stride, window.padding)
+    usual = tuple((m - 1) * s + k - sum(p) for m, k, s, p in entries)
+    wanted = usual if output_size is None else tuple(output_size)[-n:]
+    if any(abs(w - u) >= s for w, u, s in zip(wanted, usual, window.stride)):
+        raise ShapeError(f"max_unpool of {x.spec} gives about {usual}, up to a stride away, and {wanted} was asked")
+    rows, places = x.reshape(*x.shape[:-n], prod(size)), x.lift(indices).reshape(*x.shape[:-n], prod(size))
+    within(places, 0, prod(wanted) - 1, BoundsError, f"the places of a plane {wanted} are 0 to {prod(wanted) - 1}")
+    empty = rows.lift(np.zeros((*x.shape[:-n], prod(wanted)), x.dtype))
+    return empty.scatter(-1, places, rows).reshape(*x.shape[:-n], *wanted)
+
+
+def fractional_max_pool(n: int, *_: Any, **__: Any) -> Any:
+    """Refused: windows of random lengths are not here."""
+    raise NotImplementedError("fractional pooling is not here: adaptive_max_pool2d gives any output_size too")
+
+
+def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+    """x / (k + α mean x²)^β, the mean being over `size` neighbouring channels of x (N, C, …).
+
+    Krizhevsky et al. 2012, “ImageNet Classification with Deep Convolutional Neural Networks”, §3.3.
+    """
+    x = operand(input)
+    if x.ndim < 3:
+        raise ShapeError(f"local_response_norm needs x (N, C, …) with places, and got {x.spec}")
+    square = pad((x * x).reshape(x.shape[0], 1, x.shape[1], -1), (0, 0, size // 2, (size - 1) // 2))
+    return x / (avg_pool(2, square, (size, 1), 1).reshape(x.shape) * alpha + k) ** beta
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = over_axes(lp_pool)
+max_unpool1d, max_unpool2d, max_unpool3d = over_axes(max_unpool)
+fractional_max_pool1d, fractional_max_pool2d, fractional_max_pool3d = over_axes(fractional_max_pool)
 max_pool1d, max_pool2d, max_pool3d = over_axes(max_pool)
 avg_pool1d, avg_pool2d, avg_pool3d = over_axes(avg_pool)
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = over_axes(adaptive_avg_pool)

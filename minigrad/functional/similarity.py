@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..functions.face import operand
 from ..functions.movement import broadcast_tensors
 
@@ -18,3 +20,10 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """‖x₁ − x₂ + ε‖ₚ over the last axis; ε keeps the slope finite where the two are equal."""
     return (operand(x1) - x2 + eps).norm(p, -1, keepdim)
+
+
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """‖xᵢ − xⱼ‖ₚ for each pair of rows i < j, in one axis."""
+    x = operand(input)
+    first, second = np.triu_indices(len(x), 1)
+    return (x[first] - x[second]).norm(p, -1)

@@ -8,16 +8,28 @@ import numpy as np
 
 from ..errors import BoundsError, DTypeError, ShapeError
 from ..functions.face import operand
+from ..functions.indexing import searchsorted
+from ..modes import no_grad
 from ..operand import Operand
 from .within import within
 
 
-def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
+def embedding(
+    input: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
     """Row input[i…] of the table at each place: y[i…, :] = W[input[i…], :].
 
-    input          integers of any shape, 0 to num_embeddings − 1
-    weight         W (num_embeddings, embedding_dim)
-    padding_idx    a row that receives no gradient
+    input                 integers of any shape, 0 to num_embeddings − 1
+    weight                W (num_embeddings, embedding_dim)
+    padding_idx           a row that receives no gradient
+    max_norm              rows that are read, and longer by the norm `norm_type`, are first cut to this length, in place
+    scale_grad_by_freq    whether a row's gradient is divided by how often it was read
     """
     W = operand(weight)
     index = input if isinstance(input, Operand) else W.lift(np.asarray(input))
@@ -26,10 +38,70 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     if index.dtype.kind not in "iu":
         raise DTypeError(f"embedding is indexed by integers, and got {index.spec}: use .astype(int)")
     within(index, 0, len(W) - 1, BoundsError, f"the indices of embedding are 0 to {len(W) - 1}")
+    if max_norm is not None:
+        with no_grad():
+            lengths = W[index].norm(norm_type, -1, keepdims=True)
+            W[index] = W[index] * (max_norm / (lengths + 1e-7)).where(lengths > max_norm, 1.0)
     y = W[index]
+    if scale_grad_by_freq:
+        seen = W.lift(np.zeros(len(W))).index_add(0, index.reshape(-1), np.ones(index.size))[index].unsqueeze(-1)
+        y = y.detach() + (y - y.detach()) / seen.astype(y.dtype)
     if padding_idx is None:
         return y
-    row = padding_idx % len(W) if -len(W) <= padding_idx < len(W) else len(W)
-    if row == len(W):
+    return y.where((index != row_of(W, padding_idx)).unsqueeze(-1), y.detach())
+
+
+def embedding_bag(
+    input: Any,
+    weight: Any,
+    offsets: Any = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    """The rows of each bag as one: their 'mean', 'sum', or 'max', (B, embedding_dim); zeros for an empty bag.
+
+    input                  the bags (B, n); or one behind the other (n,), and `offsets` (B,) says where each begins
+    per_sample_weights     what each row counts in a sum
+    include_last_offset    whether offsets end with n, where no bag begins
+    padding_idx            a row that counts in no bag
+    """
+    W = operand(weight)
+    index = W.lift(input if isinstance(input, Operand) else np.asarray(input))
+    if mode not in ("mean", "sum", "max") or (per_sample_weights is not None and mode != "sum"):
+        raise ValueError(f"embedding_bag has mean, max, and sum, which alone may be weighted, and got {mode!r}")
+    if index.ndim not in (1, 2) or (index.ndim == 1) != (offsets is not None):
+        raise ShapeError(f"embedding_bag needs bags (B, n), or (n,) with offsets, and got {index.spec} and {offsets}")
+    places = np.arange(index.size)
+    if index.ndim == 2:
+        n_bags, bag = index.shape[0], W.lift(places // max(index.shape[1], 1))
+    else:
+        starts = W.lift(offsets if isinstance(offsets, Operand) else np.asarray(offsets))
+        starts = starts[:-1] if include_last_offset else starts
+        n_bags, bag = starts.shape[0], searchsorted(starts, W.lift(places), right=True) - 1
+    index = index.reshape(-1)
+    rows = embedding(index, W, None, max_norm, norm_type, scale_grad_by_freq)
+    counts = index == index if padding_idx is None else index != row_of(W, padding_idx)
+    if mode == "max":
+        inside = (bag == np.arange(n_bags)[:, None]) & counts
+        return rows.where(inside.unsqueeze(2), -np.inf).max(1)[0].where(inside.any(1, keepdims=True), 0.0)
+    if per_sample_weights is not None:
+        rows = rows * W.lift(per_sample_weights).reshape(-1, 1)
+    rows = rows.where(counts.unsqueeze(1), 0.0)
+    total = W.lift(np.zeros((n_bags, W.shape[1]), W.dtype)).index_add(0, bag, rows)
+    if mode == "sum":
+        return total
+    sizes = W.lift(np.zeros(n_bags)).index_add(0, bag, counts.astype(float)).clamp(min=1)
+    return total / sizes.unsqueeze(1).astype(W.dtype)
+
+
+def row_of(W: Any, padding_idx: int) -> int:
+    """The row that padding_idx names, which may count from the end."""
+    if not -len(W) <= padding_idx < len(W):
         raise BoundsError(f"padding_idx is one of the {len(W)} rows, and got {padding_idx}")
-    return y.where((index != row).reshape(*index.shape, 1), y.detach())
+    return padding_idx % len(W)

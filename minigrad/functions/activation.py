@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 from .. import ops
@@ -27,6 +28,10 @@ def can_be_in_place(f: Callable[..., Any]) -> Callable[..., Any]:
         become(input, y)
         return input
 
+    known = list(signature(f).parameters.values())[1:]
+    inplace = signature(written, follow_wrapped=False).parameters["inplace"]
+    first = Parameter("input", Parameter.POSITIONAL_OR_KEYWORD)
+    written.__signature__ = Signature([first, *known, inplace])  # type: ignore[attr-defined]
     return written
 
 

@@ -4,7 +4,7 @@ parameter, tree, state, hooks, module    what every layer is
 container                                modules made of modules
 init                                     where parameters start
 held                                     modules that are a function with its options held
-linear, conv, pooling, padding, norm, dropout, embedding, activation, recurrent, cells, attention, transformer
+linear, conv, pooling, padding, pictures, norm, dropout, embedding, activation, recurrent, cells, attention, transformer
 loss                                     functional/loss.py and classification.py as modules
 utils                                    gradients clipped, sequences of different lengths
 """
@@ -28,9 +28,11 @@ from .activation import Mish as Mish
 from .activation import PReLU as PReLU
 from .activation import ReLU as ReLU
 from .activation import ReLU6 as ReLU6
+from .activation import RReLU as RReLU
 from .activation import Sigmoid as Sigmoid
 from .activation import SiLU as SiLU
 from .activation import Softmax as Softmax
+from .activation import Softmax2d as Softmax2d
 from .activation import Softmin as Softmin
 from .activation import Softplus as Softplus
 from .activation import Softshrink as Softshrink
@@ -55,23 +57,37 @@ from .conv import Conv3d as Conv3d
 from .conv import ConvTranspose1d as ConvTranspose1d
 from .conv import ConvTranspose2d as ConvTranspose2d
 from .conv import ConvTranspose3d as ConvTranspose3d
+from .dropout import AlphaDropout as AlphaDropout
 from .dropout import Dropout as Dropout
 from .dropout import Dropout1d as Dropout1d
 from .dropout import Dropout2d as Dropout2d
 from .dropout import Dropout3d as Dropout3d
+from .dropout import FeatureAlphaDropout as FeatureAlphaDropout
 from .embedding import Embedding as Embedding
+from .embedding import EmbeddingBag as EmbeddingBag
 from .linear import Bilinear as Bilinear
 from .linear import Linear as Linear
 from .loss import BCELoss as BCELoss
 from .loss import BCEWithLogitsLoss as BCEWithLogitsLoss
+from .loss import CosineEmbeddingLoss as CosineEmbeddingLoss
 from .loss import CrossEntropyLoss as CrossEntropyLoss
+from .loss import CTCLoss as CTCLoss
 from .loss import GaussianNLLLoss as GaussianNLLLoss
+from .loss import HingeEmbeddingLoss as HingeEmbeddingLoss
 from .loss import HuberLoss as HuberLoss
 from .loss import KLDivLoss as KLDivLoss
 from .loss import L1Loss as L1Loss
+from .loss import MarginRankingLoss as MarginRankingLoss
 from .loss import MSELoss as MSELoss
+from .loss import MultiLabelMarginLoss as MultiLabelMarginLoss
+from .loss import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
+from .loss import MultiMarginLoss as MultiMarginLoss
 from .loss import NLLLoss as NLLLoss
+from .loss import PoissonNLLLoss as PoissonNLLLoss
 from .loss import SmoothL1Loss as SmoothL1Loss
+from .loss import SoftMarginLoss as SoftMarginLoss
+from .loss import TripletMarginLoss as TripletMarginLoss
+from .loss import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
 from .module import Module as Module
 from .norm import BatchNorm1d as BatchNorm1d
 from .norm import BatchNorm2d as BatchNorm2d
@@ -98,6 +114,17 @@ from .padding import ZeroPad1d as ZeroPad1d
 from .padding import ZeroPad2d as ZeroPad2d
 from .padding import ZeroPad3d as ZeroPad3d
 from .parameter import Parameter as Parameter
+from .pictures import ChannelShuffle as ChannelShuffle
+from .pictures import CosineSimilarity as CosineSimilarity
+from .pictures import Fold as Fold
+from .pictures import LocalResponseNorm as LocalResponseNorm
+from .pictures import PairwiseDistance as PairwiseDistance
+from .pictures import PixelShuffle as PixelShuffle
+from .pictures import PixelUnshuffle as PixelUnshuffle
+from .pictures import Unfold as Unfold
+from .pictures import Upsample as Upsample
+from .pictures import UpsamplingBilinear2d as UpsamplingBilinear2d
+from .pictures import UpsamplingNearest2d as UpsamplingNearest2d
 from .pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from .pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
 from .pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d
@@ -107,9 +134,17 @@ from .pooling import AdaptiveMaxPool3d as AdaptiveMaxPool3d
 from .pooling import AvgPool1d as AvgPool1d
 from .pooling import AvgPool2d as AvgPool2d
 from .pooling import AvgPool3d as AvgPool3d
+from .pooling import FractionalMaxPool2d as FractionalMaxPool2d
+from .pooling import FractionalMaxPool3d as FractionalMaxPool3d
+from .pooling import LPPool1d as LPPool1d
+from .pooling import LPPool2d as LPPool2d
+from .pooling import LPPool3d as LPPool3d
 from .pooling import MaxPool1d as MaxPool1d
 from .pooling import MaxPool2d as MaxPool2d
 from .pooling import MaxPool3d as MaxPool3d
+from .pooling import MaxUnpool1d as MaxUnpool1d
+from .pooling import MaxUnpool2d as MaxUnpool2d
+from .pooling import MaxUnpool3d as MaxUnpool3d
 from .recurrent import GRU as GRU
 from .recurrent import LSTM as LSTM
 from .recurrent import RNN as RNN

@@ -1,4 +1,4 @@
-"""Functions between the layers, as modules without parameters."""
+"""Functions between the layers, as modules."""
 
 from __future__ import annotations
 
@@ -11,150 +11,56 @@ from .init import fill
 from .module import Module
 from .parameter import parameter
 
-
-@held
-class InPlace(Held):
-    """y = f(x), written into x where that is asked."""
-
-    inplace: bool = False
-
-
-class ReLU(InPlace):
-    """y = max(x, 0)"""
-
-    function = "relu"
-
-
-class Tanh(Held):
-    """y = tanh x"""
-
-    function = "tanh"
-
-
-class Sigmoid(Held):
-    """y = 1 / (1 + e⁻ˣ)"""
-
-    function = "sigmoid"
-
-
-class LogSigmoid(Held):
-    """y = −ln(1 + e⁻ˣ)"""
-
-    function = "logsigmoid"
+ReLU = held("ReLU", "relu", "y = max(x, 0)")
+Tanh = held("Tanh", "tanh", "y = tanh x")
+Sigmoid = held("Sigmoid", "sigmoid", "y = 1 / (1 + e⁻ˣ)")
+LogSigmoid = held("LogSigmoid", "logsigmoid", "y = −ln(1 + e⁻ˣ)")
+ReLU6 = held("ReLU6", "relu6", "y = min(max(x, 0), 6)")
+SELU = held("SELU", "selu", "y = λ max(x, 0) + λ min(α (eˣ − 1), 0). Klambauer et al. 2017, eq. 2.")
+SiLU = held("SiLU", "silu", "y = x σ(x). Hendrycks & Gimpel 2016, “Gaussian Error Linear Units”, §2.")
+Mish = held("Mish", "mish", "y = x tanh ln(1 + eˣ). Misra 2019, “Mish”, eq. 1. https://arxiv.org/abs/1908.08681")
+Softsign = held("Softsign", "softsign", "y = x / (1 + |x|)")
+Tanhshrink = held("Tanhshrink", "tanhshrink", "y = x − tanh x")
+Hardsigmoid = held("Hardsigmoid", "hardsigmoid", "y = min(max(x / 6 + 1/2, 0), 1)")
+Hardswish = held("Hardswish", "hardswish", "y = x hardsigmoid(x). Howard et al. 2019, “MobileNetV3”, §5.2.")
+Hardshrink = held("Hardshrink", "hardshrink", "y = x, but 0 where |x| ≤ λ")
+Softshrink = held("Softshrink", "softshrink", "y = x moved towards 0 by λ, and no further than 0")
+Threshold = held("Threshold", "threshold", "y = x where x > threshold, value elsewhere", "threshold", "value")
+GLU = held("GLU", "glu", "y = a σ(b), a and b being the halves of x along an axis. Dauphin et al. 2016, eq. 1.")
+GELU = held("GELU", "gelu", "y = x Φ(x); with approximate='tanh', nearly. Hendrycks & Gimpel 2016, §2.")
+LeakyReLU = held("LeakyReLU", "leaky_relu", "y = x where x > 0, s x elsewhere. Maas et al. 2013, “Rectifier …”, eq. 2.")
+ELU = held("ELU", "elu", "y = x where x > 0, α (eˣ − 1) elsewhere. Clevert et al. 2015, eq. 15.")
+CELU = held(
+    "CELU", "celu", "y = x where x > 0, α (e^(x/α) − 1) elsewhere. Barron 2017. https://arxiv.org/abs/1704.07483"
+)
+Softplus = held("Softplus", "softplus", "y = ln(1 + e^(β x)) / β, and x where β x is above the threshold.")
 
 
-class ReLU6(InPlace):
-    """y = min(max(x, 0), 6)"""
+class Bounded(Held):
+    """Two bounds, the first the lower."""
 
-    function = "relu6"
+    min_val: float
+    max_val: float
 
-
-class SELU(InPlace):
-    """y = λ max(x, 0) + λ min(α (eˣ − 1), 0). Klambauer et al. 2017, “Self-Normalizing Neural Networks”, eq. 2."""
-
-    function = "selu"
-
-
-class SiLU(InPlace):
-    """y = x σ(x). Hendrycks & Gimpel 2016, “Gaussian Error Linear Units”, §2."""
-
-    function = "silu"
-
-
-class Mish(InPlace):
-    """y = x tanh ln(1 + eˣ). Misra 2019, “Mish”, eq. 1. https://arxiv.org/abs/1908.08681"""
-
-    function = "mish"
-
-
-class Softsign(Held):
-    """y = x / (1 + |x|)"""
-
-    function = "softsign"
-
-
-class Tanhshrink(Held):
-    """y = x − tanh x"""
-
-    function = "tanhshrink"
-
-
-@held
-class Hardtanh(Held):
-    """y = x between min_val and max_val, and those two outside."""
-
-    function = "hardtanh"
-    min_val: float = -1.0
-    max_val: float = 1.0
-    inplace: bool = False
-
-    def __post_init__(self) -> None:
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
         if not self.min_val < self.max_val:
             raise ValueError(f"Hardtanh needs min_val below max_val, and got {self.min_val} and {self.max_val}")
 
 
-class Hardsigmoid(InPlace):
-    """y = min(max(x / 6 + 1/2, 0), 1)"""
-
-    function = "hardsigmoid"
+Hardtanh = held("Hardtanh", "hardtanh", "y = x between min_val and max_val, and those two outside.", base=Bounded)
 
 
-class Hardswish(InPlace):
-    """y = x min(max(x / 6 + 1/2, 0), 1). Howard et al. 2019, “Searching for MobileNetV3”, §5.2."""
+class Random(Held):
+    """What is random in training."""
 
-    function = "hardswish"
-
-
-@held
-class Hardshrink(Held):
-    """y = x, but 0 where |x| ≤ λ"""
-
-    function = "hardshrink"
-    lambd: float = 0.5
+    def _options(self) -> dict[str, Any]:
+        return super()._options() | {"training": self.training}
 
 
-class Softshrink(Hardshrink):
-    """y = x moved towards 0 by λ, and no further than 0"""
-
-    function = "softshrink"
-
-
-@held
-class Threshold(Held):
-    """y = x where x > threshold, value elsewhere"""
-
-    function = "threshold"
-    threshold: float
-    value: float
-    inplace: bool = False
-
-
-@held
-class GLU(Held):
-    """y = a σ(b), a and b being the halves of x along an axis. Dauphin et al. 2016, eq. 1."""
-
-    function = "glu"
-    dim: int = -1
-
-
-@held
-class GELU(Held):
-    """y = x Φ(x), Φ being the normal distribution function; with approximate='tanh', nearly.
-
-    Hendrycks & Gimpel 2016, “Gaussian Error Linear Units”, §2. https://arxiv.org/abs/1606.08415
-    """
-
-    function = "gelu"
-    approximate: str = "none"
-
-
-@held
-class LeakyReLU(Held):
-    """y = x where x > 0, s x elsewhere. Maas et al. 2013, “Rectifier Nonlinearities Improve Acoustic Models”, eq. 2."""
-
-    function = "leaky_relu"
-    negative_slope: float = 0.01
-    inplace: bool = False
+RReLU = held(
+    "RReLU", "rrelu", "y = x where x > 0, a x elsewhere, a drawn anew.", "lower", "upper", "inplace", base=Random
+)
 
 
 class PReLU(Module):
@@ -178,45 +84,38 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-@held
-class ELU(Held):
-    """y = x where x > 0, α (eˣ − 1) elsewhere. Clevert et al. 2015, “Exponential Linear Units”, eq. 15."""
-
-    function = "elu"
-    alpha: float = 1.0
-    inplace: bool = False
-
-
-class CELU(ELU):
-    """y = x where x > 0, α (e^(x/α) − 1) elsewhere. Barron 2017. https://arxiv.org/abs/1704.07483"""
-
-    function = "celu"
-
-
-@held
-class Softplus(Held):
-    """y = ln(1 + e^(β x)) / β, and x where β x is above the threshold."""
-
-    function = "softplus"
-    beta: float = 1.0
-    threshold: float = 20.0
-
-
-@held
-class Softmax(Held):
+class Softmax(Module):
     """y = eˣ / Σ eˣ along the axis `dim`."""
 
-    function = "softmax"
-    dim: int | None = None
+    def __init__(self, dim: int | None = None):
+        self.dim = dim
+
+    def forward(self, input: Any) -> Any:
+        return functional.softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
 
 
 class LogSoftmax(Softmax):
     """y = x − ln Σ eˣ along the axis `dim`."""
 
-    function = "log_softmax"
+    def forward(self, input: Any) -> Any:
+        return functional.log_softmax(input, self.dim)
 
 
 class Softmin(Softmax):
     """y = e⁻ˣ / Σ e⁻ˣ along the axis `dim`."""
 
-    function = "softmin"
+    def forward(self, input: Any) -> Any:
+        return functional.softmin(input, self.dim)
+
+
+class Softmax2d(Softmax):
+    """y = eˣ / Σ eˣ over the channels of x (N, C, H, W), or (C, H, W)."""
+
+    def __init__(self) -> None:
+        super().__init__(-3)
+
+    def extra_repr(self) -> str:
+        return ""

@@ -21,6 +21,7 @@ class Embedding(Module):
 
     weight         W (num_embeddings, embedding_dim), from N(0, 1)
     padding_idx    a row that starts at zero and receives no gradient
+    max_norm       rows that are read are cut to this length, in place: as functional.embedding says, and all the rest
     x              integers of any shape  →  y (…, embedding_dim)
     """
 
@@ -29,6 +30,10 @@ class Embedding(Module):
         num_embeddings: int,
         embedding_dim: int,
         padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
         *,
         device: Device | str | None = None,
         dtype: Any = None,
@@ -38,6 +43,7 @@ class Embedding(Module):
             raise IndexError(f"padding_idx is one of the {num_embeddings} rows, and got {padding_idx}")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
         self.weight = parameter(num_embeddings, embedding_dim, dtype=dtype, device=device)
         self.reset_parameters(rng)
 
@@ -59,8 +65,36 @@ class Embedding(Module):
                 self.weight[self.padding_idx] = 0.0
 
     def forward(self, input: Any) -> Any:
-        return functional.embedding(input, self.weight, self.padding_idx)
+        limits = self.max_norm, self.norm_type, self.scale_grad_by_freq
+        return functional.embedding(input, self.weight, self.padding_idx, *limits)
 
     def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+
+
+class EmbeddingBag(Embedding):
+    """The rows of each bag as one, their 'mean', 'sum' or 'max': see functional.embedding_bag."""
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        *,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        **where: Any,
+    ):
+        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, **where)
+        self.mode, self.include_last_offset = mode, include_last_offset
+
+    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+        limits = self.max_norm, self.norm_type, self.scale_grad_by_freq
+        options = {"per_sample_weights": per_sample_weights, "include_last_offset": self.include_last_offset}
+        options["padding_idx"] = self.padding_idx
+        return functional.embedding_bag(input, self.weight, offsets, *limits, self.mode, **options)

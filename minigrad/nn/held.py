@@ -1,46 +1,49 @@
-"""Modules that are a function of `functional` with its options held: each says its name, and the options in order."""
+"""Modules that are a function of `functional`, its options held: a line of a table each."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from inspect import Parameter, Signature, signature
+from typing import Any, ClassVar
 
 from .. import functional
 from .module import Module
 
-M = TypeVar("M", bound="Held")
+ASKED = "training", "key"  # what a function is told by the module's state, or by its caller
 
 
-@dataclass(eq=False, repr=False)
 class Held(Module):
-    """y = f(x, …), f being the function of that name, which is told each time what the module was told at first."""
+    """y = f(x, …), f being a function of `functional`, which is told each time what the module was told at first."""
 
     function: ClassVar[str]
     quiet: ClassVar[tuple[str, ...]] = ()  # options that its repr does not say
+    __signature__: ClassVar[Signature]
+
+    def __init__(self, *given: Any, **named: Any):
+        bound = self.__signature__.bind(*given, **named)
+        bound.apply_defaults()
+        for name, x in bound.arguments.items():
+            setattr(self, name, x)
 
     def forward(self, *xs: Any, **named: Any) -> Any:
-        return getattr(functional, self.function)(*xs, **named, **self._options())
+        return getattr(functional, self.function)(*xs, **self._options() | named)
 
     def _options(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: getattr(self, name) for name in self.__signature__.parameters}
 
     def extra_repr(self) -> str:
         said = ((name, x) for name, x in self._options().items() if name not in self.quiet)
         return ", ".join(f"{name}={x!r}" for name, x in said if name != "inplace" or x)
 
 
-@dataclass_transform(eq_default=False)
-def held(cls: type[M]) -> type[M]:
-    """The class, made with its annotated attributes as arguments."""
-    return dataclass(eq=False, repr=False)(cls)
+def held(name: str, function: str, doc: str, *told: str, base: type[Held] = Held) -> type[Any]:
+    """The module of a function: its arguments are those named, and then those of the function's that have a default."""
+    known = signature(getattr(functional, function)).parameters
+    rest = (p for p in known.values() if p.default is not Parameter.empty and p.name not in (*told, *ASKED))
+    options = Signature([*(known[name] for name in told), *rest])
+    inside = {"function": function, "__signature__": options, "__doc__": doc, "__module__": "minigrad.nn"}
+    return type(name, (base,), inside)
 
 
-def over_axes(base: type[M]) -> tuple[type[M], type[M], type[M]]:
-    """The module over one, two and three axes, of the function over as many: Base1d, Base2d and Base3d."""
-
-    def over(n: int) -> type[M]:
-        function = base.function + f"{n}d" * (base.function != "pad")
-        inside = {"n": n, "function": function, "__doc__": base.__doc__, "__module__": base.__module__}
-        return type(f"{base.__name__}{n}d", (base,), inside)
-
-    return over(1), over(2), over(3)
+def over_axes(function: str, base: type[Held], *told: str) -> list[type[Any]]:
+    """The modules of a function over one, two and three axes, named after their base, which says what they do."""
+    return [held(f"{base.__name__}{n}d", f"{function}{n}d", base.__doc__ or "", *told, base=base) for n in (1, 2, 3)]

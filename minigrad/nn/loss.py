@@ -1,106 +1,58 @@
-"""Losses as modules: functional/loss.py, margin.py and classification.py, with their options held."""
+"""Losses as modules: functional/loss.py, classification.py, margin.py and ctc.py, with their options held."""
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any
 
 from ..tensor import Tensor
 from .held import Held, held
 
 
-@held
 class Loss(Held):
-    """A prediction and a target to one number, or, with reduction='none', one for each element."""
+    """A prediction and a target to one number, or, with reduction='none', one for each element or row.
 
-    reduction: str = field(default="mean", kw_only=True)
+    Weights are buffers: they move with the module.
+    """
 
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
+        for name in self.__signature__.parameters.keys() & {"weight", "pos_weight"}:
+            weight = vars(self).pop(name)
+            self.register_buffer(name, weight if weight is None or isinstance(weight, Tensor) else Tensor(weight))
 
-class MSELoss(Loss):
-    """(x − t)²"""
-
-    function = "mse_loss"
-
-
-class L1Loss(Loss):
-    """|x − t|"""
-
-    function = "l1_loss"
+    def extra_repr(self) -> str:
+        return ""
 
 
-@held
-class SmoothL1Loss(Loss):
-    """(x − t)² / 2β where |x − t| < β, |x − t| − β/2 beyond."""
-
-    function = "smooth_l1_loss"
-    beta: float = field(default=1.0, kw_only=True)
+def loss(name: str, function: str, doc: str) -> type[Any]:
+    return held(name, function, doc, base=Loss)
 
 
-@held
-class HuberLoss(Loss):
-    """(x − t)² / 2 where |x − t| < δ, δ (|x − t| − δ/2) beyond."""
+MSELoss = loss("MSELoss", "mse_loss", "(x − t)²")
+L1Loss = loss("L1Loss", "l1_loss", "|x − t|")
+SmoothL1Loss = loss("SmoothL1Loss", "smooth_l1_loss", "(x − t)² / 2β where |x − t| < β, |x − t| − β/2 beyond.")
+HuberLoss = loss("HuberLoss", "huber_loss", "(x − t)² / 2 where |x − t| < δ, δ (|x − t| − δ/2) beyond.")
+KLDivLoss = loss("KLDivLoss", "kl_div", "t (ln t − x), for log-probabilities x.")
+PoissonNLLLoss = loss("PoissonNLLLoss", "poisson_nll_loss", "eˣ − t x, for x the ln of the rate of t events.")
+GaussianNLLLoss = loss("GaussianNLLLoss", "gaussian_nll_loss", "(ln v + (x − t)² / v) / 2, v being predicted with x.")
+BCELoss = loss("BCELoss", "binary_cross_entropy", "−t ln x − (1 − t) ln(1 − x), for probabilities x.")
+BCEWithLogitsLoss = loss(
+    "BCEWithLogitsLoss", "binary_cross_entropy_with_logits", "−p t ln σ(x) − (1 − t) ln(1 − σ(x)), for scores x."
+)
+NLLLoss = loss("NLLLoss", "nll_loss", "−x[t], for log-probabilities x.")
+CrossEntropyLoss = loss("CrossEntropyLoss", "cross_entropy", "−ln softmax(x)[t], for scores x.")
+CTCLoss = loss("CTCLoss", "ctc_loss", "−ln of the probability of a sequence of letters: see functional.ctc_loss.")
 
-    function = "huber_loss"
-    delta: float = field(default=1.0, kw_only=True)
-
-
-@held
-class KLDivLoss(Loss):
-    """t (ln t − x), for log-probabilities x."""
-
-    function = "kl_div"
-    log_target: bool = field(default=False, kw_only=True)
-
-
-@held
-class GaussianNLLLoss(Loss):
-    """(ln v + (x − t)² / v) / 2, v being the variance that is predicted with x."""
-
-    function = "gaussian_nll_loss"
-    full: bool = field(default=False, kw_only=True)
-    eps: float = field(default=1e-6, kw_only=True)
-
-
-@held
-class Weighted(Loss):
-    """Losses with weights, which are buffers: they move with the module."""
-
-    weights: ClassVar[tuple[str, ...]] = ("weight",)
-    weight: Any = None
-
-    def __post_init__(self) -> None:
-        for name in self.weights:
-            given = vars(self).pop(name)
-            self._buffers[name] = True
-            setattr(self, name, given if given is None or isinstance(given, Tensor) else Tensor(given))
-
-
-class BCELoss(Weighted):
-    """−t ln x − (1 − t) ln(1 − x), for probabilities x."""
-
-    function = "binary_cross_entropy"
-
-
-@held
-class BCEWithLogitsLoss(Weighted):
-    """−p t ln σ(x) − (1 − t) ln(1 − σ(x)), for scores x."""
-
-    function = "binary_cross_entropy_with_logits"
-    weights = "weight", "pos_weight"
-    pos_weight: Any = field(default=None, kw_only=True)
-
-
-@held
-class NLLLoss(Weighted):
-    """−x[t], for log-probabilities x."""
-
-    function = "nll_loss"
-    ignore_index: int = field(default=-100, kw_only=True)
-
-
-@held
-class CrossEntropyLoss(NLLLoss):
-    """−ln softmax(x)[t], for scores x."""
-
-    function = "cross_entropy"
-    label_smoothing: float = field(default=0.0, kw_only=True)
+SoftMarginLoss = loss("SoftMarginLoss", "soft_margin_loss", "ln(1 + e^(−t x))")
+HingeEmbeddingLoss = loss("HingeEmbeddingLoss", "hinge_embedding_loss", "x where t is 1, max(0, margin − x) beside.")
+MarginRankingLoss = loss("MarginRankingLoss", "margin_ranking_loss", "max(0, margin − t (x₁ − x₂))")
+CosineEmbeddingLoss = loss("CosineEmbeddingLoss", "cosine_embedding_loss", "1 − cos, or max(0, cos − margin).")
+TripletMarginLoss = loss("TripletMarginLoss", "triplet_margin_loss", "max(0, margin + ‖a − p‖ − ‖a − n‖)")
+TripletMarginWithDistanceLoss = loss(
+    "TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss", "The same with another distance."
+)
+MultiMarginLoss = loss("MultiMarginLoss", "multi_margin_loss", "Σ max(0, margin − x[t] + x[i])ᵖ / C")
+MultiLabelMarginLoss = loss("MultiLabelMarginLoss", "multilabel_margin_loss", "Σ max(0, 1 − x[j] + x[i]) / C")
+MultiLabelSoftMarginLoss = loss(
+    "MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", "−t ln σ(x) − (1 − t) ln(1 − σ(x)), over all classes."
+)

@@ -4,67 +4,46 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .held import Held, held, over_axes
+from .. import functional
+from .module import Module
 
 
-@held
-class Padding(Held):
+class Padding(Module):
     """x (N, C, *size), or (C, *size), with a margin around its places: see functional.pad."""
 
-    function = "pad"
-    mode: ClassVar[str]
     n: ClassVar[int]
-    padding: Any
+    mode: ClassVar[str]
+    value: float | None = None
 
-    def __post_init__(self) -> None:
-        self.padding = (self.padding,) * (2 * self.n) if isinstance(self.padding, int) else tuple(self.padding)
+    def __init__(self, padding: Any):
+        self.padding = (padding,) * (2 * self.n) if isinstance(padding, int) else tuple(padding)
 
-    def _options(self) -> dict[str, Any]:
-        return {"pad": self.padding, "mode": self.mode}
+    def forward(self, input: Any) -> Any:
+        return functional.pad(input, self.padding, self.mode, self.value)
 
     def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
-class ZeroPad(Padding):
-    """A margin of zeros."""
+class Constant(Padding):
+    """The same with a margin of one value."""
 
-    mode = "constant"
-
-
-class ReflectionPad(Padding):
-    """A margin mirrored at the edge, which is not repeated."""
-
-    mode = "reflect"
-
-
-class ReplicationPad(Padding):
-    """A margin that repeats the edge."""
-
-    mode = "replicate"
-
-
-class CircularPad(Padding):
-    """A margin of what is at the other end."""
-
-    mode = "circular"
-
-
-@held
-class ConstantPad(ZeroPad):
-    """A margin of one value."""
-
-    value: float
-
-    def _options(self) -> dict[str, Any]:
-        return super()._options() | {"value": self.value}
+    def __init__(self, padding: Any, value: float):
+        super().__init__(padding)
+        self.value = value
 
     def extra_repr(self) -> str:
         return f"padding={self.padding}, value={self.value}"
 
 
-ZeroPad1d, ZeroPad2d, ZeroPad3d = over_axes(ZeroPad)
-ConstantPad1d, ConstantPad2d, ConstantPad3d = over_axes(ConstantPad)
-ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = over_axes(ReflectionPad)
-ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = over_axes(ReplicationPad)
-CircularPad1d, CircularPad2d, CircularPad3d = over_axes(CircularPad)
+def over_axes(name: str, mode: str, base: type[Padding] = Padding) -> list[type[Any]]:
+    """The layers with such a margin over one, two and three axes."""
+    inside = {"mode": mode, "__doc__": base.__doc__, "__module__": "minigrad.nn"}
+    return [type(f"{name}{n}d", (base,), inside | {"n": n}) for n in (1, 2, 3)]
+
+
+ZeroPad1d, ZeroPad2d, ZeroPad3d = over_axes("ZeroPad", "constant")
+ConstantPad1d, ConstantPad2d, ConstantPad3d = over_axes("ConstantPad", "constant", Constant)
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = over_axes("ReflectionPad", "reflect")
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = over_axes("ReplicationPad", "replicate")
+CircularPad1d, CircularPad2d, CircularPad3d = over_axes("CircularPad", "circular")

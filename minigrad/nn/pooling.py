@@ -2,68 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+from .. import functional
 from ..functional.convolution import Lengths
-from .held import Held, held, over_axes
+from .held import Held, over_axes
 
 
-class Pool(Held):
-    """Windows to one number each."""
+class MaxPool(Held):
+    """The largest element of each window. A stride of None is the window's length."""
 
+    quiet: ClassVar[tuple[str, ...]] = ("return_indices",)
     kernel_size: Lengths
     stride: Lengths | None
 
-    def __post_init__(self) -> None:
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
         self.stride = self.kernel_size if self.stride is None else self.stride
 
 
-@held
-class MaxPool(Pool):
-    """The largest element of each window: see functional.max_pool1d and its kin. A stride of None is the window's."""
+class AvgPool(MaxPool):
+    """The mean of each window. A stride of None is the window's length."""
 
-    function = "max_pool"
+    quiet = "ceil_mode", "count_include_pad", "divisor_override"
+
+
+class MaxUnpool(MaxPool):
+    """Each number at the place that MaxPool said, with return_indices; zeros elsewhere."""
+
+    quiet = ("output_size",)
+
+
+class LPPool(MaxPool):
+    """(Σ xᵖ)^(1/p) of each window, p being norm_type. A stride of None is the window's length."""
+
+
+class FractionalMaxPool(Held):
+    """Refused: windows of random lengths are not here."""
+
+    def __init__(self, *given: Any, **named: Any):
+        getattr(functional, self.function)(1)
+
+
+class AdaptiveMaxPool(Held):
+    """The largest element of each of output_size windows that cover the axes evenly; None keeps an axis."""
+
     quiet = ("return_indices",)
-    kernel_size: Lengths
-    stride: Lengths | None = None
-    padding: Lengths = 0
-    dilation: Lengths = 1
-    return_indices: bool = False
-    ceil_mode: bool = False
 
 
-@held
-class AvgPool(Pool):
-    """The mean of each window: see functional.avg_pool1d and its kin. A stride of None is the window's."""
-
-    function = "avg_pool"
-    quiet = ("ceil_mode", "count_include_pad", "divisor_override")
-    kernel_size: Lengths
-    stride: Lengths | None = None
-    padding: Lengths = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
-    divisor_override: int | None = None
-
-
-@held
 class AdaptiveAvgPool(Held):
-    """The mean of each of output_size windows that cover the last axes evenly; None keeps an axis as it is."""
-
-    function = "adaptive_avg_pool"
-    output_size: Any
+    """The mean of each of output_size windows that cover the axes evenly; None keeps an axis."""
 
 
-@held
-class AdaptiveMaxPool(AdaptiveAvgPool):
-    """The largest of each of output_size windows that cover the last axes evenly; None keeps an axis as it is."""
-
-    function = "adaptive_max_pool"
-    quiet = ("return_indices",)
-    return_indices: bool = False
-
-
-MaxPool1d, MaxPool2d, MaxPool3d = over_axes(MaxPool)
-AvgPool1d, AvgPool2d, AvgPool3d = over_axes(AvgPool)
-AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = over_axes(AdaptiveAvgPool)
-AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = over_axes(AdaptiveMaxPool)
+LENGTHS = "kernel_size", "stride", "padding", "dilation", "return_indices"
+MaxPool1d, MaxPool2d, MaxPool3d = over_axes("max_pool", MaxPool, *LENGTHS)
+AvgPool1d, AvgPool2d, AvgPool3d = over_axes("avg_pool", AvgPool, "kernel_size")
+MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = over_axes("max_unpool", MaxUnpool, "kernel_size")
+LPPool1d, LPPool2d, LPPool3d = over_axes("lp_pool", LPPool, "norm_type", "kernel_size")
+_, FractionalMaxPool2d, FractionalMaxPool3d = over_axes("fractional_max_pool", FractionalMaxPool)
+AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = over_axes("adaptive_max_pool", AdaptiveMaxPool, "output_size")
+AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = over_axes("adaptive_avg_pool", AdaptiveAvgPool, "output_size")

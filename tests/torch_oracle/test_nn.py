@@ -1,6 +1,7 @@
 """Layers against PyTorch's: the same state, and so the same outputs and gradients, in training and after it."""
 
 import copy
+import inspect
 
 import numpy as np
 import pytest
@@ -50,6 +51,23 @@ LAYERS = {
     "AdaptiveAvgPool3d": (lambda nn: nn.AdaptiveAvgPool3d((2, None, 3)), (VOLUME,), {}),
     "AdaptiveMaxPool3d": (lambda nn: nn.AdaptiveMaxPool3d((2, 3, 4), return_indices=True), (VOLUME,), {}),
     "GLU": (lambda nn: nn.GLU(1), (IMAGE,), {}),
+    "Softmax2d": (lambda nn: nn.Softmax2d(), (IMAGE,), {}),
+    "Upsample": (lambda nn: nn.Upsample(scale_factor=2, mode="bicubic", align_corners=True), (IMAGE,), {}),
+    "PixelShuffle": (lambda nn: nn.PixelShuffle(2), (IMAGE,), {}),
+    "PixelUnshuffle": (lambda nn: nn.PixelUnshuffle(2), (IMAGE[..., :4, :],), {}),
+    "ChannelShuffle": (lambda nn: nn.ChannelShuffle(2), (IMAGE,), {}),
+    "Unfold": (lambda nn: nn.Unfold((3, 2), padding=1), (IMAGE,), {}),
+    "Fold": (lambda nn: nn.Fold((4, 3), 2), (LINE[:, :, :6],), {}),
+    "LocalResponseNorm": (lambda nn: nn.LocalResponseNorm(3, k=2.0), (IMAGE,), {}),
+    "CosineSimilarity": (lambda nn: nn.CosineSimilarity(-1), (ROWS, ROWS + 1), {}),
+    "PairwiseDistance": (lambda nn: nn.PairwiseDistance(3.0, keepdim=True), (ROWS, ROWS + 1), {}),
+    "LPPool2d": (lambda nn: nn.LPPool2d(2, 3, 2), (IMAGE,), {}),
+    "MaxUnpool1d": (
+        lambda nn: nn.MaxUnpool1d(2),
+        (LINE[..., :4],),
+        {"indices": np.array([0, 3, 4, 7]) * np.ones((2, 4, 1), int)},
+    ),
+    "EmbeddingBag": (lambda nn: nn.EmbeddingBag(7, 3, mode="max", padding_idx=-2), (), {"indices": INDICES}),
     "ConstantPad1d": (lambda nn: nn.ConstantPad1d((2, -1), 3.5), (LINE,), {}),
     **{
         f"{kind}{n}d": (lambda nn, kind=kind, n=n: getattr(nn, f"{kind}{n}d")(1), (x,), {})
@@ -119,6 +137,17 @@ LOSSES = {
     "GaussianNLLLoss": ({}, (ROWS, ROWS + 1, np.abs(ROWS))),
     "BCELoss": ({"weight": np.ones(4)}, (1 / (1 + np.exp(-ROWS)), np.abs(np.sin(ROWS)))),
     "BCEWithLogitsLoss": ({"pos_weight": np.arange(4.0)}, (ROWS, np.abs(np.sin(ROWS)))),
+    "SoftMarginLoss": ({}, (ROWS, np.sign(ROWS))),
+    "HingeEmbeddingLoss": ({"margin": 0.4}, (ROWS, np.sign(ROWS))),
+    "MarginRankingLoss": ({"reduction": "sum"}, (ROWS, ROWS[::-1].copy(), np.sign(ROWS))),
+    "CosineEmbeddingLoss": ({"margin": 0.1}, (ROWS, ROWS[::-1].copy(), np.sign(ROWS[:, 0]))),
+    "TripletMarginLoss": ({"swap": True}, (ROWS, ROWS[::-1].copy(), ROWS + 1)),
+    "TripletMarginWithDistanceLoss": ({"margin": 0.5}, (ROWS, ROWS[::-1].copy(), ROWS + 1)),
+    "MultiMarginLoss": ({"weight": np.arange(4.0)}, (ROWS, np.array([0, 1, 2, 3, 0, 1]))),
+    "MultiLabelMarginLoss": ({}, (ROWS, np.array([[0, 2, -1, 1]] * 6))),
+    "MultiLabelSoftMarginLoss": ({"weight": np.arange(4.0)}, (ROWS, (ROWS > 0) * 1.0)),
+    "PoissonNLLLoss": ({"full": True}, (ROWS, np.abs(ROWS) * 3)),
+    "CTCLoss": ({"blank": 3}, (SEQUENCE, np.array([[0, 1], [2, 2], [1, 0]]), np.array([5, 4, 5]), np.array([2, 2, 1]))),
     "NLLLoss": ({"ignore_index": 3}, (ROWS, np.array([0, 1, 2, 3, 0, 1]))),
     "CrossEntropyLoss": ({"weight": np.arange(4.0), "label_smoothing": 0.1}, (ROWS, np.array([0, 1, 2, 3, 0, 1]))),
 }
@@ -226,7 +255,19 @@ def test_float32_stays_float32(name):
 REPRS = [
     *("Linear", "Sequential", "Flatten", "Conv1d", "Conv2d", "Conv2d, same", "ConvTranspose1d", "ConvTranspose2d"),
     *("MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "RMSNorm", "Embedding", "RNN", "LSTM", "GRU"),
-    *("ConstantPad1d", "ZeroPad2d", "AdaptiveMaxPool3d", "GLU", "CELU", "Threshold"),
+    *(
+        "Upsample",
+        "PixelShuffle",
+        "Softmax2d",
+        "LPPool2d",
+        "MaxUnpool1d",
+        "ConstantPad1d",
+        "ZeroPad2d",
+        "AdaptiveMaxPool3d",
+        "GLU",
+        "CELU",
+        "Threshold",
+    ),
     *("LSTM, batch first", "LSTMCell", "LeakyReLU", "GELU", "ELU", "Softmax", "ReLU", "Hardtanh", "Softplus"),
 ]
 
@@ -239,6 +280,20 @@ def test_the_repr_is_pytorchs(name):
     assert repr(ours) == repr(theirs)
 
 
+HELD = [n for n, made in vars(nn).items() if hasattr(made, "function") and hasattr(torch.nn, n)]
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_module_of_a_function_takes_pytorchs_options_in_pytorchs_order(name):
+    """They are read off the function, which may have them in another order: max_pool2d has return_indices last."""
+    ours, theirs = (inspect.signature(getattr(library.nn, name)).parameters for library in (mg, torch))
+    placed = [p.name for p in ours.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+
+    known = [n for n in theirs if n not in ("size_average", "reduce")]
+    assert placed[: len(known)] == known[: len(placed)]
+    assert all(ours[n].default == theirs[n].default for n in placed if n in theirs)
+
+
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_are_pytorchs(name):
     options, arguments = LOSSES[name]
@@ -246,7 +301,8 @@ def test_losses_are_pytorchs(name):
     for library in (mg, torch):
         tensors = {k: library.tensor(v) if isinstance(v, np.ndarray) else v for k, v in options.items()}
         x = library.tensor(arguments[0], requires_grad=True)
-        loss = getattr(library.nn, name)(**tensors)(x, *map(library.tensor, arguments[1:]))
+        given = x.log_softmax(-1) if name == "CTCLoss" else x  # PyTorch's gradient is right only behind it
+        loss = getattr(library.nn, name)(**tensors)(given, *map(library.tensor, arguments[1:]))
         loss.backward()
         results.append((loss.item(), x.grad.numpy()))
 

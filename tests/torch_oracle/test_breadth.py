@@ -1,0 +1,236 @@
+"""Pictures in other sizes, margins, bags, letters: values and gradients are PyTorch's, by run, traced and compiled."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
+F, TF = mg.nn.functional, torch.nn.functional
+
+rng = np.random.default_rng(14)
+LINE, IMAGE, VOLUME = rng.normal(size=(2, 3, 9)), rng.normal(size=(2, 4, 5, 6)), rng.normal(size=(1, 2, 3, 4, 5))
+X, Y, Z = rng.normal(size=(3, 4, 5))
+SIGNS, LABELS = (
+    np.sign(rng.normal(size=(4, 5))),
+    np.array([[3, 0, -1, 1, 2], [1, 1, 2, -1, 0], [-1, 0, 1, 2, 3], [0, 1, 2, 3, 4]]),
+)
+ROWS, CLASSES, W = np.array([1.0, -1, 1, -1]), np.array([0, 4, 2, 1]), rng.uniform(0.5, 2, 5)
+POINTS, POINTS3 = rng.uniform(-1.7, 1.7, (2, 3, 4, 2)), rng.uniform(-2.5, 2.5, (1, 2, 2, 3, 3))
+TABLE, BAGS, WORDS = (
+    rng.normal(size=(7, 3)),
+    np.array([[1, 2, 4, 5], [4, 3, 2, 2]]),
+    np.array([1, 2, 4, 5, 4, 3, 2, 2, 6, 1]),
+)
+SAID, LETTERS = rng.normal(size=(9, 3, 6)), np.array([[1, 1, 2, 5], [3, 4, 1, 2], [2, 5, 5, 1]])
+MODES = [("nearest", None), ("nearest-exact", None), ("area", None), ("linear", False), ("linear", True)]
+CUBIC = [("bicubic", False), ("bicubic", True)]
+SIZES = [{"size": 7}, {"size": 2}, {"scale_factor": 1.7}, {"scale_factor": 0.6, "recompute_scale_factor": True}]
+BY_AXES = {1: "linear", 2: "bilinear", 3: "trilinear"}
+
+
+def resized(n, x, mode, corners, size):
+    named = BY_AXES[n] if mode == "linear" else mode
+    return lambda f, c, x: f.interpolate(x, mode=named, align_corners=corners, **size), (x,)
+
+
+def sampled(mode, padding, corners, x, points):
+    if mode == "nearest":  # whose gradient towards the points is zero there, and none here
+        return lambda f, c, x: f.grid_sample(x, c(points), mode, padding, corners), (x,)
+    return lambda f, c, x, g: f.grid_sample(x, g, mode, padding, corners), (x, points)
+
+
+def unpooled(n, x, k, **options):
+    def call(f, c, x):
+        y, places = getattr(f, f"max_pool{n}d")(x, k, return_indices=True)
+        return getattr(f, f"max_unpool{n}d")(y * 2, places, k, **options)
+
+    return call, (x,)
+
+
+# Name → (the call, given the module of functions and a maker of constants; what is differentiated).
+CALLS = {
+    f"interpolate {n}d, {mode}, {corners}, {size}": resized(n, x, mode, corners, size)
+    for n, x in ((1, LINE), (2, IMAGE), (3, VOLUME))
+    for mode, corners in MODES + (CUBIC if n == 2 else [])
+    for size in (SIZES if n == 2 else SIZES[:1])
+}
+CALLS |= {
+    f"grid_sample, {mode}, {padding}, {corners}": sampled(mode, padding, corners, IMAGE, POINTS)
+    for mode in ("bilinear", "nearest", "bicubic")
+    for padding in ("zeros", "border", "reflection")
+    for corners in (True, False)
+}
+CALLS |= {
+    f"{name}, {r}": (lambda f, c, *xs, g=g, r=r: g(f, c, *xs, reduction=r), xs)
+    for r in ("mean", "sum", "none")
+    for name, (g, xs) in {
+        "soft_margin": (lambda f, c, x, **o: f.soft_margin_loss(x, c(SIGNS), **o), (X,)),
+        "hinge_embedding": (lambda f, c, x, **o: f.hinge_embedding_loss(x, c(SIGNS), 0.3, **o), (X,)),
+        "margin_ranking": (lambda f, c, x, y, **o: f.margin_ranking_loss(x, y, c(SIGNS), 0.3, **o), (X, Y)),
+        "cosine_embedding": (lambda f, c, x, y, **o: f.cosine_embedding_loss(x, y, c(ROWS), 0.1, **o), (X, Y)),
+        "triplet": (lambda f, c, x, y, z, **o: f.triplet_margin_loss(x, y, z, 2.0, 3.0, swap=True, **o), (X, Y, Z)),
+        "triplet, distance": (lambda f, c, *xs, **o: f.triplet_margin_with_distance_loss(*xs, **o), (X[0], Y[0], Z[0])),
+        "multi_margin": (lambda f, c, x, **o: f.multi_margin_loss(x, c(CLASSES), 2, 0.7, c(W), **o), (X,)),
+        "multilabel_margin": (lambda f, c, x, **o: f.multilabel_margin_loss(x, c(LABELS), **o), (X,)),
+        "multilabel_soft": (
+            lambda f, c, x, **o: f.multilabel_soft_margin_loss(x, c((SIGNS > 0) * 1.0), c(W), **o),
+            (X,),
+        ),
+        "poisson": (lambda f, c, x, **o: f.poisson_nll_loss(x, c(abs(Y) * 3), full=True, **o), (X,)),
+        "poisson of rates": (lambda f, c, x, **o: f.poisson_nll_loss(x, c(abs(Y)), log_input=False, **o), (abs(X),)),
+        "ctc": (lambda f, c, x, **o: f.ctc_loss(x.log_softmax(2), c(LETTERS), (9, 7, 5), (4, 2, 0), **o), (SAID,)),
+        "ctc, impossible": (
+            lambda f, c, x, **o: f.ctc_loss(
+                x.log_softmax(2), c(LETTERS.reshape(-1)), (9, 3, 4), (4, 4, 4), zero_infinity=True, **o
+            ),
+            (SAID,),
+        ),
+        "ctc of one": (
+            lambda f, c, x, **o: f.ctc_loss(x.log_softmax(1), c(LETTERS[0, :3]), c(np.array(9)), c(np.array(3)), **o),
+            (SAID[:, 0],),
+        ),
+    }.items()
+}
+CALLS |= {
+    "grid_sample, 3d": sampled("bilinear", "reflection", False, VOLUME, POINTS3),
+    "affine_grid": (lambda f, c, t: f.affine_grid(t, (2, 3, 4, 5), True), (rng.normal(size=(2, 2, 3)),)),
+    "affine_grid, 3d": (lambda f, c, t: f.affine_grid(t, (2, 3, 4, 1, 2), False), (rng.normal(size=(2, 3, 4)),)),
+    "upsample_nearest": (lambda f, c, x: f.upsample_nearest(x, scale_factor=2), (IMAGE,)),
+    "upsample_bilinear": (lambda f, c, x: f.upsample_bilinear(x, (3, 8)), (IMAGE,)),
+    "pixel_shuffle": (lambda f, c, x: f.pixel_shuffle(x, 2), (IMAGE,)),
+    "pixel_unshuffle": (lambda f, c, x: f.pixel_unshuffle(x, 2), (IMAGE[..., :4, :],)),
+    "channel_shuffle": (lambda f, c, x: f.channel_shuffle(x, 2), (IMAGE,)),
+    "local_response_norm": (lambda f, c, x: f.local_response_norm(x, 3, 0.5, 0.8, 2.0), (IMAGE,)),
+    "lp_pool1d": (lambda f, c, x: f.lp_pool1d(x, 3.0, 2), (abs(LINE),)),
+    "lp_pool2d": (lambda f, c, x: f.lp_pool2d(x, 2, (3, 2), 2, True), (abs(IMAGE),)),
+    "lp_pool3d": (lambda f, c, x: f.lp_pool3d(x, 1, 2), (abs(VOLUME),)),
+    "max_unpool1d": unpooled(1, LINE, 2, output_size=(2, 3, 9)),
+    "max_unpool2d": unpooled(2, IMAGE, (2, 3)),
+    "max_unpool3d": unpooled(3, VOLUME[0], 2, output_size=VOLUME.shape[2:]),
+    "adaptive_max_pool2d": (lambda f, c, x: f.adaptive_max_pool2d(x, (3, 4), return_indices=True)[0], (IMAGE,)),
+    "embedding, by frequency": (lambda f, c, w: f.embedding(c(BAGS), w, 2, scale_grad_by_freq=True), (TABLE,)),
+    "embedding_bag, weighted": (
+        lambda f, c, w, s: f.embedding_bag(c(BAGS), w, mode="sum", per_sample_weights=s),
+        (TABLE, rng.normal(size=(2, 4))),
+    ),
+    "embedding_bag with its end": (
+        lambda f, c, w: f.embedding_bag(c(WORDS), w, c(np.array([0, 3, 3, 10])), include_last_offset=True),
+        (TABLE,),
+    ),
+    "rrelu": (lambda f, c, x: f.rrelu(x), (X,)),
+    "pdist": (lambda f, c, x: f.pdist(x, 3.0), (X,)),
+}
+CALLS |= {
+    f"embedding_bag, {mode}, padding {padding}": (
+        lambda f, c, w, mode=mode, padding=padding: f.embedding_bag(
+            c(WORDS), w, c(np.array([0, 3, 3, 8])), mode=mode, padding_idx=padding
+        ),
+        (TABLE,),
+    )
+    for mode in ("mean", "sum", "max")
+    for padding in (None, -5)
+}
+
+
+def ends(call, f, library, arrays):
+    """The value, and the gradients of a weighted sum of it."""
+    xs = [library.tensor(a, requires_grad=True) for a in arrays]
+    y = call(f, library.tensor, *xs)
+    weights = np.cos(np.arange(y.detach().numpy().size)).reshape(y.shape)
+    grad = mg.grad if library is mg else torch.autograd.grad
+    return [t.detach().numpy() for t in (y, *grad((y * library.tensor(weights)).sum(), xs))]
+
+
+@pytest.mark.filterwarnings("ignore:.*upsample_.*deprecated")
+@pytest.mark.parametrize("name", CALLS)
+def test_values_and_gradients_are_pytorchs(name):
+    call, arrays = CALLS[name]
+    theirs = ends(call, TF, torch, arrays)
+    weights = np.cos(np.arange(theirs[0].size)).reshape(theirs[0].shape)
+
+    def both(*xs):
+        y = call(F, mg.tensor, *xs)
+        return y, *mg.grad((y * mg.tensor(weights)).sum(), list(xs))
+
+    for way in (both, mg.function(both), mg.function(both, jit_compile=True)):
+        ours = way(*[mg.tensor(a, requires_grad=True) for a in arrays])
+        for a, b in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(a.detach().numpy(), b, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore:.*upsample_.*deprecated")
+@pytest.mark.parametrize("name", [n for n in CALLS if not n.startswith(("interpolate", "grid")) or "2d, bicubic" in n])
+def test_float32_stays_float32(name):
+    call, arrays = CALLS[name]
+    ours, theirs = (
+        call(f, lambda a, t=t: t(a.astype("f4") if a.dtype.kind == "f" else a), *(t(a.astype("f4")) for a in arrays))
+        for f, t in ((F, mg.tensor), (TF, torch.tensor))
+    )
+
+    assert ours.dtype == np.float32
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_the_nearest_element_is_pytorchs_where_two_are_as_near(mode, dtype):
+    """23 · (14 / 46) is 7, or the number before it: in float32 and in float64 the two round otherwise."""
+    for m in (2, 7, 14, 20, 32):
+        for to in [{"size": n} for n in (37, 46, 55, 58)] + [{"scale_factor": k / 7} for k in (9, 11, 46)]:
+            x = np.arange(m, dtype=dtype).reshape(1, 1, m)
+
+            ours, theirs = (
+                F.interpolate(mg.tensor(x), mode=mode, **to),
+                TF.interpolate(torch.tensor(x), mode=mode, **to),
+            )
+
+            assert ours.tolist() == theirs.tolist()
+
+
+def test_rows_that_are_too_long_are_cut_in_the_table_as_in_pytorch():
+    for p in (1.0, 2.0, 3.0):
+        ours, theirs = mg.tensor(TABLE), torch.tensor(TABLE)
+
+        y = F.embedding(mg.tensor(BAGS), ours, max_norm=1.0, norm_type=p)
+        t = TF.embedding(torch.tensor(BAGS), theirs, max_norm=1.0, norm_type=p)
+
+        np.testing.assert_allclose(y.numpy(), t.numpy(), rtol=1e-12)
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-12)
+
+
+def test_the_gradient_of_ctc_is_the_derivative_even_before_a_softmax():
+    """PyTorch's is that of the scores before log_softmax, and so of log-probabilities themselves another number."""
+    x, targets, h = mg.tensor(SAID[:4, :1] - 2, requires_grad=True), mg.tensor(LETTERS[:1, :2]), 1e-6
+    f = lambda x: F.ctc_loss(x, targets, (4,), (2,), reduction="sum")  # noqa: E731
+    f(x).backward()
+    step = np.random.default_rng(1).normal(size=x.shape)
+
+    slope = (f(x.detach() + h * step) - f(x.detach() - h * step)) / (2 * h)
+
+    assert slope.item() == pytest.approx((x.grad.numpy() * step).sum(), rel=1e-6)
+    mg.gradcheck(f, (x,))
+
+
+def test_what_is_drawn_has_pytorchs_moments():
+    """Of 200 000 numbers, mean and spread are known to two digits."""
+    z, key = mg.randn(200_000), mg.random.key(3)
+
+    y = F.alpha_dropout(z, 0.3, True, key=key)
+    slopes = F.rrelu(-mg.ones(1000), 0.1, 0.3, True, key=key).numpy()
+    channels = F.feature_alpha_dropout(mg.randn(8, 50, 4), 0.5, True, key=key).numpy()
+    chosen = F.gumbel_softmax(mg.tensor(np.log([[0.2, 0.3, 0.5]] * 20_000)), hard=True, key=key)
+
+    assert abs(y.mean().item()) < 0.01
+    assert abs(y.std().item() - 1) < 0.01
+    assert slopes.min() < -0.29 < -0.11 < slopes.max() < -0.1
+    assert 0.4 < (channels.std(2) == 0).mean() < 0.6
+    np.testing.assert_allclose(chosen.numpy().mean(0), [0.2, 0.3, 0.5], atol=0.01)
+
+
+def test_fractional_pooling_and_antialiasing_are_refused_by_name():
+    x = mg.tensor(IMAGE)
+
+    for call in (lambda: F.fractional_max_pool2d(x, 2, 3), lambda: F.interpolate(x, 3, antialias=True)):
+        with pytest.raises(NotImplementedError, match="not here"):
+            call()
