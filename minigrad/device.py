@@ -142,6 +142,9 @@ class Device:
         """Its name."""
         return self.name
 
+    def __reduce__(self) -> Any:  # copied or read back, a device is the one that there is
+        return device, (self.name,)
+
     def __str__(self) -> str:
         return self.name
 

@@ -54,8 +54,8 @@ class Value:
         p = real(p)
         if self.data < 0 and p % 1:
             raise ValueError(f"{self.data:g} to the power {p:g} is no real number")
-        slope = p * self.data ** (p - 1) if p else 0.0
-        return Value(self.data**p, ((self, slope),), f"^{p!r}".removesuffix(".0"))
+        slope = p * power(self.data, p - 1) if p else 0.0
+        return Value(power(self.data, p), ((self, slope),), f"^{p!r}".removesuffix(".0"))
 
     def exp(self) -> Value:
         y = math.exp(self.data)
@@ -69,8 +69,8 @@ class Value:
         return Value(y, ((self, 1.0 - y * y),), "tanh")
 
     def relu(self) -> Value:
-        on = self.data > 0
-        return Value(self.data if on else 0.0, ((self, float(on)),), "relu")
+        off = self.data <= 0  # which no number that is undefined is
+        return Value(0.0 if off else self.data, ((self, float(not off)),), "relu")
 
     def __neg__(self) -> Value: return Value(-self.data, ((self, -1.0),), "neg")
     def __radd__(self, other: float) -> Value: return value(other) + self
@@ -114,6 +114,14 @@ class Constant(Value):
 def value(x: Value | float) -> Value:
     """x itself if it is a Value, else a new Constant of the number x."""
     return x if isinstance(x, Value) else Constant(x)
+
+
+def power(x: float, p: float) -> float:
+    """x to the power p; infinite where that is beyond all numbers, as the slope of a square root is at 0."""
+    try:
+        return x**p  # type: ignore[no-any-return]
+    except (OverflowError, ZeroDivisionError):
+        return math.copysign(math.inf, x if p % 2 == 1 else 1.0)
 
 
 def real(x: float) -> float:

@@ -1,5 +1,7 @@
 """Devices: the whole op table on the simulated one, whose rules are a GPU's, and on a GPU where there is one."""
 
+import copy
+import pickle
 from functools import partial
 
 import numpy as np
@@ -90,6 +92,14 @@ def test_a_device_has_several_names_and_no_others():
 
 
 @pytest.mark.skipif(mg.gpu_status()[0], reason="there is a GPU here")
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda its: pickle.loads(pickle.dumps(its))])
+def test_a_device_that_is_copied_or_read_back_is_the_one_that_there_is(copied):
+    """What held one could be neither copied nor saved: 'cannot pickle module object'."""
+    for place in (CPU, GPU, SIMULATED):
+        assert copied(place) is place
+    assert copied([mg.tensor(1.0).device])[0] is CPU
+
+
 def test_without_a_gpu_the_error_says_what_is_missing():
     works, reason = mg.gpu_status()
 

@@ -1,11 +1,14 @@
 """The seed: Value, on one page."""
 
 import gc
+import math
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+import minigrad as mg
 from minigrad.scalar import Value, history
 
 
@@ -122,3 +125,30 @@ def test_it_runs_without_numpy():
     """The scalar lessons run where NumPy cannot be had: in a browser, say."""
     code = "import sys; import minigrad as mg; y = mg.Value(2.0) * 3; y.backward(); assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("x", "p"), [(0.0, 0.5), (1e200, 2), (-1e200, 3), (-1e200, 2), (0.0, -1), (-0.0, -3), (0.0, 1), (-2.0, 3)]
+)
+def test_a_power_and_its_slope_are_infinite_where_an_array_has_them_infinite(x, p):
+    """Value(0.0)**0.5 was a ZeroDivisionError, for its slope; Value(1e200)**2 an OverflowError."""
+    with np.errstate(all="ignore"):
+        by_array = mg.tensor(x, requires_grad=True)
+        z = by_array**p
+        z.backward()
+    v = Value(x)
+    y = v**p
+    y.backward()
+
+    assert y.data == z.item()
+    assert v.grad == by_array.grad.item()
+
+
+def test_relu_of_what_is_no_number_is_no_number():
+    """It gave 0, and the training went on as if nothing had happened."""
+    x = Value(math.nan)
+    y = x.relu()
+    y.backward()
+
+    assert math.isnan(y.data)
+    assert x.grad == 1
