@@ -217,9 +217,7 @@ def constant(number: float, beside: Spec, sign: float) -> Tensor:
 
 def array_of(data: Any, dtype: Any, where: Device | str | None) -> Any:
     """`data` as an array of numbers on a device. Raises DTypeError on what is no number."""
-    data = data.value if isinstance(data, Tensor) else data
-    if isinstance(data, list | tuple):
-        data = unwrapped(data)
+    data = unwrapped(data)
     place = device_of(data) if where is None else device_called(where)
     try:
         array = place.array(data, dtype)
@@ -233,9 +231,14 @@ def array_of(data: Any, dtype: Any, where: Device | str | None) -> Any:
 
 
 def unwrapped(data: Any) -> Any:
-    """Nested lists with the tensors in them replaced by their arrays."""
+    """Nested lists with the tensors in them replaced by their arrays. Raises DTypeError where numbers are masked."""
     if isinstance(data, list | tuple):
         return [unwrapped(d) for d in data]
+    if isinstance(data, np.ma.MaskedArray) and data.mask.any():
+        raise DTypeError(
+            f"a tensor holds numbers, and {data.mask.sum()} of these {data.size} are masked: fill them, as in "
+            "x.filled(0), and hand the mask over as a tensor of its own, mg.tensor(x.mask)"
+        )
     return data.value if isinstance(data, Tensor) else data
 
 

@@ -28,18 +28,18 @@ from ..compiler.specialise import specialised
 from ..compiler.trouble import guarded
 from ..device import CPU, Device, device_of
 from ..dimension import fits
-from ..editable import KINDS, write
-from ..errors import DTypeError, GraphError, ShapeError
+from ..editable import write
+from ..errors import GraphError, ShapeError
 from ..modes import current, in_mode
 from ..node import Node
 from ..opened import opened
 from ..spec import Spec, Specs
 from ..staging import Traced
-from ..tensor import array_of
 from ..tree import leaves, planted
 from .default import get_default_graph
 from .graph import Graph, name_of
 from .pruning import Pruned, pruned
+from .tensor_spec import fitting
 from .variable import Variable
 
 MOST_PLANS = 512  # per graph; a program of ever new shapes starts over rather than grow
@@ -128,7 +128,7 @@ class Session:
     def feeds(self, feed_dict: Mapping[Any, Any]) -> tuple[tuple[Node, ...], list[Any]]:
         """What is fed: the nodes, and an array for each."""
         nodes = tuple(map(self.node, feed_dict))
-        return nodes, [fitting(x, node) for x, node in zip(feed_dict.values(), nodes)]
+        return nodes, [fed_to(node, x) for x, node in zip(feed_dict.values(), nodes)]
 
     def plan(self, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any]) -> Plan:
         """The plan for these fetches and feeds of these shapes, found again or made now."""
@@ -193,7 +193,7 @@ class Session:
         """Give a variable a value without running anything."""
         self.refuse_closed()
         node = self.node(variable)
-        self.values[name_of(node)] = fitting(value, node).copy()
+        self.values[name_of(node)] = fed_to(node, value).copy()
 
     def close(self) -> None:
         """Let all values go. A closed session runs no more."""
@@ -242,21 +242,10 @@ def compiled(graph: Finished) -> Any:
     return function(optimise(graph), "run", (places - {CPU}).pop())
 
 
-def fitting(data: Any, node: Node) -> Any:
+def fed_to(node: Node, data: Any) -> Any:
     """What is fed, as the array that the node stands for. Raises ShapeError or DTypeError where it cannot be."""
     spec: Spec = node.spec
-    array = array_of(data, None, spec.device)
-    if array.dtype != spec.dtype:
-        is_number = isinstance(data, bool | int | float)
-        if KINDS[array.dtype.kind] > KINDS[spec.dtype.kind]:
-            raise DTypeError(
-                f"{name_of(node)} is {spec}, and was fed {array.dtype}, which would be cut: round it, or make the "
-                f"placeholder {array.dtype}"
-            )
-        cast = array.astype(spec.dtype)
-        if is_number and spec.dtype.kind in "iu" and cast != array:
-            raise DTypeError(f"{name_of(node)} is {spec}, and was fed {data}, which {spec.dtype} does not hold")
-        array = cast
+    array = fitting(data, spec, name_of(node))
     if not fits(array.shape, spec.shape):
         hint = "; a placeholder made without a shape is one number" if not spec.shape else ""
         raise ShapeError(f"{name_of(node)} is {spec}, and was fed an array of shape {array.shape}{hint}")

@@ -62,10 +62,10 @@ def key_of(x: Any, tensors: list[Tensor]) -> Key:
         return (kind, *x, *[key_of(each, tensors) for each in x.values()])
     if kind is np.ndarray:
         return key_of(Tensor(x), tensors)
-    return key_of_object(x)
+    return key_of_object(x, tensors)
 
 
-def key_of_object(x: Any) -> Key:
+def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
     """What anything else tells by: its value, or itself."""
     if isinstance(x, Traced):
         raise GraphError(f"{leaked(x)}. Return it from the function that was traced, and call that to see a value")
@@ -74,6 +74,8 @@ def key_of_object(x: Any) -> Key:
             return slice, x.start, x.stop, x.step
         case set():
             return set, frozenset(x)
+        case np.ndarray():  # a matrix, or another kind of array
+            return key_of(Tensor(x), tensors)
     kind: Any = type(x)
     by_itself = kind.__hash__ is None or kind.__eq__ is object.__eq__
     return Same(x) if by_itself and kind.__weakrefoffset__ else (kind, x)

@@ -10,9 +10,10 @@ import numpy as np
 from ..device import CPU, Device
 from ..device import device as device_called
 from ..dimension import lengths_of
+from ..editable import KINDS
 from ..errors import DTypeError, ShapeError
 from ..spec import Spec
-from ..tensor import Tensor
+from ..tensor import Tensor, array_of
 from ..tree import leaves
 
 
@@ -51,7 +52,7 @@ class TensorSpec:
     def accepted(self, x: Any, name: str) -> Tensor:
         """x as a tensor of this spec. Raises ShapeError or DTypeError where it is none."""
         said = self.spec()
-        tensor = x if isinstance(x, Tensor) else Tensor(np.asarray(x, said.dtype), device=said.device)
+        tensor = x if isinstance(x, Tensor) else Tensor(fitting(x, said, f"argument {name}"), device=said.device)
         wanted = tuple(self.shape)
         fits = len(wanted) == tensor.ndim and all(
             n in (None, m) or isinstance(n, str) for n, m in zip(wanted, tensor.shape)
@@ -63,6 +64,21 @@ class TensorSpec:
                 f"argument {name} is {said.dtype} in input_signature, and came as {tensor.spec}: use .to({said.dtype})"
             )
         return tensor
+
+
+def fitting(data: Any, spec: Spec, who: str) -> Any:
+    """What is given for a tensor of that spec, in its dtype. Raises DTypeError where that does not hold it."""
+    array = array_of(data, None, spec.device)
+    if array.dtype == spec.dtype:
+        return array
+    if KINDS[array.dtype.kind] > KINDS[spec.dtype.kind]:
+        raise DTypeError(
+            f"{who} is {spec}, and was fed {array.dtype}, which would be cut: round it, or make it {array.dtype}"
+        )
+    cast = array.astype(spec.dtype)
+    if spec.dtype.kind in "iu" and (wrong := cast != array).any():
+        raise DTypeError(f"{who} is {spec}, and was fed {array[wrong].flat[0]}, which {spec.dtype} does not hold")
+    return cast
 
 
 def specs_only(signature: Any) -> tuple[Any, ...] | None:

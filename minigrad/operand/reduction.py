@@ -205,8 +205,8 @@ class Reduction(Base):
         return self if dtype is None else self.astype(dtype)
 
     def _summand(self, dtype: Any) -> Self:
-        """In the dtype that is summed: unsigned integers, which NumPy keeps unsigned, are int64 as all others."""
-        if dtype is None and self.dtype.kind == "u":
+        """In the dtype that is summed: integers in int64, and uint64, which that does not hold, in its own."""
+        if dtype is None and self.dtype.kind == "u" and self.dtype.itemsize < 8:
             dtype = np.int64
         return self._as(dtype)
 
