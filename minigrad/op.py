@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from . import pen
-from .dimension import with_names
 from .errors import DTypeError, NoGradientError
 from .spec import Spec, broadcast
+from .standin import with_names
 
 if TYPE_CHECKING:
     from .plan import Plan

@@ -11,8 +11,9 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from .device import CPU, Device, device_of
-from .dimension import is_unknown, length
+from .dimension import said
 from .errors import DeviceError, ShapeError
+from .standin import is_unknown, length
 
 _known: WeakValueDictionary[Any, Spec] = WeakValueDictionary()
 _making = Lock()
@@ -28,15 +29,17 @@ class Spec:
     ndim        number of axes
     nbytes      bytes of storage, contiguous
     is_float    whether it can carry a gradient: integers and booleans cannot
-    is_known    whether every length is; one that is not is a Dimension
+    is_known    whether every length is; one that is not is a stand-in
+    lengths     the shape as Python code has it, in which one that is not known is a Dimension
 
     Equal specs are one object, so that to compare two, or to look one up, takes no longer than `is`.
     """
 
-    __slots__ = ("__weakref__", "device", "dtype", "is_float", "is_known", "nbytes", "ndim", "shape", "size")
+    __slots__ = ("__weakref__", "device", "dtype", "is_float", "is_known", "lengths", "nbytes", "ndim", "shape", "size")
     __match_args__ = ("shape", "dtype", "device")
 
     shape: tuple[int, ...]
+    lengths: tuple[Any, ...]
     dtype: np.dtype
     device: Device
     size: int
@@ -58,6 +61,7 @@ class Spec:
                 spec = object.__new__(cls)
                 spec.is_known = not any(map(is_unknown, shape))
                 spec.shape = shape if spec.is_known else tuple(map(length, shape))
+                spec.lengths = shape if spec.is_known else tuple(map(said, spec.shape))
                 spec.dtype, spec.device = dtype, device
                 spec.size, spec.ndim, spec.is_float = prod(shape), len(shape), dtype.kind == "f"
                 spec.nbytes = spec.size * dtype.itemsize

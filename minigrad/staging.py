@@ -19,7 +19,7 @@ import numpy as np
 
 from . import ops
 from .compiler.graph import Graph as Finished
-from .dimension import Quotient
+from .dimension import Dimension
 from .editable import KINDS
 from .errors import DTypeError, EditedError, GraphError, ShapeError
 from .modes import current, in_mode
@@ -137,7 +137,7 @@ class Stage(Pulled):
             if o.node is not None and isinstance(o.node.op, ops.Const):
                 return Traced(self.node(o.node.op, (), o.spec, "Const"), self)
             return self.capture(o)
-        if isinstance(o, int | float | Quotient) and not isinstance(o, np.generic):
+        if isinstance(o, int | float | Dimension) and not isinstance(o, np.generic):
             const = number(o, Spec((), bool) if beside is None else beside)
             return Traced(self.node(const.op, (), const.spec, "Const"), self)
         return self.capture(Tensor(o, device=None if beside is None else beside.device))
@@ -204,7 +204,7 @@ class Stage(Pulled):
             )
         if KINDS[y.dtype.kind] > KINDS[x.dtype.kind]:
             raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, edited in place: write x = …")
-        if y.shape != x.shape and broadcast_shape(y.shape, x.shape) != x.shape:
+        if broadcast_shape(y.spec.shape, x.spec.shape) != x.spec.shape:
             raise ShapeError(f"the result has shape {y.shape}, and {x.spec} is edited in place: its shape stays")
         for view in target.views:
             view.edited = True

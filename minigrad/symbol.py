@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from . import ops
-from .dimension import Quotient
+from .dimension import Dimension, Formula, unsaid
 from .errors import NoValueError
 from .node import Node
 from .op import Op
@@ -39,7 +39,7 @@ class Symbol(Operand):
     def lift(self, o: Any) -> Self:
         if isinstance(o, Symbol):
             return o  # type: ignore[return-value]
-        if isinstance(o, int | float | Quotient):
+        if isinstance(o, int | float | Dimension):
             return self.at(number(o, self.spec))
         raise TypeError(f"a symbol works with symbols and numbers, and got {type(o).__name__}")
 
@@ -54,10 +54,11 @@ class Symbol(Operand):
         return f"Symbol({self.node})"
 
 
-def number(value: float | Quotient, beside: Spec) -> Node:
+def number(value: float | Dimension, beside: Spec) -> Node:
     """A Python number as a node: of the dtype that it has beside an operand of that spec (NEP 50)."""
-    plain = type(value)(0) if isinstance(value, bool | float) else 0.0 if isinstance(value, Quotient) else 0
-    return Node(ops.const(value), (), Spec((), np.result_type(beside.dtype, plain), beside.device))
+    said = unsaid(value)
+    plain = type(said)(0) if isinstance(said, bool | float) else 0.0 if isinstance(said, Formula) else 0
+    return Node(ops.const(said), (), Spec((), np.result_type(beside.dtype, plain), beside.device))
 
 
 def placeholder(name: str, spec: Spec) -> Symbol:

@@ -16,7 +16,7 @@ from . import ops
 from .device import CPU, Device, device_of
 from .device import device as device_called
 from .differentiable import Differentiable, origin
-from .dimension import Dimension, needed
+from .dimension import Dimension
 from .editable import owns, view
 from .errors import DTypeError, GraphError, NoGradientError, ShapeError
 from .inplace import InPlace
@@ -190,7 +190,7 @@ def counted(n: Dimension, dtype: Any) -> Any:
     """A length that is known only when the graph runs, as a value of the graph being built."""
     stage = current.mode.staging
     if stage is None:
-        needed("a tensor with a value", n)
+        n.refuse("a tensor with its value")
     y = stage.lift(n)
     return y if dtype is None else y.astype(dtype)
 

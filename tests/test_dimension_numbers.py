@@ -7,7 +7,6 @@ import pytest
 
 import minigrad as mg
 from minigrad.errors import GraphError
-from minigrad.shares import plain
 
 OPEN = [mg.TensorSpec((None, None), "float64")]
 SHAPES = [(3, 2), (5, 4), (1, 1)]
@@ -29,23 +28,11 @@ def row(name, f):
         row("min", lambda x: x * min(x.shape[0], 4)),
         row("bool", lambda x: x * 2 if x.shape[0] and x.shape[1] else x),
         row("shape", lambda x: x * 2 if x.shape == (3, 2) else x),
-        row("n ** .5", lambda x: x / x.shape[0] ** 0.5),
-        row("2 ** n", lambda x: x * 2 ** x.shape[0]),
         row("np.sqrt", lambda x: x / np.sqrt(x.shape[0])),
         row("np.prod", lambda x: x * np.prod(x.shape)),
         row("np.array", lambda x: x * np.array([x.shape[0]])[0]),
         row("int", lambda x: x * int(x.shape[0])),
-        row("n + .5", lambda x: x * (x.shape[0] + 0.5)),
-        row(".5 + n", lambda x: x * (0.5 + x.shape[0])),
-        row(".1 n", lambda x: x * (0.1 * x.shape[0])),
-        row("n .1", lambda x: x * (x.shape[0] * 0.1)),
-        row("n / 2.5", lambda x: x * (x.shape[0] / 2.5)),
-        row("n + m", lambda x: x * (x.shape[0] + x.shape[1])),
-        row("n − m", lambda x: x * (x.shape[0] - x.shape[1])),
         row("abs", lambda x: x * abs(x.shape[0] - 3)),
-        row("divmod", lambda x: x * divmod(x.shape[0], 2)[1]),
-        row("n & 1", lambda x: x * (x.shape[0] & 1)),
-        row("1 − 1 / n", lambda x: x * (1 - 1 / x.shape[0])),
         row("linspace", lambda x: mg.linspace(0, 1, x.shape[0])),
         row("median", lambda x: x.median(1).values),
         row("quantile", lambda x: x.quantile(0.5)),
@@ -74,6 +61,18 @@ def test_what_depends_on_the_run_is_refused(f):
         row("products", lambda x: x * x.shape[0] ** 2 * x.shape[1] * -(x.shape[0] - 1)),
         row("n m + n", lambda x: x * (x.shape[0] * x.shape[1] + x.shape[0])),
         row("n << 1", lambda x: x * (x.shape[0] << 1)),
+        row("n ** .5", lambda x: x / x.shape[0] ** 0.5),
+        row("2 ** n", lambda x: x * 2 ** x.shape[0]),
+        row("n + .5", lambda x: x * (x.shape[0] + 0.5)),
+        row(".5 + n", lambda x: x * (0.5 + x.shape[0])),
+        row(".1 n", lambda x: x * (0.1 * x.shape[0])),
+        row("n .1", lambda x: x * (x.shape[0] * 0.1)),
+        row("n / 2.5", lambda x: x * (x.shape[0] / 2.5)),
+        row("n + m", lambda x: x * (x.shape[0] + x.shape[1])),
+        row("n − m", lambda x: x * (x.shape[0] - x.shape[1])),
+        row("divmod", lambda x: x * divmod(x.shape[0], 2)[1]),
+        row("n & 1", lambda x: x * (x.shape[0] & 1)),
+        row("1 − 1 / n", lambda x: x * (1 - 1 / x.shape[0])),
         row("2.0 / n", lambda x: x * (2.0 / x.shape[0]) * (0.3 / x.shape[1])),
         row("tensor", lambda x: x / mg.tensor(x.shape[0], dtype="float64").sqrt()),
         row("cond", lambda x: mg.cond(mg.tensor(x.shape[0]) > 3, lambda: x * 2, lambda: x * 3)),
@@ -143,10 +142,10 @@ def test_a_language_model_is_traced_once_for_all_shapes():
     assert traced.trace_count == 1
 
 
-@pytest.mark.parametrize("x", [np.finfo(np.float64).max, np.finfo(np.float64).tiny, 1.2345678901234567e40])
-def test_numbers_that_no_length_can_be_part_of_are_left_alone(x):
-    mg.placeholder(np.float64, (None,))  # from here on there are lengths to be mistaken for
-    assert plain(float(x)) == x
+@pytest.mark.parametrize("x", [1 << 45, 3.0 / (1 << 46), 1.2345678901234567e40])
+def test_numbers_are_no_lengths_because_they_are_large_or_small(x):
+    f = mg.function(lambda y: y.shape[0] * y * x, input_signature=[mg.TensorSpec((None,), np.float64)])
+    assert f(mg.ones(3)).numpy()[0] == 3 * x
 
 
 @pytest.mark.parametrize("read", [math.log, math.log2, math.isqrt, lambda n: math.gcd(n, 6), math.sqrt])
@@ -154,13 +153,6 @@ def test_math_does_not_take_an_unknown_length_for_a_number(read):
     f = mg.function(lambda x: x.sum() * (1 + read(x.shape[0])), input_signature=[mg.TensorSpec((None,), np.float64)])
     with pytest.raises(GraphError, match="the length batch is known only when the graph runs"):
         f(mg.ones(3))
-
-
-@pytest.mark.parametrize("read", [math.log, math.log2, lambda n: 1 / math.log10(n), math.sqrt])
-def test_a_logarithm_of_an_unknown_length_is_told_by_its_digits(read):
-    n = mg.placeholder(np.float64, (None,)).shape[0]
-    with pytest.raises(GraphError, match="known only when the graph runs"):
-        mg.ones(2) * read(n)
 
 
 def test_the_number_of_elements_of_a_tensor_of_unknown_length_is_no_number_either():

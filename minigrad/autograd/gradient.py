@@ -9,11 +9,11 @@ from typing import Any
 from .. import modes, ops
 from ..differentiable import arrived, arriving, towards
 from ..differentiable import backward as backward_from
-from ..dimension import is_unknown
 from ..errors import GraphError, NoGradientError
 from ..node import Record, history
 from ..operand import Operand
 from ..pullback import run_backward
+from ..standin import is_unknown
 from ..tensor import Tensor, made
 
 

@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from ..dimension import Dimension
 from ..errors import NoGradientError
 from ..node import Node, Staged
 from ..op import Op
 from ..ops import After, Piece
 from ..ops.effect import Shown
 from ..spec import Specs
+from ..standin import named as length_named
 from .graph import Graph
 
-STEPS = Dimension.named("?steps")  # of every While: its stacks are read by loops only, which go along them
+STEPS = length_named("?steps")  # of every While: its stacks are read by loops only, which go along them
 Value = tuple[Node, int | None]  # a node of one result; or which one of several
 
 

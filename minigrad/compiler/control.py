@@ -138,7 +138,7 @@ class While(Control):
         return loop_gradients(self, Scan, gy, y, *xs)
 
     def flops(self, y: Any, *xs: Any) -> int:
-        return STEPS * (flops(self.test) + flops(self.body))  # type: ignore[no-any-return]
+        return STEPS * (flops(self.test) + flops(self.body))
 
 
 @dataclass(frozen=True, repr=False)

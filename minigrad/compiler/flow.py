@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..device import CPU
-from ..dimension import is_unknown
 from ..node import Node
 from ..spec import Specs
+from ..standin import is_unknown
 from .buffers import plan
 from .graph import Graph
 from .loops import lowered

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from ..device import CPU
-from ..dimension import is_unknown
+from ..dimension import Formula
 from ..node import Node
 from ..op import Elementwise, Linear, Op
 from ..ops import const
 from ..ops.reduce import Reduction
+from ..standin import is_unknown
 from .graph import Graph
 from .interpret import value
 from .rewrite import again, named
@@ -67,8 +68,7 @@ def fold(graph: Graph) -> Graph:
 def can_be_read(leaf: Node) -> bool:
     """Whether a leaf's value is known when the graph is compiled."""
     number = getattr(leaf.op, "value", None)
-    is_share_of_a_length = isinstance(number, float) and 0 < abs(number) < 1e-12
-    return number is not None and leaf.spec.device is CPU and not is_unknown(number) and not is_share_of_a_length
+    return number is not None and leaf.spec.device is CPU and not is_unknown(number) and not isinstance(number, Formula)
 
 
 def can_be_folded(node: Node) -> bool:

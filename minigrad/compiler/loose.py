@@ -9,6 +9,7 @@ from math import prod
 
 import numpy as np
 
+from ..dimension import divided
 from ..node import Node
 from ..ops import (
     Add,
@@ -27,6 +28,7 @@ from ..ops import (
     SumOfProducts,
     Tanh,
 )
+from ..standin import is_unknown
 from .fold import Folded
 from .rewrite import Rewrite, about, in_order, number
 
@@ -128,7 +130,7 @@ def mean(node: Node) -> Node | None:
     """mean x y  →  Σ x y · 1 / n"""
     match node:
         case Node(Mean(axes, keeps) as op, (Node(Mul(), (x, y)) as xy,)) if x.spec == y.spec and is_matrix(x):
-            share = number(1 / max(op.count(x.spec), 1), x.spec.with_shape(()))
+            share = number(divided(1, op.count(x.spec)), x.spec.with_shape(()))
             total = sums(Node(Sum(axes, keeps), (xy,)))
             return total and Node(Mul(), (total, share))
     return None
@@ -143,7 +145,9 @@ def wide(x: Node) -> bool:
 def copies(node: Node) -> Node | None:
     """Σ of n copies of x, made by broadcasting  →  x · n"""
     match node:
-        case Node(Sum(axes) as op, (Node(BroadcastTo(shape), (x,)),)) if x.spec.is_float:
+        case Node(Sum(axes) as op, (Node(BroadcastTo(shape), (x,)),)) if x.spec.is_float and not any(
+            map(is_unknown, shape)
+        ):
             before = (1,) * (len(shape) - x.spec.ndim) + x.spec.shape
             if all(before[a] == 1 for a in axes):
                 n = number(float(prod(shape[a] for a in axes)), x.spec.with_shape(()))

@@ -45,6 +45,7 @@ from ..ops import (
     Pow,
     Relu,
     Reshape,
+    Several,
     Sub,
     Transpose,
     Where,
@@ -175,7 +176,7 @@ def same_twice(node: Node) -> Node | None:
 # -- moves ----------------------------------------------------------------------------------------------
 
 
-@about(Reshape, Transpose, BroadcastTo, Flip, Alias)
+@about(Reshape, Transpose, BroadcastTo, Flip, Alias, Several)
 def settled(node: Node) -> Node | None:
     """Two moves that are one, and moves that move nothing
 

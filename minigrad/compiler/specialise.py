@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from ..dimension import Dimension, Quotient, at, is_unknown, written
+from ..dimension import Formula
 from ..errors import GraphError, ShapeError
 from ..node import Node
-from ..ops import Input
-from ..shares import share_at
+from ..ops import Const, Input
 from ..spec import Spec, Specs
+from ..standin import StandIn, at, fits, is_unknown, written
 from .graph import Graph
 
 Lengths = Mapping[str, int]
@@ -35,13 +35,17 @@ def decided(graph: Graph) -> Graph:
     for node in graph.nodes:
         lengths = [written(n) for n in noted(node.op)]
         if lengths:
-            place = getattr(node, "place", None)
-            where = "" if place is None else f", built at {place},"
             raise GraphError(
-                f"{node.op.kind}{where} needs the length {lengths[0]}, which no "
+                f"{node.op.kind}{built(node)} needs the length {lengths[0]}, which no "
                 "input of this run has, and no loop says before it ends: feed a tensor of that length, or say a number"
             )
     return graph
+
+
+def built(node: Node) -> str:
+    """Where a node was built, if that is known."""
+    place = getattr(node, "place", None)
+    return "" if place is None else f", built at {place},"
 
 
 def noted(value: Any) -> Iterator[int]:
@@ -49,10 +53,8 @@ def noted(value: Any) -> Iterator[int]:
     match value:
         case Graph():
             return
-        case Dimension():
+        case StandIn():
             yield value
-        case Quotient(divisor=n):
-            yield n
         case tuple():
             for part in value:  # a whole number in a tuple that is large enough to be an unknown length is one
                 yield from [part] if is_unknown(part) else noted(part)
@@ -69,11 +71,23 @@ def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
     def known(node: Node, xs: tuple[Node, ...]) -> Node:
         if node in inputs:
             return inputs[node]
-        op = fields_at(node.op, lengths)
-        return anew(node, Node(op, xs, None if xs else spec_at(node.spec, lengths)))
+        said = spec_at(node.spec, lengths)
+        new = anew(node, Node(fields_at(node.op, lengths), xs, None if xs else said))
+        if not matches(new.spec, said):
+            raise ShapeError(
+                f"{node}{built(node)} was taken to be {node.spec}, which is {said} in this run, and it is {new.spec}"
+            )
+        return new
 
     rebuilt = graph.rebuild(known)
     return Graph(tuple(inputs.values()), rebuilt.outputs)
+
+
+def matches(new: Any, said: Any) -> bool:
+    """Whether a result has the lengths that were counted with, as far as these are known."""
+    if isinstance(said, Specs):
+        return all(map(matches, new, said))
+    return fits(new.shape, said.shape)
 
 
 def anew(old: Node, new: Node) -> Node:
@@ -109,7 +123,7 @@ def spec_at(spec: Any, lengths: Lengths) -> Any:
 
 def fields_at(op: Any, lengths: Lengths) -> Any:
     """The op, or another thing made of fields, the lengths in them known; the very same one, if it has none."""
-    if not is_dataclass(op) or isinstance(op, type):
+    if not is_dataclass(op) or isinstance(op, type) or (isinstance(op, Const) and type(op.value) is int):
         return op
     before = {f.name: getattr(op, f.name) for f in fields(op)}
     after = {name: value_at(value, lengths) for name, value in before.items()}
@@ -123,14 +137,12 @@ def value_at(value: Any, lengths: Lengths) -> Any:
             return value
         case int():
             return at(value, lengths) if is_unknown(value) else value
-        case float():
-            return share_at(value, lengths)
         case tuple() if not isinstance(value, Specs):
             new = [value_at(v, lengths) for v in value]
             same = all(a is b for a, b in zip(new, value))
             return value if same else type(value)(*new) if hasattr(value, "_fields") else tuple(new)
-        case Quotient():
-            return value.numerator / at(value.divisor, lengths)
+        case Formula():
+            return value.at(lengths)
         case Spec() | Specs():
             return spec_at(value, lengths)
         case Graph():

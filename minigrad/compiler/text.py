@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dimension import is_unknown
 from ..node import Node, Staged
 from ..spec import Specs
+from ..standin import is_unknown
 from .axes import copied_order
 from .steps import Step, Value
 

@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..compiler.graph import Graph
-from ..dimension import Dimension, Quotient
+from ..dimension import Formula
 from ..node import Node, toposort
 from ..ops import After, Const, Input, Piece, Read
+from ..standin import StandIn
 from ..symbol import Symbol
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Picture
@@ -144,6 +145,6 @@ def own_name(node: Node) -> str:
     return ""
 
 
-def constant(value: float | Quotient | Dimension) -> str:
+def constant(value: float | Formula) -> str:
     """A constant as text; a length that is known only when the graph runs, by its name."""
-    return repr(value) if isinstance(value, Quotient | Dimension) else number(value)
+    return repr(value) if isinstance(value, Formula | StandIn) else number(value)

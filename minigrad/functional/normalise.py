@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..dimension import is_unknown
+from ..dimension import Dimension
 from ..editable import write
 from ..errors import ShapeError
 from ..functions.face import operand
@@ -72,8 +72,7 @@ def batch_norm(
             raise ValueError("batch_norm outside training reads running_mean and running_var, and got none")
         mean, var = x.lift(running_mean).reshape(column), x.lift(running_var).reshape(column)
         return scaled((x - mean) / (var + eps).sqrt(), weight, bias, column)
-    if x.size == C and x.size:
-        raise ShapeError(f"batch_norm in training needs more than one value for each channel, and got {x.spec}")
+    x = several(x, axes, "batch_norm in training needs more than one value for each channel")
     follow(running_mean, running_var, x, axes, momentum)
     return standardised(x, axes, eps, weight, bias, column)
 
@@ -98,8 +97,7 @@ def instance_norm(
     if not use_input_stats:
         return batch_norm(x, running_mean, running_var, weight, bias, False, momentum, eps)
     axes = tuple(range(2, x.ndim))
-    if x.size == x.shape[0] * x.shape[1] and x.size:
-        raise ShapeError(f"instance_norm needs more than one place for each channel, and got {x.spec}")
+    x = several(x, axes, "instance_norm needs more than one place for each channel")
     follow(running_mean, running_var, x, axes, momentum)
     return standardised(x, axes, eps, weight, bias, (x.shape[1], *(1,) * len(axes)))
 
@@ -122,6 +120,13 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> A
     """x / max(‖x‖ₚ, ε) along an axis: length 1."""
     x = operand(input)
     return x / x.norm(p, dim, keepdims=True).maximum(eps)
+
+
+def several(x: Any, axes: tuple[int, ...], rule: str) -> Any:
+    """x, which must not be one value alone along the axes. Where lengths are not known, the run sees to it."""
+    op: Any = ops.Several(axes, rule)
+    op.infer(x.spec)
+    return x if x.spec.is_known else x.apply(op)
 
 
 def last_axes(norm: str, x: Any, normalized_shape: Any) -> tuple[int, ...]:
@@ -152,7 +157,9 @@ def scaled(y: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None)
 def follow(mean: Tensor | None, var: Tensor | None, x: Any, axes: tuple[int, ...], momentum: float) -> None:
     """Move running statistics (C,) towards those of x over `axes`; the variance is the unbiased one, n / (n − 1)."""
     rest = tuple(a for a in (0,) if a not in axes)  # an instance's statistics are averaged over the batch
-    if mean is None or var is None or (not is_unknown(x.size) and not x.size):  # of nothing, nothing was seen
+    if (
+        mean is None or var is None or (not isinstance(x.size, Dimension) and not x.size)
+    ):  # of nothing, nothing was seen
         return
     if current.mode.staging is not None:
         follow_in_graph(mean, var, x.detach(), axes, rest, momentum)
@@ -170,7 +177,7 @@ def follow_in_graph(mean: Tensor, var: Tensor, x: Any, axes: Any, rest: tuple[in
         seen = seen.mean(rest) if rest else seen
         with no_grad():
             moved = running * (1 - momentum) + seen.reshape(running.shape) * momentum
-            running.copy_(moved.where(x.lift(x.size) > 0, running) if is_unknown(x.size) else moved)
+            running.copy_(moved.where(x.lift(x.size) > 0, running) if not x.spec.is_known else moved)
 
 
 def epsilon(x: Any) -> float:

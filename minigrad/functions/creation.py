@@ -13,11 +13,12 @@ import numpy as np
 
 from ..device import CPU, Device, device_of
 from ..device import device as device_called
-from ..dimension import is_unknown, needed
+from ..dimension import Dimension, Formula, needed, unsaid
 from ..errors import DTypeError, GraphError, ShapeError
 from ..operand import lengths
+from ..standin import is_unknown
 from ..symbol import Symbol
-from ..tensor import Tensor
+from ..tensor import Tensor, tensor
 
 Place = Device | str | None
 
@@ -30,9 +31,15 @@ def place(device: Place) -> Device:
 def from_shape(size: tuple[Any, ...], value: float, dtype: Any, device: Place, requires_grad: bool) -> Tensor:
     """A tensor of one value. Raises ShapeError on a negative length."""
     where, shape, kind = place(device), lengths(size), np.float64 if dtype is None else dtype
-    if any(map(is_unknown, shape)):
-        return Tensor(value, kind, requires_grad, where).broadcast_to(shape)
+    if any(map(is_unknown, shape)) or isinstance(value, Dimension):
+        return tensor(value, kind, requires_grad, where).broadcast_to(shape)
     return Tensor(where.xp.full(shape, value, kind), None, requires_grad, where)
+
+
+def kind_of(number: Any) -> np.dtype:
+    """The dtype of a number that Python has, or calculates from lengths."""
+    plain = 0 if isinstance(number, Dimension) else number
+    return np.dtype(np.float64) if isinstance(unsaid(number), Formula) else np.asarray(plain).dtype
 
 
 def zeros(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
@@ -53,7 +60,7 @@ def empty(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bo
 def full(size: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """All one value, in the value's dtype."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    kind = np.asarray(value).dtype if dtype is None else dtype
+    kind = kind_of(value) if dtype is None else dtype
     return from_shape((size,), value, kind, device, requires_grad)
 
 
@@ -96,7 +103,7 @@ def arange(
     """start, start + step, … before end; `arange(n)` is 0 … n − 1. Integers if all three are."""
     first, last = (0, start) if end is None else (0 if start is None else start, end)
     numbers = bounds(dtype, first, last, step)
-    if any(map(is_unknown, numbers)):
+    if any(isinstance(n, Dimension) for n in numbers):
         kind = np.int64 if dtype is None else dtype
         return open_row(numbers[0], numbers[1], numbers[2], kind, device)  # type: ignore[no-any-return]
     if numbers[2] == 0 or (numbers[1] - numbers[0]) * numbers[2] < 0:
@@ -108,7 +115,7 @@ def arange(
 
 def open_row(first: Any, last: Any, step: Any, dtype: Any, device: Place) -> Any:
     """arange of a length that is known when the graph runs: counted there."""
-    if not all(isinstance(n, int) for n in (first, last, step)) or step == 0:
+    if any(np.dtype(np.int64) != kind_of(n) for n in (first, last, step)) or step == 0:
         raise GraphError(f"arange up to an unknown length counts in whole numbers, and got {first}, {last}, {step}")
     n = -((first - last) // step)  # rounded up
     steps = ones(n, dtype=np.int64, device=device).cumsum(0) - 1
@@ -140,9 +147,9 @@ def in_a_row(
     name: str, start: Any, end: Any, steps: int, dtype: Any, device: Place, requires_grad: bool, **options: float
 ) -> Tensor:
     """What the array module's function of that name gives."""
+    needed(f"{name}, to say how far apart its numbers are,", *map(unsaid, (steps, start, end)))
     if steps < 0:
         raise ShapeError(f"{name} needs 0 steps or more, and got {steps}")
-    needed(f"{name}, to say how far apart its numbers are,", steps)
     where = place(device)
     row: Callable[..., Any] = getattr(where.xp, name)
     kind = np.dtype(np.float64 if dtype is None else dtype)
@@ -154,7 +161,7 @@ def bounds(dtype: Any, *numbers: Any) -> list[Any]:
     """Numbers that a row is between, or its step; as integers, cut towards 0, where the row is to hold integers."""
     given = [n.item() if isinstance(n, Tensor) else n for n in numbers]
     is_whole = dtype is not None and np.dtype(dtype).kind in "iu"
-    return [int(n) if is_whole and not is_unknown(n) else n for n in given]
+    return [int(n) if is_whole and not isinstance(n, Dimension) else n for n in given]
 
 
 # -- matrices -------------------------------------------------------------------------------------
@@ -165,22 +172,22 @@ def eye(
 ) -> Tensor:
     """The n × m matrix of zeros with ones on its diagonal."""
     where, columns = place(device), n if m is None else m
-    if is_unknown(n) or is_unknown(columns):
+    if isinstance(n, Dimension) or isinstance(columns, Dimension):
         diagonal = arange(n, device=device).unsqueeze(1).eq(arange(columns, device=device))
-        return diagonal.astype(np.float64 if dtype is None else dtype)  # type: ignore[no-any-return]
+        return diagonal.astype(np.float64 if dtype is None else dtype)
     array = where.xp.eye(n, columns, dtype=np.dtype(np.float64 if dtype is None else dtype))
     return Tensor(array, None, requires_grad, where)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
     """The places on and below a diagonal of a row × col matrix: two rows, of their row and column numbers."""
-    needed("tril_indices, to say how many places there are,", row, col)
+    needed("tril_indices, to say how many places there are,", unsaid(row), unsaid(col))
     return Tensor(np.stack(np.tril_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
     """The places on and above a diagonal of a row × col matrix: two rows, of their row and column numbers."""
-    needed("triu_indices, to say how many places there are,", row, col)
+    needed("triu_indices, to say how many places there are,", unsaid(row), unsaid(col))
     return Tensor(np.stack(np.triu_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
 
 

@@ -58,7 +58,8 @@ def cat(tensors: Any, axis: int = 0) -> Any:
     """One behind the other along an axis they have. As in PyTorch, an empty vector beside larger tensors counts not."""
     xs = operands(tensors, "cat")
     dtype = np.result_type(*(x.dtype for x in xs))
-    xs = [x for x in xs if x.shape != (0,)] or xs[:1]
+    if any(x.ndim != 1 for x in xs):
+        xs = [x for x in xs if x.ndim != 1 or x.shape != (0,)] or xs[:1]
     return xs[0].apply(ops.Concatenate(xs[0].axis(axis)), *xs[1:]).astype(dtype)
 
 
@@ -151,7 +152,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 def broadcast_tensors(*tensors: Any) -> list[Any]:
     """All of them in the shape they have together."""
     xs = operands(tensors, "broadcast_tensors")
-    shape = broadcast_shape(*(x.shape for x in xs))
+    shape = broadcast_shape(*(x.spec.shape for x in xs))
     if shape is None:
         came = ", ".join(str(x.spec) for x in xs)
         raise ShapeError(f"broadcast_tensors needs shapes that broadcast, and got {came}")

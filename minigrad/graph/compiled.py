@@ -25,12 +25,12 @@ from ..compiler.specialise import specialised
 from ..compiler.trouble import guarded
 from ..device import CPU
 from ..differentiable import origin
-from ..dimension import is_unknown
 from ..errors import NoGradientError
 from ..node import Node, Record
 from ..op import Op
 from ..ops import Clone, Const, Input, Piece, StopGradient
 from ..spec import Spec, Specs, spec_of
+from ..standin import is_unknown
 from ..tensor import Tensor, made
 from .followed import on_tensors
 from .partition import Split

@@ -13,11 +13,11 @@ from typing import Any
 from ..compiler.calm import drawn
 from ..compiler.control import Cond, Control
 from ..compiler.graph import Graph as Finished
-from ..dimension import fits, lengths_of
 from ..errors import GraphError, ShapeError
 from ..ops import After, Piece, StopGradient
 from ..spec import Spec
 from ..staging import Stage, Traced
+from ..standin import fits, lengths_of
 from ..tensor import Tensor
 from ..tree import leaves, paths
 from .graph import UPDATE_OPS, Graph

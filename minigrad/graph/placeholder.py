@@ -9,11 +9,11 @@ import numpy as np
 
 from .. import ops
 from ..compiler.fold import leaf
-from ..dimension import lengths_of
 from ..errors import GraphError, ShapeError
 from ..modes import current
 from ..spec import Spec
 from ..staging import Stage, Traced
+from ..standin import lengths_of
 from ..tensor import array_of
 from .default import get_default_graph
 from .graph import Graph

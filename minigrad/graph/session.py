@@ -27,7 +27,6 @@ from ..compiler.rewrite import optimise
 from ..compiler.specialise import specialised
 from ..compiler.trouble import guarded
 from ..device import CPU, Device, device_of
-from ..dimension import fits
 from ..editable import write
 from ..errors import GraphError, ShapeError
 from ..modes import current, in_mode
@@ -35,6 +34,7 @@ from ..node import Node
 from ..opened import opened
 from ..spec import Spec, Specs
 from ..staging import Traced
+from ..standin import fits
 from ..tree import leaves, planted
 from .default import get_default_graph
 from .graph import Graph, name_of

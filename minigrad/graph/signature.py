@@ -15,10 +15,10 @@ from weakref import ref
 
 import numpy as np
 
-from ..dimension import Dimension
 from ..errors import GraphError
 from ..spec import Spec
 from ..staging import Traced
+from ..standin import fresh
 from ..tensor import Tensor
 
 Key = Any  # nested tuples that can be hashed
@@ -98,7 +98,7 @@ def loosened(key: Key) -> Key:
 
 def relaxed(before: Sequence[Spec], now: Sequence[Spec]) -> list[Spec]:
     """The specs, with an unknown length for each that has changed; for those that changed alike, the same one."""
-    unknown: defaultdict[tuple[int, int], Dimension] = defaultdict(Dimension.fresh)
+    unknown: defaultdict[tuple[int, int], int] = defaultdict(fresh)
     return [
         new.with_shape(tuple(n if n == m else unknown[n, m] for n, m in zip(old.shape, new.shape)))
         for old, new in zip(before, now, strict=True)

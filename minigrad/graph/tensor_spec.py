@@ -9,10 +9,10 @@ import numpy as np
 
 from ..device import CPU, Device
 from ..device import device as device_called
-from ..dimension import lengths_of
 from ..editable import KINDS
 from ..errors import DTypeError, ShapeError
 from ..spec import Spec
+from ..standin import lengths_of
 from ..tensor import Tensor, array_of
 from ..tree import leaves
 

@@ -8,10 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..dimension import Dimension, is_unknown
+from ..dimension import Dimension, said
 from ..errors import AxisError, DTypeError, NoValueError, ShapeError
 from ..op import Op
 from ..spec import Spec
+from ..standin import is_unknown
 
 
 class Sized:
@@ -21,7 +22,7 @@ class Sized:
     spec: Spec
 
     def __call__(self, dim: int | None = None) -> Any:
-        return self.spec.shape if dim is None else self.spec.shape[axis_of(self.spec, dim)]
+        return self.spec.lengths if dim is None else self.spec.lengths[axis_of(self.spec, dim)]
 
 
 class Count(Sized, int):
@@ -57,15 +58,15 @@ class Base:
         """o as an operand of self's kind; a Python number takes the dtype it has beside self (NEP 50)."""
         raise NotImplementedError
 
-    shape = property(lambda self: self.spec.shape, doc="Length of each axis.")
+    shape = property(lambda self: self.spec.lengths, doc="Length of each axis.")
     dtype = property(lambda self: self.spec.dtype, doc="Type of the elements.")
     ndim = property(lambda self: len(self.spec.shape), doc="Number of axes.")
     size = property(lambda self: count(self.spec), doc="Number of elements; called, the shape: x.size(), x.size(0).")
     itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of an element.")
-    nbytes = property(lambda self: self.spec.nbytes, doc="Bytes of all elements.")
+    nbytes = property(lambda self: said(self.spec.nbytes), doc="Bytes of all elements.")
 
     def dim(self) -> int: return self.spec.ndim
-    def numel(self) -> int: return self.spec.size
+    def numel(self) -> int: return said(self.spec.size)
     def element_size(self) -> int: return self.spec.dtype.itemsize
     def is_same_size(self, other: Any) -> bool: return bool(self.shape == other.shape)
     def is_signed(self) -> bool: return bool(self.dtype.kind in "fi")
@@ -73,7 +74,7 @@ class Base:
     ndimension, nelement = dim, numel
 
     def __len__(self) -> int:
-        if not self.shape:
+        if not self.ndim:
             raise TypeError("a tensor of shape () has no length")
         if not self.spec.is_known and is_unknown(self.spec.shape[0]):
             raise NoValueError(f"{self.spec} has a length that is known only when the graph runs: use x.shape[0]")
@@ -118,7 +119,7 @@ def integers(given: tuple[Any, ...]) -> tuple[int, ...]:
     """Integers given one by one, or as one sequence: `(2, 3)` of both `f(2, 3)` and `f((2, 3))`."""
     if len(given) == 1 and isinstance(given[0], tuple | list):
         given = tuple(given[0])
-    return tuple(whole(n) for n in given)
+    return tuple(n.number if isinstance(n, Dimension) else whole(n) for n in given)
 
 
 def lengths(given: tuple[Any, ...]) -> tuple[int, ...]:

@@ -18,8 +18,9 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ops
-from ..dimension import needed
+from ..dimension import needed, unsaid
 from ..errors import BoundsError, DTypeError, ShapeError
+from ..standin import bounds, out_of_order
 from .base import Base
 from .synonyms import hears_dim
 
@@ -55,7 +56,7 @@ class Indexing(Base):
         if not accumulate:
             return self.index_set(tuple(indices), values)
         pattern, arrays = ops.pattern_of(tuple(indices), self.shape)
-        return self.apply(ops.Add(), self._stretching(values).apply(ops.IndexAdd(pattern, self.shape), *arrays))
+        return self.apply(ops.Add(), self._stretching(values).apply(ops.IndexAdd(pattern, self.spec.shape), *arrays))
 
     # -- along one axis -----------------------------------------------------------------------
 
@@ -68,10 +69,13 @@ class Indexing(Base):
     def narrow(self, axis: int, start: int, length: int) -> Self:
         """`length` places of an axis, from `start` on. A view."""
         axis = self.axis(axis)
-        n = self.shape[axis]
-        first = start + n if start < 0 else start
-        if not 0 <= first <= first + length <= n:
+        n = self.spec.shape[axis]
+        first, length = unsaid(start) + n if start < 0 else unsaid(start), unsaid(length)
+        if out_of_order(0, first, first + length, n):
             raise BoundsError(f"narrow asks for {length} from {start} on, of the {n} along axis {axis} of {self.spec}")
+        if min(bounds(m)[0] for m in (first, length, n - first - length)) < 0:  # a slice would just be shorter
+            needed(f"narrow of {self.spec}, to say whether it is inside,", first, length)
+            return self.index_select(axis, np.arange(first, first + length))
         return self.apply(ops.Index((*(ops.Slice(),) * axis, ops.Slice(first, first + length))))
 
     @hears_dim
@@ -87,7 +91,7 @@ class Indexing(Base):
         (x, axis), index = self._single(axis), self._places(index, "index_add")
         source = x._beside(source, axis, index.size, "index_add")
         scaled = source if alpha == 1 else source * alpha
-        return self.apply(ops.Add(), scaled.apply(ops.IndexAdd(_along(axis), x.shape), index).reshape(self.shape))
+        return self.apply(ops.Add(), scaled.apply(ops.IndexAdd(_along(axis), x.spec.shape), index).reshape(self.shape))
 
     @hears_dim
     def index_copy(self, axis: int, index: Any, source: Any) -> Self:
@@ -119,7 +123,7 @@ class Indexing(Base):
         axis = self.axis(axis)
         if index.ndim != self.ndim:
             raise ShapeError(f"take_along_dim needs an index with as many axes as {self.spec}, and got {index.spec}")
-        ours, its = list(self.shape), list(index.shape)
+        ours, its = list(self.spec.shape), list(index.spec.shape)
         ours[axis] = its[axis] = 1
         shape = list(np.broadcast_shapes(tuple(ours), tuple(its)))
         whole = self.broadcast_to(*shape[:axis], self.shape[axis], *shape[axis + 1 :])
@@ -129,7 +133,7 @@ class Indexing(Base):
     def scatter_add(self, axis: int, index: Any, src: Any) -> Self:
         """A copy with src[i, j] added at [index[i, j], j] along axis 0, and likewise along others."""
         (x, axis), index = self._single(axis), _row(self.lift(index))
-        added = self._cut(_row(self.lift(src)), index).apply(ops.ScatterAdd(axis, x.shape), index)
+        added = self._cut(_row(self.lift(src)), index).apply(ops.ScatterAdd(axis, x.spec.shape), index)
         return self.apply(ops.Add(), added.reshape(self.shape))
 
     @hears_dim
@@ -151,7 +155,7 @@ class Indexing(Base):
     def masked_select(self, mask: Any) -> Self:
         """The elements where the mask is True, in one axis; both broadcast."""
         mask = self._mask(mask, "masked_select")
-        needed("choosing by a mask, of which the number of elements comes,", *self.shape, *mask.shape)
+        needed("choosing by a mask, of which the number of elements comes,", *self.spec.shape, *mask.spec.shape)
         shape = np.broadcast_shapes(self.shape, mask.shape)
         pattern, arrays = ops.pattern_of(mask.broadcast_to(shape).ravel(), (prod(shape),))  # one axis: the fastest
         return self.broadcast_to(shape).ravel().apply(ops.Index(pattern), *arrays)
@@ -162,7 +166,7 @@ class Indexing(Base):
 
     def nonzero(self, as_tuple: bool = False) -> Any:
         """The places of what is not zero, a row for each; or one vector of places for each axis."""
-        needed(f"nonzero of {self.spec}, of which the number of places comes,", *self.shape)
+        needed(f"nonzero of {self.spec}, of which the number of places comes,", *self.spec.shape)
         array = self._read()
         if as_tuple:
             return tuple(self.lift(places) for places in array.reshape(self.shape or 1).nonzero())
@@ -193,7 +197,8 @@ class Indexing(Base):
 
     def _is_mask(self, index: Any) -> bool:
         """Whether an index is a mask of every element, in more axes than one."""
-        return self.ndim > 1 and getattr(index, "shape", None) == self.shape and index.dtype.kind == "b"
+        kind = getattr(getattr(index, "dtype", None), "kind", None)
+        return kind == "b" and index.ndim == self.ndim > 1 and index.shape == self.shape
 
     def _mask(self, mask: Any, name: str) -> Self:
         """A mask of booleans. Raises DTypeError where it is of numbers."""
@@ -209,7 +214,7 @@ class Indexing(Base):
     def _stretching(self, value: Any) -> Self:
         """The same without leading axes of 1, which broadcasting adds where they are needed."""
         value = self._written(value)
-        extra = next((a for a, n in enumerate(value.shape) if n != 1), value.ndim)
+        extra = next((a for a, n in enumerate(value.spec.shape) if n != 1), value.ndim)
         return value.reshape(value.shape[extra:])
 
     def _number(self, value: Any, name: str) -> Self:

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import ops
 from ..errors import AxisError, ShapeError
+from ..standin import is_unknown
 from .base import Base, integers, whole
 from .synonyms import hears_dim
 
@@ -28,7 +29,7 @@ class Movement(Base):
     def reshape(self, *lengths: Any, shape: Any = None) -> Self:
         """The same elements in another shape; one length may be −1, and is worked out."""
         shape = self._worked_out(integers(lengths if shape is None else (shape,)))
-        return self if shape == self.shape else self.apply(ops.Reshape(shape))
+        return self if shape == self.spec.shape else self.apply(ops.Reshape(shape))
 
     def view(self, *shape: Any) -> Self:
         """The same memory in another shape. In a graph, where no memory is edited, a reshape."""
@@ -72,7 +73,7 @@ class Movement(Base):
     def squeeze(self, axis: Any = None) -> Self:
         """Without the axes of length 1: all of them, or those among the axes said."""
         axes = self._reduction(axis, False, ())[0]
-        return self.reshape(tuple(n for a, n in enumerate(self.shape) if n != 1 or a not in axes))
+        return self.reshape(tuple(n for a, n in enumerate(self.shape) if a not in axes or n != 1))
 
     @hears_dim
     def unsqueeze(self, axis: int) -> Self:
@@ -176,14 +177,14 @@ class Movement(Base):
     def broadcast_to(self, *shape: Any) -> Self:
         """Axes of length 1 repeated to fill the shape."""
         shape = integers(shape)
-        return self if shape == self.shape else self.apply(ops.BroadcastTo(shape))
+        return self if shape == self.spec.shape else self.apply(ops.BroadcastTo(shape))
 
     def expand(self, *sizes: Any) -> Self:
         """The same, where −1 leaves an axis as it is."""
         sizes = integers(sizes)
         added = len(sizes) - self.ndim
         return self.broadcast_to(
-            tuple(self.shape[a - added] if n == -1 and a >= added >= 0 else n for a, n in enumerate(sizes))
+            tuple(self.spec.shape[a - added] if n == -1 and a >= added >= 0 else n for a, n in enumerate(sizes))
         )
 
     def expand_as(self, other: Any) -> Self: return self.expand(other.shape)
@@ -193,7 +194,7 @@ class Movement(Base):
         """The whole, laid so often along each axis; counted from the last axis."""
         times = integers(times if axes is None else (axes,))
         times = (1,) * (self.ndim - len(times)) + times
-        shape = (1,) * (len(times) - self.ndim) + self.shape
+        shape = (1,) * (len(times) - self.ndim) + self.spec.shape
         if min(times, default=0) < 0:
             raise ShapeError(f"tile repeats 0 times or more, not {times}")
         between = self.reshape(tuple(m for n in shape for m in (1, n)))
@@ -236,10 +237,11 @@ class Movement(Base):
 
     def sum_to(self, shape: tuple[int, ...]) -> Self:
         """Undo a broadcast from `shape`: sum over the axes it added or stretched."""
-        if shape == self.shape:
+        shape = integers((shape,))
+        if shape == self.spec.shape:
             return self
         added = self.ndim - len(shape)
-        stretched = tuple(a for a, n in enumerate(self.shape) if a < added or shape[a - added] != n)
+        stretched = tuple(a for a, n in enumerate(self.spec.shape) if a < added or shape[a - added] != n)
         return self.sum(stretched, keepdims=True).reshape(shape)
 
     def _worked_out(self, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -248,10 +250,8 @@ class Movement(Base):
             raise ShapeError(f"a shape has lengths of 0 or more, and at most one −1 to be worked out; this is {shape}")
         if -1 not in shape:
             return shape
-        known = -prod(shape)
-        if known == 0 or self.size % known:
-            raise ShapeError(f"cannot reshape {self.spec} ({self.size} elements) into {shape}: no length fits the −1")
-        return tuple(self.size // known if n == -1 else n for n in shape)
+        is_open = is_unknown(known := -prod(shape)) or (known and is_unknown(self.spec.size % known))
+        return shape if is_open else ops.worked_out(shape, self.spec)
 
     def _new_axis(self, axis: Any) -> int:
         """The place of an axis that is yet to come, counted from the left."""

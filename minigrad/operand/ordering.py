@@ -11,9 +11,10 @@ from math import floor
 from typing import Any, NamedTuple, Self
 
 from .. import ops
-from ..dimension import needed
+from ..dimension import needed, unsaid
 from ..errors import BoundsError, ShapeError
 from ..op import Op
+from ..standin import out_of_order
 from .base import Base
 from .synonyms import hears_dim
 
@@ -85,18 +86,15 @@ class Ordering(Base):
     def topk(self, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Found:
         """The k largest (or smallest) elements along the axis, and where they stood; in order, whether asked or not."""
         x, a = self._single(axis)
-        n = x.shape[a]
-        if not 0 <= k <= n:
-            raise BoundsError(f"topk of {self.spec} takes 0 to {n} elements along axis {a}, and {k} were asked")
-        places = x.apply(ops.ArgTopK(a, k, bool(largest)))
+        places = x.apply(ops.ArgTopK(a, unsaid(k), bool(largest)))
         return x._found(a, places, keepdims=bool(self.ndim))
 
     @hears_dim
     def kthvalue(self, k: int, axis: int = -1, keepdims: bool = False) -> Found:
         """The k-th smallest element along the axis, counted from 1, and where it stood."""
         x, a = self._single(axis)
-        n = x.shape[a]
-        if not 1 <= k <= n:
+        n = x.spec.shape[a]
+        if out_of_order(1, k := unsaid(k), n):
             raise BoundsError(f"kthvalue of {self.spec} takes k of 1 to {n} along axis {a}, and {k} was asked")
         places = x.apply(ops.ArgSort(a)).narrow(a, k - 1, 1)
         return x._found(a, places, keepdims and bool(self.ndim))
@@ -105,13 +103,12 @@ class Ordering(Base):
     def median(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """The middle element, the lower of two: of all, or along an axis (values, indices). NaN where there is one."""
         if axis is None:
-            needed(f"median of {self.spec}, to find the middle,", *self.shape)
+            needed(f"median of {self.spec}, to find the middle,", *self.spec.shape)
             return self.reshape(self.size).median(0).values
         x, a = self._single(axis)
-        n = x.shape[a]
+        needed(f"median of {self.spec}, to find the middle,", n := x.spec.shape[a])
         if n == 0:
             raise ShapeError(f"median of {self.spec}: no elements have no middle. Check the size first")
-        needed(f"median of {self.spec}, to find the middle,", n)
         places = x.apply(ops.ArgSort(a)).narrow(a, (n - 1) // 2, 1)
         if x.spec.is_float:
             unknown = x != x

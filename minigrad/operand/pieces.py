@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ops
-from ..dimension import is_unknown, needed
+from ..dimension import needed
 from ..errors import ShapeError
+from ..standin import is_unknown
 from .base import Base, integers, whole
 from .synonyms import hears_dim
 
@@ -25,7 +26,7 @@ class Pieces(Base):
     def split(self, split_size: Any, axis: int = 0) -> tuple[Self, ...]:
         """Pieces of that length along an axis, the last one shorter; or of the lengths said."""
         axis = self.axis(axis)
-        n = self.shape[axis]
+        n = self.spec.shape[axis]
         if isinstance(split_size, tuple | list):
             lengths = integers((split_size,))
             if sum(lengths) != n or min(lengths, default=0) < 0:
@@ -73,7 +74,7 @@ class Pieces(Base):
     def unbind(self, axis: int = 0) -> tuple[Self, ...]:
         """The slices along an axis, which is gone in each."""
         axis = self.axis(axis)
-        needed(f"unbind of {self.spec}, to say how many slices there are,", self.shape[axis])
+        needed(f"unbind of {self.spec}, to say how many slices there are,", self.spec.shape[axis])
         return tuple(self.select(axis, i) for i in range(self.shape[axis]))
 
     def unfold(self, dimension: int, size: int, step: int = 1) -> Self:
@@ -102,7 +103,7 @@ class Pieces(Base):
         """The last axis laid on a diagonal of two axes, with zeros around."""
         if not self.ndim:
             raise ShapeError(f"diag_embed needs an axis to lay on a diagonal, and this is {self.spec}")
-        n = self.shape[-1] + abs(whole(offset))
+        n = self.spec.shape[-1] + abs(whole(offset))
         return self.apply(ops.OnDiagonal((n, n), whole(offset))).movedim((-2, -1), (axis1, axis2))
 
     def diag(self, diagonal: int = 0) -> Self:

@@ -88,6 +88,7 @@ from .erf import Erfc as Erfc
 from .identity import Alias as Alias
 from .identity import Clone as Clone
 from .identity import Move as Move
+from .identity import Several as Several
 from .index import Index as Index
 from .index import IndexAdd as IndexAdd
 from .index import IndexSet as IndexSet
@@ -108,6 +109,7 @@ from .movement import Reshape as Reshape
 from .movement import Roll as Roll
 from .movement import Transpose as Transpose
 from .movement import View as View
+from .movement import worked_out as worked_out
 from .overlay import Overlay as Overlay
 from .pattern import ARRAY as ARRAY
 from .pattern import Slice as Slice
@@ -242,7 +244,7 @@ TABLE = (
     *(Reshape, View, Contiguous, Transpose, BroadcastTo, Flip, Roll),
     *(Concatenate, Stack),
     *(Pad, Diagonal, OnDiagonal, Tril, Triu),
-    *(Alias, Clone, Move),
+    *(Alias, Several, Clone, Move),
     *(Sum, Mean, SumOfProducts, Prod, Var, Std, Norm, Max, Min, All, Any),
     *(CumSum, Shift, Recurrence, CumProd, LogCumSumExp, ArgCumMax, ArgCumMin),
     *(ArgSort, ArgTopK, ArgMax, ArgMin),

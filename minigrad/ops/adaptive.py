@@ -27,7 +27,7 @@ class AdaptiveAvgPool(Linear):
         _, _, lengths = reads(xp, x.shape[self.axis], self.n, x.dtype)
         return adaptive_sum(xp, x, self.axis, self.n) / standing(lengths, x, self.axis)
 
-    def adjoint(self, gy, x): return gy.apply(AdaptiveAvgUnpool(self.axis, x.shape[self.axis]))
+    def adjoint(self, gy, x): return gy.apply(AdaptiveAvgUnpool(self.axis, x.spec.shape[self.axis]))
     def flops(self, y, x): return max(x.size, y.size)
 
 
@@ -41,7 +41,7 @@ class AdaptiveAvgUnpool(AdaptiveAvgPool):
         _, _, lengths = reads(xp, self.n, y.shape[self.axis], y.dtype)
         return adaptive_sum(xp, y / standing(lengths, y, self.axis), self.axis, self.n)
 
-    def adjoint(self, gx, y): return gx.apply(AdaptiveAvgPool(self.axis, y.shape[self.axis]))
+    def adjoint(self, gx, y): return gx.apply(AdaptiveAvgPool(self.axis, y.spec.shape[self.axis]))
 
 
 def adaptive_sum(xp, x, axis, n):

@@ -88,7 +88,7 @@ class Convolution(Trilinear):
         return batch_first(y)
 
     def vjp(self, gy, y, x, w, *b):
-        gx = gy.apply(ConvolutionTranspose(self.window, self.groups, x.shape[2:]), w)
+        gx = gy.apply(ConvolutionTranspose(self.window, self.groups, x.spec.shape[2:]), w)
         gw = x.apply(ConvolutionFilter(self.window, self.groups), gy)
         return gx, gw, *(gy.sum((0, *range(2, gy.ndim))) for _ in b)
 
@@ -156,7 +156,7 @@ class ConvolutionFilter(Trilinear):
         ).reshape(shape)
 
     def vjp(self, gw, w, x, gy):
-        gx = gy.apply(ConvolutionTranspose(self.window, self.groups, x.shape[2:]), gw)
+        gx = gy.apply(ConvolutionTranspose(self.window, self.groups, x.spec.shape[2:]), gw)
         return gx, x.apply(Convolution(self.window, self.groups), gw)
 
     def jvp(self, dxs, w, x, gy): return dxs[0].apply(self, gy) + x.apply(self, dxs[1])

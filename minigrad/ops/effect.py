@@ -9,10 +9,10 @@ from weakref import ref
 
 import numpy as np
 
-from ..dimension import fits
 from ..errors import DTypeError, ShapeError
 from ..op import Op
 from ..spec import Spec, Specs
+from ..standin import fits
 
 
 class Effect(Op):

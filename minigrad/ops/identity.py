@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from ..device import Device
+from ..errors import ShapeError
 from ..op import Linear
 from ..spec import Spec
 
@@ -19,6 +21,24 @@ class Alias(Linear):
     def infer(self, x): return x
     def forward(self, xp, x): return x[...]
     def adjoint(self, gy, x): return gy
+
+
+@dataclass(frozen=True)
+class Several(Alias):
+    """y = x, of which there is not one element alone along `axes`: what else a statistic would be of.
+
+    rule    what wants that, in words
+    """
+
+    axes: tuple[int, ...]
+    rule: str = "a spread needs more than one element"
+
+    symbol = "several"
+
+    def infer(self, x):
+        if x.size and prod(x.shape[a] for a in self.axes) == 1:
+            raise ShapeError(f"{self.rule}, and got {x}")
+        return x
 
 
 class Clone(Linear):

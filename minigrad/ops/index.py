@@ -120,7 +120,7 @@ class Index(Indexed):
             raise
 
     def vjp(self, gy, y, x, *arrays):
-        return gy.apply(IndexAdd(self.pattern, x.shape, True), *arrays), *(None for _ in arrays)
+        return gy.apply(IndexAdd(self.pattern, x.spec.shape, True), *arrays), *(None for _ in arrays)
 
     def jvp(self, dxs, y, x, *arrays): return dxs[0].apply(self, *arrays)
     def flops(self, y, x, *arrays): return 0
@@ -194,7 +194,7 @@ class IndexSet(Indexed):
     def vjp(self, gy, y, x, value, *arrays):
         gvalue = gy.apply(Index(self.pattern), *arrays)
         if not self.is_once:
-            gvalue = gvalue.where(arrays[0].apply(Last(self, x.shape), *arrays[1:]), 0)
+            gvalue = gvalue.where(arrays[0].apply(Last(self, x.spec.shape), *arrays[1:]), 0)
         return gy.apply(self, 0, *arrays), gvalue.sum_to(value.shape), *(None for _ in arrays)
 
     def jvp(self, dxs, y, x, value, *arrays): return dxs[0].apply(self, dxs[1], *arrays)

@@ -9,6 +9,8 @@ import numpy as np
 from ..errors import ShapeError
 from ..op import Op
 from ..spec import Spec, common_device
+from .index import Index
+from .pattern import Slice
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ class Concatenate(Joining):
     def vjp(self, gy, y, *xs):
         gxs, start = [], 0
         for x in xs:
-            length = x.shape[self.axis]
-            gxs.append(gy.narrow(self.axis, start, length))
-            start += length
+            end = start + x.spec.shape[self.axis]
+            gxs.append(gy.apply(Index((*(Slice(),) * self.axis, Slice(start, end)))))
+            start = end
         return tuple(gxs)
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import copysign
 from typing import Any
 
-from ..dimension import Quotient, is_unknown
+from ..dimension import Formula
 from ..op import Op
-from ..shares import plain
+from ..standin import is_unknown
 
 
 class Leaf(Op):
@@ -17,7 +17,7 @@ class Leaf(Op):
 
 @dataclass(frozen=True)
 class Const(Op):
-    """A Python number, or one divided by a length not known yet. Arrays are never constants: they may change.
+    """A Python number, or one made of lengths not known yet. Arrays are never constants: they may change.
 
     sign    tells 0.0 from −0.0, which are equal and yet divide differently
     """
@@ -33,7 +33,6 @@ class Input(Op):
     name: str
 
 
-def const(number: float | Quotient) -> Const:
-    """The op of a Python number. Raises GraphError where it was made of an unknown length and a float."""
-    number = plain(number) if isinstance(number, float) else number
-    return Const(number, 1.0 if is_unknown(number) or isinstance(number, Quotient) else copysign(1.0, number))
+def const(number: float | Formula) -> Const:
+    """The op of a Python number, or of one that was calculated from lengths."""
+    return Const(number, 1.0 if is_unknown(number) or isinstance(number, Formula) else copysign(1.0, number))

@@ -18,12 +18,16 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..op import Linear
-from ..spec import broadcast_shape
+from ..spec import Spec, broadcast_shape
+from ..standin import is_unknown, length, plain
 
 
 @dataclass(frozen=True)
 class Reshape(Linear):
-    """y has x's elements, in the same order, in another shape."""
+    """y has x's elements, in the same order, in another shape.
+
+    shape    has −1 for a length that is worked out in each run: where lengths are not known, as in x.reshape(n, −1)
+    """
 
     shape: tuple[int, ...]
 
@@ -31,12 +35,24 @@ class Reshape(Linear):
     is_view = True
 
     def infer(self, x):
+        if -1 in self.shape:
+            return x.with_shape(worked_out(self.shape, x))
         if prod(self.shape) != x.size:
             raise ShapeError(f"cannot reshape {x} ({x.size} elements) into {self.shape} ({prod(self.shape)} elements)")
         return x.with_shape(self.shape)
 
     def forward(self, xp, x): return x.reshape(self.shape)
     def adjoint(self, gy, x): return gy.reshape(x.shape)
+
+
+def worked_out(shape: tuple[int, ...], x: Spec) -> tuple[int, ...]:
+    """The shape with its one −1 replaced by the length that fits. Raises ShapeError if none does, or any."""
+    known = -prod(shape)
+    rest = known and plain(x.size) % plain(known)  # of stand-ins: of a product one of them is divided exactly
+    if known == 0 or (rest and not is_unknown(x.size)):
+        raise ShapeError(f"cannot reshape {x} ({x.size} elements) into {shape}: no length fits the −1")
+    n = x.size // known if rest else length(plain(x.size) // plain(known))
+    return tuple(n if m == -1 else m for m in shape)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dimension import Dimension, at, can_be_followed, is_unknown, length, needed
-from ..dimension import written as as_formula
+from ..dimension import Dimension, needed, unsaid
 from ..errors import BoundsError, DTypeError, ShapeError
 from ..spec import Spec, broadcast_shape
+from ..standin import at, bounds, clamped, is_unknown, length, named
+from ..standin import written as as_formula
 
 
 class Slice(NamedTuple):
@@ -38,11 +39,11 @@ def pattern_of(index: Any, shape: tuple[int, ...]) -> tuple[Pattern, list[Any]]:
     whole = index if isinstance(index, tuple) else (index,)
     for position, part in enumerate(whole):
         if isinstance(part, slice):
-            parts.append(Slice(part.start, part.stop, part.step))
+            parts.append(Slice(unsaid(part.start), unsaid(part.stop), unsaid(part.step)))
         elif part is None or part is Ellipsis:
             parts.append(part)
-        elif isinstance(part, int | np.integer) and not isinstance(part, bool):
-            parts.append(int(part))
+        elif isinstance(part, int | np.integer | Dimension) and not isinstance(part, bool):
+            parts.append(part.number if isinstance(part, Dimension) else int(part))
         else:
             part = part if hasattr(part, "dtype") else np.asarray(part, dtype=None if np.size(part) else np.int64)
             if part.dtype.kind == "b" and part.ndim:
@@ -214,16 +215,36 @@ def left(pattern: Pattern, x: Spec) -> list[int]:
 
 
 def extent(part: Slice, n: int) -> int:
-    """How many of n places a slice takes. One up to an unknown length, of an axis of another, takes it to be inside."""
-    start, stop, step = slice(*part).indices(n)
-    end = n if part.stop is None else part.stop
-    is_same_axis = is_unknown(n) and can_be_followed(int.__sub__, n, int(end), int(n) - int(end))
-    if is_unknown(end) and end > 0 and step == 1 and not is_same_axis:
-        return length(int(end) - start)
-    if abs(step) > 1 and is_unknown(stop - start):  # a floor of the length: one of its own, which follows from it
-        name = f"{as_formula(n)}[{span(part)}]"
-        return Dimension.named(name, lambda lengths: extent(with_lengths(part, lengths), at(n, lengths)))
-    return max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
+    """How many of n places a slice takes; where that depends on the run, a length with a rule.
+
+    One up to another unknown length takes it to be inside, and is refused in a run in which it is not.
+    """
+    if not any(map(is_unknown, (n, *(bound for bound in part if bound is not None)))):
+        return len(range(*slice(*part).indices(n)))
+    start, stop, step = part
+    before, whole = 0 if start is None else start, n if stop is None else stop
+    if step in (None, 1) and all(bounds(length(m))[0] >= 0 for m in (before, whole - before, n - whole)):
+        return length(whole - before)
+    first, end = from_end(start, n, 0), from_end(stop, n, n)
+    if step in (None, 1) and first is not None and end is not None:
+        (start, from_right), (stop, to_right) = first, end
+        if to_right and not from_right:
+            return clamped(length(n - start - stop))
+        if to_right == from_right:
+            most = start - stop if from_right else stop - start
+            return clamped(length(n - (stop if from_right else start)), 0, most) if most > 0 else 0
+    if step in (None, 1) and is_unknown(whole) and bounds(whole)[0] >= 0 and first is not None and not first[1]:
+        return length(whole - first[0])
+    return named(f"{as_formula(n)}[{span(part)}]", lambda lengths: extent(with_lengths(part, lengths), at(n, lengths)))
+
+
+def from_end(bound: int | None, n: int, whole: int) -> tuple[int, bool] | None:
+    """A bound of a slice of n places: how many are before it, or, and True, from it to the end; None if unsaid."""
+    bound = whole if bound is None else bound
+    if not is_unknown(bound):
+        return abs(bound), bound < 0
+    after = length(n - bound)
+    return None if is_unknown(after) else (max(after, 0), True)
 
 
 def with_lengths(part: Slice, lengths: Mapping[str, int]) -> Slice:

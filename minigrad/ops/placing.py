@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..op import Linear
+from ..standin import at, clamped, is_unknown, named
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,12 @@ class Pad(Linear):
 
 def diagonal_length(rows: int, columns: int, offset: int) -> int:
     """How many elements lie on a diagonal; `offset` counts above the main one."""
-    return max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    down, across = rows + min(offset, 0), columns - max(offset, 0)
+    least, other = sorted((down, across))  # a length that is not known is the larger
+    if is_unknown(least) and least != other:
+        name = f"min({rows}, {columns}, {offset})"
+        return named(name, lambda lengths: diagonal_length(at(rows, lengths), at(columns, lengths), offset))
+    return clamped(other, 0, max(least, 0)) if is_unknown(other) and not is_unknown(least) else clamped(least)
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ class Diagonal(Linear):
             y.flags.writeable = x.flags.writeable  # NumPy alone says no by default
         return y
 
-    def adjoint(self, gy, x): return gy.apply(OnDiagonal(x.shape[-2:], self.offset))
+    def adjoint(self, gy, x): return gy.apply(OnDiagonal(x.spec.shape[-2:], self.offset))
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class MaxPool(Pooling):
         return x
 
     def vjp(self, gy, y, x):
-        return gy.apply(PutTaps(self.window, x.shape[2:]), x.apply(ArgMaxPool(self.window), y)),
+        return gy.apply(PutTaps(self.window, x.spec.shape[2:]), x.apply(ArgMaxPool(self.window), y)),
 
     def jvp(self, dxs, y, x): return dxs[0].apply(TakeTaps(self.window), x.apply(ArgMaxPool(self.window), y))
     def flops(self, y, x): return y.size * (self.window.taps - 1)
@@ -85,7 +85,7 @@ class TakeTaps(Pooling):
             y[here] += x[(..., *read)] * (taps[here] == t)
         return y
 
-    def vjp(self, gy, y, x, taps): return gy.apply(PutTaps(self.window, x.shape[2:]), taps), None
+    def vjp(self, gy, y, x, taps): return gy.apply(PutTaps(self.window, x.spec.shape[2:]), taps), None
     def jvp(self, dxs, y, x, taps): return dxs[0].apply(self, taps)
     def flops(self, y, x, taps): return 2 * y.size * self.window.taps
 
@@ -167,7 +167,7 @@ class AvgPool(Pooling, Linear):
         starts = [o * w.stride[i] - w.padding[i][0] for o in range(places)]
         return tuple(sum(-before <= s + t < n + after for t in range(w.kernel[i])) or 1 for s in starts)
 
-    def adjoint(self, gy, x): return gy.apply(AvgUnpool(self.window, self.counted, x.shape[2:]))
+    def adjoint(self, gy, x): return gy.apply(AvgUnpool(self.window, self.counted, x.spec.shape[2:]))
     def flops(self, y, x): return y.size * self.window.taps
 
 

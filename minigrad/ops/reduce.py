@@ -15,6 +15,7 @@ from string import ascii_letters
 
 import numpy as np
 
+from ..dimension import at_least, divided
 from ..errors import ShapeError
 from ..op import Op
 from ..spec import Spec, common_device
@@ -74,7 +75,7 @@ class Mean(Reduction):
         y, n = x.sum(self.axes, keepdims=self.keepdims), self.count(x)
         return y / n if n else y * nan
 
-    def vjp(self, gy, y, x): return (self.spread(gy, x) / max(self.count(x), 1)).broadcast_to(x.shape),
+    def vjp(self, gy, y, x): return (self.spread(gy, x) / at_least(self.count(x), 1)).broadcast_to(x.shape),
     def jvp(self, dxs, y, x): return dxs[0].apply(self)
     def flops(self, y, x): return x.size
 
@@ -142,19 +143,19 @@ class Var(Reduction):
     def forward(self, xp, x):
         c = x - x.sum(self.axes, keepdims=True) / max(self.count(x), 1)
         y = (c * c).sum(self.axes, keepdims=self.keepdims)
-        if self.freedom(x):
+        if self.freedom(x) > 0:
             return y / self.freedom(x)
         with np.errstate(divide="ignore", invalid="ignore"):
             return y / 0.0  # no number, as it should be
 
-    def vjp(self, gy, y, x): return self.spread(gy * (2 / (self.freedom(x) or nan)), x) * self.centred(x),
+    def vjp(self, gy, y, x): return self.spread(gy * divided(2, self.freedom(x)), x) * self.centred(x),
 
     def jvp(self, dxs, y, x):
-        return (dxs[0] * self.centred(x)).sum(self.axes, self.keepdims) * (2 / (self.freedom(x) or nan))
+        return (dxs[0] * self.centred(x)).sum(self.axes, self.keepdims) * divided(2, self.freedom(x))
 
     def freedom(self, x) -> float:
-        """The degrees of freedom, n − correction, or 0."""
-        return max(self.count(x) - self.correction, 0)
+        """The degrees of freedom, n − correction: none at 0 and below."""
+        return self.count(x) - self.correction
 
     def centred(self, x): return x - x.mean(self.axes, keepdims=True)
     def flops(self, y, x): return 4 * x.size
@@ -169,7 +170,7 @@ class Std(Var):
     def forward(self, xp, x): return xp.sqrt(super().forward(xp, x))
     def vjp(self, gy, y, x): return self.spread(gy * self.slope(y, x), x) * self.centred(x),
     def jvp(self, dxs, y, x): return (dxs[0] * self.centred(x)).sum(self.axes, self.keepdims) * self.slope(y, x)
-    def slope(self, y, x): return 1 / ((y + (y == 0)) * (self.freedom(x) or nan))
+    def slope(self, y, x): return divided(1, self.freedom(x)) / (y + (y == 0))
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ class Gather(AlongAxis):
         return Spec(index.shape, x.dtype, common_device(self, x, index))
 
     def forward(self, xp, x, index): return x.reshape(-1).take(self.places(xp, x.shape, (index,), True))
-    def vjp(self, gy, y, x, index): return gy.apply(ScatterAdd(self.axis, x.shape, True), index), None
+    def vjp(self, gy, y, x, index): return gy.apply(ScatterAdd(self.axis, x.spec.shape, True), index), None
     def jvp(self, dxs, y, x, index): return dxs[0].apply(self, index)
 
 
@@ -140,7 +140,7 @@ class Scatter(AlongAxis):
         return y
 
     def vjp(self, gy, y, x, src, index):
-        gsrc = gy.apply(Gather(self.axis), index).where(index.apply(Last(self, x.shape)), 0)
+        gsrc = gy.apply(Gather(self.axis), index).where(index.apply(Last(self, x.spec.shape)), 0)
         return gy.apply(self, 0, index), gsrc.sum_to(src.shape), None
 
     def jvp(self, dxs, y, x, src, index): return dxs[0].apply(self, dxs[1], index)

@@ -11,8 +11,9 @@ from math import log2
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import BoundsError, ShapeError
 from ..op import Op
+from ..standin import out_of_order
 from .scan import along
 
 
@@ -57,6 +58,8 @@ class ArgTopK(Op):
     inline = False
 
     def infer(self, x):
+        if out_of_order(0, self.k, n := x.shape[self.axis]):
+            raise BoundsError(f"topk of {x} takes 0 to {n} elements along axis {self.axis}, and {self.k} were asked")
         shape = (*x.shape[: self.axis], self.k, *x.shape[self.axis + 1 :])
         return x.with_shape(shape).with_dtype(np.int64)
 

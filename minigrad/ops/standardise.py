@@ -17,7 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import Any
 
+from ..dimension import at_least
 from ..errors import ShapeError
 from ..op import Linear, Op
 from ..spec import broadcast_shape
@@ -161,9 +163,9 @@ def summing(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[str, tuple[i
 SHORT = 1024  # rows up to there einsum adds up 3 times as fast as sum, which is more exact for long ones
 
 
-def count(axes: tuple[int, ...], x) -> int:
+def count(axes: tuple[int, ...], x) -> Any:
     """How many elements go into one; 1 where there are none."""
-    return summing(x.shape, axes)[2]
+    return at_least(prod(x.shape[a] for a in axes), 1)
 
 
 def rest(x, w) -> tuple[int, ...]:

@@ -202,7 +202,7 @@ class Unfold(Linear):
         y = cols.reshape(channels * self.window.taps, prod(places), batch).transpose(2, 0, 1)
         return y.copy() if self.window.plain else y
 
-    def adjoint(self, gy, x): return gy.apply(Fold(self.window, x.shape[2:]))
+    def adjoint(self, gy, x): return gy.apply(Fold(self.window, x.spec.shape[2:]))
 
 
 @dataclass(frozen=True)

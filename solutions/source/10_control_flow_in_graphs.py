@@ -365,7 +365,7 @@ def horner(coefficients, x):
 
 
 # %% wrong="horner"
-# Shows: Python's range was given a length that nobody knows yet: a stand-in, far larger than any axis.
+# Shows: Python's range was given a length that nobody knows yet, and refused: it needs a number at once.
 # Hint: A loop over an axis of unknown length has to be a node: mg.lax.scan, or fori_loop with the length as its end.
 def horner(coefficients, x):
     y = 0.0

@@ -24,6 +24,7 @@ EXAMPLES = {
     ops.Tril: [(ops.Tril(k), signed(2, 3, 4)) for k in (0, 1)],
     ops.Triu: [(ops.Triu(k), signed(3, 2)) for k in (0, -1)],
     ops.Alias: [(ops.Alias(), signed(2, 3))],
+    ops.Several: [(ops.Several((0,)), signed(2, 3))],
     ops.Clone: [(ops.Clone(), signed(2, 3))],
     ops.Move: [(ops.Move(CPU), signed(2, 3))],
     ops.Overlay: [(ops.Overlay((ops.Transpose((1, 0)), ops.Reshape((6,)))), signed(2, 3).T, signed(6)),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import builtins
-import math
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from ...dimension import Dimension
 from .fork import truth
 from .rows import enumerate_, len_, range_, reversed_, zip_
 from .state import lifted, symbolic
@@ -74,20 +72,7 @@ def all_(xs: Any) -> Any:
     return found
 
 
-def of_math(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of Python's `math`, which would take an unknown length for the number that stands for it."""
-
-    def asked(*xs: Any, **options: Any) -> Any:
-        for x in xs:
-            if isinstance(x, Dimension):
-                x.refuse(f"math.{function.__name__}({x})")
-        return function(*xs, **options)
-
-    return asked
-
-
 REPLACED: dict[Any, Callable[..., Any]] = {
     range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, len: len_, int: int_, float: float_,
     bool: bool_, min: min_, max: max_, any: any_, all: all_,
-    **{function: of_math(function) for function in vars(math).values() if callable(function)},
 }  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from ...dimension import is_unknown
+from ...dimension import Dimension
 from ...errors import ConversionError
 from .state import here, lifted, symbolic
 
@@ -26,7 +26,7 @@ class Rows:
     @property
     def most(self) -> int | None:
         """How many at most, if that is known."""
-        return None if symbolic(self.length) or is_unknown(self.length) else max(0, int(self.length))
+        return None if symbolic(self.length) or isinstance(self.length, Dimension) else max(0, int(self.length))
 
     def __iter__(self) -> Iterator[Any]:
         return iter(unrolled(self))
@@ -43,7 +43,7 @@ def rows(x: Any) -> Any:
 
 def range_(*args: Any) -> Any:
     """range(start, stop, step), of which some may be symbols, or lengths not known yet."""
-    if not any(symbolic(n) or is_unknown(n) for n in args):
+    if not any(symbolic(n) or isinstance(n, Dimension) for n in args):
         return range(*args)
     start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
     length = stop - start if len(args) < 3 else -((start - stop) // step)  # rounded up
@@ -66,7 +66,7 @@ def zip_(*xs: Any, strict: bool = False) -> Any:
 
 
 def shorter(n: Any, m: Any) -> Any:
-    if symbolic(n) or symbolic(m) or is_unknown(n) or is_unknown(m):
+    if any(symbolic(o) or isinstance(o, Dimension) for o in (n, m)):
         return n if n is m else lifted(n).minimum(lifted(m))
     return min(n, m)
 

@@ -1,0 +1,412 @@
+"""One graph for every length: it gives what eager gives, refuses what eager refuses, or is refused when it is built.
+
+Each program is traced once (as a function, compiled, and in a Session) and fed tensors of all lengths in turn. Eager is
+the referee. That a graph is not built is an answer; a number that eager has not is none.
+"""
+
+import ast
+import math
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.errors import MinigradError
+
+F = mg.functional
+LENGTHS = (3, 0, 1, 2, 4, 9, 20)
+COMPILED = LENGTHS if os.environ.get("MINIGRAD_LONG") else (0, 1, 4)
+
+# f(x), x of shape (n,): what W3 and W21 of the list of wrong numbers named, and more of their kind.
+VECTORS = [
+    lambda x: x.sum() * (1 - 1.0 / x.shape[0]),
+    lambda x: x.sum() * (2.0 / x.shape[0]) ** 0.5,
+    lambda x: x.sum() * (1.0 / x.shape[0]) ** 2,
+    lambda x: x.sum() * (0.5 * x.shape[0] + 1),
+    lambda x: x * 2 if 1.0 * x.shape[0] == 4.0 else x,
+    lambda x: x * 2 if x.shape[0] == 4.0 else x,
+    lambda x: x * 2 if x.shape[0] == 4.0 else x,
+    lambda x: x * 2 if 1.0 / x.shape[0] < 0.3 else x,
+    lambda x: x * 2 if 1.0 / x.shape[0] == 0.25 else x,
+    lambda x: x * 2 if x.shape[0] in {4, 9} else x,
+    lambda x: x * {4: 2.0}.get(x.shape[0], 3.0),
+    lambda x: x * 2 if x.shape[0] else x - 1,
+    lambda x: x * 2 if not x.shape[0] else x - 1,
+    lambda x: x * 2 if x.shape == (4,) else x,
+    lambda x: x * 2 if np.int64(4) == x.shape[0] else x,
+    lambda x: x * 2 if x.size > 3 else x,
+    lambda x: x * 2 if x.numel() > 3 else x,
+    lambda x: x * 2 if x.nbytes > 24 else x,
+    lambda x: x * 2 if len(x.shape) == 1 else x,
+    lambda x: x * round(0.1 * x.shape[0]),
+    lambda x: x * int(0.5 * x.shape[0]),
+    lambda x: x[: int(0.5 * x.shape[0])],
+    lambda x: x[: x.shape[0] // 2],
+    lambda x: x[x.shape[0] // 2 :],
+    lambda x: x[: x.shape[0] - 1] * 2,
+    lambda x: x[: x.shape[0] - 4],
+    lambda x: x[: x.shape[0] + 4],
+    lambda x: x[x.shape[0] - 2 :],
+    lambda x: x[: -x.shape[0]],
+    lambda x: x * math.sqrt(2.0 / x.shape[0]),
+    lambda x: x * math.sqrt(x.shape[0]),
+    lambda x: x * x.shape[0] ** 0.5,
+    lambda x: x * x.shape[0] ** -1,
+    lambda x: x * x.shape[0] ** -0.5,
+    lambda x: x * math.gcd(x.shape[0], 4),
+    lambda x: x * math.isqrt(x.shape[0]),
+    lambda x: x * math.log(x.shape[0] + 1),
+    lambda x: x * math.floor(x.shape[0] / 2),
+    lambda x: x * math.ceil(x.shape[0]),
+    lambda x: x * math.factorial(x.shape[0]),
+    lambda x: x * math.prod([x.shape[0], 2]),
+    lambda x: x * math.comb(x.shape[0], 2),
+    lambda x: x * math.fsum([x.shape[0], 1.0]),
+    lambda x: x * math.hypot(x.shape[0], 1.0),
+    lambda x: x * math.exp(-x.shape[0]),
+    lambda x: x * math.copysign(1.0, x.shape[0] - 2),
+    lambda x: x * math.fmod(x.shape[0], 3),
+    lambda x: x * math.inf if math.isclose(x.shape[0], 4) else x,
+    lambda x: x * np.sqrt(x.shape[0]),
+    lambda x: x * np.log1p(x.shape[0]),
+    lambda x: x * float(np.arange(x.shape[0]).sum()),
+    lambda x: x * np.float64(x.shape[0]),
+    lambda x: x * np.asarray(x.shape).sum(),
+    lambda x: x * np.maximum(x.shape[0], 3),
+    lambda x: x + mg.tensor(np.zeros(x.shape[0])),
+    lambda x: x + mg.tensor(np.zeros(x.shape)),
+    lambda x: x * sum(1 for _ in range(x.shape[0])),
+    lambda x: x * len([0] * x.shape[0]),
+    lambda x: x * len("a" * x.shape[0]),
+    lambda x: x * len(list(range(x.shape[0]))),
+    lambda x: x * [1.0, 2.0, 3.0, 4.0][x.shape[0]],
+    lambda x: x * max(x.shape[0], 3),
+    lambda x: x * min(3, x.shape[0]),
+    lambda x: x * sorted([x.shape[0], 3])[0],
+    lambda x: x * abs(x.shape[0] - 3),
+    lambda x: x * (x.shape[0] % 2),
+    lambda x: x * (x.shape[0] & 1),
+    lambda x: x * (x.shape[0] >> 1),
+    lambda x: x * (10 // (x.shape[0] + 1)),
+    lambda x: x * (10 // x.shape[0]),
+    lambda x: x.sum() * (x.shape[0] // x.shape[0]),
+    lambda x: x.sum() * (x.shape[0] / x.shape[0]),
+    lambda x: x.sum() * (2 / x.shape[0]),
+    lambda x: x.sum() * divmod(x.shape[0], 3)[1],
+    lambda x: x * bool(x.shape[0] > 2),
+    lambda x: x * float(x.shape[0]),
+    lambda x: x * int(x.shape[0]),
+    lambda x: x * hash(x.shape[0]),
+    lambda x: x.sum() * mg.tensor(1.0 / x.shape[0]),
+    lambda x: x.sum() * mg.tensor(0.5 * x.shape[0]),
+    lambda x: x.sum() + mg.tensor(x.shape[0]),
+    lambda x: x.sum() + mg.tensor([x.shape[0], 2.0]).sum(),
+    lambda x: mg.full((x.shape[0],), x.shape[0]),
+    lambda x: mg.full((x.shape[0],), 1.0 / (x.shape[0] + 1)) * x,
+    lambda x: mg.full_like(x, x.shape[0]),
+    lambda x: x.astype("int64") * (x.shape[0] / 1),
+    lambda x: x.astype("float32") * (1.0 / (x.shape[0] + 1)),
+    lambda x: mg.zeros(x.shape[0]) + x,
+    lambda x: mg.zeros(x.shape[0] + 1)[1:] + x,
+    lambda x: mg.zeros(x.shape[0] - 3),
+    lambda x: mg.arange(x.shape[0]),
+    lambda x: mg.arange(x.shape[0] - 3),
+    lambda x: mg.arange(0, x.shape[0], 2),
+    lambda x: mg.arange(x.shape[0], 0, -1),
+    lambda x: mg.arange(1.0, x.shape[0]),
+    lambda x: mg.linspace(0, 1, x.shape[0]),
+    lambda x: mg.eye(x.shape[0]),
+    lambda x: mg.eye(x.shape[0], 3) * 2,
+    lambda x: mg.eye(x[:3].shape[0]) @ x[:3],
+    lambda x: mg.ones_like(x[:9]),
+    lambda x: mg.ones_like(x)[:4],
+    lambda x: mg.ones_like(x[1:]).sum(),
+    lambda x: x[:3].shape[0] * x,
+    lambda x: x[:9].sum() / x[:9].shape[0],
+    lambda x: x[:9].mean() + x[-3:].sum() / x[-3:].shape[0],
+    lambda x: x[:9][:4] * x[:4].shape[0],
+    lambda x: x[1:][1:].shape[0] + x[2:],
+    lambda x: x[1:] - x[:-1],
+    lambda x: x[1:].sum() * x[1:].shape[0],
+    lambda x: x[1:].sum() / x[1:].shape[0],
+    lambda x: x[2:5].sum() * x[2:5].shape[0],
+    lambda x: x[-2:-1] * x[-2:-1].shape[0],
+    lambda x: x[-4:3] * x[-4:3].shape[0],
+    lambda x: x[::2] * x[::2].shape[0],
+    lambda x: x[::-1] * x[::-1].shape[0],
+    lambda x: x[3::-1] * x[3::-1].shape[0],
+    lambda x: x[0] + x[-1],
+    lambda x: x[2] * 2,
+    lambda x: x[:9].reshape(9),
+    lambda x: x[:4].reshape(2, 2),
+    lambda x: x[:3].expand(2, -1),
+    lambda x: x[:3].expand(3),
+    lambda x: x.expand(5),
+    lambda x: x.reshape(-1, 2),
+    lambda x: x.reshape(-1, x.shape[0]),
+    lambda x: x.reshape(x.shape[0], -1),
+    lambda x: x.reshape(x.shape[0] // 2, 2),
+    lambda x: x.reshape(1, -1).reshape(-1),
+    lambda x: x.squeeze(),
+    lambda x: x.squeeze(0),
+    lambda x: x.unsqueeze(0).squeeze(0),
+    lambda x: x.repeat(2) * x.repeat(2).shape[0],
+    lambda x: x.repeat(x.shape[0]),
+    lambda x: x.flip(0) + x.roll(1),
+    lambda x: x.topk(3).values,
+    lambda x: x.topk(x.shape[0]).values,
+    lambda x: x.kthvalue(2).values,
+    lambda x: x.narrow(0, 0, 3),
+    lambda x: x.narrow(0, 1, 2),
+    lambda x: x.narrow(0, -2, 2),
+    lambda x: x.narrow(0, 0, x.shape[0]),
+    lambda x: x.narrow(0, 1, x.shape[0] - 1),
+    lambda x: x.median(),
+    lambda x: x.median(0).values,
+    lambda x: x.quantile(0.5),
+    lambda x: x.split(2)[0],
+    lambda x: x.split([1, x.shape[0] - 1])[1],
+    lambda x: x.chunk(2)[0],
+    lambda x: x.tensor_split(2)[0],
+    lambda x: mg.stack(list(x.unbind(0))),
+    lambda x: x.unfold(0, 2, 1),
+    lambda x: x.diff(),
+    lambda x: x.diff() + x[1:],
+    lambda x: mg.block_diag(x[:3].reshape(1, -1), x[:2].reshape(1, -1)),
+    lambda x: mg.cat([x[:3], x[:2]]),
+    lambda x: mg.cat([x, x[:2]]) * mg.cat([x, x[:2]]).shape[0],
+    lambda x: mg.cat([x[1:], x[:1]]) + x,
+    lambda x: mg.stack([x[:2], x[:2]]),
+    lambda x: x.diag(),
+    lambda x: x.diag()[:2, :2].diagonal(),
+    lambda x: x.var(),
+    lambda x: x.std(),
+    lambda x: x.mean(),
+    lambda x: x.max(),
+    lambda x: x.argmax(),
+    lambda x: x.softmax(0),
+    lambda x: x.cumsum(0)[-1:],
+    lambda x: x.prod(),
+    lambda x: x.norm(),
+    lambda x: x.cov(),
+    lambda x: mg.outer(x, x).trace(),
+    lambda x: x @ x,
+    lambda x: F.pad(x, (1, 1)),
+    lambda x: F.one_hot(x.argsort(), 20).sum(0),
+    lambda x: F.normalize(x, dim=0),
+    lambda x: F.dropout(x, 1 - 1 / (x.shape[0] + 1), False),
+    lambda x: mg.triu(mg.ones(x.shape[0], x.shape[0])) @ x,
+    lambda x: mg.tril_indices(x.shape[0], x.shape[0]),
+    lambda x: x.clamp(max=x.shape[0] / 4),
+    lambda x: mg.where(x > 0, x, x.shape[0]),
+    lambda x: x * mg.arange(9)[: x.shape[0]],
+    lambda x: (mg.arange(9)[: x.shape[0]]).sum() / x.shape[0],
+    lambda x: mg.arange(9)[x.shape[0] :].sum() + mg.arange(9)[x.shape[0] :].shape[0],
+    lambda x: x.index_select(0, mg.tensor([0, 1])),
+    lambda x: x.take(mg.tensor([-1])),
+    lambda x: x.masked_fill(mg.arange(x.shape[0]) > 1, 0.0),
+    lambda x: x.index_set(slice(0, 2), 5.0),
+    lambda x: mg.searchsorted(x.sort().values, 0.5),
+    lambda x: mg.meshgrid(x, x[:2], indexing="ij")[1],
+    lambda x: mg.cartesian_prod(x[:2], x[:3]),
+    mg.func.grad(lambda v: (v[:2] ** 2).sum()),
+    mg.func.grad(lambda v: v[1:].mean() * v.shape[0]),
+    mg.func.grad(lambda v: v.mean()),
+    mg.func.grad(lambda v: v.var() + v.std()),
+    mg.func.grad(lambda v: mg.cat([v[:2], v, v[2:]]).square().sum()),
+    mg.func.grad(lambda v: (v[:3].expand(2, -1) ** 2).sum()),
+    mg.func.grad(lambda v: v.topk(2).values.square().sum()),
+    mg.func.grad(lambda v: v.prod() + v.max() + v.norm()),
+    mg.func.grad(lambda v: v.cumsum(0).logsumexp(0)),
+    mg.func.grad(lambda v: v[::2].square().sum() / v[::2].shape[0]),
+    mg.func.grad(lambda v: v.narrow(0, 1, 2).square().sum()),
+]
+
+# f(x), x of shape (n, 3)
+MATRICES = [
+    lambda x: x.reshape(x.shape[0], -1),
+    lambda x: x.reshape(-1, x.shape[0]),
+    lambda x: x.reshape(-1),
+    lambda x: x.reshape(x.numel() // x.shape[0], x.shape[0]),
+    lambda x: x.flatten(),
+    lambda x: x.squeeze(),
+    lambda x: x.T @ x / x.shape[0],
+    lambda x: x.sum(0) / x.shape[0],
+    lambda x: x[:2] / x[:2].shape[0],
+    lambda x: x[0] if x.shape[0] == 1 else x[0] * 2,
+    lambda x: x[:, : x.shape[0]],
+    lambda x: x[: x.shape[1]] * 2,
+    lambda x: x @ mg.ones(3, x.shape[0]),
+    lambda x: x.diagonal() * x.diagonal().shape[0],
+    lambda x: x.trace(),
+    lambda x: x.var(0),
+    lambda x: x.mean(0) + x.max(0).values,
+    lambda x: x.mean(1),
+    lambda x: F.layer_norm(x, (3,)),
+    lambda x: F.batch_norm(x, None, None, training=True),
+    lambda x: F.instance_norm(x.reshape(1, 3, -1)),
+    lambda x: F.group_norm(x, 3),
+    lambda x: F.normalize(x, 2.0),
+    lambda x: F.softmax(x, 0),
+    lambda x: F.cross_entropy(x, mg.zeros(x.shape[0], dtype="int64")),
+    lambda x: F.mse_loss(x, mg.zeros_like(x)),
+    lambda x: F.mse_loss(x, mg.zeros_like(x), reduction="sum") / x.shape[0],
+    lambda x: F.kl_div(x, x.softmax(1), reduction="batchmean"),
+    lambda x: F.avg_pool1d(x.T.unsqueeze(0), 2),
+    lambda x: F.max_pool1d(x.T.unsqueeze(0), 2),
+    lambda x: F.conv1d(x.T.unsqueeze(0), mg.ones(1, 3, 2)),
+    lambda x: F.conv1d(x.T.unsqueeze(0), mg.ones(1, 3, 2), stride=2),
+    lambda x: F.adaptive_avg_pool1d(x.T.unsqueeze(0), 2),
+    lambda x: F.cosine_similarity(x, x[:1]),
+    lambda x: mg.cdist(x, x),
+    lambda x: mg.cat([x, x], 1).shape[0] * x,
+    lambda x: mg.cat([x, mg.zeros(0)]),
+    lambda x: mg.block_diag(x, x[:1]),
+    lambda x: mg.kron(x, mg.eye(2)),
+    lambda x: mg.einsum("ij,ij->i", x, x),
+    lambda x: mg.einsum("ij,kj->ik", x, x[:2]),
+    lambda x: x.expand(4, -1, -1),
+    lambda x: x.expand(3, 3),
+    lambda x: x.cov(),
+    lambda x: mg.vstack([x, x[:1]]),
+    lambda x: x.rot90().T,
+    lambda x: x.tril() + x.triu(1),
+    lambda x: x.gather(0, mg.zeros(1, 3, dtype="int64")),
+    lambda x: x[mg.tensor([0, 0])],
+    lambda x: x.sort(0).values[:2],
+    lambda x: x.unflatten(0, (-1, 2)),
+    lambda x: x.unflatten(1, (3, 1)),
+    lambda x: x.argmax(0),
+    lambda x: x.amax(0),
+    lambda x: mg.func.vmap(lambda v: v.sum() / x.shape[0])(x),
+    mg.func.grad(lambda v: F.cross_entropy(v, mg.zeros(v.shape[0], dtype="int64"))),
+    mg.func.grad(lambda v: F.layer_norm(v, (3,)).square().mean()),
+    mg.func.grad(lambda v: F.batch_norm(v, None, None, training=True).square().mean()),
+    mg.func.grad(lambda v: (v @ v.T).diagonal().sum() / v.shape[0]),
+    mg.func.grad(lambda v: mg.einsum("ij,kj->ik", v, v[:2]).square().mean()),
+]
+
+# f(x, y), x of shape (n,) and y of shape (m,)
+PAIRS = [
+    lambda x, y: mg.cat([x[y.shape[0] :], y]),
+    lambda x, y: mg.cat([x, y]) * (x.shape[0] + y.shape[0]),
+    lambda x, y: mg.cat([x, y])[x.shape[0] :] + y,
+    lambda x, y: mg.cat([x, y])[: x.shape[0]] * 2,
+    lambda x, y: x[: y.shape[0]],
+    lambda x, y: x[: y.shape[0]].sum() / x[: y.shape[0]].shape[0],
+    lambda x, y: x[: y.shape[0]] * y,
+    lambda x, y: x[y.shape[0] :],
+    lambda x, y: x[-y.shape[0] :],
+    lambda x, y: x[: -y.shape[0]],
+    lambda x, y: x * (x.shape[0] - y.shape[0]),
+    lambda x, y: x * (1.0 / (x.shape[0] * y.shape[0])),
+    lambda x, y: x * (x.shape[0] / y.shape[0]),
+    lambda x, y: x * 2 if x.shape[0] > y.shape[0] else x,
+    lambda x, y: x * 2 if x.shape == y.shape else x,
+    lambda x, y: x * max(x.shape[0], y.shape[0]),
+    lambda x, y: x + y,
+    lambda x, y: mg.outer(x, y).sum(1),
+    lambda x, y: mg.outer(x, y).diagonal(),
+    lambda x, y: mg.outer(x, y).reshape(-1) * (y.shape[0] * x.shape[0]),
+    lambda x, y: mg.outer(x, y).reshape(y.shape[0], x.shape[0]),
+    lambda x, y: mg.outer(x, y).reshape(-1, y.shape[0]),
+    lambda x, y: mg.eye(x.shape[0], y.shape[0]) @ y,
+    lambda x, y: x.expand(y.shape[0], x.shape[0]),
+    lambda x, y: x[:3].expand(y.shape[0], -1),
+    lambda x, y: x.topk(y.shape[0]).values,
+    lambda x, y: x.narrow(0, 0, y.shape[0]),
+    lambda x, y: x.narrow(0, y.shape[0], 1),
+    lambda x, y: mg.arange(y.shape[0], x.shape[0]),
+    lambda x, y: mg.cat([x[:2], y[:3]]) * mg.cat([x[:2], y[:3]]).shape[0],
+    lambda x, y: mg.searchsorted(x.sort().values, y),
+    lambda x, y: mg.func.grad(lambda v: (mg.cat([v, y, v]) ** 2).mean())(x),
+    lambda x, y: mg.func.grad(lambda v: (mg.outer(v, y) ** 2).mean())(x),
+    lambda x, y: mg.func.grad(lambda v: mg.cat([v[y.shape[0] :], y]).square().sum())(x),
+]
+
+
+def outcome(run, *args):
+    """What a run gives, or the error with which it is refused."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of NumPy's, on the median of nothing
+            return run(*args)
+    except Exception as e:  # whatever Python, NumPy or minigrad says
+        return e
+
+
+def array(y):
+    return y.numpy() if hasattr(y, "numpy") else np.asarray(y)
+
+
+def as_function(f, specs, jit):
+    """f traced once for all lengths; None if no graph of it is built."""
+    traced = mg.function(f, input_signature=specs, jit_compile=jit)
+    built = outcome(traced.trace_for, *(mg.ones([3 if isinstance(n, str) else n for n in s.shape]) for s in specs))
+    return built if isinstance(built, Exception) else traced
+
+
+def as_session(f, specs):
+    graph = mg.Graph()
+    with graph.as_default():
+        xs = [mg.placeholder("float64", s.shape) for s in specs]
+        y = outcome(f, *xs)
+    return y if isinstance(y, Exception) else lambda *args: mg.Session(graph).run(y, dict(zip(xs, args)))
+
+
+def compare(f, shapes, session=True):
+    """Each way against eager, for lengths in turn. Gives the ways that were refused when they were built."""
+    specs = [mg.TensorSpec(shape, "float64") for shape in shapes]
+    ways = {"traced": as_function(f, specs, False), "compiled": as_function(f, specs, True)}
+    if session:
+        ways["session"] = as_session(f, specs)
+    rng = np.random.default_rng(0)
+    names = dict.fromkeys(n for shape in shapes for n in shape if isinstance(n, str))
+    for step, n in enumerate(LENGTHS):
+        names.update(zip(names, (n, LENGTHS[(3 * step + 1) % len(LENGTHS)])))
+        xs = [mg.tensor(rng.normal(size=[names.get(m, m) for m in shape])) for shape in shapes]
+        wanted = outcome(f, *xs)
+        for way, run in ways.items():
+            if isinstance(run, Exception):
+                assert isinstance(run, MinigradError), (way, repr(run))
+                continue
+            if way == "compiled" and n not in COMPILED:
+                continue
+            got = outcome(run, *(xs if way != "session" else [x.numpy() for x in xs]))
+            where = f"{way} with lengths {[*names.values()]}: {got!r} for {wanted!r}"
+            if isinstance(wanted, Exception):
+                assert isinstance(got, Exception), where
+            elif isinstance(got, Exception):
+                # Taken for inside, as in x[:m], and it is not; or of an input of which a Session needs nothing else.
+                assert any(reason in str(got) for reason in ("was taken to be", "needs the length")), where
+            else:
+                assert array(got).dtype == array(wanted).dtype, where
+                np.testing.assert_allclose(array(got), array(wanted), rtol=1e-12, atol=1e-12, err_msg=where)
+    return [way for way, run in ways.items() if isinstance(run, Exception)]
+
+
+def named(name):
+    """The programs of a table, each under its own text."""
+    table = next(node for node in TREE.body if isinstance(node, ast.Assign) and node.targets[0].id == name)
+    return [pytest.param(f, id=ast.unparse(text)) for f, text in zip(globals()[name], table.value.elts, strict=True)]
+
+
+TREE = ast.parse(Path(__file__).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("f", named("VECTORS"))
+def test_one_graph_of_a_vector(f):
+    compare(f, [("n",)])
+
+
+@pytest.mark.parametrize("f", named("MATRICES"))
+def test_one_graph_of_a_matrix(f):
+    compare(f, [("n", 3)])
+
+
+@pytest.mark.parametrize("f", named("PAIRS"))
+def test_one_graph_of_two_lengths(f):
+    compare(f, [("n",), ("m",)])
