@@ -346,7 +346,10 @@ from .graph import control_dependencies as control_dependencies
 from .graph import custom_jvp as custom_jvp
 from .graph import custom_vjp as custom_vjp
 from .graph import eval_shape as eval_shape
+from .graph import executing_eagerly as executing_eagerly
 from .graph import function as function
+from .graph import get_collection as get_collection
+from .graph import global_variables as global_variables
 from .graph import global_variables_initializer as global_variables_initializer
 from .graph import gradients as gradients
 from .graph import group as group
@@ -356,6 +359,7 @@ from .graph import print as print
 from .graph import probe as probe
 from .graph import py_func as py_func
 from .graph import stop_gradient as stop_gradient
+from .graph import trainable_variables as trainable_variables
 from .graph import while_loop as while_loop
 from .modes import enable_grad as enable_grad
 from .modes import inference_mode as inference_mode

@@ -14,6 +14,7 @@ from ..node import Record, history
 from ..operand import Operand
 from ..pullback import run_backward
 from ..standin import is_unknown
+from ..symbol import Symbol
 from ..tensor import Tensor, made
 
 
@@ -86,6 +87,9 @@ def gradients(
     """
     if (stage := modes.current.mode.staging) is not None:
         return in_graph(stage, ys, wrt, gys, create_graph)
+    if isinstance(ys[0], Symbol):  # of a session's graph, whose block is closed
+        with ys[0].stage.building():
+            return gradients(ys, wrt, gys, retain_graph, create_graph, through)
     create_graph = create_graph or modes.followed()
     seeds = arriving(ys, gys, create_graph)
     order = towards([*filter(through, history(*seeds))], wrt)

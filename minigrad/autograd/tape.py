@@ -23,7 +23,7 @@ from ..errors import DTypeError, FreedError, NoGradientError, ShapeError
 from ..node import Record, Source
 from ..op import Op
 from ..operand import Operand
-from ..ops import Input
+from ..ops import Input, Read
 from ..symbol import Symbol
 from ..tensor import Tensor
 from ..tree import leaves, leaves_beside, planted
@@ -243,6 +243,10 @@ def depends(x: Any, watched: set[Any], automatic: bool) -> bool:
                 return True
         elif isinstance(node.op, Input):
             return True
+        elif isinstance(node.op, Read):
+            state = x.stage.states[node.op.variable]
+            if automatic and getattr(state, "trainable", state.tracked):
+                return True
         elif node not in seen:
             seen.add(node)
             stack += node.inputs

@@ -22,6 +22,7 @@ from .control import while_loop as while_loop
 from .custom import custom_jvp as custom_jvp
 from .custom import custom_vjp as custom_vjp
 from .default import add_to_collection as add_to_collection
+from .default import executing_eagerly as executing_eagerly
 from .default import get_collection as get_collection
 from .default import get_default_graph as get_default_graph
 from .default import name_scope as name_scope

@@ -29,13 +29,21 @@ defaults = Defaults()
 
 def get_default_graph() -> Graph:
     """The graph that placeholders and variables are made in just now."""
+    graph, session = open_graph(), get_default_session()
+    return graph if graph is not None else defaults.graph if session is None else session.graph
+
+
+def open_graph() -> Graph | None:
+    """The graph that is being built, for a session."""
     stage = current.mode.staging
     while stage is not None and not isinstance(stage, Graph):
         stage = stage.outer
-    if stage is not None:
-        return stage
-    session = get_default_session()
-    return defaults.graph if session is None else session.graph
+    return stage
+
+
+def executing_eagerly() -> bool:
+    """Whether ops are run, rather than written down as a graph or a function that is traced."""
+    return current.mode.staging is None
 
 
 def reset_default_graph() -> None:

@@ -175,7 +175,7 @@ class Graph(Stage):
     def reads(self, x: Any) -> list[Node]:
         """The nodes that are x: of a variable, or a captured tensor, each that reads it."""
         node = self.lift(x).node
-        name = name_of(node)
+        name = getattr(node, "name", None)  # of a tensor that the graph does not read, none
         if name not in self.states:
             return [node]
         others = (n for n in self.order if isinstance(n.op, ops.Read) and n.op.variable == name and n is not node)

@@ -40,7 +40,7 @@ from .default import get_default_graph
 from .graph import Graph, name_of
 from .pruning import Pruned, pruned
 from .tensor_spec import fitting
-from .variable import Variable
+from .variable import GraphVariable, Variable
 
 MOST_PLANS = 512  # per graph; a program of ever new shapes starts over rather than grow
 
@@ -115,8 +115,9 @@ class Session:
         if isinstance(fetch, str):
             return self.graph.get_tensor_by_name(fetch).node
         if not isinstance(fetch, Traced):
+            way_out = ": make it inside `with graph.as_default():`" if isinstance(fetch, Variable) else ""
             raise GraphError(
-                f"a session runs tensors and ops of its graph, given as such or by name, and got {fetch!r}"
+                f"a session runs tensors and ops of its graph, given as such or by name, and got {fetch!r}{way_out}"
             )
         if fetch.stage is not self.graph:
             raise GraphError(
@@ -168,7 +169,7 @@ class Session:
                 given.append(arrays[source])
             elif source in values:
                 given.append(values[source])
-            elif isinstance(state := states[source], Variable):
+            elif isinstance(state := states[source], GraphVariable):
                 raise GraphError(
                     f"the variable {source}, {state.spec}, has no value in this session yet: run its initializer, "
                     "or session.run(mg.graph.global_variables_initializer()), before"
@@ -182,14 +183,14 @@ class Session:
     def write(self, name: str, value: Any) -> None:
         """Let a variable, or a captured tensor, have a new value."""
         state = self.graph.states[name]
-        if isinstance(state, Variable):
+        if isinstance(state, GraphVariable):
             self.values[name] = value
         else:
             write(state, value)
 
     # -- beside running -----------------------------------------------------------------------------
 
-    def load(self, variable: Variable, value: Any) -> None:
+    def load(self, variable: GraphVariable, value: Any) -> None:
         """Give a variable a value without running anything."""
         self.refuse_closed()
         node = self.node(variable)

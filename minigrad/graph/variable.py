@@ -1,36 +1,100 @@
-"""Variable: what a graph reads and assigns, and a session remembers.
+"""Variable: what stays, and is assigned, where everything else is computed anew.
 
     w = mg.Variable(np.zeros(3), name="w")
-    step = w.assign_sub(0.1 * g)          an op; nothing happens yet
+    w.assign_sub(0.1 * g)
 
-In the graph a variable is an operand like any other: its value at the start of the run, or, inside a
-control_dependencies block, its value after what the block waits for. Each session has values of its own.
+Outside of graphs, TensorFlow 2's: a leaf tensor with a name, which tapes watch, traced functions read and assign at
+each run, and optimisers move. In a graph, TensorFlow 1's: what the graph reads and assigns, and a session remembers; an
+assignment is an op, and nothing happens yet. There it is an operand like any other: its value at the start of the run,
+or, inside a control_dependencies block, its value after what the block waits for. Each session has values of its own.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from .. import ops
 from ..editable import KINDS
-from ..errors import DTypeError, ShapeError
-from ..modes import current, in_mode
+from ..errors import DTypeError, GraphError, ShapeError
+from ..modes import current, in_mode, no_grad
 from ..node import Node
-from ..opened import session_or_default
+from ..opened import get_default_session, session_or_default
 from ..spec import Spec
 from ..staging import Stage, Traced
-from ..tensor import tensor
-from .default import get_default_graph
+from ..tensor import Tensor, array_of, tensor
+from .default import executing_eagerly, get_default_graph, open_graph
 from .graph import GLOBAL_VARIABLES, TRAINABLE_VARIABLES, Graph
 from .ordering import group
 
 
-class Variable(Traced):
+class Variable:
+    """A tensor that stays: of the graph whose block is open, or of none.
+
+    initial_value    its first value, or a function that gives it
+    trainable        whether an optimizer moves it that is not told whom to move, and a tape watches it unasked
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        if cls is not Variable:
+            return super().__new__(cls)
+        return super().__new__(EagerVariable if executing_eagerly() and not get_default_session() else GraphVariable)
+
+    def fitting(self: Any, y: Any) -> Any:
+        """y, which it can be assigned. Raises ShapeError or DTypeError for what it cannot."""
+        if y.shape not in (self.shape, ()):
+            raise ShapeError(f"{self.name} is {self.spec}, and is assigned values of that shape, not {y.spec}")
+        if KINDS[y.dtype.kind] > KINDS[self.dtype.kind]:
+            raise DTypeError(f"{self.name} is {self.spec}, and {y.spec} does not fit: say .astype({self.dtype})")
+        return y
+
+    def __repr__(self: Any) -> str:
+        return f"<Variable {self.name}: {self.spec}>"
+
+
+class EagerVariable(Variable, Tensor):
+    """A leaf tensor with a name, whose value is at hand: what is assigned is assigned at once, and gives itself."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None):
+        value = array_of(initial_value() if callable(initial_value) else initial_value, dtype, None)
+        Tensor.__init__(self, value.copy(), requires_grad=trainable and value.dtype.kind == "f")
+        self.name = "Variable" if name is None else name
+
+    trainable = property(lambda self: self.requires_grad, doc="Whether a tape watches it unasked.")
+
+    def assign(self, value: Any, name: str | None = None) -> Self:
+        """Take this value."""
+        return self._edited(self.copy_, value)
+
+    def assign_add(self, delta: Any, name: str | None = None) -> Self:
+        """Add to what it holds."""
+        return self._edited(self.add_, delta)
+
+    def assign_sub(self, delta: Any, name: str | None = None) -> Self:
+        """Subtract from what it holds."""
+        return self._edited(self.sub_, delta)
+
+    def _edited(self, edit: Any, value: Any) -> Self:
+        with no_grad():
+            edit(self.fitting(self.lift(value)))
+        return self
+
+    def read_value(self) -> Tensor:
+        """What it holds, in memory of its own."""
+        return self.clone()
+
+    def __repr__(self) -> str:
+        return f"<Variable {self.name}: {self.spec} = {self.tolist()}>"
+
+
+class GraphVariable(Variable, Traced):
     """A tensor that stays from run to run.
 
-    initial_value    its first value, or a function that gives it: called once, while the graph is built, so that
-                     random numbers in it are drawn anew whenever the initializer is run
-    trainable        whether an optimizer moves it that is not told whom to move
+    initial_value    called once, while the graph is built, so that random numbers in it are drawn anew whenever the
+                     initializer is run
     initializer      the op that gives it its first value
     """
 
@@ -47,6 +111,11 @@ class Variable(Traced):
         collections: tuple[str, ...] = (GLOBAL_VARIABLES,),
     ):
         graph = get_default_graph()
+        if current.mode.staging is not None and not open_graph():
+            raise GraphError(
+                "a Variable stays from call to call, and this one would be made in a function that is traced: make it "
+                "once, outside, and let the function use it"
+            )
         with in_mode(staging=graph), graph.control_dependencies(None):
             value = initial_value() if callable(initial_value) else initial_value
             if not isinstance(value, Traced):
@@ -89,11 +158,7 @@ class Variable(Traced):
     def _assigned(self, op: type[ops.Assign], value: Any, name: str | None) -> Traced:
         stage: Stage = current.mode.staging or self.stage
         with stage.building():
-            y = stage.lift(value, self.spec)
-            if y.shape not in (self.shape, ()):
-                raise ShapeError(f"{self.name} is {self.spec}, and is assigned values of that shape, not {y.spec}")
-            if KINDS[y.dtype.kind] > KINDS[self.dtype.kind]:
-                raise DTypeError(f"{self.name} is {self.spec}, and {y.spec} does not fit: say .astype({self.dtype})")
+            y = self.fitting(stage.lift(value, self.spec))
             if isinstance(stage, Graph):
                 return stage.assigned(self, y, op, name)
             return in_a_branch(stage, self, op, y)
@@ -104,11 +169,8 @@ class Variable(Traced):
         """Give it a value in a session, without an op."""
         session_or_default(session).load(self, value)
 
-    def __repr__(self) -> str:
-        return f"<Variable {self.name}: {self.spec}>"
 
-
-def in_a_branch(stage: Stage, x: Variable, op: type[ops.Assign], y: Traced) -> Traced:
+def in_a_branch(stage: Stage, x: GraphVariable, op: type[ops.Assign], y: Traced) -> Traced:
     """The same inside a branch, a loop, or a traced function: an edit, which they hand to the graph around them."""
     before = stage.lift(x)
     old = Traced(before.node, stage)  # before: what stands for the variable is about to stand for its new value
@@ -116,17 +178,17 @@ def in_a_branch(stage: Stage, x: Variable, op: type[ops.Assign], y: Traced) -> T
     return Traced(stage.lift(x).node, stage)
 
 
-def assign(ref: Variable, value: Any, name: str | None = None) -> Traced:
+def assign(ref: Any, value: Any, name: str | None = None) -> Any:
     """The op that gives the variable this value."""
     return ref.assign(value, name)
 
 
-def assign_add(ref: Variable, value: Any, name: str | None = None) -> Traced:
+def assign_add(ref: Any, value: Any, name: str | None = None) -> Any:
     """The op that adds to the variable."""
     return ref.assign_add(value, name)
 
 
-def assign_sub(ref: Variable, value: Any, name: str | None = None) -> Traced:
+def assign_sub(ref: Any, value: Any, name: str | None = None) -> Any:
     """The op that subtracts from the variable."""
     return ref.assign_sub(value, name)
 
@@ -134,17 +196,17 @@ def assign_sub(ref: Variable, value: Any, name: str | None = None) -> Traced:
 # -- all of them --------------------------------------------------------------------------------------
 
 
-def global_variables() -> list[Variable]:
+def global_variables() -> list[GraphVariable]:
     """The variables of the default graph."""
     return get_default_graph().get_collection(GLOBAL_VARIABLES)
 
 
-def trainable_variables() -> list[Variable]:
+def trainable_variables() -> list[GraphVariable]:
     """Those that an optimizer moves."""
     return get_default_graph().get_collection(TRAINABLE_VARIABLES)
 
 
-def variables_initializer(var_list: list[Variable], name: str = "init") -> Traced:
+def variables_initializer(var_list: list[GraphVariable], name: str = "init") -> Traced:
     """The op that gives each of these its first value."""
     return group(*(v.initializer for v in var_list), name=name)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GraphError
-from ..graph.variable import Variable
+from ..graph.variable import GraphVariable
 from ..modes import no_grad
 from ..spec import Spec, spec_of
 from ..staging import Stage, Traced
@@ -160,13 +160,13 @@ def slots_of(optimizer: Optimizer, p: Any, options: Group, dtype: Any) -> dict[s
     for name in optimizer.carried(options):
         if name not in state:
             array = p.spec.device.xp.full(p.shape, optimizer.start(name, options), dtype)
-            state[name] = beside(p, f"{optimizer.name}/{name}", array) if isinstance(p, Variable) else array
+            state[name] = beside(p, f"{optimizer.name}/{name}", array) if isinstance(p, GraphVariable) else array
     return {name: slot(optimizer, [p], name) for name in optimizer.carried(options)}
 
 
 def slot(optimizer: Optimizer, owners: Sequence[Any], name: str) -> Any:
     """The tensor, or the variable, that remembers something of these parameters."""
-    if isinstance(owners[0], Variable):
+    if isinstance(owners[0], GraphVariable):
         return optimizer.state[owners[0]][name]
     key = (name, *map(id, owners))
     if key not in optimizer.slots:
@@ -174,11 +174,11 @@ def slot(optimizer: Optimizer, owners: Sequence[Any], name: str) -> Any:
     return optimizer.slots[key]
 
 
-def beside(variable: Variable, name: str, first: Any) -> Variable:
+def beside(variable: GraphVariable, name: str, first: Any) -> GraphVariable:
     """A variable that is remembered beside another, in whose graph it is."""
     graph: Any = variable.stage
     with graph.building(), graph.name_scope(f"{variable.name}/"):
-        return Variable(first, trainable=False, name=name)
+        return GraphVariable(first, trainable=False, name=name)
 
 
 def counting_together(optimizer: Optimizer, ps: Sequence[Any]) -> list[list[Any]]:
@@ -186,7 +186,7 @@ def counting_together(optimizer: Optimizer, ps: Sequence[Any]) -> list[list[Any]
     companies: dict[Any, list[Any]] = {}
     for p in ps:
         state = optimizer.state[p]
-        if isinstance(p, Variable):
+        if isinstance(p, GraphVariable):
             company: Any = id(state["step"]) if "step" in state else None
         else:
             for name, start in optimizer.counters.items():
@@ -194,7 +194,7 @@ def counting_together(optimizer: Optimizer, ps: Sequence[Any]) -> list[list[Any]
             company = tuple(float(state[name]) for name in optimizer.counters)
         companies.setdefault(company, []).append(p)
     for p, *others in companies.values():
-        if isinstance(p, Variable) and "step" not in optimizer.state[p]:
+        if isinstance(p, GraphVariable) and "step" not in optimizer.state[p]:
             for name, start in optimizer.counters.items():
                 count = beside(p, f"{optimizer.name}/{name}", p.device.array(start))
                 for q in (p, *others):
