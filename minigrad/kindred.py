@@ -50,17 +50,17 @@ class Kindred:
         spec = Spec(shape, self.spec.dtype if dtype is None else dtype, where)
         return self.made(where.xp.full(shape, fill_value, spec.dtype), spec).requires_grad_(requires_grad)
 
-    def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
+    def new_zeros(self: Any, *lengths: Any, size: Any = None, **options: Any) -> Any:
         """All 0; options as in new_full."""
-        return self.new_full(integers(size), 0, **options)
+        return self.new_full(integers(lengths if size is None else (size,)), 0, **options)
 
-    def new_ones(self: Any, *size: Any, **options: Any) -> Any:
+    def new_ones(self: Any, *lengths: Any, size: Any = None, **options: Any) -> Any:
         """All 1; options as in new_full."""
-        return self.new_full(integers(size), 1, **options)
+        return self.new_full(integers(lengths if size is None else (size,)), 1, **options)
 
-    def new_empty(self: Any, *size: Any, **options: Any) -> Any:
+    def new_empty(self: Any, *lengths: Any, size: Any = None, **options: Any) -> Any:
         """To be filled, and all 0 until then; options as in new_full."""
-        return self.new_full(integers(size), 0, **options)
+        return self.new_zeros(*lengths, size=size, **options)
 
     def new_tensor(self: Any, data: Any, **options: Any) -> Any:
         """The data, copied; dtype and device are self's unless the options say otherwise."""

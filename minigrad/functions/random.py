@@ -38,7 +38,9 @@ def randint(
         low, high = 0, low
     if size is None:
         raise TypeError("randint needs a size, as in randint(10, (2, 3)) or randint(5, 10, (2, 3))")
-    return random.randint(drawn(device, **source), size, low, high, dtype)
+    floating = np.dtype(dtype).kind == "f"
+    drawn_as = np.int64 if floating else dtype
+    return random.randint(drawn(device, **source), size, low, high, drawn_as).astype(dtype)
 
 
 def randperm(n: int, dtype: Any = np.int64, device: Place = None, **source: Any) -> Any:
@@ -56,13 +58,9 @@ def randn_like(input: Any, **options: Any) -> Any:
     return randn(input.shape, **like(input, options))
 
 
-def randint_like(input: Any, low: int, high: int | None = None, **options: Any) -> Any:
+def randint_like(input: Any, low: int = 0, high: int | None = None, **options: Any) -> Any:
     """Uniform integers from low to high − 1, or from 0 to low − 1, in the shape, the dtype and the place of input."""
-    low, high = (0, low) if high is None else (low, high)
-    options = like(input, options)
-    floating = np.dtype(options["dtype"]).kind == "f"
-    drawn_as = np.int64 if floating else options["dtype"]
-    return randint(low, high, input.shape, **options | {"dtype": drawn_as}).astype(options["dtype"])
+    return randint(low, high, input.shape, **like(input, options))
 
 
 def bernoulli(input: Any, p: float | None = None, **source: Any) -> Any:

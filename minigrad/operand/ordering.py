@@ -122,9 +122,10 @@ class Ordering(Base):
     ) -> Self:
         """The element q of the way up, 0 ≤ q ≤ 1; between two, a straight line (Hyndman and Fan 1996, type 7).
 
-        q                one number, or a list of them, which becomes the first axis
+        q                one number, or a vector or list of them, which becomes the first axis
         interpolation    'linear', 'lower', 'higher', 'nearest' or 'midpoint': what is taken between two
         """
+        q = q.tolist() if hasattr(q, "tolist") else q
         if isinstance(q, list | tuple):
             levels = [self.quantile(p, axis, keepdims, interpolation=interpolation) for p in q]
             return levels[0].apply(ops.Stack(0), *levels[1:])

@@ -102,6 +102,8 @@ class Reduction(Base):
         x = self._as(dtype)
         axes, keepdims = self._reduction(axis, keepdims, **torch)
         p = 2 if p in ("fro", None) else p
+        if isinstance(p, str):
+            raise ValueError(f"norm is of vectors, and {p!r} of matrices: see linalg.matrix_norm")
         if p == 0:
             return x.sign().abs().sum(axes, keepdims)  # flat, and so of slope 0
         if p in (inf, -inf):
@@ -119,16 +121,17 @@ class Reduction(Base):
         fweights    how often each observation was made, integers
         aweights    how much each observation counts
         """
-        x: Any = self.reshape(1, -1) if self.ndim < 2 else self
-        w: Any = 1 if fweights is None else self.lift(fweights)
+        x: Any = self.real_valued()
+        x = x.reshape(1, -1) if x.ndim < 2 else x
+        w: Any = 1 if fweights is None else x.lift(fweights).astype(x.dtype)
         n: Any = x.shape[1] if fweights is None else w.sum()
         freedom = n - correction
         if aweights is not None:
-            a = self.lift(aweights)
+            a = x.lift(aweights).astype(x.dtype)
             w, n = w * a, (w * a).sum()
             freedom = n - correction * (w * a).sum() / n  # of NumPy's cov
         centred = x - (x * w).sum(1, keepdims=True) / n
-        y = (centred * w) @ centred.mT / freedom
+        y = (centred * w) @ centred.mT / x.lift(freedom).clamp(min=0)
         return y if len(x) > 1 else y.reshape(())
 
     def corrcoef(self) -> Self:
