@@ -102,7 +102,7 @@ class Elementwise(Op):
     """y[i] = f(x₁[i], x₂[i], …), with NumPy broadcasting."""
 
     def partials(self, y: Any, *xs: Any) -> tuple[Any, ...]:
-        """∂y/∂x₁, ∂y/∂x₂, …: one per operand, None where there is none to speak of."""
+        """∂y/∂x₁, ∂y/∂x₂, …: one per operand, None where there is none to speak of; a mask for slopes of 1 and 0."""
         raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.partials")
 
     def infer(self, *xs: Spec) -> Spec:
@@ -116,15 +116,22 @@ class Elementwise(Op):
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         # Broadcasting copied a value; the gradients of the copies add up.
         partials = one_each(self, "partials", self.partials(y, *xs), xs)
-        return tuple(None if p is None else (gy * p).sum_to(x.shape) for p, x in zip(partials, xs, strict=True))
+        return tuple(None if p is None else scaled(gy, p).sum_to(x.shape) for p, x in zip(partials, xs, strict=True))
 
     def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
         partials = one_each(self, "partials", self.partials(y, *xs), xs)
-        terms = [dx * p for dx, p in zip(dxs, partials, strict=True) if p is not None]
+        terms = [scaled(dx, p) for dx, p in zip(dxs, partials, strict=True) if p is not None]
         return sum(terms[1:], terms[0])
 
     def flops(self, y: Spec, *xs: Spec) -> int:
         return y.size * pen.cost(self.forward, len(xs))
+
+
+def scaled(g: Any, p: Any) -> Any:
+    """g · ∂y/∂x. A mask chooses, and where all is flat nothing is left: 0 · ∞ would be no number."""
+    if isinstance(p, int) and p == 0:
+        return g.where(False, 0)
+    return g.where(p, 0) if not isinstance(p, int | float) and p.dtype == np.bool_ else g * p
 
 
 class Linear(Op):

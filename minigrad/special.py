@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 from . import ops
@@ -48,13 +48,13 @@ def xlog1py(input: Any, other: Any) -> Any:
     """x ln(1 + y), and 0 where x is 0; of x the input, and y the other."""
     x = operand(input)
     y = x.lift(other)
-    return x * y.where((x != 0) | (y > -1), 0).log1p()
+    return x * y.where((x != 0) | ~((y <= -1) | (y == inf)), 0).log1p()
 
 
 def entr(input: Any) -> Any:
     """−x ln x, what an event of probability x adds to an entropy; 0 at 0, and −∞ below."""
     x = operand(input)
-    return (-x.xlogy(x)).where(~(x < 0), -float("inf"))
+    return (-x.xlogy(x)).where(~(x < 0), -inf)
 
 
 def ndtr(input: Any) -> Any:

@@ -17,14 +17,14 @@ from ..ops import (
     ArgMaxPool,
     Const,
     Convolution,
-    Greater,
+    LessEqual,
     MaxPool,
-    Mul,
     PutTaps,
     Relu,
     ReluDifferential,
     Reshape,
     Sum,
+    Where,
 )
 from .rewrite import Rewrite, about
 
@@ -72,13 +72,13 @@ def place(node: Node) -> Node | None:
     return None
 
 
-@about(ReluDifferential, Mul)
+@about(ReluDifferential, Where)
 def before(node: Node) -> Node | None:
     """slope of relu · put taps(g)  →  put taps(slope of relu · g), where the maximum of relu was taken"""
     match node:
         case Node(ReluDifferential(), (Node(PutTaps()) as put, y)):
             pass
-        case Node(Mul(), (Node(PutTaps()) as put, Node(Greater(), (y, Node(Const(0)))))):
+        case Node(Where(), (Node(LessEqual(), (y, Node(Const(0)))), Node(Const(0)), Node(PutTaps()) as put)):
             pass
         case _:
             return None

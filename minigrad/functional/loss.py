@@ -39,8 +39,7 @@ def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: fl
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     x, t = pair("smooth_l1_loss", input, target)
-    far = (x - t).abs()
-    return reduced((far * far * (0.5 / beta)).where(far < beta, far - 0.5 * beta), reduction)
+    return huber_loss(x, t, reduction=reduction, delta=beta) / beta
 
 
 def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float = 1.0) -> Any:
@@ -52,7 +51,8 @@ def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float
         raise ValueError(f"huber_loss needs delta above 0, and got {delta}")
     x, t = pair("huber_loss", input, target)
     far = (x - t).abs()
-    return reduced((far * far * 0.5).where(far < delta, (far - 0.5 * delta) * delta), reduction)
+    near = far.clamp(max=delta)
+    return reduced(near * (far - near * 0.5), reduction)
 
 
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
@@ -89,7 +89,7 @@ def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool
     Kullback & Leibler 1951, “On information and sufficiency”, eq. 2.4.
     """
     x, t = pair("kl_div", input, target)
-    loss = t.exp() * (t - x) if log_target else t * (t.where(t != 0, 1.0).log() - x)
+    loss = t.exp() * (t - x) if log_target else t.xlogy(t) - t * x
     if reduction == "batchmean":
         return loss.sum() / x.shape[0] if x.ndim else loss
     return reduced(loss, reduction)

@@ -58,7 +58,7 @@ def prelu(input: Any, weight: Any) -> Any:
     if w.size != 1 and (w.ndim != 1 or x.ndim < 2 or w.size != x.shape[1]):
         raise ShapeError(f"prelu needs one weight, or one for each channel of {x.spec}, and got {w.spec}")
     w = w.reshape(() if w.size == 1 else (w.size, *(1,) * (x.ndim - 2)))
-    return x.where(x > 0, x * w)
+    return x * w.lift(1).where(x > 0, w)
 
 
 @can_be_in_place

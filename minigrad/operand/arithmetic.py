@@ -133,7 +133,14 @@ class Arithmetic(Base):
     def minimum(self, other: Any) -> Self: return self.apply(ops.Minimum(), other)
     def fmax(self, other: Any) -> Self: return self._unless_nan(self >= other, other)
     def fmin(self, other: Any) -> Self: return self._unless_nan(self <= other, other)
-    def lerp(self, end: Any, weight: Any) -> Self: return self + (self.lift(end) - self) * weight
+
+    def lerp(self, end: Any, weight: Any) -> Self:
+        """x + w (y − x), reckoned from the nearer end, so that it is y where w is 1."""
+        end, w = self.lift(end), self.lift(weight)
+        step = end - self
+        if isinstance(weight, int | float):
+            return self + step * w if abs(weight) < 0.5 else end - step * (1 - w)
+        return (self + step * w).where(w.abs() < 0.5, end - step * (1 - w))
 
     def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Self:
         """x + value · a · b"""

@@ -145,7 +145,7 @@ class Ordering(Base):
         ordered = x._sorted(a, False).values
         y = ordered.narrow(a, low, 1)
         if part:
-            y = y + (ordered.narrow(a, low + 1, 1) - y) * part
+            y = y.lerp(ordered.narrow(a, low + 1, 1), part)
         if x.spec.is_float:  # NaN, being sorted last, is there if anywhere
             y = y.where((x == x).all(a, True), ordered.narrow(a, n - 1, 1))
         kept = tuple(1 if axis is None or i == a else m for i, m in enumerate(self.shape))

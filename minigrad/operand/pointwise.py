@@ -103,8 +103,10 @@ class Pointwise(Base):
             raise ValueError("clamp needs min, max or both, and got neither")
         if all(bound is None or type(bound) in (int, float) for bound in (min, max)):
             return self.apply(ops.Clamp(min, max))
-        low = self if min is None else self.lift(min).where(self < min, self)
-        return low if max is None else self.lift(max).where(low > max, low)
+        x: Any = self
+        low, high = (None if bound is None else x.lift(bound) for bound in (min, max))
+        x = x if low is None else low.where((x < low) | low.isnan(), x)
+        return x if high is None else high.where((x > high) | high.isnan(), x)
 
     def clamp_min(self, min: Any) -> Self: return self.clamp(min)
     def clamp_max(self, max: Any) -> Self: return self.clamp(max=max)
@@ -132,7 +134,7 @@ class Pointwise(Base):
     def logit(self, eps: float | None = None) -> Self:
         """ln(x / (1 − x)), the inverse of the sigmoid; with eps, of x moved into [eps, 1 − eps]."""
         x: Any = self.real_valued() if eps is None else self.real_valued().clamp(eps, 1 - eps)
-        return (x / (1 - x)).log()
+        return x.log() - (-x).log1p()
 
     expit = sigmoid
 

@@ -105,7 +105,7 @@ class Reduction(Base):
         if isinstance(p, str):
             raise ValueError(f"norm is of vectors, and {p!r} of matrices: see linalg.matrix_norm")
         if p == 0:
-            return x.sign().abs().sum(axes, keepdims)  # flat, and so of slope 0
+            return x.sign().abs().where(x.eq(x), 1).sum(axes, keepdims)  # flat, and so of slope 0
         if p in (inf, -inf):
             return x.abs().amax(axes, keepdims) if p > 0 else x.abs().amin(axes, keepdims)
         x = x if x.spec.is_float else x.astype(np.float64)

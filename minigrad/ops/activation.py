@@ -50,23 +50,23 @@ class Relu(Elementwise):
     symbol = "relu"
 
     def forward(self, xp, x): return xp.maximum(x, 0)
-    def partials(self, y, x): return y > 0,
+    def partials(self, y, x): return ~(y <= 0),
 
     def vjp(self, gy, y, x):
         # Beside a large array no mask is laid that is as long.
-        return gy.apply(ReluDifferential(), y) if x.size > 1 << 16 else gy * (y > 0),
+        return gy.apply(ReluDifferential(), y) if x.size > 1 << 16 else gy.lift(0).where(y <= 0, gy),
 
 
 class ReluDifferential(Elementwise):
-    """z = t where x > 0, and 0 elsewhere"""
+    """z = 0 where x ≤ 0, and t elsewhere"""
 
     symbol = "d relu"
     inline = False
 
     @blockwise
-    def forward(self, xp, t, x): return t * (x > 0)
+    def forward(self, xp, t, x): return xp.where(x <= 0, t.dtype.type(0), t)
 
-    def partials(self, z, t, x): return x > 0, None
+    def partials(self, z, t, x): return ~(x <= 0), None
     def flops(self, z, t, x): return 2 * z.size
 
 
@@ -84,13 +84,13 @@ class LeakyRelu(Elementwise):
 
 @dataclass(frozen=True)
 class Threshold(Elementwise):
-    """y = x where x > t, a fixed value elsewhere"""
+    """y = a fixed value where x ≤ t, x elsewhere"""
 
     threshold: float
     value: float
 
-    def forward(self, xp, x): return xp.where(x > self.threshold, x, self.value)
-    def partials(self, y, x): return x > self.threshold,
+    def forward(self, xp, x): return xp.where(x <= self.threshold, self.value, x)
+    def partials(self, y, x): return ~(x <= self.threshold),
 
 
 class Hardtanh(Clamp):
@@ -108,7 +108,9 @@ class Hardswish(Elementwise):
     symbol = "hardswish"
 
     def forward(self, xp, x): return x * (xp.minimum(xp.maximum(x + 3, 0), 6) / 6)
-    def partials(self, y, x): return (x / 3 + 0.5).where(x < 3, 1).where(x > -3, 0),
+    def vjp(self, gy, y, x): return self.sloped(gy, x),
+    def jvp(self, dxs, y, x): return self.sloped(dxs[0], x)
+    def sloped(self, t, x): return t.lift(0).where(x <= -3, t.where(x >= 3, t * (x / 3 + 0.5)))
 
 
 # -- ramps, smoothed ------------------------------------------------------------------------------------
@@ -129,7 +131,7 @@ class Softplus(Elementwise):
 
     def partials(self, y, x):
         steep = x * self.beta
-        return steep.sigmoid().where(steep <= self.threshold, 1),
+        return x.lift(1.0).where(steep > self.threshold, steep.sigmoid()),
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class Elu(Elementwise):
 
     def partials(self, y, x):
         below = (x.clamp(max=0) * self.input_scale).exp() * (self.alpha * self.scale * self.input_scale)
-        return below.where(x <= 0, self.scale),
+        return x.lift(self.scale).where(x > 0, below),
 
 
 class Silu(Elementwise):

@@ -98,7 +98,7 @@ class Power(Elementwise):
 
     def partials(self, z, x, y):
         # Where a factor is 0 beside an infinite one, 1 stands for the base: the product is 0, not no number.
-        base = x.where((x != 0) | (y != 0), 1)
+        base = x.where((abs(x) > 0) | (y != 0), 1)
         argument = x.where((x != 0) | (y < 0), 1)
         return y * base ** (y - 1), z * argument.log()
 
@@ -153,10 +153,9 @@ class Atan2(Elementwise):
     def forward(self, xp, x, y): return xp.arctan2(x, y)
 
     def partials(self, z, x, y):
-        x, y = x.astype(z.dtype), y.astype(z.dtype)  # the square of a small integer type would not fit in it
-        square = x * x + y * y
-        square = square.where(square != 0, 1)  # the origin has no angle; its slopes are taken as 0
-        return y / square, -x / square
+        far = x.hypot(y)
+        far = far.where(far != 0, 1)  # the origin has no angle; its slopes are taken as 0
+        return y / far / far, -x / far / far
 
 
 class CopySign(Elementwise):
@@ -185,5 +184,5 @@ class XLogY(Elementwise):
     def forward(self, xp, x, y): return x * xp.log(xp.where(xp.equal(x, 0) * xp.equal(y, y), 1, y))
 
     def partials(self, z, x, y):
-        argument = y.where((x != 0) | (y > 0), 1).astype(z.dtype)
+        argument = y.where((x != 0) | ~(y <= 0), 1).astype(z.dtype)
         return argument.log(), x / y

@@ -143,28 +143,34 @@ class Where(Elementwise):
     def jvp(self, dxs, z, c, x, y): return dxs[1].where(c, dxs[2])
 
 
-class Maximum(Elementwise):
+class Extremum(Elementwise):
+    """The one of x and y that the other has not lost to; where they tie, each has half of the gradient."""
+
+    def lost(self, x, y):
+        """Whether x is not the one. Beside what is no number, which is the result, nobody has lost."""
+        raise NotImplementedError
+
+    def vjp(self, gz, z, x, y): return tuple(self.part(gz, *pair).sum_to(pair[0].shape) for pair in ((x, y), (y, x)))
+    def jvp(self, dxs, z, x, y): return self.part(dxs[0], x, y) + self.part(dxs[1], y, x)
+    def part(self, t, x, y): return t.lift(0).where(self.lost(x, y), (t * 0.5).where(x.eq(y), t))
+
+
+class Maximum(Extremum):
     """z = max(x, y); where they tie, each has half of the gradient"""
 
     symbol = "max"
 
     def forward(self, xp, x, y): return xp.maximum(x, y)
-    def partials(self, z, x, y): return share(z, x >= y, x > y), share(z, y >= x, y > x)
+    def lost(self, x, y): return x < y
 
 
-class Minimum(Elementwise):
+class Minimum(Extremum):
     """z = min(x, y); where they tie, each has half of the gradient"""
 
     symbol = "min"
 
     def forward(self, xp, x, y): return xp.minimum(x, y)
-    def partials(self, z, x, y): return share(z, x <= y, x < y), share(z, y <= x, y < x)
-
-
-def share(z, wins_or_ties, wins):
-    """1 for who wins, ½ for who ties, 0 for who loses."""
-    half = z.lift(0.5)  # in z's dtype: a number beside a boolean would be a wider one
-    return wins_or_ties * half + wins * half
+    def lost(self, x, y): return x > y
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,9 @@ class BinaryCrossEntropy(Elementwise):
 
     def forward(self, xp, x, t):
         least = xp.finfo(x.dtype).smallest_subnormal  # its ln is finite, and so says nothing of a division by zero
-        hit, miss = (xp.maximum(xp.log(xp.maximum(p, least)), x.dtype.type(LEAST)) for p in (x, 1 - x))
+        hit = xp.maximum(xp.log(xp.maximum(x, least)), x.dtype.type(LEAST))
+        sure = xp.equal(x, 1)
+        miss = xp.where(sure, x.dtype.type(LEAST), xp.log1p(xp.where(sure, x.dtype.type(0), -x)))
         return -(t * hit + (1 - t) * miss)
 
     def partials(self, y, x, t):

@@ -167,7 +167,11 @@ class Std(Var):
 
     symbol = "std"
 
-    def forward(self, xp, x): return xp.sqrt(super().forward(xp, x))
+    def forward(self, xp, x):
+        wide = x.astype(np.float64) if x.dtype == np.float32 else x  # whose squares may be too large, or nothing
+        y = xp.sqrt(super().forward(xp, wide))
+        return y if wide is x else y.astype(x.dtype)
+
     def vjp(self, gy, y, x): return self.spread(gy * self.slope(y, x), x) * self.centred(x),
     def jvp(self, dxs, y, x): return (dxs[0] * self.centred(x)).sum(self.axes, self.keepdims) * self.slope(y, x)
     def slope(self, y, x): return divided(1, self.freedom(x)) / (y + (y == 0))
@@ -199,8 +203,10 @@ class Norm(Reduction):
         """sign x · (|x| / y)ᵖ⁻¹, and 0 where x is."""
         if self.p == 1:
             return x.sign()
+        if self.p < 1:
+            return x.sign() * (self.spread(y, x) / (abs(x) + (x == 0))) ** (1 - self.p)
         y = self.spread(y + (y == 0), x)
-        return x / y if self.p == 2 else x.sign() * (abs(x) / y + (x == 0)) ** (self.p - 1)
+        return x / y if self.p == 2 else x.sign() * (abs(x) / y) ** (self.p - 1)
 
     def flops(self, y, x): return 2 * x.size if self.p in (1, 2) else 3 * x.size
 

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import DTypeError, ShapeError
 from ..op import Op
 from .comparison import Clamp
+from .control import StopGradient
 from .reduce import Reduction, SumOfProducts, subscripts
 from .scatter import Gather
 
@@ -59,9 +60,12 @@ def total(xp: Any, x: Any, axis: int) -> Any:
 
 
 def from_the_largest(x, axes):
-    """x − top, and top: the largest x along the axes, or what is next to it if that is infinite: ∞ − ∞ is no number."""
+    """x − top, and top: the largest x along the axes, or what is next to it if that is infinite: ∞ − ∞ is no number.
+
+    What is made of them is the same whatever top is, and so of slope 0 in it.
+    """
     limit = float(np.finfo(x.dtype).max)
-    top = x.amax(axes, keepdims=True).apply(Clamp(-limit, limit))
+    top = x.amax(axes, keepdims=True).apply(Clamp(-limit, limit)).apply(StopGradient())
     return x - top, top
 
 

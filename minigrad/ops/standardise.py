@@ -54,8 +54,8 @@ class InverseRMS(Op):
     def infer(self, x): return x.with_shape(summing(x.shape, self.axes)[1])
 
     def forward(self, xp, x):
-        squares = SumOfProducts(self.axes).forward(xp, x, x)
-        return 1 / xp.sqrt(squares / count(self.axes, x) + self.eps)
+        y = SumOfProducts(self.axes).forward(xp, x, x) / count(self.axes, x) + self.eps
+        return xp.sqrt(y) / y  # no number of an overflow, of which 1 / √y would make a 0
 
     def vjp(self, gy, y, x): return gy * self.slope(y, x) * x,
     def jvp(self, dxs, y, x): return dxs[0].apply(SumOfProducts(self.axes), x) * self.slope(y, x)
