@@ -3,6 +3,7 @@
     leaf                                                      where graphs begin
     arithmetic comparison pointwise erf special activation loss     element by element
     movement joining placing identity                         the same elements in other places
+    control                                                   several results, and an order
     reduce scan sort                                          many elements to one, to running ones, in order
     pattern index scatter overlay                             some of the elements, and writing there
     softmax standardise                                       rows brought to a common scale
@@ -10,7 +11,6 @@
     window convolution pooling adaptive                       windows that slide
     carried recurrent                                         sequences
     quantile random                                           numbers drawn by a key
-    control                                                   several results, and an order
     state effect                                              variables of a graph; what does more than compute
 
 blocks.py is no family: it takes a long elementwise op in pieces that fit the cache.
