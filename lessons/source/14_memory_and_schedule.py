@@ -497,14 +497,14 @@ print(f"compiled for 256 words: {program.peak_bytes / 1e6:.2f}, always, and know
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** `back` below is a view of a, the same memory backwards. Somebody plans with lifetimes by *name*:
-# a is last read by `flip`, so the next result may have its buffer. What does the program give, the right numbers or
+# a is last read by the slice, so the next result may have its buffer. What does the program give, the right numbers or
 # others?
 
 
 # %%
 def viewed(x):
     a = x * 2
-    back = a.flip(0)
+    back = a[::-1]
     c = (x + 1).exp()
     return back - c
 
