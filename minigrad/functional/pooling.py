@@ -52,7 +52,7 @@ def avg_pool(
     divisor_override: int | None = None,
 ) -> Any:
     """The mean of each window over the last axes."""
-    x = operand(input)
+    x = operand(input).real_valued()
     window = pool(n, planes(n, x), *map(hashable, (kernel_size, stride, padding)), 1, ceil_mode)
     if divisor_override is not None:
         everywhere = tuple((max(window.kernel), max(window.kernel) + sum(p)) for p in window.padding)
@@ -63,7 +63,7 @@ def avg_pool(
 
 def adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
     """The means of output_size windows that cover the last axes evenly; None keeps an axis."""
-    x = operand(input)
+    x = operand(input).real_valued()
     size = planes(n, x)
     wanted = outputs(n, size, output_size)
     if divides(wanted, size):

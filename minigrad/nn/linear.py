@@ -87,8 +87,8 @@ class Bilinear(Module):
         """Draw weight and bias anew."""
         uniform_of_fan(self.in1_features, self.weight, self.bias, rng)
 
-    def forward(self, x1: Any, x2: Any) -> Any:
-        return functional.bilinear(x1, x2, self.weight, self.bias)
+    def forward(self, input1: Any, input2: Any) -> Any:
+        return functional.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (

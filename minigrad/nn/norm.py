@@ -81,8 +81,8 @@ class RMSNorm(Norm):
         self.elementwise_affine = elementwise_affine
         self._affine(self.normalized_shape, elementwise_affine, False, device=device, dtype=dtype)
 
-    def forward(self, input: Any) -> Any:
-        return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+    def forward(self, x: Any) -> Any:
+        return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"

@@ -34,7 +34,7 @@ class Scanning(Base):
     @hears_dim
     def logcumsumexp(self, axis: int) -> Self:
         """ln of the running sum of eˣ, without forming a large eˣ."""
-        return self._scanned(ops.LogCumSumExp, axis)
+        return self.real_valued()._scanned(ops.LogCumSumExp, axis)
 
     @hears_dim
     def cummax(self, axis: int) -> Found:

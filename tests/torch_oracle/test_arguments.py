@@ -127,3 +127,17 @@ def test_an_index_of_uint8_is_not_guessed_at():
     """PyTorch takes it for a mask, with a warning; it was taken for places."""
     with pytest.raises(mg.errors.DTypeError, match="could be a mask"):
         mg.tensor([1.0, 2.0])[mg.tensor([0, 1], dtype=mg.uint8)]
+
+
+MEANS = """
+F.avg_pool1d(b,2)  F.avg_pool2d(b,2)  F.avg_pool3d(b[None],2)  F.adaptive_avg_pool1d(b,2)  F.adaptive_avg_pool2d(b,3)
+F.local_response_norm(b,2)  F.lp_pool1d(b,2,2)  x.logcumsumexp(0)
+"""
+
+
+@pytest.mark.parametrize("call", MEANS.split())
+def test_a_mean_of_integers_is_that_of_the_same_floats(call):
+    """A quarter, as an integer, is 0: so was every mean of a window of integers."""
+    whole = {name: mg.tensor(np.arange(ARRAYS[name].size).reshape(ARRAYS[name].shape)) for name in "xb"}
+    names = given(mg) | whole, given(mg) | {name: array.double() for name, array in whole.items()}
+    np.testing.assert_allclose(*(eval(call, g).numpy() for g in names))
