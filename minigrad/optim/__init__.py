@@ -10,4 +10,8 @@ from .adam import NAdam as NAdam
 from .adam import RAdam as RAdam
 from .optimizer import Optimizer as Optimizer
 from .rmsprop import RMSprop as RMSprop
+from .rmsprop import Rprop as Rprop
+from .sgd import ASGD as ASGD
 from .sgd import SGD as SGD
+from .whole import Adafactor as Adafactor
+from .whole import Muon as Muon

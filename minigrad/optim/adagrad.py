@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .groups import Group, Params, State
+from .groups import Group, State
 from .inplace import Pad
-from .optimizer import Optimizer
+from .optimizer import Rule
 
 
-class Adagrad(Optimizer):
+class Adagrad(Rule):
     """s ← s + g²;  p ← p − lr g / (√s + ε)
 
     A number that seldom has a gradient moves far when it has one. Duchi, Hazan & Singer 2011, “Adaptive Subgradient
@@ -18,20 +18,7 @@ class Adagrad(Optimizer):
     lr_decay    lr / (1 + (t − 1) lr_decay) for lr
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 1e-2,
-        lr_decay: float = 0.0,
-        weight_decay: float = 0.0,
-        initial_accumulator_value: float = 0.0,
-        eps: float = 1e-10,
-        *,
-        maximize: bool = False,
-    ):
-        defaults = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay}
-        start = {"initial_accumulator_value": initial_accumulator_value}
-        super().__init__(params, {**defaults, **start, "maximize": maximize})
+    options = Group(lr=1e-2, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0, eps=1e-10, maximize=False)
 
     def carried(self, options: Group) -> tuple[str, ...]:
         return ("sum",)
@@ -45,25 +32,14 @@ class Adagrad(Optimizer):
         pad.addcdiv_(p, g, pad.root(s, options["eps"]), -rate)
 
 
-class Adadelta(Optimizer):
+class Adadelta(Rule):
     """v ← ρ v + (1 − ρ) g²;  δ = √(u + ε) / √(v + ε) g;  u ← ρ u + (1 − ρ) δ²;  p ← p − lr δ
 
     The step is in the unit of p, not of 1 / p as the gradient is. Zeiler 2012, “ADADELTA: An Adaptive Learning Rate
     Method”, algorithm 1. https://arxiv.org/abs/1212.5701
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 1.0,
-        rho: float = 0.9,
-        eps: float = 1e-6,
-        weight_decay: float = 0.0,
-        *,
-        maximize: bool = False,
-    ):
-        defaults = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, {**defaults, "maximize": maximize})
+    options = Group(lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0, maximize=False)
 
     def carried(self, options: Group) -> tuple[str, ...]:
         return "square_avg", "acc_delta"

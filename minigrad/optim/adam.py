@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .groups import Group, Params, State
+from .groups import Group, State
 from .inplace import Pad, power, sqrt, where
-from .optimizer import Optimizer
+from .optimizer import Rule
+
+MEANS = Group(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0)
 
 
-class Adam(Optimizer):
+class Adam(Rule):
     """m ← β₁ m + (1 − β₁) g;  v ← β₂ v + (1 − β₂) g²;  p ← p − lr m̂ / (√v̂ + ε)
 
     with m̂ = m / (1 − β₁ᵗ) and v̂ = v / (1 − β₂ᵗ): both means began at 0, and this undoes it. A step is of size
@@ -19,21 +21,7 @@ class Adam(Optimizer):
     amsgrad    divide by the largest v so far: Reddi et al. 2018, “On the Convergence of Adam and Beyond”, algorithm 2
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        decoupled_weight_decay: bool = False,
-    ):
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad}
-        decoupled = {"decoupled_weight_decay": decoupled_weight_decay}
-        super().__init__(params, {**defaults, "maximize": maximize, **decoupled})
+    options = MEANS | Group(amsgrad=False, maximize=False, decoupled_weight_decay=False)
 
     def carried(self, options: Group) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if options["amsgrad"] else 2]
@@ -54,39 +42,16 @@ class AdamW(Adam):
     Loshchilov & Hutter 2019, “Decoupled Weight Decay Regularization”, algorithm 2. https://arxiv.org/abs/1711.05101
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-    ):
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True)
+    options = Adam.options | Group(weight_decay=1e-2, decoupled_weight_decay=True)
 
 
-class Adamax(Optimizer):
+class Adamax(Rule):
     """m ← β₁ m + (1 − β₁) g;  u ← max(β₂ u, |g| + ε);  p ← p − lr / (1 − β₁ᵗ) m / u
 
     Adam with the largest recent gradient for a spread. Kingma & Ba 2015, “Adam”, algorithm 2.
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        *,
-        maximize: bool = False,
-    ):
-        super().__init__(
-            params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
-        )
+    options = MEANS | Group(lr=2e-3, maximize=False)
 
     def carried(self, options: Group) -> tuple[str, ...]:
         return "exp_avg", "exp_inf"
@@ -101,30 +66,16 @@ class Adamax(Optimizer):
         pad.addcdiv_(p, m, u, -options["lr"] / (1 - power(beta1, t)))
 
 
-class NAdam(Optimizer):
+class NAdam(Rule):
     """Adam with Nesterov's look ahead:  p ← p − lr (μₜ₊₁ m / (1 − ∏μ μₜ₊₁) + (1 − μₜ) g / (1 − ∏μ)) / (√v̂ + ε)
 
     where μₜ = β₁ (1 − ½ 0.96^(ψ t)) warms the momentum up, and ∏μ is the product of those so far.
     Dozat 2016, “Incorporating Nesterov Momentum into Adam”, algorithm 2.
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        momentum_decay: float = 4e-3,
-        decoupled_weight_decay: bool = False,
-        *,
-        maximize: bool = False,
-    ):
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
-        decays = {"momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay}
-        super().__init__(params, {**defaults, **decays})
+    options = MEANS | Group(lr=2e-3, momentum_decay=4e-3, decoupled_weight_decay=False, maximize=False)
 
-    counters: ClassVar[dict[str, float]] = {**Optimizer.counters, "mu_product": 1.0}
+    counters: ClassVar[dict[str, float]] = {**Rule.counters, "mu_product": 1.0}
 
     def carried(self, options: Group) -> tuple[str, ...]:
         return "exp_avg", "exp_avg_sq"
@@ -150,7 +101,7 @@ class NAdam(Optimizer):
         pad.addcdiv_(p, m, spread, -rate * ahead / (1 - so_far * ahead))
 
 
-class RAdam(Optimizer):
+class RAdam(Rule):
     """Adam that waits until it knows the spread:  p ← p − lr r m̂ / √v̂,  and  p ← p − lr m̂ while ρ ≤ 5
 
     ρ = ρ∞ − 2 t β₂ᵗ / (1 − β₂ᵗ), with ρ∞ = 2 / (1 − β₂) − 1, is how many gradients v has seen, in effect; and
@@ -159,19 +110,7 @@ class RAdam(Optimizer):
     PyTorch's and its authors' code's is 5. https://arxiv.org/abs/1908.03265
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        decoupled_weight_decay: bool = False,
-        *,
-        maximize: bool = False,
-    ):
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
-        super().__init__(params, {**defaults, "decoupled_weight_decay": decoupled_weight_decay})
+    options = MEANS | Group(decoupled_weight_decay=False, maximize=False)
 
     def carried(self, options: Group) -> tuple[str, ...]:
         return "exp_avg", "exp_avg_sq"

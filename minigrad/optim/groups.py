@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import GraphError
 from ..operand import Operand
 from ..symbol import Symbol
+from ..tensor import Tensor
 
 Group = dict[str, Any]
 State = dict[str, Any]
@@ -46,9 +47,20 @@ def two_decays(x: Any) -> bool:
 LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "lr": (lambda x: is_symbol(x) or nonnegative(x), "a number that is not negative, or one number of a graph"),
     **dict.fromkeys(
-        ["momentum", "weight_decay", "eps", "alpha", "lr_decay", "initial_accumulator_value", "momentum_decay"],
+        [
+            "momentum",
+            "weight_decay",
+            "eps",
+            "alpha",
+            "lr_decay",
+            "initial_accumulator_value",
+            "momentum_decay",
+            "lambd",
+            "t0",
+        ],
         (nonnegative, "a number that is not negative"),
     ),
+    "eps": (lambda x: nonnegative(x) or isinstance(x, tuple | list), "a number that is not negative"),
     "dampening": (lambda x: isinstance(x, Real), "a number"),
     "rho": (fraction, "a number from 0 to 1"),
     "betas": (two_decays, "two numbers, each at least 0 and below 1"),
@@ -57,7 +69,7 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 def checked(optimizer: str, options: Group) -> Group:
     """The options as Python numbers. Raises ValueError on one out of its limits."""
-    plain = {name: x.item() if isinstance(x, np.generic) else x for name, x in options.items()}
+    plain = {name: x.item() if isinstance(x, np.generic | Tensor) else x for name, x in options.items()}
     for name, x in plain.items():
         if name in LIMITS and not LIMITS[name][0](x):
             raise ValueError(f"{optimizer} needs {name} to be {LIMITS[name][1]}, and got {x!r}")

@@ -75,7 +75,7 @@ class Pad(NamedTuple):
 
 def power(beta: float, t: Any) -> Any:
     """βᵗ, of a number, or of a symbol: of both with the same last bit, which Python's own ** has otherwise."""
-    return beta**t if isinstance(t, Operand) else powers(beta, t)
+    return beta**t if isinstance(t, Operand) or isinstance(beta, Operand) else powers(beta, t)
 
 
 @lru_cache(maxsize=64)

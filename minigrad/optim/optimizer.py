@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from inspect import Parameter, Signature
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -119,25 +120,29 @@ class Optimizer:
 
     def update(self, p: Tensor, g: Any, options: Group) -> None:
         """Move p, piece by piece. A float16 parameter is moved in float32, where ε and g² do not vanish."""
-        value, state, carried = p.value, self.state[p], self.carried(options)
+        value, state, carried = p.value, self.state[p], self.names(p, options)
         dtype = WORKING.get(value.dtype, value.dtype)
         if type(state.get("step")) not in COUNTED:  # a graph has counted: see staged.py
             state |= {name: state[name].item() for name in self.counters if name in state}
         self.count(state, options)
         for name in carried:
             if name not in state:
-                state[name] = p.spec.device.xp.full(value.shape, self.start(name, options), dtype)
+                state[name] = p.spec.device.xp.full(self.shape(p, name), self.start(name, options), dtype)
 
         in_place = value.dtype == dtype and value.flags.c_contiguous
         moved = value if in_place else value.astype(dtype, order="C")
         if g.dtype != dtype:
             g = g.astype(dtype)
-        flat = [moved.reshape(-1), g.reshape(-1), *[state[name].reshape(-1) for name in carried]]
-        for p_, g_, *means in pieces(flat, PIECE if p.spec.device is CPU else PIECE_OFF_CPU):
-            pad = self.pad(p_)
-            self.move(p_, wanted(p_, g_, pad, options), pad, options, state, *means)
+        self.sweep(moved, g, [state[name] for name in carried], options, state)
         if not in_place:
             value[...] = moved
+
+    def sweep(self, p: Any, g: Any, means: list[Any], options: Group, state: State) -> None:
+        """Change the arrays p and means, piece by piece."""
+        flat = [x.reshape(-1) for x in (p, g, *means)]
+        for p_, g_, *means_ in pieces(flat, PIECE if device_of(p) is CPU else PIECE_OFF_CPU):
+            pad = self.pad(p_)
+            self.move(p_, wanted(p_, g_, pad, options), pad, options, state, *means_)
 
     def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, *means: Any) -> None:
         """Change p, a piece of a parameter, in place.
@@ -152,6 +157,15 @@ class Optimizer:
     def carried(self, options: Group) -> tuple[str, ...]:
         """The names, in `state`, of the arrays that are remembered from step to step."""
         return ()
+
+    def names(self, p: Any, options: Group) -> tuple[str, ...]:
+        """The same of one parameter."""
+        return self.carried(options)
+
+    def shape(self, p: Any, name: str) -> tuple[int, ...]:
+        """The shape of what is remembered of p under that name."""
+        found: tuple[int, ...] = p.shape
+        return found
 
     def start(self, name: str, options: Group) -> float:
         """What a remembered array is filled with before the first step."""
@@ -237,7 +251,7 @@ class Optimizer:
             raise ValueError(f"{self.name} has groups of {wanted} parameters, and this state is of groups of {sizes}")
         numbers = [i for group in groups for i in group["params"]]
         fitting = [
-            (p, fitted(p, state_dict["state"][i]))
+            (p, fitted(self, p, state_dict["state"][i]))
             for i, p in zip(numbers, self.parameters())
             if i in state_dict["state"]
         ]
@@ -245,6 +259,22 @@ class Optimizer:
         self.state.update(fitting)
         for group, loaded in zip(self.param_groups, groups):
             group |= {name: x for name, x in loaded.items() if name != "params"}
+
+
+class Rule(Optimizer):
+    """An optimiser whose arguments are its options: name → what it is where it is not said, in their order."""
+
+    options: ClassVar[Group] = {}
+    __signature__: ClassVar[Signature]
+
+    def __init_subclass__(cls) -> None:
+        said = (Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=x) for name, x in cls.options.items())
+        cls.__signature__ = Signature([Parameter("params", Parameter.POSITIONAL_OR_KEYWORD), *said])
+
+    def __init__(self, *given: Any, **named: Any):
+        bound = self.__signature__.bind(*given, **named)
+        bound.apply_defaults()
+        super().__init__(bound.arguments.pop("params"), bound.arguments)
 
 
 def staged() -> ModuleType:
@@ -271,7 +301,7 @@ def pieces(arrays: list[Any], most: int) -> Iterator[list[Any]]:
             yield [a[start : start + most] for a in arrays]
 
 
-def fitted(p: Tensor, kept: State) -> State:
+def fitted(optimizer: Optimizer, p: Tensor, kept: State) -> State:
     """What was remembered of another run's parameter, as p remembers it: on p's device, in p's precision.
 
     Numbers that another library keeps as arrays of no axes become numbers; what it has not begun is left out.
@@ -279,13 +309,13 @@ def fitted(p: Tensor, kept: State) -> State:
     dtype = WORKING.get(p.dtype, p.dtype)
     state: State = {"step": 1}  # PyTorch's SGD does not count: whatever it remembers, it made a step
     for name, x in kept.items():
-        if x is None:
+        if x is None or name == "mu":  # which ASGD knows from its steps
             continue
         array = p.spec.device.array(x)
-        if name in ("step", "mu_product"):
+        if name in optimizer.counters:
             state[name] = int(array) if name == "step" else float(array)
-        elif array.shape != p.shape:
-            raise ShapeError(f"the state of {p.spec} is of its shape, and {name} is {array.shape}")
+        elif array.shape != (shape := optimizer.shape(p, name)):
+            raise ShapeError(f"the state of {p.spec} has an {name} of {shape}, and here {name} is {array.shape}")
         else:
             state[name] = array.astype(dtype)
     return state

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .groups import Group, Params, State
-from .inplace import Pad
-from .optimizer import Optimizer
+from .groups import Group, State
+from .inplace import Pad, where
+from .optimizer import Rule
 
 
-class RMSprop(Optimizer):
+class RMSprop(Rule):
     """v ← α v + (1 − α) g²;  p ← p − lr g / (√v + ε)
 
     Tieleman & Hinton 2012, “Neural Networks for Machine Learning”, lecture 6.5.
@@ -19,20 +19,7 @@ class RMSprop(Optimizer):
     momentum    b ← μ b + g / (√v + ε);  p ← p − lr b
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 1e-2,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        momentum: float = 0.0,
-        centered: bool = False,
-        *,
-        maximize: bool = False,
-    ):
-        defaults = {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, {**defaults, "momentum": momentum, "centered": centered, "maximize": maximize})
+    options = Group(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False, maximize=False)
 
     def carried(self, options: Group) -> tuple[str, ...]:
         centre = ("grad_avg",) if options["centered"] else ()
@@ -54,3 +41,36 @@ class RMSprop(Optimizer):
             pad.add_(p, b, -options["lr"])
         else:
             pad.addcdiv_(p, g, spread, -options["lr"])
+
+
+class Rprop(Rule):
+    """s ← η₊ s where the gradient has kept its sign, η₋ s where it has turned;  p ← p − s sign(g), but not there
+
+    Each number has a step of its own, and the size of its gradient does not count.
+    Riedmiller & Braun 1993, “A direct adaptive method for faster backpropagation learning: The RPROP algorithm”.
+
+    etas          η₋ and η₊
+    step_sizes    the least and the largest s, which begins as lr
+    """
+
+    options = Group(lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), maximize=False)
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return "prev", "step_size"
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, before: Any, s: Any) -> None:
+        xp, (shrink, grow), (least, largest) = pad.xp, options["etas"], options["step_sizes"]
+        s += where(state["step"] == 1, options["lr"], 0)
+        turn = xp.sign(xp.multiply(g, before, out=pad.term), out=pad.term)
+        for bound, factor in ((xp.maximum, grow - 1), (xp.minimum, 1 - shrink)):
+            change = bound(turn, 0, out=pad.second)
+            change *= factor
+            change += 1
+            s *= change
+        xp.minimum(xp.maximum(s, least, out=s), largest, out=s)
+        stays = xp.minimum(turn, 0, out=pad.term)
+        stays += 1
+        xp.multiply(g, stays, out=before)
+        step = xp.sign(before, out=pad.term)
+        step *= s
+        p -= step
