@@ -354,6 +354,7 @@ from .graph import global_variables_initializer as global_variables_initializer
 from .graph import gradients as gradients
 from .graph import group as group
 from .graph import jit as jit
+from .graph import make_jaxpr as make_jaxpr
 from .graph import placeholder as placeholder
 from .graph import print as print
 from .graph import probe as probe

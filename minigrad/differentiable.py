@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import ref
 
 from . import clock, ops
-from .errors import DTypeError, EditedError, NoGradientError, ShapeError
+from .errors import DTypeError, EditedError, GraphError, NoGradientError, ShapeError
 from .grad_fn import GradFn
-from .hooks import Handle, Hook, Hooks
+from .hooks import TRACED, Handle, Hook, Hooks
 from .modes import current, followed, is_inference_mode_enabled
 from .node import Node, Record, Source, depending_on, history
 from .operand import Operand
@@ -136,6 +136,8 @@ class Differentiable:
         Returns a handle whose remove() takes the hook away.
         """
         self._must_be_tracked("register_hook()")
+        if current.mode.staging is not None:
+            raise GraphError(TRACED)
         return Handle(self._hooks().arriving, replacing(self, hook))
 
     def register_post_accumulate_grad_hook(self, hook: Hook) -> Handle:

@@ -33,6 +33,7 @@ from .ops import Alias
 from .stateless import functional_call as functional_call
 from .tensor import Tensor
 from .tree import leaves, leaves_beside, planted
+from .tree import tree_map as tree_map
 
 Function = Callable[..., Any]
 Argnums = int | Sequence[int]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
+from .errors import NoGradientError
 from .node import Node
 
 
@@ -21,6 +23,14 @@ class GradFn:
     def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
         """Where the gradient goes on to, a pair for each operand: its GradFn, or None if it wants none, and 0."""
         return tuple((GradFn(x) if x.needs_grad else None, 0) for x in self.node.inputs)
+
+    def register_hook(self, hook: object) -> NoReturn:
+        raise NoGradientError(
+            f"{self.name()} takes no hooks, and tensors do: y.register_hook(hook) of its result is shown the gradient "
+            "that arrives here, x.register_hook(hook) of its operands what goes on"
+        )
+
+    register_prehook = register_hook
 
     def __repr__(self) -> str:
         return f"<{self.name()}>"

@@ -8,6 +8,10 @@ from typing import Any
 
 Hook = Callable[[Any], Any]
 
+TRACED = (
+    "register_hook() is Python's, and a graph that is built, or a function that is traced, would run it once: register "
+    "the hook outside, on a tensor that has a value; a rule for a gradient inside is written with custom_gradient"
+)
 _ticket = itertools.count().__next__
 
 

@@ -29,18 +29,18 @@ class Symbol(Operand):
     def spec(self) -> Spec:  # type: ignore[override]
         return self.node.spec
 
-    def at(self, node: Node) -> Self:
+    def at_node(self, node: Node) -> Self:
         """A symbol for another node of the same graph."""
         return type(self)(node)
 
     def apply(self, op: Op, *others: Any) -> Self:
-        return self.at(Node(op, (self.node, *(self.lift(o).node for o in others))))
+        return self.at_node(Node(op, (self.node, *(self.lift(o).node for o in others))))
 
     def lift(self, o: Any) -> Self:
         if isinstance(o, Symbol):
             return o  # type: ignore[return-value]
         if isinstance(o, int | float | Dimension):
-            return self.at(number(o, self.spec))
+            return self.at_node(number(o, self.spec))
         raise TypeError(f"a symbol works with symbols and numbers, and got {type(o).__name__}")
 
     def numpy(self) -> NoReturn:

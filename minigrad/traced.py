@@ -33,7 +33,7 @@ class Traced(InPlace, Valueless, Symbol):
         self.stage, self.root, self.edited = stage, root, False
         self.views: WeakSet[Traced] = WeakSet()
 
-    def at(self, node: Node) -> Self:
+    def at_node(self, node: Node) -> Self:
         return type(self)(node, self.stage)
 
     def apply(self, op: Op, *others: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .errors import ShapeError
@@ -67,3 +67,8 @@ def planted(tree: Any, new: Iterator[Any]) -> Any:
         case dict():
             return {name: planted(branch, new) for name, branch in tree.items()}
     return next(new)
+
+
+def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """The tree of f(leaf, its counterparts in others of the same structure)."""
+    return planted(tree, map(f, leaves(tree), *(leaves_beside(tree, other) for other in others)))

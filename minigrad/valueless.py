@@ -12,6 +12,7 @@ from . import ops
 from .device import CPU, NAMES, Device
 from .device import device as device_called
 from .errors import GraphError
+from .hooks import TRACED
 from .operand import Operand, integers, lengths
 from .spec import Spec
 
@@ -62,7 +63,7 @@ class Valueless(Operand):
         )
 
     def register_hook(self, hook: Any) -> NoReturn:
-        self._nowhere("register_hook()")
+        raise GraphError(TRACED)
 
     def retain_grad(self) -> NoReturn:
         self._nowhere("retain_grad()")

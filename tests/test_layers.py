@@ -19,7 +19,7 @@ ops.einsum ops.solving ops.window ops.convolution ops.pooling ops.adaptive ops.c
 ops.special ops.effect ops.random ops.identity ops.overlay ops.control ops.state ops
 node
 operand.base operand.synonyms operand.arithmetic operand.pointwise operand.casting operand.movement operand.pieces
-operand.indexing operand.reduction operand.ordering operand.scanning operand.counting operand.normalising
+operand.at operand.indexing operand.reduction operand.ordering operand.scanning operand.counting operand.normalising
 operand.einsum operand.algebra operand
 symbol
 modes  pullback

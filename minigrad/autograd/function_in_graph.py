@@ -68,7 +68,7 @@ def spliced(graph: Graph, like: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
     for node in graph.nodes:
         if isinstance(node.op, Const):
             made = like.stage.node if isinstance(like, Traced) else Node
-            values[node] = like.at(made(node.op, (), node.spec))
+            values[node] = like.at_node(made(node.op, (), node.spec))
         elif node not in values:
             x, *others = (values[n] for n in node.inputs)
             values[node] = x.apply(node.op, *others)

@@ -46,6 +46,7 @@ def grad(
     create_graph: bool = False,
     only_inputs: bool = True,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """∂(Σ outputs)/∂x for each x of inputs, leaving every `.grad` alone.
@@ -55,6 +56,7 @@ def grad(
     create_graph         run the rules on tensors, so that the gradients can be differentiated again
     only_inputs          must be True: backward() is what adds to `.grad` of the leaves
     allow_unused         give None for an input that the outputs do not depend on
+    is_grads_batched     grad_outputs have an axis more, the first: a gradient for each of its places, stacked
     materialize_grads    give zeros there
 
     Raises NoGradientError if the outputs depend on none of them, or on too few.
@@ -64,7 +66,13 @@ def grad(
     ys, xs = listed(outputs), listed(inputs)
     if not all(x.tracked for x in (*xs, *ys)):
         raise NoGradientError("grad() needs outputs computed from inputs with requires_grad=True, outside no_grad()")
-    gxs = gradients(ys, [x.node for x in xs], gradients_of(ys, grad_outputs), retain_graph, create_graph)
+    gys = gradients_of(ys, grad_outputs)
+    if is_grads_batched:
+        batch = zip(*([None] * gys[0].shape[0] if gy is None else gy for gy in gys))
+        rows = [gradients(ys, [x.node for x in xs], [*row], True, create_graph) for row in batch]
+        gxs = [None if gs[0] is None else gs[0].apply(ops.Stack(0), *gs[1:]) for gs in zip(*rows)]
+    else:
+        gxs = gradients(ys, [x.node for x in xs], gys, retain_graph, create_graph)
     unused = [i for i, gx in enumerate(gxs) if gx is None]
     if unused and not (allow_unused or materialize_grads):
         raise NoGradientError(
@@ -105,9 +113,10 @@ def in_graph(stage: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create_g
     """The same while a graph is built: more nodes of it, for each node of it, or of what was captured."""
     symbols = {c.what.node: c.symbol for c in stage.captured.values() if c.what.node is not None}
     like = stage.lift(ys[0])
-    xs = [None if node is None else symbols[node] if node in symbols else like.at(node) for node in wrt]
+    xs = [None if node is None else symbols[node] if node in symbols else like.at_node(node) for node in wrt]
     found = iter(stage.gradients(ys, [x for x in xs if x is not None], gys))
     gxs = [None if x is None else next(found) for x in xs]
+    gxs = [gx if gx is None or node.hooks is None else node.hooks(gx) for node, gx in zip(wrt, gxs)]
     return [gx if gx is None or create_graph else gx.detach() for gx in gxs]
 
 

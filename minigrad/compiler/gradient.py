@@ -34,7 +34,7 @@ def pull(between: Collection[Node], node: Node, gy: Any) -> tuple[Any, ...]:
     if not node.inputs:
         return ()
     like = next(iter(g for g in gy.gys if g is not None)) if isinstance(gy, Row) else gy
-    y, *xs = (like.at(n) for n in (node, *node.inputs))
+    y, *xs = (like.at_node(n) for n in (node, *node.inputs))
     gxs = node.op.gradients(gy, y, *xs)
     return tuple(gx if x in between and can_carry(x) else None for x, gx in zip(node.inputs, gxs, strict=True))
 

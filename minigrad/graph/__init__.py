@@ -38,6 +38,7 @@ from .graph import UPDATE_OPS as UPDATE_OPS
 from .graph import Graph as Graph
 from .jit import eval_shape as eval_shape
 from .jit import jit as jit
+from .jit import make_jaxpr as make_jaxpr
 from .loops import fori_loop as fori_loop
 from .loops import scan as scan
 from .ordering import add_n as add_n

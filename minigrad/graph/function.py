@@ -13,6 +13,7 @@ the function is inlined. Names and meaning are those of TensorFlow 2's `tf.funct
 
 from __future__ import annotations
 
+import inspect
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -69,6 +70,12 @@ class TracedFunction:
     ):
         if not callable(f):
             raise TypeError(f"mg.function traces something that can be called, and got {f!r}")
+        code = inspect.unwrap(f.func if isinstance(f, partial) else f)
+        if inspect.isgeneratorfunction(code) or inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code):
+            raise TypeError(
+                f"mg.function traces one run of a function, to what it returns, and {f!r} is "
+                f"{'a generator' if inspect.isgeneratorfunction(code) else 'async'}: trace what it calls at each step"
+            )
         update_wrapper(self, f, updated=())
         self.__name__ = getattr(f, "__name__", type(f).__name__)
         self.python_function = f
@@ -243,12 +250,29 @@ class TracedFunction:
         """The graph for these arguments, as it was traced."""
         return self.trace_for(*args, **options).graph
 
+    def get_concrete_function(self, *args: Any) -> TracedFunction:
+        """The function of tensors such as these, or of such TensorSpecs, alone: traced now, and once."""
+        specs = planted(args, (TensorSpec.from_tensor(Tensor(x)) if is_tensor(x) else x for x in leaves(args)))
+        made = TracedFunction(self.python_function, specs, self.autograph, False, self.making)
+        made.trace_for(*planted(specs, (x.example() for x in leaves(specs))))
+        return made
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the latest trace."""
+        return self.latest.graph
+
     @property
     def source(self) -> str:
         """The generated code of the latest trace."""
+        return self.latest.run.source
+
+    @property
+    def latest(self) -> Trace:
+        """The latest trace. Raises GraphError where there is none yet."""
         if not self.history:
-            raise GraphError(f"{self.__name__} was not traced yet: call it, and its code is here")
-        return self.history[-1].run.source
+            raise GraphError(f"{self.__name__} was not traced yet: call it, and what was made of it is here")
+        return self.history[-1]
 
     def explain(self) -> str:
         """Why each trace was made, what it captured and changes, and what became of its graph."""

@@ -273,10 +273,15 @@ class Graph(Stage):
 
     def as_text(self) -> str:
         """A line for each node: its name, its op, its inputs, its spec."""
-        return "\n".join(f"{n.name} = {n.op}({', '.join(map(name_of, n.inputs))})  # {n.spec}" for n in self.order)  # type: ignore[attr-defined]
+        return "\n".join(map(line_of, self.order))
 
     def __repr__(self) -> str:
         return f"<Graph of {len(self.order)} nodes, {len(self.collections[GLOBAL_VARIABLES])} variables>"
+
+
+def line_of(node: Node) -> str:
+    """A node as it is made of others."""
+    return f"{name_of(node)} = {node.op}({', '.join(map(name_of, node.inputs))})  # {node.spec}"
 
 
 def name_of(node: Node) -> str:

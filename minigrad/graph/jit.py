@@ -18,6 +18,7 @@ from ..tensor import Tensor
 from ..tree import leaves, planted
 from .compiled import Making
 from .function import TracedFunction
+from .graph import line_of, name_of
 from .tensor_spec import TensorSpec
 from .tracing import Tracing
 
@@ -74,6 +75,18 @@ def jit(
     positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     return Jitted(fun, positions, names)
+
+
+def make_jaxpr(fun: Callable[..., Any]) -> Callable[..., str]:
+    """The map from arguments to the graph that is traced for such, as text: a line for each node."""
+
+    def text(*args: Any) -> str:
+        f = jit(fun)
+        graph = f.graph_for(*(f.given(i, x) for i, x in enumerate(args)))
+        results = ", ".join("None" if y is None else name_of(y) for y in graph.outputs)
+        return "\n".join([*map(line_of, graph.nodes), f"return {results}"])
+
+    return text
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:

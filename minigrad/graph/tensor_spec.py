@@ -44,6 +44,11 @@ class TensorSpec:
         """The spec of a tensor."""
         return cls(x.shape, x.dtype, name, x.spec.device)
 
+    def example(self) -> Tensor:
+        """A tensor of this spec, its open lengths 1."""
+        spec = self.spec()
+        return Tensor(np.zeros([n if isinstance(n, int) else 1 for n in self.shape], spec.dtype), device=spec.device)
+
     def spec(self) -> Spec:
         """As the engine says it, open lengths as Dimensions."""
         shape = lengths_of(tuple(self.shape), lambda axis: "batch" if axis == 0 else None)

@@ -131,7 +131,7 @@ class GraphVariable(Variable, Traced):
         for collection in (*collections, *[TRAINABLE_VARIABLES] * trainable):
             graph.add_to_collection(collection, self)
 
-    def at(self, node: Node) -> Any:
+    def at_node(self, node: Node) -> Any:
         return Traced(node, self.stage)
 
     # -- new values -----------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from .. import ops
 from ..dimension import needed, unsaid
 from ..errors import BoundsError, DTypeError, ShapeError
 from ..standin import bounds, out_of_order
+from .at import At
 from .base import Base
 from .synonyms import hears_dim
 
@@ -39,6 +40,8 @@ class Indexing(Base):
         for pattern, arrays in ops.steps_of(index, self.shape):
             x = x.apply(ops.Index(pattern), *arrays)
         return x
+
+    at = property(At, doc="Its places: x.at[i].set(v), as JAX says x.index_set(i, v).")
 
     def index_set(self, index: Any, value: Any) -> Self:
         """`x[index] = value` as a function: a copy of x in which the value, broadcast, is written there."""
