@@ -12,6 +12,7 @@ from .differentiable import origin
 from .errors import NoGradientError, ShapeError
 from .modes import current
 from .node import Node, Staged
+from .ops import StopGradient
 from .tensor import Tensor
 from .traced import Traced
 
@@ -25,7 +26,6 @@ class Pulled:
     outer: Any
     captured: dict[int, Any]
     grads: dict[int, tuple[Any, Any]]
-    versions: dict[int, tuple[Node, ...]]
     lift: Any
     building: Any
 
@@ -43,11 +43,13 @@ class Pulled:
             return [total([found[node] for node in nodes if node in found]) for nodes in places]
 
     def reads(self, x: Any) -> list[Node]:
-        """The nodes that are x, of a leaf also those that it was; of a tensor's own node, that which reads it here."""
+        """The node that is x, before the edits that nobody recorded; of a tensor's own node, that which reads it."""
         node = self.lift(x).node
         if not isinstance(node, Staged):
             return [c.symbol.node for c in self.captured.values() if c.what.node is node]
-        return [*(self.versions.get(id(x), ()) if isinstance(x, Tensor) and x.is_leaf else ()), node]
+        while isinstance(node.op, StopGradient) and len(node.inputs) > 1:
+            node = node.inputs[1]
+        return [node]
 
     def seeds(self, ys: Sequence[Any], grad_ys: Sequence[Any] | None) -> dict[Node, Any]:
         """Node of a y → the gradient that arrives there from outside; of a y that is named twice, their sum."""

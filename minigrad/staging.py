@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
+from weakref import WeakSet
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class Stage(Pulled):
     edited      id → what was captured and has another value after a run
     born        id → a tensor that was made while building
     stands      id of an argument → the tensor from outside that it begins as
-    versions    id of a tensor that was edited → the nodes that it was before
+    touched     symbols of the stages around this one whose memory it edits
     grads       id of a leaf → (the leaf, its .grad at this point)
     last        the effect that the next one comes after
     """
@@ -70,7 +71,7 @@ class Stage(Pulled):
         self.edited: dict[int, Captured] = {}
         self.born: dict[int, Tensor] = {}
         self.stands: dict[int, Any] = {}
-        self.versions: dict[int, tuple[Node, ...]] = {}
+        self.touched: list[Traced] = []
         self.grads: dict[int, tuple[Any, Any]] = {}
         self.names: Counter[str] = Counter()
         self.last: Node | None = None
@@ -103,8 +104,9 @@ class Stage(Pulled):
         if not current.mode.recording and y.spec.is_float:  # what no_grad() computes, no gradient passes
             y.node = self.node(ops.StopGradient(), (y.node,))
         if op.is_view and not isinstance(op, ops.After):
-            y.root = xs[0] if xs[0].root is None else xs[0].root
+            y.root = xs[0].memory
             y.root.views.add(y)
+            y.look = xs[0], op, current.mode.recording
         return y
 
     def effect(self, op: Op, *xs: Any) -> Traced:
@@ -136,7 +138,7 @@ class Stage(Pulled):
         if isinstance(o, Tensor):
             if o.node is not None and isinstance(o.node.op, ops.Const):
                 return Traced(self.node(o.node.op, (), o.spec, "Const"), self)
-            return self.capture(o)
+            return self.current(self.capture(o))
         if isinstance(o, int | float | Dimension) and not isinstance(o, np.generic):
             const = number(o, Spec((), bool) if beside is None else beside)
             return Traced(self.node(const.op, (), const.spec, "Const"), self)
@@ -145,8 +147,9 @@ class Stage(Pulled):
     def current(self, x: Traced) -> Traced:
         if x.edited:
             raise EditedError(
-                f"{x} is a view of a tensor that was edited after the view was made. While a graph is built a view "
-                "does not see such an edit: take the view again, after it"
+                f"{x} is a view of a tensor that was edited after the view was made, or one of the two came of a "
+                "branch or a loop that may have passed the other on. While a graph is built a view does not see such "
+                "an edit: take the view again, after it; or let the branch, or the loop, give x.clone()"
             )
         return x
 
@@ -159,7 +162,10 @@ class Stage(Pulled):
             raise GraphError(
                 f"{x}, built at {x.node.place}, belongs to another graph than the one being built: {self.way_in}"  # type: ignore[attr-defined]
             )
-        return self.capture(x)
+        symbol = self.capture(x)
+        if symbol.node is self.captured[id(x)].input and any(x.memory is memory for memory in self.touched):
+            symbol.edited = True
+        return self.current(symbol)
 
     def capture(self, x: Any) -> Traced:
         """What stands here for a tensor with a value, or for a symbol of the stage outside."""
@@ -206,14 +212,36 @@ class Stage(Pulled):
             raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, edited in place: write x = …")
         if broadcast_shape(y.spec.shape, x.spec.shape) != x.spec.shape:
             raise ShapeError(f"the result has shape {y.shape}, and {x.spec} is edited in place: its shape stays")
-        for view in target.views:
-            view.edited = True
-        target.views.clear()
-        if isinstance(x, Tensor):
-            self.versions[id(x)] = (*self.versions.get(id(x), ()), target.node)
-        target.node = y.astype(x.dtype).broadcast_to(x.shape).node
+        self.stale(target)
+        for source in target.passed:
+            self.edits(target, source)
+        target.edited = False
+        outer = self.stands.get(id(x), x)
+        if isinstance(outer, Traced) and outer.stage is not self:
+            self.touched.append(outer.memory)
+        before, target.node = target.node, y.astype(x.dtype).broadcast_to(x.shape).node
+        if not current.mode.recording and target.spec.is_float:  # x has another value, and the history that it had
+            target.node = self.node(ops.StopGradient(), (target.node, before))
         if target is not x and not self.is_own(x):
             self.edited[id(x)] = self.captured[id(x)]
+
+    def stale(self, x: Traced) -> None:
+        """What looks at x's memory no longer shows it."""
+        views, x.views = x.views, WeakSet()
+        for view in views:
+            view.edited = True
+            self.stale(view)
+
+    def edits(self, x: Traced, source: Traced) -> None:
+        """An edit of x may be one of the source. Raises EditedError where others see that: an argument, a tensor."""
+        read = next((c.what for c in self.captured.values() if c.symbol is source), None)
+        if source.is_given and not (isinstance(read, Tensor) and self.is_own(read)):
+            raise EditedError(
+                f"{x}, which is edited in place, may be {source}, which a branch or a loop passed on: the graph does "
+                "not know which until it runs. Write x = x + 1, or let the branch, or the loop, give x.clone()"
+            )
+        source.edited = True
+        self.stale(source)
 
     def is_own(self, x: Any) -> bool:
         """Whether x is a tensor that was made while building, and begins as it was made in each run."""

@@ -11,6 +11,7 @@ from .modes import current
 from .node import Node
 from .op import Op
 from .opened import session_or_default
+from .ops import Input
 from .symbol import Symbol
 from .valueless import Valueless
 
@@ -24,14 +25,21 @@ class Traced(InPlace, Valueless, Symbol):
 
     stage     the graph
     root      what it is a view of, if it is one
+    look      how: (what it was taken of, the op, whether that was recorded)
+    views     what looks at its memory, or may do so: it came of a branch or a loop that may have passed it on
+    passed    what it may be itself, having come of a branch or a loop
+    is_given  whether it is read, not computed: an argument, a captured tensor
     """
 
-    __slots__ = ("edited", "root", "stage", "views")
+    __slots__ = ("edited", "is_given", "look", "passed", "root", "stage", "views")
 
     def __init__(self, node: Node, stage: Stage, root: Traced | None = None):
         super().__init__(node)
         self.stage, self.root, self.edited = stage, root, False
+        self.look: tuple[Traced, Op, bool] | None = None
         self.views: WeakSet[Traced] = WeakSet()
+        self.passed: list[Traced] = []
+        self.is_given = isinstance(node.op, Input)
 
     def at_node(self, node: Node) -> Self:
         return type(self)(node, self.stage)
@@ -42,6 +50,7 @@ class Traced(InPlace, Valueless, Symbol):
     def lift(self, o: Any) -> Any:
         return (current.mode.staging or self.stage).lift(o, self.spec)
 
+    memory = property(lambda self: self if self.root is None else self.root, doc="The symbol whose memory it looks at.")
     name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
     graph = property(lambda self: self.stage, doc="The graph that it is part of.")
     op = property(lambda self: self.node.op, doc="The op that makes it.")

@@ -126,6 +126,12 @@ def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]
 
     several = isinstance(given, tuple)
     operands = [x for x in args if isinstance(x, Operand)]
+    taken = {id(stage.lift(x).memory) for x in operands}
+    before = given if several else (given,)
+    ys = tuple(y.clone() if id(stage.lift(y).memory) in taken else y for y in before)
+    for some in ("_saved", "_forward", "_flat"):
+        setattr(ctx, some, tuple(counterpart(x, before, ys) for x in getattr(ctx, some)))
+    given = ys if several else ys[0]
     forwards = None if function.jvp is Function.jvp else jvp
     ys = in_graph(function.__name__, stage, operands, given if several else (given,), backward, forwards)
     ys = tuple(y.detach() if any(z is flat for flat in ctx._flat) else y for y, z in zip(ys, given if several else ys))

@@ -136,7 +136,10 @@ def in_graph(
     pull, *push = [rule.graph([*ys, *xs, *read]) for rule in rules]
     op = Custom(name, len(ys), pull, push[0] if push else None, refused)
     row = stage.applied(op, [*ys, *xs, *read])
-    return (row,) if len(ys) == 1 else tuple(row.apply(Piece(i)) for i in range(len(ys)))
+    given = (row,) if len(ys) == 1 else tuple(row.apply(Piece(i)) for i in range(len(ys)))
+    for y in given:
+        y.root = None  # it has memory of its own
+    return given
 
 
 def fitting(name: str, stage: Stage, dx: Any, x: Traced) -> Any:

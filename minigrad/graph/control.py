@@ -19,7 +19,7 @@ from ..staging import Stage, Traced
 from ..tree import leaves
 from .default import stage_of
 from .inner import Carries, Left
-from .parts import Part, Variables, made, outside_of
+from .parts import Part, Variables, made, outside_of, pass_on
 from .structure import Side, again, agreed, filled, names_of_variables, shown, wrapping
 
 Function = Callable[..., Any]
@@ -51,6 +51,8 @@ def cond(
     outside = outside_of(true, false)
     op = Cond(true.graph((), outside), false.graph((), outside))
     found = made(stage, op, (p, *outside), edited, (given, 0), name)
+    for part in (true, false):
+        pass_on(stage, found, part)
     left.taken()
     return filled(true.result, found)
 
@@ -112,7 +114,7 @@ def traced_loop(
     operands = (*variables.start, *edited, *outside)
     found = made(stage, op, operands, edited, (len(variables.start), 0), name)
     carries.taken()
-    return filled(loop_vars, found)
+    return filled(loop_vars, variables.left(step, found, may_skip=True))
 
 
 def refuse_no_truth(test: Part) -> None:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .. import ops
-from ..errors import GraphError
+from ..errors import EditedError, GraphError
 from ..node import Node, Staged, place
 from ..op import Op
 from ..spec import Spec
@@ -174,12 +174,12 @@ class Graph(Stage):
 
     def reads(self, x: Any) -> list[Node]:
         """The nodes that are x: of a variable, or a captured tensor, each that reads it."""
-        node = self.lift(x).node
-        name = getattr(node, "name", None)  # of a tensor that the graph does not read, none
+        nodes = super().reads(x)
+        name = name_of(nodes[0]) if nodes else None  # of a tensor that the graph does not read, none
         if name not in self.states:
-            return [node]
-        others = (n for n in self.order if isinstance(n.op, ops.Read) and n.op.variable == name and n is not node)
-        return [node, *others]
+            return nodes
+        others = (n for n in self.order if isinstance(n.op, ops.Read) and n.op.variable == name and n is not nodes[0])
+        return [*nodes, *others]
 
     # -- state --------------------------------------------------------------------------------------
 
@@ -205,6 +205,14 @@ class Graph(Stage):
             name = captured.input.name
             updates = self.collections[UPDATE_OPS]
             updates[:] = [u for u in updates if u.op.variable != name] + [update]
+
+    def take(self, x: Any, y: Traced) -> None:
+        if isinstance(x, Traced) and x.node in self.given:
+            raise EditedError(
+                f"{x} is a placeholder: it is fed, and a run would not know whether before the edit or after it. "
+                "Write y = x * 2, or edit a copy, y = x.clone()"
+            )
+        super().take(x, y)
 
     # -- blocks -------------------------------------------------------------------------------------
 

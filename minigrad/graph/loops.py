@@ -11,6 +11,7 @@ from ..functions.creation import empty
 from ..functions.face import operand
 from ..functions.movement import stack
 from ..staging import Stage
+from ..standin import is_unknown
 from ..tree import leaves, leaves_beside
 from .control import while_loop
 from .default import stage_of
@@ -58,7 +59,8 @@ def traced_scan(stage: Stage, f: Any, init: Any, xs: Any, steps: int, reverse: b
     operands = (*carries.start, *edited, *slices.start, *outside)
     found = made(stage, op, operands, edited, (n, len(ys)), None)
     grads.taken()
-    return filled(init, found[:n]), filled(body.result[1], found[n:])
+    last = carries.left(body, found[:n], may_skip=type(steps) is not int or is_unknown(steps) or steps == 0)
+    return filled(init, last), filled(body.result[1], found[n:])
 
 
 def stepped(f: Any, init: Any, xs: Any, steps: int, reverse: bool) -> tuple[Any, Any]:

@@ -149,9 +149,10 @@ def flowing(order: Iterable[Node], sources: Collection[Node]) -> set[Node]:
     """Those nodes of `order` from which a gradient comes back to a source."""
     found = set(sources)
     for node in order:
-        through = node.inputs[:1] if isinstance(node.op, After) else node.inputs
+        is_after, stops = isinstance(node.op, After), isinstance(node.op, StopGradient)
+        through = node.inputs[:1] if is_after else node.inputs[1:] if stops else node.inputs
         carries = isinstance(node.spec, Specs) or node.spec.is_float
-        if carries and not isinstance(node.op, StopGradient) and not found.isdisjoint(through):
+        if carries and not found.isdisjoint(through):
             found.add(node)
     return found
 

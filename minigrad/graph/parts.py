@@ -14,7 +14,8 @@ from ..compiler.calm import drawn
 from ..compiler.control import Cond, Control
 from ..compiler.graph import Graph as Finished
 from ..errors import GraphError, ShapeError
-from ..ops import After, Piece, StopGradient
+from ..modes import current, in_mode
+from ..ops import After, Piece
 from ..spec import Spec
 from ..staging import Stage, Traced
 from ..standin import fits, lengths_of
@@ -128,7 +129,9 @@ class Variables:
 
     def arguments(self, part: Part) -> Any:
         """The variables as a part sees them."""
-        self.seen = filled(self.tree, map(part.stage.argument, self.names, self.specs))
+        self.symbols = [part.stage.argument(name, spec) for name, spec in zip(self.names, self.specs)]
+        self.seen = filled(self.tree, self.symbols)
+        part.stage.stands |= {id(symbol): x for symbol, x in zip(self.symbols, self.start)}
         return self.seen
 
     def carried(self, part: Part, result: Any, who: str) -> list[Traced]:
@@ -138,6 +141,17 @@ class Variables:
         hint = "; an axis whose length may change is None in shape_invariants=" if who == "while_loop()" else ""
         law = f"a variable of {who} keeps its structure, dtype and shape"
         return agreed(before, after, law, hint, self.opened)[1]
+
+    def left(self, part: Part, ys: list[Traced], may_skip: bool) -> list[Traced]:
+        """The results of a loop. What each turn edits in place, and gives, is what the loop began with, edited."""
+        pass_on(part.stage.outer, ys, part, self, may_skip)
+        for i, (symbol, x) in enumerate(zip(self.symbols, self.start)):
+            if symbol.node is not part.stage.inputs[i] and part.outputs[i] is symbol:
+                part.stage.outer.take(x, ys[i])
+                ys[i] = x
+            elif symbol.node is not part.stage.inputs[i]:
+                part.stage.outer.edits(symbol, x)
+        return ys
 
 
 def made(
@@ -152,13 +166,42 @@ def made(
         raise GraphError(f"{op} needs something to work on: a loop variable, or a tensor that it reads")
     first, more = counts
     with stage.building(), stage.name_scope(name) if name and isinstance(stage, Graph) else nullcontext():
-        y = stage.apply(op, tuple(begun(stage, op, operands, edited)))
-        pieces = [stage.applied(Piece(i), (y,)) for i in range(first + len(edited) + more)]
+        with in_mode(recording=current.mode.recording or isinstance(op, Cond)):  # whose branches have heeded it
+            y = stage.apply(op, tuple(begun(stage, op, operands, edited)))
+            pieces = [stage.applied(Piece(i), (y,)) for i in range(first + len(edited) + more)]
         for piece in pieces:
             piece.root = None  # it has memory of its own
         y.views.clear()
         asked = pieces[:first] + pieces[first + len(edited) :]
         return after_assigning(stage, edited, pieces[first:], asked)
+
+
+def pass_on(
+    stage: Stage, ys: Sequence[Traced], part: Part, variables: Variables | None = None, may_skip: bool = True
+) -> None:
+    """Note what each result may be that was there before: what the part gives of it, and what a loop begins with.
+
+    may_skip    whether the loop may have no turn
+    """
+    outside = {id(c.symbol): c.what for c in part.stage.captured.values()}
+    symbols, start = ([], []) if variables is None else (variables.symbols, variables.start)
+    place = {id(symbol): i for i, symbol in enumerate(symbols)}
+    begun = [{id(x): x} for x in start]
+    found: list[dict[int, Any]] = [{**its} for its in begun] if begun and may_skip else [{} for _ in ys]
+    for _ in range(len(symbols) + 1):  # what a variable passes on to another, the next turn passes on to a third
+        for its, y in zip(found, part.outputs):
+            memory = id(y.memory)
+            if memory in outside:
+                its[memory] = outside[memory]
+            elif memory in place:
+                its |= begun[place[memory]] | found[place[memory]]
+    for y, whats in zip(ys, found):
+        for what in whats.values():
+            here = what if getattr(what, "stage", None) is stage else stage.captured.get(id(what), y)
+            source = (here if isinstance(here, Traced) else here.symbol).memory
+            if not any(source is x for x in (y, *y.passed)):
+                y.passed.append(source)
+                source.views.add(y)
 
 
 def begun(stage: Stage, op: Control, operands: Sequence[Any], edited: Sequence[Any]) -> Sequence[Any]:
@@ -178,7 +221,8 @@ def after_assigning(stage: Stage, edited: Sequence[Any], values: Sequence[Traced
             stage.become(what, value)
         else:
             is_leaf = isinstance(what, Tensor) and what.requires_grad and what.is_leaf  # which no gradient passes
-            stage.take(what, stage.applied(StopGradient(), (value,)) if is_leaf else value)
+            with in_mode(recording=current.mode.recording and not is_leaf):
+                stage.take(what, value)
     if not isinstance(stage, Graph) or not edited:
         return ys
     updates = [update for update in stage.get_collection(UPDATE_OPS) if id(update) not in before]

@@ -47,7 +47,7 @@ def needed(graph: Graph, fetches: Iterable[Node], fed: frozenset[Node]) -> list[
         if node not in found:
             found.add(node)
             if node not in fed:
-                stack += node.inputs
+                stack += node.inputs[:1] if isinstance(node.op, ops.StopGradient) else node.inputs
                 default = graph.given.get(node)
                 stack += [] if default is None else [default.node]
     found.update(p for p in graph.probes if p.inputs[0] in found)

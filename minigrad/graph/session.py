@@ -124,7 +124,7 @@ class Session:
                 f"{fetch}, built at {fetch.node.place}, is of another graph than the one that this session runs: "  # type: ignore[attr-defined]
                 "build it inside `with graph.as_default():`"
             )
-        return fetch.node
+        return self.graph.current(fetch).node
 
     def feeds(self, feed_dict: Mapping[Any, Any]) -> tuple[tuple[Node, ...], list[Any]]:
         """What is fed: the nodes, and an array for each."""

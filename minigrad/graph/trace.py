@@ -10,33 +10,39 @@ the same: see seen.py.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
 from .. import clock, modes
+from ..autograd.function_in_graph import Custom
 from ..compiler.graph import Graph
-from ..compiler.specialise import lengths_in
+from ..compiler.specialise import fields_at, lengths_in
 from ..editable import renew, settle, write
 from ..errors import EditedError, ShapeError
+from ..ops import Piece, StopGradient
 from ..spec import Spec
 from ..staging import Traced
 from ..tensor import Tensor, made
 from ..tree import leaves, planted
 from .compiled import Compiled, Making, result_spec
 from .seen import Seen
-from .tracing import Slot, Tracing
+from .tracing import Slot, Tracing, refuse_leaf
 
 
 class Results:
     """What a graph gives, each symbol once.
 
     symbols    in the order of the outputs
+    shared     ids of what several parts of the Python function's result look at
     """
 
-    def __init__(self, stage: Tracing):
+    def __init__(self, stage: Tracing, result: Any):
         self.stage = stage
         self.symbols: list[Traced] = []
+        roots = Counter(id(x.memory) for x in leaves(result) if isinstance(x, Traced))
+        self.shared = {x for x, n in roots.items() if n > 1}
         self.own: dict[int, tuple[str, Any]] = {
             id(symbol): ("argument", i) for i, (_, symbol) in enumerate(stage.arguments)
         }
@@ -55,10 +61,17 @@ class Results:
         return len(self.symbols) - 1
 
     def place(self, leaf: Any) -> tuple[str, Any]:
-        """Where a part of the Python function's result comes from: an output, an argument, or the trace itself."""
+        """Where a part of the Python function's result comes from: an output, an argument, the trace itself; or it is a
+        view of such a place, which is taken there again: whoever edits one finds the other edited, and its history.
+        """
         leaf = self.stage.lift(leaf).clone() if self.stage.is_own(leaf) else leaf
         if not isinstance(leaf, Traced):
             return "constant", leaf
+        memory = id(leaf.memory)
+        if leaf.look is not None and (memory in self.own or memory in self.shared):
+            (x, op, recording), _ = leaf.look, self.stage.current(leaf)
+            if not isinstance(op, Custom | Piece):
+                return "view", (self.place(x), op, recording)
         return self.own.get(id(leaf)) or ("result", self.number(leaf))
 
 
@@ -67,10 +80,12 @@ class Edit(NamedTuple):
 
     input     number of the graph's input that it is read at
     result    number of the output that is its new value
+    recorded  whether an edit of it is recorded, where ops are
     """
 
     input: int
     result: int
+    recorded: bool
 
 
 class Trace:
@@ -87,7 +102,7 @@ class Trace:
         for key, (leaf, g) in stage.grads.items():
             if isinstance(g, Tensor) and stage.is_own(g):  # each run makes another
                 stage.grads[key] = leaf, stage.lift(g).clone()
-        results = Results(stage)
+        results = Results(stage, result)
         self.places = [results.place(leaf) for leaf in leaves(result)]
         self.template = planted(result, repeat(None))
         self.grads: list[tuple[Tensor, Any]] = []
@@ -96,8 +111,9 @@ class Trace:
         symbols = [symbol for _, symbol in stage.arguments] + [c.symbol for c in stage.captured.values()]
         inputs = [*stage.inputs, *(c.input for c in stage.captured.values())]
         self.captured = [c.what for c in stage.captured.values()]
+        tensors = [*(x for x, _ in stage.arguments), *self.captured]
         self.edits = [
-            Edit(i, results.number(symbol))
+            Edit(i, results.number(symbol), id(tensors[i]) in stage.recorded)
             for i, (symbol, node) in enumerate(zip(symbols, inputs))
             if symbol.node is not node and (i < given or not stage.is_own(self.captured[i - given]))
         ]
@@ -107,7 +123,7 @@ class Trace:
             elif id(g) not in slots:
                 self.grads.append((leaf, results.number(g)))
         self.nodes = [x.node for x in self.captured]
-        self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, _ in self.edits)
+        self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
         self.names = [stage.paths[node.name] for node in inputs]
         self.seen = Seen(dict(zip(self.names[given:], self.captured)), stage.noted, stage.pulled)
         self.grad_names = [f"{stage.path(leaf)}.grad" for leaf, _ in self.grads]
@@ -117,7 +133,7 @@ class Trace:
         done = [] if stage.last is None else stage.after_effects([stage.lift(True)])
         self.graph: Graph = stage.finished([*results.symbols, *done])
         self.is_flat = stage.pulled  # backward() was run inside, and what it read is let go
-        self.handed = {i for kind, i in self.places if kind == "result"} | {g for _, g in self.grads if type(g) is int}
+        self.handed = {*map(number_in, self.places), *(g for _, g in self.grads if type(g) is int)} - {-1}
         self.alone = bool(len(self.places) == 1 and self.places[0][0] == "result" and isinstance(result, Traced))
         self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits}, making)
 
@@ -131,12 +147,30 @@ class Trace:
         arrays = [x.value for x in xs]
         if self.edits:
             refuse_twice(self.edits, arrays, xs)
+            for edit in self.edits if modes.current.mode.recording else ():
+                if edit.recorded:
+                    refuse_leaf(xs[edit.input])
         is_plain = self.is_plain(xs)
         ys = self.on_arrays(xs, arrays) if is_plain else self.on_tensors(xs)
         if self.alone:
             return ys[self.places[0][1]]
-        found = [ys[i] if kind == "result" else given[i] if kind == "argument" else i for kind, i in self.places]
-        return planted(self.template, iter(found))
+        lengths = lengths_in(self.graph.inputs, [x.spec for x in xs]) if self.run.is_open else {}
+        return planted(self.template, (self.found(place, ys, given, lengths) for place in self.places))
+
+    def found(self, place: tuple[str, Any], ys: Sequence[Any], given: Sequence[Tensor], lengths: Any) -> Any:
+        """What is at a place."""
+        match place:
+            case "result", i:
+                return ys[i]
+            case "argument", i:
+                return given[i]
+            case "view", (there, op, recording):
+                x = self.found(there, ys, given, lengths)
+                if isinstance(op, StopGradient):
+                    return x.detach()
+                with modes.in_mode(recording=recording and modes.current.mode.recording):
+                    return x.apply(fields_at(op, lengths))
+        return place[1]
 
     def is_plain(self, xs: Sequence[Any]) -> bool:
         """Whether nobody records or follows this run: then it is one of arrays."""
@@ -145,18 +179,18 @@ class Trace:
             return False
         if self.is_flat or not mode.recording:
             as_traced = self.edits_leaves and [x.node for x in self.captured] == self.nodes
-            return as_traced or not any(has_history(xs[i]) for i, _ in self.edits)
+            return as_traced or not any(has_history(xs[i]) for i, *_ in self.edits)
         return True not in [x.tracked for x in xs]
 
     def on_arrays(self, xs: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
         """The results, as tensors where the caller gets them, once what changes has changed."""
         way = self.run.way((), xs)
         ys = list(way.run(*arrays))
-        for i, y in self.edits:
+        for i, y, _ in self.edits:
             if ys[y] is not arrays[i]:  # the program has not written it there itself
                 arrays[i][...] = ys[y]
         if self.edits:
-            clock.edit(*[arrays[i] for i, _ in self.edits])
+            clock.edit(*[arrays[i] for i, *_ in self.edits])
         for i in self.handed:
             ys[i] = made(ys[i], result_spec(ys[i], way.specs[i]))
         for leaf, g in self.grads:
@@ -167,11 +201,17 @@ class Trace:
         """The same where results have a history, or somebody looks on."""
         with modes.in_mode(recording=modes.current.mode.recording and not self.is_flat):
             ys = self.run(xs)
-        for i, y in self.edits:
+        for i, y, _ in self.edits:
             renewed(xs[i], ys[y])
         for leaf, g in self.grads:
             leaf.grad = ys[g] if isinstance(g, int) else g
         return ys
+
+
+def number_in(place: tuple[str, Any]) -> int:
+    """The number of the output that is at the place, or that it is a view of; −1 where it is none."""
+    kind, there = place
+    return number_in(there[0]) if kind == "view" else there if kind == "result" else -1
 
 
 def fits(trace: Trace, tensors: Sequence[Tensor]) -> bool:
@@ -209,7 +249,7 @@ def renewed(x: Any, y: Tensor) -> None:
         clock.edit(x.value)
     else:
         write(x, y.value)
-    if modes.current.mode.recording and (y.tracked or x.tracked):
+    if modes.current.mode.recording and (y.tracked or x.tracked) and not (x.tracked and x.is_leaf):
         root = x.alias.root if getattr(x, "alias", None) is not None else x
         settle(x, y)
         renew(root, x)

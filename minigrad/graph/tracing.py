@@ -37,6 +37,7 @@ class Tracing(Stage):
     paths       name of an input → the same as Python reaches it, such as net.0.weight for net_0_weight
     arguments   the tensors that came as arguments, and their symbols
     noted       (id, attribute) → what Python read there, and decided by: (a weak reference to whose, value)
+    recorded    ids of the tensors that were edited in place where that is recorded
     pulled      whether backward() was called
     closed      whether the trace is over
     """
@@ -58,6 +59,7 @@ class Tracing(Stage):
         self.paths: dict[str, str] = {}
         self.arguments: list[tuple[Tensor, Traced]] = []
         self.noted: dict[tuple[int, str], tuple[Callable[[], Any], Any]] = {}
+        self.recorded: set[int] = set()
         self.pulled = self.closed = False
 
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Traced:
@@ -99,12 +101,10 @@ class Tracing(Stage):
         self.noted.setdefault((id(what), attribute), (ref(what), value))
 
     def editing(self, x: Any) -> None:
-        leaf = next((t for t, symbol in self.arguments if symbol is x), x)
-        if modes.current.mode.recording and isinstance(leaf, Tensor) and leaf.tracked and leaf.is_leaf:
-            raise EditedError(
-                f"{leaf.spec} is a leaf that requires a gradient, and is edited in place: edit it inside "
-                "`with no_grad():`, or make a new tensor, as x = x + 1 does"
-            )
+        if modes.current.mode.recording:
+            what = next((t for t, symbol in self.arguments if symbol is x), x)
+            self.recorded.add(id(what))
+            refuse_leaf(what)
 
     def grad_of(self, x: Any, before: Any) -> Any:
         if id(x) not in self.grads:
@@ -129,6 +129,15 @@ class Tracing(Stage):
                 "backward() on what the function returns"
             )
         self.pulled = True
+
+
+def refuse_leaf(x: Any) -> None:
+    """Raises EditedError where a recorded edit is one of a leaf that requires a gradient."""
+    if isinstance(x, Tensor) and x.tracked and x.is_leaf:
+        raise EditedError(
+            f"{x.spec} is a leaf that requires a gradient, and is edited in place: edit it inside "
+            "`with no_grad():`, or make a new tensor, as x = x + 1 does"
+        )
 
 
 def identifier(path: str) -> str:

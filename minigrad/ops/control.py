@@ -43,15 +43,15 @@ class Piece(Op):
 
 @dataclass(frozen=True)
 class StopGradient(Op):
-    """y = x, and no gradient passes"""
+    """y = x, and no gradient passes; or it passes to what x was before an edit that nobody recorded"""
 
     is_view = True
 
-    def infer(self, x): return x
-    def forward(self, xp, x): return x
-    def vjp(self, gy, y, x): return (None,)
-    def jvp(self, dxs, y, x): return dxs[0] * 0
-    def flops(self, y, x): return 0
+    def infer(self, x, *before): return x
+    def forward(self, xp, x, *before): return x
+    def vjp(self, gy, y, x, *before): return (None, *(gy for _ in before))
+    def jvp(self, dxs, y, x, *before): return dxs[1] if before else dxs[0] * 0
+    def flops(self, y, *xs): return 0
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,358 @@
+"""What shares memory by run shares it in a graph, with the edits and their gradients; or the edit is refused."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.errors import EditedError
+
+WAYS = {
+    "by run": lambda f: f,
+    "traced": mg.function,
+    "compiled": mg.function(jit_compile=True),
+}
+way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+
+
+def leaf(*numbers):
+    return mg.tensor(np.array(numbers, float), requires_grad=True)
+
+
+def several_views(x):
+    y = x * 2
+    return y[1:], y, y.reshape(3, 1).T, y
+
+
+def two_views_of_what_is_not_returned(x):
+    y = x * 2
+    return y[1:], y[:2]
+
+
+def views_of_an_argument(x):
+    return x[1:], x[:2], x
+
+
+def a_view_of_what_was_edited(x):
+    x.mul_(2)
+    return x[1:], x
+
+
+def a_view_that_is_not_recorded(x):
+    y = x * 2
+    with mg.no_grad():
+        return y[1:], y
+
+
+def of_a_traced_function(x):
+    a, b = mg.function(several_views)(x)[:2]
+    return mg.function(lambda a: a[:1])(a), b
+
+
+PROGRAMS = (
+    several_views,
+    two_views_of_what_is_not_returned,
+    views_of_an_argument,
+    a_view_of_what_was_edited,
+    a_view_that_is_not_recorded,
+    of_a_traced_function,
+)
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_results_that_share_memory_share_its_edits_and_their_gradient(f, compiled):
+    """Traced, `y, y[1:]` came back as two tensors in one memory that knew nothing of each other: tripling the one left
+    the gradient of the other at [0, 2, 2] for [0, 6, 6], and so for a view of an argument, at the second call as well.
+    """
+    found = []
+    for program in (f, mg.function(f, jit_compile=compiled)):
+        for _ in range(2):
+            x = leaf(1, 2, 3)
+            base = x * 1
+            first, second, *others = program(base)
+            first.mul_(3)
+            second.add_(first.detach().sum())
+            loss = first.sum() + (second.sin() * second).sum() + sum((o * o).sum() for o in others)
+            loss.backward()
+            found.append([t.detach().numpy() for t in (first, second, *others, base, x.grad)])
+
+    for its in found[1:]:
+        for a, b in zip(found[0], its, strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-14)
+
+
+def test_results_share_memory_at_any_length():
+    f = mg.function(several_views, input_signature=[mg.TensorSpec((3,))])
+    g = mg.function(lambda x: (x * 2, (x * 2)[1:], x[: x.shape[0] - 1]), input_signature=[mg.TensorSpec((None,))])
+    x = leaf(1, 2, 3, 4)
+    y, _, head = g(x)
+    with mg.no_grad():
+        x.mul_(5)
+
+    np.testing.assert_array_equal(head, [5, 10, 15])
+    np.testing.assert_array_equal(y, [2, 4, 6, 8])
+    assert f(leaf(1, 2, 3))[1].shape == (3,)
+
+
+@way
+def test_a_view_of_a_global_tensor_is_one_of_that_tensor(way):
+    table = mg.tensor([1.0, 2.0, 3.0])
+
+    way(lambda x: (table[1:], x))(leaf(1))[0].mul_(5)
+
+    np.testing.assert_array_equal(table, [1, 10, 15])
+
+
+@way
+def test_what_a_function_gives_is_its_own(way):
+    """forward may return a view of its argument: by run it is a copy then, and a graph edited the argument with it."""
+
+    class Tail(mg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x[1:]
+
+        @staticmethod
+        def backward(ctx, gy):
+            return mg.cat([mg.zeros(1), gy])
+
+    x = leaf(1, 2, 3)
+    base = x * 1
+
+    def f(base):
+        tail = Tail.apply(base)
+        tail.mul_(2)
+        return tail
+
+    y = way(f)(base)
+    y.mul_(2)
+    y.sum().backward()
+
+    np.testing.assert_array_equal(base.detach(), [1, 2, 3])
+    np.testing.assert_array_equal(x.grad, [0, 4, 4])
+
+
+# -- edits that are not recorded ------------------------------------------------------------------------
+
+
+def halved(x, on):
+    v = x * 2
+    with mg.no_grad():
+        v.mul_(0.5)
+    return v.sin()
+
+
+def halved_in_a_branch(x, on):
+    v = x * 2
+    if on > 0:
+        with mg.no_grad():
+            v.mul_(0.5)
+    return v.sin()
+
+
+def halved_in_a_loop(x, on):
+    v = x * 2
+    i = mg.tensor(0)
+    while i < 3:
+        with mg.no_grad():
+            v.mul_(0.5)
+        i = i + 1
+    return v.sin()
+
+
+def passed_on(x, on):
+    with mg.no_grad():
+        v = x if on > 0 else x * 2
+    return v.sin()
+
+
+def halved_leaf(x, on):
+    with mg.no_grad():
+        x.mul_(0.5)
+    return x.sin()
+
+
+@pytest.mark.parametrize("f", [halved, halved_in_a_branch, halved_in_a_loop, passed_on, halved_leaf])
+@way
+def test_an_edit_that_nobody_recorded_leaves_the_history_as_it_was(f, way):
+    """In a trace under no_grad() v.mul_(0.5) cut v off from what it came of: its gradient was None, without a word; and
+    a value that a branch under no_grad() only passed on was cut off too.
+    """
+    x, y = leaf(1, 2), leaf(1, 2)
+    f(y, mg.tensor(1.0)).sum().backward()
+
+    z = way(f)(x, mg.tensor(1.0))
+    (slope,) = mg.autograd.grad(z.sum(), x, create_graph=True)
+
+    np.testing.assert_array_equal(slope.detach(), y.grad)
+    assert x.is_leaf
+    np.testing.assert_array_equal(x.detach(), y.detach())
+    assert slope.requires_grad
+
+
+@way
+def test_a_gradient_inside_is_that_of_the_value_before(way):
+    def slopes(x):
+        v = x * 2
+        before = v * 5
+        with mg.no_grad():
+            v.mul_(0.5)
+        return mg.autograd.grad((before + v * 3).sum(), [v, x])
+
+    x = leaf(1, 2)
+    for found, wanted in zip(way(slopes)(x), (1, 2)):
+        np.testing.assert_array_equal(found.detach(), [wanted * 8.0] * 2)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_recorded_edit_of_a_leaf_is_refused_at_a_later_call_too(compiled):
+    f = mg.function(lambda x: x.mul_(2), jit_compile=compiled)
+    f(leaf(1, 2) * 1)
+
+    with pytest.raises(EditedError, match="leaf that requires a gradient"):
+        f(leaf(1, 2))
+
+
+# -- what a branch or a loop passes on ------------------------------------------------------------------
+
+
+def chosen(x, a):
+    b = x
+    if x.sum() > 0:
+        b = a
+    a += 10
+    return b
+
+
+def chosen_by_an_expression(x, a):
+    b = a if x.sum() > 0 else x
+    a += 10
+    return b
+
+
+def left_by_a_loop(x, a):
+    b = x
+    i = mg.tensor(0)
+    while i < 3:
+        b = a
+        i = i + 1
+    a += 10
+    return b
+
+
+def chosen_view(x, a):
+    b = a[1:] if x.sum() > 0 else x[1:]
+    a += 10
+    return b
+
+
+def the_result_is_edited(x, a):
+    b = a if x.sum() > 0 else x
+    b += 10
+    return a * 1
+
+
+def its_start_is_edited(x, a):
+    b = a * 1
+    c = mg.while_loop(lambda b: b.sum() < 5, lambda b: (b * 2,), (b,))[0]
+    c += 1
+    return b * 1
+
+
+def a_view_from_outside_after_an_edit_inside(x, a):
+    b = a * 1
+    v = b[1:]
+
+    def yes():
+        b.mul_(2)
+        return v * 1
+
+    return mg.cond(x.sum() > 0, yes, lambda: v * 3)
+
+
+def a_loop_edits_what_a_view_shows(x, a):
+    b = a * 1
+    v = b[1:]
+
+    def turn(b):
+        b.mul_(2)
+        return (b + v.sum(),)
+
+    return mg.while_loop(lambda b: b.sum() < 5, turn, (b,))[0]
+
+
+REFUSED = (
+    chosen,
+    chosen_by_an_expression,
+    left_by_a_loop,
+    chosen_view,
+    the_result_is_edited,
+    its_start_is_edited,
+    a_view_from_outside_after_an_edit_inside,
+    a_loop_edits_what_a_view_shows,
+)
+
+
+@pytest.mark.parametrize("f", REFUSED)
+def test_an_edit_of_what_a_branch_or_a_loop_may_have_passed_on_is_refused(f):
+    """`if x.sum() > 0: b = a`, then `a += 10`: by run b is [11, 12], and in a graph it was [1, 2], a copy from before.
+    Which of the two it is only the run knows; so the use after the edit is refused, or the edit that others would see.
+    """
+    f(mg.tensor([1.0, 1.0]), mg.tensor([1.0, 2.0]))  # by run it is well
+
+    with pytest.raises(EditedError, match=r"clone\(\)"):
+        mg.function(f)(mg.tensor([1.0, 1.0]), mg.tensor([1.0, 2.0]))
+
+
+def test_what_a_branch_or_a_loop_makes_is_edited_as_ever():
+    def f(x):
+        y = x * 2
+        if y.sum() > 0:
+            y = y * 3
+        y += 1
+        total = mg.zeros(2)
+        for row in x:
+            total = total + row
+        total /= len(x)
+        return y, total
+
+    x = mg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    for found, wanted in zip(mg.function(f)(x), f(x)):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_body_that_edits_its_variable_edits_what_the_loop_began_with():
+    """By run the first turn does, as there are no copies; in a graph b kept its old value."""
+
+    def f(x):
+        b = x * 1
+        c = mg.while_loop(lambda b: b.sum() < 20, lambda b: (b.mul_(2),), (b,))[0]
+        return b * 1, c * 1
+
+    x = mg.tensor([1.0, 2.0])
+    for found, wanted in zip(mg.function(f)(x), f(x)):
+        np.testing.assert_array_equal(found, wanted)
+
+
+# -- sessions ---------------------------------------------------------------------------------------------
+
+
+def test_a_placeholder_is_not_edited():
+    """`p.mul_(10); y = p + 1`, fed p = 1: the feed took the place of the edited value, and y was 2 for 11."""
+    with mg.Graph().as_default():
+        p = mg.placeholder("float64", ())
+        with pytest.raises(EditedError, match="is fed"):
+            p.mul_(10)
+        with pytest.raises(EditedError, match="is fed"):
+            mg.cond(p > 0, lambda: p.mul_(10), lambda: p)
+
+
+def test_a_view_made_before_an_edit_is_not_fetched_after_it():
+    """`v = x[1]; x.mul_(10)`: as an operand v was refused, and fetched it was the number from before the edit."""
+    with mg.Graph().as_default() as graph:
+        x = mg.placeholder("float64", (2,)) * 1
+        v = x[1]
+        x.mul_(10)
+
+    with mg.Session(graph) as session, pytest.raises(EditedError, match="take the view again"):
+        session.run(v)
