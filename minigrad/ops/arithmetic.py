@@ -153,6 +153,7 @@ class Atan2(Elementwise):
     def forward(self, xp, x, y): return xp.arctan2(x, y)
 
     def partials(self, z, x, y):
+        x, y = x.astype(z.dtype), y.astype(z.dtype)  # the hypotenuse of small integers would be of float16
         far = x.hypot(y)
         far = far.where(far != 0, 1)  # the origin has no angle; its slopes are taken as 0
         return y / far / far, -x / far / far

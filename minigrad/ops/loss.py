@@ -19,7 +19,7 @@ class BinaryCrossEntropy(Elementwise):
     def forward(self, xp, x, t):
         least = xp.finfo(x.dtype).smallest_subnormal  # its ln is finite, and so says nothing of a division by zero
         hit = xp.maximum(xp.log(xp.maximum(x, least)), x.dtype.type(LEAST))
-        sure = xp.equal(x, 1)
+        sure = xp.greater_equal(x, 1)
         miss = xp.where(sure, x.dtype.type(LEAST), xp.log1p(xp.where(sure, x.dtype.type(0), -x)))
         return -(t * hit + (1 - t) * miss)
 
