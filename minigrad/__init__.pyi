@@ -172,7 +172,6 @@ from .functions.pointwise import add as add
 from .functions.pointwise import addcdiv as addcdiv
 from .functions.pointwise import addcmul as addcmul
 from .functions.pointwise import allclose as allclose
-from .functions.pointwise import angle as angle
 from .functions.pointwise import arccos as arccos
 from .functions.pointwise import arccosh as arccosh
 from .functions.pointwise import arcsin as arcsin
@@ -223,14 +222,10 @@ from .functions.pointwise import greater_equal as greater_equal
 from .functions.pointwise import gt as gt
 from .functions.pointwise import heaviside as heaviside
 from .functions.pointwise import hypot as hypot
-from .functions.pointwise import i0 as i0
 from .functions.pointwise import isclose as isclose
 from .functions.pointwise import isfinite as isfinite
 from .functions.pointwise import isinf as isinf
 from .functions.pointwise import isnan as isnan
-from .functions.pointwise import isneginf as isneginf
-from .functions.pointwise import isposinf as isposinf
-from .functions.pointwise import ldexp as ldexp
 from .functions.pointwise import le as le
 from .functions.pointwise import lerp as lerp
 from .functions.pointwise import less as less
@@ -259,7 +254,6 @@ from .functions.pointwise import neg as neg
 from .functions.pointwise import negative as negative
 from .functions.pointwise import not_equal as not_equal
 from .functions.pointwise import polygamma as polygamma
-from .functions.pointwise import positive as positive
 from .functions.pointwise import pow as pow
 from .functions.pointwise import rad2deg as rad2deg
 from .functions.pointwise import reciprocal as reciprocal
@@ -270,7 +264,6 @@ from .functions.pointwise import rsqrt as rsqrt
 from .functions.pointwise import sgn as sgn
 from .functions.pointwise import sigmoid as sigmoid
 from .functions.pointwise import sign as sign
-from .functions.pointwise import signbit as signbit
 from .functions.pointwise import sin as sin
 from .functions.pointwise import sinc as sinc
 from .functions.pointwise import sinh as sinh

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
 
 from . import ops
+from .errors import DTypeError
 from .functions import algebra
 from .functions.algebra import cholesky as cholesky
 from .functions.algebra import matmul as matmul
 from .functions.algebra import matrix_power as matrix_power
+from .functions.creation import zeros
 from .functions.face import function, operand
+from .functions.movement import cat
 from .operand import Operand
 from .operand.synonyms import hears
 
@@ -21,29 +25,6 @@ slogdet = hears(A="input")(algebra.slogdet)
 solve = hears(A="input")(function(Operand.solve))
 eigh = function(Operand.eigh)
 eigvalsh = function(Operand.eigvalsh)
-
-__all__ = [
-    "cholesky",
-    "cond",
-    "cross",
-    "det",
-    "diagonal",
-    "eigh",
-    "eigvalsh",
-    "inv",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "multi_dot",
-    "norm",
-    "slogdet",
-    "solve",
-    "solve_triangular",
-    "svdvals",
-    "vecdot",
-    "vector_norm",
-]
 
 
 def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
@@ -127,13 +108,83 @@ def cond(A: Any) -> Any:
     return values[..., 0] / values[..., -1]
 
 
-def svdvals(A: Any) -> Any:
-    """The singular values of A, from the largest down.
+SVD = namedtuple("SVD", "U S Vh")
+QR = namedtuple("QR", "Q R")
+LeastSquares = namedtuple("LeastSquares", "solution residuals rank singular_values")
+Solved = namedtuple("Solved", "result info")
 
-    They are the eigenvalues of [[0, A], [Aᵀ, 0]], which has −σ for each σ, and zeros.
-    (AᵀA would lose half of the digits.)
+
+def svd(A: Any, full_matrices: bool = True) -> SVD:
+    """A = U diag(S) Vh: orthonormal columns, singular values from the largest down, orthonormal rows.
+
+    full_matrices    U and Vh square, by columns and rows that have no gradient
     """
     A = operand(A)
-    *batch, m, n = A.shape
-    corner = A.apply(ops.Pad((*((0, 0) for _ in batch), (0, n), (m, 0))))
-    return (corner + corner.mT).eigvalsh()[..., max(m, n) :].flip(-1)
+    (m, n), y = A.shape[-2:], A.apply(ops.Svd())
+    U, S, V = y.split((m, 1, n), -2)
+    if full_matrices:
+        U, V = (cat([Q, Q.detach().apply(ops.Orthonormal(True))[..., Q.shape[-1] :]], -1) for Q in (U, V))
+    return SVD(U, S[..., 0, :], V.mT)
+
+
+def svdvals(A: Any) -> Any:
+    """The singular values of A, from the largest down."""
+    return svd(A, False).S
+
+
+def qr(A: Any, mode: str = "reduced") -> QR:
+    """A = Q R: orthonormal columns, and an upper triangle; mode="complete" has a square Q, and "r" none."""
+    A = operand(A)
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"qr knows the modes 'reduced', 'complete' and 'r', and got {mode!r}")
+    Q = A[..., : min(A.shape[-2:])].apply(ops.Orthonormal(mode == "complete"))
+    return QR(Q[..., :0] if mode == "r" else Q, (Q.mT @ A).triu())
+
+
+def pinv(A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Any:
+    """V diag(1 / S) Uᵀ, without the singular values below atol or rtol times the largest: ε times the longer side."""
+    A = operand(A)
+    least = 0.0 if atol else max(A.shape[-2:]) * float(np.finfo(A.dtype).eps)
+    op = ops.PseudoInverse(least if rtol is None else float(rtol), float(atol or 0))
+    return ((A + A.mT) / 2 if hermitian else A).apply(op)
+
+
+def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> LeastSquares:
+    """The X for which ‖A X − B‖ is least, and of these the shortest; driver says what else is told, as in LAPACK."""
+    A = operand(A)
+    X, nothing = pinv(A, rtol=rcond) @ B, A.flatten()[:0]
+    wanted = A.shape[-2] > A.shape[-1] and driver not in (None, "gelsy")
+    residuals = ((A @ X - B) ** 2).sum(-2) if wanted else nothing
+    rank = nothing.long() if driver == "gels" else matrix_rank(A, rtol=rcond)
+    return LeastSquares(X, residuals, rank, svdvals(A) if driver in ("gelss", "gelsd") else nothing)
+
+
+def solved(A: Any, result: Any) -> Solved:
+    """The result, and 0 for each matrix: what ends in _ex refuses here where PyTorch's says another number."""
+    return Solved(result, zeros(operand(A).shape[:-2], dtype=np.int32))
+
+
+def inv_ex(A: Any, *, check_errors: bool = False) -> Solved:
+    return solved(A, inv(A))
+
+
+def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Solved:
+    return solved(A, solve(A, B, left=left))
+
+
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Solved:
+    return solved(A, cholesky(A, upper))
+
+
+def vander(x: Any, N: int | None = None) -> Any:
+    """Vandermonde's matrix: rows 1, x, x², …, N numbers in each."""
+    x = operand(x)
+    x = x if x.ndim else x.reshape(1)
+    return x.unsqueeze(-1) ** np.arange(x.shape[-1] if N is None else N)
+
+
+def eig(A: Any) -> Any:
+    raise DTypeError("eig and eigvals are complex, and tensors are real: eigh takes a symmetric A, np.linalg.eig any A")
+
+
+eigvals = eig

@@ -138,6 +138,7 @@ class Algebra(Base):
     # -- square matrices --------------------------------------------------------------------
 
     def inv(self) -> Self: return self.apply(ops.Inverse())
+    def pinverse(self, rcond: float = 1e-15) -> Self: return self.apply(ops.PseudoInverse(rcond))
     def inverse(self) -> Self: return self.apply(ops.Inverse())
     def det(self) -> Self: return self.apply(ops.Det())
     def slogdet(self) -> SignLog: return SignLog(self.apply(ops.SignDet()), self.apply(ops.LogAbsDet()))
@@ -152,9 +153,11 @@ class Algebra(Base):
         sign: Any = self.apply(ops.SignDet())
         return self.apply(ops.LogAbsDet()).where(sign >= 0, float("nan"))
 
-    def solve(self, B: Any) -> Self:
-        """x with self x = b, for b (…, n, k) or vectors (…, n), as many as there are matrices."""
+    def solve(self, B: Any, *, left: bool = True) -> Self:
+        """x with self x = b, or x self = b, for b (…, n, k) or vectors (…, n), as many as there are matrices."""
         b = self.lift(B)
+        if not left:
+            return self.mT.solve(b.mT).mT
         vector = b.ndim == 1 or b.shape == self.shape[:-1]
         x = self.apply(ops.Solve(), b.reshape(*b.shape, 1) if vector else b)
         return x.reshape(x.shape[:-1]) if vector else x

@@ -95,6 +95,9 @@ class Arithmetic(Base):
     def mul(self, other: Any) -> Self: return self * other
     def neg(self) -> Self: return -self
     def pow(self, exponent: Any) -> Self: return self**exponent
+    def rsub(self, other: Any, *, alpha: Any = 1) -> Self: return self.lift(other).sub(self, alpha=alpha)
+    def bitwise_left_shift(self, other: Any) -> Self: return self * self.lift(2) ** other
+    def bitwise_right_shift(self, other: Any) -> Self: return self // self.lift(2) ** other
     def floor_divide(self, other: Any) -> Self: return self // other
     def remainder(self, other: Any) -> Self: return self % other
     def fmod(self, other: Any) -> Self: return self.apply(ops.Fmod(), other)

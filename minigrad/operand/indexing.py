@@ -12,7 +12,7 @@ written. Integers outside their axis are refused. Negative ones count from the e
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, prod
 from typing import Any, Self
 
 import numpy as np
@@ -153,6 +153,54 @@ class Indexing(Base):
             raise ShapeError(f"scatter writes, or with reduce='add' adds, and {reduce!r} was asked")
         return x.apply(ops.Scatter(axis), source, index).reshape(self.shape)
 
+    @hears_dim
+    def scatter_reduce(self, axis: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+        """Each element and all src[i, j] whose index[i, j] names it: their 'sum', 'prod', 'mean', 'amax' or 'amin'.
+
+        include_self    False leaves out an element that an index names. The memory is that of all pairs of the two.
+        """
+        (x, axis), index, src = self._single(axis), _row(self.lift(index)), _row(self._written(src))
+        src, index, rows = (z.movedim(axis, -1) for z in (x._cut(src, index), index, x))
+        shape = (*rows.shape[:-1], index.shape[-1], rows.shape[-1])
+        named = self.lift(np.zeros((), bool)).broadcast_to(shape).scatter(-1, index.unsqueeze(-1), True)
+        least, most = (-inf, inf) if self.spec.is_float else (np.iinfo(self.dtype).min, np.iinfo(self.dtype).max)
+        nothing = {"sum": 0, "mean": 0, "prod": 1, "amax": least, "amin": most}.get(reduce)
+        if nothing is None:
+            raise ValueError(f"what meets is reduced by 'sum', 'prod', 'mean', 'amax' or 'amin', and got {reduce!r}")
+        src = src.apply(ops.Pad(tuple((0, a - b) for a, b in zip(shape, src.shape))))
+        given = src.unsqueeze(-1).where(named, nothing)
+        given = rows.unsqueeze(-2).apply(ops.Concatenate(x.ndim - 1), given) if include_self else given
+        y = getattr(given, "sum" if reduce == "mean" else reduce)(-2)
+        if reduce == "mean":
+            n = (named.sum(-2) + include_self).clamp(min=1)
+            y = y / n if self.spec.is_float else y // n
+        return y.astype(self.dtype).where(include_self | named.any(-2), rows).movedim(-1, axis).reshape(self.shape)
+
+    @hears_dim
+    def index_reduce(self, axis: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Self:
+        """scatter_reduce of the slices of the source to the places of an axis."""
+        (x, axis), index = self._single(axis), self._places(index, "index_reduce")
+        source = x._beside(source, axis, index.size, "index_reduce")
+        index = index.reshape(-1, *(1,) * (x.ndim - axis - 1)).broadcast_to(source.shape)
+        return x.scatter_reduce(axis, index, source, reduce, include_self=include_self).reshape(self.shape)
+
+    @hears_dim
+    def select_scatter(self, src: Any, axis: int, index: int) -> Self:
+        """A copy with src at one place of an axis."""
+        return self.index_set((*_before(self.axis(axis)), index), src)
+
+    @hears_dim
+    def slice_scatter(self, src: Any, axis: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Self:
+        """A copy with src at the places start : end : step of an axis."""
+        return self.index_set((*_before(self.axis(axis)), slice(start, end, step)), src)
+
+    @hears_dim
+    def diagonal_scatter(self: Any, src: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """A copy with src on a diagonal of two axes."""
+        x = self.movedim((axis1, axis2), (-2, -1))
+        y = self._written(src).apply(ops.OnDiagonal(x.shape[-2:], offset))
+        return y.where(np.eye(x.shape[-2], x.shape[-1], offset, dtype=bool), x).movedim((-2, -1), (axis1, axis2))
+
     # -- by a mask ----------------------------------------------------------------------------
 
     def masked_select(self, mask: Any) -> Self:
@@ -166,6 +214,13 @@ class Indexing(Base):
     def masked_fill(self, mask: Any, value: Any) -> Self:
         """A copy with one number where the mask is True; both broadcast."""
         return self._mask(mask, "masked_fill").apply(ops.Where(), self._number(value, "masked_fill"), self)
+
+    def masked_scatter(self, mask: Any, source: Any) -> Any:
+        """A copy with the elements of the source, in their order, where the mask is True."""
+        mask = self._mask(mask, "masked_scatter")
+        mask = mask.broadcast_to(np.broadcast_shapes(self.shape, mask.shape))
+        places = (mask.ravel().astype(np.int64).cumsum(0) - 1).clamp(min=0)
+        return self._written(source).take(places).reshape(mask.shape).where(mask, self)
 
     def nonzero(self, as_tuple: bool = False) -> Any:
         """The places of what is not zero, a row for each; or one vector of places for each axis."""
@@ -188,6 +243,11 @@ class Indexing(Base):
         if axis is None:
             return self.ravel().apply(ops.Index(_along(0)), index)
         return self.apply(ops.Index(_along(self.axis(axis))), index)
+
+    def put(self, index: Any, source: Any, accumulate: bool = False) -> Self:
+        """A copy with the source written, or added, at places counted through the whole tensor."""
+        places, values = (self.lift(x).ravel() for x in (index, source))
+        return self.ravel().index_put((places,), values, accumulate).reshape(self.shape)
 
     # -- reading arguments --------------------------------------------------------------------
 

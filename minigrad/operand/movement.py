@@ -244,6 +244,8 @@ class Movement(Base):
         stretched = tuple(a for a, n in enumerate(self.spec.shape) if a < added or shape[a - added] != n)
         return self.sum(stretched, keepdims=True).reshape(shape)
 
+    def sum_to_size(self, *size: Any) -> Self: return self.sum_to(integers(size))
+
     def _worked_out(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape with its one −1, if any, replaced by the length that fits."""
         if any(n < -1 for n in shape) or shape.count(-1) > 1:

@@ -70,6 +70,11 @@ class Pieces(Base):
             raise ShapeError(f"tensor_split needs at least one piece, and got {sections}")
         return self._pieces(axis, tuple(n // sections + (i < n % sections) for i in range(sections)))
 
+    split_with_sizes = split
+    def hsplit(self, indices_or_sections: Any) -> Any: return self.tensor_split(indices_or_sections, int(self.ndim > 1))
+    def vsplit(self, indices_or_sections: Any) -> Any: return self.tensor_split(indices_or_sections, 0)
+    def dsplit(self, indices_or_sections: Any) -> Any: return self.tensor_split(indices_or_sections, 2)
+
     @hears_dim
     def unbind(self, axis: int = 0) -> tuple[Self, ...]:
         """The slices along an axis, which is gone in each."""
@@ -91,6 +96,7 @@ class Pieces(Base):
 
     def tril(self, diagonal: int = 0) -> Self: return self.apply(ops.Tril(whole(diagonal)))
     def triu(self, diagonal: int = 0) -> Self: return self.apply(ops.Triu(whole(diagonal)))
+    def diagflat(self, offset: int = 0) -> Any: return self.reshape(self.size).diag_embed(offset)
     def trace(self) -> Self: return self._matrix("trace").diagonal().sum()
 
     @hears_dim

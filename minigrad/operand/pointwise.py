@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from math import log, pi
 from typing import Any, Self
 
@@ -54,10 +53,14 @@ class Pointwise(Base):
     # -- by an integral or a series -------------------------------------------------------------
 
     def erfinv(self) -> Self: return self.apply(ops.ErfInv())
-    def lgamma(self) -> Self: return self.apply(ops.LogGamma())
+    def lgamma(self) -> Self: return self.apply(ops.PolyGamma(-1))
     def digamma(self) -> Self: return self.apply(ops.PolyGamma(0))
-    def polygamma(self, n: int) -> Self: return self.apply(ops.PolyGamma(operator.index(n)))
-    def i0(self) -> Self: return self.apply(ops.BesselI(0))
+
+    def polygamma(self, n: int) -> Self:
+        """The derivative of ln Γ of order n + 1, for n of 0 and more."""
+        if n < 0:
+            raise ValueError(f"polygamma is of order 0 and more, and {n} was asked")
+        return self.apply(ops.PolyGamma(n))
 
     def mvlgamma(self: Any, p: int) -> Any:
         """ln of Γ's generalisation to p dimensions: p (p − 1)/4 ln π + Σ lnΓ(x − j/2) over j < p."""
@@ -83,12 +86,14 @@ class Pointwise(Base):
     def positive(self) -> Self: return self
     def angle(self: Any) -> Any: return self.real_valued().where(self.isnan(), self.lift(pi).where(self < 0, 0.0))
 
-    fix, sgn = trunc, sign
+    fix, sgn, real = trunc, sign, property(positive, doc="Itself: there is no imaginary part.")
+    conj = conj_physical = resolve_conj = resolve_neg = positive
 
     # -- what is no number, and what is out of bounds -----------------------------------------------
 
     def isnan(self) -> Self: return self.apply(ops.IsNaN())
     def isinf(self) -> Self: return self.apply(ops.IsInf())
+    def isreal(self: Any) -> Any: return self.isinf() | True
     def isneginf(self: Any) -> Any: return self.isinf() & (self < 0)
     def isposinf(self: Any) -> Any: return self.isinf() & (self > 0)
     def isfinite(self) -> Self: return self.apply(ops.IsFinite())

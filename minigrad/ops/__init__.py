@@ -7,7 +7,7 @@
     reduce scan sort                                          many elements to one, to running ones, in order
     pattern index scatter overlay                             some of the elements, and writing there
     softmax standardise                                       rows brought to a common scale
-    linalg einsum solving attention                           matrices
+    linalg einsum solving factors attention                           matrices
     window convolution pooling adaptive                       windows that slide
     carried recurrent                                         sequences
     quantile random                                           numbers drawn by a key
@@ -85,6 +85,9 @@ from .effect import PyFunc as PyFunc
 from .einsum import Contract as Contract
 from .erf import Erf as Erf
 from .erf import Erfc as Erfc
+from .factors import Orthonormal as Orthonormal
+from .factors import PseudoInverse as PseudoInverse
+from .factors import Svd as Svd
 from .identity import Alias as Alias
 from .identity import Clone as Clone
 from .identity import Move as Move
@@ -212,10 +215,7 @@ from .sort import ArgMax as ArgMax
 from .sort import ArgMin as ArgMin
 from .sort import ArgSort as ArgSort
 from .sort import ArgTopK as ArgTopK
-from .special import BesselI as BesselI
-from .special import Erfcx as Erfcx
 from .special import ErfInv as ErfInv
-from .special import LogGamma as LogGamma
 from .special import PolyGamma as PolyGamma
 from .standardise import Centre as Centre
 from .standardise import InverseRMS as InverseRMS
@@ -237,7 +237,7 @@ TABLE = (
     *(Maximum, Minimum, Clamp, NanToNum, Heaviside),
     *(Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh),
     *(Acosh, Atanh, Abs, Sign, Floor, Ceil, Trunc, Round, Cast),
-    *(Erf, Erfc, ErfInv, Erfcx, LogGamma, PolyGamma, BesselI),
+    *(Erf, Erfc, ErfInv, PolyGamma),
     *(Sigmoid, LogSigmoid, Relu, ReluDifferential, LeakyRelu, Threshold, Hardtanh, Hardswish, Softplus, Elu, Silu),
     *(Mish, Gelu, GeluTanh, GeluDifferential, GeluTanhDifferential),
     BinaryCrossEntropy,
@@ -256,6 +256,7 @@ TABLE = (
     *(MatMul, Affine),
     Contract,
     *(Inverse, Solve, Det, Cofactors, LogAbsDet, SignDet, Cholesky, Eigenvalues, Eigenvectors),
+    *(Svd, Orthonormal, PseudoInverse),
     *(AttentionWeights, Attention),
     *(Unfold, Fold),
     *(Convolution, ConvolutionTranspose, ConvolutionFilter),

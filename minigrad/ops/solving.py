@@ -197,6 +197,13 @@ def check_square(op, x):
     """Raises ShapeError where x holds no square matrices, DTypeError where LAPACK cannot compute with them."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"{op} needs square matrices (…, n, n), and got {x}")
+    check_matrix(op, x)
+
+
+def check_matrix(op, x):
+    """The same of matrices of any shape."""
+    if x.ndim < 2:
+        raise ShapeError(f"{op} needs matrices (…, m, n), and got {x}")
     if not x.is_float or x.dtype.itemsize < 4:
         raise DTypeError(f"{op} needs float32 or float64, and got {x}: use .astype(float)")
 

@@ -41,4 +41,8 @@ EXAMPLES = {
     ops.Cholesky: [(ops.Cholesky(), definite(3, 3)), (ops.Cholesky(), definite(2, 3, 3))],
     ops.Eigenvalues: [(ops.Eigenvalues(), definite(3, 3)), (ops.Eigenvalues(), definite(2, 2, 2))],
     ops.Eigenvectors: [(ops.Eigenvectors(), definite(3, 3)), (ops.Eigenvectors(), definite(2, 2, 2))],
+    ops.Svd: [(ops.Svd(), signed(*shape)) for shape in ((3, 3), (2, 4, 3), (3, 4))],
+    ops.Orthonormal: [(ops.Orthonormal(), invertible(3, 3)), (ops.Orthonormal(), signed(2, 4, 2)),
+                      (ops.Orthonormal(True), invertible(3, 3))],
+    ops.PseudoInverse: [(ops.PseudoInverse(1e-15), signed(*shape)) for shape in ((3, 3), (2, 4, 2), (2, 4))],
 }  # fmt: skip

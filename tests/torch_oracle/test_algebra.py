@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import DTypeError, ShapeError
+from minigrad.errors import DTypeError, NoGradientError, ShapeError
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
 rng = np.random.default_rng(12)
@@ -99,6 +99,21 @@ SQUARE = {
         lambda t: torch.linalg.eigh((t + t.mT) / 2)[1].abs(),
         definite,
     ),
+    "the singular value decomposition, up to its signs": (
+        lambda x: mg.linalg.svd(x[..., :-1, :], False).U.abs() @ mg.linalg.svd(x[..., :-1, :])[2][..., :2, :].abs(),
+        lambda t: torch.svd(t[..., :-1, :])[0].abs() @ torch.linalg.svd(t[..., :-1, :])[2][..., :2, :].abs(),
+        invertible,
+    ),
+    "Q": (lambda x: mg.linalg.qr(x[..., :2])[0], lambda t: torch.linalg.qr(t[..., :2])[0], invertible),
+    "R": (lambda x: mg.linalg.qr(x[..., :2, :], "r").R, lambda t: torch.linalg.qr(t[..., :2, :])[1], invertible),
+    "Q, square": (lambda x: mg.linalg.qr(x, "complete").Q, lambda t: torch.linalg.qr(t).Q, invertible),
+    "pseudo-inverse": (lambda x: mg.linalg.pinv(x[..., :2]), lambda t: torch.linalg.pinv(t[..., :2]), invertible),
+    "pseudo-inverse of rank 1": (
+        lambda x: mg.linalg.pinv(x[..., :1] @ x[..., :1, :]),
+        lambda t: torch.linalg.pinv(t[..., :1] @ t[..., :1, :]),
+        invertible,
+    ),
+    "powers": (lambda x: mg.linalg.vander(x, 4), lambda t: torch.linalg.vander(t, N=4), invertible),
     "singular values": (mg.linalg.svdvals, torch.linalg.svdvals, lambda *shape: normal(*shape)[..., :-1, :]),
     **{f"to the power {n}": (lambda x, n=n: x.matrix_power(n), lambda t, n=n: t.matrix_power(n), invertible)
        for n in (1, 2, 3, 5, -1, -3)},
@@ -117,6 +132,7 @@ SEVERAL = {
     "solve for a vector": ("linalg.solve", [invertible(3, 3), normal(3)], {}),
     "solve for vectors": ("linalg.solve", [invertible(4, 3, 3), normal(4, 3)], {}),
     "solve, broadcast": ("linalg.solve", [invertible(3, 3), normal(4, 3, 1)], {}),
+    "solve from the right": ("linalg.solve", [invertible(3, 3), normal(2, 3)], {"left": False}),
     "a lower triangle": ("linalg.solve_triangular", [invertible(3, 3), normal(3, 2)], {"upper": False}),
     "an upper triangle": ("linalg.solve_triangular", [invertible(2, 3, 3), normal(2, 3, 2)], {"upper": True}),
     "from the right": ("linalg.solve_triangular", [invertible(3, 3), normal(2, 3)], {"upper": True, "left": False}),
@@ -209,6 +225,58 @@ def test_signs_of_determinants_are_flat():
     assert np.isnan(mg.logdet(-x).item())
 
 
+@pytest.mark.parametrize("shape", [(4, 2), (2, 4), (3, 3), (2, 4, 3), (0, 3), (3, 0)])
+def test_what_completes_an_orthonormal_basis_is_orthonormal_and_has_no_gradient(shape):
+    x = mg.tensor(normal(*shape), requires_grad=True)
+    U, S, Vh = mg.linalg.svd(x)
+
+    np.testing.assert_allclose((U[..., : S.shape[-1]] * S.unsqueeze(-2) @ Vh[..., : S.shape[-1], :]).numpy(), x.numpy())
+    for Q in (U, Vh, mg.linalg.qr(x.detach(), "complete").Q):
+        np.testing.assert_allclose((Q @ Q.mT).numpy(), np.broadcast_to(np.eye(Q.shape[-1]), Q.shape), atol=1e-14)
+    if shape[-2] > shape[-1] > 0:
+        with pytest.raises(NoGradientError, match="completes Q"):
+            mg.linalg.qr(x, "complete").R.sum().backward()
+
+
+@pytest.mark.parametrize("driver", [None, "gels", "gelsy", "gelss", "gelsd"])
+@pytest.mark.parametrize("shape", [(4, 3), (2, 3), (3, 3)])
+def test_least_squares_say_what_pytorchs_say(driver, shape):
+    A, B = normal(*shape), normal(shape[0], 2)
+    ours = mg.linalg.lstsq(mg.tensor(A), mg.tensor(B), driver=driver)
+    for y, t in zip(ours, torch.linalg.lstsq(torch.tensor(A), torch.tensor(B), driver=driver)):
+        assert y.shape == tuple(t.shape)
+        np.testing.assert_allclose(y.numpy(), t.numpy(), rtol=1e-10)
+    if driver is None:
+        agrees(
+            lambda a, b: mg.linalg.lstsq(a, b)[0], lambda a, b: torch.linalg.lstsq(a, b, driver="gels")[0], [A, B], 1e-8
+        )
+
+
+@pytest.mark.parametrize("name", ["inv_ex", "cholesky_ex", "solve_ex"])
+def test_what_ends_in_ex_says_that_all_went_well_or_refuses(name):
+    A = [definite(2, 3, 3)] + [normal(2, 3, 1)] * (name == "solve_ex")
+    y, t = getattr(mg.linalg, name)(*map(mg.tensor, A)), getattr(torch.linalg, name)(*map(torch.tensor, A))
+
+    np.testing.assert_allclose(y[0].numpy(), t[0].numpy(), rtol=1e-10)
+    assert (y.info.shape, y.info.dtype, y.info.numpy().any()) == ((2,), np.int32, False)
+    with pytest.raises(mg.errors.SingularError):
+        getattr(mg.linalg, name)(*(mg.tensor(a * 0) for a in A))
+
+
+@pytest.mark.parametrize("x", [np.eye(3), np.zeros((3, 2)), np.outer([1.0, 2, 3], [1, 1])])
+def test_equal_singular_values_have_gradients_and_their_vectors_none(x):
+    """0 is no answer there: of U diag(S) Vᵀ it would make a wrong number."""
+    x = mg.tensor(x, requires_grad=True)
+    U, S, Vh = mg.linalg.svd(x, False)
+
+    (g,) = mg.grad((S * S).sum(), [x], retain_graph=True)
+    np.testing.assert_allclose(g.numpy(), 2 * x.numpy(), atol=1e-12)
+    if x.shape == (3, 3):
+        with np.errstate(all="ignore"):
+            (g,) = mg.grad((U * S @ Vh)[0, 1], [x])
+        assert np.isnan(g.numpy()).any()
+
+
 def test_equal_eigenvalues_have_gradients_though_their_vectors_have_none():
     x = mg.tensor(np.eye(3), requires_grad=True)
     mg.linalg.eigvalsh(x).sum().backward()
@@ -235,6 +303,9 @@ MISTAKES = {
     "linear's bias": (ShapeError, "4 outputs", lambda x: x.linear(np.ones((4, 3)), np.ones(3))),
     "inverse": (ShapeError, "square", lambda x: x.inv()),
     "of integers": (DTypeError, "astype", lambda x: mg.inverse(np.eye(2, dtype=int))),
+    "qr": (ValueError, "'complete'", lambda x: mg.linalg.qr(x, "full")),
+    "svd of a vector": (ShapeError, "needs matrices", lambda x: mg.linalg.svd(x[0])),
+    "eigenvalues": (DTypeError, "eigh", lambda x: mg.linalg.eigvals(x @ x.mT)),
     "solve": (ShapeError, "solve needs", lambda x: mg.linalg.solve(np.eye(3), x)),
     "terms": (ShapeError, "1 terms, and 2 operands", lambda x: mg.einsum("ij", x, x)),
     "axes": (ShapeError, "does not name 2 axes", lambda x: mg.einsum("ijk", x)),

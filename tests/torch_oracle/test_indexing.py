@@ -57,6 +57,30 @@ SAME_TEXT = {
     "scatter by name": (lambda m, x: x.scatter(dim=0, index=m.tensor([[0, 3, 1]]), value=5.0), A),
     "scatter_add": (lambda m, x, y: x.scatter_add(1, m.tensor([[0, 0], [2, 1]]), y), A, B[:2, :2]),
     "scatter_add along the first": (lambda m, x, y: m.scatter_add(x, 0, m.tensor([[3, 3, 3], [3, 0, 3]]), y), A, B[:2]),
+    **{
+        f"scatter_reduce by {how}, {'with' if own else 'without'} itself": (
+            lambda m, x, y, how=how, own=own: x.scatter_reduce(
+                0, m.tensor([[3, 3, 3], [3, 0, 3]]), y, how, include_self=own
+            ),
+            A,
+            B[:2],
+        )
+        for how in ("sum", "prod", "mean", "amax", "amin")
+        for own in (True, False)
+    },
+    "scatter_reduce of less": (
+        lambda m, x, y: x.scatter_reduce(1, m.tensor([[0, 0], [2, 0]]), y, "prod"),
+        A,
+        B[:2, :2],
+    ),
+    "index_reduce": (lambda m, x, y: x.index_reduce(1, m.tensor([2, 0, 2]), y, "amax", include_self=False), A, B),
+    "masked_scatter": (lambda m, x, y: x.masked_scatter(m.tensor(MASK), y.reshape(-1)), A, C),
+    "masked_scatter that broadcasts": (lambda m, x, y: x.masked_scatter(m.tensor(MASK[0]), y), A, C),
+    "put": (lambda m, x, y: x.put(m.tensor([[1, -1]]), y), A, B[0, :2]),
+    "put, added": (lambda m, x, y: x.put(m.tensor([1, 1, -1]), y, accumulate=True), A, B[0]),
+    "select_scatter": (lambda m, x, y: x.select_scatter(y, 1, -1), A, B[:, 0]),
+    "slice_scatter": (lambda m, x, y: x.slice_scatter(y, 0, 1, None, 2), A, B[:2]),
+    "diagonal_scatter": (lambda m, x, y: x.diagonal_scatter(y, -1), A, V),
     "index_add": (lambda m, x, y: x.index_add(0, m.tensor([1, 1, 0]), y, alpha=2), A, B[:3]),
     "index_add along the last": (lambda m, x, y: m.index_add(x, -1, m.tensor([1, 1]), y), A, B[:, :2]),
     "index_copy": (lambda m, x, y: x.index_copy(0, m.tensor([2, 0]), y), A, B[:2]),
@@ -70,6 +94,7 @@ SAME_TEXT = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:index_reduce")  # which is in beta there
 @pytest.mark.parametrize("case", SAME_TEXT)
 def test_values_and_two_gradients_are_pytorchs(case):
     f, *arrays = SAME_TEXT[case]

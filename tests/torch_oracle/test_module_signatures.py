@@ -21,7 +21,8 @@ NEEDED = {  # what a constructor cannot do without, by its name
     "kernel_size": 3, "num_features": 4, "normalized_shape": 5, "num_groups": 2, "num_channels": 4, "embed_dim": 4,
     "num_heads": 2, "d_model": 4, "nhead": 2, "input_size": 4, "hidden_size": 3, "num_embeddings": 6, "size": 3,
     "embedding_dim": 5, "output_size": 3, "padding": 1, "upscale_factor": 2, "downscale_factor": 2, "threshold": 0.1,
-    "value": 2.0, "num_layers": 2, "dim": 1, "unflattened_size": (2, 2), "n_classes": 10, "cutoffs": [2], "norm_type": 2.0,
+    "value": 2.0, "num_layers": 2, "dim": 1, "unflattened_size": (2, 2), "n_classes": 10,
+    "cutoffs": [2], "norm_type": 2.0,
 }  # fmt: skip
 OTHER = {  # what else is tried for an argument that has a default
     "activation": ["gelu"], "approximate": ["tanh"], "batch_first": [True], "beta": [0.5], "bidirectional": [True],
