@@ -115,6 +115,13 @@ def whole(n: Any) -> int:
     return operator.index(n)
 
 
+def flag(given: Any) -> bool:
+    """A flag. Raises DTypeError on what is neither True nor False: in sum(0, 1), 1 was meant for an axis."""
+    if isinstance(given, bool | np.bool_):
+        return bool(given)
+    raise DTypeError(f"a flag is True or False, and {given!r} came: several axes are a tuple, as in sum((0, 1))")
+
+
 def integers(given: tuple[Any, ...]) -> tuple[int, ...]:
     """Integers given one by one, or as one sequence: `(2, 3)` of both `f(2, 3)` and `f((2, 3))`."""
     if len(given) == 1 and isinstance(given[0], tuple | list):

@@ -15,7 +15,7 @@ from ..dimension import needed, unsaid
 from ..errors import BoundsError, ShapeError
 from ..op import Op
 from ..standin import out_of_order
-from .base import Base
+from .base import Base, flag
 from .synonyms import hears_dim
 
 
@@ -71,7 +71,7 @@ class Ordering(Base):
     def argsort(self, axis: int = -1, descending: bool = False, stable: bool = True) -> Self:
         """The places of the elements in order; ties stay as they stood, whether `stable` is asked or not."""
         x, a = self._single(axis)
-        return x.apply(ops.ArgSort(a, bool(descending))).reshape(self.shape)
+        return x.apply(ops.ArgSort(a, flag(descending))).reshape(self.shape)
 
     @hears_dim
     def sort(self, axis: int = -1, descending: bool = False, stable: bool = True) -> Found:
@@ -86,7 +86,7 @@ class Ordering(Base):
     def topk(self, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Found:
         """The k largest (or smallest) elements along the axis, and where they stood; in order, whether asked or not."""
         x, a = self._single(axis)
-        places = x.apply(ops.ArgTopK(a, unsaid(k), bool(largest)))
+        places = x.apply(ops.ArgTopK(a, unsaid(k), flag(largest)))
         return x._found(a, places, keepdims=bool(self.ndim))
 
     @hears_dim
@@ -97,7 +97,7 @@ class Ordering(Base):
         if out_of_order(1, k := unsaid(k), n):
             raise BoundsError(f"kthvalue of {self.spec} takes k of 1 to {n} along axis {a}, and {k} was asked")
         places = x.apply(ops.ArgSort(a)).narrow(a, k - 1, 1)
-        return x._found(a, places, keepdims and bool(self.ndim))
+        return x._found(a, places, flag(keepdims) and bool(self.ndim))
 
     @hears_dim
     def median(self, axis: int | None = None, keepdims: bool = False) -> Any:
@@ -114,7 +114,7 @@ class Ordering(Base):
             unknown = x != x
             first = unknown.apply(ops.ArgMax(a, True))
             places = first.where(unknown.any(a, True), places)
-        return x._found(a, places, keepdims and bool(self.ndim))
+        return x._found(a, places, flag(keepdims) and bool(self.ndim))
 
     @hears_dim
     def quantile(
@@ -149,25 +149,25 @@ class Ordering(Base):
         if x.spec.is_float:  # NaN, being sorted last, is there if anywhere
             y = y.where((x == x).all(a, True), ordered.narrow(a, n - 1, 1))
         kept = tuple(1 if axis is None or i == a else m for i, m in enumerate(self.shape))
-        return y.reshape(kept if keepdims else y.shape[:a] + y.shape[a + 1 :])
+        return y.reshape(kept if flag(keepdims) else y.shape[:a] + y.shape[a + 1 :])
 
     # -- what they share ----------------------------------------------------------------------
 
     def _sorted(self, axis: Any, descending: bool) -> Found:
         x, a = self._single(axis)
-        places = x.apply(ops.ArgSort(a, bool(descending)))
+        places = x.apply(ops.ArgSort(a, flag(descending)))
         return Found(x.gather(a, places).reshape(self.shape), places.reshape(self.shape))
 
     def _extreme(self, op: type[Op], axis: Any, keepdims: bool) -> Found:
         x, a = self._single(axis)
-        return x._found(a, x.apply(op(a, True)), keepdims and bool(self.ndim))  # type: ignore[call-arg]
+        return x._found(a, x.apply(op(a, True)), flag(keepdims) and bool(self.ndim))  # type: ignore[call-arg]
 
     def _place(self, op: type[Op], axis: Any, keepdims: bool) -> Self:
         if axis is None:
             place = self.reshape(self.size).apply(op(0))  # type: ignore[call-arg]
-            return place.reshape((1,) * self.ndim) if keepdims else place
+            return place.reshape((1,) * self.ndim) if flag(keepdims) else place
         x, a = self._single(axis)
-        return x.apply(op(a, bool(keepdims) and bool(self.ndim)))  # type: ignore[call-arg]
+        return x.apply(op(a, flag(keepdims) and bool(self.ndim)))  # type: ignore[call-arg]
 
     def _found(self, axis: int, places: Any, keepdims: bool) -> Found:
         """The elements at places of an axis; without keepdims, of which there is one, the axis goes."""

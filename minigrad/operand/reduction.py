@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import ops
 from ..op import Op
-from .base import Base, integers, whole
+from .base import Base, flag, integers, whole
 
 
 class MinMax(NamedTuple):
@@ -183,20 +183,20 @@ class Reduction(Base):
             axis, keepdims = torch.pop("dim", axis), torch.pop("keepdim", keepdims)
             if torch:
                 raise TypeError(f"a reduction takes axis (or dim) and keepdims (or keepdim), not {', '.join(torch)}")
-        every = tuple(range(self.ndim))
+        every, keepdims = tuple(range(self.ndim)), flag(keepdims)
         if axis is None:
-            return every, bool(keepdims)
+            return every, keepdims
         if not self.ndim and {whole(a) for a in integers((axis,))} <= {0, -1}:
-            return (), bool(keepdims)
-        return self.axes(axis) or (every if empty is None else empty), bool(keepdims)
+            return (), keepdims
+        return self.axes(axis) or (every if empty is None else empty), keepdims
 
     def _spread(
         self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = 1, **torch: Any
     ) -> tuple[Any, ...]:
         """The axes, keepdims, and what is taken off n; a bool alone is `unbiased`."""
-        if isinstance(axis, bool):
+        if isinstance(axis, bool) and unbiased is None:
             axis, unbiased = None, axis
-        return *self._reduction(axis, keepdims, **torch), correction if unbiased is None else int(unbiased)
+        return *self._reduction(axis, keepdims, **torch), correction if unbiased is None else int(flag(unbiased))
 
     def _single(self, axis: Any) -> tuple[Self, int]:
         """self and one of its axes; a number as a row of one, which may be asked along 0 or −1."""

@@ -84,12 +84,17 @@ REFUSED = """
 x.sum(True)  x.sum(dim=False)  x.softmax(True)  x.squeeze(True)  x.amax((True,))  x.unsqueeze(False)  x.cumsum(True)
 x.permute(True,False)  x.reshape(True,12)  m.zeros(True)  m.stack([x],True)  x.flip(True)  n.sum(False)  n.max(False)
 m.cross(x,x.T)  x.var((True,))  x.argmax(True)  x.transpose(False,True)  x.select(True,0)  x.split(True)  x.tril(True)
+x.sum(0,1)  x.mean(0,1)  x.max(0,1)  x.argmax(0,1)  x.std(0,1)  x.var(True,True)  x.sort(0,1)  x.median(0,1)
+x.topk(1,0,1)
 """
 
 
 @pytest.mark.parametrize("call", REFUSED.split())
 def test_a_call_that_means_nothing_in_pytorch_is_refused_here_too(call):
-    """True was axis 1, as Python counts it, where PyTorch refuses: most often it is a flag in the wrong place."""
+    """True was axis 1, as Python counts it, where PyTorch refuses: most often it is a flag in the wrong place.
+
+    And 1 was True: `x.sum(0, 1)`, which means both axes to its writer, summed over one and kept it.
+    """
     with pytest.raises((TypeError, RuntimeError)):
         eval(call, given(torch))
     with pytest.raises(MinigradError):
