@@ -24,7 +24,7 @@ from .functions.pointwise import xlogy as xlogy
 def xlog1py(input: Any, other: Any) -> Any:
     """x ln(1 + y), and 0 where x is 0; of x the input, and y the other."""
     x = operand(input)
-    y = x.lift(other)
+    y = x.lift(other).real_valued()
     return x * y.where((x != 0) | ~((y <= -1) | (y == inf)), 0).log1p()
 
 

@@ -37,7 +37,7 @@ def cross_entropy(
 
     Raises ShapeError or DTypeError on targets that are no such indices, IndexError outside 0 to C − 1.
     """
-    x = operand(input)
+    x = operand(input).real_valued()
     t = x.lift(target)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"label_smoothing is 0 to 1, and got {label_smoothing}")

@@ -131,12 +131,12 @@ def poisson_nll_loss(
 
 
 def pair(loss: str, input: Any, target: Any) -> tuple[Any, Any]:
-    """Prediction and target as operands, in one shape; a target of integers in the prediction's dtype."""
-    x = operand(input)
+    """Prediction and target as operands in one shape; integers as floats, a target's in the prediction's dtype."""
+    x = operand(input).real_valued()
     t = x.lift(target)
     if x.shape != t.shape:
         raise ShapeError(f"{loss} compares tensors of one shape, and got {x.spec} with {t.spec}")
-    return x, t.astype(x.dtype) if x.spec.is_float and not t.spec.is_float else t
+    return x, t if t.spec.is_float else t.astype(x.dtype)
 
 
 def weighed(loss: Any, weight: Any) -> Any:

@@ -40,7 +40,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
 
     Zhang & Sennrich 2019, “Root Mean Square Layer Normalization”, eq. 4. https://arxiv.org/abs/1910.07467
     """
-    x = operand(input)
+    x = operand(input)._floating("rms_norm")
     axes = last_axes("rms_norm", x, normalized_shape)
     return scaled(x.rms_normalise(axes, epsilon(x) if eps is None else eps), weight, None)
 

@@ -19,7 +19,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """‖x₁ − x₂ + ε‖ₚ over the last axis; ε keeps the slope finite where the two are equal."""
-    return (operand(x1) - x2 + eps).norm(p, -1, keepdim)
+    return (operand(x1).real_valued() - x2 + eps).norm(p, -1, keepdim)
 
 
 def pdist(input: Any, p: float = 2.0) -> Any:

@@ -94,7 +94,7 @@ def relu6(x: Any) -> Any:
 @can_be_in_place
 def hardsigmoid(x: Any) -> Any:
     """relu6(x + 3) / 6: a sigmoid of three straight lines"""
-    return relu6(operand(x) + 3) / 6
+    return relu6(real(x) + 3) / 6
 
 
 @can_be_in_place

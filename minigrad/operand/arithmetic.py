@@ -139,11 +139,12 @@ class Arithmetic(Base):
 
     def lerp(self, end: Any, weight: Any) -> Self:
         """x + w (y − x), reckoned from the nearer end, so that it is y where w is 1."""
-        end, w = self.lift(end), self.lift(weight)
-        step = end - self
+        x: Any = self.real_valued()
+        end, w = x.lift(end), x.lift(weight)
+        step = end - x
         if isinstance(weight, int | float):
-            return self + step * w if abs(weight) < 0.5 else end - step * (1 - w)
-        return (self + step * w).where(w.abs() < 0.5, end - step * (1 - w))
+            return x + step * w if abs(weight) < 0.5 else end - step * (1 - w)
+        return (x + step * w).where(w.abs() < 0.5, end - step * (1 - w))
 
     def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Self:
         """x + value · a · b"""

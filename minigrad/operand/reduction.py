@@ -99,7 +99,7 @@ class Reduction(Base):
 
         p    0 counts what is not 0; inf and −inf are the largest and the smallest |x|
         """
-        x = self._as(dtype)
+        x: Any = self._as(dtype).real_valued()
         axes, keepdims = self._reduction(axis, keepdims, **torch)
         p = 2 if p in ("fro", None) else p
         if isinstance(p, str):
@@ -108,12 +108,11 @@ class Reduction(Base):
             return x.sign().abs().where(x.eq(x), 1).sum(axes, keepdims)  # flat, and so of slope 0
         if p in (inf, -inf):
             return x.abs().amax(axes, keepdims) if p > 0 else x.abs().amin(axes, keepdims)
-        x = x if x.spec.is_float else x.astype(np.float64)
         return x._gathered(ops.Norm(axes, keepdims, p))
 
     def dist(self, other: Any, p: float = 2) -> Self:
         """The p-norm of x − y, of all elements as one vector."""
-        return (self - other).norm(p)
+        return (self.real_valued() - other).norm(p)
 
     def cov(self, *, correction: float = 1, fweights: Any = None, aweights: Any = None) -> Self:
         """The covariance of each pair of rows: a row is a variable, a column an observation. Of one row a number.

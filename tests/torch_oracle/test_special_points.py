@@ -234,3 +234,22 @@ def test_graphs_say_at_special_points_what_eager_says(family, dtype):
         kept = ~(arrays[0] == inf).any(-1) if key[0] in ("softmax", "cross_entropy") else ...  # see the table of graphs
         for question in (np.isnan, np.isinf):
             np.testing.assert_array_equal(question(compiled[key])[kept], question(y)[kept], err_msg=f"compiled {key}")
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int64"])
+def test_floats_made_of_integers_are_those_of_the_same_numbers(dtype):
+    """huber_loss, kl_div, lerp, quantile and others took differences in uint8, which wrap: 0 − 1 was 255."""
+    x = np.array([0, 1, 2, 3, 7, 100, 120] if dtype != "bool" else [0, 1, 1, 0], dtype)
+    x = np.concatenate([x, 0 - x[1:4]]) if dtype.startswith("i") else x
+    pairs = [grid.ravel() for grid in np.meshgrid(x, x)]
+    for family, arrays in ((ONE, [x]), (TWO, pairs), (ROWS, [np.array([x[:3], x[-3:]])])):
+        for name, function in family.items():
+            try:
+                y = function(*map(mg.tensor, arrays), lib=mg, F=mg.nn.functional).numpy()
+            except (mg.errors.DTypeError, ValueError, OverflowError, IndexError):
+                continue  # refused
+            if y.dtype.kind == "f":
+                wanted = function(*(mg.tensor(a.astype(float)) for a in arrays), lib=mg, F=mg.nn.functional).numpy()
+                wanted = wanted.astype(y.dtype)  # which may be too large for it
+                rtol = 8 * np.finfo(y.dtype).eps
+                np.testing.assert_allclose(y, wanted, rtol=rtol, atol=rtol, err_msg=f"{name} of {dtype}")
