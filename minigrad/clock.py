@@ -72,6 +72,10 @@ def edited_since(array: Any, birth: int) -> bool:
 def owner(array: Any) -> Any:
     """The array whose memory a view looks at; the array itself if it is no view."""
     kind = type(array)
-    while type(array.base) is kind:
-        array = array.base
+    while (base := array.base) is not None:
+        if type(base) is not kind:
+            base = getattr(base, "base", None)  # what NumPy's as_strided puts between
+            if type(base) is not kind:
+                break
+        array = base
     return array

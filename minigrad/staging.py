@@ -206,7 +206,7 @@ class Stage(Pulled):
         if target.root is not None:
             raise EditedError(
                 f"{target} is a view, and while a graph is built only what owns its memory is edited: "
-                "write x[…] = value on the tensor itself"
+                "write x[…] = value on the tensor itself, or edit x.clone()"
             )
         if KINDS[y.dtype.kind] > KINDS[x.dtype.kind]:
             raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, edited in place: write x = …")

@@ -132,6 +132,42 @@ def test_what_a_function_gives_is_its_own(way):
     np.testing.assert_array_equal(x.grad, [0, 4, 4])
 
 
+def windows(x):
+    y = x * 1
+    w, c = y.unfold(0, 2, 1), y.contiguous()
+    y.mul_(3)
+    return w, c
+
+
+def test_windows_and_what_is_contiguous_already_are_views():
+    """`w = x.unfold(0, 2, 1)`, `c = x.contiguous()`, then x.mul_(3): both were copies from before the edit."""
+    x = leaf(1, 2, 3)
+    w, c = windows(x)
+    (w.sum() + (c * c).sum()).backward()
+
+    np.testing.assert_array_equal(w.detach(), [[3, 6], [6, 9]])
+    np.testing.assert_array_equal(c.detach(), [3, 6, 9])
+    np.testing.assert_array_equal(x.grad, [21, 42, 57])
+    with pytest.raises(EditedError, match="take the view again"):
+        mg.function(windows)(x)
+    with pytest.raises(EditedError, match="several elements are one"):
+        mg.tensor([1.0, 2.0, 3.0]).unfold(0, 2, 1).add_(1)
+
+
+def test_windows_side_by_side_are_written_through():
+    x = mg.tensor([1.0, 2.0, 3.0, 4.0, 5.0])
+    x.unfold(0, 2, 2).mul_(10)
+
+    np.testing.assert_array_equal(x, [10, 20, 30, 40, 5])
+
+
+def test_a_copy_is_made_where_the_order_of_the_axes_is_another():
+    x = mg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    x.T.contiguous().mul_(10)
+
+    np.testing.assert_array_equal(x, [[1, 2], [3, 4]])
+
+
 # -- edits that are not recorded ------------------------------------------------------------------------
 
 

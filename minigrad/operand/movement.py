@@ -43,7 +43,7 @@ class Movement(Base):
         return self.apply(ops.Clone())
 
     def contiguous(self) -> Self:
-        """The same numbers copied into memory in the order of the axes, so that `view` can reshape them."""
+        """The same numbers, in memory in the order of the axes, so that `view` can reshape them: copied if need be."""
         return self.apply(ops.Contiguous())
 
     @hears_dim

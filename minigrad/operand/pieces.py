@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import Any, Self
 
-import numpy as np
-
 from .. import ops
 from ..dimension import needed
 from ..errors import ShapeError
@@ -88,8 +86,7 @@ class Pieces(Base):
         n = x.shape[axis]
         if not 0 <= size <= n or step < 1:
             raise ShapeError(f"unfold needs windows of at most {n}, and steps of at least 1, not {size} and {step}")
-        places = np.arange(0, n - size + 1, step)[:, None] + np.arange(size)
-        y = x.movedim(axis, -1)[..., places].movedim(-2, axis)
+        y = x.movedim(axis, -1).apply(ops.Windows(size, step)).movedim(-2, axis)
         return y if self.ndim else y.reshape(size)
 
     # -- matrices -----------------------------------------------------------------------------

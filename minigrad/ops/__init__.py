@@ -229,6 +229,7 @@ from .state import Read as Read
 from .window import Fold as Fold
 from .window import Unfold as Unfold
 from .window import Window as Window
+from .window import Windows as Windows
 
 TABLE = (
     *(Add, Sub, Mul, Div, Neg, Pow, Power, FloorDivide, Remainder, Fmod, Hypot, Atan2, CopySign),
@@ -258,7 +259,7 @@ TABLE = (
     *(Inverse, Solve, Det, Cofactors, LogAbsDet, SignDet, Cholesky, Eigenvalues, Eigenvectors),
     *(Svd, Orthonormal, PseudoInverse),
     *(AttentionWeights, Attention),
-    *(Unfold, Fold),
+    *(Unfold, Windows, Fold),
     *(Convolution, ConvolutionTranspose, ConvolutionFilter),
     *(MaxPool, ArgMaxPool, TakeTaps, PutTaps, TapPlaces, AvgPool, AvgUnpool),
     *(AdaptiveAvgPool, AdaptiveAvgUnpool),

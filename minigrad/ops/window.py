@@ -20,10 +20,12 @@ that stay in the cache, each used up before the next is made. The windows at pla
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from math import prod
 from typing import Any
+
+import numpy as np
 
 from ..device import device_of
 from ..errors import ShapeError
@@ -203,6 +205,33 @@ class Unfold(Linear):
         return y.copy() if self.window.plain else y
 
     def adjoint(self, gy, x): return gy.apply(Fold(self.window, x.spec.shape[2:]))
+
+
+@dataclass(frozen=True)
+class Windows(Linear):
+    """y[…, o, t] = x[…, o · step + t]: what windows of `size` on the last axis show. A view: no bytes."""
+
+    size: int
+    step: int
+
+    symbol = "windows"
+    inline = False
+    is_view = True
+
+    def infer(self, x): return x.with_shape((*x.shape[:-1], (x.shape[-1] - self.size) // self.step + 1, self.size))
+
+    def forward(self, xp, x):
+        windows = xp.lib.stride_tricks.sliding_window_view
+        if isinstance(x, np.ndarray) and self.step >= self.size:  # in windows that overlap, two elements are one
+            windows = partial(windows, writeable=x.flags.writeable)
+        return windows(x, self.size, -1)[..., :: self.step, :]
+
+    def adjoint(self, gy, x):
+        *shape, n = x.spec.shape
+        if not self.size:
+            return gy.sum((-2, -1)).unsqueeze(-1).broadcast_to(x.spec.shape)
+        fold = Fold(Window((self.size,), (self.step,), ((0, 0),), (1,)), (n,))
+        return gy.reshape(-1, *gy.spec.shape[-2:]).mT.apply(fold).reshape(*shape, n)
 
 
 @dataclass(frozen=True)

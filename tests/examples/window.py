@@ -36,6 +36,7 @@ EXAMPLES = {
     ops.ConvolutionFilter: [(ops.ConvolutionFilter(WIDE, 2), signed(2, 4, 4, 5), signed(2, 2, 2, 6)),
                             (ops.ConvolutionFilter(LINE), signed(2, 3, 6), signed(2, 2, 3))],
     ops.Unfold: [(ops.Unfold(WIDE), signed(2, 3, 4, 5))],
+    ops.Windows: [(ops.Windows(2, 1), signed(5)), (ops.Windows(3, 2), signed(2, 6)), (ops.Windows(1, 3), signed(4))],
     ops.Fold: [(ops.Fold(WIDE, (4, 5)), signed(2, 12, 12))],
     ops.MaxPool: [(ops.MaxPool(TILES), signed(2, 3, 5, 4)), (ops.MaxPool(OVERLAPPING), signed(2, 3, 5, 4)),
                   (ops.MaxPool(ONE), signed(2, 3, 5, 4)), (ops.MaxPool(BOX), signed(1, 2, 3, 4, 4))],
