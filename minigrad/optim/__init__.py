@@ -8,6 +8,7 @@ from .adam import Adamax as Adamax
 from .adam import AdamW as AdamW
 from .adam import NAdam as NAdam
 from .adam import RAdam as RAdam
+from .lbfgs import LBFGS as LBFGS
 from .optimizer import Optimizer as Optimizer
 from .rmsprop import RMSprop as RMSprop
 from .rmsprop import Rprop as Rprop

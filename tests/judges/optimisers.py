@@ -12,6 +12,7 @@ from .compare import Entry, judged, same
 from .convert import converted
 
 STEPS = 6
+STEPS_OF = {"LBFGS": 1}  # of up to 20 each; it divides by differences of gradients, and 1e-16 is 1e-7 after 50
 ELSEWHERE = ("capturable", "foreach", "fused", "differentiable")  # how PyTorch computes, not what
 
 
@@ -56,6 +57,6 @@ def trained(library, optimiser, options):
         loss.backward()
         return loss
 
-    for _ in range(STEPS):
+    for _ in range(STEPS_OF.get(optimiser.__name__, STEPS)):
         stepper.step(closure)
     return [p.detach().numpy() for p in (W, V)]

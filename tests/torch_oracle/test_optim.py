@@ -177,6 +177,50 @@ def test_a_parameter_without_a_gradient_stays_and_is_not_counted():
     assert_together(*paths, rtol=1e-12)
 
 
+WOLFE = {"line_search_fn": "strong_wolfe"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"lr": 0.1, "max_iter": 4, "history_size": 3}, {"tolerance_grad": 1e-2}, WOLFE, WOLFE | {"lr": 1e2}],
+)
+def test_lbfgs_asks_where_pytorchs_asks_and_arrives_where_it_arrives(options):
+    """A bent valley, with a stop and a state that is continued half way."""
+    paths = []
+    for library in (mg, torch):
+        w, b = (library.tensor(a, requires_grad=True) for a in (np.outer([1.0, -0.5], STARTS[1]), STARTS[1]))
+        optimizer, losses = library.optim.LBFGS([w, b], **options), []
+
+        def closure(library=library, w=w, b=b, losses=losses):
+            for p in (w, b):
+                p.grad = None
+            loss = ((w * w - 1) ** 2).sum() + (b.sin() * 3 + b * b * 0.1).sum() + (w[0, 1:] * b[:1]).sum()
+            loss.backward()
+            losses.append(loss.item())
+            return loss
+
+        for _ in range(2):
+            optimizer.step(closure)
+        state, optimizer = optimizer.state_dict(), library.optim.LBFGS([w, b], **options)
+        optimizer.load_state_dict(state)
+        for _ in range(2):
+            optimizer.step(closure)
+        paths.append((losses, w, b))
+
+    (losses, *ours), (wanted, *theirs) = paths
+    np.testing.assert_allclose(losses, wanted, rtol=1e-6, atol=1e-9)
+    assert_together(ours, theirs, 1e-6)
+
+
+def test_lbfgs_is_refused_in_a_graph_and_without_a_closure():
+    optimizer = mg.optim.LBFGS([mg.tensor([1.0], requires_grad=True)])
+
+    with pytest.raises(TypeError, match="closure"):
+        optimizer.step()
+    with pytest.raises(mg.errors.GraphError, match="LBFGS"):
+        mg.function(lambda: optimizer.step(lambda: None))()
+
+
 # -- schedules ----------------------------------------------------------------------------------
 
 SCHEDULES = {

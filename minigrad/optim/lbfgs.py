@@ -1,0 +1,179 @@
+"""Newton's method without its matrix: the curvature is read off how the slope changed along the last steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from math import sqrt
+from typing import Any, NamedTuple
+
+from ..clock import edit
+from ..errors import GraphError
+from ..modes import current, enable_grad
+from .groups import Group
+from .optimizer import Rule
+
+
+class Probe(NamedTuple):
+    """What was found t times a direction away: the loss, its gradient, and its slope in that direction."""
+
+    t: float
+    loss: float
+    gradient: Any
+    slope: float
+
+
+class LBFGS(Rule):
+    """p ← p + t d, with d = −H g; H undoes what the last `history_size` steps s did to the gradient: H y = s
+
+    Several such steps for each call, for which `closure` computes the loss anew, its backward included. By run alone.
+    Nocedal & Wright 2006, “Numerical Optimization”, algorithms 7.4, 7.5, and 3.5, 3.6 with line_search_fn.
+
+    line_search_fn    "strong_wolfe" to look for t where the slope is small; else t is lr
+    """
+
+    options = Group(lr=1.0, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100)
+    options |= Group(line_search_fn=None)
+
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
+        if len(self.param_groups) > 1 or self.defaults["line_search_fn"] not in (None, "strong_wolfe"):
+            raise ValueError(f"LBFGS has one group, and None or 'strong_wolfe' to search its line, and got {self!r}")
+        self.past: dict[str, Any] = {"steps": 0, "pairs": [], "scale": 1.0}
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Several steps; the loss before the first."""
+        if current.mode.staging is not None:
+            raise GraphError("LBFGS takes as many steps as the losses say, and no graph knows how many: call it by run")
+        if closure is None:
+            raise TypeError("LBFGS asks for the loss several times a step: pass closure, its backward included")
+        o, past = self.param_groups[0], self.past
+        found, g = self.looked(closure)
+        loss, evals, x = float(found), 1, self.flat(lambda p: p.value)
+        most = o["max_iter"] * 5 // 4 if o["max_eval"] is None else o["max_eval"]
+        for i in range(o["max_iter"]):
+            if abs(g).max() <= o["tolerance_grad"] or evals >= most:
+                break
+            d = self.direction(g)
+            t = min(1.0, 1 / abs(g).sum()) * o["lr"] if past["steps"] == 1 else o["lr"]
+            slope, before = g @ d, loss
+            if slope > -o["tolerance_change"]:
+                break
+            if o["line_search_fn"]:
+                asked: list[Probe] = []
+
+                def probe(t: float, x: Any = x, d: Any = d, asked: list[Probe] = asked) -> Probe:
+                    self.place(x + t * d)
+                    loss, g = self.looked(closure)
+                    asked.append(Probe(t, float(loss), g, g @ d))
+                    return asked[-1]
+
+                start = Probe(0.0, loss, g, slope)
+                t, loss, g, _ = strong_wolfe(probe, start, t, most - evals, o["tolerance_change"] / abs(d).max())
+                evals += len(asked)
+            self.place(x + t * d)
+            x = x + t * d
+            past |= {"t": t}
+            if not o["line_search_fn"] and i + 1 < o["max_iter"]:
+                found_now, g = self.looked(closure)
+                loss, evals = float(found_now), evals + 1
+            if abs(d * t).max() <= o["tolerance_change"] or abs(loss - before) < o["tolerance_change"]:
+                break
+        return found
+
+    def direction(self, g: Any) -> Any:
+        """−H g, by two loops over the last steps; what is remembered becomes that of this step."""
+        past = self.past
+        past["steps"] += 1
+        if past["steps"] > 1:
+            y, s = g - past["g"], past["d"] * past["t"]
+            if y @ s > 1e-10:
+                past["pairs"] = [*past["pairs"], (y, s)][-self.param_groups[0]["history_size"] :]
+                past["scale"] = y @ s / (y @ y)
+        d, parts = -g, []
+        for y, s in reversed(past["pairs"]):
+            parts.append(s @ d / (y @ s))
+            d = d - parts[-1] * y
+        d = d * past["scale"]
+        for (y, s), part in zip(past["pairs"], reversed(parts)):
+            d = d + (part - y @ d / (y @ s)) * s
+        past |= {"g": g, "d": d}
+        return d
+
+    def looked(self, closure: Callable[[], Any]) -> tuple[Any, Any]:
+        """The loss here, and its gradient in one axis."""
+        with enable_grad():
+            loss = closure()
+        return loss, self.flat(lambda p: p.value * 0 if p.grad is None else p.grad.value)
+
+    def flat(self, array: Callable[[Any], Any]) -> Any:
+        xp = next(self.parameters()).spec.device.xp
+        return xp.concatenate([array(p).reshape(-1) for p in self.parameters()])
+
+    def place(self, x: Any) -> None:
+        """Write all parameters."""
+        start = 0
+        for p in self.parameters():
+            p.value[...] = x[start : start + p.size].reshape(p.shape)
+            start += p.size
+            edit(p.value)
+
+    def state_dict(self) -> Group:
+        return {**super().state_dict(), "past": deepcopy(self.past)}
+
+    def load_state_dict(self, state_dict: Group) -> None:
+        super().load_state_dict(state_dict)
+        self.past = deepcopy(state_dict["past"])
+
+
+def strong_wolfe(probe: Callable[[float], Probe], start: Probe, t: float, most: int, least: float) -> Probe:
+    """Where the loss has fallen by a ten-thousandth of what the slope promised, and the slope is below 9/10 of itself.
+
+    First steps grow until such a place is passed; then the bracket around it is made smaller.
+    """
+
+    def high(p: Probe) -> bool:
+        return bool(p.loss > start.loss + 1e-4 * p.t * start.slope)
+
+    def level(p: Probe) -> bool:
+        return bool(abs(p.slope) <= -0.9 * start.slope)
+
+    before, now, n = start, probe(t), 0
+    while n < most:
+        passed = high(now) or (n > 1 and now.loss >= before.loss)
+        if level(now) and not passed:
+            return now
+        if passed or now.slope >= 0:
+            break
+        t = cubic(before, now, now.t + 0.01 * (now.t - before.t), now.t * 10)
+        before, now, n = now, probe(t), n + 1
+    else:
+        before = start
+    best, other = (before, now) if before.loss <= now.loss else (now, before)
+    stuck = False
+    while n < most and abs(best.t - other.t) >= least:
+        left, right = sorted((best.t, other.t))
+        t, edge = cubic(best, other, left, right), 0.1 * (right - left)
+        near = min(right - t, t - left) < edge
+        if near and (stuck or not left < t < right):
+            t, near = (right - edge if right - t < t - left else left + edge), False
+        stuck = near
+        now, n = probe(t), n + 1
+        if high(now) or now.loss >= best.loss:
+            best, other = (best, now) if best.loss <= now.loss else (now, best)
+        elif level(now):
+            return now
+        else:
+            best, other = now, best if now.slope * (other.t - best.t) >= 0 else other
+    return best
+
+
+def cubic(a: Probe, b: Probe, low: float, high: float) -> float:
+    """Where the cubic through two losses and slopes is least, from low to high: Nocedal & Wright 2006, eq. 3.59."""
+    a, b = (a, b) if a.t <= b.t else (b, a)
+    mean = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
+    square = mean * mean - a.slope * b.slope
+    if square < 0:
+        return (low + high) / 2
+    t = b.t - (b.t - a.t) * ((b.slope + sqrt(square) - mean) / (b.slope - a.slope + 2 * sqrt(square)))
+    return float(min(max(t, low), high))
