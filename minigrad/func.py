@@ -24,6 +24,7 @@ from typing import Any
 from . import modes
 from .autograd.forward_ad import Tangents
 from .autograd.gradient import basis, fresh, gradients, recorded, zeros_like
+from .dimension import needed
 from .errors import NoGradientError, ShapeError
 from .functions.face import operand
 from .functions.movement import stack
@@ -217,6 +218,7 @@ def vmap(f: Function, in_dims: Any = 0, out_dims: Any = 0) -> Function:
         if len(axes) != len(args):
             raise ShapeError(f"vmap needs an axis, or None, for each of {len(args)} arguments: in_dims={in_dims}")
         moved = [(operand(x), axis) for arg, axis in zip(args, axes) if axis is not None for x in leaves(arg)]
+        needed("vmap, to take the slices one after the other,", *(x.spec.shape[x.axis(axis)] for x, axis in moved))
         lengths = {x.shape[x.axis(axis)] for x, axis in moved}
         if len(lengths) != 1 or 0 in lengths:
             raise ShapeError(f"vmap goes over axes of one length, 1 or more, and got lengths {sorted(lengths)}")

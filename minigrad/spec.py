@@ -13,7 +13,7 @@ import numpy as np
 from .device import CPU, Device, device_of
 from .dimension import said
 from .errors import DeviceError, ShapeError
-from .standin import is_unknown, length
+from .standin import bounds, is_unknown, length
 
 _known: WeakValueDictionary[Any, Spec] = WeakValueDictionary()
 _making = Lock()
@@ -127,7 +127,9 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
     """The shape that all of these broadcast to; None if there is none."""
     lengths = [{n for n in axis if n != 1} for axis in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)]
     if any(len(axis) > 1 for axis in lengths):
-        return None
+        lengths = [{n for n in axis if not is_unknown(n) or bounds(n)[1] > 1} for axis in lengths]  # x[:1] beside x
+        if any(len(axis) > 1 for axis in lengths):
+            return None
     return tuple(axis.pop() if axis else 1 for axis in reversed(lengths))
 
 

@@ -15,7 +15,8 @@ op  clock  hooks
 ops.leaf ops.arithmetic ops.comparison ops.pointwise ops.blocks ops.erf ops.activation ops.loss ops.movement
 ops.pattern ops.index ops.joining ops.placing ops.scan ops.reduce ops.sort ops.scatter ops.control ops.softmax
 ops.standardise ops.linalg ops.attention ops.einsum ops.solving ops.factors ops.window ops.convolution ops.pooling
-ops.adaptive ops.carried ops.recurrent ops.quantile ops.special ops.effect ops.random ops.identity ops.overlay ops.state ops
+ops.adaptive ops.carried ops.recurrent ops.quantile ops.special ops.effect ops.random ops.identity ops.overlay
+ops.state ops
 node
 operand.base operand.synonyms operand.arithmetic operand.pointwise operand.casting operand.movement operand.pieces
 operand.at operand.indexing operand.reduction operand.ordering operand.scanning operand.counting operand.normalising
@@ -38,8 +39,8 @@ tree
 autograd.gradient autograd.function_rule autograd.function_in_graph autograd.function autograd.custom_gradient
 autograd.graph autograd.anomaly autograd.forward_ad
 autograd.functional autograd.tape autograd.gradcheck autograd
-laws  functions.face functions.itself functions.algebra linalg functions.movement functions.indexing
-functions.creation functions.pointwise functions.reduction functions.activation special random cuda functions.random
+laws  functions.face functions.itself functions.algebra functions.movement functions.indexing
+functions.creation functions.pointwise functions.reduction functions.activation linalg special random cuda functions.random
 functions
 stateless func
 functional.activation functional.within functional.loss functional.classification functional.select functional.dense

@@ -102,7 +102,7 @@ def by_row(loss: str, x: Any, t: Any, ignore_index: int) -> tuple[Any, Any, Any]
 
 def chosen(rows: Any, classes: Any) -> Any:
     """rows[i, classes[i]] for each i."""
-    return rows[arange(len(classes), device=rows.spec.device), classes]
+    return rows[arange(classes.shape[0], device=rows.spec.device), classes]
 
 
 def over_rows(loss: Any, counts: Any, kept: Any, reduction: str, shape: tuple[int, ...]) -> Any:

@@ -77,7 +77,7 @@ def conv_transpose(
     if any(e >= s for e, s in zip(extra, seen.stride)):  # there another window would begin: cut and filled afterwards
         margins = [(-before, e - after) for e, (before, after) in zip(extra, seen.padding)]
         seen, extra = replace(seen, padding=((0, 0),) * n), (0,) * n
-    entries = zip(x.shape[-n:], seen.kernel, seen.stride, seen.padding, seen.dilation, extra, strict=True)
+    entries = zip(x.spec.shape[-n:], seen.kernel, seen.stride, seen.padding, seen.dilation, extra, strict=True)
     size = tuple((p - 1) * s - sum(ends) + d * (k - 1) + e + 1 for p, k, s, ends, d, e in entries)
     y = batched(n, x, lambda x: x.apply(ops.ConvolutionTranspose(seen, groups, size), w))
     y = pad(y, [width for pair in reversed(margins) for width in pair]) if margins else y

@@ -108,7 +108,7 @@ def gaussian_nll_loss(
     x, t = pair("gaussian_nll_loss", input, target)
     v = x.lift(var)
     v = v.reshape(*v.shape, 1) if x.ndim and v.shape == x.shape[:-1] else v
-    if v.ndim not in (0, x.ndim) or broadcast_shape(v.shape, x.shape) != x.shape:
+    if v.ndim not in (0, x.ndim) or broadcast_shape(v.spec.shape, x.spec.shape) != x.spec.shape:
         raise ShapeError(f"gaussian_nll_loss of {x.spec} needs var of that shape, or one for each row, not {v.spec}")
     within(v, 0, inf, ValueError, "gaussian_nll_loss needs variances of 0 or more")
     v = v.where(v >= eps, v - v.detach() + eps)  # raised without a slope of its own

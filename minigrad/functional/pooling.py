@@ -12,6 +12,7 @@ from .. import ops
 from ..errors import BoundsError, ShapeError
 from ..functions.face import operand
 from ..functions.movement import pad
+from ..standin import is_unknown
 from .convolution import Lengths, batched, each, hashable, over_axes
 from .within import within
 
@@ -32,12 +33,12 @@ def max_pool(
     """
     x = operand(input)
     size = planes(n, x)
-    window = pool(n, size, *map(hashable, (kernel_size, stride, padding, dilation)), ceil_mode)
+    window = pool(n, size if ceil_mode else (), *map(hashable, (kernel_size, stride, padding, dilation)), ceil_mode)
     y = batched(n, x, lambda x: x.apply(ops.MaxPool(window)))
     if not return_indices:
         return y
     plane, found = (x, y) if x.ndim == n + 2 else (x.reshape(1, *x.shape), y.reshape(1, *y.shape))
-    places = plane.apply(ops.ArgMaxPool(window), found).apply(ops.TapPlaces(window, size))
+    places = plane.apply(ops.ArgMaxPool(window), found).apply(ops.TapPlaces(window, x.spec.shape[-n:]))
     return y, places.reshape(y.shape)
 
 
@@ -53,7 +54,8 @@ def avg_pool(
 ) -> Any:
     """The mean of each window over the last axes."""
     x = operand(input).real_valued()
-    window = pool(n, planes(n, x), *map(hashable, (kernel_size, stride, padding)), 1, ceil_mode)
+    size = planes(n, x)
+    window = pool(n, size if ceil_mode else (), *map(hashable, (kernel_size, stride, padding)), 1, ceil_mode)
     if divisor_override is not None:
         everywhere = tuple((max(window.kernel), max(window.kernel) + sum(p)) for p in window.padding)
         return batched(n, x, lambda x: x.apply(ops.AvgPool(window, everywhere))) * (window.taps / divisor_override)
@@ -64,9 +66,10 @@ def avg_pool(
 def adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
     """The means of output_size windows that cover the last axes evenly; None keeps an axis."""
     x = operand(input).real_valued()
-    size = planes(n, x)
+    planes(n, x)
+    size = x.spec.shape[-n:]
     wanted = outputs(n, size, output_size)
-    if divides(wanted, size):
+    if not any(map(is_unknown, size)) and divides(wanted, size):
         op = ops.AvgPool(tiles(wanted, size), ((0, 0),) * n)
         return batched(n, x, lambda x: x.apply(op))
     for i, m in enumerate(wanted):
@@ -116,7 +119,7 @@ def max_unpool(
     """
     x = operand(input)
     size = planes(n, x)
-    window = pool(n, size, *map(hashable, (kernel_size, stride, padding)), 1, False)
+    window = pool(n, (), *map(hashable, (kernel_size, stride, padding)), 1, False)
     entries = zip(size, window.kernel, window.stride, window.padding)
     usual = tuple((m - 1) * s + k - sum(p) for m, k, s, p in entries)
     wanted = usual if output_size is None else tuple(output_size)[-n:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
+from ..dimension import said
 from ..errors import AxisError, ShapeError
 from ..operand import Operand
 from ..operand import einsum as contraction
@@ -52,8 +53,8 @@ def einsum(equation: str, *xs: Any) -> Any:
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     """x × y: at right angles to both, as long as the area between them; along an axis of length 3, if there is one."""
     x, y = operands((input, other), "cross")
-    shape = broadcast_shape(x.shape, y.shape)
-    if shape is None or (dim is None and shape.count(3) != 1):
+    shape = broadcast_shape(x.spec.shape, y.spec.shape)
+    if shape is None or (dim is None and [*map(said, shape)].count(3) != 1):
         raise AxisError(f"cross of {x.spec} and {y.spec} has not one axis of length 3: say which, as in dim=-1")
     dim = (shape.index(3) if dim is None else axis_of(x.spec.with_shape(shape), dim)) - len(shape)
     a, b = ([z.select(dim, i) for i in range(z.shape[z.axis(dim)])] for z in (x, y))

@@ -203,6 +203,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 def as_tensor(data: Any, dtype: Any = None, device: Place = None) -> Tensor:
     """`data` as a tensor, in its own memory where it can be: a tensor that fits already is itself."""
+    if isinstance(data, Dimension):
+        return tensor(data, dtype)
     if isinstance(data, Tensor):
         there = data if device is None else data.to(device)
         return there if dtype is None else there.astype(dtype)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiler.control import Scan
+from ..dimension import unsaid
 from ..errors import ShapeError
 from ..functions.creation import empty
 from ..functions.face import operand
@@ -94,8 +95,8 @@ def pair(result: Any) -> tuple[Any, Any]:
 
 def steps_of(xs: Any, length: int | None) -> int:
     """How many steps. Raises ShapeError where nothing says it, or two say differently."""
-    said = {f"x{i}": operand(x).shape[:1] for i, x in enumerate(xs) if is_value(x)}
-    said |= {} if length is None else {"length": (length,)}
+    said = {f"x{i}": operand(x).spec.shape[:1] for i, x in enumerate(xs) if is_value(x)}
+    said |= {} if length is None else {"length": (unsaid(length),)}
     if len(set(said.values())) != 1 or () in said.values():
         raise ShapeError(f"scan() goes along the first axis of all xs, or takes length= steps, and got {said}")
     return next(iter(said.values()))[0]  # type: ignore[no-any-return]

@@ -25,7 +25,7 @@ def einsum(equation: str, *xs: Any) -> Any:
     terms, out = parsed(equation, tuple([x.ndim for x in xs]))
     sizes: dict[str, int] = {}
     for term, x in zip(terms, xs):
-        for letter, n in zip(term, x.shape):
+        for letter, n in zip(term, x.spec.shape):
             if sizes.setdefault(letter, n) not in (n, 1) and n != 1:
                 raise ShapeError(f"einsum {equation!r}: {letter} is {sizes[letter]} long, and {n} in {x.spec}")
             sizes[letter] = n if sizes[letter] == 1 else sizes[letter]

@@ -78,7 +78,7 @@ class Indexing(Base):
             raise BoundsError(f"narrow asks for {length} from {start} on, of the {n} along axis {axis} of {self.spec}")
         if min(bounds(m)[0] for m in (first, length, n - first - length)) < 0:  # a slice would just be shorter
             needed(f"narrow of {self.spec}, to say whether it is inside,", first, length)
-            return self.index_select(axis, np.arange(first, first + length))
+            return self.index_select(axis, np.arange(first + length)).narrow(axis, first, length)
         return self.apply(ops.Index((*(ops.Slice(),) * axis, ops.Slice(first, first + length))))
 
     @hears_dim

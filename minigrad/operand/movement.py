@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ops
+from ..dimension import said
 from ..errors import AxisError, ShapeError
 from ..standin import is_unknown
 from .base import Base, integers, whole
@@ -242,7 +243,10 @@ class Movement(Base):
             return self
         added = self.ndim - len(shape)
         stretched = tuple(a for a, n in enumerate(self.spec.shape) if a < added or shape[a - added] != n)
-        return self.sum(stretched, keepdims=True).reshape(shape)
+        total = self.sum(stretched, keepdims=True)
+        if any(is_unknown(shape[a - added]) for a in stretched if a >= added):  # as those of x[:1], which may be none
+            return total.reshape(total.shape[added:])[tuple(slice(0, said(n)) for n in shape)]
+        return total.reshape(shape)
 
     def sum_to_size(self, *size: Any) -> Self: return self.sum_to(integers(size))
 

@@ -54,7 +54,7 @@ class Relu(Elementwise):
 
     def vjp(self, gy, y, x):
         # Beside a large array no mask is laid that is as long.
-        return gy.apply(ReluDifferential(), y) if x.size > 1 << 16 else gy.lift(0).where(y <= 0, gy),
+        return gy.apply(ReluDifferential(), y) if x.spec.size > 1 << 16 else gy.lift(0).where(y <= 0, gy),
 
 
 class ReluDifferential(Elementwise):

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..op import Linear
-from ..standin import at, clamped, is_unknown, named
+from ..standin import at, bounds, clamped, is_unknown, length, named
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,11 @@ def diagonal_length(rows: int, columns: int, offset: int) -> int:
     """How many elements lie on a diagonal; `offset` counts above the main one."""
     down, across = rows + min(offset, 0), columns - max(offset, 0)
     least, other = sorted((down, across))  # a length that is not known is the larger
-    if is_unknown(least) and least != other:
+    low, high = bounds(length(other - least)) if is_unknown(least) else (0, 0)
+    if low < 0 < high:
         name = f"min({rows}, {columns}, {offset})"
         return named(name, lambda lengths: diagonal_length(at(rows, lengths), at(columns, lengths), offset))
+    least, other = (other, least) if low < 0 else (least, other)
     return clamped(other, 0, max(least, 0)) if is_unknown(other) and not is_unknown(least) else clamped(least)
 
 
