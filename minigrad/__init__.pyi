@@ -114,6 +114,7 @@ from .functions.itself import is_nonzero as is_nonzero
 from .functions.itself import is_tensor as is_tensor
 from .functions.itself import numel as numel
 from .functions.itself import result_type as result_type
+from .functions.itself import zero_ as zero_
 from .functions.movement import atleast_1d as atleast_1d
 from .functions.movement import atleast_2d as atleast_2d
 from .functions.movement import atleast_3d as atleast_3d

@@ -138,7 +138,9 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
         non_blocking is heard, and needs no saying: nothing waits for a device until a value is read.
         """
         x: Tensor = self
-        for to in (*where, dtype, device):
+        places, flags = [w for w in where if not isinstance(w, bool)], [w for w in where if isinstance(w, bool)]
+        copy = copy or flags[1:] == [True]  # to(device, dtype, non_blocking, copy)
+        for to in (*places, dtype, device):
             if isinstance(to, Tensor):
                 x = x.to(to.spec.dtype, to.spec.device)
             elif isinstance(to, Device | str) and str(to) not in np.sctypeDict:

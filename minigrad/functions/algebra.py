@@ -64,8 +64,11 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     return parts[0].apply(ops.Stack(parts[0].ndim), *parts[1:]).movedim(-1, dim)
 
 
-def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
-    """The p-norm of x − y for each pair of rows: (…, m, k), (…, n, k) → (…, m, n)."""
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
+    """The p-norm of x − y for each pair of rows: (…, m, k), (…, n, k) → (…, m, n).
+
+    compute_mode    heard, and nothing changes: it says how PyTorch is to be fast
+    """
     x = operand(x1)
     return (x.unsqueeze(-2) - x.lift(x2).unsqueeze(-3)).norm(p, -1)
 

@@ -51,14 +51,21 @@ def one_hot(x: Any, num_classes: int = -1) -> Any:
 
 
 def searchsorted(
-    sorted_sequence: Any, values: Any, *, out_int32: bool = False, right: bool = False, side: str = ""
+    sorted_sequence: Any,
+    values: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str = "",
+    sorter: Any = None,
 ) -> Any:
     """Where each value would go into a row that is sorted, so that it stays so.
 
-    sorted_sequence    one row, or as many as there are rows of values
+    sorted_sequence    one row, or as many as there are rows of values; as `sorter` sorts it, where that is given
     right              behind those that are equal to it; side='right' says the same
     """
     row, x = operands((sorted_sequence, values), "searchsorted")
+    row = row if sorter is None else row.gather(-1, sorter)
     kind, right = np.int32 if out_int32 else np.int64, right or side == "right"
     if row.ndim == 1:
         return row.apply(ops.SearchSorted(right), x).astype(kind)

@@ -15,6 +15,7 @@ Size = tuple[int, ...]  # a shape is Python's own tuple: mg.Size([2, 3]) == (2, 
 numel = function(Operand.numel)
 clone = function(Tensor.clone)
 detach = function(Tensor.detach)
+zero_ = function(Tensor.zero_)
 
 
 def is_tensor(obj: Any) -> bool:

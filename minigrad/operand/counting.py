@@ -32,14 +32,19 @@ class Counting(Base):
         inverse = inverse.reshape(self.shape if a is None else self.shape[a])
         return self._asked(found, inverse if return_inverse else None, counts if return_counts else None)
 
-    def unique_consecutive(self, return_inverse: bool = False, return_counts: bool = False) -> Any:
-        """The elements in their order, each run of equal ones as one; results as in unique."""
-        xp, x = self.spec.device.xp, self._read().reshape(-1)
-        begins = xp.ones(x.shape, bool)
-        begins[1:] = x[1:] != x[:-1]
+    @hears_dim
+    def unique_consecutive(
+        self, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
+    ) -> Any:
+        """The elements, or slices along an axis, in order, each run of equal ones as one; results as in unique."""
+        xp, a = self.spec.device.xp, None if axis is None else self.axis(axis)
+        x = self._read().reshape(-1) if a is None else xp.moveaxis(self._read(), a, 0)
+        begins = xp.ones(len(x), bool)
+        begins[1:] = (x[1:] != x[:-1]).reshape(len(x[1:]), -1).any(1)
         run = xp.cumsum(begins) - 1
         counts = xp.bincount(run) if return_counts else None
-        return self._asked(x[begins], run.reshape(self.shape) if return_inverse else None, counts)
+        found = x[begins] if a is None else xp.moveaxis(x[begins], 0, a)
+        return self._asked(found, run.reshape(self.shape if a is None else -1) if return_inverse else None, counts)
 
     def bincount(self, weights: Any = None, minlength: int = 0) -> Self:
         """How often each of 0, 1, 2, … is in a vector of integers, or the sum of its weights."""

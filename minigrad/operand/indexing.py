@@ -120,12 +120,13 @@ class Indexing(Base):
     @hears_dim
     def take_along_dim(self, indices: Any, axis: int | None = None) -> Self:
         """`gather`, where the index broadcasts against x along the other axes; with no axis said, of all elements."""
-        index = self.lift(indices)
+        index: Any = self.lift(indices)
         if axis is None:
             return self.ravel().gather(0, index.ravel())
         axis = self.axis(axis)
         if index.ndim != self.ndim:
             raise ShapeError(f"take_along_dim needs an index with as many axes as {self.spec}, and got {index.spec}")
+        index = index.where(index >= 0, index + self.shape[axis])  # what is negative counts from the end
         ours, its = list(self.spec.shape), list(index.spec.shape)
         ours[axis] = its[axis] = 1
         shape = list(np.broadcast_shapes(tuple(ours), tuple(its)))

@@ -198,6 +198,7 @@ OF_FUNCTION = {  # where a name means something else, or what is wanted has a fo
     "nll_loss": {"input": [MATRIX], "target": [PLACES[0]], "weight": [part(4)]},
     "one_hot": {"input": PLACES},
     "pad": {"value": [1.0]},
+    "pinv": {"A": [POSITIVE], "input": [POSITIVE]},  # of what is symmetric, where hermitian=True says so
     "scaled_dot_product_attention": {"query": [BATCH], "key": [normal(2, 5, 4)], "value": [normal(2, 5, 6)],
                                      "attn_mask": [normal(3, 5)], "dropout_p": [0.0], "enable_gqa": []},
     "scatter": {"input": [MATRIX, NUMBER], "index": PLACES[2:], "src": [MATRIX, BATCH[0], NUMBER]},
