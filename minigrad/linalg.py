@@ -94,18 +94,19 @@ def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) ->
     return A.norm(ord, dim, keepdim)
 
 
-def matrix_rank(A: Any, *, rtol: float | None = None) -> Any:
-    """How many singular values are above rtol times the largest; by default ε times the longer side."""
+def matrix_rank(A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Any:
+    """How many singular values are above atol, and above rtol times the largest: by default ε times the longer side."""
     A = operand(A).real_valued()
-    values = svdvals(A)
-    rtol = max(A.shape[-2:]) * float(np.finfo(A.dtype).eps) if rtol is None else rtol
-    return (values > values[..., :1] * rtol).sum(-1)
+    values, least = svdvals(A), 0.0 if atol else max(A.shape[-2:]) * float(np.finfo(A.dtype).eps)
+    return (values > (values[..., :1] * (least if rtol is None else rtol)).maximum(atol or 0.0)).sum(-1)
 
 
-def cond(A: Any) -> Any:
-    """The largest singular value over the smallest: how much a relative error may grow in solve."""
-    values = svdvals(A)
-    return values[..., 0] / values[..., -1]
+def cond(A: Any, p: Any = None) -> Any:
+    """‖A‖ ‖A⁻¹‖, how much a relative error may grow in solve, by the norm p; None is 2, of the singular values."""
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        return values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0]
+    return matrix_norm(A, p) * matrix_norm(inv(A), p)
 
 
 SVD = namedtuple("SVD", "U S Vh")
@@ -120,8 +121,7 @@ def svd(A: Any, full_matrices: bool = True) -> SVD:
     full_matrices    U and Vh square, by columns and rows that have no gradient
     """
     A = operand(A)
-    (m, n), y = A.shape[-2:], A.apply(ops.Svd())
-    U, S, V = y.split((m, 1, n), -2)
+    U, S, V = A.apply(ops.Svd()).split((A.shape[-2], 1, A.shape[-1]), -2)
     if full_matrices:
         U, V = (cat([Q, Q.detach().apply(ops.Orthonormal(True))[..., Q.shape[-1] :]], -1) for Q in (U, V))
     return SVD(U, S[..., 0, :], V.mT)
@@ -153,10 +153,10 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     """The X for which ‖A X − B‖ is least, and of these the shortest; driver says what else is told, as in LAPACK."""
     A = operand(A)
     X, nothing = pinv(A, rtol=rcond) @ B, A.flatten()[:0]
-    wanted = A.shape[-2] > A.shape[-1] and driver not in (None, "gelsy")
-    residuals = ((A @ X - B) ** 2).sum(-2) if wanted else nothing
-    rank = nothing.long() if driver == "gels" else matrix_rank(A, rtol=rcond)
-    return LeastSquares(X, residuals, rank, svdvals(A) if driver in ("gelss", "gelsd") else nothing)
+    alone = driver in (None, "gelsy") or A.shape[-2] <= A.shape[-1]
+    residuals = nothing if alone else ((A @ X - B) ** 2).sum(-2)
+    values = svdvals(A) if driver in ("gelss", "gelsd") else nothing
+    return LeastSquares(X, residuals, nothing.long() if driver == "gels" else matrix_rank(A, rtol=rcond), values)
 
 
 def solved(A: Any, result: Any) -> Solved:
@@ -179,8 +179,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> S
 def vander(x: Any, N: int | None = None) -> Any:
     """Vandermonde's matrix: rows 1, x, x², …, N numbers in each."""
     x = operand(x)
-    x = x if x.ndim else x.reshape(1)
-    return x.unsqueeze(-1) ** np.arange(x.shape[-1] if N is None else N)
+    return x.reshape(x.shape or (1,)).unsqueeze(-1) ** np.arange(x.shape[-1] if N is None else N)
 
 
 def eig(A: Any) -> Any:

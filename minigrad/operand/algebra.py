@@ -148,6 +148,12 @@ class Algebra(Base):
         factor = self.apply(ops.Cholesky())
         return factor.mT if upper else factor
 
+    def cholesky_inverse(self, upper: bool = False) -> Any: return self._ones_on_diagonal().cholesky_solve(self, upper)
+    def cholesky_solve(self, L: Any, upper: bool = False) -> Any:
+        """x with L Lᵀ x = self, L being one triangle, the lower or the upper."""
+        L = self.lift(L).triu().mT if upper else self.lift(L).tril()
+        return (L @ L.mT).solve(self)
+
     def logdet(self) -> Self:
         """ln det x: not a number where the determinant is negative."""
         sign: Any = self.apply(ops.SignDet())

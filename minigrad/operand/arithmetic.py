@@ -134,8 +134,8 @@ class Arithmetic(Base):
     def heaviside(self, values: Any) -> Self: return self.apply(ops.Heaviside(), values)
     def maximum(self, other: Any) -> Self: return self.apply(ops.Maximum(), other)
     def minimum(self, other: Any) -> Self: return self.apply(ops.Minimum(), other)
-    def fmax(self, other: Any) -> Self: return self._unless_nan(self >= other, other)
-    def fmin(self, other: Any) -> Self: return self._unless_nan(self <= other, other)
+    def fmax(self, other: Any) -> Self: return self.where((self >= other) | self.lift(other).isnan(), other)
+    def fmin(self, other: Any) -> Self: return self.where((self <= other) | self.lift(other).isnan(), other)
 
     def lerp(self, end: Any, weight: Any) -> Self:
         """x + w (y − x), reckoned from the nearer end, so that it is y where w is 1."""
@@ -155,10 +155,6 @@ class Arithmetic(Base):
         return self + self.lift(tensor1) / tensor2 * value
 
     arctan2 = atan2
-
-    def _unless_nan(self, first: Self, other: Any) -> Self:
-        """self where it comes first, or the other is NaN; the other elsewhere."""
-        return self.where(first | self.lift(other).isnan(), other)
 
     def where(self, condition: Any, other: Any) -> Self:
         """self where the condition holds, other elsewhere."""

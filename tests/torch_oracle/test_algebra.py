@@ -252,6 +252,30 @@ def test_least_squares_say_what_pytorchs_say(driver, shape):
         )
 
 
+@pytest.mark.parametrize("p", [None, 2, -2, "fro", "nuc", 1, -1, np.inf, -np.inf])
+def test_condition_numbers_are_pytorchs(p):
+    A = invertible(2, 3, 3)
+    np.testing.assert_allclose(mg.linalg.cond(mg.tensor(A), p).numpy(), torch.linalg.cond(torch.tensor(A), p).numpy())
+
+
+@pytest.mark.parametrize("options", [{}, {"atol": 2.0}, {"rtol": 0.3}, {"atol": 0.5, "rtol": 0.1}, {"hermitian": True}])
+def test_ranks_are_pytorchs(options):
+    A = definite(4, 3, 3) * [[1, 1, 0]] * [[1], [1], [0]]
+    ours, theirs = mg.linalg.matrix_rank(mg.tensor(A), **options), torch.linalg.matrix_rank(torch.tensor(A), **options)
+    assert ours.numpy().tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_what_cholesky_factors_solve_is_pytorchs(upper):
+    """One triangle is read. PyTorch's gradient is not 0 in the other: it is taken of the triangle here."""
+    L, B = invertible(2, 3, 3), normal(2, 3, 2)
+    half = (lambda x: x.triu()) if upper else (lambda x: x.tril())
+    agrees(lambda x: half(x).cholesky_inverse(upper), lambda t: torch.cholesky_inverse(half(t), upper), [L], 1e-8)
+    agrees(lambda b, x: b.cholesky_solve(half(x), upper), lambda b, t: b.cholesky_solve(half(t), upper), [B, L], 1e-8)
+    whole = mg.tensor(B).cholesky_solve(mg.tensor(L), upper)
+    np.testing.assert_allclose(whole.numpy(), torch.tensor(B).cholesky_solve(torch.tensor(L), upper).numpy())
+
+
 @pytest.mark.parametrize("name", ["inv_ex", "cholesky_ex", "solve_ex"])
 def test_what_ends_in_ex_says_that_all_went_well_or_refuses(name):
     A = [definite(2, 3, 3)] + [normal(2, 3, 1)] * (name == "solve_ex")
