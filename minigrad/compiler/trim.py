@@ -16,9 +16,15 @@ from ..ops import Piece
 from .calm import graphs_of
 from .graph import Graph
 
+Trimmed = tuple[Any, list[int], list[int]]
 
-def trim(graph: Graph) -> Graph:
-    """The graph, its branches and loops without results, carries and operands that nobody reads."""
+
+def trim(graph: Graph, known: dict[Any, Trimmed] | None = None) -> Graph:
+    """The graph, its branches and loops without results, carries and operands that nobody reads.
+
+    known    what was trimmed before: a loop is asked again for each loop around it that turns out to read more
+    """
+    known = {} if known is None else known
     read: dict[Node, set[int]] = {node: set() for node in graph.nodes if hasattr(node.op, "gives")}
     for node in graph.nodes:
         if isinstance(node.op, Piece) and node.inputs[0] in read:
@@ -27,7 +33,10 @@ def trim(graph: Graph) -> Graph:
 
     def smaller(node: Node, inputs: tuple[Node, ...]) -> Node:
         if node in read and node not in graph.outputs:
-            op, left[node], used = trimmed(node.op, read[node], len(inputs))
+            key = node.op, frozenset(read[node]), len(inputs)
+            if key not in known:
+                known[key] = trimmed(*key, known)
+            op, left[node], used = known[key]
             return node.with_inputs(inputs) if op is node.op else Node(op, tuple(inputs[j] for j in used))
         if isinstance(node.op, Piece) and node.inputs[0] in left:
             i = left[node.inputs[0]].index(node.op.i)
@@ -37,14 +46,14 @@ def trim(graph: Graph) -> Graph:
     return graph.rebuild(smaller)
 
 
-def trimmed(op: Any, read: Collection[int], operands: int) -> tuple[Any, list[int], list[int]]:
+def trimmed(op: Any, read: Collection[int], operands: int, known: dict[Any, Trimmed]) -> Trimmed:
     """The op for those of its results that are read; which results it gives, and which operands it takes."""
     graphs, whole, (carried, sliced) = graphs_of(op), op.gives[0], parts(op)
     before = operands - len(whole.inputs)  # the condition of a branch
     results = set(read) | ({len(whole.outputs) - 1} if op.effect else set())
     while True:
         given = sorted(results)
-        small = {name: trim(only(g, given) if g in op.gives else g) for name, g in graphs.items()}
+        small = {name: trim(only(g, given) if g in op.gives else g, known) for name, g in graphs.items()}
         used = {j for g in small.values() for j in reads(g)}
         more = {j for j in used if j < carried} - results
         if not more:
