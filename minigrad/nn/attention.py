@@ -12,6 +12,7 @@ from ..device import Device
 from ..errors import ShapeError
 from ..functional.attention import attention_weights
 from ..functions.face import operand
+from ..functions.movement import cat, pad
 from ..tensor import Tensor
 from . import init
 from .linear import Linear
@@ -25,12 +26,16 @@ class MultiheadAttention(Module):
     in_proj_weight    (3 · embed_dim, embed_dim), of queries, keys and values, one below the other, from Xavier's
                       uniform; where kdim or vdim differ, q_proj_weight, k_proj_weight and v_proj_weight instead
     in_proj_bias      (3 · embed_dim,), zero; None without bias
+    bias_k, bias_v    (1, 1, embed_dim), with add_bias_kv: a key and a value more, that are learned
+    add_zero_attn     whether there is another key, and value, of zeros
     out_proj          Linear(embed_dim, embed_dim)
 
     Vaswani et al. 2017, “Attention Is All You Need”, §3.2.2. https://arxiv.org/abs/1706.03762
     """
 
     in_proj_bias: Tensor | None
+    bias_k: Tensor | None
+    bias_v: Tensor | None
 
     def __init__(
         self,
@@ -38,10 +43,12 @@ class MultiheadAttention(Module):
         num_heads: int,
         dropout: float = 0.0,
         bias: bool = True,
-        *,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
+        *,
         device: Device | str | None = None,
         dtype: Any = None,
         rng: np.random.Generator | None = None,
@@ -58,13 +65,18 @@ class MultiheadAttention(Module):
             self.k_proj_weight = parameter(embed_dim, self.kdim, **where)
             self.v_proj_weight = parameter(embed_dim, self.vdim, **where)
         self.register_parameter("in_proj_bias", parameter(3 * embed_dim, **where) if bias else None)
+        self.add_zero_attn = add_zero_attn
+        for name in ("bias_k", "bias_v"):
+            self.register_parameter(name, parameter(1, 1, embed_dim, **where) if add_bias_kv else None)
         self.out_proj = Linear(embed_dim, embed_dim, bias, rng=rng, **where)
         self.reset_parameters(rng)
 
     def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
         """Draw the projections of queries, keys and values anew; every bias zero."""
         for p in self.parameters(recurse=False):
-            if p.ndim > 1:
+            if p.ndim == 3:
+                init.xavier_normal_(p, generator=rng)
+            elif p.ndim > 1:
                 init.xavier_uniform_(p, generator=rng)
             else:
                 init.zeros_(p)
@@ -98,8 +110,17 @@ class MultiheadAttention(Module):
         k, v = q.lift(key), q.lift(value)
         self._refuse_shapes(q, k, v)
         alone = q.ndim == 2
-        q, k, v = (self._heads(x) for x in self._projected(*map(self._batched, (q, k, v))))
+        q, k, v = self._projected(*map(self._batched, (q, k, v)))
         mask = self._mask(q, k, key_padding_mask, attn_mask, is_causal)
+        if self.bias_k is not None:
+            k, v = (
+                cat([x, b.broadcast_to(len(x), 1, self.embed_dim)], 1) for x, b in ((k, self.bias_k), (v, self.bias_v))
+            )
+        if self.add_zero_attn:
+            k, v = (pad(x, (0, 0, 0, 1)) for x in (k, v))
+        if mask is not None and k.shape[1] != mask.shape[-1]:
+            mask = pad(mask, (0, k.shape[1] - mask.shape[-1]))
+        q, k, v = map(self._heads, (q, k, v))
         found, weights = self._attended(q, k, v, mask, need_weights)
         if need_weights and average_attn_weights:
             weights = weights.mean(1)
@@ -151,8 +172,7 @@ class MultiheadAttention(Module):
 
     def _mask(self, q: Any, k: Any, key_padding_mask: Any, attn_mask: Any, is_causal: bool) -> Any:
         """All the masks as one that is added to the scores (N, heads, L, S); None without any."""
-        N, H, L, _ = q.shape
-        S = k.shape[2]
+        (N, L, _), H, S = q.shape, self.num_heads, k.shape[1]
         mask: Any = None
         if attn_mask is not None:
             mask = barred(q, attn_mask)

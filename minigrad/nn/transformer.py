@@ -1,18 +1,25 @@
-"""The encoder of the transformer: attention and a small network on each element, with a way around both.
+"""The transformer: attention and a small network on each element, with a way around both.
 
 Vaswani et al. 2017, “Attention Is All You Need”, §3.1. https://arxiv.org/abs/1706.03762
+
+Sequences are (T, N, d_model), or (N, T, d_model) with batch_first; masks are those of MultiheadAttention.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from functools import partial
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import functional
 from ..device import Device
+from ..functions.creation import full
+from ..tensor import Tensor
+from . import init
 from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
@@ -21,13 +28,14 @@ from .module import Module
 from .norm import LayerNorm
 
 
-class TransformerEncoderLayer(Module):
-    """x ← norm(x + attention(x));  x ← norm(x + linear2(activation(linear1(x)))), with dropout on each way.
+class Layer(Module):
+    """What both kinds of layer have: attentions and a network, each with a norm, a dropout, and a way around it.
 
-    norm_first    norm before attention and network, in place of after: x ← x + attention(norm(x)), …
+    norm_first    norm before each part, in place of after: x ← x + part(norm(x)), not x ← norm(x + part(x))
                   Xiong et al. 2020, “On Layer Normalization in the Transformer Architecture”, table 1
-    x             (T, N, d_model), or (N, T, d_model) with batch_first; (T, d_model) of one example
     """
+
+    attentions: ClassVar[tuple[str, ...]]
 
     def __init__(
         self,
@@ -46,30 +54,66 @@ class TransformerEncoderLayer(Module):
         rng: np.random.Generator | None = None,
     ):
         where: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, rng=rng, **where)
+        for name in self.attentions:
+            attention = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, rng=rng, **where)
+            setattr(self, name, attention)
         self.linear1 = Linear(d_model, dim_feedforward, bias, rng=rng, **where)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, rng=rng, **where)
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, **where)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, **where)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        norms = {f"norm{i + 1}": LayerNorm(d_model, layer_norm_eps, bias=bias, **where) for i in range(self._parts)}
+        for name, part in (norms | {f"dropout{i + 1}": Dropout(dropout) for i in range(self._parts)}).items():
+            setattr(self, name, part)
         self.norm_first, self.activation = norm_first, named(activation) if isinstance(activation, str) else activation
 
-    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
-        """src with each element informed by the others; masks as in MultiheadAttention."""
-        x, masks = src, (src_mask, src_key_padding_mask, is_causal)
-        if self.norm_first:
-            x = x + self._attend(self.norm1(x), *masks)
-            return x + self._think(self.norm2(x))
-        x = self.norm1(x + self._attend(x, *masks))
-        return self.norm2(x + self._think(x))
+    @property
+    def _parts(self) -> int:
+        return len(self.attentions) + 1
 
-    def _attend(self, x: Any, mask: Any, padding: Any, is_causal: bool) -> Any:
-        y, _ = self.self_attn(x, x, x, padding, need_weights=False, attn_mask=mask, is_causal=is_causal)
-        return self.dropout1(y)
+    def _through(self, x: Any, *looks: tuple[Any, ...]) -> Any:
+        """x through every part; `looks` at what each attention looks (x itself if None), its masks, and is_causal."""
+        parts: list[Any] = [
+            partial(self._attend, getattr(self, name), *look) for name, look in zip(self.attentions, looks)
+        ]
+        for i, part in enumerate([*parts, self._think], 1):
+            norm, dropout = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
+            x = x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
+        return x
+
+    def _attend(self, attention: Any, memory: Any, mask: Any, padding: Any, is_causal: Any, x: Any) -> Any:
+        seen = x if memory is None else memory
+        return attention(x, seen, seen, padding, need_weights=False, attn_mask=mask, is_causal=bool(is_causal))[0]
 
     def _think(self, x: Any) -> Any:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class TransformerEncoderLayer(Layer):
+    """Each element informed by the others, and a network."""
+
+    attentions = ("self_attn",)
+
+    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: Any = False) -> Any:
+        return self._through(src, (None, src_mask, src_key_padding_mask, is_causal))
+
+
+class TransformerDecoderLayer(Layer):
+    """Each element informed by the others, then by those of another sequence, the memory; and a network."""
+
+    attentions = "self_attn", "multihead_attn"
+
+    def forward(
+        self,
+        tgt: Any,
+        memory: Any,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        tgt_is_causal: Any = False,
+        memory_is_causal: Any = False,
+    ) -> Any:
+        own = None, tgt_mask, tgt_key_padding_mask, tgt_is_causal
+        return self._through(tgt, own, (memory, memory_mask, memory_key_padding_mask, memory_is_causal))
 
 
 class TransformerEncoder(Module):
@@ -79,12 +123,95 @@ class TransformerEncoder(Module):
         self.layers = ModuleList([deepcopy(encoder_layer) for _ in range(num_layers)])
         self.num_layers, self.norm = num_layers, norm
 
-    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
-        """src through every layer; masks as in MultiheadAttention."""
-        x = src
+    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: Any = False) -> Any:
+        return self._through(src, mask, src_key_padding_mask, is_causal)
+
+    def _through(self, x: Any, *others: Any, **named: Any) -> Any:
         for layer in self.layers:
-            x = layer(x, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=is_causal)
+            x = layer(x, *others, **named)
         return x if self.norm is None else self.norm(x)
+
+
+class TransformerDecoder(TransformerEncoder):
+    """The same of a decoder's layers, which look at one memory."""
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None):
+        super().__init__(decoder_layer, num_layers, norm)
+
+    def forward(self, tgt: Any, memory: Any, *masks: Any, **named: Any) -> Any:  # type: ignore[override]
+        return self._through(tgt, memory, *masks, **named)
+
+
+class Transformer(Module):
+    """An encoder, and a decoder that looks at what it gives; matrices from Xavier's uniform."""
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Any], Any] = "relu",
+        custom_encoder: Module | None = None,
+        custom_decoder: Module | None = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        *,
+        rng: np.random.Generator | None = None,
+        **where: Any,
+    ):
+        options: Any = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+        )
+        made = [
+            stack(kind(*options, rng=rng, **where), n, LayerNorm(d_model, layer_norm_eps, bias=bias, **where))
+            for stack, kind, n in (
+                (TransformerEncoder, TransformerEncoderLayer, num_encoder_layers),
+                (TransformerDecoder, TransformerDecoderLayer, num_decoder_layers),
+            )
+        ]
+        self.encoder = made[0] if custom_encoder is None else custom_encoder
+        self.decoder = made[1] if custom_decoder is None else custom_decoder
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+        for p in self.parameters():
+            if p.ndim > 1:
+                init.xavier_uniform_(p, generator=rng)
+
+    def forward(
+        self,
+        src: Any,
+        tgt: Any,
+        src_mask: Any = None,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        src_key_padding_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        src_is_causal: Any = False,
+        tgt_is_causal: Any = False,
+        memory_is_causal: Any = False,
+    ) -> Any:
+        memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
+        masks = tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
+        return self.decoder(tgt, memory, *masks, tgt_is_causal, memory_is_causal)
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """(sz, sz): −∞ where element i would look at a later one, and 0 elsewhere."""
+        mask: Tensor = full((sz, sz), -inf, device=device, dtype=dtype).triu(1)
+        return mask
 
 
 def named(activation: str) -> Callable[[Any], Any]:

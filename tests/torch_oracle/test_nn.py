@@ -115,6 +115,26 @@ LAYERS = {
         {"key_padding_mask": PADDING, "need_weights": False},
     ),
     "MultiheadAttention of one": (lambda nn: nn.MultiheadAttention(8, 4), (Q[:, 0], K[:, 0], V[:, 0]), {}),
+    "MultiheadAttention, more keys": (
+        lambda nn: nn.MultiheadAttention(8, 2, 0.0, True, True, True),
+        (Q, K, V),
+        {"attn_mask": LOOK, "key_padding_mask": PADDING},
+    ),
+    "TransformerDecoderLayer": (
+        lambda nn: nn.TransformerDecoderLayer(8, 2, 16, 0.0, norm_first=True),
+        (WORDS, Q),
+        {"tgt_mask": CAUSAL, "memory_key_padding_mask": PADDING[:, 1:]},
+    ),
+    "TransformerDecoder": (
+        lambda nn: nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16, 0.0), 2, nn.LayerNorm(8)),
+        (WORDS, Q),
+        {"tgt_mask": CAUSAL},
+    ),
+    "Transformer": (
+        lambda nn: nn.Transformer(8, 2, 2, 1, 16, 0.0, "gelu", batch_first=True),
+        (WORDS, Q[:, :, :].repeat(2, 0)[:6]),
+        {"src_key_padding_mask": np.zeros((6, 3), bool), "tgt_mask": ~np.tri(3, dtype=bool)},
+    ),
     "TransformerEncoderLayer": (lambda nn: nn.TransformerEncoderLayer(8, 2, 16, 0.0), (WORDS,), {}),
     "TransformerEncoder": (
         lambda nn: nn.TransformerEncoder(

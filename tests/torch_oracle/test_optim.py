@@ -235,6 +235,12 @@ SCHEDULES = {
     "PolynomialLR": {"total_iters": 30, "power": 2.0},
     "LambdaLR": {"lr_lambda": lambda t: 1 / (t + 1)},
     "LambdaLR for each": {"lr_lambda": [lambda t: 1 / (t + 1), lambda t: 0.9**t]},
+    "MultiplicativeLR": {"lr_lambda": [lambda t: 0.95, lambda t: 1 - 1 / (t + 3)]},
+    "CyclicLR": {"base_lr": 0.01, "max_lr": 0.3, "step_size_up": 7},
+    "CyclicLR half": {"base_lr": [0.01, 0.02], "max_lr": [0.3, 0.1], "step_size_up": 7, "step_size_down": 4}
+    | {"mode": "triangular2", "base_momentum": 0.5},
+    "CyclicLR by steps": {"base_lr": 0.01, "max_lr": 0.3, "step_size_up": 5, "mode": "exp_range", "gamma": 0.97},
+    "CyclicLR of one's own": {"base_lr": 0.01, "max_lr": 0.3, "step_size_up": 5, "scale_fn": lambda n: 1 / n},
     "OneCycleLR": {"max_lr": 0.3, "total_steps": 51},
     "OneCycleLR linear": {"max_lr": [0.3, 0.1], "epochs": 3, "steps_per_epoch": 17, "anneal_strategy": "linear"},
     "OneCycleLR three": {"max_lr": 0.3, "total_steps": 51, "three_phase": True, "pct_start": 0.4, "div_factor": 10.0},

@@ -3,10 +3,12 @@
 from .cosine import CosineAnnealingLR as CosineAnnealingLR
 from .cosine import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
 from .cosine import OneCycleLR as OneCycleLR
+from .cyclic import CyclicLR as CyclicLR
 from .factor import ConstantLR as ConstantLR
 from .factor import ExponentialLR as ExponentialLR
 from .factor import LambdaLR as LambdaLR
 from .factor import LinearLR as LinearLR
+from .factor import MultiplicativeLR as MultiplicativeLR
 from .factor import MultiStepLR as MultiStepLR
 from .factor import PolynomialLR as PolynomialLR
 from .factor import StepLR as StepLR

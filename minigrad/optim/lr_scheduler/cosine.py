@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from math import cos, pi
+from typing import Any
 
 from ..groups import Group
 from ..optimizer import Optimizer
@@ -93,15 +94,7 @@ class OneCycleLR(LRScheduler):
         self.ends = [top, 2 * top, total_steps - 1] if three_phase else [top, total_steps - 1]
         self.levels = [1, div_factor, 1, 1 / final_div_factor] if three_phase else [1, div_factor, 1 / final_div_factor]
 
-        self.cycle_momentum = cycle_momentum
-        if cycle_momentum and not optimizer.defaults.keys() & {"momentum", "betas"}:
-            raise ValueError(f"{optimizer.name} has no momentum to cycle: pass cycle_momentum=False")
-        self.momenta = list(
-            zip(
-                each_group(optimizer, "max_momentum", max_momentum),
-                each_group(optimizer, "base_momentum", base_momentum),
-            )
-        )
+        self.momenta = momenta(optimizer, base_momentum, max_momentum) if cycle_momentum else []
         if last_epoch == -1:
             for group, highest in zip(optimizer.param_groups, each_group(optimizer, "max_lr", max_lr)):
                 group["initial_lr"] = highest / div_factor
@@ -121,9 +114,15 @@ class OneCycleLR(LRScheduler):
 
     def apply(self, t: float) -> None:
         super().apply(t)
-        if self.cycle_momentum:
-            for group, (high, low) in zip(self.optimizer.param_groups, self.momenta):
-                set_momentum(group, self.between([high, low, high, high], t))
+        for group, (high, low) in zip(self.optimizer.param_groups, self.momenta):
+            set_momentum(group, self.between([high, low, high, high], t))
+
+
+def momenta(optimizer: Optimizer, low: Any, high: Any) -> list[tuple[float, float]]:
+    """The highest and the lowest momentum of each group."""
+    if not optimizer.defaults.keys() & {"momentum", "betas"}:
+        raise ValueError(f"{optimizer.name} has no momentum to cycle: pass cycle_momentum=False")
+    return list(zip(each_group(optimizer, "max_momentum", high), each_group(optimizer, "base_momentum", low)))
 
 
 def set_momentum(group: Group, momentum: float) -> None:

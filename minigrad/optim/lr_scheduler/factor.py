@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from math import prod
 
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler, each_group, whole
@@ -26,6 +27,13 @@ class LambdaLR(LRScheduler):
 
     def lr_at(self, t: float, base: float, group: int = 0) -> float:
         return base * float(self.lr_lambdas[group](t))
+
+
+class MultiplicativeLR(LambdaLR):
+    """base · f(1) · f(2) ⋯ f(t)"""
+
+    def lr_at(self, t: float, base: float, group: int = 0) -> float:
+        return float(base * prod(self.lr_lambdas[group](k) for k in range(1, int(t) + 1)))
 
 
 class StepLR(LRScheduler):
