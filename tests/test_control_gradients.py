@@ -361,3 +361,37 @@ def test_a_result_whose_length_a_run_tells_comes_out_as_long_as_it_is():
 
     assert repeated(mg.tensor(2), mg.tensor(X)).tolist() == [*X] * 3
     assert repeated(mg.tensor(0), mg.tensor(X)).tolist() == [*X]
+
+
+def passed_on(y, n):
+    v = y
+    while n > 0:
+        v, n = (y * 1 if n > 5 else y), n - 1
+    return v
+
+
+def doubled(y, n):
+    v = y
+    while n > 0:
+        v, n = v * 2, n - 1
+    return v
+
+
+def scanned(y, n):
+    return mg.lax.scan(lambda c, row: (c, row), y, mg.ones(2, 2) * n)[0]
+
+
+@pytest.mark.parametrize(("f", "slope"), [(passed_on, 1), (doubled, 0), (scanned, 1)])
+@pytest.mark.parametrize("n", [1.0, 0.0])
+def test_what_a_loop_under_no_grad_passes_on_keeps_its_gradient(f, slope, n):
+    """What no_grad() computes has none; what was there before kept its own by run, and lost it in a traced loop."""
+    y = mg.tensor([1.0, 2.0], requires_grad=True)
+
+    def loss(y, n):
+        with mg.no_grad():
+            v = f(y, n)
+        return (v * 3 + y * 0).sum()
+
+    for way in (loss, mg.function(loss), mg.function(loss, jit_compile=True)):
+        (gy,) = mg.grad(way(y, mg.tensor(n)), y)
+        assert gy.tolist() == [3 * (slope if n else 1)] * 2

@@ -166,7 +166,7 @@ def made(
         raise GraphError(f"{op} needs something to work on: a loop variable, or a tensor that it reads")
     first, more = counts
     with stage.building(), stage.name_scope(name) if name and isinstance(stage, Graph) else nullcontext():
-        with in_mode(recording=current.mode.recording or isinstance(op, Cond)):  # whose branches have heeded it
+        with in_mode(recording=True):  # no_grad() was heeded in the parts; what they pass on is not computed there
             y = stage.apply(op, tuple(begun(stage, op, operands, edited)))
             pieces = [stage.applied(Piece(i), (y,)) for i in range(first + len(edited) + more)]
         for piece in pieces:
