@@ -123,7 +123,8 @@ def svd(A: Any, full_matrices: bool = True) -> SVD:
     A = operand(A)
     U, S, V = A.apply(ops.Svd()).split((A.shape[-2], 1, A.shape[-1]), -2)
     if full_matrices:
-        U, V = (cat([Q, Q.detach().apply(ops.Orthonormal(True))[..., Q.shape[-1] :]], -1) for Q in (U, V))
+        whole = [Q.detach().apply(ops.Orthonormal(True)).detach() for Q in (U, V)]
+        U, V = (cat([Q, more[..., Q.shape[-1] :]], -1) for Q, more in zip((U, V), whole))
     return SVD(U, S[..., 0, :], V.mT)
 
 
@@ -159,21 +160,17 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     return LeastSquares(X, residuals, nothing.long() if driver == "gels" else matrix_rank(A, rtol=rcond), values)
 
 
-def solved(A: Any, result: Any) -> Solved:
-    """The result, and 0 for each matrix: what ends in _ex refuses here where PyTorch's says another number."""
-    return Solved(result, zeros(operand(A).shape[:-2], dtype=np.int32))
-
-
 def inv_ex(A: Any, *, check_errors: bool = False) -> Solved:
-    return solved(A, inv(A))
+    """inv(A), and 0 for each matrix: what ends in _ex refuses here where PyTorch's says another number."""
+    return Solved(inv(A), zeros(operand(A).shape[:-2], dtype=np.int32))
 
 
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Solved:
-    return solved(A, solve(A, B, left=left))
+    return Solved(solve(A, B, left=left), zeros(operand(A).shape[:-2], dtype=np.int32))
 
 
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Solved:
-    return solved(A, cholesky(A, upper))
+    return Solved(cholesky(A, upper), zeros(operand(A).shape[:-2], dtype=np.int32))
 
 
 def vander(x: Any, N: int | None = None) -> Any:

@@ -40,8 +40,8 @@ autograd.gradient autograd.function_rule autograd.function_in_graph autograd.fun
 autograd.graph autograd.anomaly autograd.forward_ad
 autograd.functional autograd.tape autograd.gradcheck autograd
 laws  functions.face functions.itself functions.algebra functions.movement functions.indexing
-functions.creation functions.pointwise functions.reduction functions.activation linalg special random cuda functions.random
-functions
+functions.creation functions.pointwise functions.reduction functions.activation linalg special random cuda
+functions.random functions
 stateless func
 functional.activation functional.within functional.loss functional.classification functional.select functional.dense
 functional.similarity functional.margin functional.ctc
