@@ -97,11 +97,13 @@ class Reduction(Base):
     ) -> Self:
         """(Σ |x|ᵖ)^(1/p): of the elements as one vector, or of each vector along the axes; 'fro' is 2.
 
-        p    0 counts what is not 0; inf and −inf are the largest and the smallest |x|
+        p    0 counts what is not 0; inf and −inf are the largest and the smallest |x|; 'nuc' sums singular values
         """
         x: Any = self._as(dtype).real_valued()
         axes, keepdims = self._reduction(axis, keepdims, **torch)
         p = 2 if p in ("fro", None) else p
+        if p == "nuc" and len(axes) == 2 and not keepdims:
+            return x.movedim(axes, (-2, -1)).apply(ops.Svd())[..., self.shape[axes[0]], :].sum(-1)
         if isinstance(p, str):
             raise ValueError(f"norm is of vectors, and {p!r} of matrices: see linalg.matrix_norm")
         if p == 0:

@@ -194,6 +194,11 @@ def test_norms_of_matrices_are_pytorchs(ord, keepdim):
     )
 
 
+@pytest.mark.parametrize("axes", [(1, 2), (0, 2)])
+def test_the_sum_of_singular_values_is_a_norm_too(axes):
+    agrees(lambda x: x.norm("nuc", axes), lambda t: t.norm("nuc", axes), [normal(3, 2, 4)], rtol=1e-8)
+
+
 @pytest.mark.parametrize("ord", [2, 1, 3, np.inf, -np.inf, 0.5])
 def test_norms_of_vectors_are_pytorchs(ord):
     agrees(lambda x: mg.linalg.vector_norm(x, ord, 1), lambda t: torch.linalg.vector_norm(t, ord, 1), [normal(3, 4)])
