@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import ConversionError
+from minigrad.errors import ConversionError, NoValueError
 from minigrad.graph.autograph import beside, code, convert
 from minigrad.graph.autograph.convert import conversion_of
 
@@ -65,8 +65,11 @@ def test_a_module_that_was_edited_and_not_reloaded_is_not_converted_by_its_new_t
 
     edited(SCALED.format(up=up, down=down, more=f"# {up}\n"), reload=False)
 
-    with pytest.warns(UserWarning, match="scaled.. runs as it is written, .* was edited since, so reload the module"):
+    told = "scaled.. runs as it is written, .* was edited since, so reload the module"
+    with pytest.warns(UserWarning, match=told):
         assert convert(module.scaled) is module.scaled
+    with pytest.warns(UserWarning, match=told), pytest.raises(NoValueError):
+        mg.function(lambda x: module.scaled(x) + 1)(x)
     with pytest.raises(ConversionError, match="edited since"):
         code(module.scaled)
 

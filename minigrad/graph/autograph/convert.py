@@ -24,7 +24,7 @@ from .jumps import Unconvertible
 from .leftovers import told_of
 from .replaced import REPLACED
 from .scopes import Function, arguments, mark_comprehensions
-from .source import FUTURES, definition, mangled
+from .source import EDITED, FUTURES, definition, mangled
 from .statements import Statements, reason_against
 
 OPTIMISED = 0x1  # the flag of a function's code; a class body has not
@@ -58,13 +58,17 @@ def convert(function: Any) -> Any:
             return function
         conversion = conversion_of(function)
         if isinstance(conversion, str):
-            warnings.warn(
-                f"{function.__qualname__}() runs as it is written, without AutoGraph: {conversion}. Mark it with "
-                "@minigrad.graph.autograph.do_not_convert if this is meant",
-                stacklevel=2,
-            )
+            left_alone(function, conversion)
     new = call(function)
     return new if new is function else watched(new)
+
+
+def left_alone(function: FunctionType, reason: str) -> None:
+    warnings.warn(
+        f"{function.__qualname__}() runs as it is written, without AutoGraph: {reason}. Mark it with "
+        "@minigrad.graph.autograph.do_not_convert if this is meant",
+        stacklevel=3,
+    )
 
 
 def watched(function: Any) -> Any:
@@ -138,6 +142,8 @@ def converted(function: Any) -> Any:
     if current.mode.staging is not None and "<locals>" not in function.__qualname__:  # which a reload does not edit
         current.mode.staging.noticed(function, "__code__", function.__code__)
     if isinstance(conversion, str):
+        if conversion.endswith(EDITED):
+            left_alone(function, conversion)
         return function
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     cells[conversion.ag] = CellType(AG)

@@ -17,6 +17,7 @@ from .jumps import Unconvertible
 from .scopes import Function, arguments
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+EDITED = "it was edited since, so reload the module"
 FUTURES = 0x1FF0000  # flags of `from __future__ import …`, which the generated code is compiled under too
 
 
@@ -45,8 +46,7 @@ def source(code: CodeType) -> Sequence[str]:
 
 def edited(code: CodeType) -> Unconvertible:
     return Unconvertible(
-        f"what {code.co_filename} says now at line {code.co_firstlineno} is not what was imported from it: it was "
-        "edited since, so reload the module"
+        f"what {code.co_filename} says now at line {code.co_firstlineno} is not what was imported from it: {EDITED}"
     )
 
 
