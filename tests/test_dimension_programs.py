@@ -507,6 +507,18 @@ def test_one_graph_of_two_lengths(f):
     compare(f, [("n",), ("m",)])
 
 
+@pytest.mark.parametrize("f", [*VECTORS[::8], *PAIRS[::2]])
+def test_with_reduce_retracing_every_length_is_right(f):
+    """A graph that took x[:m] for m long served an x that is shorter, and failed where another trace would do."""
+    traced = mg.function(f, reduce_retracing=True)
+    for n, m in ((3, 2), (4, 4), (0, 1), (1, 0), (2, 9)):
+        xs = [mg.arange(k, dtype="float64").sin() for k in (n, m)][: f.__code__.co_argcount]
+        wanted, got = outcome(f, *xs), outcome(traced, *xs)
+        assert isinstance(got, Exception) == isinstance(wanted, Exception), (n, m, got, wanted)
+        if not isinstance(wanted, Exception):
+            np.testing.assert_allclose(array(got), array(wanted), rtol=1e-12, atol=1e-12)
+
+
 # -- programs that are made up -------------------------------------------------------------------------
 
 BOUNDS = st.sampled_from(["", "", "0", "1", "2", "3", "5", "-1", "-2", "-4", "m", "n", "n // 2", "n - 1", "m + 1"])

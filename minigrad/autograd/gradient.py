@@ -95,7 +95,7 @@ def gradients(
     """
     if (stage := modes.current.mode.staging) is not None:
         return in_graph(stage, ys, wrt, gys, create_graph)
-    if isinstance(ys[0], Symbol):  # of a session's graph, whose block is closed
+    if ys and isinstance(ys[0], Symbol):  # of a session's graph, whose block is closed
         with ys[0].stage.building():
             return gradients(ys, wrt, gys, retain_graph, create_graph, through)
     create_graph = create_graph or modes.followed()

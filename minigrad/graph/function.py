@@ -27,7 +27,7 @@ import numpy as np
 
 from ..compiler.graph import Graph
 from ..compiler.pipeline import FAST, STANDARD
-from ..errors import GraphError, ShapeError
+from ..errors import GraphError, MinigradError
 from ..modes import current
 from ..nn.module import Module
 from ..operand import Operand
@@ -156,9 +156,10 @@ class TracedFunction:
                 specs = [s.spec() for s in leaves(self.input_signature)]
             elif self.reduce_retracing and loosened(key) in self.similar:
                 open_specs = relaxed(self.similar[loosened(key)], specs)
-                with suppress(GraphError, ShapeError):  # some functions do not work for all lengths
-                    made = self.trace(args, options, tensors, open_specs)
-                    key, specs = loosened(key), open_specs
+                with suppress(MinigradError):  # some functions do not work for all lengths
+                    general = self.trace(args, options, tensors, open_specs)
+                    if fits(general, tensors):
+                        made, key, specs = general, loosened(key), open_specs
             self.similar[loosened(key)] = specs
             made = self.trace(args, options, tensors, specs) if made is None else made
             self.remember(key, made)

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from .. import clock, modes
 from ..autograd.function_in_graph import Custom
 from ..compiler.graph import Graph
-from ..compiler.specialise import fields_at, lengths_in
+from ..compiler.specialise import fields_at, lengths_in, specialised
 from ..editable import renew, settle, write
-from ..errors import EditedError, ShapeError
+from ..errors import EditedError, MinigradError
 from ..ops import Piece, StopGradient
 from ..spec import Spec
 from ..staging import Traced
@@ -128,6 +128,7 @@ class Trace:
         self.seen = Seen(dict(zip(self.names[given:], self.captured)), stage.noted, stage.pulled)
         self.grad_names = [f"{stage.path(leaf)}.grad" for leaf, _ in self.grads]
         self.given = given
+        self.fitting: dict[tuple[Spec, ...], bool] = {}
         self.arguments: list[tuple[str, str]] = []
         self.watched: list[Any] = []
         done = [] if stage.last is None else stage.after_effects([stage.lift(True)])
@@ -215,12 +216,16 @@ def number_in(place: tuple[str, Any]) -> int:
 
 
 def fits(trace: Trace, tensors: Sequence[Tensor]) -> bool:
-    """Whether the arguments' shapes are those that the trace leaves open."""
-    try:
-        lengths_in(trace.graph.inputs[: trace.given], [x.spec for x in tensors])
-    except ShapeError:
-        return False
-    return True
+    """Whether the graph that leaves lengths open is one for the arguments' shapes, and what it took them to be."""
+    specs = tuple(x.spec for x in tensors)
+    if specs not in trace.fitting:
+        try:
+            specialised(trace.graph, [*specs, *(x.spec for x in trace.graph.inputs[trace.given :])])
+        except MinigradError:
+            trace.fitting[specs] = False
+        else:
+            trace.fitting[specs] = True
+    return trace.fitting[specs]
 
 
 def has_history(x: Any) -> bool:
