@@ -92,26 +92,19 @@ class Algebra(Base):
             return x.apply(ops.Affine(), W, self)
         return self._plus(x.mm(W), beta, alpha)
 
-    def addmv(self, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> Self:
-        """β self + α A v"""
-        return self._plus(self.lift(mat).mv(vec), beta, alpha)
+    def addmv(self, mat: Any, vec: Any, **by: float) -> Self: return self._plus(self.lift(mat).mv(vec), **by)
+    def addr(self, vec1: Any, vec2: Any, **by: float) -> Self: return self._plus(self.lift(vec1).outer(vec2), **by)
 
-    def addr(self, vec1: Any, vec2: Any, *, beta: float = 1, alpha: float = 1) -> Self:
-        """β self + α times the outer product"""
-        return self._plus(self.lift(vec1).outer(vec2), beta, alpha)
+    def baddbmm(self, batch1: Any, batch2: Any, **by: float) -> Self:
+        return self._plus(self.lift(batch1).bmm(batch2), **by)
 
-    def addbmm(self, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Self:
-        """β self + α Σ x y, over the products of matrices of a batch"""
-        return self._plus(self.lift(batch1).bmm(batch2).sum(0), beta, alpha)
+    def addbmm(self, batch1: Any, batch2: Any, **by: float) -> Self:
+        return self._plus(self.lift(batch1).bmm(batch2).sum(0), **by)
 
-    def baddbmm(self, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Self:
-        """β self + α x y, a product of matrices for each of the batch"""
-        return self._plus(self.lift(batch1).bmm(batch2), beta, alpha)
-
-    def _plus(self, product: Any, beta: float, alpha: float) -> Self:
+    def _plus(self, product: Any, beta: float = 1, alpha: float = 1) -> Self:
         """β self + α times a product, in its shape; where β is 0, self may be no number."""
+        x: Any = self.broadcast_to(product.shape)
         y = product if alpha == 1 else product * alpha
-        x: Any = self.broadcast_to(y.shape)
         return y if beta == 0 else y + (x if beta == 1 else x * beta)
 
     def linear(self, W: Any, b: Any = None) -> Self:

@@ -69,7 +69,8 @@ def placed(arguments: Any) -> Signature:
     kept: list[Argument] = []
     missing = False
     for argument in arguments:
-        if argument.name in LEFT_OUT.split():
+        is_kind = argument.name == "reduce" and argument.default is NEEDED  # of a scatter
+        if argument.name in LEFT_OUT.split() and not is_kind:
             missing = True
         else:
             kept.append(replace(argument, by_name=argument.by_name or missing))

@@ -56,7 +56,7 @@ register_hook register_post_accumulate_grad_hook manual_seed set_grad_enabled no
 while_loop vmap compile device backward retain_grad numpy item data_ptr cuda cpu to type apply_ map_ finfo iinfo
 is_grad_enabled is_tensor requires_grad_ set_printoptions from_numpy result_type get_device split_with_sizes tensor
 as_tensor new_tensor record_stream share_memory_ set_ resize_ storage solve get_rng_state set_rng_state initial_seed
-is_inference_mode_enabled
+is_inference_mode_enabled fractional_max_pool2d fractional_max_pool3d
 """  # that are not about numbers, or wait for a function
 NAMES = [
     place + name
@@ -67,7 +67,7 @@ NAMES = [
 ]
 DIFFERENCES = (Path(__file__).parents[2] / "docs/differences.md").read_text("utf-8")
 TABLE = re.findall(r"^\| `(.*?)` \|", DIFFERENCES.partition("\n## Calls, one by one\n")[2].partition("\n#")[0], re.M)
-MORE = 3  # ways of giving what is needed
+MORE = 2  # ways of giving what is needed
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +111,7 @@ def with_needed_last(form):
 
 
 def samples(name, argument):
-    special = OF_FUNCTION.get(name, {})
+    special = OF_FUNCTION.get(name.removesuffix("_"), {})
     if argument.name in special:
         return special[argument.name]
     if argument.name == "input" and "A" in special:
@@ -130,8 +130,6 @@ def calls(name):
         needed = [a for a in form if a.default is NEEDED]
         optional = [a for a in form if a.default is not NEEDED]
         pools = [samples(short, a) for a in needed]
-        if name.startswith("x.") and short in OF_FUNCTION:
-            pools[0] = samples(short, Argument("input"))
         rng, ways = random.Random(0), 0
         given = list(itertools.product(*pools)) if prod(map(len, pools)) < 500 else None
         for values in rng.sample(given, len(given)) if given else ([*map(rng.choice, pools)] for _ in range(500)):
@@ -242,22 +240,15 @@ def shown(value):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_documented_call_means_the_same_or_is_refused(name):
     """`x.var(True)` was a variance along axis 1, and `sum(())` of no axis: nobody had called them so."""
-    wrong = {}
+    wrong, asked = {}, 0
     for args, kwargs in calls(name):
+        asked += 1
         if said := judged(name, args, kwargs):
             words = [*map(shown, args), *(f"{word}={shown(value)}" for word, value in kwargs.items())]
             wrong[f"{name}({', '.join(words)})"] = said
+    assert asked, "a signature that cannot be read, or samples that do not fit, say nothing without a word"
     if not any(row.startswith(f"{name}(") for row in TABLE):
         assert not wrong
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_most_functions_are_called_at_all():
-    """A signature that cannot be read, and samples that do not fit, would say nothing without a word."""
-    silent = [name for name in NAMES if next(calls(name), None) is None]
-
-    assert len(NAMES) > 700
-    assert len(silent) < 15, silent
 
 
 @pytest.mark.filterwarnings("ignore")
