@@ -12,7 +12,7 @@ LAYERS = """
 errors  standin dimension  dtypes  devices.contract devices.counts devices.simulated devices device
 philox sequence  spec  pen
 op  clock  hooks
-ops.leaf ops.arithmetic ops.comparison ops.pointwise ops.blocks ops.erf ops.activation ops.loss ops.movement
+ops.leaf ops.blocks ops.arithmetic ops.comparison ops.pointwise ops.erf ops.activation ops.loss ops.movement
 ops.pattern ops.index ops.joining ops.placing ops.scan ops.reduce ops.sort ops.scatter ops.control ops.softmax
 ops.standardise ops.linalg ops.attention ops.einsum ops.solving ops.factors ops.window ops.convolution ops.pooling
 ops.adaptive ops.carried ops.recurrent ops.quantile ops.special ops.effect ops.random ops.identity ops.overlay

@@ -17,14 +17,15 @@ from ..ops import (
     ArgMaxPool,
     Const,
     Convolution,
+    Kept,
     LessEqual,
     MaxPool,
+    Not,
     PutTaps,
     Relu,
     ReluDifferential,
     Reshape,
     Sum,
-    Where,
 )
 from .rewrite import Rewrite, about
 
@@ -72,13 +73,13 @@ def place(node: Node) -> Node | None:
     return None
 
 
-@about(ReluDifferential, Where)
+@about(ReluDifferential, Kept)
 def before(node: Node) -> Node | None:
     """slope of relu · put taps(g)  →  put taps(slope of relu · g), where the maximum of relu was taken"""
     match node:
         case Node(ReluDifferential(), (Node(PutTaps()) as put, y)):
             pass
-        case Node(Where(), (Node(LessEqual(), (y, Node(Const(0)))), Node(Const(0)), Node(PutTaps()) as put)):
+        case Node(Kept(), (Node(PutTaps()) as put, Node(Not(), (Node(LessEqual(), (y, Node(Const(0)))),)))):
             pass
         case _:
             return None

@@ -158,7 +158,10 @@ class Arithmetic(Base):
 
     def where(self, condition: Any, other: Any) -> Self:
         """self where the condition holds, other elsewhere."""
-        return self.lift(condition).astype(bool).apply(ops.Where(), self, self.lift(other))
+        c = self.lift(condition).astype(bool)
+        if type(other) is int and other == 0:
+            return self.apply(ops.Kept(), c)
+        return c.apply(ops.Where(), self, self.lift(other))
 
 
 # Interning finds an op again in 0.15 µs; for the commonest even that shows.

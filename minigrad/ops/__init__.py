@@ -62,6 +62,7 @@ from .comparison import Heaviside as Heaviside
 from .comparison import IsFinite as IsFinite
 from .comparison import IsInf as IsInf
 from .comparison import IsNaN as IsNaN
+from .comparison import Kept as Kept
 from .comparison import Less as Less
 from .comparison import LessEqual as LessEqual
 from .comparison import Maximum as Maximum
@@ -234,7 +235,7 @@ from .window import Windows as Windows
 TABLE = (
     *(Add, Sub, Mul, Div, Neg, Pow, Power, FloorDivide, Remainder, Fmod, Hypot, Atan2, CopySign),
     *(LogAddExp, XLogY),
-    *(Greater, GreaterEqual, Less, LessEqual, Equal, NotEqual, IsNaN, IsInf, IsFinite, And, Or, Xor, Not, Where),
+    *(Greater, GreaterEqual, Less, LessEqual, Equal, NotEqual, IsNaN, IsInf, IsFinite, And, Or, Xor, Not, Kept, Where),
     *(Maximum, Minimum, Clamp, NanToNum, Heaviside),
     *(Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh),
     *(Acosh, Atanh, Abs, Sign, Floor, Ceil, Trunc, Round, Cast),

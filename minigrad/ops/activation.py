@@ -12,7 +12,7 @@ import numpy as np
 
 from ..op import Elementwise
 from .blocks import blockwise
-from .comparison import Clamp
+from .comparison import Clamp, emptied
 from .erf import erf
 
 # -- steps, smoothed ------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ class Relu(Elementwise):
 
     def vjp(self, gy, y, x):
         # Beside a large array no mask is laid that is as long.
-        return gy.apply(ReluDifferential(), y) if x.spec.size > 1 << 16 else gy.lift(0).where(y <= 0, gy),
+        return gy.apply(ReluDifferential(), y) if x.spec.size > 1 << 16 else gy.where(~(y <= 0), 0),
 
 
 class ReluDifferential(Elementwise):
@@ -64,7 +64,7 @@ class ReluDifferential(Elementwise):
     inline = False
 
     @blockwise
-    def forward(self, xp, t, x): return xp.where(x <= 0, t.dtype.type(0), t)
+    def forward(self, xp, t, x): return emptied(xp, t, x <= 0)
 
     def partials(self, z, t, x): return ~(x <= 0), None
     def flops(self, z, t, x): return 2 * z.size
@@ -110,7 +110,7 @@ class Hardswish(Elementwise):
     def forward(self, xp, x): return x * (xp.minimum(xp.maximum(x + 3, 0), 6) / 6)
     def vjp(self, gy, y, x): return self.sloped(gy, x),
     def jvp(self, dxs, y, x): return self.sloped(dxs[0], x)
-    def sloped(self, t, x): return t.lift(0).where(x <= -3, t.where(x >= 3, t * (x / 3 + 0.5)))
+    def sloped(self, t, x): return t.where(x >= 3, t * (x / 3 + 0.5)).where(~(x <= -3), 0)
 
 
 # -- ramps, smoothed ------------------------------------------------------------------------------------

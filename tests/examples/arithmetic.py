@@ -31,6 +31,7 @@ EXAMPLES = {
     **{question: [(question(), BEYOND)] for question in (ops.IsNaN, ops.IsInf, ops.IsFinite)},
     **{op: [(op(), MASK, MASK), (op(), Tensor([5, 3]), Tensor([4, 1]))] for op in LOGIC},
     ops.Not: [(ops.Not(), MASK)],
+    ops.Kept: [(ops.Kept(), signed(2, 3), MASK), (ops.Kept(), signed(2, 1), MASK)],
     ops.Where: [(ops.Where(), MASK, signed(2, 3), signed(3))],
     ops.Maximum: [(ops.Maximum(), signed(2, 3), signed(3))],
     ops.Minimum: [(ops.Minimum(), signed(2, 3), signed(3))],

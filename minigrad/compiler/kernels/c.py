@@ -236,6 +236,9 @@ class Module:
         dtype = np.result_type(*(o.dtype if isinstance(o, Value) else o for o in (x, y)))
         return Value("({0} ? {1} : {2})", dtype, (value(condition, np.dtype(bool)), value(x, dtype), value(y, dtype)))
 
+    def emptied(self, x: Value, condition: Any) -> Value:
+        return self.where(condition, 0, x)
+
     def erf(self, x: Value) -> Value:
         return self.special("erf", x)
 
