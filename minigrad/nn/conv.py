@@ -14,6 +14,7 @@ from ..functional.convolution import Lengths, each, ends
 from ..functions.face import operand
 from ..functions.movement import MARGINS
 from ..tensor import Tensor
+from .held import numbered
 from .linear import uniform_of_fan
 from .module import Module
 from .parameter import parameter
@@ -36,20 +37,25 @@ class Windowed(Module):
         in_channels: int,
         out_channels: int,
         kernel_size: Lengths,
-        stride: Lengths,
-        padding: Lengths | str,
-        dilation: Lengths,
-        groups: int,
-        bias: bool,
-        device: Device | str | None,
-        dtype: Any,
-        rng: np.random.Generator | None,
+        stride: Lengths = 1,
+        padding: Lengths | str = 0,
+        dilation: Lengths = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        *,
+        device: Device | str | None = None,
+        dtype: Any = None,
+        rng: np.random.Generator | None = None,
     ):
+        if padding_mode not in ("zeros", *MARGINS):
+            raise ValueError(f"padding_mode is zeros, {', '.join(MARGINS)}, and got {padding_mode!r}")
         if groups < 1 or in_channels % groups or out_channels % groups:
             raise ValueError(
                 f"{type(self).__name__} divides channels into groups alike: {in_channels} and {out_channels} "
                 f"into {groups} does not go"
             )
+        self.output_padding, self.padding_mode = (0,) * self.n, padding_mode
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size = each("kernel_size", kernel_size, self.n)
         self.stride, self.dilation = each("stride", stride, self.n), each("dilation", dilation, self.n)
@@ -92,29 +98,6 @@ class Conv(Windowed):
     x               (N, in_channels, *size)  →  y (N, out_channels, *size')
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Lengths,
-        stride: Lengths = 1,
-        padding: Lengths | str = 0,
-        dilation: Lengths = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        *,
-        device: Device | str | None = None,
-        dtype: Any = None,
-        rng: np.random.Generator | None = None,
-    ):
-        if padding_mode not in ("zeros", *MARGINS):
-            raise ValueError(f"padding_mode is zeros, {', '.join(MARGINS)}, and got {padding_mode!r}")
-        self.output_padding, self.padding_mode = (0,) * self.n, padding_mode
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype, rng
-        )
-
     def forward(self, input: Any) -> Any:
         input = self._checked(input)
         padding: Lengths | str = self.padding
@@ -130,19 +113,7 @@ class Conv(Windowed):
         return super().extra_repr() + mode
 
 
-class Conv1d(Conv):
-    __doc__ = Conv.__doc__
-    n = 1
-
-
-class Conv2d(Conv):
-    __doc__ = Conv.__doc__
-    n = 2
-
-
-class Conv3d(Conv):
-    __doc__ = Conv.__doc__
-    n = 3
+Conv1d, Conv2d, Conv3d = numbered(Conv)
 
 
 class ConvTranspose(Windowed):
@@ -166,15 +137,10 @@ class ConvTranspose(Windowed):
         groups: int = 1,
         bias: bool = True,
         dilation: Lengths = 1,
-        *,
-        device: Device | str | None = None,
-        dtype: Any = None,
-        rng: np.random.Generator | None = None,
+        **where: Any,
     ):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, **where)
         self.output_padding = each("output_padding", output_padding, self.n)
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype, rng
-        )
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
         """output_size, of the last axes or of all, stands for an output_padding: the one that gives it."""
@@ -191,16 +157,4 @@ class ConvTranspose(Windowed):
         return convolution(x, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
 
 
-class ConvTranspose1d(ConvTranspose):
-    __doc__ = ConvTranspose.__doc__
-    n = 1
-
-
-class ConvTranspose2d(ConvTranspose):
-    __doc__ = ConvTranspose.__doc__
-    n = 2
-
-
-class ConvTranspose3d(ConvTranspose):
-    __doc__ = ConvTranspose.__doc__
-    n = 3
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = numbered(ConvTranspose)

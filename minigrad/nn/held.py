@@ -47,3 +47,9 @@ def held(name: str, function: str, doc: str, *told: str, base: type[Held] = Held
 def over_axes(function: str, base: type[Held], *told: str) -> list[type[Any]]:
     """The modules of a function over one, two and three axes, named after their base, which says what they do."""
     return [held(f"{base.__name__}{n}d", f"{function}{n}d", base.__doc__ or "", *told, base=base) for n in (1, 2, 3)]
+
+
+def numbered(base: type[Module], name: str = "", **inside: Any) -> list[type[Any]]:
+    """The module over n = 1, 2 and 3 axes, which differ in n alone."""
+    inside |= {"__doc__": base.__doc__, "__module__": "minigrad.nn"}
+    return [type(f"{name or base.__name__}{n}d", (base,), inside | {"n": n}) for n in (1, 2, 3)]

@@ -12,6 +12,7 @@ from ..modes import current
 from ..operand import integers
 from ..tensor import Tensor
 from . import init
+from .held import numbered
 from .module import Module
 from .parameter import parameter
 
@@ -130,7 +131,7 @@ class Running(Norm):
     num_batches_tracked          how many batches they have seen
     """
 
-    dims: ClassVar[tuple[int, ...]]
+    n: ClassVar[int]
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
@@ -164,6 +165,15 @@ class Running(Norm):
             if statistic is not None:
                 init.constant_(statistic, start)
 
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """How many axes x may have."""
+        return (self.n + 2,)
+
+    def _learned(self) -> Any:
+        now = self.training or not self.track_running_stats
+        return self.running_mean, self.running_var, self.weight, self.bias, now
+
     def _checked(self, x: Any) -> Any:
         x = operand(x)
         if x.ndim not in self.dims or x.shape[1] != self.num_features:
@@ -172,15 +182,16 @@ class Running(Norm):
         return x
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, "
-            f"track_running_stats={self.track_running_stats}"
-        )
+        said = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+        return said + f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
 
 
 class BatchNorm(Running):
     """(x − μ) / √(σ² + ε) · w + b for each channel: see functional.batch_norm."""
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return (2, 3) if self.n == 1 else (self.n + 2,)
 
     def _momentum(self) -> float:
         """How far the running statistics move; None stands for their plain mean. Counts this batch."""
@@ -194,31 +205,10 @@ class BatchNorm(Running):
 
     def forward(self, input: Any) -> Any:
         input = self._checked(input)
-        return functional.batch_norm(
-            input,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or not self.track_running_stats,
-            self._momentum(),
-            self.eps,
-        )
+        return functional.batch_norm(input, *self._learned(), momentum=self._momentum(), eps=self.eps)
 
 
-class BatchNorm1d(BatchNorm):
-    __doc__ = BatchNorm.__doc__
-    dims = (2, 3)
-
-
-class BatchNorm2d(BatchNorm):
-    __doc__ = BatchNorm.__doc__
-    dims = (4,)
-
-
-class BatchNorm3d(BatchNorm):
-    __doc__ = BatchNorm.__doc__
-    dims = (5,)
+BatchNorm1d, BatchNorm2d, BatchNorm3d = numbered(BatchNorm)
 
 
 class InstanceNorm(Running):
@@ -240,28 +230,8 @@ class InstanceNorm(Running):
         if input.ndim == self.dims[0] - 1:  # one example, without a batch
             return self.forward(input.unsqueeze(0)).squeeze(0)
         input = self._checked(input)
-        return functional.instance_norm(
-            input,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or not self.track_running_stats,
-            0.1 if self.momentum is None else self.momentum,
-            self.eps,
-        )
+        momentum = 0.1 if self.momentum is None else self.momentum
+        return functional.instance_norm(input, *self._learned(), momentum=momentum, eps=self.eps)
 
 
-class InstanceNorm1d(InstanceNorm):
-    __doc__ = InstanceNorm.__doc__
-    dims = (3,)
-
-
-class InstanceNorm2d(InstanceNorm):
-    __doc__ = InstanceNorm.__doc__
-    dims = (4,)
-
-
-class InstanceNorm3d(InstanceNorm):
-    __doc__ = InstanceNorm.__doc__
-    dims = (5,)
+InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = numbered(InstanceNorm)

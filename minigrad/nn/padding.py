@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .. import functional
+from .held import numbered
 from .module import Module
 
 
@@ -36,14 +37,8 @@ class Constant(Padding):
         return f"padding={self.padding}, value={self.value}"
 
 
-def over_axes(name: str, mode: str, base: type[Padding] = Padding) -> list[type[Any]]:
-    """The layers with such a margin over one, two and three axes."""
-    inside = {"mode": mode, "__doc__": base.__doc__, "__module__": "minigrad.nn"}
-    return [type(f"{name}{n}d", (base,), inside | {"n": n}) for n in (1, 2, 3)]
-
-
-ZeroPad1d, ZeroPad2d, ZeroPad3d = over_axes("ZeroPad", "constant")
-ConstantPad1d, ConstantPad2d, ConstantPad3d = over_axes("ConstantPad", "constant", Constant)
-ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = over_axes("ReflectionPad", "reflect")
-ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = over_axes("ReplicationPad", "replicate")
-CircularPad1d, CircularPad2d, CircularPad3d = over_axes("CircularPad", "circular")
+ZeroPad1d, ZeroPad2d, ZeroPad3d = numbered(Padding, "ZeroPad", mode="constant")
+ConstantPad1d, ConstantPad2d, ConstantPad3d = numbered(Constant, "ConstantPad", mode="constant")
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = numbered(Padding, "ReflectionPad", mode="reflect")
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = numbered(Padding, "ReplicationPad", mode="replicate")
+CircularPad1d, CircularPad2d, CircularPad3d = numbered(Padding, "CircularPad", mode="circular")

@@ -276,11 +276,9 @@ REPRS = [
     *("Linear", "Sequential", "Flatten", "Conv1d", "Conv2d", "Conv2d, same", "ConvTranspose1d", "ConvTranspose2d"),
     *("MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "RMSNorm", "Embedding", "RNN", "LSTM", "GRU"),
     *(
-        "Upsample",
         "PixelShuffle",
         "Softmax2d",
         "LPPool2d",
-        "MaxUnpool1d",
         "ConstantPad1d",
         "ZeroPad2d",
         "AdaptiveMaxPool3d",
