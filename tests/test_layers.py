@@ -63,8 +63,8 @@ graph.autograph.loops graph.autograph.operators graph.autograph.convert graph.au
 graph.seen graph.followed graph.compiled graph.trace graph.function graph.jit graph lax
 optim.groups optim.inplace optim.staged optim.minimizing optim.optimizer optim.sgd optim.adam optim.rmsprop
 optim.adagrad optim.whole optim.lbfgs
-optim.lr_scheduler.scheduler optim.lr_scheduler.factor optim.lr_scheduler.cosine optim.lr_scheduler.cyclic optim.lr_scheduler.joined
-optim.lr_scheduler.plateau optim.lr_scheduler optim
+optim.lr_scheduler.scheduler optim.lr_scheduler.factor optim.lr_scheduler.cosine optim.lr_scheduler.cyclic
+optim.lr_scheduler.joined optim.lr_scheduler.plateau optim.lr_scheduler optim
 data.datasets data.loading data.sampler data.dataset data.collate data.loader data
 utils.checkpoint utils.data utils
 """.split()  # noqa: SIM905  (it is read as lines)

@@ -112,7 +112,7 @@ class MultiheadAttention(Module):
         alone = q.ndim == 2
         q, k, v = self._projected(*map(self._batched, (q, k, v)))
         mask = self._mask(q, k, key_padding_mask, attn_mask, is_causal)
-        if self.bias_k is not None:
+        if self.bias_k is not None and self.bias_v is not None:
             k, v = (
                 cat([x, b.broadcast_to(len(x), 1, self.embed_dim)], 1) for x, b in ((k, self.bias_k), (v, self.bias_v))
             )
