@@ -14,6 +14,7 @@ import random
 import re
 import sys
 import time
+import traceback
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -187,9 +188,9 @@ def program(r):
             lines.append(line)
             known.append(drawn["v"])
     results = [k for k in known if names[k].dtype.kind == "f"][-r.randint(1, 3) :]
-    results = [k for i, k in enumerate(results) if not any(names[k] is names[j] for j in ["x0", *results[:i]])] or [
-        "x0"
-    ]
+    # PyTorch's squeeze of nothing is a new tensor, with a .grad of its own; here it is the tensor
+    itself = {k for i, k in enumerate(known) if any(names[k] is names[j] for j in known[:i])}
+    results = [k for k in results if k not in itself] or ["x0"]
     tail = r.choice(["", "", "grad", "backward"]) if any(gradient for *_, gradient in inputs) else ""
     return replace(made, lines=tuple(lines), results=tuple(results), tail=tail)
 
@@ -281,12 +282,16 @@ def same(expected, found, who, loose):
 
 
 def attempt(run):
-    """The values of a run, or the error that refused it; any other exception is a crash."""
+    """The values of a run, or the error that refused it, minigrad's or of the program's own; any other is a crash."""
     try:
         with silence():
             return run()
     except MinigradError as e:
         return e
+    except Exception as e:
+        if traceback.extract_tb(e.__traceback__)[-1].filename.startswith("<program"):
+            return e
+        raise
 
 
 WAYS = ("function", "compiled", "session", "lengths")
