@@ -33,20 +33,24 @@ SMALL, LARGE = (0, 1, 2, 3, 4, 5), (255, 256, 257, 300, 400)
 LONG = (65535, 65537, 131073)  # around the elements of a block, and of two
 MOST = 200_000  # elements of a value
 
-ONE = """
+EACH = """
 {a}.sin() {a}.tanh() {a}.sigmoid() {a}.relu() {a}.abs() {a}.square() {a}.tanh().exp() ({a}.abs()+1).log() -{a} {a}*2
-({a}.abs()+0.1).sqrt() 1/({a}.abs()+1) {a}**2 {a}**3 {a}+1 0.5-{a} {a}.clamp(-0.5,0.7) {a}/3 {a}.exp2().tanh()
-L.nn.functional.softplus({a}) L.nn.functional.gelu({a}) L.nn.functional.leaky_relu({a}) {a}.atan() {a}.erf() {a}.cos()
-{a}.softmax(-1) {a}.log_softmax(0) {a}.cumsum(0) {a}.cumsum(-1) {a}.tanh().cumprod(0) {a}.logcumsumexp(0) {a}.flip(0)
-{a}.sum() {a}.sum(0) {a}.sum(-1) {a}.sum(-1,keepdim=True) {a}.mean() {a}.mean(0) {a}.mean(-1,keepdim=True)
-{a}.amax(-1) {a}.amin(0) {a}.var(0) {a}.std(-1) {a}.norm() {a}.logsumexp(-1) {a}.max() {a}.max(0).values
-{a}.sort(0).values {a}.tanh().prod(-1) {a}.abs().sum(0,keepdim=True) {a}.argmax(0) {a}.topk(1)[0] {a}.median()
-{a}.roll(1,0) {a}.tril() {a}.clone() {a}.detach() {a}.contiguous() {a}.float() {a}.double() {a}.long() {a}.bool()
-{a}>0.1 {a}.repeat(2,1) L.cat([{a},{a}]) L.stack([{a},{a}],-1) L.ones_like({a}) L.zeros_like({a}) {a}.new_zeros(3)
-{a}.round() {a}.trace() L.nn.functional.pad({a},(1,0)) L.nn.functional.layer_norm({a},{a}.shape[-1:])
-L.nn.functional.normalize({a},dim=-1) {a}.masked_fill({a}>0.5,0.25) {a}.where({a}>0,{a}*0.5)
-{a}.index_select(0,L.tensor([0])) {a}[[0,0]] {a}[{a}>0] {a}.diff(dim=0) {a}.repeat_interleave(2,0)
-{a}.gather(0,L.zeros_like({a}).long()) {a}.to(L.float32) L.einsum("...i->...",{a}) {a}/{a}.shape[0]
+({a}.abs()+0.1).sqrt() 1/({a}.abs()+1) {a}**2 {a}**3 {a}+1 0.5-{a} {a}.clamp(-0.5,0.7) {a}/3 {a}.exp2().tanh() {a}.cos()
+L.nn.functional.softplus({a}) L.nn.functional.gelu({a}) L.nn.functional.leaky_relu({a}) {a}.atan() {a}.erf()
+{a}.masked_fill({a}>0.5,0.25) {a}.where({a}>0,{a}*0.5) {a}/{a}.shape[0]
+"""
+ALONG = """
+{a}.softmax(-1) {a}.log_softmax(0) {a}.cumsum(0) {a}.cumsum(-1) {a}.tanh().cumprod(0) {a}.logcumsumexp(0) {a}.amax(-1)
+{a}.sum() {a}.sum(0) {a}.sum(-1) {a}.sum(-1,keepdim=True) {a}.mean() {a}.mean(0) {a}.mean(-1,keepdim=True) {a}.norm()
+{a}.amin(0) {a}.var(0) {a}.std(-1) {a}.logsumexp(-1) {a}.tanh().prod(-1) {a}.abs().sum(0,keepdim=True) {a}.max()
+L.nn.functional.layer_norm({a},{a}.shape[-1:]) L.nn.functional.normalize({a},dim=-1) L.einsum("...i->...",{a})
+"""
+ONE = """
+{a}.max(0).values {a}.sort(0).values {a}.argmax(0) {a}.topk(1)[0] {a}.median() {a}.roll(1,0) {a}.tril() {a}.flip(0)
+{a}.clone() {a}.detach() {a}.contiguous() {a}.float() {a}.double() {a}.long() {a}.bool() {a}>0.1 {a}.repeat(2,1)
+L.cat([{a},{a}]) L.stack([{a},{a}],-1) L.ones_like({a}) L.zeros_like({a}) {a}.new_zeros(3) {a}.round() {a}.trace()
+L.nn.functional.pad({a},(1,0)) {a}.index_select(0,L.tensor([0])) {a}[[0,0]] {a}[{a}>0] {a}.diff(dim=0)
+{a}.repeat_interleave(2,0) {a}.gather(0,L.zeros_like({a}).long()) {a}.to(L.float32)
 """
 VIEWS = """
 {a}[1:] {a}[:1] {a}[::2] {a}[0] {a}[-1] {a}[...,0] {a}[...,1:] {a}[None] {a}[:,None] {a}.T {a}.mT {a}.t()
@@ -55,13 +59,16 @@ VIEWS = """
 {a}.split(1)[0] {a}.unbind()[0] {a}.movedim(0,-1) {a}.view_as({a}) {a}.unfold(0,2,1) {a}[:9] {a}[1:-1]
 {a}.expand_as({a}) {a}.permute(*range({a}.ndim)) {a}[:,0] {a}[:,:2]
 """
+BOTH = """
+{a}+{b} {a}-{b} {a}*{b} {a}/({b}.abs()+1) L.maximum({a},{b}) L.minimum({a},{b}) L.where({b}>0,{a},{b})
+L.atan2({a},{b}.abs()+1) {a}.sigmoid()*{b} L.hypot({a},{b}.abs()+1) ({a}.abs()+1)**{b}.tanh() L.lerp({a},{b},0.3)
+{a}.where({b}>0.2,{b}*2) L.addcmul({a},{b},{b}) {a}*{b}.exp2().tanh() {b}.tanh()*{a}+{b} {a}.logaddexp({b})
+{a}-{b}.mean(0)
+"""
 TWO = """
-{a}+{b} {a}-{b} {a}*{b} {a}/({b}.abs()+1) L.maximum({a},{b}) L.minimum({a},{b}) L.where({b}>0,{a},{b}) {a}@{b}
-{a}@{b}.mT {a}.mT@{b} L.nn.functional.linear({a},{b}) L.cat([{a},{b}]) L.stack([{a},{b}]) L.atan2({a},{b}.abs()+1)
-{a}.sigmoid()*{b} L.hypot({a},{b}.abs()+1) ({a}.abs()+1)**{b}.tanh() L.lerp({a},{b},0.3) {a}<{b}
-{a}.where({b}>0.2,{b}*2) L.outer({a},{b}) L.addcmul({a},{b},{b}) L.cdist({a},{b}) {a}-{b}.mean(0)
-{a}*{b}.sum(-1,keepdim=True) {a}.logaddexp({b}) {a}[{b}>0] L.dot({a},{b}) L.nn.functional.mse_loss({a},{b})
-({a}.tanh()@{b}).sigmoid() {a}*{b}.exp2().tanh() {b}.tanh()*{a}+{b} L.bmm({a},{b})
+{a}@{b} {a}@{b}.mT {a}.mT@{b} L.nn.functional.linear({a},{b}) L.cat([{a},{b}]) L.stack([{a},{b}]) {a}<{b}
+L.outer({a},{b}) ({a}.tanh()@{b}).sigmoid() {a}*{b}.sum(-1,keepdim=True) {a}[{b}>0] L.dot({a},{b})
+L.bmm({a},{b}) {a}@{b}.tanh() L.nn.functional.mse_loss({a},{b})
 """
 EDITS = """
 {a}.mul_(0.5) {a}.add_(1) {a}.sub_({b}) {a}.add_({b}) {a}.mul_({b}) {a}.tanh_() {a}.sin_() {a}.relu_()
@@ -84,8 +91,18 @@ BLOCKS = (
     "{v}, = L.autograd.grad({a}.tanh().sum(), [{b}], create_graph=True, materialize_grads=True)",
     "{v} = L.utils.checkpoint.checkpoint(lambda t: t.sin() * t, {a}, use_reentrant=False)",
 )
-TABLES = {"one": ONE.split(), "view": VIEWS.split(), "two": TWO.split(), "edit": EDITS.split(), "block": BLOCKS}
-LIKELY = {"one": 7, "view": 5, "two": 7, "edit": 5, "block": 2}
+TABLES = {
+    "each": EACH.split(),
+    "along": ALONG.split(),
+    "one": ONE.split(),
+    "view": VIEWS.split(),
+    "both": BOTH.split(),
+    "two": TWO.split(),
+    "edit": EDITS.split(),
+    "block": BLOCKS,
+}
+LIKELY = {"each": 4, "along": 3, "one": 3, "view": 6, "both": 5, "two": 4, "edit": 6, "block": 3}
+LOOPS = {"each": 4, "along": 1, "both": 5, "two": 2, "view": 0.3, "edit": 0.3}  # what is fused, and cut into blocks
 
 
 @dataclass(frozen=True)
@@ -144,7 +161,11 @@ def program(r):
     if r.random() < 0.1:
         n = 0
     shapes = [(n, m), (n, m), (m,), (n,), (n, 1), (1, m), (), (m, n), (2, n, m), (1,)]
-    if n in LARGE and r.random() < 0.2:
+    likely = LIKELY
+    if n in LARGE and r.random() < 0.6:
+        m = n if r.random() < 0.5 else m  # a row is as long as a column: one may lie in the other's memory
+        likely, shapes = LOOPS, [(n, m), (m,), (m,), (n, m), (1, m), (n, 1), ()]
+    elif n in LARGE and r.random() < 0.5:
         n = r.choice(LONG)
         shapes = [(n,), (n,), (n, 1), (1,), (), (n, 2), (2,)]
     inputs = tuple(
@@ -159,16 +180,16 @@ def program(r):
     made = Program(inputs, (), ())
     names = {"L": mg} | {f"x{i}": x for i, x in enumerate(made.leaves(mg))}
     known, lines = [f"x{i}" for i in range(len(inputs))], []
-    for _ in range(r.randint(1, 9)):
-        kind = r.choices([*LIKELY], [*LIKELY.values()])[0]
-        drawn = {k: known[-1 - int(len(known) * r.random() ** 2)] for k in "abc"}
+    for _ in range(r.randint(1, 9) + 3 * (likely is LOOPS)):
+        kind = r.choices([*likely], [*likely.values()])[0]
+        drawn = {k: known[-1 - int(len(known) * r.random() ** (1 if likely is LOOPS else 2))] for k in "abc"}
         drawn |= {"v": f"v{len(lines)}", "x": f"x{r.randrange(len(inputs))}"}
         drawn["edit"] = r.choice(TABLES["edit"]).format_map(drawn)
         line = r.choice(TABLES[kind]).format_map(drawn)
         makes = (
             kind in ("one", "view", "two") or "{v}" in line or f"{drawn['v']} =" in line or f"{drawn['v']}, =" in line
         )
-        if kind in ("one", "view", "two"):
+        if kind not in ("edit", "block"):
             line = f"{drawn['v']} = {line}"
         tried = dict(names)
         try:
@@ -190,6 +211,7 @@ def program(r):
     results = [k for k in known if names[k].dtype.kind == "f"][-r.randint(1, 3) :]
     # PyTorch's squeeze of nothing is a new tensor, with a .grad of its own; here it is the tensor
     itself = {k for i, k in enumerate(known) if any(names[k] is names[j] for j in known[:i])}
+    itself |= {line.split(" = ")[0] for line in lines if line.endswith(".contiguous()")}  # and here the other way round
     results = [k for k in results if k not in itself] or ["x0"]
     tail = r.choice(["", "", "grad", "backward"]) if any(gradient for *_, gradient in inputs) else ""
     return replace(made, lines=tuple(lines), results=tuple(results), tail=tail)
@@ -300,7 +322,10 @@ WAYS = ("function", "compiled", "session", "lengths")
 def check(made, counts=None, ways=WAYS):
     """Every way to run the program agrees with the first that may judge it, or Different says which does not."""
     counts = collections.Counter() if counts is None else counts
-    loose = any(dtype == "f4" for _, dtype, _ in made.inputs) or any("float" in line for line in made.lines)
+    # Of small integers PyTorch makes float32, and of booleans NumPy float16.
+    loose = any(dtype != "f8" for _, dtype, _ in made.inputs) or bool(
+        re.search(r"float|long|bool|[<>]|arg", made.source)
+    )
     eager = attempt(lambda: run(made, mg))
     if torch is not None:
         try:
