@@ -211,7 +211,6 @@ def program(r):
     results = [k for k in known if names[k].dtype.kind == "f"][-r.randint(1, 3) :]
     # PyTorch's squeeze of nothing is a new tensor, with a .grad of its own; here it is the tensor
     itself = {k for i, k in enumerate(known) if any(names[k] is names[j] for j in known[:i])}
-    itself |= {line.split(" = ")[0] for line in lines if line.endswith(".contiguous()")}  # and here the other way round
     results = [k for k in results if k not in itself] or ["x0"]
     tail = r.choice(["", "", "grad", "backward"]) if any(gradient for *_, gradient in inputs) else ""
     return replace(made, lines=tuple(lines), results=tuple(results), tail=tail)

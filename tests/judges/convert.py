@@ -58,8 +58,10 @@ def converted(x, leaves):
 
 
 def module(m):
-    """The layer that a Transformer is made of."""
+    """A module that a function or another module is given."""
     layer = getattr(mg.nn, type(m).__name__)
+    if not hasattr(m, "self_attn"):
+        return layer(*(getattr(m, name) for name in m.__constants__))
     return layer(
         m.self_attn.embed_dim,
         m.self_attn.num_heads,
@@ -98,10 +100,16 @@ def rebound(f, library):
     """A Python function of PyTorch's tests, with `library` where it says torch, and no seed of its own."""
     if not isinstance(f, types.FunctionType):
         return f
-    names = f.__globals__ | {"torch": library, "wrapper_set_seed": lambda op, *xs, **options: op(*xs, **options)}
+    if f.__name__ == "wrapper_set_seed":
+        return unseeded
+    names = f.__globals__ | {"torch": library, "wrapper_set_seed": unseeded}
     g = types.FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
     g.__kwdefaults__ = f.__kwdefaults__
     return g
+
+
+def unseeded(f, *xs, **options):
+    return f(*xs, **options)
 
 
 def flat(y):
