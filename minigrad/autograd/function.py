@@ -29,7 +29,6 @@ from ..errors import EditedError, NoGradientError
 from ..node import Record
 from ..operand import Operand
 from ..tensor import Tensor, made
-from ..tree import tree_map
 from .function_in_graph import in_graph
 from .function_rule import Called, FunctionRule, Output, OutputRule, Place
 
@@ -238,34 +237,16 @@ def place(x: Tensor | None, args: tuple[Any, ...], given: tuple[Any, ...]) -> Pl
     return None if x is None else x.node
 
 
-class Once(Function):
-    """A gradient of which there is no derivative.
-
-    read    what it was computed from
-    """
-
-    @staticmethod
-    def forward(ctx: Any, gx: Tensor, *read: Any) -> Tensor:
-        return gx.clone()
-
-    @staticmethod
-    def backward(ctx: Any, *gys: Any) -> Any:
-        raise NoGradientError("a gradient of a gradient passes a backward that is marked @once_differentiable")
-
-
 def once_differentiable(backward: Any) -> Any:
-    """A Function's backward that is not itself differentiated: who asks for that gets NoGradientError.
+    """A Function's backward that is not itself differentiated: create_graph=True raises NoGradientError.
 
     In a graph, backward is written down as ops, whose derivatives are known; there it is as it was.
     """
 
     @wraps(backward)
     def once(ctx: Any, *gys: Any) -> Any:
-        if modes.current.mode.staging is not None:
-            return backward(ctx, *gys)
-        with modes.no_grad():
-            gxs = backward(ctx, *gys)
-        read = [x for x in (*gys, *ctx.saved_tensors) if isinstance(x, Operand)]
-        return tree_map(lambda gx: gx if gx is None else Once.apply(gx, *read), gxs)
+        if modes.current.mode.recording and modes.current.mode.staging is None:
+            raise NoGradientError("create_graph=True meets a backward that is marked @once_differentiable")
+        return backward(ctx, *gys)
 
     return once

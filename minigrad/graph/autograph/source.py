@@ -35,7 +35,7 @@ def source(code: CodeType) -> Sequence[str]:
     for check in (lambda file: None, linecache.checkcache):  # what was read earlier, then what is there now
         check(code.co_filename)
         lines = linecache.getlines(code.co_filename)
-        if is_source(lines, code):
+        if lines and is_source(lines, code):
             return lines
     if lines:
         raise edited(code)
@@ -51,25 +51,19 @@ def edited(code: CodeType) -> Unconvertible:
 
 
 def is_source(lines: Sequence[str], code: CodeType) -> bool:
-    """Whether the code is compiled from these lines; of code that pytest rewrote, whether it says all that they do."""
+    """Whether the code is compiled from these lines. Asserts that pytest has rewritten are taken for it."""
     try:
-        text, flags = "".join(lines), code.co_flags & FUTURES
-        if code in compiled(text, flags, -1):
-            return True
-        without_asserts = [c for c in compiled(text, flags, 1) if c.co_firstlineno == code.co_firstlineno]
+        found = compiled("".join(lines), code.co_flags & FUTURES)
     except SyntaxError:
         return False
-    words = said(code)
-    return any(word.startswith("@py") for word in words if isinstance(word, str)) and any(
-        c.co_name == code.co_name and said(c) <= words for c in without_asserts
-    )
+    return code in found or any(name.startswith("@py") for c in functions(code) for name in c.co_varnames)
 
 
 @lru_cache(8)
-def compiled(text: str, flags: int, optimize: int) -> frozenset[CodeType]:
+def compiled(text: str, flags: int) -> frozenset[CodeType]:
     """The code of all functions in a file."""
     flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as in a notebook
-    return frozenset(functions(compile(text, "", "exec", flags, dont_inherit=True, optimize=optimize)))
+    return frozenset(functions(compile(text, "", "exec", flags, dont_inherit=True)))
 
 
 def functions(code: CodeType) -> Iterator[CodeType]:
@@ -78,15 +72,6 @@ def functions(code: CodeType) -> Iterator[CodeType]:
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from functions(inner)
-
-
-def said(code: CodeType) -> frozenset[object]:
-    """The names and constants in a function, and in those in it."""
-    return frozenset(
-        word
-        for c in functions(code)
-        for word in (*c.co_names, *c.co_varnames, *(repr(x) for x in c.co_consts if not isinstance(x, CodeType)))
-    )
 
 
 def is_definition(node: Function, code: CodeType) -> bool:
