@@ -34,8 +34,8 @@ class MultiheadAttention(Module):
     """
 
     in_proj_bias: Tensor | None
-    bias_k: Tensor | None
-    bias_v: Tensor | None
+    bias_k: Any
+    bias_v: Any
 
     def __init__(
         self,

@@ -170,9 +170,10 @@ class Running(Norm):
         """How many axes x may have."""
         return (self.n + 2,)
 
-    def _learned(self) -> Any:
-        now = self.training or not self.track_running_stats
-        return self.running_mean, self.running_var, self.weight, self.bias, now
+    def _options(self, momentum: Any) -> Any:
+        """What the function is told, behind x."""
+        by_batch = self.training or not self.track_running_stats
+        return self.running_mean, self.running_var, self.weight, self.bias, by_batch, momentum, self.eps
 
     def _checked(self, x: Any) -> Any:
         x = operand(x)
@@ -205,7 +206,7 @@ class BatchNorm(Running):
 
     def forward(self, input: Any) -> Any:
         input = self._checked(input)
-        return functional.batch_norm(input, *self._learned(), momentum=self._momentum(), eps=self.eps)
+        return functional.batch_norm(input, *self._options(self._momentum()))
 
 
 BatchNorm1d, BatchNorm2d, BatchNorm3d = numbered(BatchNorm)
@@ -231,7 +232,7 @@ class InstanceNorm(Running):
             return self.forward(input.unsqueeze(0)).squeeze(0)
         input = self._checked(input)
         momentum = 0.1 if self.momentum is None else self.momentum
-        return functional.instance_norm(input, *self._learned(), momentum=momentum, eps=self.eps)
+        return functional.instance_norm(input, *self._options(momentum))
 
 
 InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = numbered(InstanceNorm)
