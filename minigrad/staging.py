@@ -213,7 +213,7 @@ class Stage(Pulled):
         if broadcast_shape(y.spec.shape, x.spec.shape) != x.spec.shape:
             raise ShapeError(f"the result has shape {y.shape}, and {x.spec} is edited in place: its shape stays")
         self.stale(target)
-        for source in target.passed:
+        for source in target.origins()[1:]:
             self.edits(target, source)
         target.edited = False
         outer = self.stands.get(id(x), x)

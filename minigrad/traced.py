@@ -51,6 +51,14 @@ class Traced(InPlace, Valueless, Symbol):
         return (current.mode.staging or self.stage).lift(o, self.spec)
 
     memory = property(lambda self: self if self.root is None else self.root, doc="The symbol whose memory it looks at.")
+
+    def origins(self) -> list[Traced]:
+        """Whose memory it may look at: what owns it, what that may be itself, and so on; each once."""
+        found = [self.memory]
+        for x in found:  # which grows meanwhile
+            found += [y for y in x.passed if not any(y is z for z in found)]
+        return found
+
     name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
     graph = property(lambda self: self.stage, doc="The graph that it is part of.")
     op = property(lambda self: self.node.op, doc="The op that makes it.")

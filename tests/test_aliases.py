@@ -317,7 +317,31 @@ def a_loop_edits_what_a_view_shows(x, a):
     return mg.while_loop(lambda b: b.sum() < 5, turn, (b,))[0]
 
 
+def edited_after_two_loops(x, a):
+    i = mg.tensor(0)
+    while i < 0:
+        a = a.detach()
+        i = i + 1
+    while i < 0:
+        a = a + x
+        i = i + 1
+    a *= 2
+    return x
+
+
+def passed_on_by_a_branch_in_a_branch(x, a):
+    if x.sum() > 0:
+        b = a if a.sum() > 0 else x
+        c = b.reshape(2, 1).reshape(2)
+    else:
+        c = x * 2
+    c *= 2
+    return x
+
+
 REFUSED = (
+    edited_after_two_loops,
+    passed_on_by_a_branch_in_a_branch,
     chosen,
     chosen_by_an_expression,
     left_by_a_loop,

@@ -96,6 +96,24 @@ def test_a_large_loop_is_cut_into_blocks_by_numpy_2_0_too(monkeypatch, hears):
     np.testing.assert_array_equal(mg.function(f)(mg.tensor(x), mg.tensor(v)), f(mg.tensor(x), mg.tensor(v)))
 
 
+def test_a_loop_over_a_large_array_has_a_derivative():
+    """How many turns a loop takes is a stand-in while its program is made, and 2⁴⁵ rows of 257 · 257 numbers are more
+    bytes than NumPy counts: a ValueError, "array is too big", for an array that was not to be.
+    """
+
+    def f(x):
+        i = mg.tensor(0)
+        while i < 2:
+            x = x.sin()
+            i = i + 1
+        return x
+
+    x = leaf(257, 257)
+    (slope,) = mg.autograd.grad(mg.function(f)(x).sum(), x)
+
+    np.testing.assert_allclose(slope, np.cos(np.sin(x.numpy())) * np.cos(x.numpy()), rtol=1e-14)
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no timer that interrupts")
 def test_an_interrupt_leaves_the_mode_as_it_was():
     """Ctrl-C in a cell that trains: one in a hundred met the moment in which no_grad() begins or ends, and nothing was

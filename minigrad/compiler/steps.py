@@ -20,7 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ..standin import is_unknown
+
 Shape = tuple[int, ...]
+MANY = 1 << 20  # steps of a loop, in the shape of a stack whose rows alone are looked at
 HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape does, and setting the shape goes out of use
 
 
@@ -28,7 +31,8 @@ HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape does, and
 def shell(shape: Shape, dtype: np.dtype, strides: Shape | None = None) -> np.ndarray:
     """An array without memory: to be asked for its shape, strides and views, never for an element."""
     strides = contiguous(shape, dtype.itemsize) if strides is None else strides
-    return as_strided(np.empty(1, dtype), shape, strides)
+    told = tuple(MANY if is_unknown(n) else n for n in shape)  # of a loop: NumPy knows no array of 2⁶³ bytes
+    return as_strided(np.empty(1, dtype), told, strides)
 
 
 def reshaped(x: np.ndarray, shape: Shape) -> np.ndarray | None:

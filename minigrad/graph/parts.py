@@ -190,11 +190,11 @@ def pass_on(
     found: list[dict[int, Any]] = [{**its} for its in begun] if begun and may_skip else [{} for _ in ys]
     for _ in range(len(symbols) + 1):  # what a variable passes on to another, the next turn passes on to a third
         for its, y in zip(found, part.outputs):
-            memory = id(y.memory)
-            if memory in outside:
-                its[memory] = outside[memory]
-            elif memory in place:
-                its |= begun[place[memory]] | found[place[memory]]
+            for memory in map(id, y.origins()):
+                if memory in outside:
+                    its[memory] = outside[memory]
+                elif memory in place:
+                    its |= begun[place[memory]] | found[place[memory]]
     for y, whats in zip(ys, found):
         for what in whats.values():
             here = what if getattr(what, "stage", None) is stage else stage.captured.get(id(what), y)
