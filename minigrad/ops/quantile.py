@@ -6,6 +6,8 @@ a quotient of two polynomials of degree 7 in the middle, another in the tail, a 
 
 from __future__ import annotations
 
+from math import inf
+
 
 def quantile(xp, p):
     """Φ⁻¹(p), to about one part in 10¹⁶; a number at 0 and 1 as well."""
@@ -15,7 +17,7 @@ def quantile(xp, p):
 def deviate(xp, q, tail):
     """Φ⁻¹(½ + q), where ½ − |q| is left in the tail: ±∞ if nothing is, and no number if less."""
     r = xp.sqrt(-xp.log(tail))
-    outside = xp.where(r <= 5, rational(TAIL, r - 1.6), xp.where(r < xp.inf, rational(FAR, r - 5), r)) * xp.sign(q)
+    outside = xp.where(r <= 5, rational(TAIL, r - 1.6), xp.where(r < inf, rational(FAR, r - 5), r)) * xp.sign(q)
     return xp.where(xp.abs(q) <= 0.425, q * rational(MIDDLE, 0.180625 - q * q), outside)
 
 

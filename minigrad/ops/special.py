@@ -7,7 +7,7 @@ Each is computed in float64, whatever x is, by a text without branches. A & S is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import factorial, log, pi, sqrt
+from math import factorial, inf, log, nan, pi, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,15 +56,18 @@ class PolyGamma(Special):
             steps = sum(xp.log(z + k) for k in range(9))
             y = (far - 0.5) * (xp.log(far) - 1) + (log(2 * pi) - 1) / 2 + series * far - steps
             mirrored = log(pi) - xp.log(xp.abs(xp.sin(pi * beside))) - y
-            return xp.where(xp.isinf(x), xp.inf, xp.where(x < 0, mirrored, y))
+            return xp.where(xp.isinf(x), inf, xp.where(x < 0, mirrored, y))
         steps = sum(((z + k) ** (-1.0 - n) for k in range(1, n + 10)), z ** (-1.0 - n))
         first = factorial(n - 1) if n else -xp.log(far)
         y = (first + factorial(n) / (2 * far) + series) / far**n + factorial(n) * steps
         slope = Polynomial([0, 1])  # of cot πx, in cot πx
         for _ in range(n):
             slope = slope.deriv() * Polynomial([-pi, 0, -pi])
-        mirrored = -y - pi * slope(1 / xp.tan(pi * beside))
-        pole = (-1) ** (n + 1) * xp.inf if n else xp.nan  # on its sides ψ has two signs
-        return xp.where(x < 0, xp.where(beside == 0, pole, mirrored), (-1) ** (n + 1) * y)
+        cot, turned = 1 / xp.tan(pi * beside), 0.0
+        for a in reversed(slope.coef.tolist()):
+            turned = turned * cot + a
+        mirrored = -y - pi * turned
+        pole = (-1) ** (n + 1) * inf if n else nan  # on its sides ψ has two signs
+        return xp.where(x < 0, xp.where(xp.equal(beside, 0), pole, mirrored), (-1) ** (n + 1) * y)
 
     def partials(self, y, x): return x.apply(PolyGamma(self.n + 1)),

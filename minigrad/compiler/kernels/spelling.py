@@ -20,7 +20,7 @@ CALLS = {  # ufunc → C's function, which for single precision has an f at the 
     "arctan2": "atan2",
     **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     **{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "sqrt", "hypot")},
-    **{name: name for name in ("log", "log2", "log10", "log1p", "floor", "ceil", "trunc", "rint", "fmod")},
+    **{name: name for name in ("log", "log2", "log10", "log1p", "floor", "ceil", "trunc", "rint", "fmod", "copysign")},
     **{name: name for name in ("erf", "erfc")},
 }
 FORMS = {  # ufunc → the same for every number
