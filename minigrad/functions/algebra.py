@@ -45,6 +45,8 @@ def einsum(equation: str, *xs: Any) -> Any:
 
     Several operands are contracted in pairs, from the left.
     """
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum needs its equation as letters, as in 'ij,jk->ik', and got {equation!r}")
     if len(xs) == 1 and isinstance(xs[0], list | tuple):
         xs = tuple(xs[0])
     return contraction.einsum(equation, *operands(xs, "einsum"))

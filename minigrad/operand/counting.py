@@ -54,9 +54,9 @@ class Counting(Base):
         return self.lift(self.spec.device.xp.bincount(self._read(), w, minlength))
 
     def histc(self, bins: int = 100, min: float = 0, max: float = 0) -> Self:
-        """How many elements fall into each of `bins` equal parts of min to max; of the whole range if both are 0."""
+        """How many elements fall into each of `bins` equal parts of min to max; of the whole range if they are one."""
         x = self._read()
-        low, high = (min, max) if (min, max) != (0, 0) or not x.size else (float(x.min()), float(x.max()))
+        low, high = (min, max) if min != max or not x.size else (float(x.min()), float(x.max()))
         if low == high:
             low, high = low - 1, high + 1
         counts, _ = self.spec.device.xp.histogram(x, bins, (low, high))
