@@ -1,7 +1,7 @@
 """Random Python programs on tensors: a function of two vectors and a number, as text, in the control flow of a user.
 
 Branches, loops and jumps in each other, decided by tensors and by Python; numbers that become tensors; edits in place,
-and two names for a tensor; closures that read and assign, attributes, lists, comprehensions, `try`, `with`. Every loop
+and two names for a tensor; closures that read and assign, gradients, lists, comprehensions, `try`, `with`. Every loop
 ends, and numbers stay small, so that what two worlds give can be compared. PyTorch's tensors understand them too.
 """
 
@@ -49,7 +49,7 @@ FUNCTIONS = {
     "wave(": ["wave = lambda u, r: u * r + s if {} else u.tanh()"],
     "moved(": ["def moved(u, r):", "    if {}:", "        u += r"],
 }
-PLAIN = ["vector", "vector", "scalar", "scalar", "number", "choice", "rotated", "field", "list", "function"]
+PLAIN = ["vector", "vector", "scalar", "scalar", "number", "choice", "rotated", "field", "list", "function", "slope"]
 EDITS = ["vector", "scalar", "choice", "field", "list", "name", "name", "name", "edit", "edit", "item", "moved"]
 BLOCKS = ["if", "if", "for", "while", "endless", "closure", "try", "with"]
 
@@ -80,6 +80,8 @@ def statements(draw, edits, depth, loop):
             return [f"{draw(vector)} = {draw(vectors)}"]
         case "scalar":
             return [f"{draw(scalar)} = {draw(scalars)}"]
+        case "slope":
+            return [f"{draw(vector)} = slope({draw(scalars)}, {draw(vector)})"]
         case "number":
             return [f"k = k + {draw(st.sampled_from('12'))}"]
         case "choice":

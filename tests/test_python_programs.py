@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from python_programs import programs
 
 import minigrad as mg
-from minigrad.errors import EditedError, MinigradError
+from minigrad.errors import EditedError, MinigradError, NoGradientError
 
 torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
 EXPLORE = int(os.environ.get("EXPLORE", "0"))  # 5000: so many programs, others each time; what fails is shortened
@@ -35,7 +35,9 @@ def function(text, engine):
     """f of the program, with its source as a notebook's cell keeps it."""
     name = f"<program {hash(text)}>"
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    names = {"no_grad": engine.no_grad, "Namespace": SimpleNamespace}
+    grad = partial(engine.autograd.grad, create_graph=True, allow_unused=True, materialize_grads=True)
+    slope = lambda y, x: grad(y, [x])[0].tanh()  # noqa: E731
+    names = {"no_grad": engine.no_grad, "Namespace": SimpleNamespace, "slope": slope}
     exec(compile(text, name, "exec"), names)
     return names["f"]
 
@@ -76,7 +78,7 @@ def test_a_program_gives_traced_and_compiled_what_it_gives_by_run(edits):
         note(text)
         f = function(text, mg)
         by_run = outcome(f, *how, mg)
-        assert isinstance(by_run, list | EditedError), by_run
+        assert isinstance(by_run, list | EditedError | NoGradientError), by_run
         ways = {"traced": mg.function(f), "compiled": mg.function(f, jit_compile=True)}
         others = {name: outcome(way, *how, mg) for name, way in ways.items()}
         if torch is not None:
