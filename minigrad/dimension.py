@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .errors import GraphError
-from .standin import SIGNS, Operation, at, beside, bounds, calculated, clamped, is_unknown, length, named, written
+from .standin import SIGNS, Operation, at, beside, bounds, calculated, clamped, is_unknown, length, written
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,6 @@ class Dimension:
 
     def __init__(self, number: Any):
         self.number = length(number)
-
-    @classmethod
-    def named(cls, name: str) -> Dimension:
-        """The length of that name."""
-        return cls(named(name))
 
     def __repr__(self) -> str:
         return repr(self.number) if isinstance(self.number, Formula) else written(self.number)
