@@ -95,9 +95,9 @@ def multi_margin_loss(
     """
     x = operand(input)
     t = x.lift(target)
-    if x.ndim not in (1, 2) or t.size != x.size // max(x.shape[-1], 1) or p not in (1, 2):
+    C = x.shape[-1] if x.ndim else 1  # classes
+    if x.ndim > 2 or t.size != x.size // max(C, 1) or p not in (1, 2):
         raise ShapeError(f"multi_margin_loss is of (N, C) and (N,), p being 1 or 2: got {x.spec}, {t.spec} and p={p}")
-    C = x.shape[-1]  # classes
     within(t, 0, C - 1, BoundsError, f"the classes of {x.spec} are 0 to {C - 1}")
     rows, t = x.reshape(-1, C), t.reshape(-1, 1)
     short = (margin - rows.gather(1, t) + rows).relu() ** p
@@ -111,9 +111,9 @@ def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") 
     target    the labels of each row, as classes; those behind the first −1 do not count
     """
     x, t = operand(input), operand(input).lift(target)
-    if x.ndim not in (1, 2) or t.shape != x.shape:
+    if x.ndim > 2 or t.shape != x.shape:
         raise ShapeError(f"multilabel_margin_loss is of (N, C) and labels (N, C), and got {x.spec} and {t.spec}")
-    C = x.shape[-1]  # classes
+    C = x.shape[-1] if x.ndim else 1  # classes
     within(t, -1, C - 1, BoundsError, f"the labels of {x.spec} are 0 to {C - 1}, and behind them -1")
     rows, t = x.reshape(-1, C), t.reshape(-1, C)
     said = (t < 0).astype(int).cumsum(1) == 0

@@ -119,6 +119,8 @@ CALLS |= {
         (TABLE,),
     ),
     "rrelu": (lambda f, c, x: f.rrelu(x), (X,)),
+    "multi_margin of one number": (lambda f, c, x: f.multi_margin_loss(x, c(np.array(0))), (np.array(0.3),)),
+    "multilabel_margin of one": (lambda f, c, x: f.multilabel_margin_loss(x, c(np.array(0))), (np.array(0.3),)),
     "pdist": (lambda f, c, x: f.pdist(x, 3.0), (X,)),
 }
 CALLS |= {
@@ -153,7 +155,8 @@ def test_values_and_gradients_are_pytorchs(name):
         y = call(F, mg.tensor, *xs)
         return y, *mg.grad((y * mg.tensor(weights)).sum(), list(xs))
 
-    for way in (both, mg.function(both), mg.function(both, jit_compile=True)):
+    like_another = name.startswith(("interpolate 1d", "interpolate 3d")) or name.endswith((", sum", ", none", ", True"))
+    for way in (both,) if like_another else (both, mg.function(both), mg.function(both, jit_compile=True)):
         ours = way(*[mg.tensor(a, requires_grad=True) for a in arrays])
         for a, b in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(a.detach().numpy(), b, rtol=1e-8, atol=1e-10)
