@@ -159,7 +159,7 @@ class Arithmetic(Base):
     def where(self, condition: Any, other: Any) -> Self:
         """self where the condition holds, other elsewhere."""
         c = self.lift(condition).astype(bool)
-        if type(other) is int and other == 0:
+        if type(other) is int and other == 0 and self.dtype.kind != "b":  # beside which 0 is an integer
             return self.apply(ops.Kept(), c)
         return c.apply(ops.Where(), self, self.lift(other))
 

@@ -96,3 +96,16 @@ def test_a_batch_of_convolutions_is_viewed_as_rows_and_shares_their_memory():
     np.testing.assert_array_equal(traced(x).numpy(), F.conv2d(x, w).numpy().reshape(4, -1))
     with pytest.raises(mg.errors.ShapeError, match="reshape"):
         x.transpose(0, 1).view(-1)
+
+
+def test_a_boolean_or_zero_is_an_integer():
+    """0 beside a boolean is int64, and `where` of 0, which keeps a dtype, is for numbers."""
+    c, x = np.array([True, False]), np.array([True, True])
+
+    y = mg.tensor(x).where(mg.tensor(c), 0)
+
+    assert str(y.dtype) == str(torch.tensor(x).where(torch.tensor(c), 0).dtype).removeprefix("torch.")
+    assert y.tolist() == [1, 0]
+    z = mg.tensor(2.5, requires_grad=True)
+    z.where(mg.tensor(c), 0).sum().backward()
+    assert z.grad.item() == 1
