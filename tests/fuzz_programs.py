@@ -76,7 +76,7 @@ EDITS = """
 {a}[::2]={b} {a}+={b} {a}*=2 {a}[:1]-={b} {a}[1:].mul_(3) {a}[0].sin_() {a}.masked_fill_({a}>0.3,0.1) {a}[{a}>0]=0.2
 {a}.T.add_(1) {a}.reshape(-1)[:1].mul_(2) {a}.add_({b},alpha=0.5) {a}.div_(2) {a}.neg_() {a}.exp2_() {a}.abs_()
 {a}.index_add_(0,L.tensor([0]),{b}[:1]) {a}.sigmoid_() {a}.lerp_({b},0.2) {a}.addcmul_({b},{b})
-{a}.unsqueeze(0).mul_(2) {a}.detach().mul_(0.5) {a}.data.add_(1)
+{a}.unsqueeze(0).mul_(2) {a}.detach().mul_(0.5)
 """
 BLOCKS = (
     "with L.no_grad():\n        {edit}",
