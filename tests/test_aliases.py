@@ -43,6 +43,11 @@ def a_view_that_is_not_recorded(x):
         return y[1:], y
 
 
+def one_copy_twice(x):
+    y = x.reshape(3, 1).broadcast_to(3, 2).T.reshape(6)
+    return y, y, y[1:]
+
+
 def of_a_traced_function(x):
     a, b = mg.function(several_views)(x)[:2]
     return mg.function(lambda a: a[:1])(a), b
@@ -54,6 +59,7 @@ PROGRAMS = (
     views_of_an_argument,
     a_view_of_what_was_edited,
     a_view_that_is_not_recorded,
+    one_copy_twice,
     of_a_traced_function,
 )
 

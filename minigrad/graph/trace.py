@@ -36,11 +36,13 @@ class Results:
 
     symbols    in the order of the outputs
     shared     ids of what several parts of the Python function's result look at
+    views      id of a symbol → the view that it is: one, however often it is among the results
     """
 
     def __init__(self, stage: Tracing, result: Any):
         self.stage = stage
         self.symbols: list[Traced] = []
+        self.views: dict[int, tuple[str, Any]] = {}
         roots = Counter(id(x.memory) for x in leaves(result) if isinstance(x, Traced))
         self.shared = {x for x, n in roots.items() if n > 1}
         self.own: dict[int, tuple[str, Any]] = {
@@ -71,7 +73,7 @@ class Results:
         if leaf.look is not None and (memory in self.own or memory in self.shared):
             (x, op, recording), _ = leaf.look, self.stage.current(leaf)
             if not isinstance(op, Custom | Piece):
-                return "view", (self.place(x), op, recording)
+                return self.views.setdefault(id(leaf), ("view", (self.place(x), op, recording)))
         return self.own.get(id(leaf)) or ("result", self.number(leaf))
 
 
@@ -156,17 +158,23 @@ class Trace:
         if self.alone:
             return ys[self.places[0][1]]
         lengths = lengths_in(self.graph.inputs, [x.spec for x in xs]) if self.run.is_open else {}
-        return planted(self.template, (self.found(place, ys, given, lengths) for place in self.places))
+        views: dict[int, Any] = {}
+        return planted(self.template, (self.found(place, ys, given, lengths, views) for place in self.places))
 
-    def found(self, place: tuple[str, Any], ys: Sequence[Any], given: Sequence[Tensor], lengths: Any) -> Any:
-        """What is at a place."""
+    def found(self, place: tuple[str, Any], ys: Sequence[Any], given: Sequence[Tensor], lengths: Any, views: Any) -> Any:
+        """What is at a place; a view as it was taken before, if it was."""
+        if id(place) not in views:
+            views[id(place)] = self.taken(place, ys, given, lengths, views)
+        return views[id(place)]
+
+    def taken(self, place: tuple[str, Any], ys: Sequence[Any], given: Sequence[Tensor], lengths: Any, views: Any) -> Any:
         match place:
             case "result", i:
                 return ys[i]
             case "argument", i:
                 return given[i]
             case "view", (there, op, recording):
-                x = self.found(there, ys, given, lengths)
+                x = self.found(there, ys, given, lengths, views)
                 if isinstance(op, StopGradient):
                     return x.detach()
                 with modes.in_mode(recording=recording and modes.current.mode.recording):
