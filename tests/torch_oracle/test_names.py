@@ -20,7 +20,10 @@ NAMESPACES = {
 def first_of(function):
     """The first argument by its name: from the signature; of a function written in C, which has none, from its text."""
     try:
-        return next(iter(inspect.signature(function, follow_wrapped=False).parameters), None)
+        first = next(iter(inspect.signature(function, follow_wrapped=False).parameters.values()), None)
+        if first is not None and first.kind is first.VAR_POSITIONAL and hasattr(function, "__wrapped__"):
+            return first_of(function.__wrapped__)  # which hears other words, and hands all of them on
+        return first and first.name
     except ValueError:
         written = re.match(r"\s*[\w.]+\((\w+)", function.__doc__ or "")
         return written and written[1]
