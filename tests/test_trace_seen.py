@@ -102,7 +102,8 @@ def test_an_index_out_of_bounds_is_one_in_a_compiled_run_too():
 
 
 def test_a_variable_of_a_session_is_refused_with_what_a_trace_takes():
-    v = mg.Variable(1.0)
+    with mg.Graph().as_default():
+        v = mg.Variable(1.0)
     with pytest.raises(GraphError, match="a Variable and a placeholder have theirs in a session"):
         mg.function(lambda x: x * v)(mg.ones(3))
 
