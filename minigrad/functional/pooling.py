@@ -12,6 +12,7 @@ from .. import ops
 from ..errors import BoundsError, ShapeError
 from ..functions.face import operand
 from ..functions.movement import pad
+from ..operand.base import whole
 from ..standin import is_unknown
 from .convolution import Lengths, batched, each, hashable, over_axes
 from .within import within
@@ -194,7 +195,7 @@ def outputs(n: int, size: tuple[int, ...], output_size: Any) -> tuple[int, ...]:
     given = output_size if isinstance(output_size, tuple | list) else (output_size,) * n
     if len(given) != n or any(m is not None and m < 1 for m in given):
         raise ShapeError(f"output_size is a number of 1 or more, or None, for each of {n} axes, and got {output_size}")
-    return tuple(m if g is None else g for g, m in zip(given, size))
+    return tuple(m if g is None else whole(g) for g, m in zip(given, size))
 
 
 def divides(wanted: tuple[int, ...], size: tuple[int, ...]) -> bool:

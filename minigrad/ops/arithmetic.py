@@ -82,7 +82,7 @@ class Pow(Elementwise):
         return super().infer(x)
 
     # A general power takes ten times as long as two products.
-    def forward(self, xp, x): return x * x * x if self.exponent == 3 else x ** self.exponent
+    def forward(self, xp, x): return x * x * x if self.exponent == 3 and x.dtype.kind != "b" else x ** self.exponent
 
     def partials(self, y, x):
         # x⁰ is 1 everywhere: written out, since 0 · x⁻¹ is no number at 0.
