@@ -161,13 +161,17 @@ class Trace:
         views: dict[int, Any] = {}
         return planted(self.template, (self.found(place, ys, given, lengths, views) for place in self.places))
 
-    def found(self, place: tuple[str, Any], ys: Sequence[Any], given: Sequence[Tensor], lengths: Any, views: Any) -> Any:
+    def found(
+        self, place: tuple[str, Any], ys: Sequence[Any], given: Sequence[Tensor], lengths: Any, views: Any
+    ) -> Any:
         """What is at a place; a view as it was taken before, if it was."""
         if id(place) not in views:
             views[id(place)] = self.taken(place, ys, given, lengths, views)
         return views[id(place)]
 
-    def taken(self, place: tuple[str, Any], ys: Sequence[Any], given: Sequence[Tensor], lengths: Any, views: Any) -> Any:
+    def taken(
+        self, place: tuple[str, Any], ys: Sequence[Any], given: Sequence[Tensor], lengths: Any, views: Any
+    ) -> Any:
         match place:
             case "result", i:
                 return ys[i]
