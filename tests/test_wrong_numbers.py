@@ -114,6 +114,36 @@ def test_a_loop_over_a_large_array_has_a_derivative():
     np.testing.assert_allclose(slope, np.cos(np.sin(x.numpy())) * np.cos(x.numpy()), rtol=1e-14)
 
 
+def test_one_result_of_several_has_a_derivative_through_a_loop():
+    """Backward from one result counts the turns of a loop by another of its stacks than backward from both, and that
+    one was not kept: a NoGradientError where by run there was a gradient.
+    """
+
+    def f(x, y):
+        v = mg.where(y > y, y, y * -1.5)
+        z = y * x.sum(0).tanh()
+        i = mg.tensor(0)
+        while i < 1:
+            j = mg.tensor(0)
+            while j < 0:
+                y[1:] = 2
+                j = j + 1
+            z = x + v
+            i = i + 1
+        with mg.no_grad():
+            y.zero_()
+        return x, z
+
+    x, y = leaf(3, 3), leaf(3, 3)
+    given = x * 1, y * 1
+    loss = (mg.function(f)(*given)[1] ** 2).sum()
+    slopes = mg.autograd.grad(loss, [x, y])
+
+    wanted = 2 * (x.numpy() - 1.5 * y.numpy())
+    np.testing.assert_allclose(slopes[0], wanted, rtol=1e-14)
+    np.testing.assert_allclose(slopes[1], -1.5 * wanted, rtol=1e-14)
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no timer that interrupts")
 def test_an_interrupt_leaves_the_mode_as_it_was():
     """Ctrl-C in a cell that trains: one in a hundred met the moment in which no_grad() begins or ends, and nothing was

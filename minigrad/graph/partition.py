@@ -73,7 +73,8 @@ class Split:
         read = {*self.pulled(tuple(self.results))[1]}
         self.kept = chosen(self.order, read)
         while any(isinstance(x.op, Custom) or several(x) for x in graph.nodes):  # whose backward may read anything
-            read.update(self.pulled((*self.results, *self.numbers()))[1])  # which only grows, and so has an end
+            for numbers in {(*self.results, *self.numbers()), *((i,) for i in self.results)}:
+                read.update(self.pulled(numbers)[1])  # which only grows, and so has an end
             before, self.kept = self.kept, chosen(self.order, read)
             if before == self.kept:
                 break
