@@ -176,7 +176,8 @@ def program(r):
         )
         for i in range(r.randint(1, 3))
     )
-    inputs = tuple((shape, dtype, gradient and dtype[0] == "f") for shape, dtype, gradient in inputs)
+    learns = r.random() < (0.4 if likely is LOOPS else 0.8)  # without gradients memory is used again sooner
+    inputs = tuple((shape, dtype, gradient and learns and dtype[0] == "f") for shape, dtype, gradient in inputs)
     made = Program(inputs, (), ())
     names = {"L": mg} | {f"x{i}": x for i, x in enumerate(made.leaves(mg))}
     known, lines = [f"x{i}" for i in range(len(inputs))], []
