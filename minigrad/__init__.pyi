@@ -65,6 +65,7 @@ from .functions.algebra import inner as inner
 from .functions.algebra import inverse as inverse
 from .functions.algebra import logdet as logdet
 from .functions.algebra import matmul as matmul
+from .functions.algebra import matrix_exp as matrix_exp
 from .functions.algebra import matrix_power as matrix_power
 from .functions.algebra import mm as mm
 from .functions.algebra import mv as mv

@@ -19,6 +19,7 @@ from .functions.movement import cat
 from .operand import Operand
 from .operand.synonyms import hears
 
+matrix_exp = hears(A="input")(algebra.matrix_exp)
 inv = hears(A="input")(function(Operand.inv))
 det = hears(A="input")(algebra.det)
 slogdet = hears(A="input")(algebra.slogdet)
@@ -111,6 +112,9 @@ def cond(A: Any, p: Any = None) -> Any:
 
 SVD = namedtuple("SVD", "U S Vh")
 QR = namedtuple("QR", "Q R")
+PLU = namedtuple("PLU", "P L U")
+LUFactors = namedtuple("LUFactors", "LU pivots")
+LUFactorsInfo = namedtuple("LUFactorsInfo", "LU pivots info")
 LeastSquares = namedtuple("LeastSquares", "solution residuals rank singular_values")
 Solved = namedtuple("Solved", "result info")
 
@@ -140,6 +144,50 @@ def qr(A: Any, mode: str = "reduced") -> QR:
         raise ValueError(f"qr knows the modes 'reduced', 'complete' and 'r', and got {mode!r}")
     Q = A[..., : min(A.shape[-2:])].apply(ops.Orthonormal(mode == "complete"))
     return QR(Q[..., :0] if mode == "r" else Q, (Q.mT @ A).triu())
+
+
+def lu_factor(A: Any, *, pivot: bool = True) -> LUFactors:
+    """L and U of A = P L U in one matrix, without the ones of L; and pivots, which say P: for lu_solve, lu_unpack."""
+    if not pivot:
+        raise ValueError("without pivots the smallest of numbers may be divided by: use pivot=True")
+    A = operand(A)
+    (m, n), pivots = A.shape[-2:], A.apply(ops.Pivots())
+    y = (pivots.apply(ops.Exchanged(m)).unsqueeze(-1) == np.arange(m)).astype(A.dtype) @ A
+    k = min(m, n)
+    LU = y[..., :k, :k].apply(ops.Lu())
+    if m > n:
+        LU = cat([LU, solve_triangular(LU, y[..., n:, :], upper=True, left=False)], -2)
+    elif m < n:
+        LU = cat([LU, solve_triangular(LU, y[..., m:], upper=False, unitriangular=True)], -1)
+    return LUFactors(LU, pivots)
+
+
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> PLU:
+    """P, L and U of what lu_factor gave; what is not unpacked is empty."""
+    LU, pivots = operand(LU_data), operand(LU_pivots)
+    (m, n), nothing = LU.shape[-2:], LU.flatten()[:0]
+    P = (pivots.apply(ops.Exchanged(m)).unsqueeze(-2) == np.arange(m)[:, None]).astype(LU.dtype)
+    L, U = LU[..., : min(m, n)].tril(-1) + np.eye(m, min(m, n), dtype=LU.dtype), LU[..., : min(m, n), :].triu()
+    return PLU(P if unpack_pivots else nothing, *((L, U) if unpack_data else (nothing, nothing)))
+
+
+def lu(A: Any, *, pivot: bool = True) -> PLU:
+    """A = P L U: rows in another order, a lower triangle with ones on its diagonal, and an upper one."""
+    return lu_unpack(*lu_factor(A, pivot=pivot))
+
+
+def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> LUFactorsInfo:
+    return LUFactorsInfo(*lu_factor(A, pivot=pivot), zeros(operand(A).shape[:-2], dtype=np.int32))
+
+
+def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+    """X with A X = B, or X A = B if not left, of the A (or with adjoint of the Aᵀ) whose factors lu_factor gave."""
+    if not left:
+        return lu_solve(LU, pivots, operand(B).mT, adjoint=not adjoint).mT
+    P, L, U = lu_unpack(LU, pivots)
+    if adjoint:
+        return P @ solve_triangular(L.mT, solve_triangular(U.mT, B, upper=False), upper=True)
+    return solve_triangular(U, solve_triangular(L, P.mT @ B, upper=False), upper=True)
 
 
 def pinv(A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Any:

@@ -11,6 +11,8 @@ CALLS = {
     "svd": lambda x: mg.linalg.svd(x).S,
     "its vectors": lambda x: mg.linalg.svd(x)[0][:, :3] @ mg.linalg.svd(x, False).Vh,
     "qr": lambda x: mg.linalg.qr(x).R,
+    "lu": lambda x: mg.linalg.lu(x)[1] @ mg.linalg.lu_solve(*mg.linalg.lu_factor(x[:3]), x.mT),
+    "matrix_exp": lambda x: x[:3].matrix_exp(),
     "pinv": mg.linalg.pinv,
     "lstsq": lambda x: mg.linalg.lstsq(x, x[:, :1] * 2)[0],
     "inv_ex": lambda x: mg.linalg.inv_ex(x[:3]).result,

@@ -124,6 +124,8 @@ class Algebra(Base):
         half: Any = self.matrix_power(n // 2)
         return half @ half @ self if n % 2 else half @ half
 
+    def matrix_exp(self) -> Self: return self.apply(ops.MatrixExp())
+
     def _ones_on_diagonal(self) -> Self:
         """The identity, in self's shape."""
         return (self.diagonal(0, -2, -1) * 0 + 1).diag_embed()

@@ -35,7 +35,7 @@ from .convolution import Convolution, ConvolutionFilter, ConvolutionTranspose
 from .effect import Keep, Print, PyFunc
 from .einsum import Contract
 from .erf import Erf, Erfc
-from .factors import Orthonormal, PseudoInverse, Svd
+from .factors import Exchanged, Lu, Orthonormal, Pivots, PseudoInverse, Svd
 from .identity import Alias, Clone, Move, Several
 from .index import Index, IndexAdd, IndexSet, Last
 from .joining import Concatenate, Stack
@@ -60,7 +60,9 @@ from .reduce import All, Any, Max, Mean, Min, Norm, Prod, Std, Sum, SumOfProduct
 from .scan import ArgCumMax, ArgCumMin, CumProd, CumSum, LogCumSumExp, Recurrence, Shift
 from .scatter import Gather, Scatter, ScatterAdd, SearchSorted
 from .softmax import Chosen, CrossEntropy, LogSoftmax, LogSumExp, MinusOneHot, Softmax, SoftmaxMinusOneHot
-from .solving import Cholesky, Cofactors, Det, Eigenvalues, Eigenvectors, Inverse, LogAbsDet, SignDet, Solve
+from .solving import (
+    Cholesky, Cofactors, Det, Eigenvalues, Eigenvectors, Inverse, LogAbsDet, MatrixExp, SignDet, Solve,
+)
 from .sort import ArgMax, ArgMin, ArgSort, ArgTopK
 from .special import ErfInv, PolyGamma
 from .standardise import Centre, InverseRMS, RMSNormalise, Standardise
@@ -93,7 +95,7 @@ TABLE = (
     *(MatMul, Affine),
     Contract,
     *(Inverse, Solve, Det, Cofactors, LogAbsDet, SignDet, Cholesky, Eigenvalues, Eigenvectors),
-    *(Svd, Orthonormal, PseudoInverse),
+    *(Svd, Orthonormal, PseudoInverse, MatrixExp, Pivots, Exchanged, Lu),
     *(AttentionWeights, Attention),
     *(Unfold, Windows, Fold),
     *(Convolution, ConvolutionTranspose, ConvolutionFilter),

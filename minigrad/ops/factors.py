@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..errors import NoGradientError
 from ..op import Op
+from ..spec import Spec
 from .joining import Concatenate
-from .placing import Diagonal, Tril
-from .solving import Solve, check_matrix, on_diagonal
+from .placing import Diagonal, Tril, Triu
+from .solving import OfSquare, Solve, check_matrix, on_diagonal
 
 
 class OfMatrix(Op):
@@ -104,6 +107,88 @@ class PseudoInverse(OfMatrix):
     def jvp(self, dxs, y, x):
         (dx,) = dxs
         return y @ y.mT @ (dx.mT - dx.mT @ x @ y) + (dx.mT - y @ x @ dx.mT) @ y.mT @ y - y @ dx @ y
+
+
+# -- by elimination -------------------------------------------------------------------------------
+
+
+class Pivots(OfMatrix):
+    """y[…, k] = the row that changes places with row k, the largest in column k; counted from 1, as in LAPACK"""
+
+    def infer(self, x):
+        check_matrix(self, x)
+        return x.with_shape((*x.shape[:-2], min(x.shape[-2:]))).with_dtype(np.dtype(np.int32))
+
+    def forward(self, xp, x): return eliminated(xp, x)[1]
+    def vjp(self, gy, y, x): return None,
+    def jvp(self, dxs, y, x): return y * 0
+
+
+@dataclass(frozen=True)
+class Exchanged(Op):
+    """The order of n rows in which the exchanges of `Pivots` leave them"""
+
+    n: int
+
+    inline = False
+
+    def infer(self, p): return Spec((*p.shape[:-1], self.n), np.dtype(np.int64), p.device)
+
+    def forward(self, xp, p):
+        y = xp.zeros((*p.shape[:-1], self.n), np.int64) + xp.arange(self.n)
+        for k in range(p.shape[-1]):
+            exchange(xp, y, k, p[..., k] - 1)
+        return y
+
+    def vjp(self, gy, y, p): return None,
+    def jvp(self, dxs, y, p): return y * 0
+    def flops(self, y, p): return 0
+
+
+class Lu(OfSquare):
+    """L and U of x = L U in one matrix, without the ones on L's diagonal; rows stay where they are."""
+
+    symbol = "LU"
+
+    def forward(self, xp, x): return eliminated(xp, x, False)[0]
+
+    def vjp(self, gy, y, x):
+        lower, upper = self.parts(y)
+        inner = (lower.mT @ gy.apply(Tril(-1))).apply(Tril(-1)) + (gy.apply(Triu()) @ upper.mT).apply(Triu())
+        return upper.apply(Solve(), lower.mT.apply(Solve(), inner).mT).mT,
+
+    def jvp(self, dxs, y, x):
+        lower, upper = self.parts(y)
+        inner = upper.mT.apply(Solve(), lower.apply(Solve(), dxs[0]).mT).mT
+        return lower @ inner.apply(Tril(-1)) + inner.apply(Triu()) @ upper
+
+    def parts(self, y):
+        return y.apply(Tril(-1)) + on_diagonal(y.apply(Diagonal()) * 0 + 1), y.apply(Triu())
+
+
+def eliminated(xp, x, pivoting=True):
+    """Gauss's elimination, column by column: U, below it L, and which rows changed places."""
+    y, count = x.copy(), min(x.shape[-2:])
+    pivots = xp.zeros((*x.shape[:-2], count), np.int32)
+    for k in range(count):
+        pivots[..., k] = k + 1 + (xp.argmax(xp.abs(y[..., k:, k]), -1) if pivoting else 0)
+        if pivoting:
+            exchange(xp, y.swapaxes(-1, -2), k, pivots[..., None, k] - 1)
+        pivot = y[..., k, None, k]
+        y[..., k + 1 :, k] /= xp.where(pivot == 0, 1, pivot)  # then all below are 0
+        y[..., k + 1 :, k + 1 :] -= y[..., k + 1 :, k, None] * y[..., k, None, k + 1 :]
+    return y, pivots
+
+
+def exchange(xp, y, i, j):
+    """Exchanges y[…, i] and y[…, j] in place; j is an array."""
+    j = xp.broadcast_to(j, y.shape[:-1])[..., None]
+    there, here = xp.take_along_axis(y, j, -1), y[..., i, None].copy()
+    y[..., i, None] = there
+    xp.put_along_axis(y, j, here, -1)
+
+
+# -- words of the rules ---------------------------------------------------------------------------
 
 
 def quotient(x, y):

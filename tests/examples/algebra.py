@@ -44,5 +44,9 @@ EXAMPLES = {
     ops.Svd: [(ops.Svd(), signed(*shape)) for shape in ((3, 3), (2, 4, 3), (3, 4))],
     ops.Orthonormal: [(ops.Orthonormal(), invertible(3, 3)), (ops.Orthonormal(), signed(2, 4, 2)),
                       (ops.Orthonormal(True), invertible(3, 3))],
+    ops.MatrixExp: [(ops.MatrixExp(), signed(3, 3)), (ops.MatrixExp(), signed(2, 2, 2) * 3)],
+    ops.Pivots: [(ops.Pivots(), signed(*shape)) for shape in ((3, 3), (2, 4, 3), (3, 4))],
+    ops.Exchanged: [(ops.Exchanged(4), Tensor(np.array([[4, 2, 3], [2, 4, 3]], "i4")))],
+    ops.Lu: [(ops.Lu(), invertible(3, 3)), (ops.Lu(), definite(2, 3, 3))],
     ops.PseudoInverse: [(ops.PseudoInverse(1e-15), signed(*shape)) for shape in ((3, 3), (2, 4, 2), (2, 4))],
 }  # fmt: skip

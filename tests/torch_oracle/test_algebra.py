@@ -113,6 +113,13 @@ SQUARE = {
         lambda t: torch.linalg.pinv(t[..., :1] @ t[..., :1, :]),
         invertible,
     ),
+    "exp": (mg.matrix_exp, torch.matrix_exp, normal),
+    "L": (lambda x: mg.linalg.lu(x)[1], lambda t: torch.linalg.lu(t)[1], normal),
+    "U": (lambda x: mg.linalg.lu(x).U, lambda t: torch.linalg.lu(t).U, normal),
+    "LU, tall": (lambda x: mg.linalg.lu_factor(x[..., :2]).LU, lambda t: torch.linalg.lu_factor(t[..., :2]).LU, normal),
+    "LU, wide": (
+        lambda x: mg.linalg.lu_factor(x[..., :2, :]).LU, lambda t: torch.linalg.lu_factor(t[..., :2, :]).LU, normal
+    ),
     "powers": (lambda x: mg.linalg.vander(x, 4), lambda t: torch.linalg.vander(t, N=4), invertible),
     "singular values": (mg.linalg.svdvals, torch.linalg.svdvals, lambda *shape: normal(*shape)[..., :-1, :]),
     **{f"to the power {n}": (lambda x, n=n: x.matrix_power(n), lambda t, n=n: t.matrix_power(n), invertible)
@@ -241,6 +248,61 @@ def test_what_completes_an_orthonormal_basis_is_orthonormal_and_has_no_gradient(
     if shape[-2] > shape[-1] > 0:
         with pytest.raises(NoGradientError, match="completes Q"):
             mg.linalg.qr(x, "complete").R.sum().backward()
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (2, 5, 3), (3, 5), (2, 1, 6, 6), (0, 3), (3, 0), (0, 3, 3)])
+def test_factors_by_elimination_and_their_pivots_are_pytorchs(shape):
+    x = normal(*shape)
+    x[..., 2:3, :2] = 0  # one element of each column below is exact 0
+    t = torch.tensor(x)
+
+    for ours, theirs in (
+        (mg.linalg.lu(x), torch.linalg.lu(t)),
+        (mg.linalg.lu_factor_ex(x), torch.linalg.lu_factor_ex(t)),
+        (mg.linalg.lu_unpack(*mg.linalg.lu_factor(x)), torch.lu_unpack(*torch.linalg.lu_factor(t))),
+    ):
+        for y, u in zip(ours, theirs, strict=True):
+            assert (y.shape, str(y.dtype)) == (tuple(u.shape), str(u.dtype)[6:])
+            np.testing.assert_allclose(y.numpy(), u.numpy(), rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("adjoint", [True, False])
+def test_what_factors_solve_is_what_pytorchs_solve(left, adjoint):
+    B = normal(2, 3, 4) if left else normal(2, 4, 3)
+    agrees(
+        lambda a, b: mg.linalg.lu_solve(*mg.linalg.lu_factor(a), b, left=left, adjoint=adjoint),
+        lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, left=left, adjoint=adjoint),
+        [normal(2, 3, 3), B], 1e-8,
+    )  # fmt: skip
+
+
+def test_a_matrix_without_an_inverse_has_factors():
+    x = np.ones((3, 3))
+    for y, u in zip(mg.linalg.lu(x), torch.linalg.lu(torch.tensor(x))):
+        np.testing.assert_array_equal(y.numpy(), u.numpy())
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("size", [0.0, 1e-9, 0.3, 4.0, 20.0])
+def test_exp_of_a_matrix_is_pytorchs_at_any_size(size, dtype):
+    x = (np.random.default_rng(0).normal(size=(2, 5, 5)) * size).astype(dtype)
+    y, u = mg.matrix_exp(x), torch.matrix_exp(torch.tensor(x).double())
+    assert y.dtype == dtype
+    np.testing.assert_allclose(
+        y.numpy(), u.numpy().astype(dtype), rtol=0, atol=u.abs().max() * np.finfo(dtype).eps * 500
+    )
+
+
+def test_the_gradient_of_exp_of_a_matrix_keeps_its_digits_where_another_gradient_is_large():
+    """Beside a large dx a small x lost its digits: 4e-4 of a second gradient (and PyTorch's loses 4e-7 of it)."""
+    x, dx = normal(3, 3) + 3 * np.eye(3), normal(3, 3)
+
+    y, slope = mg.func.jvp(lambda x: x.matrix_exp(), (mg.tensor(x),), (mg.tensor(dx * 1e10),))
+
+    np.testing.assert_allclose(y.numpy(), torch.matrix_exp(torch.tensor(x)).numpy(), rtol=1e-12)
+    plain = mg.func.jvp(lambda x: x.matrix_exp(), (mg.tensor(x),), (mg.tensor(dx * 1e-10),))[1]
+    np.testing.assert_allclose(slope.numpy(), plain.numpy() * 1e20, rtol=1e-12)
 
 
 @pytest.mark.parametrize("driver", [None, "gels", "gelsy", "gelss", "gelsd"])
