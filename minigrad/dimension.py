@@ -39,12 +39,9 @@ class Formula:
         return f"{a} {SIGNS.get(self.operation, '/')} {b}"
 
 
-def forward(operation: Operation) -> Any:
-    return lambda self, o: worked_out(operation, self, o)
-
-
-def backward(operation: Operation) -> Any:
-    return lambda self, o: worked_out(operation, o, self)
+def both_ways(operation: Operation) -> tuple[Any, Any]:
+    """An operator, and the same where the Dimension is on its right."""
+    return lambda self, o: worked_out(operation, self, o), lambda self, o: worked_out(operation, o, self)
 
 
 def compared(operation: Operation, sign: str) -> Any:
@@ -53,6 +50,11 @@ def compared(operation: Operation, sign: str) -> Any:
 
 def refused(what: str) -> Any:
     return lambda self, *args, **options: self.refuse(what.format(self))
+
+
+def rounded(what: str) -> Any:
+    """A whole number as it is; of a float nothing is known yet."""
+    return lambda self, *_: self.refuse(what.format(self)) if isinstance(self.number, Formula) else self
 
 
 class Dimension:
@@ -69,18 +71,18 @@ class Dimension:
     def __repr__(self) -> str:
         return repr(self.number) if isinstance(self.number, Formula) else written(self.number)
 
-    __add__, __radd__ = forward(operator.add), backward(operator.add)
-    __sub__, __rsub__ = forward(operator.sub), backward(operator.sub)
-    __mul__, __rmul__ = forward(operator.mul), backward(operator.mul)
-    __truediv__, __rtruediv__ = forward(operator.truediv), backward(operator.truediv)
-    __floordiv__, __rfloordiv__ = forward(operator.floordiv), backward(operator.floordiv)
-    __mod__, __rmod__ = forward(operator.mod), backward(operator.mod)
-    __pow__, __rpow__ = forward(operator.pow), backward(operator.pow)
-    __and__, __rand__ = forward(operator.and_), backward(operator.and_)
-    __or__, __ror__ = forward(operator.or_), backward(operator.or_)
-    __xor__, __rxor__ = forward(operator.xor), backward(operator.xor)
-    __lshift__, __rlshift__ = forward(operator.lshift), backward(operator.lshift)
-    __rshift__, __rrshift__ = forward(operator.rshift), backward(operator.rshift)
+    __add__, __radd__ = both_ways(operator.add)
+    __sub__, __rsub__ = both_ways(operator.sub)
+    __mul__, __rmul__ = both_ways(operator.mul)
+    __truediv__, __rtruediv__ = both_ways(operator.truediv)
+    __floordiv__, __rfloordiv__ = both_ways(operator.floordiv)
+    __mod__, __rmod__ = both_ways(operator.mod)
+    __pow__, __rpow__ = both_ways(operator.pow)
+    __and__, __rand__ = both_ways(operator.and_)
+    __or__, __ror__ = both_ways(operator.or_)
+    __xor__, __rxor__ = both_ways(operator.xor)
+    __lshift__, __rlshift__ = both_ways(operator.lshift)
+    __rshift__, __rrshift__ = both_ways(operator.rshift)
 
     def __divmod__(self, o: Any) -> Any:
         return self // o, self % o
@@ -100,17 +102,7 @@ class Dimension:
     def __abs__(self) -> Any:
         return self if self >= 0 else -self
 
-    def __round__(self, digits: Any = None) -> Any:
-        return self.whole("round()")
-
-    def __trunc__(self) -> Any:
-        return self.whole("trunc()")
-
-    def __floor__(self) -> Any:
-        return self.whole("floor()")
-
-    def __ceil__(self) -> Any:
-        return self.whole("ceil()")
+    __round__, __trunc__, __floor__, __ceil__ = map(rounded, ("round({})", "trunc({})", "floor({})", "ceil({})"))
 
     __eq__, __ne__ = compared(operator.eq, "=="), compared(operator.ne, "!=")
     __lt__, __le__ = compared(operator.lt, "<"), compared(operator.le, "<=")
@@ -125,10 +117,6 @@ class Dimension:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *xs: Any, **options: Any) -> Any:
         return self.refuse(f"np.{ufunc.__name__} of {self}")
-
-    def whole(self, what: str) -> Any:
-        """Itself, if it is a whole number."""
-        return self.refuse(f"{what} of {self}") if isinstance(self.number, Formula) else self
 
     def refuse(self, what: str) -> Any:
         """Raises GraphError: that has no value before a run."""

@@ -46,6 +46,11 @@ _fresh = count(1)
 _naming = RLock()
 
 
+def both_ways(operation: Operation) -> tuple[Any, Any]:
+    """An operator of lengths, and the same where the length is on its right."""
+    return lambda self, o: calculated(operation, self, o), lambda self, o: calculated(operation, o, self)
+
+
 class StandIn(int):
     """The number that stands for a length, or for what was calculated from one. It writes itself as its formula."""
 
@@ -55,47 +60,19 @@ class StandIn(int):
     __str__ = __repr__
     __hash__ = int.__hash__
 
-    def __add__(self, o: Any) -> Any:
-        return calculated(operator.add, self, o)
-
-    def __radd__(self, o: Any) -> Any:
-        return calculated(operator.add, o, self)
-
-    def __sub__(self, o: Any) -> Any:
-        return calculated(operator.sub, self, o)
-
-    def __rsub__(self, o: Any) -> Any:
-        return calculated(operator.sub, o, self)
-
-    def __mul__(self, o: Any) -> Any:
-        return calculated(operator.mul, self, o)
-
-    def __rmul__(self, o: Any) -> Any:
-        return calculated(operator.mul, o, self)
-
-    def __floordiv__(self, o: Any) -> Any:
-        return calculated(operator.floordiv, self, o)
-
-    def __rfloordiv__(self, o: Any) -> Any:
-        return calculated(operator.floordiv, o, self)
-
-    def __mod__(self, o: Any) -> Any:
-        return calculated(operator.mod, self, o)
-
-    def __rmod__(self, o: Any) -> Any:
-        return calculated(operator.mod, o, self)
+    __add__, __radd__ = both_ways(operator.add)
+    __sub__, __rsub__ = both_ways(operator.sub)
+    __mul__, __rmul__ = both_ways(operator.mul)
+    __floordiv__, __rfloordiv__ = both_ways(operator.floordiv)
+    __mod__, __rmod__ = both_ways(operator.mod)
 
     def __neg__(self) -> int:
         return length(-int.__int__(self))
 
-    def __truediv__(self, o: Any) -> Any:
-        return float(self)
-
-    def __rtruediv__(self, o: Any) -> Any:
-        return float(self)
-
     def __float__(self) -> float:
         raise GraphError(f"the length {self} is known only when the graph runs, and a float of it is needed now")
+
+    __truediv__ = __rtruediv__ = lambda self, o: float(self)
 
 
 def named(name: str, rule: Rule | None = None, bounds: Bounds = (0, inf)) -> int:

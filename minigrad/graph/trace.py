@@ -159,31 +159,19 @@ class Trace:
             return ys[self.places[0][1]]
         lengths = lengths_in(self.graph.inputs, [x.spec for x in xs]) if self.run.is_open else {}
         views: dict[int, Any] = {}
-        return planted(self.template, (self.found(place, ys, given, lengths, views) for place in self.places))
 
-    def found(
-        self, place: tuple[str, Any], ys: Sequence[Any], given: Sequence[Tensor], lengths: Any, views: Any
-    ) -> Any:
-        """What is at a place; a view as it was taken before, if it was."""
-        if id(place) not in views:
-            views[id(place)] = self.taken(place, ys, given, lengths, views)
-        return views[id(place)]
+        def found(place: tuple[str, Any]) -> Any:
+            kind, there = place
+            if kind == "result":
+                return ys[there]
+            if kind == "argument":
+                return given[there]
+            if kind == "view" and id(place) not in views:  # taken once, however often it is among the results
+                x, op, recording = there
+                views[id(place)] = taken(found(x), op, recording, lengths)
+            return views[id(place)] if kind == "view" else there
 
-    def taken(
-        self, place: tuple[str, Any], ys: Sequence[Any], given: Sequence[Tensor], lengths: Any, views: Any
-    ) -> Any:
-        match place:
-            case "result", i:
-                return ys[i]
-            case "argument", i:
-                return given[i]
-            case "view", (there, op, recording):
-                x = self.found(there, ys, given, lengths, views)
-                if isinstance(op, StopGradient):
-                    return x.detach()
-                with modes.in_mode(recording=recording and modes.current.mode.recording):
-                    return x.apply(fields_at(op, lengths))
-        return place[1]
+        return planted(self.template, map(found, self.places))
 
     def is_plain(self, xs: Sequence[Any]) -> bool:
         """Whether nobody records or follows this run: then it is one of arrays."""
@@ -219,6 +207,14 @@ class Trace:
         for leaf, g in self.grads:
             leaf.grad = ys[g] if isinstance(g, int) else g
         return ys
+
+
+def taken(x: Any, op: Any, recording: bool, lengths: Any) -> Any:
+    """A view of x, recorded as it was in the Python function."""
+    if isinstance(op, StopGradient):
+        return x.detach()
+    with modes.in_mode(recording=recording and modes.current.mode.recording):
+        return x.apply(fields_at(op, lengths))
 
 
 def number_in(place: tuple[str, Any]) -> int:

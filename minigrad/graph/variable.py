@@ -41,6 +41,18 @@ class Variable:
             return super().__new__(cls)
         return super().__new__(EagerVariable if executing_eagerly() and not get_default_session() else GraphVariable)
 
+    def assign(self: Any, value: Any, name: str | None = None) -> Any:
+        """Take this value; in a graph, the op that does, whose result is the value."""
+        return self._assigned(ops.Assign, value, name)
+
+    def assign_add(self: Any, delta: Any, name: str | None = None) -> Any:
+        """Add to what it holds then."""
+        return self._assigned(ops.AssignAdd, delta, name)
+
+    def assign_sub(self: Any, delta: Any, name: str | None = None) -> Any:
+        """Subtract from what it holds then."""
+        return self._assigned(ops.AssignSub, delta, name)
+
     def fitting(self: Any, y: Any) -> Any:
         """y, which it can be assigned. Raises ShapeError or DTypeError for what it cannot."""
         if y.shape not in (self.shape, ()):
@@ -65,19 +77,8 @@ class EagerVariable(Variable, Tensor):
 
     trainable = property(lambda self: self.requires_grad, doc="Whether a tape watches it unasked.")
 
-    def assign(self, value: Any, name: str | None = None) -> Self:
-        """Take this value."""
-        return self._edited(self.copy_, value)
-
-    def assign_add(self, delta: Any, name: str | None = None) -> Self:
-        """Add to what it holds."""
-        return self._edited(self.add_, delta)
-
-    def assign_sub(self, delta: Any, name: str | None = None) -> Self:
-        """Subtract from what it holds."""
-        return self._edited(self.sub_, delta)
-
-    def _edited(self, edit: Any, value: Any) -> Self:
+    def _assigned(self, op: type[ops.Assign], value: Any, name: str | None) -> Self:
+        edit: Any = {ops.Assign: self.copy_, ops.AssignAdd: self.add_, ops.AssignSub: self.sub_}[op]
         with no_grad():
             edit(self.fitting(self.lift(value)))
         return self
@@ -135,18 +136,6 @@ class GraphVariable(Variable, Traced):
         return Traced(node, self.stage)
 
     # -- new values -----------------------------------------------------------------------------
-
-    def assign(self, value: Any, name: str | None = None) -> Traced:
-        """The op that gives it this value; its result is the value."""
-        return self._assigned(ops.Assign, value, name)
-
-    def assign_add(self, delta: Any, name: str | None = None) -> Traced:
-        """The op that adds to what it holds when the op runs; its result is the sum."""
-        return self._assigned(ops.AssignAdd, delta, name)
-
-    def assign_sub(self, delta: Any, name: str | None = None) -> Traced:
-        """The op that subtracts from what it holds when the op runs; its result is the difference."""
-        return self._assigned(ops.AssignSub, delta, name)
 
     def read_value(self) -> Traced:
         """What it holds after what the block around waits for; outside such blocks, at the start of the run."""

@@ -164,26 +164,17 @@ class Transformer(Module):
         rng: np.random.Generator | None = None,
         **where: Any,
     ):
-        options: Any = (
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout,
-            activation,
-            layer_norm_eps,
-            batch_first,
-            norm_first,
-            bias,
-        )
-        made = [
-            stack(kind(*options, rng=rng, **where), n, LayerNorm(d_model, layer_norm_eps, bias=bias, **where))
-            for stack, kind, n in (
-                (TransformerEncoder, TransformerEncoderLayer, num_encoder_layers),
-                (TransformerDecoder, TransformerDecoderLayer, num_decoder_layers),
-            )
-        ]
-        self.encoder = made[0] if custom_encoder is None else custom_encoder
-        self.decoder = made[1] if custom_decoder is None else custom_decoder
+        shape: Any = d_model, nhead, dim_feedforward, dropout, activation
+        options: Any = layer_norm_eps, batch_first, norm_first, bias
+
+        def stacked(stack: Any, kind: Any, n: int) -> Any:
+            layer = kind(*shape, *options, rng=rng, **where)
+            return stack(layer, n, LayerNorm(d_model, layer_norm_eps, bias=bias, **where))
+
+        encoder = stacked(TransformerEncoder, TransformerEncoderLayer, num_encoder_layers)
+        decoder = stacked(TransformerDecoder, TransformerDecoderLayer, num_decoder_layers)
+        self.encoder = encoder if custom_encoder is None else custom_encoder
+        self.decoder = decoder if custom_decoder is None else custom_decoder
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
         for p in self.parameters():
             if p.ndim > 1:
