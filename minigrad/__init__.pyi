@@ -2,6 +2,7 @@ from . import autograd as autograd
 from . import cuda as cuda
 from . import data as data
 from . import errors as errors
+from . import fft as fft
 from . import func as func
 from . import functional as functional
 from . import graph as graph
@@ -304,6 +305,7 @@ from .functions.reduction import cummax as cummax
 from .functions.reduction import cummin as cummin
 from .functions.reduction import cumprod as cumprod
 from .functions.reduction import cumsum as cumsum
+from .functions.reduction import cumulative_trapezoid as cumulative_trapezoid
 from .functions.reduction import diff as diff
 from .functions.reduction import dist as dist
 from .functions.reduction import histc as histc
@@ -326,6 +328,8 @@ from .functions.reduction import std as std
 from .functions.reduction import std_mean as std_mean
 from .functions.reduction import sum as sum
 from .functions.reduction import topk as topk
+from .functions.reduction import trapezoid as trapezoid
+from .functions.reduction import trapz as trapz
 from .functions.reduction import unique as unique
 from .functions.reduction import unique_consecutive as unique_consecutive
 from .functions.reduction import var as var

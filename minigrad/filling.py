@@ -5,6 +5,7 @@ Random numbers come from the sequence that mg.manual_seed starts, or from the `g
 
 from __future__ import annotations
 
+from math import inf, log1p, pi
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,28 @@ class Filling(Editable):
         become(self, drawn.astype(self.dtype))
         return self
 
+    def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
+        """Take numbers whose logarithms are from N(mean, std²)."""
+        become(self, (self._drawn(ops.RandomNormal(self.shape, self.dtype), generator) * std + mean).exp())
+        return self
+
+    def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
+        """Take waiting times, for what happens λ times in a unit of time."""
+        become(self, -(-self._drawn(ops.RandomUniform(self.shape, self.dtype), generator)).log1p() / above_0(lambd))
+        return self
+
+    def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+        """Take numbers of Cauchy's distribution, which has no mean: half of them are within σ of the median."""
+        angle = (self._drawn(ops.RandomUniform(self.shape, self.dtype), generator) - 0.5) * pi
+        become(self, angle.tan() * above_0(sigma) + median)
+        return self
+
+    def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
+        """Take how many attempts it needs to succeed, which each does with probability p."""
+        drawn = self._drawn(ops.RandomUniform(self.shape, np.dtype(float)), generator)
+        become(self, ((-drawn).log1p() / log1p(-above_0(p, 1))).floor().astype(self.dtype) + 1)
+        return self
+
     def fill_diagonal_(self: Any, fill_value: float) -> Any:
         """Take a number where all indices are equal."""
         if self.ndim < 2 or (self.ndim > 2 and len(set(self.shape)) > 1):
@@ -51,3 +74,9 @@ class Filling(Editable):
         if (stage := current.mode.staging) is not None:
             return stage.apply(ops.NextKey(sequence), (0,)).apply(op)
         return self.lift(sequence.next_words()).apply(op)
+
+
+def above_0(x: float, below: float = inf) -> float:
+    if not 0 < x < below:
+        raise ValueError(f"a rate, a width, a probability is more than 0 and less than {below}, and this is {x}")
+    return x

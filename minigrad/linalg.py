@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -206,6 +207,20 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     residuals = nothing if alone else ((A @ X - B) ** 2).sum(-2)
     values = svdvals(A) if driver in ("gelss", "gelsd") else nothing
     return LeastSquares(X, residuals, nothing.long() if driver == "gels" else matrix_rank(A, rtol=rcond), values)
+
+
+def tensorinv(A: Any, ind: int = 2) -> Any:
+    """The inverse of A as a matrix, whose rows are the first `ind` axes, and whose columns are the rest."""
+    A = operand(A)
+    rows, columns = A.shape[:ind], A.shape[ind:]
+    return A.reshape(prod(rows), prod(columns)).inv().reshape(*columns, *rows)
+
+
+def tensorsolve(A: Any, B: Any, dims: tuple[int, ...] | None = None) -> Any:
+    """X with tensordot(A, X, X.ndim) = B, once the axes in dims are the last of A."""
+    A, B = operand(A), operand(B)
+    A = A.movedim(dims, tuple(range(-len(dims), 0))) if dims else A
+    return A.reshape(B.size, -1).solve(B.flatten()).reshape(A.shape[B.ndim :])
 
 
 def inv_ex(A: Any, *, check_errors: bool = False) -> Solved:

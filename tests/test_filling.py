@@ -10,9 +10,19 @@ PLACES = ["cpu", "simulated"]
 FILLED = {
     "uniform": lambda x, **source: x.uniform_(-1, 3, **source),
     "normal": lambda x, **source: x.normal_(2.0, 0.5, **source),
+    "log_normal": lambda x, **source: x.log_normal_(1.0, 0.25, **source),
+    "exponential": lambda x, **source: x.exponential_(4.0, **source),
+    "geometric": lambda x, **source: x.geometric_(0.25, **source),
     "bernoulli": lambda x, **source: x.bernoulli_(0.25, **source),
 }
-MOMENTS = {"uniform": (1, 4 / np.sqrt(12)), "normal": (2, 0.5), "bernoulli": (0.25, np.sqrt(3) / 4)}
+MOMENTS = {
+    "log_normal": (np.exp(1 + 1 / 32), np.exp(1 + 1 / 32) * np.sqrt(np.exp(1 / 16) - 1)),
+    "exponential": (0.25, 0.25),
+    "geometric": (4, np.sqrt(12)),
+    "uniform": (1, 4 / np.sqrt(12)),
+    "normal": (2, 0.5),
+    "bernoulli": (0.25, np.sqrt(3) / 4),
+}
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -79,3 +89,22 @@ def test_a_diagonal_is_where_all_indices_are_equal(place):
     for x in (mg.zeros(3), mg.zeros(2, 2, 3)):
         with pytest.raises(errors.ShapeError, match="diagonal"):
             x.fill_diagonal_(1)
+
+
+def test_half_of_cauchys_numbers_are_within_sigma_of_the_median_and_a_quarter_on_each_side():
+    x = mg.zeros(10000).cauchy_(3.0, 2.0, generator=mg.Generator(0))
+    np.testing.assert_allclose(np.quantile(x.numpy(), [0.25, 0.5, 0.75]), [1, 3, 5], atol=0.15)
+
+
+def test_attempts_are_integers_also_in_an_integer_tensor():
+    x = mg.zeros(10000, dtype="i8").geometric_(0.5, generator=mg.Generator(0))
+    np.testing.assert_allclose(np.bincount(x.numpy(), minlength=5)[:4] / 10000, [0, 0.5, 0.25, 0.125], atol=0.02)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda x: x.exponential_(0), lambda x: x.cauchy_(0, -1), lambda x: x.geometric_(1), lambda x: x.geometric_(0.0)],
+)
+def test_a_rate_or_a_probability_that_is_none_is_refused(call):
+    with pytest.raises(ValueError, match="more than 0"):
+        call(mg.zeros(3))

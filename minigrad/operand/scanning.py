@@ -46,6 +46,21 @@ class Scanning(Base):
         """The smallest element so far, and where it stands: the last such place."""
         return self._running(ops.ArgCumMin, axis)
 
+    def trapezoid(self, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
+        """∫ y dx along an axis, by straight lines between samples: at places x, or dx apart."""
+        return self._trapezoids(x, dx, dim).sum(dim)
+
+    def cumulative_trapezoid(self, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
+        """The same up to each sample but the first."""
+        return self._trapezoids(x, dx, dim).cumsum(dim)
+
+    def _trapezoids(self: Any, x: Any, dx: float, dim: int) -> Any:
+        axis = self.axis(dim)
+        width = dx if x is None else self.lift(x).diff(1, -1 if np.ndim(x) == 1 else dim)
+        if np.ndim(width) == 1:
+            width = width.reshape(-1, *[1] * (self.ndim - axis - 1))
+        return (self[along(axis, 1, None)] + self[along(axis, None, -1)]) * width / 2
+
     @hears_dim
     def diff(self, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Self:
         """x₁ − x₀, x₂ − x₁, …, n times over: one element fewer each time."""

@@ -277,6 +277,41 @@ def test_what_factors_solve_is_what_pytorchs_solve(left, adjoint):
     )  # fmt: skip
 
 
+def test_tensors_are_inverted_and_solved_as_pytorchs():
+    A, B = normal(2, 3, 6), normal(2, 3)
+    agrees(mg.linalg.tensorinv, torch.linalg.tensorinv, [A], 1e-8)
+    agrees(lambda a: mg.linalg.tensorinv(a, 1), lambda a: torch.linalg.tensorinv(a, 1), [A.reshape(6, 3, 2)], 1e-8)
+    agrees(mg.linalg.tensorsolve, torch.linalg.tensorsolve, [A, B], 1e-8)
+    C = A.reshape(2, 6, 3)
+    agrees(
+        lambda a, b: mg.linalg.tensorsolve(a, b, (1,)), lambda a, b: torch.linalg.tensorsolve(a, b, (1,)), [C, B], 1e-8
+    )
+
+
+@pytest.mark.parametrize("name", ["trapezoid", "trapz", "cumulative_trapezoid"])
+def test_integrals_by_trapezoids_are_pytorchs(name):
+    y, ours, theirs = normal(3, 4), getattr(mg, name), getattr(torch, name)
+    agrees(lambda y: ours(y, dx=0.5, dim=0), lambda y: theirs(y, dx=0.5, dim=0), [y])
+    for x, dim in ((normal(4), -1), (normal(4), 1), (normal(3), 0), (normal(3, 4), 0), (normal(1, 4), 1)):
+        agrees(lambda y, x, dim=dim: ours(y, x, dim=dim), lambda y, x, dim=dim: theirs(y, x, dim=dim), [y, x])
+
+
+def test_what_of_fft_is_real_is_pytorchs_and_the_rest_is_refused_by_name():
+    x = normal(3, 4)
+    for name, *args in (
+        ("fftshift", x),
+        ("ifftshift", x, 0),
+        ("fftshift", x, (1,)),
+        ("fftfreq", 5, 0.5),
+        ("rfftfreq", 6),
+    ):
+        u = getattr(torch.fft, name)(*[torch.tensor(a) if a is x else a for a in args])
+        np.testing.assert_allclose(getattr(mg.fft, name)(*args).numpy(), u.numpy(), rtol=1e-6)
+    for name in ("fft", "rfft", "irfft2"):
+        with pytest.raises(AttributeError, match=f"no {name}: a spectrum is complex"):
+            getattr(mg.fft, name)(x)
+
+
 def test_a_matrix_without_an_inverse_has_factors():
     x = np.ones((3, 3))
     for y, u in zip(mg.linalg.lu(x), torch.linalg.lu(torch.tensor(x))):
