@@ -101,7 +101,6 @@ from .pooling import adaptive_max_pool3d as adaptive_max_pool3d
 from .pooling import avg_pool1d as avg_pool1d
 from .pooling import avg_pool2d as avg_pool2d
 from .pooling import avg_pool3d as avg_pool3d
-from .pooling import fractional_max_pool1d as fractional_max_pool1d
 from .pooling import fractional_max_pool2d as fractional_max_pool2d
 from .pooling import fractional_max_pool3d as fractional_max_pool3d
 from .pooling import local_response_norm as local_response_norm

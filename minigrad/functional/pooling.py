@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -14,7 +15,7 @@ from ..functions.face import operand
 from ..functions.movement import pad
 from ..operand.base import whole
 from ..standin import is_unknown
-from .convolution import Lengths, batched, each, hashable, over_axes
+from .convolution import Lengths, batched, each, hashable, over_axes, window
 from .within import within
 
 
@@ -151,7 +152,7 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
 
 lp_pool1d, lp_pool2d, lp_pool3d = over_axes(lp_pool)
 max_unpool1d, max_unpool2d, max_unpool3d = over_axes(max_unpool)
-fractional_max_pool1d, fractional_max_pool2d, fractional_max_pool3d = over_axes(fractional_max_pool)
+_, fractional_max_pool2d, fractional_max_pool3d = over_axes(fractional_max_pool)
 max_pool1d, max_pool2d, max_pool3d = over_axes(max_pool)
 avg_pool1d, avg_pool2d, avg_pool3d = over_axes(avg_pool)
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = over_axes(adaptive_avg_pool)
@@ -171,18 +172,15 @@ def pool(
     n: int, size: tuple[int, ...], kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> ops.Window:
     """The window of a pooling, from arguments as a user gives them; ceil_mode is more padding after."""
-    lengths = each("kernel_size", kernel, n)
-    steps = lengths if stride is None or stride == () else each("stride", stride, n)
-    before, spread = each("padding", padding, n), each("dilation", dilation, n)
-    if min(*lengths, *steps, *spread) < 1:
-        raise ShapeError(f"kernel, stride and dilation are 1 or more, and got {lengths}, {steps} and {spread}")
-    if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(before, lengths, spread)):
-        raise ShapeError(f"padding is at most half of the window, or some have nothing in them: {before} for {lengths}")
-    after = before
-    if ceil_mode:
-        entries = zip(size, lengths, steps, before, spread)
-        after = tuple(p + over(m + 2 * p - d * (k - 1) - 1, s, m + p) for m, k, s, p, d in entries)
-    return ops.Window(lengths, steps, tuple(zip(before, after)), spread)
+    before = each("padding", padding, n)
+    seen = window(n, kernel, kernel if stride is None or stride == () else stride, before, dilation)
+    if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(before, seen.kernel, seen.dilation)):
+        raise ShapeError(f"padding is at most half of the window, or some have nothing in them: {before} for {kernel}")
+    if not ceil_mode:
+        return seen
+    entries = zip(size, seen.kernel, seen.stride, before, seen.dilation)
+    margins = tuple((p, p + over(m + 2 * p - d * (k - 1) - 1, s, m + p)) for m, k, s, p, d in entries)
+    return replace(seen, padding=margins)
 
 
 def over(room: int, stride: int, end: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .. import functional
+from .held import numbered
 from .module import Module
 
 
@@ -26,22 +27,17 @@ class Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout1d(Dropout):
-    """Each channel of x (N, C, L) or (C, L) zero with probability p: see functional.dropout1d."""
+class OfChannels(Dropout):
+    """Each channel of x (N, C, *size) or (C, *size) zero with probability p: see functional.dropout1d and its kin."""
 
-    function = "dropout1d"
+    n: ClassVar[int]
 
-
-class Dropout2d(Dropout):
-    """Each channel of x (N, C, H, W) zero with probability p: see functional.dropout2d."""
-
-    function = "dropout2d"
+    @property
+    def function(self) -> str:  # type: ignore[override]
+        return f"dropout{self.n}d"
 
 
-class Dropout3d(Dropout):
-    """Each channel of x (N, C, D, H, W) or (C, D, H, W) zero with probability p: see functional.dropout3d."""
-
-    function = "dropout3d"
+Dropout1d, Dropout2d, Dropout3d = numbered(OfChannels, "Dropout")
 
 
 class AlphaDropout(Dropout):

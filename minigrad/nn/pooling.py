@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .. import functional
 from ..functional.convolution import Lengths
 from .held import Held, over_axes
 
@@ -37,13 +36,6 @@ class LPPool(MaxPool):
     """(Σ xᵖ)^(1/p) of each window, p being norm_type. A stride of None is the window's length."""
 
 
-class FractionalMaxPool(Held):
-    """Refused: windows of random lengths are not here."""
-
-    def __init__(self, *given: Any, **named: Any):
-        getattr(functional, self.function)(1)
-
-
 class AdaptiveMaxPool(Held):
     """The largest element of each of output_size windows that cover the axes evenly; None keeps an axis."""
 
@@ -59,6 +51,5 @@ MaxPool1d, MaxPool2d, MaxPool3d = over_axes("max_pool", MaxPool, *LENGTHS)
 AvgPool1d, AvgPool2d, AvgPool3d = over_axes("avg_pool", AvgPool, "kernel_size")
 MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = over_axes("max_unpool", MaxUnpool, "kernel_size")
 LPPool1d, LPPool2d, LPPool3d = over_axes("lp_pool", LPPool, "norm_type", "kernel_size")
-_, FractionalMaxPool2d, FractionalMaxPool3d = over_axes("fractional_max_pool", FractionalMaxPool)
 AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = over_axes("adaptive_max_pool", AdaptiveMaxPool, "output_size")
 AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = over_axes("adaptive_avg_pool", AdaptiveAvgPool, "output_size")

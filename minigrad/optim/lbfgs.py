@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -48,11 +49,12 @@ class LBFGS(Rule):
         if closure is None:
             raise TypeError("LBFGS asks for the loss several times a step: pass closure, its backward included")
         o, past = self.param_groups[0], self.past
+        self.evals = 0
         found, g = self.looked(closure)
-        loss, evals, x = float(found), 1, self.flat(lambda p: p.value)
+        loss, x = float(found), self.flat(lambda p: p.value)
         most = o["max_iter"] * 5 // 4 if o["max_eval"] is None else o["max_eval"]
         for i in range(o["max_iter"]):
-            if abs(g).max() <= o["tolerance_grad"] or evals >= most:
+            if abs(g).max() <= o["tolerance_grad"] or self.evals >= most:
                 break
             d = self.direction(g)
             t = min(1.0, 1 / abs(g).sum()) * o["lr"] if past["steps"] == 1 else o["lr"]
@@ -60,23 +62,14 @@ class LBFGS(Rule):
             if slope > -o["tolerance_change"]:
                 break
             if o["line_search_fn"]:
-                asked: list[Probe] = []
-
-                def probe(t: float, x: Any = x, d: Any = d, asked: list[Probe] = asked) -> Probe:
-                    self.place(x + t * d)
-                    loss, g = self.looked(closure)
-                    asked.append(Probe(t, float(loss), g, g @ d))
-                    return asked[-1]
-
-                start = Probe(0.0, loss, g, slope)
-                t, loss, g, _ = strong_wolfe(probe, start, t, most - evals, o["tolerance_change"] / abs(d).max())
-                evals += len(asked)
-            self.place(x + t * d)
+                probe, start = partial(self.probe, closure, x, d), Probe(0.0, loss, g, slope)
+                t, loss, g, _ = strong_wolfe(probe, start, t, most - self.evals, o["tolerance_change"] / abs(d).max())
+            past["t"] = t
+            if o["line_search_fn"] or i + 1 == o["max_iter"]:
+                self.place(x + t * d)
+            else:
+                _, loss, g, _ = self.probe(closure, x, d, t)
             x = x + t * d
-            past |= {"t": t}
-            if not o["line_search_fn"] and i + 1 < o["max_iter"]:
-                found_now, g = self.looked(closure)
-                loss, evals = float(found_now), evals + 1
             if abs(d * t).max() <= o["tolerance_change"] or abs(loss - before) < o["tolerance_change"]:
                 break
         return found
@@ -100,8 +93,15 @@ class LBFGS(Rule):
         past |= {"g": g, "d": d}
         return d
 
+    def probe(self, closure: Callable[[], Any], x: Any, d: Any, t: float) -> Probe:
+        """What is found t times d away from x."""
+        self.place(x + t * d)
+        loss, g = self.looked(closure)
+        return Probe(t, float(loss), g, g @ d)
+
     def looked(self, closure: Callable[[], Any]) -> tuple[Any, Any]:
-        """The loss here, and its gradient in one axis."""
+        """The loss here, and its gradient in one axis. Counts itself."""
+        self.evals += 1
         with enable_grad():
             loss = closure()
         return loss, self.flat(lambda p: p.value * 0 if p.grad is None else p.grad.value)

@@ -43,8 +43,7 @@ INPUTS = [
     (normal(3, 2, 4),) * 3,
 ]  # fmt: skip
 APART = """
-TransformerEncoder TransformerDecoder CTCLoss Fold MaxUnpool1d MaxUnpool2d MaxUnpool3d FractionalMaxPool2d
-FractionalMaxPool3d AdaptiveLogSoftmaxWithLoss
+TransformerEncoder TransformerDecoder CTCLoss Fold MaxUnpool1d MaxUnpool2d MaxUnpool3d AdaptiveLogSoftmaxWithLoss
 """  # that are made of modules, or of arguments that fit together: tests/torch_oracle/test_nn.py
 CLASSES = [
     name for name in dir(mg.nn)
