@@ -225,6 +225,7 @@ from .functions.pointwise import greater_equal as greater_equal
 from .functions.pointwise import gt as gt
 from .functions.pointwise import heaviside as heaviside
 from .functions.pointwise import hypot as hypot
+from .functions.pointwise import i0 as i0
 from .functions.pointwise import isclose as isclose
 from .functions.pointwise import isfinite as isfinite
 from .functions.pointwise import isinf as isinf

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf, sqrt
 from typing import Any
 
+from . import ops
 from .functions.face import operand
 from .functions.pointwise import digamma as digamma
 from .functions.pointwise import erf as erf
@@ -13,6 +14,7 @@ from .functions.pointwise import erfinv as erfinv
 from .functions.pointwise import exp2 as exp2
 from .functions.pointwise import expit as expit
 from .functions.pointwise import expm1 as expm1
+from .functions.pointwise import i0 as i0
 from .functions.pointwise import log1p as log1p
 from .functions.pointwise import logit as logit
 from .functions.pointwise import polygamma as polygamma
@@ -37,3 +39,18 @@ def entr(input: Any) -> Any:
 def ndtr(input: Any) -> Any:
     """Φ(x) = ½ erfc(−x/√2): the probability that a normal number of mean 0 and variance 1 is below x."""
     return (operand(input) * -sqrt(0.5)).erfc() / 2
+
+
+def i0e(input: Any) -> Any:
+    """e^(−|x|) I₀(x), which does not overflow."""
+    return operand(input).apply(ops.BesselI(0, True))
+
+
+def i1(input: Any) -> Any:
+    """I₁(x), Bessel's modified function, the slope of I₀."""
+    return operand(input).apply(ops.BesselI(1))
+
+
+def i1e(input: Any) -> Any:
+    """e^(−|x|) I₁(x)"""
+    return operand(input).apply(ops.BesselI(1, True))

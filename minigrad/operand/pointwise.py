@@ -52,6 +52,7 @@ class Pointwise(Base):
 
     # -- by an integral or a series -------------------------------------------------------------
 
+    def i0(self) -> Self: return self.apply(ops.BesselI(0))
     def erfinv(self) -> Self: return self.apply(ops.ErfInv())
     def lgamma(self) -> Self: return self.apply(ops.PolyGamma(-1))
     def digamma(self) -> Self: return self.apply(ops.PolyGamma(0))

@@ -64,7 +64,7 @@ from .solving import (
     Cholesky, Cofactors, Det, Eigenvalues, Eigenvectors, Inverse, LogAbsDet, MatrixExp, SignDet, Solve,
 )
 from .sort import ArgMax, ArgMin, ArgSort, ArgTopK
-from .special import ErfInv, PolyGamma
+from .special import BesselI, ErfInv, PolyGamma
 from .standardise import Centre, InverseRMS, RMSNormalise, Standardise
 from .state import Assign, AssignAdd, AssignSub, Group, Read
 from .window import Fold, Unfold, Window, Windows
@@ -76,7 +76,7 @@ TABLE = (
     *(Maximum, Minimum, Clamp, NanToNum, Heaviside),
     *(Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh),
     *(Acosh, Atanh, Abs, Sign, Floor, Ceil, Trunc, Round, Cast),
-    *(Erf, Erfc, ErfInv, PolyGamma),
+    *(Erf, Erfc, ErfInv, PolyGamma, BesselI),
     *(Sigmoid, LogSigmoid, Relu, ReluDifferential, LeakyRelu, Threshold, Hardtanh, Hardswish, Softplus, Elu, Silu),
     *(Mish, Gelu, GeluTanh, GeluDifferential, GeluTanhDifferential),
     BinaryCrossEntropy,

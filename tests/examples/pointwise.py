@@ -22,6 +22,7 @@ EXAMPLES = {
     **{op: [(op(), signed(2, 3) * 0.6)] for op in WITHIN_1},
     **{op: [(op(), signed(2, 3), signed(2, 3))] for op in (ops.GeluDifferential, ops.GeluTanhDifferential)},
     ops.ReluDifferential: [(ops.ReluDifferential(), signed(2, 3), signed(2, 3))],
+    ops.BesselI: [(ops.BesselI(n, scaled), signed(2, 3) * 3) for n in range(3) for scaled in (False, True)],
     ops.ErfInv: [(ops.ErfInv(), signed(2, 3) * 0.6)],
     ops.PolyGamma: [(ops.PolyGamma(n), signed(2, 3) - 0.6) for n in range(-1, 3)],
     ops.Acosh: [(ops.Acosh(), positive(2, 3) + 1)],

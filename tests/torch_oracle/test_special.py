@@ -16,6 +16,10 @@ CALLS = {
     "digamma": (LINE,),
     "mvlgamma": (RIGHT[RIGHT > 1.01], 3),
     "erfinv": (UNIT,),
+    "i0": (EVEN[abs(EVEN) < 700],),
+    "special.i0e": (EVEN,),
+    "special.i1": (EVEN[abs(EVEN) < 700],),
+    "special.i1e": (EVEN,),
 }
 
 
