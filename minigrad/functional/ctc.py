@@ -58,11 +58,11 @@ def ctc_loss(
         within(x, 0, last, BoundsError, f"the {what} of {logp.spec} with targets {t.spec} are 0 to {last}")
 
     path = pad(stack([t * 0 + blank, t], 2).reshape(N, 2 * S), (0, 1), value=blank)  # a blank around each letter
-    leaps = pad((path[:, 2:] != path[:, :-2]) & (path[:, 2:] != blank), (2, 0), value=False)
+    leaps = pad((path[:, 2:] != path[:, :-2]) & (path[:, 2:] != blank), (2, 0), value=False)[:, : 2 * S + 1]
     said = logp.gather(2, path.unsqueeze(0).broadcast_to(T, N, 2 * S + 1)).clamp(min=NEVER)
     alpha = said.lift(np.where(np.arange(2 * S + 1) > 0, NEVER, 0.0)).astype(said.dtype).broadcast_to(N, 2 * S + 1)
     for moment in range(T):
-        step, leap = (pad(alpha, (n, -n), value=NEVER) for n in (1, 2))
+        step, leap = (pad(alpha, (n, 0), value=NEVER)[:, : 2 * S + 1] for n in (1, 2))
         onward = said[moment] + stack([alpha, step, leap.where(leaps, NEVER)]).logsumexp(0)
         alpha = onward.where((lengths > moment).unsqueeze(1), alpha)
     ends = alpha.gather(1, stack([2 * sizes, (2 * sizes - 1).clamp(min=0)], 1))

@@ -101,9 +101,16 @@ def adaptive_max_pool(n: int, input: Any, output_size: Any, return_indices: bool
 def lp_pool(
     n: int, input: Any, norm_type: float, kernel_size: Lengths, stride: Any = None, ceil_mode: bool = False
 ) -> Any:
-    """(Σ xᵖ)^(1/p) of each window over the last axes, p being norm_type: 1 for the sum, ∞ would be the largest."""
-    mean = avg_pool(n, operand(input) ** norm_type, kernel_size, stride, 0, ceil_mode)
-    return (mean * prod(each("kernel_size", kernel_size, n))) ** (1 / norm_type)
+    """(Σ xᵖ)^(1/p) of each window over the last axes, p being norm_type: 1 for the sum; ∞ is the largest |x|, −∞ the
+    smallest. Where the sum is 0 it has no slope, as PyTorch's.
+    """
+    x = operand(input)
+    if np.isinf(norm_type):
+        side = np.sign(norm_type)
+        return max_pool(n, x.abs() * side, kernel_size, stride, 0, 1, ceil_mode) * side
+    total = avg_pool(n, x**norm_type, kernel_size, stride, 0, ceil_mode) * prod(each("kernel_size", kernel_size, n))
+    some = total != 0
+    return (total.where(some, 1.0) ** (1 / norm_type)).where(some, 0.0 if norm_type > 0 else np.inf)
 
 
 def max_unpool(
@@ -146,7 +153,7 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
     x = operand(input)
     if x.ndim < 3:
         raise ShapeError(f"local_response_norm needs x (N, C, …) with places, and got {x.spec}")
-    square = pad((x * x).reshape(x.shape[0], 1, x.shape[1], -1), (0, 0, size // 2, (size - 1) // 2))
+    square = pad((x * x).flatten(2).unsqueeze(1), (0, 0, size // 2, (size - 1) // 2))
     return x / (avg_pool(2, square, (size, 1), 1).reshape(x.shape) * alpha + k) ** beta
 
 

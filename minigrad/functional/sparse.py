@@ -87,7 +87,7 @@ def embedding_bag(
     index = index.reshape(-1)
     rows = embedding(index, W, None, max_norm, norm_type, scale_grad_by_freq)
     counts = index == index if padding_idx is None else index != row_of(W, padding_idx)
-    if mode == "max":
+    if mode == "max" and index.size:  # of no rows, every bag is empty
         inside = (bag == np.arange(n_bags)[:, None]) & counts
         return rows.where(inside.unsqueeze(2), -np.inf).max(1)[0].where(inside.any(1, keepdims=True), 0.0)
     if per_sample_weights is not None:

@@ -63,6 +63,12 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "eps": (lambda x: nonnegative(x) or isinstance(x, tuple | list), "a number that is not negative"),
     "dampening": (lambda x: isinstance(x, Real), "a number"),
     "rho": (fraction, "a number from 0 to 1"),
+    "d": (lambda x: isinstance(x, Real) and float(x) >= 1, "a number that is at least 1"),
+    "etas": (
+        lambda x: len(x) == 2 and 0 < x[0] < 1 < x[1],
+        "two numbers, the first between 0 and 1, the second above 1",
+    ),
+    "adjust_lr_fn": (lambda x: x in (None, "original", "match_rms_adamw"), "None, 'original' or 'match_rms_adamw'"),
     "betas": (two_decays, "two numbers, each at least 0 and below 1"),
 }
 

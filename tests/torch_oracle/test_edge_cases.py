@@ -189,3 +189,45 @@ def test_one_huge_gradient_does_not_end_a_training(name, large, dtype):
         step(mg.full((2,), g, dtype=dtype))
         np.testing.assert_allclose(ps[0].detach().numpy(), t.detach().numpy(), rtol=2e-6, atol=1e-6)
         np.testing.assert_array_equal(ps[0].detach().numpy(), ps[1].detach().numpy())
+
+
+@pytest.mark.parametrize(
+    "name", ["lp infinite", "lp least", "lp of zeros", "ctc of no letters", "bags of no rows", "lrn of none"]
+)
+def test_pools_letters_and_bags_at_the_edge_are_pytorchs(name):
+    """The ∞-norm of a window was 1, whatever was in it, since x⁰ is; and at zeros the root's slope ∞ times 0 was NaN.
+    Rows of no letters, bags of no rows and an empty batch were a ShapeError that named an op of ours.
+    """
+    x = np.random.default_rng(5).normal(size=(2, 3, 4))
+    programs = {
+        "lp infinite": (x, lambda f, m, x: f.lp_pool1d(x, float("inf"), 2)),
+        "lp least": (x, lambda f, m, x: f.lp_pool1d(x, -float("inf"), 3, 1, ceil_mode=True)),
+        "lp of zeros": (x * (x > 0.5), lambda f, m, x: f.lp_pool1d(x, 2, 2)),
+        "ctc of no letters": (
+            x,
+            lambda f, m, x: f.ctc_loss(f.log_softmax(x, -1), m.ones((3, 0), dtype=m.int64), (2, 1, 2), (0, 0, 0)),
+        ),
+        "bags of no rows": (
+            x[0],
+            lambda f, m, x: f.embedding_bag(m.ones(0, dtype=m.int64), x, m.zeros(2, dtype=m.int64), mode="max"),
+        ),
+        "lrn of none": (x[:0], lambda f, m, x: f.local_response_norm(x, 2)),
+    }
+    start, program = programs[name]
+    t = torch.tensor(start, requires_grad=True)
+    theirs = program(torch.nn.functional, torch, t)
+    theirs.sum().backward()
+    for way in (lambda f: f, mg.function):
+        p = mg.tensor(start, requires_grad=True)
+        ours = way(lambda p: program(mg.nn.functional, mg, p))(p)
+        ours.sum().backward()
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-12)
+        np.testing.assert_allclose(p.grad.numpy(), t.grad.numpy(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "option"), [("Adafactor", {"d": 0.3}), ("Rprop", {"etas": (1.2, 0.5)}),
+                                          ("Muon", {"adjust_lr_fn": "match_rms"})])  # fmt: skip
+def test_options_that_pytorch_refuses_are_refused(name, option):
+    """A word that Muon does not know was taken for 'original', and a d below 1 made each step of Adafactor shorter."""
+    with pytest.raises(ValueError, match=f"needs {next(iter(option))} to be"):
+        getattr(mg.optim, name)([mg.ones((2, 2), requires_grad=True)], **option)
