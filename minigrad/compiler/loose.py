@@ -145,11 +145,9 @@ def wide(x: Node) -> bool:
 def copies(node: Node) -> Node | None:
     """Σ of n copies of x, made by broadcasting  →  x · n"""
     match node:
-        case Node(Sum(axes) as op, (Node(BroadcastTo(shape), (x,)),)) if x.spec.is_float and not any(
-            map(is_unknown, shape)
-        ):
+        case Node(Sum(axes) as op, (Node(BroadcastTo(shape), (x,)),)) if x.spec.is_float:
             before = (1,) * (len(shape) - x.spec.ndim) + x.spec.shape
-            if all(before[a] == 1 for a in axes):
+            if not any(map(is_unknown, shape)) and all(before[a] == 1 for a in axes):
                 n = number(float(prod(shape[a] for a in axes)), x.spec.with_shape(()))
                 total = Node(Reshape(op.reduced(before)), (Node(Mul(), (x, n)),))
                 return Node(BroadcastTo(node.spec.shape), (total,))

@@ -7,6 +7,7 @@ target    t, 1 and −1, or classes
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..errors import BoundsError, ShapeError
@@ -62,9 +63,10 @@ def triplet_margin_loss(
 
     swap    whether n is also to be far from p: Balntas et al. 2016, “Learning local feature descriptors with triplets”
     """
-    far: Callable[[Any, Any], Any] = lambda x, y: pairwise_distance(x, y, p, eps)  # noqa: E731
-    options: dict[str, Any] = {"distance_function": far, "margin": margin, "swap": swap, "reduction": reduction}
-    return triplet_margin_with_distance_loss(anchor, positive, negative, **options)
+    far = partial(pairwise_distance, p=p, eps=eps)
+    return triplet_margin_with_distance_loss(
+        anchor, positive, negative, distance_function=far, margin=margin, swap=swap, reduction=reduction
+    )
 
 
 def triplet_margin_with_distance_loss(

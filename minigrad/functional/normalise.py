@@ -157,9 +157,8 @@ def scaled(y: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None)
 def follow(mean: Tensor | None, var: Tensor | None, x: Any, axes: tuple[int, ...], momentum: float) -> None:
     """Move running statistics (C,) towards those of x over `axes`; the variance is the unbiased one, n / (n − 1)."""
     rest = tuple(a for a in (0,) if a not in axes)  # an instance's statistics are averaged over the batch
-    if (
-        mean is None or var is None or (not isinstance(x.size, Dimension) and not x.size)
-    ):  # of nothing, nothing was seen
+    is_empty = not isinstance(x.size, Dimension) and not x.size
+    if mean is None or var is None or is_empty:
         return
     if current.mode.staging is not None:
         follow_in_graph(mean, var, x.detach(), axes, rest, momentum)

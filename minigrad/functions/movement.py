@@ -213,20 +213,19 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     pairs = [(widths[i], widths[i + 1]) for i in range(0, len(widths), 2)][::-1]
     pairs = [(0, 0)] * (x.ndim - len(pairs)) + pairs
     margins = [(max(0, before), max(0, after)) for before, after in pairs]
+    if mode not in ("constant", *MARGINS) or (value is not None and mode != "constant"):
+        modes = "'constant', with a value, 'reflect', 'replicate' or 'circular'"
+        raise ShapeError(f"pad knows the modes {modes}; it got {mode!r} with value={value}")
+    if not any(map(any, margins)):
+        return without_edges(x, pairs).clone()
     if mode in ("constant", "circular"):  # of what is left; a mirror shows what is cut, too
         x, pairs = without_edges(x, pairs), margins
     if mode == "constant":
-        return (
-            x.apply(ops.Pad(tuple(margins), 0.0 if value is None else value)) if any(map(any, margins)) else x.clone()
-        )
-    if mode not in MARGINS or value is not None:
-        modes = "'constant', with a value, 'reflect', 'replicate' or 'circular'"
-        raise ShapeError(f"pad knows the modes {modes}; it got {mode!r} with value={value}")
+        return x.apply(ops.Pad(tuple(margins), 0.0 if value is None else value))
     for axis, (before, after) in enumerate(margins):
         if before or after:
             x = with_margin(x, axis, before, after, mode)
-    x = without_edges(x, pairs)
-    return x if any(map(any, margins)) else x.clone()
+    return without_edges(x, pairs)
 
 
 def without_edges(x: Any, pairs: list[tuple[int, int]]) -> Any:

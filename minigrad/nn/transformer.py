@@ -74,7 +74,7 @@ class Layer(Module):
         parts: list[Any] = [
             partial(self._attend, getattr(self, name), *look) for name, look in zip(self.attentions, looks)
         ]
-        for i, part in enumerate([*parts, self._think], 1):
+        for i, part in enumerate([*parts, self._feed_forward], 1):
             norm, dropout = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
             x = x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
         return x
@@ -83,7 +83,7 @@ class Layer(Module):
         seen = x if memory is None else memory
         return attention(x, seen, seen, padding, need_weights=False, attn_mask=mask, is_causal=bool(is_causal))[0]
 
-    def _think(self, x: Any) -> Any:
+    def _feed_forward(self, x: Any) -> Any:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 

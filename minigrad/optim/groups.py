@@ -44,22 +44,11 @@ def two_decays(x: Any) -> bool:
     return isinstance(x, Sequence) and len(x) == 2 and all(map(decay, x))
 
 
+NOT_NEGATIVE = ["momentum", "weight_decay", "alpha", "lr_decay", "initial_accumulator_value", "momentum_decay",
+                "lambd", "t0"]  # fmt: skip
 LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "lr": (lambda x: is_symbol(x) or nonnegative(x), "a number that is not negative, or one number of a graph"),
-    **dict.fromkeys(
-        [
-            "momentum",
-            "weight_decay",
-            "eps",
-            "alpha",
-            "lr_decay",
-            "initial_accumulator_value",
-            "momentum_decay",
-            "lambd",
-            "t0",
-        ],
-        (nonnegative, "a number that is not negative"),
-    ),
+    **dict.fromkeys(NOT_NEGATIVE, (nonnegative, "a number that is not negative")),
     "eps": (lambda x: nonnegative(x) or isinstance(x, tuple | list), "a number that is not negative"),
     "dampening": (lambda x: isinstance(x, Real), "a number"),
     "rho": (fraction, "a number from 0 to 1"),

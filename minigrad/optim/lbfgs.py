@@ -50,7 +50,7 @@ class LBFGS(Rule):
             raise TypeError("LBFGS asks for the loss several times a step: pass closure, its backward included")
         o, past = self.param_groups[0], self.past
         self.evals = 0
-        found, g = self.looked(closure)
+        found, g = self.loss_and_gradient(closure)
         loss, x = float(found), self.flat(lambda p: p.value)
         most = o["max_iter"] * 5 // 4 if o["max_eval"] is None else o["max_eval"]
         for i in range(o["max_iter"]):
@@ -96,10 +96,10 @@ class LBFGS(Rule):
     def probe(self, closure: Callable[[], Any], x: Any, d: Any, t: float) -> Probe:
         """What is found t times d away from x."""
         self.place(x + t * d)
-        loss, g = self.looked(closure)
+        loss, g = self.loss_and_gradient(closure)
         return Probe(t, float(loss), g, g @ d)
 
-    def looked(self, closure: Callable[[], Any]) -> tuple[Any, Any]:
+    def loss_and_gradient(self, closure: Callable[[], Any]) -> tuple[Any, Any]:
         """The loss here, and its gradient in one axis. Counts itself."""
         self.evals += 1
         with enable_grad():
@@ -132,16 +132,16 @@ def strong_wolfe(probe: Callable[[float], Probe], start: Probe, t: float, most: 
     First steps grow until such a place is passed; then the bracket around it is made smaller.
     """
 
-    def high(p: Probe) -> bool:
+    def breaks_armijo(p: Probe) -> bool:
         return bool(p.loss > start.loss + 1e-4 * p.t * start.slope)
 
-    def level(p: Probe) -> bool:
+    def meets_curvature(p: Probe) -> bool:
         return bool(abs(p.slope) <= -0.9 * start.slope)
 
     before, now, n = start, probe(t), 0
     while n < most:
-        passed = high(now) or (n > 1 and now.loss >= before.loss)
-        if level(now) and not passed:
+        passed = breaks_armijo(now) or (n > 1 and now.loss >= before.loss)
+        if meets_curvature(now) and not passed:
             return now
         if passed or now.slope >= 0:
             break
@@ -159,9 +159,9 @@ def strong_wolfe(probe: Callable[[float], Probe], start: Probe, t: float, most: 
             t, near = (right - edge if right - t < t - left else left + edge), False
         stuck = near
         now, n = probe(t), n + 1
-        if high(now) or now.loss >= best.loss:
+        if breaks_armijo(now) or now.loss >= best.loss:
             best, other = (best, now) if best.loss <= now.loss else (now, best)
-        elif level(now):
+        elif meets_curvature(now):
             return now
         else:
             best, other = now, best if now.slope * (other.t - best.t) >= 0 else other
