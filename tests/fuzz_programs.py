@@ -47,10 +47,10 @@ L.nn.functional.layer_norm({a},{a}.shape[-1:]) L.nn.functional.normalize({a},dim
 """
 ONE = """
 {a}.max(0).values {a}.sort(0).values {a}.argmax(0) {a}.topk(1)[0] {a}.median() {a}.roll(1,0) {a}.tril() {a}.flip(0)
-{a}.clone() {a}.detach() {a}.contiguous() {a}.float() {a}.double() {a}.long() {a}.bool() {a}>0.1 {a}.repeat(2,1)
-L.cat([{a},{a}]) L.stack([{a},{a}],-1) L.ones_like({a}) L.zeros_like({a}) {a}.new_zeros(3) {a}.round() {a}.trace()
-L.nn.functional.pad({a},(1,0)) {a}.index_select(0,L.tensor([0])) {a}[[0,0]] {a}[{a}>0] {a}.diff(dim=0)
-{a}.repeat_interleave(2,0) {a}.gather(0,L.zeros_like({a}).long()) {a}.to(L.float32)
+{a}.clone() {a}.detach() {a}.unsqueeze(0).contiguous() {a}.float() {a}.double() {a}.long() {a}.bool() {a}>0.1
+{a}.repeat(2,1) L.cat([{a},{a}]) L.stack([{a},{a}],-1) L.ones_like({a}) L.zeros_like({a}) {a}.new_zeros(3)
+{a}.round() {a}.trace() L.nn.functional.pad({a},(1,0)) {a}.index_select(0,L.tensor([0])) {a}[[0,0]] {a}[{a}>0]
+{a}.diff(dim=0) {a}.repeat_interleave(2,0) {a}.gather(0,L.zeros_like({a}).long()) {a}.to(L.float32)
 """
 VIEWS = """
 {a}[1:] {a}[:1] {a}[::2] {a}[0] {a}[-1] {a}[...,0] {a}[...,1:] {a}[None] {a}[:,None] {a}.T {a}.mT {a}.t()
