@@ -106,7 +106,7 @@ def lp_pool(
     """
     x = operand(input)
     if np.isinf(norm_type):
-        side = np.sign(norm_type)
+        side = 1.0 if norm_type > 0 else -1.0
         return max_pool(n, x.abs() * side, kernel_size, stride, 0, 1, ceil_mode) * side
     total = avg_pool(n, x**norm_type, kernel_size, stride, 0, ceil_mode) * prod(each("kernel_size", kernel_size, n))
     some = total != 0

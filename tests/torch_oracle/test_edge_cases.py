@@ -225,6 +225,12 @@ def test_pools_letters_and_bags_at_the_edge_are_pytorchs(name):
         np.testing.assert_allclose(p.grad.numpy(), t.grad.numpy(), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("norm_type", [float("inf"), -float("inf")])
+def test_an_infinite_norm_of_a_pool_stays_in_float32(norm_type):
+    """The sign of the norm was a float64 of NumPy's, and took the result with it."""
+    assert mg.nn.functional.lp_pool1d(mg.ones((1, 2, 4), dtype=mg.float32), norm_type, 2).dtype == mg.float32
+
+
 @pytest.mark.parametrize(("name", "option"), [("Adafactor", {"d": 0.3}), ("Rprop", {"etas": (1.2, 0.5)}),
                                           ("Muon", {"adjust_lr_fn": "match_rms"})])  # fmt: skip
 def test_options_that_pytorch_refuses_are_refused(name, option):
