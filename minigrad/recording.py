@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .scalar import Value, history, real
+from .scalar import Value, history, power, real
 
 # Operation → its formula, and the share of its gradient g that goes to each operand: y is the result, a and b are the
 # operands. Rounding is Value's: g * (1.0 / b) is not g / b.
@@ -143,16 +143,8 @@ def formulas(v: Value, name: dict[Value, str], g: str = "") -> list[str]:
 
 
 def power_rule(p: float) -> tuple[str, str]:
-    """The rule of ** p. Where a power is not real, Value's own refuses it."""
-    formula = f"{{a}} ** {p!r}"
-    if p % 1:
-        formula += f" if {{a}} >= 0.0 else power({{a}}, {p!r})"
-    return formula, f"{{g}} * ({p!r} * {{a}} ** {p - 1!r})" if p else "{g} * 0.0"
-
-
-def power(x: float, p: float) -> float:
-    """x^p with Value's questions asked."""
-    return (Value(x) ** p).data
+    """The rule of ** p."""
+    return f"power({{a}}, {p!r})", f"{{g}} * ({p!r} * power({{a}}, {p - 1!r}))" if p else "{g} * 0.0"
 
 
 def called(v: Value, name: dict[Value, str]) -> str:

@@ -52,10 +52,9 @@ class Value:
         if isinstance(p, Value):
             raise TypeError("the exponent of ** is a plain number here; write (p * x.log()).exp() for a Value p")
         p = real(p)
-        if self.data < 0 and p % 1:
-            raise ValueError(f"{self.data:g} to the power {p:g} is no real number")
+        z = power(self.data, p)
         slope = p * power(self.data, p - 1) if p else 0.0
-        return Value(power(self.data, p), ((self, slope),), f"^{p!r}".removesuffix(".0"))
+        return Value(z, ((self, slope),), f"^{p!r}".removesuffix(".0"))
 
     def exp(self) -> Value:
         y = math.exp(self.data)
@@ -117,7 +116,12 @@ def value(x: Value | float) -> Value:
 
 
 def power(x: float, p: float) -> float:
-    """x to the power p; infinite where that is beyond all numbers, as the slope of a square root is at 0."""
+    """x to the power p; infinite where that is beyond all numbers, as the slope of a square root is at 0.
+
+    Raises ValueError where it is no real number.
+    """
+    if x < 0 and p % 1:
+        raise ValueError(f"{x:g} to the power {p:g} is no real number")
     try:
         return x**p  # type: ignore[no-any-return]
     except (OverflowError, ZeroDivisionError):

@@ -40,7 +40,7 @@ autograd.gradient autograd.function_rule autograd.function_in_graph autograd.fun
 autograd.graph autograd.anomaly autograd.forward_ad
 autograd.functional autograd.tape autograd.gradcheck autograd
 laws  functions.face functions.itself functions.algebra functions.movement functions.indexing
-functions.creation functions.pointwise functions.reduction functions.activation linalg special random cuda
+functions.creation functions.pointwise functions.reduction functions.activation linalg special random cuda fft
 functions.random functions
 stateless func
 functional.activation functional.within functional.loss functional.classification functional.select functional.dense

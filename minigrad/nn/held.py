@@ -39,9 +39,14 @@ def held(name: str, function: str, doc: str, *told: str, base: type[Held] = Held
     """The module of a function: its arguments are those named, and then those of the function's that have a default."""
     known = signature(getattr(functional, function)).parameters
     rest = (p for p in known.values() if p.default is not Parameter.empty and p.name not in (*told, *ASKED))
-    options = Signature([*(known[name] for name in told), *rest])
+    options = Signature([*(known[name] for name in told), *map(by_place, rest)])
     inside = {"function": function, "__signature__": options, "__doc__": doc, "__module__": "minigrad.nn"}
     return type(name, (base,), inside)
+
+
+def by_place(option: Parameter) -> Parameter:
+    """The option; `inplace` may be said without its name, as in ReLU(True)."""
+    return option.replace(kind=Parameter.POSITIONAL_OR_KEYWORD) if option.name == "inplace" else option
 
 
 def over_axes(function: str, base: type[Held], *told: str) -> list[type[Any]]:

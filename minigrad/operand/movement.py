@@ -151,9 +151,10 @@ class Movement(Base):
     @hears_dim
     def roll(self, shifts: Any, axes: Any = None) -> Self:
         """Elements moved along axes, round the end; with no axis said, along the flattened tensor."""
-        if axes in (None, (), []):
+        shifts = integers((shifts,))
+        if axes is None or (shifts and axes in ((), [])):
             return self.ravel().roll(shifts, 0).reshape(self.shape)
-        shifts, axes = integers((shifts,)), tuple(self.axis(a) for a in integers((axes,)))
+        axes = tuple(self.axis(a) for a in integers((axes,)))
         if len(shifts) != len(axes):
             raise ShapeError(f"roll needs one shift for each axis, and got {shifts} for {axes}")
         return self.apply(ops.Roll(shifts, axes))

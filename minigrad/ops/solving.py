@@ -131,7 +131,9 @@ class SignDet(OfSquare):
 
 
 class MatrixExp(OfSquare):
-    """y = eˣ = Σ xᵏ / k!, by Taylor's series of x / 2ˢ, which is smaller than ½, squared s times.
+    """y = eˣ = Σ xᵏ / k!, by Taylor's series of x / 2ˢ, which is smaller than ½, squared s times; NaN if s is above 30.
+
+    No device has to say how many times: y is squared 30 times, or it is the unit matrix that y is multiplied with.
 
     The derivative is a corner of a larger one: exp [[x, dx], [0, x]] = [[y, dy], [0, y]]. Higham 2008, “Functions of
     matrices”, eq. 3.16 and section 10.3.
@@ -140,14 +142,14 @@ class MatrixExp(OfSquare):
     symbol = "exp"
 
     def forward(self, xp, x):
-        s = xp.maximum(xp.frexp(xp.max(xp.sum(xp.abs(x), -2), -1, initial=0))[1] + 1, 0)
+        s = xp.maximum(xp.frexp(xp.sum(xp.abs(x), (-2, -1)))[1] + 1, 0)[..., None, None]
         one = xp.eye(x.shape[-1], dtype=x.dtype)
-        y, part = one + x * 0, xp.ldexp(x, -s[..., None, None]).astype(x.dtype)
+        y, part = one + x * 0, xp.ldexp(x, -s).astype(x.dtype)
         for k in range(18, 0, -1):
             y = one + part @ y / k
-        for i in range(int(xp.max(s, initial=0))):
-            y = xp.where((i < s)[..., None, None], y, one) @ y
-        return y
+        for i in range(30):
+            y = xp.where(i < s, y, one) @ y
+        return xp.where(s <= 30, y, xp.nan).astype(x.dtype)
 
     def vjp(self, gy, y, x): return self.jvp((gy,), y, x.mT),  # that of xᵀ is the adjoint of this one
 
@@ -157,7 +159,7 @@ class MatrixExp(OfSquare):
         size = size + (size == 0)  # a large dx would cost a small x its digits
         return x.apply(columns, dxs[0] / size).apply(rows, (x * 0).apply(columns, x)).apply(self)[..., :n, n:] * size
 
-    def flops(self, y, x): return 40 * x.size * x.shape[-1]
+    def flops(self, y, x): return 2 * (18 + 30) * x.size * x.shape[-1]
 
 
 # -- factors --------------------------------------------------------------------------------------

@@ -177,6 +177,8 @@ OF_FUNCTION = {  # where a name means something else, or what is wanted has a fo
     "bincount": {"input": [PLACES[0]]},
     "channel_shuffle": {"input": [normal(2, 4, 3, 3)], "groups": [2]},
     "cholesky": {"A": [POSITIVE], "input": [POSITIVE]},
+    "lu_solve": {"LU": [POSITIVE], "pivots": [np.array([2, 2, 3], np.int32)], "B": [normal(3, 2)]},
+    "matrix_exp": {"A": [part(3, 3)], "input": [part(3, 3)]},
     "cross_entropy": {"input": [MATRIX, LONGER], "target": [*PLACES[:2], part(3, 4)], "weight": [part(4)]},
     "ctc_loss": {"log_probs": [np.log(part(6, 2, 4))], "targets": [np.array([[1, 2], [3, 1]])], "blank": [0],
                  "input_lengths": [np.array([6, 5])], "target_lengths": [np.array([2, 1])]},
