@@ -5,6 +5,7 @@ No gradient passes: how often something occurs does not change by a nudge.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, Self
 
 from ..errors import DTypeError
@@ -40,7 +41,7 @@ class Counting(Base):
         xp, a = self.spec.device.xp, None if axis is None else self.axis(axis)
         x = self._read().reshape(-1) if a is None else xp.moveaxis(self._read(), a, 0)
         begins = xp.ones(len(x), bool)
-        begins[1:] = (x[1:] != x[:-1]).reshape(len(x[1:]), -1).any(1)
+        begins[1:] = (x[1:] != x[:-1]).reshape(len(x[1:]), prod(x.shape[1:])).any(1)
         run = xp.cumsum(begins) - 1
         counts = xp.bincount(run) if return_counts else None
         found = x[begins] if a is None else xp.moveaxis(x[begins], 0, a)
