@@ -46,19 +46,23 @@ class Filling(Editable):
 
     def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
         """Take waiting times, for what happens λ times in a unit of time."""
-        become(self, -(-self._drawn(ops.RandomUniform(self.shape, self.dtype), generator)).log1p() / above_0(lambd))
+        become(
+            self,
+            -(-self._drawn(ops.RandomUniform(self.shape, self.dtype), generator)).log1p()
+            / above_0("lambd of exponential_", lambd),
+        )
         return self
 
     def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
         """Take numbers of Cauchy's distribution, which has no mean: half of them are within σ of the median."""
         angle = (self._drawn(ops.RandomUniform(self.shape, self.dtype), generator) - 0.5) * pi
-        become(self, angle.tan() * above_0(sigma) + median)
+        become(self, angle.tan() * above_0("sigma of cauchy_", sigma) + median)
         return self
 
     def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
         """Take how many attempts it needs to succeed, which each does with probability p."""
         drawn = self._drawn(ops.RandomUniform(self.shape, np.dtype(float)), generator)
-        become(self, ((-drawn).log1p() / log1p(-above_0(p, 1))).floor().astype(self.dtype) + 1)
+        become(self, ((-drawn).log1p() / log1p(-above_0("p of geometric_", p, 1))).floor().astype(self.dtype) + 1)
         return self
 
     def fill_diagonal_(self: Any, fill_value: float) -> Any:
@@ -76,7 +80,8 @@ class Filling(Editable):
         return self.lift(sequence.next_words()).apply(op)
 
 
-def above_0(x: float, below: float = inf) -> float:
+def above_0(what: str, x: float, below: float = inf) -> float:
+    """x. Raises ValueError where it is not in between."""
     if not 0 < x < below:
-        raise ValueError(f"a rate, a width, a probability is more than 0 and less than {below}, and this is {x}")
+        raise ValueError(f"the {what} is more than 0{f' and less than {below}' * (below < inf)}, and this is {x}")
     return x

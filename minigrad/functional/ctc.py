@@ -45,27 +45,40 @@ def ctc_loss(
                         "mean" if reduction == "mean" else "none", zero_infinity)  # fmt: skip
         return loss if reduction == "mean" else reduced(loss.squeeze(0), reduction)
     needed("ctc_loss, to go through its moments,", *logp.shape)
+    t = in_rows(t, np.asarray(target_lengths), blank) if t.ndim == 1 else t
+    refuse_outside(logp, t, lengths, sizes)
+    loss = -ln_said(logp, t, lengths, sizes, blank)
+    loss = loss.where(loss < -NEVER / 2, 0.0 if zero_infinity else inf)
+    return (loss / sizes.clamp(min=1).astype(loss.dtype)).mean() if reduction == "mean" else reduced(loss, reduction)
+
+
+def in_rows(t: Any, sizes: Any, blank: int) -> Any:
+    """Sequences that were one behind the other as rows (N, S), filled up with blanks."""
+    parts = zip(sizes, np.cumsum(sizes))
+    return stack([pad(t[end - n : end], (0, int(max(sizes) - n)), value=blank) for n, end in parts])
+
+
+def refuse_outside(logp: Any, t: Any, lengths: Any, sizes: Any) -> None:
+    """Raises ShapeError unless there are as many rows and lengths as sequences, BoundsError where one is too large."""
     T, N, C = logp.shape
-    if t.ndim == 1:
-        counts = np.asarray(target_lengths)
-        parts = zip(counts, np.cumsum(counts))
-        t = stack([pad(t[end - n : end], (0, int(max(counts) - n)), value=blank) for n, end in parts])
     if t.shape[:-1] != (N,) or not lengths.shape == sizes.shape == (N,):
         came = f"{t.spec}, {lengths.spec}, {sizes.spec}"
         raise ShapeError(f"ctc_loss of {logp.spec} needs {N} rows of letters, and as many lengths of each: got {came}")
-    S = t.shape[1]
-    for x, last, what in ((t, C - 1, "letters"), (lengths, T, "input_lengths"), (sizes, S, "target_lengths")):
+    for x, last, what in ((t, C - 1, "letters"), (lengths, T, "input_lengths"), (sizes, t.shape[1], "target_lengths")):
         within(x, 0, last, BoundsError, f"the {what} of {logp.spec} with targets {t.spec} are 0 to {last}")
 
-    path = pad(stack([t * 0 + blank, t], 2).reshape(N, 2 * S), (0, 1), value=blank)  # a blank around each letter
-    leaps = pad((path[:, 2:] != path[:, :-2]) & (path[:, 2:] != blank), (2, 0), value=False)[:, : 2 * S + 1]
-    said = logp.gather(2, path.unsqueeze(0).broadcast_to(T, N, 2 * S + 1)).clamp(min=NEVER)
-    alpha = said.lift(np.where(np.arange(2 * S + 1) > 0, NEVER, 0.0)).astype(said.dtype).broadcast_to(N, 2 * S + 1)
+
+def ln_said(logp: Any, t: Any, lengths: Any, sizes: Any, blank: int) -> Any:
+    """ln of the probability of each row, (N,): α, of each place on its path of letters and blanks, moment by moment."""
+    T, N, _ = logp.shape
+    places = 2 * t.shape[1] + 1  # a blank around each letter
+    path = pad(stack([t * 0 + blank, t], 2).reshape(N, places - 1), (0, 1), value=blank)
+    leaps = pad((path[:, 2:] != path[:, :-2]) & (path[:, 2:] != blank), (2, 0), value=False)[:, :places]
+    said = logp.gather(2, path.unsqueeze(0).broadcast_to(T, N, places)).clamp(min=NEVER)
+    alpha = said.lift(np.where(np.arange(places) > 0, NEVER, 0.0)).astype(said.dtype).broadcast_to(N, places)
     for moment in range(T):
-        step, leap = (pad(alpha, (n, 0), value=NEVER)[:, : 2 * S + 1] for n in (1, 2))
+        step, leap = (pad(alpha, (n, 0), value=NEVER)[:, :places] for n in (1, 2))
         onward = said[moment] + stack([alpha, step, leap.where(leaps, NEVER)]).logsumexp(0)
         alpha = onward.where((lengths > moment).unsqueeze(1), alpha)
     ends = alpha.gather(1, stack([2 * sizes, (2 * sizes - 1).clamp(min=0)], 1))
-    loss = -ends.where(stack([sizes >= 0, sizes > 0], 1), NEVER).logsumexp(1)
-    loss = loss.where(loss < -NEVER / 2, 0.0 if zero_infinity else inf)
-    return (loss / sizes.clamp(min=1).astype(loss.dtype)).mean() if reduction == "mean" else reduced(loss, reduction)
+    return ends.where(stack([sizes >= 0, sizes > 0], 1), NEVER).logsumexp(1)

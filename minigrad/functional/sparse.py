@@ -77,13 +77,7 @@ def embedding_bag(
         raise ValueError(f"embedding_bag has mean, max, and sum, which alone may be weighted, and got {mode!r}")
     if index.ndim not in (1, 2) or (index.ndim == 1) != (offsets is not None):
         raise ShapeError(f"embedding_bag needs bags (B, n), or (n,) with offsets, and got {index.spec} and {offsets}")
-    places = np.arange(index.size)
-    if index.ndim == 2:
-        n_bags, bag = index.shape[0], W.lift(places // max(index.shape[1], 1))
-    else:
-        starts = W.lift(offsets if isinstance(offsets, Operand) else np.asarray(offsets))
-        starts = starts[:-1] if include_last_offset else starts
-        n_bags, bag = starts.shape[0], searchsorted(starts, W.lift(places), right=True) - 1
+    n_bags, bag = bags_of(W, index, offsets, include_last_offset)
     index = index.reshape(-1)
     rows = embedding(index, W, None, max_norm, norm_type, scale_grad_by_freq)
     counts = index == index if padding_idx is None else index != row_of(W, padding_idx)
@@ -98,6 +92,16 @@ def embedding_bag(
         return total
     sizes = W.lift(np.zeros(n_bags)).index_add(0, bag, counts.astype(float)).clamp(min=1)
     return total / sizes.unsqueeze(1).astype(W.dtype)
+
+
+def bags_of(W: Any, index: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any]:
+    """How many bags there are, and in which each index is."""
+    places = W.lift(np.arange(index.size))
+    if index.ndim == 2:
+        return index.shape[0], places // max(index.shape[1], 1)
+    starts = W.lift(offsets if isinstance(offsets, Operand) else np.asarray(offsets))
+    starts = starts[:-1] if include_last_offset else starts
+    return starts.shape[0], searchsorted(starts, places, right=True) - 1
 
 
 def row_of(W: Any, padding_idx: int) -> int:

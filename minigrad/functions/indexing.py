@@ -65,6 +65,8 @@ def searchsorted(
     right              behind those that are equal to it; side='right' says the same
     """
     row, x = operands((sorted_sequence, values), "searchsorted")
+    if side not in ("", "left", "right") or (right and side == "left"):
+        raise ValueError(f"searchsorted looks to the 'left' or the 'right', and got side={side!r} with right={right}")
     row = row if sorter is None else row.gather(-1, sorter)
     kind, right = np.int32 if out_int32 else np.int64, right or side == "right"
     if row.ndim == 1:

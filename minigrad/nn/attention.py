@@ -112,14 +112,7 @@ class MultiheadAttention(Module):
         alone = q.ndim == 2
         q, k, v = self._projected(*map(self._batched, (q, k, v)))
         mask = self._mask(q, k, key_padding_mask, attn_mask, is_causal)
-        if self.bias_k is not None and self.bias_v is not None:
-            k, v = (
-                cat([x, b.broadcast_to(len(x), 1, self.embed_dim)], 1) for x, b in ((k, self.bias_k), (v, self.bias_v))
-            )
-        if self.add_zero_attn:
-            k, v = (pad(x, (0, 0, 0, 1)) for x in (k, v))
-        if mask is not None and k.shape[1] != mask.shape[-1]:
-            mask = pad(mask, (0, k.shape[1] - mask.shape[-1]))
+        k, v, mask = self._with_more_keys(k, v, mask)
         q, k, v = map(self._heads, (q, k, v))
         found, weights = self._attended(q, k, v, mask, need_weights)
         if need_weights and average_attn_weights:
@@ -129,6 +122,17 @@ class MultiheadAttention(Module):
         if alone:
             return y.squeeze(0), weights.squeeze(0) if need_weights else None
         return y if self.batch_first else y.swapaxes(0, 1), weights
+
+    def _with_more_keys(self, k: Any, v: Any, mask: Any) -> tuple[Any, Any, Any]:
+        """Behind what was given a key and value that are learnt, and zeros, where these are wanted: for all to see."""
+        if self.bias_k is not None and self.bias_v is not None:
+            one = (len(k), 1, self.embed_dim)
+            k, v = (cat([x, b.broadcast_to(*one)], 1) for x, b in ((k, self.bias_k), (v, self.bias_v)))
+        if self.add_zero_attn:
+            k, v = (pad(x, (0, 0, 0, 1)) for x in (k, v))
+        if mask is not None and k.shape[1] != mask.shape[-1]:
+            mask = pad(mask, (0, k.shape[1] - mask.shape[-1]))
+        return k, v, mask
 
     def _refuse_shapes(self, q: Any, k: Any, v: Any) -> None:
         """Raises ShapeError unless queries, keys and values have the axes and the features that are wanted."""

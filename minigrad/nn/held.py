@@ -19,7 +19,10 @@ class Held(Module):
     __signature__: ClassVar[Signature]
 
     def __init__(self, *given: Any, **named: Any):
-        bound = self.__signature__.bind(*given, **named)
+        try:
+            bound = self.__signature__.bind(*given, **named)
+        except TypeError as error:  # which does not know whose arguments they are
+            raise TypeError(f"{type(self).__name__}{self.__signature__}: {error}") from None
         bound.apply_defaults()
         for name, x in bound.arguments.items():
             setattr(self, name, x)
