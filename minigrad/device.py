@@ -2,7 +2,7 @@
 
 CPU          NumPy
 GPU          CuPy, imported when a GPU tensor is first asked for: a machine without one never needs it
-SIMULATED    NumPy behind CuPy's strict rules, which counts what a GPU would make expensive (devices/simulated.py)
+SIMULATED    NumPy behind CuPy's strict rules, which counts what a GPU would make expensive (backends/simulated.py)
 
 An op is written once, against `xp`. Where the two modules differ in meaning, not in name, the op asks
 the device: how indices are checked, how repeated indices are added, how a value is read.
@@ -19,8 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from .devices import simulated
-from .devices.counts import Counts, counting
 from .errors import BoundsError, DeviceError
 
 
@@ -45,15 +43,14 @@ class Device:
 
         Raises DeviceError where the module or its hardware is missing.
         """
-        if self is SIMULATED:
-            return simulated.xp
         if self is GPU:
             works, reason = gpu_status()
             if not works:
                 raise DeviceError(f"no gpu here: {reason}. Use device='cpu', or 'simulated' to see what a GPU would do")
         if self is CPU:
             keep_freed_memory()
-        return importlib.import_module(self.module)
+        module = importlib.import_module(self.module)
+        return module.xp if self is SIMULATED else module
 
     def program(self, graph: Any, threads: int = 1, into: Any = None) -> Any:
         """A graph compiled for this device: (array of each input) → (array of each output).
@@ -131,11 +128,12 @@ class Device:
 
     # -- what it costs ------------------------------------------------------------------------------
 
-    def counts(self) -> AbstractContextManager[Counts]:
+    def counts(self) -> AbstractContextManager[Any]:
         """What a block makes the simulated device do: `with device('simulated').counts() as n: …; n.launches`."""
         if self is not SIMULATED:
             raise DeviceError(f"only the simulated device counts, and this is {self}: use device('simulated')")
-        return counting()
+        counted: AbstractContextManager[Any] = importlib.import_module(self.module).counting()
+        return counted
 
     @property
     def type(self) -> str:

@@ -8,13 +8,11 @@ from typing import Any
 from ..errors import GraphError
 from .control import cond
 
-Function = Callable[[], Any]
-
 
 def switch_case(
     branch_index: Any,
-    branch_fns: Sequence[Function] | Mapping[int, Function],
-    default: Function | None = None,
+    branch_fns: Sequence[Callable[[], Any]] | Mapping[int, Callable[[], Any]],
+    default: Callable[[], Any] | None = None,
     name: str | None = None,
 ) -> Any:
     """branch_fns[branch_index](); of a number that has none, the default, which is the last if nothing else is said."""
@@ -27,8 +25,8 @@ def switch_case(
 
 
 def case(
-    pred_fn_pairs: Sequence[tuple[Any, Function]],
-    default: Function | None = None,
+    pred_fn_pairs: Sequence[tuple[Any, Callable[[], Any]]],
+    default: Callable[[], Any] | None = None,
     exclusive: bool = False,
     name: str | None = None,
 ) -> Any:
