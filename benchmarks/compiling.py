@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from minigrad.compiler.gradient import gradients
-from minigrad.compiler.graph import Graph
-from minigrad.compiler.pipeline import FAST, optimised
-from minigrad.compiler.program import Program
-from minigrad.spec import Spec
-from minigrad.symbol import placeholder
+from minigrad.base.spec import Spec
+from minigrad.compiler.passes.pipeline import FAST, optimised
+from minigrad.compiler.program.program import Program
+from minigrad.core.graph import Graph
+from minigrad.tensor.symbol import placeholder
+from minigrad.tracing.gradients import gradients
 
 SIZES = (1_000, 10_000, 50_000)
 NODES_OF_A_LAYER = 14

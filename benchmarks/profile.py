@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from minigrad.modes import watching
+from minigrad.core.modes import watching
 
 from . import engines
 from .workloads import WORKLOADS

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .functions.face import operand
-from .tensor import Tensor
+from .tensor.lift import operand
+from .tensor.tensor import Tensor
 
 
 def fftfreq(n: int, d: float = 1.0) -> Tensor:

@@ -1,4 +1,6 @@
-"""Functions to functions: what a derivative is before there are graphs, tapes or `.grad`.
+"""A module as a function of its parameters.
+
+Functions to functions: what a derivative is before there are graphs, tapes or `.grad`.
 
     grad(f)(x)              ∇f(x), for an f that gives a number
     vjp(f, x)               f(x), and the map gy → Jᵀ gy: one backward pass for each gy
@@ -21,20 +23,36 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from . import modes
 from .autograd.forward_ad import Tangents
 from .autograd.gradient import basis, fresh, gradients, recorded, zeros_like
-from .dimension import needed
-from .errors import NoGradientError, ShapeError
-from .functions.face import operand
+from .base.dimension import needed
+from .base.errors import NoGradientError, ShapeError
+from .base.pytree import leaves, leaves_beside, planted
+from .base.pytree import tree_map as tree_map
+from .core import modes
+from .core.node import Source, history
 from .functions.movement import stack
-from .node import Source, history
-from .operand import Operand
+from .methods import Operand
 from .ops import Alias
-from .stateless import functional_call as functional_call
-from .tensor import Tensor
-from .tree import leaves, leaves_beside, planted
-from .tree import tree_map as tree_map
+from .tensor.lift import operand
+from .tensor.tensor import Tensor
+
+
+def functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = (), kwargs: Any = None) -> Any:
+    """module(*args), with other tensors in the place of some of its own.
+
+    parameters_and_buffers    dotted name → the tensor that stands there meanwhile, wherever its parameter is shared
+    """
+    others = {id(module.get_parameter(name)): x for name, x in parameters_and_buffers.items()}
+    held = [(vars(part), name, x) for part in module.modules() for name, x in vars(part).items() if id(x) in others]
+    try:
+        for attributes, name, x in held:
+            attributes[name] = others[id(x)]
+        return module(*(args if isinstance(args, tuple) else (args,)), **({} if kwargs is None else kwargs))
+    finally:
+        for attributes, name, x in held:
+            attributes[name] = x
+
 
 Function = Callable[..., Any]
 Argnums = int | Sequence[int]

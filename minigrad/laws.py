@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .op import Op
-from .spec import Spec
-from .tensor import Tensor
+from .base.spec import Spec
+from .core.op import Op
+from .tensor.tensor import Tensor
 
 NUDGE = 1e-6
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .base.pytree import leaves, planted
 from .functional import where
 from .graph import control
 from .graph.loops import fori_loop as fori_loop
 from .graph.loops import scan as scan
-from .tree import leaves, planted
 
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:

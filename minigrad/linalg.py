@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from . import ops
-from .errors import DTypeError
+from .base.errors import DTypeError
 from .functions import algebra
 from .functions.algebra import cholesky as cholesky
 from .functions.algebra import matmul as matmul
 from .functions.algebra import matrix_power as matrix_power
 from .functions.creation import zeros
-from .functions.face import function, operand
 from .functions.movement import cat
-from .operand import Operand
-from .operand.synonyms import hears
+from .methods import Operand
+from .methods.base import hears
+from .tensor.lift import function, operand
 
 matrix_exp = hears(A="input")(algebra.matrix_exp)
 inv = hears(A="input")(function(Operand.inv))

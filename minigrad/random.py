@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from . import ops
-from .device import Device
-from .device import device as device_called
-from .functions.face import operand
-from .modes import current
-from .operand import lengths
-from .sequence import Sequence, default_sequence, words
-from .tensor import Tensor
+from .base.device import Device
+from .base.device import device as device_called
+from .core.modes import current
+from .core.random_bits import Sequence, default_sequence, words
+from .methods import lengths
+from .tensor.lift import operand
+from .tensor.tensor import Tensor
 
 Shape = int | tuple[int, ...] | list[int]
 

@@ -6,7 +6,6 @@ from math import inf, sqrt
 from typing import Any
 
 from . import ops
-from .functions.face import operand
 from .functions.pointwise import digamma as digamma
 from .functions.pointwise import erf as erf
 from .functions.pointwise import erfc as erfc
@@ -21,6 +20,7 @@ from .functions.pointwise import polygamma as polygamma
 from .functions.pointwise import round as round
 from .functions.pointwise import sinc as sinc
 from .functions.pointwise import xlogy as xlogy
+from .tensor.lift import operand
 
 
 def xlog1py(input: Any, other: Any) -> Any:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import minigrad as mg
-from minigrad.errors import MinigradError
+from minigrad.base.errors import MinigradError
 
 try:
     import torch

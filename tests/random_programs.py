@@ -2,10 +2,10 @@
 
 from hypothesis import strategies as st
 
-from minigrad.compiler.gradient import gradients
-from minigrad.compiler.graph import Graph
-from minigrad.spec import Spec
-from minigrad.symbol import placeholder
+from minigrad.base.spec import Spec
+from minigrad.core.graph import Graph
+from minigrad.tensor.symbol import placeholder
+from minigrad.tracing.gradients import gradients
 
 UNARY = ("tanh", "exp", "sigmoid", "relu", "sqrt", "abs", "sin")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import EditedError
+from minigrad.base.errors import EditedError
 
 WAYS = {
     "by run": lambda f: f,

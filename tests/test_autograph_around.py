@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import ConversionError, ShapeError
+from minigrad.base.errors import ConversionError, ShapeError
 
 total = 0
 

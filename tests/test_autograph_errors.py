@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import ConversionError, ShapeError
+from minigrad.base.errors import ConversionError, ShapeError
 from minigrad.graph import Graph, placeholder
 from minigrad.graph.autograph import code, convert
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import ConversionError, NoValueError
+from minigrad.base.errors import ConversionError, NoValueError
 from minigrad.graph.autograph import beside, code, convert
 from minigrad.graph.autograph.convert import conversion_of
 

@@ -5,8 +5,8 @@ import pytest
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.device import CPU
-from minigrad.tree import leaves
+from minigrad.base.device import CPU
+from minigrad.base.pytree import leaves
 
 rng = np.random.default_rng(4)
 WHOLE = rng.normal(size=(CPU.block // 100, 7, 25)) * 3  # more than a block, and no multiple of one

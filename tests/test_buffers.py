@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import graphs
 
-from minigrad.compiler import rows
-from minigrad.compiler.buffers import Tenant, plan, settle
-from minigrad.compiler.graph import Graph
-from minigrad.compiler.loops import lowered
-from minigrad.compiler.steps import Value, shell
-from minigrad.spec import Spec
-from minigrad.symbol import placeholder
+from minigrad.base.spec import Spec
+from minigrad.compiler.program import rows
+from minigrad.compiler.program.buffer import Value, shell
+from minigrad.compiler.program.memory_plan import Tenant, plan, settle
+from minigrad.compiler.program.tiling import lowered
+from minigrad.core.graph import Graph
+from minigrad.tensor.symbol import placeholder
 
 
 def lives(steps):

@@ -91,9 +91,9 @@ print("é", flush=True); print("more")
 """
 RAISES = """\
 # %% tags=["raises-exception"]
-import minigrad.errors
+import minigrad.base.errors
 print("careful", file=sys.stderr)
-raise minigrad.errors.ShapeError("as it should")
+raise minigrad.base.errors.ShapeError("as it should")
 """
 
 

@@ -12,11 +12,11 @@ import traitlets
 from contrast import contrast
 
 import minigrad as mg
+from minigrad.core.node import toposort
 from minigrad.draw import heat, svg
 from minigrad.draw.heat import heat_of
 from minigrad.draw.words import number
-from minigrad.node import toposort
-from minigrad.scalar import Value
+from minigrad.scalar.value import Value
 from minigrad.widgets import ChainRule
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import errors, modes
-from minigrad.node import history
+from minigrad.base import errors
+from minigrad.core import modes
+from minigrad.core.node import history
 from minigrad.utils.checkpoint import Promise, checkpoint, checkpoint_sequential
 
 N = 1000

@@ -5,12 +5,12 @@ import pytest
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.compiler import codegen, rewrite
-from minigrad.compiler.graph import Graph
-from minigrad.device import CPU
-from minigrad.plan import plan
-from minigrad.spec import spec_of
-from minigrad.symbol import placeholder
+from minigrad.base.device import CPU
+from minigrad.base.spec import spec_of
+from minigrad.core.graph import Graph
+from minigrad.tensor import codegen, rewrite
+from minigrad.tensor.rules import plan
+from minigrad.tensor.symbol import placeholder
 
 A = np.random.default_rng(0).normal(size=(2, 3, 4))
 

@@ -8,11 +8,11 @@ import pytest
 from written import Written
 
 import minigrad as mg
+from minigrad.base.errors import DTypeError, GraphError, ShapeError
 from minigrad.compiler.control import Cond, Control, Scan, While
-from minigrad.compiler.flow import Stack
-from minigrad.compiler.pipeline import optimised
-from minigrad.compiler.trim import trim
-from minigrad.errors import DTypeError, GraphError, ShapeError
+from minigrad.compiler.passes.dce import trim
+from minigrad.compiler.passes.pipeline import optimised
+from minigrad.compiler.program.source import Stack
 from minigrad.graph import case, fori_loop, scan, switch_case
 
 X = np.array([1.0, -2.0, 3.0])
@@ -29,7 +29,7 @@ def agree(f, *arrays):
 
 
 def mg_leaves(tree):
-    from minigrad.tree import leaves
+    from minigrad.base.pytree import leaves
 
     return leaves(tree)
 

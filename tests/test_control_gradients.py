@@ -8,9 +8,9 @@ from test_control import Calls
 from written import Written
 
 import minigrad as mg
+from minigrad.base.errors import NoGradientError
 from minigrad.compiler.control import Scan, While
-from minigrad.compiler.trim import trim
-from minigrad.errors import NoGradientError
+from minigrad.compiler.passes.dce import trim
 from minigrad.graph import fori_loop, scan
 
 X = np.array([0.5, -1.0, 1.5])

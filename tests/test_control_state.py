@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import EditedError, GraphError, NoGradientError
+from minigrad.base.errors import EditedError, GraphError, NoGradientError
 
 OPTIMISERS = {
     "momentum": lambda ps: mg.optim.SGD(ps, lr=0.1, momentum=0.9),

@@ -7,7 +7,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.ops.window import blocks
+from minigrad.ops.convolution import blocks
 
 
 def window(kernel, stride, padding, dilation):

@@ -9,8 +9,8 @@ import pytest
 from cupy_names import listing
 
 import minigrad
-from minigrad.device import GPU, HOMES, device_of
-from minigrad.devices.simulated import contract
+from minigrad.backends.simulated import contract
+from minigrad.base.device import GPU, HOMES, device_of
 
 ROOT = Path(minigrad.__file__).parent
 SOURCES = [f for f in sorted(ROOT.rglob("*.py")) if "devices" not in f.parts]
@@ -67,7 +67,7 @@ def cupy():
 
 
 def test_the_list_is_what_cupy_has(cupy):
-    kept = files("minigrad.devices").joinpath("cupy.txt").read_text("utf-8").splitlines()
+    kept = files("minigrad.backends").joinpath("cupy.txt").read_text("utf-8").splitlines()
     if cupy.__version__ not in kept[0]:
         pytest.skip(f"the list is of another version than {cupy.__version__}: {kept[0]}")
 

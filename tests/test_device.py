@@ -10,9 +10,9 @@ from examples import EXAMPLES
 
 import minigrad as mg
 from minigrad import nn, ops, optim
-from minigrad.device import CPU, GPU, SIMULATED, device_of
-from minigrad.devices.simulated import xp
-from minigrad.errors import DeviceError
+from minigrad.backends.simulated import xp
+from minigrad.base.device import CPU, GPU, SIMULATED, device_of
+from minigrad.base.errors import DeviceError
 
 PLACES = ["simulated", *(["gpu"] if mg.gpu_status()[0] else [])]
 CASES = [case for op, examples in EXAMPLES.items() for case in examples if op is not ops.Move]  # it has its own test

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minigrad as mg
-from minigrad.compiler.interpret import interpret
-from minigrad.compiler.specialise import specialised
-from minigrad.dimension import Dimension
-from minigrad.errors import GraphError, NoValueError, ShapeError
-from minigrad.spec import Spec
-from minigrad.staging import Stage
-from minigrad.standin import at, fresh, is_unknown, lengths_of, named, plain
+from minigrad.base.dimension import Dimension
+from minigrad.base.errors import GraphError, NoValueError, ShapeError
+from minigrad.base.lengths import at, fresh, is_unknown, lengths_of, named, plain
+from minigrad.base.spec import Spec
+from minigrad.compiler.passes.specialise import specialised
+from minigrad.tensor.interpret import interpret
+from minigrad.tracing.builder import Stage
 
 b, t = named("batch"), named("time")  # as the engine has them
 B, T = Dimension(b), Dimension(t)  # as Python code has them

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import GraphError
+from minigrad.base.errors import GraphError
 
 OPEN = [mg.TensorSpec((None, None), "float64")]
 SHAPES = [(3, 2), (5, 4), (1, 1)]

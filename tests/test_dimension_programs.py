@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minigrad as mg
-from minigrad.errors import MinigradError
+from minigrad.base.errors import MinigradError
 
 F = mg.functional
 LONG = bool(os.environ.get("MINIGRAD_LONG"))  # all lengths, in all ways, and 500 programs made up: 3 minutes

@@ -11,7 +11,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import random
-from minigrad.ops.quantile import quantile
+from minigrad.ops.special import quantile
 
 N = 100_000
 CHI_SQUARED_99 = 170.0  # of 99 degrees of freedom

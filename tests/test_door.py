@@ -9,11 +9,11 @@ import pytest
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.device import CPU
-from minigrad.spec import Spec
-from minigrad.tensor import Tensor
-from minigrad.ufunc import ufunc_of
-from minigrad.unroll import unrolled
+from minigrad.base.device import CPU
+from minigrad.base.spec import Spec
+from minigrad.core.op import ufunc_of
+from minigrad.tensor.rules import unrolled
+from minigrad.tensor.tensor import Tensor
 
 X = np.array([[0.5, -1.0], [2.0, 0.25]])
 CALLS = {
@@ -86,7 +86,7 @@ def test_equal_specs_are_one_object():
 
 
 def test_specs_that_nobody_holds_are_forgotten():
-    from minigrad import spec
+    from minigrad.base import spec
 
     Spec((123, 456), float)
     gc.collect()

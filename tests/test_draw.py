@@ -21,7 +21,7 @@ from minigrad.draw.layout import layout
 from minigrad.draw.scalars import RULES, rules
 from minigrad.draw.svg import DARK, LIGHT, dot, size
 from minigrad.draw.words import number, written
-from minigrad.scalar import Value, history
+from minigrad.scalar.value import Value, history
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -3,8 +3,8 @@
 import pytest
 
 import minigrad as mg
-from minigrad.spec import Spec
-from minigrad.staging import Stage
+from minigrad.base.spec import Spec
+from minigrad.tracing.builder import Stage
 from minigrad.widgets import GraphView
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import errors, laws, ops
-from minigrad.op import Elementwise
+from minigrad import laws, ops
+from minigrad.base import errors
+from minigrad.core.op import Elementwise
 
 
 def leaf(*numbers):

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import errors, ops
-from minigrad.node import Node, toposort
-from minigrad.symbol import placeholder
+from minigrad import ops
+from minigrad.base import errors
+from minigrad.core.node import Node, toposort
+from minigrad.tensor.symbol import placeholder
 
 
 def ones(*shape, **options):

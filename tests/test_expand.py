@@ -7,20 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minigrad import laws, ops
-from minigrad.compiler.expand import expand
-from minigrad.compiler.fuse import Fused
-from minigrad.compiler.gradient import gradients
-from minigrad.compiler.graph import Graph
-from minigrad.compiler.interpret import interpret
-from minigrad.compiler.order import peak_bytes
-from minigrad.compiler.pipeline import FAST, STANDARD, optimised
-from minigrad.compiler.program import Program
-from minigrad.compiler.recompute import QUICK, recompute
-from minigrad.compiler.rewrite import share
-from minigrad.compiler.verify import verify
+from minigrad.base.spec import Spec
+from minigrad.compiler.passes.decompose import expand
+from minigrad.compiler.passes.fuse import Fused
+from minigrad.compiler.passes.liveness import peak_bytes
+from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised
+from minigrad.compiler.passes.remat import QUICK, recompute
+from minigrad.compiler.passes.verify import verify
+from minigrad.compiler.program.program import Program
+from minigrad.core.graph import Graph
 from minigrad.functional import conv2d, cross_entropy, layer_norm, max_pool2d, scaled_dot_product_attention
-from minigrad.spec import Spec
-from minigrad.symbol import placeholder
+from minigrad.tensor.interpret import interpret
+from minigrad.tensor.rewrite import share
+from minigrad.tensor.symbol import placeholder
+from minigrad.tracing.gradients import gradients
 
 COMPACT = [case for op, cases in EXAMPLES.items() if hasattr(op, "expanded") for case in cases]
 

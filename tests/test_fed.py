@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import DTypeError
+from minigrad.base.errors import DTypeError
 
 LARGE = np.array([2**63 + 5, 1], np.uint64)
 

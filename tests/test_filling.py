@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import errors
+from minigrad.base import errors
 
 PLACES = ["cpu", "simulated"]
 FILLED = {

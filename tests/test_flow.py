@@ -5,9 +5,9 @@ import pytest
 from written import Written
 
 import minigrad as mg
-from minigrad.compiler.interpret import interpret
-from minigrad.compiler.program import Program
+from minigrad.compiler.program.program import Program
 from minigrad.graph import py_func, scan
+from minigrad.tensor.interpret import interpret
 
 X = np.array([0.5, -1.0, 1.5])
 

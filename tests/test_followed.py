@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import NoGradientError
+from minigrad.base.errors import NoGradientError
 
 X, DX = mg.tensor([1.0, 2.0]), mg.tensor([1.0, -0.5])
 

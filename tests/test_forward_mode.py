@@ -8,9 +8,10 @@ import pytest
 from examples import EXAMPLES
 
 import minigrad as mg
-from minigrad import errors, ops
+from minigrad import ops
 from minigrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
-from minigrad.tensor import Tensor
+from minigrad.base import errors
+from minigrad.tensor.tensor import Tensor
 
 NUDGE = 1e-6
 

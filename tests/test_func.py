@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import errors, func
-from minigrad.node import history
+from minigrad import func
+from minigrad.base import errors
+from minigrad.core.node import history
 
 H = 1e-6
 Pair = namedtuple("Pair", "x w")

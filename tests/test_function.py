@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import errors
 from minigrad.autograd import forward_ad
+from minigrad.base import errors
 
 
 def leaf(*numbers):

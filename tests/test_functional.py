@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import errors
 from minigrad.autograd import functional
+from minigrad.base import errors
 
 H = 1e-6
 X, W = mg.tensor([0.5, -1.0, 1.5]), mg.tensor([[2.0, 0.5, 1.0], [1.0, -1.0, 0.3]])

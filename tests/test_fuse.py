@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minigrad import ops
-from minigrad.compiler.fuse import LARGEST, Fused, epilogues, fuse
-from minigrad.compiler.graph import Graph
-from minigrad.compiler.interpret import interpret
-from minigrad.compiler.order import bytes_moved
-from minigrad.compiler.verify import verify
-from minigrad.errors import ShapeError
-from minigrad.spec import Spec
-from minigrad.symbol import placeholder
+from minigrad.base.errors import ShapeError
+from minigrad.base.spec import Spec
+from minigrad.compiler.passes.fuse import LARGEST, Fused, epilogues, fuse
+from minigrad.compiler.passes.liveness import bytes_moved
+from minigrad.compiler.passes.verify import verify
+from minigrad.core.graph import Graph
+from minigrad.tensor.interpret import interpret
+from minigrad.tensor.symbol import placeholder
 
 RNG = np.random.default_rng(0)
 

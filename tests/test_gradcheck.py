@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import errors, ops
-from minigrad.op import Elementwise
+from minigrad import ops
+from minigrad.base import errors
+from minigrad.core.op import Elementwise
 
 X = mg.tensor([0.5, 1.0, 1.5])
 

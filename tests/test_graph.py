@@ -5,7 +5,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.errors import DTypeError, GraphError, NoGradientError, ShapeError
+from minigrad.base.errors import DTypeError, GraphError, NoGradientError, ShapeError
 
 G = mg.graph
 

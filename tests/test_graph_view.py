@@ -9,9 +9,9 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
+from minigrad.core.node import history, toposort
 from minigrad.draw.chart import Chart, Entry
 from minigrad.draw.hierarchy import Group, hierarchy
-from minigrad.node import history, toposort
 from minigrad.widgets import GraphView
 
 X = mg.ones(5, 4)

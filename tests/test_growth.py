@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import modes, ops, plan
-from minigrad.node import toposort
+from minigrad import ops
+from minigrad.core import modes
+from minigrad.core.node import toposort
+from minigrad.tensor import rules
 
 
 def test_a_chain_of_100_000_ops_meets_no_recursion_limit():
@@ -100,10 +102,10 @@ def test_a_loop_of_one_shape_plans_each_op_once():
 
 
 def test_ever_new_shapes_do_not_fill_the_memory_with_plans():
-    for n in range(2 * plan.MOST_PLANS):
+    for n in range(2 * rules.MOST_PLANS):
         mg.tensor(np.ones(n + 1)).exp()
 
-    assert len(ops.Exp().plans) <= plan.MOST_PLANS
+    assert len(ops.Exp().plans) <= rules.MOST_PLANS
 
 
 def test_only_what_a_rule_reads_is_kept():

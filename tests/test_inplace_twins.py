@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.inplace import InPlace
+from minigrad.tensor.inplace import InPlace
 
 X, Y, Z = np.random.default_rng(0).uniform(0.2, 0.8, (3, 2, 2))
 ROWS, PLACES = np.array([1, 0]), np.array([[1, 0], [0, 1]])

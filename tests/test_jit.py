@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import NoGradientError, NoValueError
+from minigrad.base.errors import NoGradientError, NoValueError
 from minigrad.graph.custom import custom_jvp, custom_vjp
 from minigrad.graph.function import function
 from minigrad.graph.jit import eval_shape, jit
-from minigrad.graph.tensor_spec import TensorSpec
+from minigrad.graph.placeholder import TensorSpec
 
 X = np.linspace(0.1, 0.9, 5)
 

@@ -7,15 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minigrad import ops
-from minigrad.compiler.fuse import Fused
-from minigrad.compiler.graph import Graph
-from minigrad.compiler.kernels import shim
-from minigrad.compiler.kernels.c import C, NotWritten, Value, literal, named
-from minigrad.compiler.kernels.index import contiguous, place
-from minigrad.compiler.kernels.kernel import BLOCK, kernel
-from minigrad.op import Elementwise
-from minigrad.spec import Spec
-from minigrad.symbol import Symbol, placeholder
+from minigrad.backends.cuda import shim
+from minigrad.backends.cuda.c import C, NotWritten, Value, literal, named
+from minigrad.backends.cuda.kernel import BLOCK, contiguous, kernel, place
+from minigrad.base.spec import Spec
+from minigrad.compiler.passes.fuse import Fused
+from minigrad.core.graph import Graph
+from minigrad.core.op import Elementwise
+from minigrad.tensor.symbol import Symbol, placeholder
 
 needs_compiler = pytest.mark.skipif(shim.compiler() is None, reason="no C++ compiler: install g++ or clang++")
 

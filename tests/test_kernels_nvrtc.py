@@ -6,9 +6,9 @@ import pytest
 from test_kernels import CASES, examples_in, group
 
 from minigrad import ops
-from minigrad.compiler.kernels.kernel import kernel
-from minigrad.compiler.kernels.machine import OPTIONS
-from minigrad.spec import Spec
+from minigrad.backends.cuda.kernel import kernel
+from minigrad.backends.cuda.machine import OPTIONS
+from minigrad.base.spec import Spec
 
 ARCHITECTURES = {"Hopper, as the H100 and H200": "sm_90", "Blackwell, as the B200": "sm_100"}
 GET = "NVRTC is not installed: python -m pip install 'minigrad-course[kernels]', 60 MB; it needs no GPU"

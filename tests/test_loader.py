@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.base.errors import DTypeError, ShapeError
 from minigrad.data import ConcatDataset, DataLoader, Dataset, RandomSampler, Subset, TensorDataset, random_split
-from minigrad.errors import DTypeError, ShapeError
 
 
 class Squares(Dataset):

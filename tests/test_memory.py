@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import modes
 from minigrad.autograd import forward_ad
-from minigrad.node import Node, history
-from minigrad.tensor import Tensor
+from minigrad.core import modes
+from minigrad.core.node import Node, history
+from minigrad.tensor.tensor import Tensor
 from minigrad.utils.checkpoint import checkpoint
 
 F = mg.nn.functional

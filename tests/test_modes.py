@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 
 import minigrad as mg
-from minigrad import errors, modes
+from minigrad.base import errors
+from minigrad.core import modes
 
 
 def told(mode, setting, f=None):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import errors, nn
+from minigrad import nn
+from minigrad.base import errors
 
 ROWS = np.arange(12.0).reshape(4, 3) / 7
 

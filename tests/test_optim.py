@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import ShapeError
+from minigrad.base.errors import ShapeError
 from minigrad.optim.optimizer import PIECE
 
 EVERY = [mg.optim.SGD, mg.optim.Adam, mg.optim.AdamW, mg.optim.Adamax, mg.optim.NAdam, mg.optim.RAdam]

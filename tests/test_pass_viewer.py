@@ -7,7 +7,7 @@ import pytest
 from endless import endless
 
 import minigrad as mg
-from minigrad.compiler.pipeline import steps
+from minigrad.compiler.passes.pipeline import steps
 from minigrad.widgets import PassViewer
 from minigrad.widgets.recorded import TooLong
 

@@ -8,21 +8,22 @@ import pytest
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.compiler import loose, order, rewrite
-from minigrad.compiler.fold import Folded, fold
-from minigrad.compiler.gradient import gradients
-from minigrad.compiler.graph import Graph
-from minigrad.compiler.interpret import interpret
-from minigrad.compiler.layout import LOOSE_TURNS, layout, narrow
-from minigrad.compiler.pipeline import FAST, STANDARD, name_of, optimised, steps
-from minigrad.compiler.prune import prune, wanted
-from minigrad.compiler.recompute import flops, recompute
-from minigrad.compiler.rewrite import share, simplify
-from minigrad.compiler.verify import verify
-from minigrad.node import Node, Place, Staged
-from minigrad.op import Elementwise
-from minigrad.spec import Spec
-from minigrad.symbol import Symbol, placeholder
+from minigrad.base.spec import Spec
+from minigrad.compiler.passes import fast_math, liveness
+from minigrad.compiler.passes.dce import prune, wanted
+from minigrad.compiler.passes.fold import Folded, fold
+from minigrad.compiler.passes.pipeline import FAST, STANDARD, name_of, optimised, steps
+from minigrad.compiler.passes.remat import flops, recompute
+from minigrad.compiler.passes.transpose_rules import LOOSE_TURNS, layout, narrow
+from minigrad.compiler.passes.verify import verify
+from minigrad.core.graph import Graph
+from minigrad.core.node import Node, Place, Staged
+from minigrad.core.op import Elementwise
+from minigrad.tensor import rewrite
+from minigrad.tensor.interpret import interpret
+from minigrad.tensor.rewrite import share, simplify
+from minigrad.tensor.symbol import Symbol, placeholder
+from minigrad.tracing.gradients import gradients
 
 X = np.random.default_rng(0).normal(size=(3, 4))
 
@@ -148,7 +149,7 @@ LOOSE = {
 def test_loose_rules_apply_only_where_they_are_asked_for(case):
     f, expected = LOOSE[case]
     graph = graph_of(f, f8(3, 4))
-    after = simplify(graph, rewrite.RULES + loose.LOOSE)
+    after = simplify(graph, rewrite.RULES + fast_math.LOOSE)
 
     assert [kind for kind in kinds(after) if kind != "Reshape"] == expected
     assert kinds(after) != kinds(simplify(graph))
@@ -157,7 +158,7 @@ def test_loose_rules_apply_only_where_they_are_asked_for(case):
 
 def test_a_sum_along_what_was_not_copied_is_no_product():
     graph = graph_of(lambda x: x.broadcast_to(5, 3, 4).sum((0, 1)), f8(3, 4))
-    after = simplify(graph, loose.LOOSE)
+    after = simplify(graph, fast_math.LOOSE)
 
     assert "Sum" in kinds(after)
     np.testing.assert_allclose(interpret(after, X)[0], interpret(graph, X)[0], rtol=1e-14)
@@ -180,7 +181,7 @@ def test_a_reshape_that_copies_is_kept_for_the_order_in_which_a_sum_adds():
 @pytest.mark.parametrize("axis", [0, 1])
 def test_rows_and_columns_are_added_up_by_a_product_with_ones(axis):
     graph = graph_of(lambda x: x.sum(axis), f8(3, 4))
-    after = verify(simplify(graph, loose.BY_BLAS), graph)
+    after = verify(simplify(graph, fast_math.BY_BLAS), graph)
 
     assert kinds(after) == ["Affine", "Reshape"]
     np.testing.assert_allclose(interpret(after, X)[0], interpret(graph, X)[0], rtol=1e-14)
@@ -189,13 +190,13 @@ def test_rows_and_columns_are_added_up_by_a_product_with_ones(axis):
 def test_long_and_large_matrices_are_added_up_as_they_were():
     for shape in ((2000, 3), (300, 300)):
         graph = graph_of(lambda x: x.sum(0), f8(*shape))
-        assert kinds(simplify(graph, loose.BY_BLAS)) == ["Sum"]
+        assert kinds(simplify(graph, fast_math.BY_BLAS)) == ["Sum"]
 
 
 def test_a_product_with_a_row_is_a_layer():
     graph = graph_of(lambda x: (x[:1] @ x.mT, x @ x.mT), f8(3, 4))
 
-    assert kinds(simplify(graph, loose.BY_BLAS)).count("Affine") == 1
+    assert kinds(simplify(graph, fast_math.BY_BLAS)).count("Affine") == 1
 
 
 # -- constants --------------------------------------------------------------------------------------------
@@ -338,7 +339,7 @@ def test_nothing_waits_for_what_has_no_effect():
 def peak_by_hand(graph):
     """Most bytes alive, by looking at every moment at every array: quadratic, and plain."""
     nodes, most = graph.nodes, 0
-    home = order.memory_of(nodes)
+    home = liveness.memory_of(nodes)
     for now in range(len(nodes)):
         made = {home[n] for n in nodes[: now + 1] if n.inputs}
         read = {home[x] for n in nodes[now:] for x in n.inputs} | {home[y] for y in graph.outputs} | {home[nodes[now]]}
@@ -357,28 +358,28 @@ def layers(depth=6, width=16):
 
 @pytest.mark.parametrize("graph", [layers(), layers(2), graph_of(lambda x: x.exp().reshape(12) * 2, f8(3, 4))])
 def test_peak_bytes_are_those_of_looking_at_every_moment(graph):
-    assert order.peak_bytes(graph) == peak_by_hand(graph)
+    assert liveness.peak_bytes(graph) == peak_by_hand(graph)
 
 
 def test_bytes_moved_are_read_and_written_once_by_each_op():
     graph = graph_of(lambda x, b: x.mT.exp() + b.broadcast_to(4, 3), f8(3, 4), f8(3))
 
-    assert order.bytes_moved(graph) == 8 * ((12 + 12) + (12 + 3 + 12))
+    assert liveness.bytes_moved(graph) == 8 * ((12 + 12) + (12 + 3 + 12))
 
 
 def test_another_order_needs_less_memory_and_computes_the_same():
     graph = with_gradients(lambda x, w: ((x @ w).exp() @ w).exp().sum(), f8(64, 16), f8(16, 16))
-    after = verify(order.ordered(graph), graph)
+    after = verify(liveness.ordered(graph), graph)
 
-    assert order.peak_bytes(after) < order.peak_bytes(graph)
-    assert order.peak_bytes(after) == peak_by_hand(after)
+    assert liveness.peak_bytes(after) < liveness.peak_bytes(graph)
+    assert liveness.peak_bytes(after) == peak_by_hand(after)
     place = {node: i for i, node in enumerate(after.nodes)}
     assert all(place[x] < place[node] for node in after.nodes for x in node.inputs)
 
 
 def test_an_ordered_graph_with_other_outputs_runs_what_they_need_and_what_is_new_last():
-    graph = order.ordered(graph_of(lambda x: x.exp() + x.tanh(), f8(3)))
-    way = order.Ordered(graph.inputs, graph.outputs, tuple(graph.nodes))
+    graph = liveness.ordered(graph_of(lambda x: x.exp() + x.tanh(), f8(3)))
+    way = liveness.Ordered(graph.inputs, graph.outputs, tuple(graph.nodes))
     exp, dropped = way.outputs[0].inputs
     copy = Node(ops.Clone(), (exp,))
     again = Node(ops.Clone(), (copy,))
@@ -387,7 +388,7 @@ def test_an_ordered_graph_with_other_outputs_runs_what_they_need_and_what_is_new
 
     assert after.nodes == [*way.inputs, exp, copy, again]
     assert dropped not in after.nodes
-    assert order.peak_bytes(after) == 2 * exp.spec.nbytes
+    assert liveness.peak_bytes(after) == 2 * exp.spec.nbytes
     for y in interpret(after, np.arange(3.0))[::2]:
         np.testing.assert_array_equal(y, np.exp(np.arange(3.0)))
 
@@ -405,7 +406,7 @@ def test_the_gates_of_a_network_are_made_again_on_the_way_back():
     graph = gated()
     after = verify(recompute(graph, share=1.0, least=0), graph)
 
-    assert order.peak_bytes(order.ordered(after)) < order.peak_bytes(order.ordered(graph))
+    assert liveness.peak_bytes(liveness.ordered(after)) < liveness.peak_bytes(liveness.ordered(graph))
     assert kinds(after).count("Sigmoid") > kinds(graph).count("Sigmoid")
     assert flops(graph) < flops(after) <= 2 * flops(graph)
     assert recompute(graph, share=0) is graph

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from random_programs import KINDS, graphs
 
 from minigrad import ops
-from minigrad.compiler.fuse import fuse
-from minigrad.compiler.gradient import gradients
-from minigrad.compiler.graph import Graph
-from minigrad.compiler.interpret import interpret
-from minigrad.compiler.program import Program
-from minigrad.spec import Spec
-from minigrad.symbol import placeholder
+from minigrad.base.spec import Spec
+from minigrad.compiler.passes.fuse import fuse
+from minigrad.compiler.program.program import Program
+from minigrad.core.graph import Graph
+from minigrad.tensor.interpret import interpret
+from minigrad.tensor.symbol import placeholder
+from minigrad.tracing.gradients import gradients
 
 CASES = [case for examples in EXAMPLES.values() for case in examples]
 

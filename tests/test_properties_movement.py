@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as some
 
 import minigrad as mg
 from minigrad.functions.movement import pad
-from minigrad.symbol import placeholder
+from minigrad.tensor.symbol import placeholder
 
 
 def given(*strategies):

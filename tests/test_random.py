@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import philox, random
-from minigrad.device import CPU, SIMULATED
-from minigrad.errors import DTypeError, ShapeError
+from minigrad import random
+from minigrad.base.device import CPU, SIMULATED
+from minigrad.base.errors import DTypeError, ShapeError
+from minigrad.core import random_bits
 
 
 def python_philox(counter, key):
@@ -23,7 +24,7 @@ def python_philox(counter, key):
 
 def scrambled(counter, key):
     words = tuple(np.array([c], np.uint64) for c in counter)
-    philox.scramble(np, words, philox.round_keys(np, np.array(key, np.uint32)))
+    random_bits.scramble(np, words, random_bits.round_keys(np, np.array(key, np.uint32)))
     return [int(w[0]) for w in words]
 
 

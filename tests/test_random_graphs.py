@@ -14,21 +14,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minigrad import ops
-from minigrad.compiler.fuse import fuse
-from minigrad.compiler.gradient import gradients
-from minigrad.compiler.graph import Graph
-from minigrad.compiler.interpret import interpret
-from minigrad.compiler.layout import LOOSE_TURNS, layout
-from minigrad.compiler.loose import LOOSE
-from minigrad.compiler.pipeline import FAST, STANDARD, name_of, optimised
-from minigrad.compiler.program import Program
-from minigrad.compiler.rewrite import simplify
+from minigrad.base.errors import DTypeError, NoGradientError, ShapeError
+from minigrad.base.spec import Spec
+from minigrad.compiler.passes.fast_math import LOOSE
+from minigrad.compiler.passes.fuse import fuse
+from minigrad.compiler.passes.pipeline import FAST, STANDARD, name_of, optimised
+from minigrad.compiler.passes.transpose_rules import LOOSE_TURNS, layout
+from minigrad.compiler.passes.verify import verify
+from minigrad.compiler.program.program import Program
 from minigrad.compiler.schedule import Workers
-from minigrad.compiler.verify import verify
-from minigrad.errors import DTypeError, NoGradientError, ShapeError
-from minigrad.node import Node
-from minigrad.spec import Spec
-from minigrad.symbol import Symbol, placeholder
+from minigrad.core.graph import Graph
+from minigrad.core.node import Node
+from minigrad.tensor.interpret import interpret
+from minigrad.tensor.rewrite import simplify
+from minigrad.tensor.symbol import Symbol, placeholder
+from minigrad.tracing.gradients import gradients
 
 SHAPES = [(), (4,), (1, 4), (3, 1), (3, 4), (4, 3), (2, 3, 4), (0, 4), (1, 1)]
 DTYPES = ["f8", "f4", "i8", "?"]

@@ -3,6 +3,7 @@
 import gc
 import math
 import struct
+import sys
 import weakref
 
 import numpy as np
@@ -13,9 +14,8 @@ from hypothesis import strategies as st
 import minigrad as mg
 from benchmarks import engines
 from benchmarks.workloads import WORKLOADS
-from minigrad import recording
-from minigrad.recording import replay
-from minigrad.scalar import Value, history
+from minigrad.scalar.replay import replay
+from minigrad.scalar.value import Value, history
 
 UNARY = {
     "neg": lambda a: -a,
@@ -101,7 +101,7 @@ def test_the_example_of_the_module_is_what_it_shows():
 
     value, (gx, gw) = step(0.5, 1.0)
 
-    shown = recording.__doc__
+    shown = sys.modules[replay.__module__].__doc__
     assert "\n".join("    " + line for line in step.source.splitlines()) in shown
     assert f"({value:.3f}, [{gx:.3f}, {gw:.3f}])" in shown
     assert repr(step) == "Recording(2 inputs, 7 lines)"

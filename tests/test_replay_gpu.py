@@ -11,22 +11,20 @@ from hypothesis import strategies as st
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.compiler.gradient import gradients
-from minigrad.compiler.graph import Graph
-from minigrad.compiler.interpret import interpret
-from minigrad.compiler.kernels import shim
-from minigrad.compiler.kernels.machine import OPTIONS, Simulated, matmul
-from minigrad.compiler.kernels.product import emulated, gemm
-from minigrad.compiler.kernels.replay import Replay
-from minigrad.compiler.kernels.steps import RECORDED
-from minigrad.compiler.pipeline import FAST, STANDARD, optimised
-from minigrad.device import CPU, SIMULATED
-from minigrad.devices.simulated import xp
-from minigrad.errors import BoundsError, DeviceError, ShapeError
-from minigrad.op import Op
-from minigrad.ops.window import Window
-from minigrad.spec import Spec
-from minigrad.symbol import placeholder
+from minigrad.backends.cuda import shim
+from minigrad.backends.cuda.machine import OPTIONS, Simulated, emulated, gemm, matmul
+from minigrad.backends.cuda.replay import RECORDED, Replay
+from minigrad.backends.simulated import xp
+from minigrad.base.device import CPU, SIMULATED
+from minigrad.base.errors import BoundsError, DeviceError, ShapeError
+from minigrad.base.spec import Spec
+from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised
+from minigrad.core.graph import Graph
+from minigrad.core.op import Op
+from minigrad.ops.convolution import Window
+from minigrad.tensor.interpret import interpret
+from minigrad.tensor.symbol import placeholder
+from minigrad.tracing.gradients import gradients
 
 needs_compiler = pytest.mark.skipif(shim.compiler() is None, reason="no C++ compiler: install g++ or clang++")
 
@@ -572,8 +570,8 @@ def test_cupy_has_what_the_machine_uses(cupy, name):
 
 
 def test_cupy_takes_a_kernel_as_it_is_given(cupy):
-    from minigrad.compiler.kernels.kernel import kernel
-    from minigrad.compiler.kernels.steps import lone
+    from minigrad.backends.cuda.kernel import kernel
+    from minigrad.backends.cuda.replay import lone
 
     spec = Spec((3,), "f4")
     made = kernel(lone(ops.Exp(), (spec,)), [spec])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.compiler.order import bytes_moved
-from minigrad.compiler.pipeline import optimised
+from minigrad.compiler.passes.liveness import bytes_moved
+from minigrad.compiler.passes.pipeline import optimised
 from minigrad.widgets import Roofline
 from minigrad.widgets.charts import BOTTOM, LEFT, RIGHT, TOP
 from minigrad.widgets.machine import Machine

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import errors, modes
 from minigrad.autograd import detect_anomaly, set_detect_anomaly
 from minigrad.autograd.graph import save_on_cpu, saved_tensors_hooks
+from minigrad.base import errors
+from minigrad.core import modes
 
 
 def leaf(*numbers):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.scalar import Value, history
+from minigrad.scalar.value import Value, history
 
 
 def test_every_operation_has_the_slope_that_nudging_finds():

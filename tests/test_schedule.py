@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from minigrad import ops
-from minigrad.compiler.graph import Graph
-from minigrad.compiler.interpret import interpret
-from minigrad.compiler.pipeline import optimised
+from minigrad.base.errors import SingularError
+from minigrad.base.spec import Spec
+from minigrad.compiler.passes.pipeline import optimised
 from minigrad.compiler.schedule import Workers, critical_path, estimate, schedule
-from minigrad.errors import SingularError
-from minigrad.node import Node
-from minigrad.op import Elementwise, Op
-from minigrad.spec import Spec
-from minigrad.symbol import placeholder
+from minigrad.core.graph import Graph
+from minigrad.core.node import Node
+from minigrad.core.op import Elementwise, Op
+from minigrad.tensor.interpret import interpret
+from minigrad.tensor.symbol import placeholder
 
 
 def graph_of(f, *shapes):

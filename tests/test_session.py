@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.compiler.kernels.replay import Replay
-from minigrad.errors import GraphError
-from minigrad.spec import Spec
+from minigrad.backends.cuda.replay import Replay
+from minigrad.base.errors import GraphError
+from minigrad.base.spec import Spec
 
 G = mg.graph
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.compiler.trouble import guarded, trap_nan
-from minigrad.errors import (
+from minigrad.base.errors import (
     AnomalyError,
     DTypeError,
     GraphError,
@@ -16,6 +15,7 @@ from minigrad.errors import (
     ShapeError,
     SingularError,
 )
+from minigrad.compiler.blame import guarded, trap_nan
 from minigrad.graph.pruning import pruned
 
 G = mg.graph

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.compiler.interpret import interpret
-from minigrad.editable import write
-from minigrad.errors import GraphError, NoGradientError, NoValueError
+from minigrad.base.errors import GraphError, NoGradientError, NoValueError
+from minigrad.base.spec import Spec
 from minigrad.nn.utils import clip_grad_norm_, clip_grad_value_
-from minigrad.spec import Spec
-from minigrad.staging import Stage
+from minigrad.tensor.inplace import write
+from minigrad.tensor.interpret import interpret
+from minigrad.tracing.builder import Stage
 
 G = mg.graph
 F = mg.nn.functional

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.compiler.interpret import interpret
-from minigrad.errors import EditedError, GraphError, NoGradientError, NoValueError, ShapeError
-from minigrad.spec import Spec
-from minigrad.staging import Stage
+from minigrad.base.errors import EditedError, GraphError, NoGradientError, NoValueError, ShapeError
+from minigrad.base.spec import Spec
+from minigrad.tensor.interpret import interpret
+from minigrad.tracing.builder import Stage
 
 F = mg.nn.functional
 X = Spec((3,), "f8")

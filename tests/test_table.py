@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from examples import EXAMPLES
 
-from minigrad import laws, ops, pen
-from minigrad.tensor import Tensor
+from minigrad import laws, ops
+from minigrad.core import formula
+from minigrad.tensor.tensor import Tensor
 
 TIED = Tensor(np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 0.0]]))
 
@@ -66,7 +67,9 @@ def test_what_the_pen_writes_is_what_forward_computes(case):
     names = [f"x{i}" for i in range(len(xs))]
     scope = {"xp": np, "dtype": np.dtype} | {n: x.numpy() for n, x in zip(names, xs)}
 
-    np.testing.assert_array_equal(eval(pen.write(op.forward, *names), scope), op.forward(np, *(x.numpy() for x in xs)))
+    np.testing.assert_array_equal(
+        eval(formula.write(op.forward, *names), scope), op.forward(np, *(x.numpy() for x in xs))
+    )
 
 
 def test_equal_ops_are_one_op():

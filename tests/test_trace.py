@@ -11,7 +11,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import graph as G
-from minigrad.errors import DTypeError, GraphError, ShapeError
+from minigrad.base.errors import DTypeError, GraphError, ShapeError
 from minigrad.graph import RetracingWarning, TensorSpec, run_functions_eagerly
 
 X = np.arange(6.0).reshape(2, 3)

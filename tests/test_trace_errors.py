@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import GraphError, NoGradientError, NoValueError
+from minigrad.base.errors import GraphError, NoGradientError, NoValueError
 
 X = np.arange(6.0).reshape(2, 3)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import EditedError, FreedError, NoGradientError
+from minigrad.base.errors import EditedError, FreedError, NoGradientError
+from minigrad.base.pytree import leaves
 from minigrad.graph.function import function
-from minigrad.tree import leaves
 
 X = np.random.default_rng(0).normal(size=(3, 4))
 

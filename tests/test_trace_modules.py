@@ -5,8 +5,8 @@ import pytest
 from activations import ACTIVATIONS
 
 import minigrad as mg
+from minigrad.base.pytree import leaves
 from minigrad.graph.function import function
-from minigrad.tree import leaves
 
 nn, F = mg.nn, mg.nn.functional
 

@@ -3,7 +3,7 @@
 import pytest
 
 import minigrad as mg
-from minigrad.errors import BoundsError, GraphError, NoValueError, ShapeError
+from minigrad.base.errors import BoundsError, GraphError, NoValueError, ShapeError
 
 
 def learning(*values):

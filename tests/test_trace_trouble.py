@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import AnomalyError, GraphError, SingularError
+from minigrad.base.errors import AnomalyError, GraphError, SingularError
 
 SINGULAR = np.array([[1.0, 1.0], [1.0, 3.0]])  # once 1 is taken from it
 

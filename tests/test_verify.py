@@ -3,14 +3,14 @@
 import pytest
 
 from minigrad import ops
-from minigrad.compiler.fuse import Fused, fuse
-from minigrad.compiler.graph import Graph
-from minigrad.compiler.verify import verify
-from minigrad.errors import CycleError, GraphError
-from minigrad.node import Node, Staged
-from minigrad.op import Elementwise
-from minigrad.spec import Spec, Specs
-from minigrad.symbol import placeholder
+from minigrad.base.errors import CycleError, GraphError
+from minigrad.base.spec import Spec, Specs
+from minigrad.compiler.passes.fuse import Fused, fuse
+from minigrad.compiler.passes.verify import verify
+from minigrad.core.graph import Graph
+from minigrad.core.node import Node, Staged
+from minigrad.core.op import Elementwise
+from minigrad.tensor.symbol import placeholder
 
 F3 = Spec((3,), "f8")
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import modes
-from minigrad.compiler import steps
+from minigrad.compiler.program import buffer
+from minigrad.core import modes
 
 F = mg.nn.functional
 RNG = np.random.default_rng(14)
@@ -81,13 +81,13 @@ def test_a_number_in_a_custom_derivative_is_part_of_a_sessions_graph():
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("hears", [steps.HEARS_COPY, False])
+@pytest.mark.parametrize("hears", [buffer.HEARS_COPY, False])
 def test_a_large_loop_is_cut_into_blocks_by_numpy_2_0_too(monkeypatch, hears):
     """`reshape(copy=False)` came with NumPy 2.1, and we allow 2.0: every array large enough for blocks was a TypeError.
 
     Without it a shape is set, which later versions no longer like: there it is only looked at that both give the same.
     """
-    monkeypatch.setattr(steps, "HEARS_COPY", hears)
+    monkeypatch.setattr(buffer, "HEARS_COPY", hears)
     x, v = RNG.normal(size=(400, 400)), RNG.normal(size=400)
 
     def f(x, v):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from minigrad.compiler.interpret import interpret
-from minigrad.compiler.pipeline import STANDARD
-from minigrad.compiler.program import Program
-from minigrad.compiler.specialise import specialised
-from minigrad.compiler.verify import verify
-from minigrad.spec import Spec, spec_of
-from minigrad.staging import Stage
-from minigrad.tree import leaves
+from minigrad.base.pytree import leaves
+from minigrad.base.spec import Spec, spec_of
+from minigrad.compiler.passes.pipeline import STANDARD
+from minigrad.compiler.passes.specialise import specialised
+from minigrad.compiler.passes.verify import verify
+from minigrad.compiler.program.program import Program
+from minigrad.tensor.interpret import interpret
+from minigrad.tracing.builder import Stage
 
 
 class Written:

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.compiler.gradient import gradients
-from minigrad.compiler.graph import Graph
-from minigrad.compiler.pipeline import FAST, optimised
-from minigrad.compiler.program import Program
-from minigrad.spec import Spec
-from minigrad.symbol import placeholder
+from minigrad.base.spec import Spec
+from minigrad.compiler.passes.pipeline import FAST, optimised
+from minigrad.compiler.program.program import Program
+from minigrad.core.graph import Graph
+from minigrad.tensor.symbol import placeholder
+from minigrad.tracing.gradients import gradients
 
 from ..workloads import Arrays, Workload
 from . import Run

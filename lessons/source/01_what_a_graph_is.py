@@ -45,7 +45,7 @@
 # %% slideshow={"slide_type": "skip"}
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
-from minigrad.scalar import history
+from minigrad.scalar.value import history
 from minigrad.widgets import ChainRule
 
 # %% [markdown] slideshow={"slide_type": "slide"}

@@ -50,8 +50,8 @@ from tqdm import tqdm
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
-from minigrad.node import toposort
-from minigrad.scalar import history
+from minigrad.core.node import toposort
+from minigrad.scalar.value import history
 
 BLUE, VERMILION = "#0072B2", "#D55E00"
 

@@ -53,8 +53,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
-from minigrad.node import toposort
-from minigrad.scalar import history
+from minigrad.core.node import toposort
+from minigrad.scalar.value import history
 from minigrad.widgets import ChainRule
 
 BLUE, VERMILION = "#0072B2", "#D55E00"

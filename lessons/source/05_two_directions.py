@@ -52,8 +52,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
-from minigrad.op import Elementwise, Linear
-from minigrad.scalar import history
+from minigrad.core.op import Elementwise, Linear
+from minigrad.scalar.value import history
 from minigrad.widgets import ForwardAndReverse
 
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"

@@ -44,7 +44,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
-from minigrad.modes import watching
+from minigrad.core.modes import watching
 from minigrad.widgets import MemoryTimeline, StaticVsDynamic
 
 # %% [markdown] slideshow={"slide_type": "slide"}

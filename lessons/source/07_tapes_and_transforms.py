@@ -45,7 +45,7 @@ import numpy as np
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
 from minigrad.func import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap
-from minigrad.modes import watching
+from minigrad.core.modes import watching
 from minigrad.widgets import ForwardAndReverse
 
 # %% [markdown] slideshow={"slide_type": "slide"}

@@ -46,8 +46,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
-from minigrad.modes import watching
-from minigrad.node import toposort
+from minigrad.core.modes import watching
+from minigrad.core.node import toposort
 from minigrad.widgets import GraphView, StaticVsDynamic
 
 # %% [markdown] slideshow={"slide_type": "slide"}

@@ -50,7 +50,7 @@ import numpy as np
 import minigrad as mg
 from minigrad.course import Predict, reveal
 from minigrad.graph import fori_loop, probe, py_func, scan
-from minigrad.node import toposort
+from minigrad.core.node import toposort
 from minigrad.widgets import GraphView, Quiz, StaticVsDynamic
 
 

@@ -49,7 +49,7 @@ import numpy as np
 import minigrad as mg
 from minigrad.course import Predict, reveal
 from minigrad.graph.autograph import beside
-from minigrad.node import toposort
+from minigrad.core.node import toposort
 from minigrad.widgets import GraphView, Quiz, StaticVsDynamic
 
 # %% [markdown] slideshow={"slide_type": "slide"}

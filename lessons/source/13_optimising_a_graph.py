@@ -50,15 +50,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.compiler.fold import fold
-from minigrad.compiler.fuse import fuse
-from minigrad.compiler.interpret import interpret
-from minigrad.compiler.layout import layout
-from minigrad.compiler.order import bytes_moved
-from minigrad.compiler.pipeline import FAST, STANDARD, optimised, steps
-from minigrad.compiler.rewrite import share
+from minigrad.compiler.passes.fold import fold
+from minigrad.compiler.passes.fuse import fuse
+from minigrad.tensor.interpret import interpret
+from minigrad.compiler.passes.transpose_rules import layout
+from minigrad.compiler.passes.liveness import bytes_moved
+from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised, steps
+from minigrad.tensor.rewrite import share
 from minigrad.course import Predict, Quiz, reveal
-from minigrad.node import Node
+from minigrad.core.node import Node
 from minigrad.ops import Const, Mul
 from minigrad.widgets import PassViewer, Roofline
 

@@ -58,15 +58,15 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.clock import owner
-from minigrad.compiler.interpret import interpret, value
-from minigrad.compiler.order import Ordered, alive_bytes, lifetimes, ordered, peak_bytes
-from minigrad.compiler.pipeline import STANDARD, optimised
-from minigrad.compiler.program import Program
-from minigrad.compiler.recompute import flops, recompute
+from minigrad.core.versions import owner
+from minigrad.tensor.interpret import interpret, value
+from minigrad.compiler.passes.liveness import Ordered, alive_bytes, lifetimes, ordered, peak_bytes
+from minigrad.compiler.passes.pipeline import STANDARD, optimised
+from minigrad.compiler.program.program import Program
+from minigrad.compiler.passes.remat import flops, recompute
 from minigrad.compiler.schedule import Workers, critical_path, ways_left
 from minigrad.course import Predict, Quiz, reveal
-from minigrad.modes import watching
+from minigrad.core.modes import watching
 from minigrad.widgets import MemoryTimeline, Schedule
 
 # %% slideshow={"slide_type": "skip"}

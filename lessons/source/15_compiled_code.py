@@ -50,9 +50,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.compiler.fuse import Fused
-from minigrad.compiler.kernels.kernel import kernel
-from minigrad.compiler.pipeline import optimised, steps
+from minigrad.compiler.passes.fuse import Fused
+from minigrad.backends.cuda.kernel import kernel
+from minigrad.compiler.passes.pipeline import optimised, steps
 from minigrad.course import Predict, reveal
 from minigrad.graph import probe
 from minigrad.widgets import GraphView, Quiz

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from .. import modes
-from ..errors import AnomalyError
-from ..node import Node
-from ..op import Op
-from ..tensor import Tensor
+from ..base.errors import AnomalyError
+from ..core import modes
+from ..core.node import Node
+from ..core.op import Op
+from ..tensor.tensor import Tensor
 from .function_rule import Arrivals, keeper
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep

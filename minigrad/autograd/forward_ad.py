@@ -18,12 +18,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from .. import modes, ops
-from ..differentiable import origin
-from ..errors import DTypeError, NoGradientError, ShapeError
-from ..node import Node
-from ..op import Op
-from ..tensor import Tensor
+from .. import ops
+from ..base.errors import DTypeError, NoGradientError, ShapeError
+from ..core import modes
+from ..core.node import Node
+from ..core.op import Op
+from ..tensor.grad import origin
+from ..tensor.tensor import Tensor
 
 
 class Tangents:

@@ -15,20 +15,31 @@
 
 Of the engine it needs nothing: its record has a rule of its own (function_rule.py), which calls `backward`
 where a compiled rule runs generated code.
+
+A function that brings its own gradient, in TensorFlow's words.
+
+    @custom_gradient
+    def log1pexp(x):
+        e = x.exp()
+        return (1 + e).log(), lambda gy: gy * (1 - 1 / (1 + e))
+
+What f computes is recorded as ever, so that the gradient, which closes over some of it, as over e here, can be
+differentiated again. What f gives is let go of that record, and gets one with f's own rule: a Function (function.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from .. import clock, modes
-from ..differentiable import origin
-from ..editable import renew
-from ..errors import EditedError, NoGradientError
-from ..node import Record
-from ..operand import Operand
-from ..tensor import Tensor, made
+from ..base.errors import EditedError, NoGradientError
+from ..core import modes, versions
+from ..core.node import Record
+from ..methods import Operand
+from ..tensor.grad import origin
+from ..tensor.inplace import renew
+from ..tensor.tensor import Tensor, made
 from .function_in_graph import in_graph
 from .function_rule import Called, FunctionRule, Output, OutputRule, Place
 
@@ -154,7 +165,7 @@ def conclude(function: type[Function], ctx: Context, args: tuple[Any, ...], give
     refuse_dirty(function, ctx, given)
     xs = tuple(placed_before(x, ctx) for x in args if isinstance(x, Tensor))
     for x in ctx._dirty:
-        clock.edit(x.value)
+        versions.edit(x.value)
     if mode.recording and any(ctx.needs_input_grad):
         connect(function, ctx, args, given, ys)
     ctx._forward = tuple(counterpart(x, given, ys) for x in ctx._forward)
@@ -172,14 +183,14 @@ def results(function: type[Function], ctx: Context, args: tuple[Any, ...], given
 
     What backward says of a result would not hold for the argument, were the two to share memory and be edited.
     """
-    taken = {id(clock.owner(x.value)) for x in args if isinstance(x, Tensor)}
+    taken = {id(versions.owner(x.value)) for x in args if isinstance(x, Tensor)}
     ys = []
     for y in given:
         if not isinstance(y, Tensor):
             raise TypeError(f"{function.__name__}.forward returns tensors, one or a tuple of them, and it gave {y!r}")
         if not any(y is x for x in ctx._dirty):
-            shared = id(clock.owner(y.value)) in taken
-            taken.add(id(clock.owner(y.value)))
+            shared = id(versions.owner(y.value)) in taken
+            taken.add(id(versions.owner(y.value)))
             y = made(y.value.copy() if shared else y.value, y.spec)
             y.tracked = modes.current.mode.tracked
         ys.append(y)
@@ -250,3 +261,27 @@ def once_differentiable(backward: Any) -> Any:
         return backward(ctx, *gys)
 
     return once
+
+
+def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
+    """f(*xs), where f returns its value, one tensor or a tuple, and the map from their gradients to those of xs."""
+
+    def forward(ctx: Any, rule: Callable[..., Any], values: tuple[Any, ...], several: bool, *xs: Any) -> Any:
+        ctx.rule = rule
+        return values if several else values[0]
+
+    def backward(ctx: Any, *gys: Any) -> tuple[Any, ...]:
+        gxs = ctx.rule(*gys)
+        return None, None, None, *(gxs if isinstance(gxs, tuple | list) else (gxs,))
+
+    written: Any = type(f.__name__, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+
+    @wraps(f)
+    def called(*xs: Any, **options: Any) -> Any:
+        operands = [x if isinstance(x, Operand) else Tensor(x) for x in xs]
+        value, rule = f(*operands, **options)
+        several = isinstance(value, tuple | list)
+        values = tuple(y.detach() for y in (value if several else (value,)))
+        return written.apply(rule, values, several, *operands)
+
+    return called

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..compiler.graph import Graph
-from ..errors import NoGradientError, ShapeError
-from ..node import Node
-from ..op import Op
+from ..base.errors import NoGradientError, ShapeError
+from ..base.spec import Spec, Specs
+from ..core.graph import Graph
+from ..core.node import Node
+from ..core.op import Op
 from ..ops import Const, Piece
-from ..spec import Spec, Specs
-from ..staging import Stage, Traced
+from ..tracing.builder import Stage, Traced
 
 
 @dataclass(frozen=True)

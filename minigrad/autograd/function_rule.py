@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NoGradientError, ShapeError
-from ..node import Node, Record
-from ..op import Interned, Op
-from ..spec import Spec
-from ..tensor import Tensor, made
+from ..base.errors import NoGradientError, ShapeError
+from ..base.spec import Spec
+from ..core.node import Node, Record
+from ..core.op import Interned, Op
+from ..tensor.tensor import Tensor, made
 
 if TYPE_CHECKING:
     from .function import Context, Function
+
 
 Place = tuple[str, int] | Node | None
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import modes, ops
-from ..errors import NoGradientError, ShapeError
-from ..operand import Operand
-from ..tensor import Tensor, made
+from .. import ops
+from ..base.errors import NoGradientError, ShapeError
+from ..core import modes
+from ..methods import Operand
+from ..tensor.tensor import Tensor, made
 from .forward_ad import Tangents
 from .gradient import basis, fresh, gradients, ones_like, recorded, zeros_like
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..errors import DTypeError, GradcheckError
-from ..tensor import Tensor, tensor
+from ..base.errors import DTypeError, GradcheckError
+from ..tensor.tensor import Tensor, tensor
 from .gradient import grad, recorded, zeros_like
 
 NUDGE = 6e-6

@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
 
-from .. import modes, ops
-from ..differentiable import arrived, arriving, towards
-from ..differentiable import backward as backward_from
-from ..errors import GraphError, NoGradientError
-from ..node import Record, history
-from ..operand import Operand
-from ..pullback import run_backward
-from ..standin import is_unknown
-from ..symbol import Symbol
-from ..tensor import Tensor, made
+from .. import ops
+from ..base.errors import GraphError, NoGradientError
+from ..base.lengths import is_unknown
+from ..core import modes
+from ..core.backward import run_backward
+from ..core.node import Record, history
+from ..methods import Operand
+from ..tensor.grad import arrived, arriving, towards
+from ..tensor.grad import backward as backward_from
+from ..tensor.symbol import Symbol
+from ..tensor.tensor import Tensor, made
 
 
 def backward(

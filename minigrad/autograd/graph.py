@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from .. import modes
-from ..op import Op
-from ..spec import Spec
-from ..tensor import Tensor
+from ..base.spec import Spec
+from ..core import modes
+from ..core.op import Op
+from ..tensor.tensor import Tensor
 from .function_rule import keeper
 
 

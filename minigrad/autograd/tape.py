@@ -17,16 +17,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from .. import modes
-from ..clock import now
-from ..errors import DTypeError, FreedError, NoGradientError, ShapeError
-from ..node import Record, Source
-from ..op import Op
-from ..operand import Operand
+from ..base.errors import DTypeError, FreedError, NoGradientError, ShapeError
+from ..base.pytree import leaves, leaves_beside, planted
+from ..core import modes
+from ..core.node import Record, Source
+from ..core.op import Op
+from ..core.versions import now
+from ..methods import Operand
 from ..ops import Input, Read
-from ..symbol import Symbol
-from ..tensor import Tensor
-from ..tree import leaves, leaves_beside, planted
+from ..tensor.symbol import Symbol
+from ..tensor.tensor import Tensor
 from .functional import stacked
 from .gradient import basis, gradients, ones_like, zeros_like
 

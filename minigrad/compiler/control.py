@@ -20,23 +20,24 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from ..device import CPU
-from ..errors import ShapeError
-from ..op import Op
-from ..spec import Spec, Specs, spec_of
-from .calm import STEPS, graphs_of
-from .flow import Line, Stack, branch, for_loop, while_loop
-from .graph import Graph
-from .interpret import interpret
-from .pipeline import optimised
-from .program import Program
-from .reverse import cond_gradients, loop_gradients
-from .specialise import specialised
-from .steps import Step
-from .trouble import guarded
+from ..base.device import CPU
+from ..base.errors import ShapeError
+from ..base.spec import Spec, Specs, spec_of
+from ..core.graph import Graph
+from ..core.op import Op
+from ..tensor.interpret import interpret
+from .blame import guarded
+from .control_grad import cond_gradients, loop_gradients
+from .passes.pipeline import optimised
+from .passes.purify import STEPS, graphs_of
+from .passes.specialise import specialised
+from .program.buffer import Step
+from .program.program import Program
+from .program.source import Line, Stack, branch, for_loop, while_loop
 
 if TYPE_CHECKING:
-    from .emit import Lines
+    from .program.emit import Lines
+
 
 Run = Callable[..., tuple[Any, ...]]
 

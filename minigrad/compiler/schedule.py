@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from ..node import Node
-from .graph import Graph
-from .interpret import interpret, value
-from .order import users_of
-from .recompute import cost
+from ..core.graph import Graph
+from ..core.node import Node
+from ..tensor.interpret import interpret, value
+from .passes.liveness import users_of
+from .passes.remat import cost
 
 FLOPS = 2e9  # a second, of one core that runs elementwise ops and products
 BANDWIDTH = 8e9  # bytes a second

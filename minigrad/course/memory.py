@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from minigrad.course.prediction import Prediction
     from minigrad.course.progress import Ledger
 
+
 NAME = "_minigrad_memory"
 
 

@@ -1,6 +1,5 @@
 """Data sets, the batches to train on, and data small enough to travel with the course."""
 
-from .collate import default_collate as default_collate
 from .dataset import ConcatDataset as ConcatDataset
 from .dataset import Dataset as Dataset
 from .dataset import IterableDataset as IterableDataset
@@ -14,7 +13,8 @@ from .datasets import moons as moons
 from .datasets import names as names
 from .datasets import text as text
 from .loader import DataLoader as DataLoader
-from .loading import batches as batches
+from .loader import batches as batches
+from .loader import default_collate as default_collate
 from .sampler import BatchSampler as BatchSampler
 from .sampler import RandomSampler as RandomSampler
 from .sampler import Sampler as Sampler

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import ShapeError
-from ..tensor import Tensor
+from ..base.errors import ShapeError
+from ..tensor.tensor import Tensor
 from .sampler import Source, drawn, shuffled
 
 

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from .. import random
-from ..tensor import Tensor
+from ..tensor.tensor import Tensor
 
 Source = int | Tensor | random.Generator | None
 

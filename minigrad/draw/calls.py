@@ -13,13 +13,13 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from weakref import ref
 
-from .. import clock
-from ..modes import current, watching
+from ..core import versions
+from ..core.modes import current, watching
+from ..core.node import Node, Place, Record, place
+from ..core.op import Op
 from ..nn.module import Module
-from ..node import Node, Place, Record, place
-from ..op import Op
-from ..staging import Stage
-from ..tensor import Tensor
+from ..tensor.tensor import Tensor
+from ..tracing.builder import Stage
 from .chart import Path, Scope
 
 
@@ -68,7 +68,7 @@ class Calls:
         if stage is not None and stage.outer is not None:
             return  # in a branch or a loop, whose nodes are inside of one op
         self.stage = stage or self.stage
-        self.moments.append(clock.now() if stage is None else len(stage.names))
+        self.moments.append(versions.now() if stage is None else len(stage.names))
         self.paths.append(path)
 
     def path(self, birth: int) -> Path:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import getclosurevars
 from typing import Any
 
-from ..compiler.graph import Graph
+from ..base.pytree import leaves
+from ..core.graph import Graph
 from ..graph.function import TracedFunction
 from ..nn.module import Module
-from ..scalar import Value
-from ..symbol import Symbol
-from ..tensor import Tensor
-from ..tree import leaves
+from ..scalar.value import Value
+from ..tensor.symbol import Symbol
+from ..tensor.tensor import Tensor
 from .calls import Calls
 from .chart import Chart
 from .charts import chart_of_nodes, chart_of_stage, chart_of_tensors, chart_of_value

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.anomaly import lines
-from ..differentiable import origin
-from ..node import Node, Place, Record, Source, history, toposort
+from ..base.spec import Spec
+from ..core.node import Node, Place, Record, Source, history, toposort
 from ..ops import Const
-from ..scalar import Constant, Value
-from ..scalar import history as values_before
-from ..spec import Spec
-from ..symbol import Symbol
-from ..tensor import Tensor
+from ..scalar.value import Constant, Value
+from ..scalar.value import history as values_before
+from ..tensor.grad import origin
+from ..tensor.symbol import Symbol
+from ..tensor.tensor import Tensor
 from .calls import Calls
 from .chart import Chart, Entry, Path, Scope, charted
 from .graphs import constant, is_constant, kind_of, named, own_name, pieces, whole
@@ -31,6 +31,7 @@ from .words import listed, number, shorten
 
 if TYPE_CHECKING:
     from ..graph import Graph as Building
+
 
 MOST_NUMBERS = 1_000_000  # in all values of a graph; more are not computed again in order to be shown
 LONGEST_LINE = 60  # characters

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
-from ..scalar import Value
+from ..scalar.value import Value
 from .layout import LayoutError
 from .names import variables
 from .picture import Box, Picture, Replay
@@ -19,10 +19,11 @@ from .svg import svg
 from .words import counted
 
 if TYPE_CHECKING:
-    from ..compiler.graph import Graph
+    from ..core.graph import Graph
     from ..graph import Graph as Building
     from ..graph.function import TracedFunction
-    from ..tensor import Tensor
+    from ..tensor.tensor import Tensor
+
 
 LARGEST = 200  # boxes; beyond that a picture is a grey mat, and laying it out takes seconds
 
@@ -46,9 +47,9 @@ def picture_of(x: object, namespace: Mapping[str, object]) -> Picture:
         from .tensors import picture_of_tensor
 
         return picture_of_tensor(x, namespace)
-    if "minigrad.symbol" in sys.modules:
-        from ..compiler.graph import Graph
-        from ..symbol import Symbol
+    if "minigrad.tensor.symbol" in sys.modules:
+        from ..core.graph import Graph
+        from ..tensor.symbol import Symbol
         from .graphs import picture_of_graph, picture_of_stage, picture_of_symbols
 
         if isinstance(x, Graph):
@@ -90,7 +91,7 @@ def replay_of(y: object, namespace: Mapping[str, object]) -> Replay:
 
 def is_tensor(x: object) -> TypeGuard[Tensor]:
     """Whether x is a Tensor, asked without importing NumPy: where nobody has, there are no tensors."""
-    engine = sys.modules.get("minigrad.tensor")
+    engine = sys.modules.get("minigrad.tensor.tensor")
     return engine is not None and isinstance(x, engine.Tensor)
 
 

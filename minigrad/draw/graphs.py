@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..compiler.graph import Graph
-from ..dimension import Formula
-from ..node import Node, toposort
+from ..base.dimension import Formula
+from ..base.lengths import StandIn
+from ..core.graph import Graph
+from ..core.node import Node, toposort
 from ..ops import After, Const, Input, Piece, Read
-from ..standin import StandIn
-from ..symbol import Symbol
+from ..tensor.symbol import Symbol
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Picture
 from .rules import sign_of

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..compiler.calm import graphs_of
 from ..compiler.control import Cond, Control
-from ..compiler.graph import Graph
-from ..node import Node, toposort
+from ..compiler.passes.purify import graphs_of
+from ..core.graph import Graph
+from ..core.node import Node, toposort
 from .chart import Entry, Path, Scope, charted
 from .graphs import is_constant, pieces, whole
 from .rules import sign_of

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
-from ..compiler.graph import Graph
-from ..compiler.rewrite import optimise
-from ..node import Node
-from ..op import Elementwise, Op
+from ..core.graph import Graph
+from ..core.node import Node
+from ..core.op import Elementwise, Op
 from ..ops import Const, Input
-from ..symbol import Symbol, placeholder
+from ..tensor.rewrite import optimise
+from ..tensor.symbol import Symbol, placeholder
 from .words import number, written
 
 ARRIVING = "g"  # the gradient that arrives at the result

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..scalar import Constant, Value, history
+from ..scalar.value import Constant, Value, history
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Entry, Picture, Replay, Share
 from .words import number

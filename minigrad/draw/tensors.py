@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..differentiable import origin
-from ..errors import NoGradientError
-from ..node import Node, Source, toposort
-from ..op import Elementwise, Op
+from ..base.errors import NoGradientError
+from ..core.backward import pullback
+from ..core.node import Node, Source, toposort
+from ..core.op import Elementwise, Op
 from ..ops import Const
-from ..pullback import pullback
-from ..tensor import Tensor
+from ..tensor.grad import origin
+from ..tensor.tensor import Tensor
 from .graphs import arranged, is_constant, kind_of, own_name
 from .heat import Heat, heat_of
 from .names import names_in

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..errors import ShapeError
-from ..functions.face import operand
+from ..base.errors import ShapeError
+from ..tensor.lift import operand
 from .activation import softmax
 from .dropout import dropout
 

@@ -7,7 +7,7 @@ from typing import Any
 from .. import random
 from ..functions.activation import leaky_relu
 from ..functions.creation import ones_like
-from ..functions.face import operand
+from ..tensor.lift import operand
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:

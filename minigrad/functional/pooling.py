@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..errors import BoundsError, ShapeError
-from ..functions.face import operand
+from ..base.errors import BoundsError, ShapeError
+from ..base.lengths import is_unknown
 from ..functions.movement import pad
-from ..operand.base import whole
-from ..standin import is_unknown
+from ..methods.base import whole
+from ..tensor.lift import operand
+from .bounds import within
 from .convolution import Lengths, batched, each, hashable, over_axes, window
-from .within import within
 
 
 def max_pool(

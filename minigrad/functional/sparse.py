@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BoundsError, DTypeError, ShapeError
-from ..functions.face import operand
+from ..base.errors import BoundsError, DTypeError, ShapeError
+from ..core.modes import no_grad
 from ..functions.indexing import searchsorted
-from ..modes import no_grad
-from ..operand import Operand
-from .within import within
+from ..methods import Operand
+from ..tensor.lift import operand
+from .bounds import within
 
 
 def embedding(

@@ -11,10 +11,10 @@ from inspect import Parameter, Signature, signature
 from typing import Any
 
 from .. import ops
-from ..editable import become
-from ..errors import ShapeError
-from ..operand import Operand
-from .face import function, operand
+from ..base.errors import ShapeError
+from ..methods import Operand
+from ..tensor.inplace import become
+from ..tensor.lift import function, operand
 
 
 def can_be_in_place(f: Callable[..., Any]) -> Callable[..., Any]:

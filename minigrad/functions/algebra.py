@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..dimension import said
-from ..errors import AxisError, ShapeError
-from ..operand import Operand
-from ..operand import einsum as contraction
-from ..operand.base import axis_of
-from ..operand.synonyms import hears
-from ..spec import broadcast_shape
-from .face import function, operand, operands
+from ..base.dimension import said
+from ..base.errors import AxisError, ShapeError
+from ..base.spec import broadcast_shape
+from ..methods import Operand
+from ..methods import algebra as contraction
+from ..methods.base import axis_of, hears
+from ..tensor.lift import function, operand, operands
 
 matmul = function(Operand.matmul)
 mm = function(Operand.mm)

@@ -2,6 +2,8 @@
 
 All take `dtype`, `device` and `requires_grad`. Real numbers are float64 unless `dtype` says otherwise, as Python's
 own are; PyTorch's are float32.
+
+The tensor itself: what it is, and others like it. The names are PyTorch's.
 """
 
 from __future__ import annotations
@@ -11,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ..device import CPU, Device, device_of
-from ..device import device as device_called
-from ..dimension import Dimension, Formula, needed, unsaid
-from ..errors import DTypeError, GraphError, ShapeError
-from ..operand import lengths
-from ..standin import is_unknown
-from ..symbol import Symbol
-from ..tensor import Tensor, tensor
+from ..base.device import CPU, Device, device_of
+from ..base.device import device as device_called
+from ..base.dimension import Dimension, Formula, needed, unsaid
+from ..base.errors import DTypeError, GraphError, ShapeError
+from ..base.lengths import is_unknown
+from ..methods import Operand, lengths
+from ..tensor.lift import function, operand
+from ..tensor.symbol import Symbol
+from ..tensor.tensor import Tensor, tensor
 
 Place = Device | str | None
 
@@ -209,3 +212,31 @@ def as_tensor(data: Any, dtype: Any = None, device: Place = None) -> Tensor:
         there = data if device is None else data.to(device)
         return there if dtype is None else there.astype(dtype)
     return Tensor(data, dtype, False, device_of(data) if device is None else device)
+
+
+Size = tuple[int, ...]  # a shape is Python's own tuple: mg.Size([2, 3]) == (2, 3)
+
+numel = function(Operand.numel)
+clone = function(Tensor.clone)
+detach = function(Tensor.detach)
+zero_ = function(Tensor.zero_)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input: Any) -> bool:
+    """Whether the elements are floats, of whatever width."""
+    return bool(operand(input).is_floating_point())
+
+
+def is_nonzero(input: Any) -> bool:
+    """Whether the one element of a tensor is not 0."""
+    return bool(operand(input))
+
+
+def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
+    """The dtype of an operation on the two, tensors or numbers."""
+    return np.result_type(*(x.dtype if isinstance(x, Operand) else x for x in (tensor1, tensor2)))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..errors import BoundsError, DTypeError, GraphError, ShapeError
-from ..operand import Operand
-from .face import function, operand, operands
+from ..base.errors import BoundsError, DTypeError, GraphError, ShapeError
+from ..methods import Operand
+from ..tensor.lift import function, operand, operands
 
 select = function(Operand.select)
 narrow = function(Operand.narrow)

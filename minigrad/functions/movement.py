@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..errors import ShapeError
-from ..operand import Operand
-from ..operand.synonyms import hears, hears_dim
-from ..spec import broadcast_shape
-from .face import function, operand, operands
+from ..base.errors import ShapeError
+from ..base.spec import broadcast_shape
+from ..methods import Operand
+from ..methods.base import hears, hears_dim
+from ..tensor.lift import function, operand, operands
 
 SECTIONS = "indices_or_sections"
 

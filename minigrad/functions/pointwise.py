@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ..operand import Operand
-from .face import function, operand
+from ..methods import Operand
+from ..tensor.lift import function, operand
 
 
 def function_of_two(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .. import random
-from ..operand import integers
+from ..methods import integers
+from ..tensor.lift import operand
 from .creation import Place
-from .face import operand
 
 
 def rand(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False, **source: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..operand import Operand
-from ..operand.synonyms import hears
-from .face import function
+from ..methods import Operand
+from ..methods.base import hears
+from ..tensor.lift import function
 
 sum = function(Operand.sum)
 mean = function(Operand.mean)

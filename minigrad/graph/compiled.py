@@ -12,27 +12,27 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from .. import modes
 from ..autograd.function_in_graph import Custom
 from ..autograd.function_rule import Arrivals, Once, Output, OutputRule
-from ..compiler.calm import STEPS
-from ..compiler.graph import Graph
-from ..compiler.interpret import interpret
-from ..compiler.pipeline import STANDARD, Pass, optimised
-from ..compiler.program import Program
-from ..compiler.rewrite import optimise
-from ..compiler.specialise import specialised
-from ..compiler.trouble import guarded
-from ..device import CPU
-from ..differentiable import origin
-from ..errors import NoGradientError
-from ..node import Node, Record
-from ..op import Op
+from ..base.device import CPU
+from ..base.errors import NoGradientError
+from ..base.lengths import is_unknown
+from ..base.spec import Spec, Specs, spec_of
+from ..compiler.blame import guarded
+from ..compiler.passes.pipeline import STANDARD, Pass, optimised
+from ..compiler.passes.purify import STEPS
+from ..compiler.passes.specialise import specialised
+from ..compiler.program.program import Program
+from ..core import modes
+from ..core.graph import Graph
+from ..core.node import Node, Record
+from ..core.op import Op
 from ..ops import Clone, Const, Input, Piece, StopGradient
-from ..spec import Spec, Specs, spec_of
-from ..standin import is_unknown
-from ..tensor import Tensor, made
-from .followed import on_tensors
+from ..tensor.grad import origin
+from ..tensor.interpret import interpret
+from ..tensor.rewrite import optimise
+from ..tensor.tensor import Tensor, made
+from .eager_interpreter import on_tensors
 from .partition import Split
 
 Arrays = tuple[Any, ...]

@@ -21,14 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.custom_gradient import custom_gradient
-from ..autograd.function import Function
+from ..autograd.function import Function, custom_gradient
 from ..autograd.gradient import fresh, gradients, recorded, zeros_like
-from ..errors import NoGradientError, ShapeError
-from ..functions.face import operand
-from ..modes import current
-from ..operand import Operand
-from ..tree import leaves, leaves_beside, planted
+from ..base.errors import NoGradientError, ShapeError
+from ..base.pytree import leaves, leaves_beside, planted
+from ..core.modes import current
+from ..methods import Operand
+from ..tensor.lift import operand
 
 Box = list[Any]
 

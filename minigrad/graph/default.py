@@ -2,18 +2,20 @@
 
 The default graph is that of the innermost `with graph.as_default():`, else that of the innermost
 `with Session(graph):` (opened.py), and else one that every thread has.
+
+Gradients as part of the graph: asked for once, run as often as one likes, and differentiated again.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ..modes import current
-from ..opened import get_default_session
-from ..staging import Stage, Traced
+from ..core.modes import current
+from ..tracing.builder import Stage, Traced
+from ..tracing.tracer import get_default_session
 from .graph import Graph
 
 
@@ -77,3 +79,29 @@ def get_collection(name: str) -> list[Any]:
 def add_to_collection(name: str, value: Any) -> None:
     """Put something into a collection of the default graph."""
     get_default_graph().add_to_collection(name, value)
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    stop_gradients: Any = None,
+) -> list[Any]:
+    """Σ ⟨grad_y, ∂y/∂x⟩ for each x, over all ys; None where no y depends on x.
+
+    ys, xs            one tensor, or several; an x may be a result inside the graph
+    grad_ys           what arrives at each y: ones, where it is None
+    stop_gradients    what is taken as constant: ∂y/∂x is along the ways that do not pass there
+    """
+    targets, sources = several(ys), several(xs)
+    stage = stage_or_default([*targets, *sources])
+    arriving = None if grad_ys is None else several(grad_ys)
+    stop = [] if stop_gradients is None else several(stop_gradients)
+    with stage.name_scope(name) if isinstance(stage, Graph) else nullcontext():
+        return stage.gradients(targets, sources, arriving, stop)
+
+
+def several(xs: Any) -> list[Any]:
+    """One, or several, as a list."""
+    return list(xs) if isinstance(xs, Sequence) else [xs]

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compiler.calm import graphs_of
-from ..compiler.graph import Graph
-from ..compiler.pipeline import steps
+from ..base.spec import spec_of
+from ..compiler.passes.pipeline import steps
+from ..compiler.passes.purify import graphs_of
+from ..core.graph import Graph
+from ..core.node import Node
 from ..nn.module import Module
-from ..node import Node
-from ..spec import spec_of
-from ..tensor import Tensor
-from .method import Bound, WeakMethod
+from ..tensor.tensor import Tensor
+from .signature import Bound, WeakMethod
 
 if TYPE_CHECKING:
     from .trace import Trace
+
 
 Arguments = list[tuple[str, str]]
 WIDTH = 120  # of a line

@@ -1,4 +1,6 @@
-"""function: a Python function that is traced once for each kind of call, and from then on runs as a graph.
+"""Traced functions, run as the Python functions that they are: to step through one, or to see it print.
+
+function: a Python function that is traced once for each kind of call, and from then on runs as a graph.
 
     @mg.function
     def step(x, target):
@@ -25,23 +27,61 @@ from weakref import ref
 
 import numpy as np
 
-from ..compiler.graph import Graph
-from ..compiler.pipeline import FAST, STANDARD
-from ..errors import GraphError, MinigradError
-from ..modes import current
+from ..base.errors import GraphError, MinigradError
+from ..base.pytree import leaves, leaves_beside, outline, planted
+from ..base.spec import Spec
+from ..compiler.passes.pipeline import FAST, STANDARD
+from ..core.graph import Graph
+from ..core.modes import current
+from ..methods import Operand
 from ..nn.module import Module
-from ..operand import Operand
-from ..spec import Spec
-from ..tensor import Tensor
-from ..tree import leaves, leaves_beside, outline, planted
+from ..tensor.tensor import Tensor
 from .autograph.convert import convert
 from .compiled import Making
-from .eagerly import eagerly
 from .explain import explained, names_of, said, why
-from .method import Bound, Forgetting, Instances, WeakMethod
-from .signature import BY_VALUE, Parameters, arrays_as_tensors, key_of, loosened, objects_in, relaxed
-from .tensor_spec import TensorSpec, specs_only
+from .placeholder import TensorSpec, specs_only
+from .signature import (
+    BY_VALUE,
+    Bound,
+    Forgetting,
+    Instances,
+    Parameters,
+    WeakMethod,
+    arrays_as_tensors,
+    key_of,
+    loosened,
+    objects_in,
+    relaxed,
+)
 from .trace import Trace, fits, trace
+
+
+class Eagerly(threading.local):
+    """Whether traced functions run as the Python functions that they are, in this thread."""
+
+    on = False
+
+
+eagerly = Eagerly()
+
+
+class run_functions_eagerly:
+    """Whether traced functions run op by op, untraced: from this call on, or in the block that it opens."""
+
+    def __init__(self, run_eagerly: bool = True):
+        self.before, eagerly.on = eagerly.on, run_eagerly
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *raised: object) -> None:
+        eagerly.on = self.before
+
+
+def functions_run_eagerly() -> bool:
+    """Whether traced functions run op by op just now."""
+    return eagerly.on
+
 
 MOST_TRACES = 64  # of one function; the oldest is forgotten
 IN_A_ROW = 5  # so many traces without a call between that needed none are worth a warning

@@ -25,12 +25,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .. import ops
-from ..errors import EditedError, GraphError
-from ..node import Node, Staged, place
-from ..op import Op
-from ..spec import Spec
-from ..staging import Captured, Stage, Traced
-from ..tensor import Tensor, tensor
+from ..base.errors import EditedError, GraphError
+from ..base.spec import Spec
+from ..core.node import Node, Staged, place
+from ..core.op import Op
+from ..tensor.tensor import Tensor, tensor
+from ..tracing.builder import Captured, Stage, Traced
 
 VALID = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 GLOBAL_VARIABLES, TRAINABLE_VARIABLES, UPDATE_OPS = "variables", "trainable_variables", "update_ops"

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.pipeline import FAST
-from ..modes import current, in_mode
-from ..operand import Operand
-from ..tensor import Tensor
-from ..tree import leaves, planted
+from ..base.pytree import leaves, planted
+from ..compiler.passes.pipeline import FAST
+from ..core.modes import current, in_mode
+from ..methods import Operand
+from ..tensor.tensor import Tensor
 from .compiled import Making
 from .function import TracedFunction
 from .graph import line_of, name_of
-from .tensor_spec import TensorSpec
-from .tracing import Tracing
+from .placeholder import TensorSpec
+from .trace import Tracing
 
 NUMBER = bool | int | float | np.generic
 

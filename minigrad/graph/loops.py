@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..base.dimension import unsaid
+from ..base.errors import ShapeError
+from ..base.lengths import is_unknown
+from ..base.pytree import leaves, leaves_beside
 from ..compiler.control import Scan
-from ..dimension import unsaid
-from ..errors import ShapeError
 from ..functions.creation import empty
-from ..functions.face import operand
 from ..functions.movement import stack
-from ..staging import Stage
-from ..standin import is_unknown
-from ..tree import leaves, leaves_beside
+from ..tensor.lift import operand
+from ..tracing.builder import Stage
+from .branches import Part, Variables, made, outside_of
 from .control import while_loop
 from .default import stage_of
-from .inner import Carries
-from .parts import Part, Variables, made, outside_of
 from .structure import filled, is_value, wrapping
+from .subgraph import Carries
 
 
 def scan(

@@ -12,11 +12,10 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from ..autograd.function_in_graph import Custom
-from ..compiler.gradient import gradients
-from ..compiler.graph import Graph
-from ..compiler.rewrite import optimise
-from ..errors import NoGradientError
-from ..node import Node, Staged
+from ..base.errors import NoGradientError
+from ..base.spec import Specs
+from ..core.graph import Graph
+from ..core.node import Node, Staged
 from ..ops import (
     Abs,
     Add,
@@ -40,8 +39,9 @@ from ..ops import (
 )
 from ..ops.comparison import Question
 from ..ops.pointwise import Flat
-from ..spec import Specs
-from ..symbol import placeholder
+from ..tensor.rewrite import optimise
+from ..tensor.symbol import placeholder
+from ..tracing.gradients import gradients
 
 CHEAP = (Add, Sub, Mul, Div, Neg, Abs, Maximum, Minimum, Clamp, Where, Question, Flat, Relu, Cast, BroadcastTo)
 

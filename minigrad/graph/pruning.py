@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .. import ops
-from ..compiler.graph import Graph as Finished
-from ..errors import GraphError
-from ..node import Node, Staged
-from ..spec import Spec, Specs
+from ..base.errors import GraphError
+from ..base.spec import Spec, Specs
+from ..core.graph import Graph as Finished
+from ..core.node import Node, Staged
 from .graph import Graph, name_of
 
 DONE = Node(ops.const(True), (), Spec((), bool))

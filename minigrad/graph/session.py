@@ -18,28 +18,27 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..clock import owner
-from ..compiler.arrival import arrived
-from ..compiler.codegen import function
-from ..compiler.graph import Graph as Finished
-from ..compiler.pipeline import optimised
-from ..compiler.rewrite import optimise
-from ..compiler.specialise import specialised
-from ..compiler.trouble import guarded
-from ..device import CPU, Device, device_of
-from ..editable import write
-from ..errors import GraphError, ShapeError
-from ..modes import current, in_mode
-from ..node import Node
-from ..opened import opened
-from ..spec import Spec, Specs
-from ..staging import Traced
-from ..standin import fits
-from ..tree import leaves, planted
+from ..base.device import CPU, Device, device_of
+from ..base.errors import GraphError, ShapeError
+from ..base.lengths import fits
+from ..base.pytree import leaves, planted
+from ..base.spec import Spec, Specs
+from ..compiler.blame import guarded
+from ..compiler.passes.pipeline import optimised
+from ..compiler.passes.specialise import arrived, specialised
+from ..core.graph import Graph as Finished
+from ..core.modes import current, in_mode
+from ..core.node import Node
+from ..core.versions import owner
+from ..tensor.codegen import function
+from ..tensor.inplace import write
+from ..tensor.rewrite import optimise
+from ..tracing.builder import Traced
+from ..tracing.tracer import opened
 from .default import get_default_graph
 from .graph import Graph, name_of
+from .placeholder import fitting
 from .pruning import Pruned, pruned
-from .tensor_spec import fitting
 from .variable import GraphVariable, Variable
 
 MOST_PLANS = 512  # per graph; a program of ever new shapes starts over rather than grow

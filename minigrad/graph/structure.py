@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DTypeError, GraphError, ShapeError
-from ..node import spot
-from ..operand import Operand
-from ..spec import Specs
-from ..staging import Stage, Traced
-from ..tree import leaves, leaves_beside, paths, planted
+from ..base.errors import DTypeError, GraphError, ShapeError
+from ..base.pytree import leaves, leaves_beside, paths, planted
+from ..base.spec import Specs
+from ..core.node import spot
+from ..methods import Operand
+from ..tracing.builder import Stage, Traced
 
 
 def is_value(leaf: Any) -> bool:

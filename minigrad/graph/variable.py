@@ -14,17 +14,17 @@ from __future__ import annotations
 from typing import Any, Self
 
 from .. import ops
-from ..editable import KINDS
-from ..errors import DTypeError, GraphError, ShapeError
-from ..modes import current, in_mode, no_grad
-from ..node import Node
-from ..opened import get_default_session, session_or_default
-from ..spec import Spec
-from ..staging import Stage, Traced
-from ..tensor import Tensor, array_of, tensor
+from ..base.errors import DTypeError, GraphError, ShapeError
+from ..base.spec import Spec
+from ..core.modes import current, in_mode, no_grad
+from ..core.node import Node
+from ..tensor.inplace import KINDS
+from ..tensor.tensor import Tensor, array_of, tensor
+from ..tracing.builder import Stage, Traced
+from ..tracing.tracer import get_default_session, session_or_default
 from .default import executing_eagerly, get_default_graph, open_graph
+from .effects import group
 from .graph import GLOBAL_VARIABLES, TRAINABLE_VARIABLES, Graph
-from .ordering import group
 
 
 class Variable:

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from .. import functional
-from ..device import Device
-from ..errors import ShapeError
+from ..base.device import Device
+from ..base.errors import ShapeError
 from ..functional.attention import attention_weights
-from ..functions.face import operand
 from ..functions.movement import cat, pad
-from ..tensor import Tensor
+from ..tensor.lift import operand
+from ..tensor.tensor import Tensor
 from . import init
 from .linear import Linear
 from .module import Module
-from .parameter import parameter
+from .tree import parameter
 
 
 class MultiheadAttention(Module):

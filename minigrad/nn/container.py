@@ -7,8 +7,7 @@ from itertools import groupby
 from typing import Any, Self
 
 from .module import Module
-from .parameter import Parameter
-from .tree import learned
+from .tree import Parameter, learned
 
 
 class Row(Module):

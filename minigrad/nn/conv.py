@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import functional
-from ..device import Device
-from ..errors import ShapeError
+from ..base.device import Device
+from ..base.errors import ShapeError
 from ..functional.convolution import Lengths, each, ends
-from ..functions.face import operand
 from ..functions.movement import MARGINS
-from ..tensor import Tensor
-from .held import numbered
+from ..tensor.lift import operand
+from ..tensor.tensor import Tensor
+from .functional_layer import numbered
 from .linear import uniform_of_fan
 from .module import Module
-from .parameter import parameter
+from .tree import parameter
 
 
 class Windowed(Module):

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from .. import random
-from ..editable import write
-from ..errors import NoValueError, ShapeError
-from ..modes import current, in_mode
-from ..tensor import Tensor
+from ..base.errors import NoValueError, ShapeError
+from ..core.modes import current, in_mode
+from ..tensor.inplace import write
+from ..tensor.tensor import Tensor
 
 Generator = np.random.Generator | None
 

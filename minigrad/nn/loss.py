@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor import Tensor
-from .held import Held, held
+from ..tensor.tensor import Tensor
+from .functional_layer import Held, held
 
 
 class Loss(Held):

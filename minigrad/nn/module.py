@@ -1,19 +1,162 @@
-"""Modules: objects whose tensors are parameters and whose call is the forward pass."""
+"""The state of a module as a dictionary: what is saved, and what is loaded.
+
+Hooks: functions that a module calls before and after its forward pass, and after its backward.
+
+Modules: objects whose tensors are parameters and whose call is the forward pass.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ..device import Device
-from ..hooks import Handle
-from ..modes import current
-from ..tensor import Tensor
-from .hooks import Crossing, Hook, registered
-from .parameter import move_to
-from .state import State
+from .. import ops
+from ..base.device import Device
+from ..base.errors import StateError
+from ..core.hooks import Handle
+from ..core.modes import current
+from ..tensor.inplace import write
+from ..tensor.tensor import Tensor
+from .tree import Tree, dotted, move_to
+
+
+class Loaded(NamedTuple):
+    """Names that did not match, where loading was not strict."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not any(self):
+            return "<All keys matched successfully>"
+        return f"Loaded(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+class State(Tree):
+    """A tree whose tensors can be copied out, and copied in."""
+
+    def state_dict(self, *, prefix: str = "") -> dict[str, Tensor]:
+        """Dotted name → a copy, for each parameter and each persistent buffer."""
+        return {prefix + name: Tensor(x.value.copy()) for name, x in self._named_state()}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Loaded:
+        """Copy values in by name. All of them or, where an error is raised, none.
+
+        strict    whether every name must be in both
+
+        Raises StateError on names missing or unexpected, if strict, and on shapes that differ in any case.
+        """
+        mine = dict(self._named_state())
+        missing = [name for name in mine if name not in state_dict]
+        unexpected = [name for name in state_dict if name not in mine]
+        values = {name: array_of(state_dict[name]) for name in mine if name in state_dict}
+        faults = [
+            f"{name} is {mine[name].shape} here and {value.shape} there"
+            for name, value in values.items()
+            if value.shape != mine[name].shape
+        ]
+        if strict and missing:
+            faults.append(f"missing: {', '.join(missing)}")
+        if strict and unexpected:
+            faults.append(f"unexpected: {', '.join(map(str, unexpected))}")
+        if faults:
+            way = "; strict=False passes over names that do not match" if strict and (missing or unexpected) else ""
+            raise StateError(
+                f"the state does not fit {type(self).__name__}, and nothing was loaded{way}:\n  " + "\n  ".join(faults)
+            )
+        for name, value in values.items():
+            write(mine[name], mine[name].spec.device.array(value, mine[name].dtype))
+        return Loaded(missing, unexpected)
+
+    def _named_state(self) -> Iterator[tuple[str, Tensor]]:
+        for path, module in self.named_modules(remove_duplicate=False):
+            for name, x in (*module._own_parameters(), *module._own_buffers()):
+                if module._buffers.get(name, True):
+                    yield dotted(path, name), x
+
+
+def array_of(value: Any) -> Any:
+    return value.value if isinstance(value, Tensor) else np.asarray(value)
+
+
+class Hook(NamedTuple):
+    """A function, and when a module calls it."""
+
+    moment: str
+    function: Callable[..., Any]
+    with_kwargs: bool = False
+
+
+def registered(hooks: dict[int, Any], hook: Hook, prepend: bool) -> Handle:
+    """The hook, last or first among those there are; the handle takes it out again."""
+    earlier = dict(hooks)
+    handle = Handle(hooks, hook)  # type: ignore[arg-type]  # it is kept there, and called by the module
+    if prepend:
+        for ticket in earlier:
+            hooks[ticket] = hooks.pop(ticket)
+    return handle
+
+
+class Crossing:
+    """One call of a module that has backward hooks: the gradients at both of its ends, as they arrive.
+
+    Each end is a copy of what came in or went out, so that only the gradients of this very call are seen.
+    """
+
+    def __init__(self, module: Any, hooks: list[Callable[..., Any]]):
+        self.module, self.hooks = module, hooks
+        self.gxs: list[Any] = []
+        self.gys: list[Any] = []
+        self.awaited: set[int] = set()
+
+    def inputs(self, xs: tuple[Any, ...]) -> tuple[Any, ...]:
+        self.gxs = [None] * len(xs)
+        self.awaited = {i for i, x in enumerate(xs) if isinstance(x, Tensor) and x.requires_grad}
+        self.alone = len(self.awaited) == 1
+        return tuple(watched(x, partial(self.entered, i)) if i in self.awaited else x for i, x in enumerate(xs))
+
+    def outputs(self, y: Any) -> Any:
+        ys = y if isinstance(y, tuple) else (y,)
+        self.gys = [None] * len(ys)
+        wanted = [isinstance(y, Tensor) and y.requires_grad for y in ys]
+        ys = tuple(watched(y, partial(self.left, i)) if wanted[i] else y for i, y in enumerate(ys))
+        return ys if isinstance(y, tuple) else ys[0]
+
+    def left(self, i: int, gy: Any) -> None:
+        self.gys[i] = gy
+        if not self.awaited:
+            self.tell()
+
+    def entered(self, i: int, gx: Any) -> Any:
+        self.gxs[i] = gx
+        self.awaited.discard(i)
+        return None if self.awaited else self.tell()
+
+    def tell(self) -> Any:
+        """Call the hooks; what takes the place of the one input's gradient, if any."""
+        replaced = None
+        for hook in self.hooks:
+            said = hook(self.module, tuple(self.gxs), tuple(self.gys))
+            if said is None:
+                continue
+            if not self.alone:
+                raise TypeError(
+                    "a backward hook replaces the gradient of a module with one input that requires it, and "
+                    f"{type(self.module).__name__} was called with another number: hook the tensors themselves"
+                )
+            self.gxs = list(said) if isinstance(said, tuple) else [said]
+            replaced = next(gx for gx in self.gxs if gx is not None)
+        return replaced
+
+
+def watched(x: Tensor, hook: Callable[[Any], Any]) -> Tensor:
+    """A copy of x whose gradient is told to the hook."""
+    y: Tensor = x.apply(ops.Reshape(x.shape))
+    y.register_hook(hook)
+    return y
 
 
 class Module(State):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from .. import functional
-from ..device import Device
-from ..errors import ShapeError
-from ..functions.face import operand
-from ..modes import current
-from ..operand import integers
-from ..tensor import Tensor
+from ..base.device import Device
+from ..base.errors import ShapeError
+from ..core.modes import current
+from ..methods import integers
+from ..tensor.lift import operand
+from ..tensor.tensor import Tensor
 from . import init
-from .held import numbered
+from .functional_layer import numbered
 from .module import Module
-from .parameter import parameter
+from .tree import parameter
 
 
 class Norm(Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..functional.convolution import Lengths
-from .held import Held, over_axes
+from .functional_layer import Held, over_axes
 
 
 class MaxPool(Held):

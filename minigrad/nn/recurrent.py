@@ -1,4 +1,8 @@
-"""Recurrent layers: a state that each element of a sequence changes.
+"""What recurrent layers and cells have in common: the op of each, and how it is called.
+
+Recurrent cells: one step of a layer, for loops that are written by hand.
+
+Recurrent layers: a state that each element of a sequence changes.
 
     RNN     h' = tanh(W x + b + U h + c)
     GRU     h' = (1 − z) n + z h
@@ -10,22 +14,139 @@ Each layer is one op on the whole sequence (ops/recurrent.py). Sequences of diff
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .. import functional
-from ..device import Device
-from ..errors import ShapeError
+from .. import functional, ops
+from ..base.device import Device
+from ..base.errors import ShapeError
 from ..functions.creation import zeros
-from ..functions.face import operand
 from ..functions.movement import cat, stack
+from ..tensor.lift import operand
+from ..tensor.tensor import Tensor
 from . import init
 from .linear import uniform_of_fan
 from .module import Module
-from .parameter import parameter
-from .steps import STATES, Weights, states_after
+from .tree import parameter
 from .utils.rnn import PackedSequence, packed_lengths
+
+OPS: dict[str, Any] = {"tanh": ops.Elman, "relu": ops.ElmanRelu, "lstm": ops.Lstm, "gru": ops.Gru}
+STATES = {kind: op.states for kind, op in OPS.items()}  # how many states each has
+
+
+class Weights(NamedTuple):
+    """Of one layer in one direction: W of the input, U of the state before, and their biases, or None."""
+
+    W: Any
+    U: Any
+    b: Any
+    c: Any
+
+
+def states_after(kind: str, x: Any, weights: Weights, start: Any, batch_sizes: tuple[int, ...] | None = None) -> Any:
+    """The states (S, T, N, H) after each element of x (T, N, features), from start (S, N, H).
+
+    What the input says to the gates is one product for all steps, and only what the state says is left to the loop.
+    """
+    W, U, b, c = weights
+    op = OPS[kind](batch_sizes)
+    if b is None:
+        return functional.linear(x, W).apply(op, U, start)
+    if kind == "gru":
+        return functional.linear(x, W, b).apply(op, U, start, c)
+    return functional.linear(x, W, b + c).apply(op, U, start)
+
+
+class Cell(Module):
+    """One step.
+
+    weight_ih    W (gates · hidden_size, input_size)
+    weight_hh    U (gates · hidden_size, hidden_size)
+    bias_ih      b (gates · hidden_size,); None without
+    bias_hh      c, likewise
+    """
+
+    gates: ClassVar[int]
+    kind: ClassVar[str]
+    bias_ih: Tensor | None
+    bias_hh: Tensor | None
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        *,
+        device: Device | str | None = None,
+        dtype: Any = None,
+        rng: np.random.Generator | None = None,
+    ):
+        self.input_size, self.hidden_size = input_size, hidden_size
+        rows, where = self.gates * hidden_size, {"device": device, "dtype": dtype}
+        self.weight_ih = parameter(rows, input_size, **where)
+        self.weight_hh = parameter(rows, hidden_size, **where)
+        self.register_parameter("bias_ih", parameter(rows, **where) if bias else None)
+        self.register_parameter("bias_hh", parameter(rows, **where) if bias else None)
+        self.reset_parameters(rng)
+
+    def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
+        """Draw every weight and bias anew."""
+        rng = init.source(rng)
+        for p in self.parameters():
+            uniform_of_fan(self.hidden_size, p, None, rng)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """The state after input (N, input_size) or (input_size,); hx has hidden_size in its place, zeros if None."""
+        x = operand(input)
+        if x.ndim not in (1, 2) or x.shape[-1] != self.input_size:
+            raise ShapeError(f"{self} needs x (N, {self.input_size}) or ({self.input_size},), and got {x.spec}")
+        shape = (*x.shape[:-1], self.hidden_size)
+        if hx is None:
+            states = [zeros(shape, dtype=x.dtype, device=x.spec.device)] * STATES[self.kind]
+        else:
+            states = [x.lift(h) for h in (hx if STATES[self.kind] > 1 else (hx,))]
+        if len(states) != STATES[self.kind] or any(h.shape != shape for h in states):
+            got = ", ".join(str(h.spec) for h in states)
+            raise ShapeError(f"{self} takes {STATES[self.kind]} of states {shape} beside {x.spec}, and got {got}")
+        start = stack(states).reshape(len(states), -1, self.hidden_size)
+        weights = Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        after = states_after(self.kind, x.reshape(1, -1, self.input_size), weights, start)
+        states = after.reshape(len(states), *shape).unbind(0)
+        return states if len(states) > 1 else states[0]
+
+    def extra_repr(self) -> str:
+        return f"{self.input_size}, {self.hidden_size}{'' if self.bias_ih is not None else ', bias=False'}"
+
+
+class RNNCell(Cell):
+    """h' = tanh(W x + b + U h + c), or relu in place of tanh."""
+
+    gates = 1
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", **options: Any
+    ):
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"RNNCell's nonlinearity is 'tanh' or 'relu', and got {nonlinearity!r}")
+        self.nonlinearity = nonlinearity
+        super().__init__(input_size, hidden_size, bias, **options)
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        return self.nonlinearity
+
+
+class LSTMCell(Cell):
+    """(h', c'): see LSTM."""
+
+    gates, kind = 4, "lstm"
+
+
+class GRUCell(Cell):
+    """h': see GRU."""
+
+    gates, kind = 3, "gru"
 
 
 class Recurrent(Module):

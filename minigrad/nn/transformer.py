@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import functional
-from ..device import Device
+from ..base.device import Device
 from ..functions.creation import full
-from ..tensor import Tensor
+from ..tensor.tensor import Tensor
 from . import init
+from .activation import Dropout
 from .attention import MultiheadAttention
 from .container import ModuleList
-from .dropout import Dropout
 from .linear import Linear
 from .module import Module
 from .norm import LayerNorm

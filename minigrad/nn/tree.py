@@ -1,4 +1,6 @@
-"""What a module holds: parameters, buffers and other modules, each under its attribute's name.
+"""Parameter: a tensor that a module learns.
+
+What a module holds: parameters, buffers and other modules, each under its attribute's name.
 
 Names are dotted on the way down: `encoder.0.weight` is the weight of the part 0 of the part encoder.
 """
@@ -8,8 +10,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
-from ..tensor import Tensor
-from .parameter import Parameter
+import numpy as np
+
+from ..base.device import Device
+from ..tensor.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A leaf tensor that belongs to the module it is assigned to, and is learned.
+
+    With requires_grad=False it is frozen: still the module's, still saved, and no gradient comes.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any, requires_grad: bool = True):
+        super().__init__(data, requires_grad=requires_grad)
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"
+
+
+def parameter(*shape: int, dtype: Any = None, device: Device | str | None = None) -> Parameter:
+    """A parameter of that shape, of zeros until it is initialised."""
+    return Parameter(Tensor(np.zeros(shape), dtype, device=device))
+
+
+def move_to(x: Tensor, dtype: Any, device: Device | str | None) -> None:
+    """Give a leaf another dtype or device, and its gradient with it. It stays the same object."""
+    grad = x.grad
+    Tensor.__init__(x, x.value, dtype, x.requires_grad, device)
+    if grad is not None:
+        x.grad = Tensor(grad.value, dtype, device=device)
 
 
 class Tree:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import DTypeError
-from ..op import Elementwise
+from ..base.errors import DTypeError
+from ..core.op import Elementwise
 
 # -- the four, and the sign -----------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..op import Elementwise
-from .blocks import blockwise
+from ..core.op import Elementwise
+from .special import blockwise
 
 # -- questions ------------------------------------------------------------------------------------
 

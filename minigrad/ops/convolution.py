@@ -1,4 +1,22 @@
-"""Convolution: one form in three variables, seen from each of them.
+"""Sliding windows: the geometry that convolution, pooling and unfolding share.
+
+Along one axis a window of k taps stands at places o = 0, 1, …, and its tap t reads the element
+
+    o · stride + t · dilation − before
+
+of x. What falls outside is padding, and is never stored: for each tap only the places that read inside
+are listed. So a sum or a maximum over windows is a loop over the few taps, each one whole slab of x,
+and no loop over places or over the batch.
+
+Slabs are copied with the batch as the innermost axis in memory, (C, *spatial, N): every run of memory that a
+tap reads is then N · width long. Results are views with their axes in the usual order, and elementwise
+ops keep the order of the memory they find, so that a network of convolutions turns its batch once.
+
+What all windows read, one after the other, is as many times x as a window has taps. So it is laid out in blocks
+that stay in the cache, each used up before the next is made. The windows at places a, a + 1, … are those at
+0, 1, … of a window with a · stride less of padding before: a block is a window like any other.
+
+Convolution: one form in three variables, seen from each of them.
 
     T(x, w, gy) = Σ gy · (x ⋆ w)        x (N, C, *size)   w (O, C / groups, *kernel)   y (N, O, *places)
 
@@ -12,15 +30,248 @@ not mirrored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
-from ..op import Op
-from ..spec import Spec, common_device
-from .window import Window, batch_first, batch_last, blocks, columns, folded
+from ..base.device import device_of
+from ..base.errors import ShapeError
+from ..base.spec import Spec, common_device
+from ..core.op import Linear, Op
+
+PER_BLOCK = 16  # of a device's blocks make one of columns: in smaller ones, calls cost more than the cache saves
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window over the last axes of x: one entry per axis.
+
+    padding    how many places of padding before and after
+    """
+
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    dilation: tuple[int, ...]
+
+    @property
+    def taps(self) -> int:
+        """How many elements one window reads."""
+        return prod(self.kernel)
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether two windows may read the same element."""
+        return any((k - 1) * d >= s for k, d, s in zip(self.kernel, self.dilation, self.stride))
+
+    @property
+    def plain(self) -> bool:
+        """Whether each element is its own window."""
+        return self.taps == 1 == prod(self.stride) and not any(map(any, self.padding))
+
+    @property
+    def padded(self) -> bool:
+        """Whether some taps may read nothing."""
+        return any(max(amount) > 0 for amount in self.padding)
+
+    def places(self, op: object, size: tuple[int, ...]) -> tuple[int, ...]:
+        """How many places there are along each axis. Raises ShapeError where the window does not fit in once."""
+        entries = zip(size, self.kernel, self.stride, self.padding, self.dilation, strict=True)
+        places = tuple((n + sum(p) - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in entries)
+        if min(places, default=1) < 1:
+            extent = tuple(d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation))
+            padded = tuple(n + sum(p) for n, p in zip(size, self.padding))
+            raise ShapeError(
+                f"{type(op).__name__} needs its window to fit, and a window of {extent} does not fit in {size}, "
+                f"with padding {padded}: use a smaller kernel, or more padding"
+            )
+        return places
+
+    def axis(self, i: int, size: int, places: int) -> tuple[tuple[slice, slice], ...]:
+        """For each tap along axis i: what it reads of x, and the places that read it."""
+        return reach(size, places, self.kernel[i], self.stride[i], self.padding[i][0], self.dilation[i])
+
+    def slabs(self, size: tuple[int, ...], places: tuple[int, ...]) -> list[Any]:
+        """For each tap of all axes, the last axis fastest: its position, what it reads of x, who reads it."""
+        return slabs(self, size, places)
+
+
+@lru_cache(maxsize=4096)
+def reach(n: int, places: int, k: int, stride: int, before: int, dilation: int) -> tuple[tuple[slice, slice], ...]:
+    """For each of k taps over an axis of n elements: the slice of elements it reads, and the slice of places."""
+    taps = []
+    for t in range(k):
+        shift = t * dilation - before
+        first = min(max(0, -(shift // stride)), places)  # the first place that reads no padding before …
+        last = max(first, min(places, (n - 1 - shift) // stride + 1))  # … and the last that reads none after
+        start = first * stride + shift
+        read = slice(start, start + (last - first - 1) * stride + 1, stride) if last > first else slice(0, 0)
+        taps.append((read, slice(first, last)))
+    return tuple(taps)
+
+
+@lru_cache(maxsize=1024)
+def slabs(window: Window, size: tuple[int, ...], places: tuple[int, ...]) -> list[Any]:
+    """See `Window.slabs`: decided once for each size."""
+    axes = [enumerate(window.axis(i, n, p)) for i, (n, p) in enumerate(zip(size, places))]
+    return [
+        (tuple(t for t, _ in tap), tuple(read for _, (read, _) in tap), tuple(at for _, (_, at) in tap))
+        for tap in product(*axes)
+    ]
+
+
+# -- batch innermost in memory --------------------------------------------------------------------
+
+
+def batch_last(xp, x):
+    """x (N, C, *size) as (C, *size, N), contiguous: copied unless it is so in memory already."""
+    return xp.ascontiguousarray(x.transpose(*range(1, x.ndim), 0))
+
+
+def batch_first(y):
+    """y (C, *size, N) seen as (N, C, *size)."""
+    return y.transpose(-1, *range(y.ndim - 1))
+
+
+# -- what all windows read -------------------------------------------------------------------------
+
+
+def blocks(x, window: Window, places: tuple[int, ...]) -> list[Any]:
+    """The columns of x (C, *size, N) in blocks: which of them, and the window and the places that these are all of."""
+    return cut(window, places, len(x), x.shape[-1], PER_BLOCK * device_of(x).block)
+
+
+@lru_cache(maxsize=1024)
+def cut(window: Window, places: tuple[int, ...], channels: int, batch: int, most: int) -> list[Any]:
+    """See `blocks`: cut along the first axis, evenly, into blocks of at most so many elements or of one place."""
+    if window.plain:  # its columns are x itself
+        return [(slice(None), window, places)]
+    width = prod(places[1:]) * batch
+    pieces = -(-channels * window.taps * places[0] * width // most) or 1
+    (before, after), *rest = window.padding
+    parts, step = [], -(-places[0] // pieces)
+    for start in range(0, places[0], step):
+        stop = min(start + step, places[0])
+        there = replace(window, padding=((before - start * window.stride[0], after), *rest))
+        parts.append((slice(start * width, stop * width), there, (stop - start, *places[1:])))
+    return parts
+
+
+def columns(xp, x, window: Window, places: tuple[int, ...]):
+    """What each tap reads: x (C, *size, N) → (C · taps, places · N), a copy unless each element is its own window."""
+    channels, *size, batch = x.shape
+    shape = channels * window.taps, prod(places) * batch
+    if window.plain:
+        return x.reshape(shape)
+    cols = (xp.zeros if window.padded else xp.empty)((channels, *window.kernel, *places, batch), x.dtype)
+    for tap, read, at in window.slabs(tuple(size), places):
+        cols[(slice(None), *tap, *at)] = x[(slice(None), *read)]
+    return cols.reshape(shape)
+
+
+def folded(xp, columns_at, window: Window, places: tuple[int, ...], shape: tuple[int, ...], dtype):
+    """The adjoint of `columns`: x of shape (C, *size, N), each element the sum of where it was read.
+
+    columns_at    slice → these columns, (C · taps, places · N)
+    """
+    if window.plain:
+        return columns_at(slice(None)).reshape(shape)
+    x = xp.zeros(shape, dtype)
+    for at, there, part in blocks(x, window, places):
+        fold_into(x, columns_at(at), there, part)
+    return x
+
+
+def fold_into(x, cols, window: Window, places: tuple[int, ...]):
+    """x += the columns folded."""
+    cols = cols.reshape(len(x), *window.kernel, *places, x.shape[-1])
+    for tap, read, at in window.slabs(x.shape[1:-1], places):
+        x[(slice(None), *read)] += cols[(slice(None), *tap, *at)]
+
+
+# -- windows as rows of a matrix ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Unfold(Linear):
+    """x (N, C, *size) → (N, C · taps, places): each window of x a column. Known as im2col."""
+
+    window: Window
+
+    symbol = "unfold"
+    inline = False
+
+    def infer(self, x):
+        batch, channels, *size = x.shape
+        return x.with_shape((batch, channels * self.window.taps, prod(self.window.places(self, tuple(size)))))
+
+    def forward(self, xp, x):
+        batch, channels, *size = x.shape
+        places = self.window.places(self, tuple(size))
+        cols = columns(xp, batch_last(xp, x), self.window, places)
+        y = cols.reshape(channels * self.window.taps, prod(places), batch).transpose(2, 0, 1)
+        return y.copy() if self.window.plain else y
+
+    def adjoint(self, gy, x): return gy.apply(Fold(self.window, x.spec.shape[2:]))
+
+
+@dataclass(frozen=True)
+class Windows(Linear):
+    """y[…, o, t] = x[…, o · step + t]: what windows of `size` on the last axis show. A view: no bytes."""
+
+    size: int
+    step: int
+
+    symbol = "windows"
+    inline = False
+    is_view = True
+
+    def infer(self, x): return x.with_shape((*x.shape[:-1], (x.shape[-1] - self.size) // self.step + 1, self.size))
+
+    def forward(self, xp, x):
+        windows = xp.lib.stride_tricks.sliding_window_view
+        if isinstance(x, np.ndarray) and self.step >= self.size:  # in windows that overlap, two elements are one
+            windows = partial(windows, writeable=x.flags.writeable)
+        return windows(x, self.size, -1)[..., :: self.step, :]
+
+    def adjoint(self, gy, x):
+        *shape, n = x.spec.shape
+        if not self.size:
+            return gy.sum((-2, -1)).unsqueeze(-1).broadcast_to(x.spec.shape)
+        fold = Fold(Window((self.size,), (self.step,), ((0, 0),), (1,)), (n,))
+        return gy.reshape(-1, *gy.spec.shape[-2:]).mT.apply(fold).reshape(*shape, n)
+
+
+@dataclass(frozen=True)
+class Fold(Linear):
+    """y (N, C · taps, places) → (N, C, *size): each element of x the sum of its copies in y. Known as col2im."""
+
+    window: Window
+    size: tuple[int, ...]
+
+    symbol = "fold"
+    inline = False
+
+    def infer(self, y):
+        places = self.window.places(self, self.size)
+        if y.ndim != 3 or y.shape[1] % self.window.taps or y.shape[2] != prod(places):
+            wanted = f"(N, C · {self.window.taps}, {prod(places)}), a column for each of {places} windows"
+            raise ShapeError(f"fold into {self.size} needs {wanted}, and got {y}")
+        return y.with_shape((y.shape[0], y.shape[1] // self.window.taps, *self.size))
+
+    def forward(self, xp, y):
+        batch, rows, _ = y.shape
+        cols = xp.ascontiguousarray(y.transpose(1, 2, 0)).reshape(rows, -1 if y.size else 0)
+        shape, places = (rows // self.window.taps, *self.size, batch), self.window.places(self, self.size)
+        x = batch_first(folded(xp, lambda at: cols[:, at], self.window, places, shape, y.dtype))
+        return x.copy() if self.window.plain else x
+
+    def adjoint(self, gx, y): return gx.apply(Unfold(self.window))
+    def flops(self, x, y): return y.size
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,15 @@
-"""Ops that do more than give a result: they print, keep a value to be looked at, or call what the user wrote."""
+"""Several results, and an order: what a graph with control flow needs besides arithmetic.
+
+An op has one result. Where it truly has several (both ends of a loop, what a branch returns), the result is a
+tuple, its spec is a Specs, and `Piece(i)` picks one. The gradients of the pieces come together in a `Row`.
+
+Ops that do more than give a result: they print, keep a value to be looked at, or call what the user wrote.
+
+Variables in a graph: a graph is a function, so what it reads is given to it, and what it assigns it gives back.
+
+These ops only stand in the graph that a user builds. A run replaces them: a read by an input, an assignment by a
+result (graph/pruning.py). They name their variable by its name in the graph.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +20,66 @@ from weakref import ref
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
-from ..op import Op
-from ..spec import Spec, Specs
-from ..standin import fits
+from ..base.errors import DTypeError, ShapeError
+from ..base.lengths import fits
+from ..base.spec import Spec, Specs
+from ..core.op import Op
+
+
+class Row:
+    """The gradients of an op's results, one each; None where none arrived.
+
+    Two rows add piece by piece, so that backpropagation treats a row as it treats any other gradient.
+    """
+
+    def __init__(self, gys: tuple[Any, ...]):
+        self.gys = gys
+
+    def __add__(self, other: Row) -> Row:
+        pairs = zip(self.gys, other.gys, strict=True)
+        return Row(tuple(b if a is None else a if b is None else a + b for a, b in pairs))
+
+
+@dataclass(frozen=True)
+class Piece(Op):
+    """y = xs[i], one of several results"""
+
+    i: int
+    is_view = True
+
+    def infer(self, xs): return xs[self.i]
+    def forward(self, xp, xs): return xs[self.i]
+    def flops(self, y, xs): return 0
+
+    def gradients(self, gy, y, xs):
+        return (Row(tuple(gy if i == self.i else None for i in range(len(xs.spec)))),)
+
+
+@dataclass(frozen=True)
+class StopGradient(Op):
+    """y = x, and no gradient passes; or it passes to what x was before an edit that nobody recorded"""
+
+    is_view = True
+
+    def infer(self, x, *before): return x
+    def forward(self, xp, x, *before): return x
+    def vjp(self, gy, y, x, *before): return (None, *(gy for _ in before))
+    def jvp(self, dxs, y, x, *before): return dxs[1] if before else dxs[0] * 0
+    def flops(self, y, *xs): return 0
+
+
+@dataclass(frozen=True)
+class After(Op):
+    """y = x, once each of the others has been computed: an edge that only says "before" """
+
+    is_view = True
+    inline = False
+
+    def infer(self, x, *waits): return x
+    def forward(self, xp, x, *waits): return x
+    def vjp(self, gy, y, x, *waits): return (gy, *(None for _ in waits))
+    def jvp(self, dxs, y, x, *waits): return dxs[0]
+    def flops(self, y, *xs): return 0
 
 
 class Effect(Op):
@@ -105,3 +172,54 @@ class PyFunc(Effect):
         return array.astype(spec.dtype)
 
     def __str__(self): return f"py_func({getattr(self.f, '__name__', self.f)})"
+
+
+@dataclass(frozen=True)
+class Read(Op):
+    """y = what the variable holds once the others have been computed; with no others, at the start of the run"""
+
+    variable: str
+    spec: Spec
+
+    symbol = "read"
+    inline = False
+
+    def infer(self, *waits): return self.spec
+    def vjp(self, gy, y, *waits): return tuple(None for _ in waits)
+    def flops(self, y, *waits): return 0
+
+
+@dataclass(frozen=True)
+class Assign(Op):
+    """variable ← x; y = x"""
+
+    variable: str
+
+    symbol = "←"
+    inline = False
+
+    def infer(self, x, *waits): return x
+    def vjp(self, gy, y, x, *waits): return (None, *(None for _ in waits))
+    def flops(self, y, *xs): return 0
+
+
+class AssignAdd(Assign):
+    """variable ← variable + x, of what it holds at that moment; y = the sum"""
+
+    symbol = "+←"
+
+
+class AssignSub(Assign):
+    """variable ← variable − x, of what it holds at that moment; y = the difference"""
+
+    symbol = "−←"
+
+
+class Group(Op):
+    """All of these; it gives nothing"""
+
+    symbol = "group"
+    inline = False
+
+    def infer(self, *xs): return Specs(())
+    def flops(self, y, *xs): return 0

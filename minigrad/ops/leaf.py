@@ -1,14 +1,20 @@
-"""Where graphs begin: nodes without inputs."""
+"""Where graphs begin: nodes without inputs.
+
+The same numbers, elsewhere: in the graph, in memory, on another device.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import copysign
+from math import copysign, prod
 from typing import Any
 
-from ..dimension import Formula
-from ..op import Op
-from ..standin import is_unknown
+from ..base.device import Device
+from ..base.dimension import Formula
+from ..base.errors import ShapeError
+from ..base.lengths import is_unknown
+from ..base.spec import Spec
+from ..core.op import Linear, Op
 
 
 class Leaf(Op):
@@ -36,3 +42,58 @@ class Input(Op):
 def const(number: float | Formula) -> Const:
     """The op of a Python number, or of one that was calculated from lengths."""
     return Const(number, 1.0 if is_unknown(number) or isinstance(number, Formula) else copysign(1.0, number))
+
+
+class Alias(Linear):
+    """y = x, at a place of its own in the graph: what is done to y's gradient is not done to x's."""
+
+    symbol = "alias"
+    inline = False
+    is_view = True
+
+    def infer(self, x): return x
+    def forward(self, xp, x): return x[...]
+    def adjoint(self, gy, x): return gy
+
+
+@dataclass(frozen=True)
+class Several(Alias):
+    """y = x, of which there is not one element alone along `axes`: what else a statistic would be of.
+
+    rule    what wants that, in words
+    """
+
+    axes: tuple[int, ...]
+    rule: str = "a spread needs more than one element"
+
+    symbol = "several"
+
+    def infer(self, x):
+        if x.size and prod(x.shape[a] for a in self.axes) == 1:
+            raise ShapeError(f"{self.rule}, and got {x}")
+        return x
+
+
+class Clone(Linear):
+    """y = x, in memory of its own."""
+
+    symbol = "clone"
+
+    def infer(self, x): return x
+    def forward(self, xp, x): return x.copy()
+    def adjoint(self, gy, x): return gy
+
+
+@dataclass(frozen=True)
+class Move(Linear):
+    """y = x, on another device."""
+
+    device: Device
+
+    symbol = "to"
+    inline = False
+    is_view = True  # on its own device it is x itself
+
+    def infer(self, x): return Spec(x.shape, x.dtype, self.device)
+    def forward(self, xp, x): return self.device.array(x)
+    def adjoint(self, gy, x): return gy.apply(Move(x.spec.device))

@@ -7,6 +7,16 @@ Each one's adjoint sends the gradient back the way the element came:
     broadcast_to  ↔  sum
     flip          ↔  flip
     roll          ↔  roll the other way
+
+Joining: many tensors to one. The gradient is cut where they were put together.
+
+Placing: elements kept where they are, or put into a larger tensor; everything else is zero.
+
+pad         ↔  the middle
+diagonal    ↔  a matrix that is zero but for its diagonal
+tril, triu  ↔  themselves
+
+What an in-place edit of a view does to the tensor that owns the memory.
 """
 
 from __future__ import annotations
@@ -16,10 +26,12 @@ from math import prod
 
 import numpy as np
 
-from ..errors import ShapeError
-from ..op import Linear
-from ..spec import Spec, broadcast_shape
-from ..standin import is_unknown, length, plain
+from ..base.errors import ShapeError
+from ..base.lengths import at, bounds, clamped, is_unknown, length, named, plain
+from ..base.spec import Spec, broadcast_shape, common_device
+from ..core.op import Linear, Op
+from .index import Index
+from .pattern import Slice
 
 
 @dataclass(frozen=True)
@@ -144,3 +156,224 @@ class Roll(Linear):
     def infer(self, x): return x
     def forward(self, xp, x): return xp.roll(x, self.shifts, self.axes)
     def adjoint(self, gy, x): return gy.roll(tuple(-s for s in self.shifts), self.axes)
+
+
+@dataclass(frozen=True)
+class Joining(Op):
+    """What both ways of joining have in common: the axis, and no arithmetic.
+
+    axis    counted from the left, in the result
+    """
+
+    axis: int
+
+    inline = False
+
+    def jvp(self, dxs, y, *xs): return dxs[0].apply(self, *dxs[1:])
+    def flops(self, y, *xs): return 0
+
+    def joined(self, shape: tuple[int, ...], *xs: Spec) -> Spec:
+        """A result of that shape, in the dtype that holds them all."""
+        return Spec(shape, np.result_type(*(x.dtype for x in xs)), common_device(self, *xs))
+
+
+@dataclass(frozen=True)
+class Concatenate(Joining):
+    """y = x₁ and behind it x₂, x₃, … along an axis they have."""
+
+    symbol = "cat"
+
+    def infer(self, *xs):
+        sides = {x.shape[: self.axis] + x.shape[self.axis + 1 :] for x in xs}
+        if min(x.ndim for x in xs) <= self.axis or len(sides) > 1:
+            came = ", ".join(map(str, xs))
+            raise ShapeError(f"cat along axis {self.axis} needs every other axis of one length, and got {came}")
+        length = sum(x.shape[self.axis] for x in xs)
+        return self.joined((*xs[0].shape[: self.axis], length, *xs[0].shape[self.axis + 1 :]), *xs)
+
+    def forward(self, xp, *xs): return xp.concatenate(xs, self.axis)
+
+    def vjp(self, gy, y, *xs):
+        gxs, start = [], 0
+        for x in xs:
+            end = start + x.spec.shape[self.axis]
+            gxs.append(gy.apply(Index((*(Slice(),) * self.axis, Slice(start, end)))))
+            start = end
+        return tuple(gxs)
+
+
+@dataclass(frozen=True)
+class Stack(Joining):
+    """y = x₁, x₂, … along a new axis: y[…, i, …] = xᵢ."""
+
+    symbol = "stack"
+
+    def infer(self, *xs):
+        if len({x.shape for x in xs}) > 1:
+            raise ShapeError(f"stack needs tensors of one shape, and got {', '.join(map(str, xs))}")
+        return self.joined((*xs[0].shape[: self.axis], len(xs), *xs[0].shape[self.axis :]), *xs)
+
+    def forward(self, xp, *xs): return xp.stack(xs, self.axis)
+    def vjp(self, gy, y, *xs): return tuple(gy.select(self.axis, i) for i in range(len(xs)))
+
+
+@dataclass(frozen=True)
+class Pad(Linear):
+    """x with a margin of one value.
+
+    widths    before and after, for each axis
+    """
+
+    widths: tuple[tuple[int, int], ...]
+    value: float = 0.0
+
+    symbol = "pad"
+    inline = False
+
+    def infer(self, x):
+        if len(self.widths) != x.ndim:
+            raise ShapeError(f"pad needs two widths for each axis of {x}, and got {self.widths}")
+        return x.with_shape(tuple(before + n + after for n, (before, after) in zip(x.shape, self.widths)))
+
+    def middle(self, shape):
+        """Where x lies in the result."""
+        return tuple(slice(before, before + n) for n, (before, _) in zip(shape, self.widths))
+
+    def forward(self, xp, x):
+        y = xp.full(tuple(before + n + after for n, (before, after) in zip(x.shape, self.widths)), self.value, x.dtype)
+        y[self.middle(x.shape)] = x
+        return y
+
+    def adjoint(self, gy, x): return gy[self.middle(x.shape)]
+    def jvp(self, dxs, y, *xs): return dxs[0].apply(Pad(self.widths))
+
+
+def diagonal_length(rows: int, columns: int, offset: int) -> int:
+    """How many elements lie on a diagonal; `offset` counts above the main one."""
+    down, across = rows + min(offset, 0), columns - max(offset, 0)
+    least, other = sorted((down, across))  # a length that is not known is the larger
+    low, high = bounds(length(other - least)) if is_unknown(least) else (0, 0)
+    if low < 0 < high:
+        name = f"min({rows}, {columns}, {offset})"
+        return named(name, lambda lengths: diagonal_length(at(rows, lengths), at(columns, lengths), offset))
+    least, other = (other, least) if low < 0 else (least, other)
+    return clamped(other, 0, max(least, 0)) if is_unknown(other) and not is_unknown(least) else clamped(least)
+
+
+@dataclass(frozen=True)
+class Diagonal(Linear):
+    """y[…, i] = x[…, i, i + offset]: a diagonal of the last two axes. A view: no bytes."""
+
+    offset: int = 0
+
+    symbol = "diagonal"
+    inline = False
+    is_view = True
+
+    def infer(self, x):
+        if x.ndim < 2:
+            raise ShapeError(f"a diagonal needs two axes to lie in, and this is {x}: diag_embed makes a matrix of it")
+        return x.with_shape((*x.shape[:-2], diagonal_length(x.shape[-2], x.shape[-1], self.offset)))
+
+    def forward(self, xp, x):
+        y = xp.diagonal(x, self.offset, -2, -1)
+        if xp is np:
+            y.flags.writeable = x.flags.writeable  # NumPy alone says no by default
+        return y
+
+    def adjoint(self, gy, x): return gy.apply(OnDiagonal(x.spec.shape[-2:], self.offset))
+
+
+@dataclass(frozen=True)
+class OnDiagonal(Linear):
+    """y[…, i, i + offset] = x[…, i] in a matrix of zeros.
+
+    shape    of the matrix: rows, columns
+    """
+
+    shape: tuple[int, int]
+    offset: int = 0
+
+    symbol = "diag_embed"
+    inline = False
+
+    def infer(self, x):
+        if x.shape[-1:] != (diagonal_length(*self.shape, self.offset),):
+            raise ShapeError(f"diagonal {self.offset} of a matrix {self.shape} does not hold the last axis of {x}")
+        return x.with_shape((*x.shape[:-1], *self.shape))
+
+    def forward(self, xp, x):
+        rows, columns = self.shape
+        start = self.offset if self.offset >= 0 else -self.offset * columns
+        y = xp.zeros((*x.shape[:-1], rows * columns), x.dtype)
+        y[..., start :: columns + 1][..., : x.shape[-1]] = x  # a step of one row and one column
+        return y.reshape(*x.shape[:-1], rows, columns)
+
+    def adjoint(self, gy, x): return gy.apply(Diagonal(self.offset))
+
+
+@dataclass(frozen=True)
+class Triangle(Linear):
+    """What both triangles have in common.
+
+    offset    of the diagonal that bounds it, which belongs to it; counted above the main one
+    """
+
+    offset: int = 0
+
+    def infer(self, x):
+        if x.ndim < 2:
+            raise ShapeError(f"{self} needs matrices in the last two axes, and got {x}")
+        return x
+
+    def adjoint(self, gy, x): return gy.apply(self)
+
+
+@dataclass(frozen=True)
+class Tril(Triangle):
+    """y = x on and below a diagonal of the last two axes, 0 above."""
+
+    symbol = "tril"
+
+    def forward(self, xp, x): return xp.tril(x, self.offset)
+
+
+@dataclass(frozen=True)
+class Triu(Triangle):
+    """y = x on and above a diagonal of the last two axes, 0 below."""
+
+    symbol = "triu"
+
+    def forward(self, xp, x): return xp.triu(x, self.offset)
+
+
+@dataclass(frozen=True)
+class Overlay(Op):
+    """z = x with `part` in place of what the view x → ops[0] → ops[1] → … looks at."""
+
+    ops: tuple[Op, ...]
+
+    symbol = "overlay"
+    inline = False
+
+    def infer(self, x, part): return x
+
+    def forward(self, xp, x, part):
+        seen = xp.arange(x.size).reshape(x.shape)  # places, not memory: whether an op is a view depends on the layout
+        for op in self.ops:
+            seen = op.forward(xp, seen)
+        z = xp.array(x, order="C")  # which reshape below looks into, and does not copy
+        z.reshape(-1)[seen.reshape(-1)] = part.reshape(-1)
+        return z
+
+    def vjp(self, gz, z, x, part):
+        return gz.apply(self, gz.lift(0).astype(gz.dtype).broadcast_to(part.shape)), self.seen(gz)
+
+    def seen(self, z):
+        """What the view of z shows."""
+        for op in self.ops:
+            z = z.apply(op)
+        return z
+
+    def jvp(self, dxs, z, x, part): return dxs[0].apply(self, dxs[1])
+    def flops(self, z, x, part): return 0

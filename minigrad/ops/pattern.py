@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dimension import Dimension, needed, unsaid
-from ..errors import BoundsError, DTypeError, ShapeError
-from ..spec import Spec, broadcast_shape
-from ..standin import at, bounds, clamped, is_unknown, length, named
-from ..standin import written as as_formula
+from ..base.dimension import Dimension, needed, unsaid
+from ..base.errors import BoundsError, DTypeError, ShapeError
+from ..base.lengths import at, bounds, clamped, is_unknown, length, named
+from ..base.lengths import written as as_formula
+from ..base.spec import Spec, broadcast_shape
 
 
 class Slice(NamedTuple):

@@ -10,7 +10,7 @@ from math import log
 
 import numpy as np
 
-from ..op import Elementwise
+from ..core.op import Elementwise
 
 # -- exponentials and logarithms ------------------------------------------------------------------
 

@@ -16,13 +16,13 @@ from math import prod
 
 import numpy as np
 
-from .. import philox
-from ..errors import DTypeError, ShapeError
-from ..op import Op
-from ..sequence import Sequence
-from ..spec import Spec, common_device
+from ..base.errors import DTypeError, ShapeError
+from ..base.spec import Spec, common_device
+from ..core import random_bits
+from ..core.op import Op
+from ..core.random_bits import Sequence
 from .effect import Effect
-from .quantile import quantile
+from .special import quantile
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class RandomBits(Random):
 
     def forward(self, xp, key):
         words = xp.empty(-(-prod(self.shape) * self.dtype.itemsize // 4), xp.uint32)
-        for part, bits in philox.draws(xp, key, words.size):
+        for part, bits in random_bits.draws(xp, key, words.size):
             words[part] = bits
         return words.view(self.dtype)[: prod(self.shape)].reshape(self.shape)
 
@@ -73,7 +73,7 @@ class RandomUniform(Random):
         y = xp.empty(prod(self.shape), self.dtype)
         digits = np.finfo(self.dtype).nmant + 1
         width = 2 if digits > 32 else 1
-        for part, bits in philox.draws(xp, key, y.size, width):
+        for part, bits in random_bits.draws(xp, key, y.size, width):
             xp.right_shift(bits, 32 * width - digits, out=bits)
             y[part] = bits.view(xp.int32 if width == 1 else xp.int64)  # converted faster than unsigned
             y[part] *= 2.0**-digits
@@ -92,7 +92,7 @@ class RandomNormal(Random):
         dtype = np.result_type(self.dtype, np.float32)  # half precision is computed in single
         width, signed, digits = (1, np.int32, 32) if dtype.itemsize == 4 else (2, np.int64, 53)
         y = xp.empty(n + n % 2, dtype)
-        for part, bits in philox.draws(xp, key, y.size, width):
+        for part, bits in random_bits.draws(xp, key, y.size, width):
             u = (bits[0::2] >> (32 * width - digits)).astype(dtype)
             u += 1
             u *= 2.0**-digits
@@ -146,7 +146,7 @@ class RandomBernoulli(Random):
         if below == 2**32:
             return xp.ones(self.shape, bool)
         y = xp.empty(prod(self.shape), bool)
-        for part, bits in philox.draws(xp, key, y.size):
+        for part, bits in random_bits.draws(xp, key, y.size):
             xp.less(bits, below, out=y[part])
         return y.reshape(self.shape)
 
@@ -174,7 +174,7 @@ class RandomIntegers(Random):
     def forward(self, xp, key):
         y, span = xp.empty(prod(self.shape), xp.uint64), self.high - self.low
         low = xp.uint64(self.low % 2**64)  # modulo 2⁶⁴, so that a negative one comes out right
-        for part, bits in philox.draws(xp, key, y.size, 2):
+        for part, bits in random_bits.draws(xp, key, y.size, 2):
             if span < 2**64:
                 bits -= bits // xp.uint64(span) * xp.uint64(span)  # faster than a remainder
             xp.add(bits, low, out=y[part])
@@ -223,7 +223,8 @@ class SplitKey(Op):
         a_key(self, key)
         return Spec((self.count, 2), key.dtype, key.device)
 
-    def forward(self, xp, key): return philox.subkeys(xp, key, xp.arange(self.count, dtype=xp.uint64), philox.SPLIT)
+    def forward(self, xp, key):
+        return random_bits.subkeys(xp, key, xp.arange(self.count, dtype=xp.uint64), random_bits.SPLIT)
     def flops(self, y, key): return 0
 
 
@@ -240,7 +241,7 @@ class FoldIn(Op):
 
     def forward(self, xp, key, n):
         numbers = n.reshape(-1).astype(xp.int64 if n.dtype.kind == "i" else xp.uint64).view(xp.uint64)
-        return philox.subkeys(xp, key, numbers, philox.FOLD).reshape(*n.shape, 2)
+        return random_bits.subkeys(xp, key, numbers, random_bits.FOLD).reshape(*n.shape, 2)
 
     def flops(self, y, key, n): return 0
 

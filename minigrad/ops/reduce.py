@@ -15,10 +15,10 @@ from string import ascii_letters
 
 import numpy as np
 
-from ..dimension import at_least, divided
-from ..errors import ShapeError
-from ..op import Op
-from ..spec import Spec, common_device
+from ..base.dimension import at_least, divided
+from ..base.errors import ShapeError
+from ..base.spec import Spec, common_device
+from ..core.op import Op
 from .scan import CumProd
 
 

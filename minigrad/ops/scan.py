@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
-from ..op import Linear, Op
-from ..spec import Spec, common_device
+from ..base.errors import ShapeError
+from ..base.spec import Spec, common_device
+from ..core.op import Linear, Op
 
 
 def along(axis: int, start: int | None, stop: int | None) -> tuple[Any, ...]:

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
-from ..op import Op
+from ..base.errors import DTypeError, ShapeError
+from ..core.op import Op
 from .comparison import Clamp
-from .control import StopGradient
+from .effect import StopGradient
+from .index import Gather
 from .reduce import Reduction, SumOfProducts, subscripts
-from .scatter import Gather
 
 
 def exponentials(xp: Any, x: Any, axis: int) -> tuple[Any, Any]:

@@ -11,9 +11,9 @@ from math import log2
 
 import numpy as np
 
-from ..errors import BoundsError, ShapeError
-from ..op import Op
-from ..standin import out_of_order
+from ..base.errors import BoundsError, ShapeError
+from ..base.lengths import out_of_order
+from ..core.op import Op
 from .scan import along
 
 

@@ -19,10 +19,10 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from ..dimension import at_least
-from ..errors import ShapeError
-from ..op import Linear, Op
-from ..spec import broadcast_shape
+from ..base.dimension import at_least
+from ..base.errors import ShapeError
+from ..base.spec import broadcast_shape
+from ..core.op import Linear, Op
 from .reduce import SumOfProducts, subscripts
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GraphError
-from ..operand import Operand
-from ..symbol import Symbol
-from ..tensor import Tensor
+from ..base.errors import GraphError
+from ..methods import Operand
+from ..tensor.symbol import Symbol
+from ..tensor.tensor import Tensor
 
 Group = dict[str, Any]
 State = dict[str, Any]

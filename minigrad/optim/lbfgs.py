@@ -8,9 +8,9 @@ from functools import partial
 from math import sqrt
 from typing import Any, NamedTuple
 
-from ..clock import edit
-from ..errors import GraphError
-from ..modes import current, enable_grad
+from ..base.errors import GraphError
+from ..core.modes import current, enable_grad
+from ..core.versions import edit
 from .groups import Group
 from .optimizer import Rule
 

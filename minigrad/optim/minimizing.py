@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GraphError, NoGradientError, ShapeError
-from ..graph.default import stage_of
-from ..graph.gradients import gradients
+from ..base.errors import GraphError, NoGradientError, ShapeError
+from ..core.modes import no_grad
+from ..graph.default import gradients, stage_of
+from ..graph.effects import group
 from ..graph.graph import Graph
-from ..graph.ordering import group
-from ..modes import no_grad
-from ..staging import Stage, Traced
+from ..tracing.builder import Stage, Traced
 from .staged import step, update
 
 if TYPE_CHECKING:

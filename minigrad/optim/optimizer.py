@@ -14,13 +14,13 @@ from inspect import Parameter, Signature
 from types import ModuleType
 from typing import Any, ClassVar
 
-from ..clock import edit
-from ..device import CPU, device_of
-from ..errors import ShapeError
-from ..modes import current, enable_grad
-from ..tensor import Tensor
+from ..base.device import CPU, device_of
+from ..base.errors import ShapeError
+from ..core.modes import current, enable_grad
+from ..core.versions import edit
+from ..tensor.tensor import Tensor
 from .groups import Group, Params, State, checked, groups_of, members, refuse_symbol, refuse_twice
-from .inplace import WORKING, Pad, wanted
+from .staged import WORKING, Pad, wanted
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
 PIECE_OFF_CPU = 1 << 22  # there a call is dear

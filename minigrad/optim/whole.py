@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
-from ..modes import no_grad
-from ..tensor import Tensor
+from ..base.errors import ShapeError
+from ..core.modes import no_grad
+from ..tensor.tensor import Tensor
 from .groups import Group, State
-from .inplace import Pad, power, sqrt, wanted, where
 from .optimizer import Rule, staged
+from .staged import Pad, power, sqrt, wanted, where
 
 
 class Whole(Rule):

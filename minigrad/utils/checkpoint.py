@@ -15,12 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from .. import clock, modes, random
+from .. import random
 from ..autograd.graph import innermost, saved_tensors_hooks
-from ..errors import EditedError, NoGradientError
-from ..spec import Spec
-from ..tensor import Tensor
-from ..tree import leaves, planted
+from ..base.errors import EditedError, NoGradientError
+from ..base.pytree import leaves, planted
+from ..base.spec import Spec
+from ..core import modes, versions
+from ..tensor.tensor import Tensor
 
 
 def checkpoint(
@@ -86,7 +87,7 @@ class Part:
     whole = False
 
     def __init__(self, function: Callable[..., Any], arguments: Any, rng: Any):
-        self.function, self.rng, self.born = function, rng, clock.now()
+        self.function, self.rng, self.born = function, rng, versions.now()
         self.arguments = planted(arguments, map(Argument.of, leaves(arguments)))
         self.specs: list[Spec] = []
         self.arrays: dict[int, tuple[Tensor, int]] = {}
@@ -101,7 +102,7 @@ class Part:
         found: list[tuple[Tensor, int]] = []
 
         def keep(x: Tensor) -> Tensor:
-            found.append((x, clock.now()))
+            found.append((x, versions.now()))
             if not self.whole and len(found) == len(self.specs):
                 raise EnoughError
             return x
@@ -138,7 +139,7 @@ class Promise:
         if self.number not in self.part.arrays:
             self.part.run()
         x, born = self.part.arrays.pop(self.number)
-        if clock.edited_since(x.value, born):
+        if versions.edited_since(x.value, born):
             raise EditedError(
                 f"checkpoint: {self.part.function} edits {x.spec} in place, which backward reads: edit a copy, as in "
                 "x.clone().add_(1)"
@@ -170,7 +171,7 @@ class Argument:
 
     def again(self, part: Part) -> Tensor:
         """The argument with the same value and no history, for a second run."""
-        if self.unpack is None and clock.edited_since(self.held.value, part.born):
+        if self.unpack is None and versions.edited_since(self.held.value, part.born):
             raise EditedError(
                 f"checkpoint: {self.held.spec}, an argument of {part.function}, was edited in place since it was "
                 "called, and it cannot be called again with the old value: edit a copy, as in x.clone().add_(1)"

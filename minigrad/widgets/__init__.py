@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .static_vs_dynamic import StaticVsDynamic as StaticVsDynamic
     from .training_view import TrainingView as TrainingView
 
+
 HOMES = {
     "AllReduce": "all_reduce",
     "ChainRule": "chain_rule",

@@ -17,17 +17,17 @@ import numpy as np
 
 from ..autograd import grad
 from ..autograd.gradient import basis
-from ..differentiable import origin
+from ..base.pytree import leaves
+from ..core.node import Node, Source, toposort
 from ..draw.graphs import placed
 from ..draw.heat import heat_of
 from ..draw.picture import Picture
 from ..draw.tensors import described
 from ..func import jvp
 from ..graph.function import TracedFunction
-from ..node import Node, Source, toposort
 from ..ops import Const
-from ..tensor import Tensor
-from ..tree import leaves
+from ..tensor.grad import origin
+from ..tensor.tensor import Tensor
 from .film import refuse_large
 from .recorded import Computed, recorded
 

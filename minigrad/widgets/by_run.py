@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..base.pytree import leaves
 from ..draw.picture import Arrow, Box, Picture
 from ..draw.rules import sign_of
 from ..draw.svg import svg
@@ -13,8 +14,7 @@ from ..draw.tensors import described
 from ..draw.words import listed, number
 from ..graph.explain import names_of
 from ..ops import Const
-from ..tensor import Tensor
-from ..tree import leaves
+from ..tensor.tensor import Tensor
 from .recorded import Computed, Printed, Ran, TooLong, recorded
 
 LARGEST = 60  # boxes of one graph; more do not fit beside another at a size that can be read

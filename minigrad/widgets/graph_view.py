@@ -22,8 +22,8 @@ from ..draw.names import variables
 from ..draw.overview import Overview
 from ..draw.svg import STYLE, svg
 from ..draw.words import counted, shorten
-from ..symbol import Symbol
-from ..tensor import Tensor
+from ..tensor.symbol import Symbol
+from ..tensor.tensor import Tensor
 from .stepped import Plain, Shown, css, javascript
 
 LARGEST = 50_000  # nodes: a page of them is 5 MB

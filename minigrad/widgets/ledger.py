@@ -24,16 +24,16 @@ import numpy as np
 
 from ..autograd.function_rule import Output, keeper
 from ..autograd.graph import Unpacking
-from ..clock import owner
-from ..compiler.buffers import Plan
-from ..compiler.program import Program
+from ..base.pytree import leaves
+from ..compiler.program.memory_plan import Plan
+from ..compiler.program.program import Program
+from ..core.modes import current, watching
+from ..core.node import Record
+from ..core.op import Op
+from ..core.versions import owner
 from ..draw.rules import sign_of
 from ..graph.compiled import Backward
-from ..modes import current, watching
-from ..node import Record
-from ..op import Op
-from ..tensor import Tensor
-from ..tree import leaves
+from ..tensor.tensor import Tensor
 from ..utils.checkpoint import Argument, Part, Promise
 
 CONSUMERS = (

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.graph import Graph
-from ..compiler.program import Program
-from ..node import Node
+from ..base.spec import Spec
+from ..compiler.program.program import Program
+from ..core.graph import Graph
+from ..core.node import Node
 from ..ops import Add, Input
-from ..spec import Spec
 from .timed import fastest
 
 SIDES = (256, 512, 1024)  # of the square matrices that are multiplied

@@ -19,17 +19,17 @@ from itertools import groupby
 from math import ceil, sqrt
 from typing import Any, NamedTuple
 
-from ..device import CPU
+from ..base.device import CPU
+from ..base.spec import spec_of
+from ..core.modes import in_mode, watching
 from ..draw.svg import text
 from ..graph.function import function
-from ..modes import in_mode, watching
 from ..nn.container import Sequential
 from ..nn.module import Module
 from ..optim import Adam
 from ..optim.optimizer import Optimizer
 from ..random import fork_rng
-from ..spec import spec_of
-from ..tensor import Tensor
+from ..tensor.tensor import Tensor
 from ..utils.checkpoint import checkpoint
 from .charts import BOTTOM, LEFT, RIGHT, TOP, Charted, across, bars, chart, compact, swatch, upwards
 from .film import Choice, Cut, Panel, Reel, table

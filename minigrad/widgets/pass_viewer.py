@@ -14,16 +14,16 @@ from itertools import pairwise
 from typing import Any
 from zlib import crc32
 
-from ..compiler.graph import Graph
-from ..compiler.pipeline import FAST, STANDARD, Step, Steps, steps
-from ..compiler.program import Program
+from ..compiler.passes.pipeline import FAST, STANDARD, Step, Steps, steps
+from ..compiler.program.program import Program
+from ..core.graph import Graph
+from ..core.node import Node, Staged
 from ..draw.graphs import placed, whole
 from ..draw.picture import Picture
 from ..draw.rules import sign_of
 from ..draw.svg import svg
 from ..draw.words import counted, listed, number
 from ..graph.function import TracedFunction
-from ..node import Node, Staged
 from .film import Cut, Film, Panel, Reel, code, refuse_large, row, table
 from .timed import fastest
 from .traced import arrays_of, trace_of

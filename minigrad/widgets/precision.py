@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from ..core.modes import in_mode
 from ..draw.svg import text
 from ..draw.words import counted, number
-from ..modes import in_mode
 from ..nn.module import Module
 from ..random import fork_rng
-from ..tensor import Tensor
+from ..tensor.tensor import Tensor
 from .charts import BOTTOM, LEFT, RIGHT, TOP, Axis, Charted, across, bars, chart, compact, swatch, upwards
 from .film import Choice, Cut, Panel, Reel, row, table
 

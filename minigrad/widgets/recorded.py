@@ -16,12 +16,12 @@ from time import sleep
 from types import FrameType
 from typing import Any
 
+from ..core.modes import watching
+from ..core.node import place
+from ..core.op import Op
 from ..course.probe import GRACE, Stop, said_again, stop
-from ..graph.autograph.foreign import from_library
-from ..modes import watching
-from ..node import place
-from ..op import Op
-from ..tensor import Tensor
+from ..graph.autograph.scopes import from_library
+from ..tensor.tensor import Tensor
 
 MOST_LINES = 2000  # that are run before a function is taken for one that never ends,
 SECONDS = 10.0  # and how long it may take, where Python tells of no lines

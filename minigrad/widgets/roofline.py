@@ -21,19 +21,19 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.fuse import Fused
-from ..compiler.graph import Graph
-from ..compiler.interpret import is_constant, value, walked
-from ..compiler.order import known_bytes, memory_of
-from ..compiler.pipeline import optimised
-from ..compiler.program import Program
-from ..compiler.recompute import cost
+from ..base.spec import Specs
+from ..compiler.passes.fuse import Fused
+from ..compiler.passes.liveness import known_bytes, memory_of
+from ..compiler.passes.pipeline import optimised
+from ..compiler.passes.remat import cost
+from ..compiler.program.program import Program
+from ..core.graph import Graph
+from ..core.node import Node
 from ..draw.rules import sign_of
 from ..draw.svg import text
 from ..draw.words import counted, number
-from ..node import Node
 from ..ops import Input, Piece
-from ..spec import Specs
+from ..tensor.interpret import is_constant, value, walked
 from .charts import RIGHT, Axis, Charted, across, chart, compact, upwards
 from .film import Choice, Cut, Panel, Reel, row, styled, table
 from .machine import Machine, seconds

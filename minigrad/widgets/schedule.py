@@ -12,10 +12,10 @@ from typing import Any
 
 from ..compiler.schedule import BANDWIDTH, FLOPS, HANDOVER, Seconds, Slot, critical_path, estimate, schedule, waits_for
 from ..compiler.schedule import Schedule as Planned
+from ..core.node import Node
 from ..draw.rules import sign_of
 from ..draw.svg import text
 from ..draw.words import counted, listed, number
-from ..node import Node
 from .charts import WIDTH, Charted, picture
 from .film import Choice, Cut, Panel, Reel, row, table
 from .timed import measured, took

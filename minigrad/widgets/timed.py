@@ -8,10 +8,10 @@ from io import StringIO
 from time import perf_counter
 from typing import Any
 
-from ..compiler.graph import Graph
-from ..compiler.interpret import value, walked
+from ..core.graph import Graph
+from ..core.node import Node
 from ..draw.words import number
-from ..node import Node
+from ..tensor.interpret import value, walked
 
 RUNS = 7  # of which the fastest counts
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..compiler.graph import Graph
-from ..device import CPU
+from ..base.device import CPU
+from ..core.graph import Graph
 from ..graph.function import TracedFunction, function
 from ..graph.trace import Trace
-from ..tensor import Tensor
+from ..tensor.tensor import Tensor
 from .recorded import patience
 
 

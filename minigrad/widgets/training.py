@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.modes import no_grad
 from ..draw.svg import STYLE
 from ..draw.words import number
-from ..modes import no_grad
-from ..tensor import Tensor
+from ..tensor.tensor import Tensor
 from .stepped import Plain
 
 GAP = 0.2  # seconds from one look to the next, at least,

@@ -18,7 +18,7 @@ import traitlets
 from ..course.probe import halt
 from ..draw.svg import STYLE
 from ..draw.words import counted, number
-from ..tensor import Tensor
+from ..tensor.tensor import Tensor
 from .stepped import Plain, Stepped, css, javascript
 from .training import (
     HALTED,

@@ -20,7 +20,7 @@
 # %%
 import minigrad as mg
 from minigrad.course import check, solution
-from minigrad.scalar import history
+from minigrad.scalar.value import history
 
 # %% [markdown]
 # ## 1. With a pencil
@@ -222,7 +222,7 @@ check("repair")
 
 # %% probes="repair"
 from minigrad import Value
-from minigrad.scalar import history as all_of
+from minigrad.scalar.value import history as all_of
 
 
 class NotYourOwnWalk(Exception):
@@ -379,7 +379,7 @@ def backward(y):
 
 
 # %% name="functions"
-from minigrad.op import Elementwise
+from minigrad.core.op import Elementwise
 
 
 class WrongCube(Elementwise):
@@ -407,7 +407,7 @@ def suspects(functions, points):
 check("referee")
 
 # %% probes="referee"
-from minigrad.op import Elementwise
+from minigrad.core.op import Elementwise
 
 
 class Cube(Elementwise):
@@ -614,7 +614,7 @@ check("trap")
 from math import isclose
 
 from minigrad import Value
-from minigrad.scalar import history as all_of
+from minigrad.scalar.value import history as all_of
 
 
 def pieces(y, put, often, order):

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import minigrad as mg
 from minigrad.course import check, solution
-from minigrad.op import Elementwise, Linear
+from minigrad.core.op import Elementwise, Linear
 from minigrad.ops.reduce import Reduction
 
 # %% [markdown]

@@ -22,7 +22,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.course import check, solution
-from minigrad.node import toposort
+from minigrad.core.node import toposort
 
 # %% [markdown]
 # ## 1. With a pencil
@@ -414,7 +414,7 @@ check("distances")
 
 # %% probes="distances"
 import minigrad
-import minigrad.node
+import minigrad.core.node
 import numpy
 
 
@@ -433,7 +433,7 @@ def found(n, m, d):
 
 def budget(n, m, d):
     y = distances(*points(n, m, d))
-    nodes = minigrad.node.toposort(y.node)
+    nodes = minigrad.core.node.toposort(y.node)
     sizes = [node.spec.size for node in nodes if node.inputs]
     return ["within", "over"][max(sizes) > max(n * m, m * d)], ["within", "over"][len(nodes) > 16]
 
@@ -558,7 +558,7 @@ check("own_loss")
 
 # %% probes="own_loss"
 import minigrad
-import minigrad.node
+import minigrad.core.node
 import numpy
 
 
@@ -595,7 +595,7 @@ def row_sums(n, k):
 
 def nodes(n, k):
     s = minigrad.tensor(scores(n, k), requires_grad=True)
-    return ["within", "over"][len(minigrad.node.toposort(mine(s).node)) > 12]
+    return ["within", "over"][len(minigrad.core.node.toposort(mine(s).node)) > 12]
 
 
 list(mine(minigrad.ones(3, 4)).shape)

@@ -25,7 +25,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.course import check, solution
-from minigrad.node import toposort
+from minigrad.core.node import toposort
 
 # %% [markdown]
 # ## 1. With a pencil
@@ -450,7 +450,7 @@ def jacobian(f, x):
 # directions, and it is wrong.
 
 # %% name="operations"
-from minigrad.op import Elementwise, Linear
+from minigrad.core.op import Elementwise, Linear
 
 
 class Turned(Linear):
@@ -501,7 +501,7 @@ check("wrong_directions")
 # %% probes="wrong_directions"
 import minigrad
 import numpy
-from minigrad.op import Elementwise, Linear, Op
+from minigrad.core.op import Elementwise, Linear, Op
 
 
 class OwnTurned(Linear):
@@ -663,7 +663,7 @@ check("causal")
 
 # %% probes="causal"
 import minigrad
-import minigrad.node
+import minigrad.core.node
 import numpy
 
 
@@ -699,7 +699,7 @@ def same_everywhere(n):
 
 def nodes(n):
     x = minigrad.tensor(point(n, 3).numpy(), requires_grad=True)
-    return ["within", "over"][len(minigrad.node.toposort(causal(x).node)) > 12]
+    return ["within", "over"][len(minigrad.core.node.toposort(causal(x).node)) > 12]
 
 
 list(causal(point(5, 0)).shape)

@@ -425,7 +425,7 @@ check("pay_in")
 
 # %% probes="pay_in"
 import minigrad
-from minigrad.modes import watching
+from minigrad.core.modes import watching
 
 
 class Steps:
@@ -464,7 +464,7 @@ def nothing_is_kept(how_many):
     pay_in(losses)
     try:
         losses[-1].backward()
-    except minigrad.errors.FreedError:
+    except minigrad.base.errors.FreedError:
         return True
     return False
 

@@ -369,7 +369,7 @@ check("along")
 # %% probes="along"
 import minigrad
 import numpy as np
-from minigrad.modes import watching
+from minigrad.core.modes import watching
 
 
 class Largest:

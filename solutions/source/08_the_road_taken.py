@@ -22,7 +22,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.course import check, solution
-from minigrad.node import toposort
+from minigrad.core.node import toposort
 
 
 def operations(y):
@@ -131,8 +131,8 @@ check("short_road")
 from math import log2
 
 from minigrad import tensor
-from minigrad.modes import watching
-from minigrad.node import toposort as sorted_nodes
+from minigrad.core.modes import watching
+from minigrad.core.node import toposort as sorted_nodes
 
 
 class Told:
@@ -398,7 +398,7 @@ check("own_road")
 
 # %% probes="own_road"
 from minigrad import gradcheck, tensor
-from minigrad.node import toposort as sorted_nodes
+from minigrad.core.node import toposort as sorted_nodes
 
 
 def graphs_of():

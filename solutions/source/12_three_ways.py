@@ -566,7 +566,7 @@ check("own_model")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.node import toposort as listed
+from minigrad.core.node import toposort as listed
 
 MOONS, WHICH = engine.data.moons(100, noise=0.1, seed=0)
 SIDES = 2.0 * WHICH[:, None] - 1

@@ -22,8 +22,8 @@
 import numpy as np
 
 import minigrad as mg
-from minigrad.compiler.order import ordered, peak_bytes
-from minigrad.compiler.rewrite import share, simplify
+from minigrad.compiler.passes.liveness import ordered, peak_bytes
+from minigrad.tensor.rewrite import share, simplify
 from minigrad.compiler.schedule import ways_left
 from minigrad.course import check, solution
 
@@ -498,10 +498,10 @@ check("for_two")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.compiler.order import ordered as in_order
-from minigrad.compiler.order import peak_bytes as most_bytes
-from minigrad.compiler.rewrite import share as sharing
-from minigrad.compiler.rewrite import simplify as simplifying
+from minigrad.compiler.passes.liveness import ordered as in_order
+from minigrad.compiler.passes.liveness import peak_bytes as most_bytes
+from minigrad.tensor.rewrite import share as sharing
+from minigrad.tensor.rewrite import simplify as simplifying
 from minigrad.compiler.schedule import ways_left as ways
 
 XS = numeric.linspace(0.5, 1.5, 1000)

@@ -569,7 +569,7 @@ import re as expressions
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.modes import watching
+from minigrad.core.modes import watching
 
 
 def given():

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import minigrad as mg
 from minigrad.draw.words import number
-from minigrad.scalar import Value
+from minigrad.scalar.value import Value
 from minigrad.widgets import ChainRule
 
 GRAPH = """

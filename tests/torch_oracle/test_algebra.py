@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import DTypeError, NoGradientError, ShapeError
+from minigrad.base.errors import DTypeError, NoGradientError, ShapeError
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
 rng = np.random.default_rng(12)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.errors import MinigradError
+from minigrad.base.errors import MinigradError
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
 from .samples import BY_NAME, OF_FUNCTION, TENSORS  # noqa: E402  (what needs PyTorch is behind it)

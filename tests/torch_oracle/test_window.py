@@ -5,7 +5,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import functional as F
-from minigrad.errors import ShapeError
+from minigrad.base.errors import ShapeError
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
 TF = torch.nn.functional

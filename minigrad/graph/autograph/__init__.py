@@ -7,10 +7,10 @@
 What it cannot make part of a graph it refuses, with the line, the variable and the way out: ConversionError.
 """
 
+from .convert import beside as beside
+from .convert import code as code
 from .convert import convert as convert
-from .foreign import do_not_convert as do_not_convert
-from .origins import beside as beside
-from .origins import code as code
-from .origins import to_code as to_code
+from .convert import to_code as to_code
+from .scopes import do_not_convert as do_not_convert
 
 to_graph = convert

@@ -1,4 +1,9 @@
-"""if, and, or, not, comparisons, assert: decided by Python if the condition has a value, by the graph if it has none.
+"""Two branches written down for the graph, and what they leave brought together, variable by variable.
+
+Each begins with the same state. Where a number of one branch meets a tensor of the other, it takes the tensor's
+dtype; if it was the first branch that gave the number, both are written down once more.
+
+if, and, or, not, comparisons, assert: decided by Python if the condition has a value, by the graph if it has none.
 
 Where the graph decides, both branches are written down: see fork.py.
 """
@@ -6,16 +11,219 @@ Where the graph decides, both branches are written down: see fork.py.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import ConversionError
+import numpy as np
+
+from ...base.errors import ConversionError, MinigradError, ShapeError
+from ...base.pytree import leaves, outline, planted
+from ...base.spec import Spec
 from ...ops.effect import PyFunc
-from ...spec import Spec
-from .fork import BOOL, Fork, noted, truth
-from .leftovers import assigned
-from .state import here, lifted, symbolic, unchanged
+from ..control import cond
+from .leaked import assigned
+from .state import (
+    NUMBERS,
+    NotReturned,
+    Undefined,
+    as_number,
+    filling,
+    here,
+    is_number,
+    is_part,
+    lifted,
+    same,
+    symbolic,
+    told,
+    unchanged,
+)
+
+BOOL = np.dtype(bool)
+
+
+class Again(Exception):
+    """The branches, or the body, are to be written down once more, now that this is known."""
+
+
+@dataclass
+class Leaf:
+    """What the first branch leaves in one place.
+
+    value     what it is
+    symbol    what stands for it in the graph; None if it is Python's
+    """
+
+    value: Any
+    symbol: Any
+
+
+class Fork:
+    """Two branches, and what they leave brought together.
+
+    like      (variable, place in it) → spec of the tensor that a number has to fit
+    filled    variable → a value of the kind that it gets, to have before it gets one
+    """
+
+    def __init__(self, names: Sequence[str], kind: str):
+        self.names, self.kind, self.place = names, kind, here()
+        self.like: dict[tuple[str, int], Spec] = {}
+        self.filled: dict[str, Any] = {}
+
+    def chosen(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> list[Any]:
+        """The values after the branch that the graph will choose."""
+        while True:
+            self.first: list[list[Leaf]] = []
+            self.trees: list[tuple[Any, Any]] = []
+            try:
+                results = iter(cond(test, lambda: self.true(then()), lambda: self.false(otherwise())))
+            except Again:
+                continue
+            return [self.after(name, *pair, results) for name, pair in zip(self.names, self.trees)]
+
+    def true(self, values: Sequence[Any]) -> list[Any]:
+        values = self.unread(values)
+        for name, value in zip(self.names, values):
+            if name in self.filled and isinstance(value, Undefined):
+                value = filling(self.filled[name])
+            self.trees.append((value, None))
+            self.first.append([self.leaf(name, i, x) for i, x in enumerate(leaves(value))])
+        return [leaf.symbol for its in self.first for leaf in its if leaf.symbol is not None]
+
+    def unread(self, values: Sequence[Any]) -> Sequence[Any]:
+        """The values a branch leaves; if it ends with a jump, what has none there is not read behind it."""
+        if not any(name.endswith("?") and value is True for name, value in zip(self.names, values)):
+            return values
+        return [NotReturned(x.name) if isinstance(x, Undefined) else x for x in values]
+
+    def leaf(self, name: str, i: int, x: Any) -> Leaf:
+        return Leaf(x, self.fitted(x, self.like.get((name, i))) if is_part(x) else None)
+
+    def fitted(self, x: Any, spec: Spec | None) -> Any:
+        """x in the graph, and a number of that dtype."""
+        symbol = lifted(x, spec)
+        return symbol if spec is None or symbol.dtype == spec.dtype else symbol.astype(spec.dtype)
+
+    def false(self, values: Sequence[Any]) -> list[Any]:
+        results = []
+        values = self.unread(values)
+        for k, (name, y) in enumerate(zip(self.names, values)):
+            x = self.trees[k][0]
+            if isinstance(x, NotReturned) and not isinstance(y, Undefined):
+                self.filled[name] = y
+                raise Again
+            if isinstance(y, NotReturned) and not isinstance(x, Undefined):
+                y = filling(x)
+            self.trees[k] = x, y
+            if isinstance(y, Undefined):
+                results += [filling(leaf.symbol) for leaf in self.first[k] if leaf.symbol is not None]
+            elif not isinstance(x, Undefined):
+                results += self.beside(name, k, y)
+        return results
+
+    def beside(self, name: str, k: int, y: Any) -> list[Any]:
+        """What the second branch leaves in a variable, as fits the first."""
+        x = self.trees[k][0]
+        if outline(x) != outline(y):
+            raise self.refused(name, f"{told(x)} after one branch and {told(y)} after the other")
+        results = []
+        for i, (first, its) in enumerate(zip(self.first[k], leaves(y))):
+            if first.symbol is not None and is_part(its):
+                results.append(self.second(name, i, first, its))
+            elif not same(first.value, its):
+                raise self.refused(name, f"{told(first.value)} after one branch and {told(its)} after the other")
+        return results
+
+    def second(self, name: str, i: int, first: Leaf, y: Any) -> Any:
+        symbol = first.symbol
+        if isinstance(y, NUMBERS):
+            its = lifted(y, symbol.spec) if not isinstance(y, bool) or symbol.dtype == BOOL else lifted(y)
+        else:
+            its = lifted(y)
+            if is_number(y) and y.dtype != BOOL and np.can_cast(y.dtype, symbol.dtype, "same_kind"):
+                its = its.astype(symbol.dtype)
+        if its.dtype == symbol.dtype:
+            return its
+        if is_number(first.value) and (name, i) not in self.like and np.can_cast(symbol.dtype, its.dtype, "same_kind"):
+            self.like[name, i] = its.spec
+            raise Again
+        raise self.refused(name, f"{symbol.dtype} after one branch and {its.dtype} after the other")
+
+    def refused(self, name: str, what: str) -> ConversionError:
+        way = "Give it the same structure and dtype in both, by x.to(dtype) for instance"
+        if "None" in what:
+            way = "Let every way through the function return a tensor" if name == "return" else "Give a tensor in both"
+        name = {"return": "what is returned", "the value": "the value"}.get(name, f"`{name}`")
+        return ConversionError(
+            f"{self.place}: after this {self.kind} over tensors {name} is {what}; the graph, which decides when it "
+            f"runs, needs one kind of value. {way}"
+        )
+
+    def after(self, name: str, x: Any, y: Any, results: Iterator[Any]) -> Any:
+        """What a variable is after the branches."""
+        gone = [isinstance(x, Undefined), isinstance(y, Undefined)]
+        found = [] if gone[0] else [next(results) if is_part(leaf) else leaf for leaf in leaves(x)]
+        if x is y or all(gone):
+            return x
+        if any(gone):
+            why = (
+                f"only the {'else' if gone[0] else 'if'} branch of the {self.kind} over tensors at {self.place} gives "
+                "it a value: give it one in both branches, or before them"
+            )
+            if "." in name:
+                raise ConversionError(f"{self.place}: `{name}` is assigned, and {why}")
+            return Undefined(name, why)
+        kept = [
+            a if same(a, b) else as_number(leaf) if is_number(a) and is_number(b) else leaf
+            for a, b, leaf in zip(leaves(x), leaves(y), found)
+        ]
+        return planted(x, iter(kept))
+
+
+@contextmanager
+def noted(what: str, at: str) -> Iterator[None]:
+    """A run of a block for the graph: what the user's own code raises there says why it ran."""
+    try:
+        yield
+    except Again:
+        raise
+    except Exception as error:
+        if not isinstance(error, MinigradError):
+            error.add_note(
+                f"{at}: {what} written down before any value is known, so what is raised there is raised at once. "
+                "To stop a run that has a bad value, write `assert`"
+            )
+        error.__dict__.setdefault("early", (what, at))
+        raise
+
+
+def handled() -> None:
+    """The beginning of a user's `except`. Raises ConversionError for what no run by Python need have raised."""
+    error = sys.exception()
+    if isinstance(error, Again | ConversionError):
+        raise error
+    for each in getattr(error, "exceptions", (error,)):
+        if (early := getattr(each, "early", None)) is not None:
+            what, at = early
+            raise ConversionError(
+                f"{here()}: this `except` catches {type(each).__name__} from {at}, where {what} written down before "
+                "any value is known: it is raised whether or not a run would come there. Without `try`: ask by `if` "
+                "what would be raised, or take where(…); to stop a run that has a bad value, write `assert`"
+            ) from each
+
+
+def truth(x: Any, kind: str) -> Any:
+    """x as a condition: one bool. Raises ShapeError where it has several elements."""
+    if x.size != 1:
+        raise ShapeError(
+            f"{here()}: the condition of this {kind} is one bool, and got {x.spec}: say x.any() or x.all(), or take "
+            "where(condition, a, b) for a choice element by element"
+        )
+    x = x.reshape(()) if x.shape else x
+    return x if x.dtype == BOOL else x != 0
+
 
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,

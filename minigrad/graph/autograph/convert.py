@@ -6,6 +6,8 @@
 What is generated calls operators (operators.py), which look at the condition when they run: a symbolic tensor gives
 control flow of the graph, anything else Python's own. Every node keeps its line, so that errors show the user's.
 (Moldovan et al. 2018, “AutoGraph: imperative-style coding with graph-based performance”.)
+
+Generated code to look at: by itself, or beside the source that each of its lines came from.
 """
 
 from __future__ import annotations
@@ -13,18 +15,19 @@ from __future__ import annotations
 import ast
 import warnings
 from functools import partial, update_wrapper, wraps
+from itertools import zip_longest
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
-from ...modes import current
+from ...base.errors import ConversionError
+from ...core.modes import current
 from ...nn.module import Module
 from . import operators
-from .foreign import is_engine, is_foreign
 from .jumps import Unconvertible
-from .leftovers import told_of
-from .replaced import REPLACED
-from .scopes import Function, arguments, mark_comprehensions
-from .source import EDITED, FUTURES, definition, mangled
+from .leaked import told_of
+from .operators import REPLACED
+from .scopes import Function, arguments, is_engine, is_foreign, mark_comprehensions
+from .source import EDITED, FUTURES, definition, mangled, source
 from .statements import Statements, reason_against
 
 OPTIMISED = 0x1  # the flag of a function's code; a class body has not
@@ -263,3 +266,74 @@ def remember(code: CodeType) -> None:
     for inner in code.co_consts:
         if isinstance(inner, CodeType) and inner.co_flags & OPTIMISED:
             remember(inner)
+
+
+def code(function: Any) -> str:
+    """The code that is generated for a function, as text."""
+    return ast.unparse(conversion(function).tree)
+
+
+def beside(function: Any) -> str:
+    """The source of a function on the left, what is generated for it on the right, line by line.
+
+    The number at a line on the right is that of the line on the left that it came from, which an error would name.
+    """
+    rows = list(aligned(function))
+    width = max(len(left) for left, _ in rows)
+    return "\n".join(f"{left:{width}} │ {right}".rstrip() for left, right in rows)
+
+
+def aligned(function: Any) -> list[tuple[str, str]]:
+    """Pairs of lines: each of the source stands beside the first that was made of it."""
+    tree = definition(plain(function).__code__)
+    lines = source(plain(function).__code__)
+    first = min([tree.lineno, *(d.lineno for d in getattr(tree, "decorator_list", []))])
+    pending = [(n, f"{n:4} {lines[n - 1].rstrip()}") for n in range(first, (tree.end_lineno or first) + 1)]
+    rows: list[tuple[str, str]] = []
+    for origin, text in numbered(function):
+        while pending and pending[0][0] < origin:
+            rows.append((pending.pop(0)[1], ""))
+        left = pending.pop(0)[1] if pending and pending[0][0] == origin else ""
+        rows.append((left, f"{origin:4} {text}"))
+    return rows + [(left, "") for _, left in pending]
+
+
+def numbered(function: Any) -> list[tuple[int, str]]:
+    """Lines of the generated code, each with the number of its line in the source."""
+    tree = conversion(function).tree
+    text = ast.unparse(tree)
+    origin: dict[int, int] = {}
+    for new, old in zip_longest(ast.walk(ast.parse(text).body[0]), ast.walk(top(tree))):
+        if isinstance(new, ast.stmt | ast.expr):
+            origin.setdefault(new.lineno, getattr(old, "lineno", new.lineno))
+    numbers: list[tuple[int, str]] = []
+    for n, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            numbers.append((origin.get(n, numbers[-1][0] if numbers else tree.lineno), line))
+    return numbers
+
+
+def top(tree: Any) -> ast.AST:
+    """The tree as a statement."""
+    return ast.copy_location(ast.Expr(tree), tree) if isinstance(tree, ast.Lambda) else tree
+
+
+def plain(function: Any) -> FunctionType:
+    """The function as it was written, of a method, of a converted function, or of mg.function's."""
+    function = getattr(function, "__func__", function)
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    if not isinstance(function, FunctionType):
+        raise ConversionError(f"code() shows what is generated for a Python function, and got {function!r}")
+    return function
+
+
+def conversion(function: Any) -> Conversion:
+    """The conversion of a function. Raises ConversionError where there is none."""
+    its = conversion_of(plain(function))
+    if isinstance(its, str):
+        raise ConversionError(f"{plain(function).__qualname__}() is not converted: {its}")
+    return its
+
+
+to_code = code

@@ -20,9 +20,8 @@ from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from .foreign import SPECIAL, is_engine, is_foreign
 from .jumps import at
-from .scopes import Names, arguments
+from .scopes import SPECIAL, Names, arguments, is_engine, is_foreign
 
 SIGNS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",

@@ -1,4 +1,11 @@
-"""while and for: run by Python while the condition has a value, written into the graph as soon as it has none.
+"""What a loop of the graph goes over: the rows of a symbolic tensor, range() of one, and what is made of these.
+
+A loop in the graph: its body is written down once, and what it leaves in its variables goes on to the next turn.
+
+So the state has the same structure, shapes and dtypes after each turn as before it. Where a number turns out to become
+a tensor, or something without a value to get one, the loop begins with something of that kind, and is written anew.
+
+while and for: run by Python while the condition has a value, written into the graph as soon as it has none.
 
 `while True:` with a `break` on a tensor so runs its first turn here, and the rest in the graph. A loop over a Python
 list is unrolled; one over a symbolic tensor, or range() of one, is a loop of the graph, whose body is written down
@@ -7,16 +14,319 @@ once: there the state has the same structure, shapes and dtypes after each turn 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from itertools import zip_longest
 from typing import Any
 
-from .branches import if_, ignored, nothing
-from .fork import truth
-from .loop import Loop
-from .numbers import as_number
-from .rows import Rows, rows
-from .state import lifted, symbolic
+import numpy as np
+
+from ...base.dimension import Dimension
+from ...base.errors import ConversionError
+from ...base.pytree import leaves, outline, paths, planted
+from ...base.spec import Spec
+from ...core.modes import current
+from ...core.node import place
+from ..control import while_loop
+from ..subgraph import Inner
+from .branches import BOOL, Again, if_, ignored, noted, nothing, truth
+from .leaked import assigned
+from .state import (
+    NUMBERS,
+    NotReturned,
+    Undefined,
+    as_number,
+    dtype_of,
+    filling,
+    here,
+    is_number,
+    is_part,
+    lifted,
+    same,
+    symbolic,
+    told,
+    unchanged,
+)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Things that are numbered from 0. Python, in a comprehension or list(), goes through them one after another.
+
+    length    how many: a number, or a symbol
+    row       number → the thing
+    """
+
+    length: Any
+    row: Callable[[Any], Any]
+
+    @property
+    def most(self) -> int | None:
+        """How many at most, if that is known."""
+        return None if symbolic(self.length) or isinstance(self.length, Dimension) else max(0, int(self.length))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(unrolled(self))
+
+
+def rows(x: Any) -> Any:
+    """x as Rows, if the graph is to go over it; other things as they are."""
+    if not symbolic(x):
+        return x
+    if not x.shape:
+        raise TypeError(f"{here()}: a loop over a tensor goes over its first axis, and {x.spec} has none")
+    return Rows(x.shape[0], lambda i: x[i])
+
+
+def range_(*args: Any) -> Any:
+    """range(start, stop, step), of which some may be symbols, or lengths not known yet."""
+    if not any(symbolic(n) or isinstance(n, Dimension) for n in args):
+        return range(*args)
+    start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
+    length = stop - start if len(args) < 3 else -((start - stop) // step)  # rounded up
+    return Rows(length, lambda i: start + i * step)
+
+
+def enumerate_(xs: Any, start: Any = 0) -> Any:
+    """enumerate(xs, start)"""
+    its = rows(xs)
+    return Rows(its.length, lambda i: (i + start, its.row(i))) if isinstance(its, Rows) else enumerate(its, start)
+
+
+def zip_(*xs: Any, strict: bool = False) -> Any:
+    """zip(*xs). Beside a Python list a tensor is gone through as a list of its rows."""
+    its = [rows(x) for x in xs]
+    if all(isinstance(x, Rows) for x in its) and its:
+        lengths = [x.length for x in its]
+        return Rows(reduce(shorter, lengths), lambda i: tuple(x.row(i) for x in its))
+    return zip(*map(unrolled, its), strict=strict)
+
+
+def shorter(n: Any, m: Any) -> Any:
+    if any(symbolic(o) or isinstance(o, Dimension) for o in (n, m)):
+        return n if n is m else lifted(n).minimum(lifted(m))
+    return min(n, m)
+
+
+def unrolled(x: Any) -> Any:
+    """Rows, one after the other. Raises ConversionError where their number is not known."""
+    if not isinstance(x, Rows):
+        return x
+    if x.most is None:
+        raise ConversionError(
+            f"{here()}: how many rows there are is known only when the graph runs, and Python, in a comprehension or "
+            "beside a list, needs them one after another: make the list a tensor, or write a `for`"
+        )
+    return [x.row(i) for i in range(x.most)]
+
+
+def reversed_(xs: Any) -> Any:
+    """reversed(xs)"""
+    its = rows(xs)
+    return Rows(its.length, lambda i: its.row(its.length - 1 - i)) if isinstance(its, Rows) else reversed(its)
+
+
+def len_(x: Any) -> Any:
+    """len(x), which may be a length not known yet."""
+    if isinstance(x, Rows):
+        return x.length
+    return x.shape[0] if symbolic(x) and x.shape else len(x)
+
+
+class Loop:
+    """A loop in the graph.
+
+    start     variable → what it begins with instead of what it is: a number in the dtype that it will have, a filling
+    edited    which of the things carried the body edits in place
+    """
+
+    def __init__(self, kind: str, block: Any, get: Any, set_: Any, names: Sequence[str]):
+        self.kind, self.block, self.get, self.set_, self.names = kind, block, get, set_, names
+        self.owner, self.place, self.line = set_, here(), place()
+        self.start: dict[str, Any] = {"the turn": 0}
+        self.edited: set[int] = set()
+
+    def run(self, test: Callable[[], Any], turn: Callable[[], None]) -> None:
+        """Write the loop into the graph, and its results into the state."""
+        self.before = list(self.get())
+        while True:
+            try:
+                self.written(test, turn)
+                return assigned(self.names, self.owner, self.kind, self.line)
+            except Unlike as unlike:
+                name, y = unlike.name, unlike.y
+                x = self.before[self.names.index(name)]
+                self.start[name] = filling(y) if isinstance(x, Undefined) else self.typed(name, x, turn)
+
+    def typed(self, name: str, x: Any, turn: Callable[[], None]) -> Any:
+        """What a variable begins with: `total = 0.0`, to which a float32 is added, is a float32.
+
+        Which dtype that is, is found by one turn, written into a graph that is thrown away.
+        """
+        with Inner(current.mode.staging).building():
+            self.set_(self.before)
+            self.turn(turn)
+            y = self.get()[self.names.index(name)]
+        if outline(x) != outline(y):
+            return x
+        return planted(x, iter([number(a, b) for a, b in zip(leaves(x), leaves(y))]))
+
+    def turn(self, turn: Callable[[], None]) -> None:
+        with unchanged(self.block, "a loop", self.place, self.owner), noted("the body of this loop is", self.place):
+            turn()
+
+    def written(self, test: Callable[[], Any], turn: Callable[[], None]) -> None:
+        start = [self.start.get(name, x) for name, x in zip(self.names, self.before)]
+
+        parts = [leaf for x in start for leaf in leaves(x) if is_part(leaf)]
+        numbers = still = self.numbers(start)
+
+        def as_numbers(symbols: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(as_number(x) if its else x for x, its in zip(symbols, numbers))
+
+        def going(*symbols: Any) -> Any:
+            self.set_(self.state(start, as_numbers(symbols)))
+            with noted("the condition of this loop is", self.place):
+                return test()
+
+        def body(*symbols: Any) -> list[Any]:
+            nonlocal still
+            symbols = as_numbers(symbols)
+            nodes = [symbol.node for symbol in symbols]
+            current.mode.staging.stands |= {id(symbol): part for symbol, part in zip(symbols, parts)}
+            self.set_(self.state(start, symbols))
+            self.turn(turn)
+            results = self.carried(start, symbols)
+            self.edited = {
+                i for i, (x, node, y) in enumerate(zip(symbols, nodes, results)) if y is x and y.node is not node
+            }
+            still = [is_number(x) and is_number(y) for x, y in zip(symbols, results)]
+            self.alone([parts[i] for i in self.edited], parts)
+            self.weighed({x.dtype for x in (*symbols, *(c.what for c in current.mode.staging.captured.values()))})
+            return results
+
+        body.names = [  # type: ignore[attr-defined]
+            path for name, x in zip(self.names, start) for path, leaf in zip(paths(x, name), leaves(x)) if is_part(leaf)
+        ]
+        carried = while_loop(going, body, [lifted(x) for x in parts])
+        settled = [self.settled(i, x, y) for i, (x, y) in enumerate(zip(parts, carried))]
+        results = [as_number(y) if its else y for y, its in zip(settled, still)]
+        self.set_([self.left(name, x) for name, x in zip(self.names, self.state(start, results))])
+
+    def numbers(self, start: Sequence[Any]) -> list[bool]:
+        """Of each thing that is carried, whether it was a Python number before the loop."""
+        pairs = [(began, x) for began, x in zip(start, self.before) if not isinstance(began, Undefined)]
+        flat = [(leaf, its) for began, x in pairs for leaf, its in zip_longest(leaves(began), leaves(x))]
+        return [is_number(its) for leaf, its in flat if is_part(leaf)]
+
+    def settled(self, i: int, x: Any, y: Any) -> Any:
+        """What is carried in one place, after the loop: what was edited in place, `x += 1`, is the same tensor."""
+        if i not in self.edited:
+            return y
+        current.mode.staging.take(x, y)
+        return x
+
+    def weighed(self, dtypes: set[Any]) -> None:
+        """Raises Unlike for a variable that began with a number, if the body has tensors of other such dtypes."""
+        for name, x in zip(self.names, self.before):
+            kinds = {np.dtype(type(leaf)) for leaf in leaves(x) if isinstance(leaf, int | float)} - {BOOL}
+            if name not in self.start and any(d.kind == kind.kind and d != kind for d in dtypes for kind in kinds):
+                raise Unlike(name, x)
+
+    def alone(self, edited: Sequence[Any], parts: Sequence[Any]) -> None:
+        """Raises ConversionError where the body edits a tensor in place that it knows under another name too."""
+        others = current.mode.staging.captured
+        for x in edited:
+            if id(x) in others or sum(x is part for part in parts) > 1:
+                raise ConversionError(
+                    f"{self.place}: this {self.kind} over tensors edits {told(x)} in place, as x += 1 does, and reads "
+                    "it under another name besides. Write x = x + 1, or let the two be different tensors: y = x.clone()"
+                )
+
+    def state(self, start: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
+        """The values of the variables, with these symbols in the places of what the graph carries."""
+        places = iter(symbols)
+        return [planted(x, iter([next(places) if is_part(leaf) else leaf for leaf in leaves(x)])) for x in start]
+
+    def left(self, name: str, x: Any) -> Any:
+        """What a variable holds after the loop."""
+        if not isinstance(x, Undefined):
+            return x
+        why = (
+            f"only the body of the {self.kind} over tensors at {self.place}, which may never run, gives it a value: "
+            "give it one before the loop"
+        )
+        if "." in name:
+            raise ConversionError(f"{self.place}: `{name}` is assigned, and {why}")
+        return type(x)(x.name, why)
+
+    # -- the state after a turn, as it was before -------------------------------------------------------
+
+    def carried(self, start: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
+        """What the body left in the variables, for the next turn. Raises ConversionError where that does not fit."""
+        places = iter(symbols)
+        return [y for name, x, its in zip(self.names, start, self.get()) for y in self.variable(name, x, its, places)]
+
+    def variable(self, name: str, x: Any, y: Any, places: Iterator[Any]) -> list[Any]:
+        """What the body left in a variable that began as x."""
+        if isinstance(x, Undefined):
+            if isinstance(x, NotReturned) and not isinstance(y, Undefined):
+                raise Unlike(name, y)
+            return []
+        if isinstance(y, Undefined):
+            raise ConversionError(f"{self.place}: `{name}` goes on to the next turn, and {y.why or 'is deleted'}")
+        if outline(x) != outline(y):
+            raise self.changed(name, x, y)
+        results = []
+        for i, (began, its) in enumerate(zip(leaves(x), leaves(y))):
+            if is_part(began) and is_part(its):
+                results.append(self.part(name, i, next(places), its))
+            elif not same(began, its):
+                raise self.changed(name, began, its)
+        return results
+
+    def part(self, name: str, i: int, symbol: Any, y: Any) -> Any:
+        """What the body left in one place, for the graph."""
+        its = lifted(y, symbol.spec) if isinstance(y, NUMBERS) else lifted(y)
+        its = as_number(its) if is_number(y) else its
+        if tuple(its.shape) != tuple(symbol.shape):
+            way = "Begin with the shape that it keeps, mg.zeros(…), or take mg.while_loop with shape_invariants"
+            raise self.refused(name, f"has shape {symbol.shape} before a turn and {its.shape} after it", way)
+        if its.dtype == symbol.dtype:
+            return its
+        first = self.before[self.names.index(name)]
+        if name not in self.start and is_number(leaves(first)[i]):
+            raise Unlike(name, y)
+        way = f"Begin with dtype {its.dtype}, or end the turn with .to({symbol.dtype})"
+        raise self.refused(name, f"is {symbol.dtype} before a turn and {its.dtype} after it", way)
+
+    def changed(self, name: str, x: Any, y: Any) -> ConversionError:
+        way = "Begin with a tensor of the shape and dtype that it will have"
+        if isinstance(y, list | tuple | dict):
+            way = "Keep what a loop collects in a tensor, as mg.lax.scan does, or loop over range(5), which is unrolled"
+        return self.refused(name, f"is {told(x)} before a turn and {told(y)} after it", way)
+
+    def refused(self, name: str, what: str, way: str) -> ConversionError:
+        name = "what is returned" if name == "return" else f"`{name}`"
+        return ConversionError(
+            f"{self.place}: in this {self.kind} over tensors {name} {what}; its body is written down once, for every "
+            f"turn, so what goes on to the next turn stays of one kind. {way}"
+        )
+
+
+class Unlike(Again):
+    """A variable that has to begin as something like y."""
+
+    def __init__(self, name: str, y: Any):
+        self.name, self.y = name, y
+
+
+def number(x: Any, y: Any) -> Any:
+    """A number in the graph, in the dtype of y; anything else as it is."""
+    if not (is_number(x) and is_part(y)):
+        return x
+    return lifted(x, Spec((), dtype_of(y))).astype(dtype_of(y))
 
 
 def while_(

@@ -1,4 +1,9 @@
-"""The state of a branch or a loop: what its variables hold, and what of that can be part of a graph.
+"""Python's numbers in a graph: what stands for one is no tensor, and is never edited in place.
+
+`n += 1` gives a number another value, and beside a tensor the dtype that `n = n + x` has; of a tensor it edits the
+memory. A variable that began as a number, and that a branch or a loop has made a symbol of, is still a number.
+
+The state of a branch or a loop: what its variables hold, and what of that can be part of a graph.
 
 Tensors and numbers can; a number takes the dtype that it has beside the tensor it meets. Anything else (None, a
 string, a module) is Python's, and has to stay what it is wherever the graph decides.
@@ -14,15 +19,46 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import ConversionError
-from ...modes import current
-from ...node import place, spot
-from ...spec import Spec
-from ...symbol import Symbol
-from ...tensor import Tensor
-from ...tree import leaves
-from .behind import bindings, mentioned
-from .numbers import NUMBERS
+from ...base.errors import ConversionError
+from ...base.pytree import leaves
+from ...base.spec import Spec
+from ...core.modes import current
+from ...core.node import place, spot
+from ...core.op import Op
+from ...tensor.symbol import Symbol
+from ...tensor.tensor import Tensor
+from ...tracing.builder import Traced
+from .closure_writes import bindings, mentioned
+
+NUMBERS = (bool, int, float)
+
+
+class Number(Traced):
+    """A symbol in the place of a Python number. What is computed of numbers alone is one again."""
+
+    __slots__ = ()
+
+    def apply(self, op: Op, *others: Any) -> Any:
+        y = super().apply(op, *others)
+        return as_number(y) if all(map(is_number, others)) else y
+
+    def rebound(self, other: Any) -> Any:
+        """Leaves it to Python to take `n = n + other` for `n += other`."""
+        return NotImplemented
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = rebound
+    __iand__ = __ior__ = __ixor__ = rebound
+
+
+def is_number(x: Any) -> bool:
+    """Whether x is a Python number, or stands for one."""
+    return isinstance(x, (*NUMBERS, Number)) and not isinstance(x, np.generic)
+
+
+def as_number(x: Any) -> Any:
+    """The symbol, in the place of a number."""
+    return Number(x.node, x.stage) if type(x) is Traced else x
+
 
 ARRAYS = (Symbol, Tensor, np.ndarray, np.generic)
 

@@ -3,5 +3,5 @@
 from . import rnn as rnn
 from .clip import clip_grad_norm_ as clip_grad_norm_
 from .clip import clip_grad_value_ as clip_grad_value_
-from .vector import parameters_to_vector as parameters_to_vector
-from .vector import vector_to_parameters as vector_to_parameters
+from .clip import parameters_to_vector as parameters_to_vector
+from .clip import vector_to_parameters as vector_to_parameters

@@ -1,4 +1,7 @@
-"""Gradients kept small: by their length all together, or one by one."""
+"""Gradients kept small: by their length all together, or one by one.
+
+Parameters as one vector, and back.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ from collections.abc import Iterable
 from math import inf
 from typing import Any
 
-from ...editable import write
-from ...errors import GraphError
-from ...functions.movement import stack
-from ...modes import current, no_grad
-from ...tensor import Tensor
+from ...base.errors import GraphError, ShapeError
+from ...core.modes import current, no_grad
+from ...functions.movement import cat, stack
+from ...tensor.inplace import write
+from ...tensor.lift import operand
+from ...tensor.tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -77,3 +81,19 @@ def clipped_in_graph(parameters: Tensors, max_norm: float, norm_type: float) -> 
     for p, g in zip(ps, grads):
         p.grad = g * scale.astype(g.dtype)
     return total
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Any:
+    """All elements of all parameters in a row, differentiably."""
+    return cat([p.reshape(p.size) for p in parameters])
+
+
+def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:
+    """Copy a vector's elements into the parameters, in order, unrecorded."""
+    x, ps = operand(vec).value, list(parameters)
+    if x.shape != (sum(p.size for p in ps),):
+        raise ShapeError(f"the parameters have {sum(p.size for p in ps)} elements, and the vector is {x.shape}")
+    start = 0
+    for p in ps:
+        write(p, x[start : start + p.size].reshape(p.shape))
+        start += p.size

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...functions.face import operand
+from ...base.errors import ShapeError
 from ...functions.movement import pad, stack
-from ...tensor import Tensor
+from ...tensor.lift import operand
+from ...tensor.tensor import Tensor
 
 
 class PackedSequence(NamedTuple):

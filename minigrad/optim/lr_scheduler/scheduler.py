@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import floor
 from typing import Any
 
-from ...errors import GraphError
-from ...modes import current
+from ...base.errors import GraphError
+from ...core.modes import current
 from ..optimizer import Optimizer
 
 

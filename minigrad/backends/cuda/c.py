@@ -1,0 +1,447 @@
+"""How C spells NumPy's dtypes and functions: {0} and {1} are the operands, already in the dtype that is computed in.
+
+What NumPy means by its functions of one element, where C has another meaning for it or no name at all.
+
+Each is a template of C++, so that one text serves every dtype. A kernel begins with those it uses.
+
+A pen for C: `forward`, given a module that writes, says what one element of the result is.
+
+    Sigmoid().forward(C, x)   →   (1.0f / (1.0f + expf((-x))))
+
+The other pen (pen.py) writes Python, whose operators find out their types when they run. C must be told. So each
+expression has a dtype, and what NumPy would compute in, and what would come out, NumPy itself is asked
+(`ufunc.resolve_dtypes`); literals are written in that type. Half precision is computed in single, as on a GPU, and
+rounded where an op's result is: the value every reader sees is the one that could be stored.
+
+What one expression uses twice is one object here, and `named` gives it a name: a line of its own, computed once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import MinigradError
+from ...core.formula import is_wrapped
+
+TYPES = {
+    "b1": "bool",
+    "f2": "unsigned short",
+    "f4": "float",
+    "f8": "double",
+    "i1": "signed char",
+    "i2": "short",
+    "i4": "int",
+    "i8": "long long",
+    "u1": "unsigned char",
+    "u2": "unsigned short",
+    "u4": "unsigned int",
+    "u8": "unsigned long long",
+}
+CALLS = {  # ufunc → C's function, which for single precision has an f at the end
+    "absolute": "fabs",
+    "power": "pow",
+    "arctan2": "atan2",
+    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "sqrt", "hypot")},
+    **{name: name for name in ("log", "log2", "log10", "log1p", "floor", "ceil", "trunc", "rint", "fmod", "copysign")},
+    **{name: name for name in ("erf", "erfc")},
+}
+FORMS = {  # ufunc → the same for every number
+    "add": "({0} + {1})",
+    "subtract": "({0} - {1})",
+    "multiply": "({0} * {1})",
+    "divide": "({0} / {1})",
+    "negative": "(-{0})",
+    "positive": "{0}",
+    "square": "({0} * {0})",
+    "reciprocal": "(1 / {0})",
+    "greater": "({0} > {1})",
+    "greater_equal": "({0} >= {1})",
+    "less": "({0} < {1})",
+    "less_equal": "({0} <= {1})",
+    "equal": "({0} == {1})",
+    "not_equal": "({0} != {1})",
+    "invert": "(~{0})",
+    "bitwise_and": "({0} & {1})",
+    "bitwise_or": "({0} | {1})",
+    "bitwise_xor": "({0} ^ {1})",
+    "isnan": "({0} != {0})",
+    "isinf": "(fabs({0}) == INFINITY)",
+    "isfinite": "(fabs({0}) < INFINITY)",
+    "sign": "sign({0})",
+    "maximum": "maximum({0}, {1})",
+    "minimum": "minimum({0}, {1})",
+    "heaviside": "step({0}, {1})",
+    "floor_divide": "floor_quotient({0}, {1})",
+    "remainder": "floor_remainder({0}, {1})",
+    "logaddexp": "log_of_sum({0}, {1})",
+}
+OF_INTEGERS = {
+    "floor_divide": "floor_integer_quotient({0}, {1})",
+    "remainder": "floor_integer_remainder({0}, {1})",
+    "fmod": "integer_remainder({0}, {1})",
+    "power": "integer_power({0}, {1})",
+    "absolute": "magnitude({0})",
+    "isnan": "false",
+    "isinf": "false",
+    "isfinite": "true",
+    **dict.fromkeys(("floor", "ceil", "trunc"), "{0}"),
+}
+OF_BOOLEANS = OF_INTEGERS | {
+    "add": "({0} || {1})",
+    "maximum": "({0} || {1})",
+    "multiply": "({0} && {1})",
+    "minimum": "({0} && {1})",
+    "invert": "(!{0})",
+    "absolute": "{0}",
+}
+
+
+FUNCTIONS = {
+    # -- half precision is stored in 16 bits, and computed with in single; CUDA's own header is not needed for that
+    "from_half": """\
+__device__ inline float from_half(unsigned short bits)
+{
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+}""",
+    "to_half": """\
+__device__ inline unsigned short to_half(float x)
+{
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+__device__ inline unsigned short to_half(double x)
+{
+    unsigned short bits;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+    return bits;
+}""",
+    # -- of two numbers, one: what is no number wins, in NumPy; C's fmax lets it lose
+    "maximum": """\
+template <class T> __device__ inline T maximum(T x, T y) { return x >= y || x != x ? x : y; }""",
+    "minimum": """\
+template <class T> __device__ inline T minimum(T x, T y) { return x <= y || x != x ? x : y; }""",
+    # -- size and sign
+    "sign": """\
+template <class T> __device__ inline T sign(T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : x; }""",
+    "magnitude": """\
+template <class T> __device__ inline T magnitude(T x) { return x < 0 ? T(-x) : x; }""",
+    "step": """\
+template <class T> __device__ inline T step(T x, T y) { return x != x ? x : x == 0 ? y : T(x > 0); }""",
+    "number_or": """\
+template <class T> __device__ inline T number_or(T x, T nan, T high, T low)
+{
+    return x != x ? nan : isinf(x) ? (x > 0 ? high : low) : x;
+}""",
+    # -- quotients rounded down, where C rounds towards zero; of integers, nothing is divided by zero
+    "floor_quotient": """\
+template <class T> __device__ inline T floor_quotient(T x, T y)
+{
+    const T remainder = fmod(x, y);
+    const T quotient = (x - remainder) / y - T(remainder != 0 && (remainder < 0) != (y < 0));
+    const T whole = floor(quotient);
+    if (y == 0) return x / y;
+    return quotient == 0 ? copysign(T(0), x / y) : whole + T(quotient - whole > T(0.5));
+}""",
+    "floor_remainder": """\
+template <class T> __device__ inline T floor_remainder(T x, T y)
+{
+    const T remainder = fmod(x, y);
+    if (remainder == 0) return copysign(T(0), y);
+    return (remainder < 0) != (y < 0) ? remainder + y : remainder;
+}""",
+    "floor_integer_quotient": """\
+template <class T> __device__ inline T floor_integer_quotient(T x, T y)
+{
+    if (y == 0) return 0;
+    if (T(y + 1) == 0 && y < 0) return T(-x);
+    return T(x / y - (x % y != 0 && (x < 0) != (y < 0)));
+}""",
+    "floor_integer_remainder": """\
+template <class T> __device__ inline T floor_integer_remainder(T x, T y)
+{
+    if (y == 0 || (T(y + 1) == 0 && y < 0)) return 0;
+    return x % y != 0 && (x < 0) != (y < 0) ? T(x % y + y) : T(x % y);
+}""",
+    "integer_remainder": """\
+template <class T> __device__ inline T integer_remainder(T x, T y)
+{
+    return y == 0 || (T(y + 1) == 0 && y < 0) ? T(0) : T(x % y);
+}""",
+    # -- powers, and logarithms of sums
+    "integer_power": """\
+template <class T> __device__ inline T integer_power(T x, T n)
+{
+    if (n < 0) return x == 1 ? T(1) : T(x + 1) == 0 ? T(n % 2 == 0 ? 1 : -1) : T(0);
+    T y = 1;
+    for (; n > 0; n /= 2, x = T(x * x))
+        if (n % 2 != 0) y = T(y * x);
+    return y;
+}""",
+    "log_of_sum": """\
+template <class T> __device__ inline T log_of_sum(T x, T y)
+{
+    if (x == y) return x + T(0.69314718055994530942);
+    return x > y ? x + log1p(exp(y - x)) : x < y ? y + log1p(exp(x - y)) : x - y;
+}""",
+}
+
+CONSTANTS = {
+    "INFINITY": "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif",
+    "NAN": "#ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif",
+}
+
+
+class NotWritten(MinigradError, TypeError):
+    """Something that is no C expression of one element: an op that needs it stays a launch of its own."""
+
+
+def stored(dtype: np.dtype) -> str:
+    """The type of an element in memory."""
+    code = f"{dtype.kind}{dtype.itemsize}"
+    if code not in TYPES:
+        raise NotWritten(f"C has no type here for {dtype}: it has {', '.join(sorted(TYPES))}")
+    return TYPES[code]
+
+
+def held(dtype: np.dtype) -> str:
+    """The type of an element in a register: half precision is computed in single."""
+    return "float" if dtype == np.float16 else stored(dtype)
+
+
+# -- expressions ------------------------------------------------------------------------------------
+
+
+class Value:
+    """An expression of one element, and its dtype.
+
+    form    its text, with {0}, {1}, … where the text of its parts stands
+    """
+
+    __slots__ = ("dtype", "form", "parts")
+    __array_ufunc__ = None  # NumPy's numbers leave arithmetic to us
+    __hash__ = object.__hash__
+    size = 1  # an op that works in blocks is done in one
+
+    def __init__(self, form: str, dtype: Any, parts: tuple[Value, ...] = ()):
+        self.form, self.dtype, self.parts = form, np.dtype(dtype), parts
+
+    def __str__(self) -> str:
+        return ENCLOSED.sub(r"\1{\2.bare}", self.form).format(*self.parts) if self.parts else self.form
+
+    @property
+    def bare(self) -> str:
+        """The text where brackets stand around it already."""
+        text = str(self)
+        return text[1:-1] if is_wrapped(text) else text
+
+    def __add__(self, o: Any) -> Value: return ufunc("add", self, o)
+    def __radd__(self, o: Any) -> Value: return ufunc("add", o, self)
+    def __sub__(self, o: Any) -> Value: return ufunc("subtract", self, o)
+    def __rsub__(self, o: Any) -> Value: return ufunc("subtract", o, self)
+    def __mul__(self, o: Any) -> Value: return ufunc("multiply", self, o)
+    def __rmul__(self, o: Any) -> Value: return ufunc("multiply", o, self)
+    def __truediv__(self, o: Any) -> Value: return ufunc("true_divide", self, o)
+    def __rtruediv__(self, o: Any) -> Value: return ufunc("true_divide", o, self)
+    def __pow__(self, o: Any) -> Value: return power(self, o)
+    def __rpow__(self, o: Any) -> Value: return ufunc("power", o, self)
+    def __neg__(self) -> Value: return ufunc("negative", self)
+    def __invert__(self) -> Value: return ufunc("invert", self)
+    def __gt__(self, o: Any) -> Value: return ufunc("greater", self, o)
+    def __ge__(self, o: Any) -> Value: return ufunc("greater_equal", self, o)
+    def __lt__(self, o: Any) -> Value: return ufunc("less", self, o)
+    def __le__(self, o: Any) -> Value: return ufunc("less_equal", self, o)
+
+    def astype(self, dtype: Any, copy: bool = True) -> Value:
+        return cast(self, np.dtype(dtype))
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotWritten(f".{name} of an array cannot be written as a C expression of one element")
+
+    def __bool__(self) -> bool:
+        raise NotWritten("Python decides by a value that only the GPU will know: write where(condition, x, y)")
+
+
+ENCLOSED = re.compile(r"(?<=[(,])( ?){(\d)}(?=[,)])")  # a part with a bracket or a comma on either side
+
+
+def named(root: Value, name: str) -> tuple[list[tuple[str, Value]], Value]:
+    """What `root` uses more than once, each with a name of its own, in the order of computing; and root over these."""
+    order, uses = [root], {root: 1}
+    for x in order:  # grows as it is walked
+        for i, part in enumerate(x.parts):
+            if part not in uses:
+                order.append(part)
+            uses[part] = uses.get(part, 0) + x.form.count(f"{{{i}}}")
+    lines: list[tuple[str, Value]] = []
+    done: dict[Value, Value] = {}
+
+    def written(x: Value) -> Value:
+        if x not in done:
+            new = Value(x.form, x.dtype, tuple(map(written, x.parts)))
+            if uses[x] > 1 and x.parts:
+                lines.append((f"{name}_{len(lines)}", new))
+                new = Value(lines[-1][0], x.dtype)
+            done[x] = new
+        return done[x]
+
+    return lines, written(root)
+
+
+def value(x: Any, dtype: np.dtype) -> Value:
+    """x, an expression or a number, as an expression of that dtype."""
+    return cast(x, dtype) if isinstance(x, Value) else literal(x, dtype)
+
+
+def literal(number: Any, dtype: np.dtype) -> Value:
+    """A number in the type in which its dtype is computed, to the last digit."""
+    n = (np.dtype("f4") if dtype == np.float16 else dtype).type(number)
+    if dtype.kind == "b":
+        return Value("true" if n else "false", dtype)
+    if dtype.kind in "iu":
+        suffix = ("u" if dtype.kind == "u" else "") + ("ll" if dtype.itemsize == 8 else "")
+        lowest = dtype.kind == "i" and int(n) == -(2 ** (8 * dtype.itemsize - 1))  # C negates a number it cannot hold
+        text = f"({int(n) + 1}{suffix} - 1)" if lowest else bracketed(f"{int(n)}{suffix}")
+        return Value(text if dtype.itemsize >= 4 else f"({stored(dtype)}){text}", dtype)
+    suffix = "" if dtype.itemsize == 8 else "f"
+    if not np.isfinite(n):
+        return Value("NAN" if np.isnan(n) else "INFINITY" if n > 0 else "(-INFINITY)", dtype)
+    shortest = str(np.float32(n)) if suffix else repr(float(n))  # which reads back as the same number
+    return Value(bracketed(f"{shortest}{suffix}"), dtype)
+
+
+def bracketed(text: str) -> str:
+    """A number that can stand anywhere: a sign before another would be an operator."""
+    return f"({text})" if text.startswith("-") else text
+
+
+def cast(x: Value, dtype: np.dtype) -> Value:
+    """x in another dtype, as NumPy converts: to a boolean by asking whether it is 0."""
+    if x.dtype == dtype:
+        return x
+    stored(dtype)
+    if dtype.kind == "b":
+        return Value("({0} != 0)", dtype, (x,))
+    if dtype == np.float16:
+        return rounded(x if x.dtype.kind == "f" else cast(x, np.dtype("f4")))
+    if x.dtype == np.float16 and dtype == np.float32:
+        return Value("{0}", dtype, (x,))  # which is how it is held
+    return Value(f"({held(dtype)})({{0}})", dtype, (x,))
+
+
+def rounded(x: Value) -> Value:
+    """x as the nearest number of half precision."""
+    return Value("from_half(to_half({0}))", np.float16, (x,))
+
+
+def loaded(text: str, dtype: np.dtype) -> str:
+    """An element read from memory."""
+    return f"from_half({text})" if dtype == np.float16 else text
+
+
+def kept(x: Value) -> str:
+    """An element as it is written to memory."""
+    return f"to_half({x.bare})" if x.dtype == np.float16 else x.bare
+
+
+# -- functions ----------------------------------------------------------------------------------------
+
+def ufunc(name: str, *xs: Any) -> Value:
+    """NumPy's elementwise function of that name, in the dtypes in which NumPy would compute it."""
+    numpys = getattr(np, name)
+    *wanted, dtype = numpys.resolve_dtypes((*map(kind_of, xs), None))
+    if len({d.kind for d in wanted}) > 1:
+        raise NotWritten(f"{name} of {' and '.join(map(str, wanted))} mixes them in a way that C does not know")
+    form = form_of(numpys.__name__, wanted[0])
+    if dtype.kind in "iu" and dtype.itemsize < 4:
+        form = f"({stored(dtype)})({form})"  # C computes small integers as int, which does not wrap round as they do
+    return Value(form, dtype, tuple(value(x, d) for x, d in zip(xs, wanted)))
+
+
+def form_of(name: str, dtype: np.dtype) -> str:
+    """The text of a ufunc on one dtype."""
+    special = {"b": OF_BOOLEANS, "i": OF_INTEGERS, "u": OF_INTEGERS}.get(dtype.kind, {})
+    if name in special:
+        return special[name]
+    if name in FORMS:
+        return FORMS[name]
+    if name not in CALLS or dtype.kind != "f":
+        raise NotWritten(f"there is no C here for NumPy's {name} of {dtype}")
+    arguments = ", ".join(f"{{{i}}}" for i in range(getattr(np, name, np.exp).nin))
+    return f"{CALLS[name]}{'' if dtype.itemsize == 8 else 'f'}({arguments})"
+
+
+def kind_of(x: Any) -> Any:
+    """What NumPy's promotion wants to know: a dtype; of a Python number only that it is one."""
+    return x.dtype if isinstance(x, Value | np.generic) else np.dtype(bool) if isinstance(x, bool) else type(x)
+
+
+def power(x: Value, exponent: Any) -> Value:
+    """x ** exponent; of a fixed exponent what NumPy makes of it."""
+    if isinstance(exponent, int | float) and x.dtype.kind == "f":
+        quicker = {2: "square", 0.5: "sqrt", -1: "reciprocal", 1: "positive"}.get(exponent)
+        if quicker is not None:
+            return ufunc(quicker, x)
+    return ufunc("power", x, exponent)
+
+
+# -- the module -----------------------------------------------------------------------------------------
+
+
+class Module:
+    """What stands where `numpy` stands."""
+
+    finfo = staticmethod(np.finfo)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        theirs = getattr(np, name, None)
+        if isinstance(theirs, np.ufunc):
+            return lambda *xs: ufunc(name, *xs)
+        if isinstance(theirs, type):
+            return theirs  # a dtype
+        raise NotWritten(f"xp.{name} cannot be written as a C expression of one element")
+
+    def where(self, condition: Any, x: Any, y: Any) -> Value:
+        dtype = np.result_type(*(o.dtype if isinstance(o, Value) else o for o in (x, y)))
+        return Value("({0} ? {1} : {2})", dtype, (value(condition, np.dtype(bool)), value(x, dtype), value(y, dtype)))
+
+    def emptied(self, x: Value, condition: Any) -> Value:
+        return self.where(condition, 0, x)
+
+    def erf(self, x: Value) -> Value:
+        return self.special("erf", x)
+
+    def erfc(self, x: Value) -> Value:
+        return self.special("erfc", x)
+
+    def special(self, name: str, x: Value) -> Value:
+        """A function that C has and NumPy has not: of integers it is computed in double."""
+        x = x if x.dtype.kind == "f" else cast(x, np.dtype(float))
+        return Value(form_of(name, x.dtype), x.dtype, (x,))
+
+    def round(self, x: Value, decimals: int = 0) -> Value:
+        if x.dtype.kind in "iu" and decimals >= 0:
+            return x
+        if x.dtype.kind != "f":
+            raise NotWritten(f"rounding {x.dtype} to {decimals} decimals cannot be written as a C expression")
+        if decimals == 0:
+            return ufunc("rint", x)
+        scale = 10.0 ** abs(decimals)
+        return ufunc("rint", x * scale) / scale if decimals > 0 else ufunc("rint", x / scale) * scale
+
+    def nan_to_num(self, x: Value, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Value:
+        if x.dtype.kind != "f":
+            return x
+        bounds = np.finfo(x.dtype)
+        instead = (nan, bounds.max if posinf is None else posinf, bounds.min if neginf is None else neginf)
+        return Value("number_or({0}, {1}, {2}, {3})", x.dtype, (x, *(literal(n, x.dtype) for n in instead)))
+
+
+C: Any = Module()

@@ -1,0 +1,201 @@
+"""Where arrays live, and the one home of what differs between NumPy and CuPy.
+
+CPU          NumPy
+GPU          CuPy, imported when a GPU tensor is first asked for: a machine without one never needs it
+SIMULATED    NumPy behind CuPy's strict rules, which counts what a GPU would make expensive (backends/simulated.py)
+
+An op is written once, against `xp`. Where the two modules differ in meaning, not in name, the op asks
+the device: how indices are checked, how repeated indices are added, how a value is read.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from .errors import BoundsError, DeviceError
+
+
+@dataclass(frozen=True, eq=False)  # two devices are equal if they are the same one
+class Device:
+    """A place for arrays, and the name of the NumPy-like module that computes there.
+
+    block      how many elements a loop over cache-sized pieces takes at once
+    programs   the class that makes a graph a program for it (compiler/)
+    doubts     what may be wrong there and is not yet told: message → the error, and whether, a 0-d boolean array
+    """
+
+    name: str
+    module: str
+    block: int = 1 << 22
+    programs: str = "minigrad.backends.cuda.replay:Replay"
+    doubts: dict[str, tuple[Exception, Any]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def xp(self) -> Any:
+        """The array module: `numpy`, or `cupy` with a usable GPU behind it.
+
+        Raises DeviceError where the module or its hardware is missing.
+        """
+        if self is GPU:
+            works, reason = gpu_status()
+            if not works:
+                raise DeviceError(f"no gpu here: {reason}. Use device='cpu', or 'simulated' to see what a GPU would do")
+        if self is CPU:
+            keep_freed_memory()
+        module = importlib.import_module(self.module)
+        return module.xp if self is SIMULATED else module
+
+    def program(self, graph: Any, threads: int = 1, into: Any = None) -> Any:
+        """A graph compiled for this device: (array of each input) → (array of each output).
+
+        into    output → input, in whose own array it is written
+        """
+        module, name = self.programs.split(":")
+        return getattr(importlib.import_module(module), name)(graph, threads, into)
+
+    # -- in and out ---------------------------------------------------------------------------
+
+    def array(self, data: Any, dtype: Any = None) -> Any:
+        """`data` as an array on this device; the same memory where it already is one."""
+        home = device_of(data)
+        if home is not self and home is not CPU:
+            data = home.read(data)
+        return self.xp.asarray(data, dtype)
+
+    def read(self, array: Any) -> np.ndarray:
+        """An array of this device as a NumPy array: on a GPU a copy, which waits until it is computed.
+
+        Raises what `refuse` was told to raise meanwhile.
+        """
+        if self is CPU:
+            return np.asarray(array)
+        host: np.ndarray = array.get()
+        doubts = list(self.doubts.values())
+        self.doubts.clear()
+        for error, wrong in doubts:
+            if wrong:
+                raise error
+        return host
+
+    def item(self, array: Any) -> Any:
+        """The one element as a Python number; waits, and raises, as `read` does."""
+        return self.read(array).item()
+
+    # -- what NumPy and CuPy do differently ---------------------------------------------------------
+
+    def refuse(self, wrong: Any, error: Exception) -> None:
+        """Raises the error if any element of the boolean array `wrong` is true.
+
+        To ask would stop a GPU. There the question is put, and its answer heard when a value is next read,
+        as CUDA's own assertions are.
+        """
+        found = wrong.any()
+        if self is not CPU:
+            known = self.doubts.get(str(error))
+            self.doubts[str(error)] = error, found if known is None else known[1] | found
+        elif found:
+            raise error
+
+    def check_range(self, index: Any, length: int, op: object) -> None:
+        """Refuses an index array that leaves −length … length − 1, which CuPy would wrap round without a word."""
+        message = f"{op} needs indices from {-length} to {length - 1}"
+        if self is not CPU:
+            self.refuse((index < -length) | (index >= length), BoundsError(message))
+        elif index.size:
+            low, high = int(index.min()), int(index.max())
+            if low < -length or high >= length:
+                raise BoundsError(f"{message}, and got {low if low < -length else high}")
+
+    def scatter_add(self, y: Any, index: Any, x: Any) -> None:
+        """y[index] += x, where a place named twice receives twice. Half precision is summed in single."""
+        if y.dtype == np.float16:
+            total = y.astype(np.float32)
+            self.scatter_add(total, index, x.astype(np.float32))
+            y[...] = total
+        elif y.dtype.kind in "fiu" and y.dtype.itemsize >= 4:
+            self.xp.add.at(y, index, x)
+        else:  # CuPy adds atomically in words of four and eight bytes only
+            total = y.astype(np.int64)
+            self.scatter_add(total, index, x.astype(np.int64))
+            y[...] = total
+
+    # -- what it costs ------------------------------------------------------------------------------
+
+    def counts(self) -> AbstractContextManager[Any]:
+        """What a block makes the simulated device do: `with device('simulated').counts() as n: …; n.launches`."""
+        if self is not SIMULATED:
+            raise DeviceError(f"only the simulated device counts, and this is {self}: use device('simulated')")
+        counted: AbstractContextManager[Any] = importlib.import_module(self.module).counting()
+        return counted
+
+    @property
+    def type(self) -> str:
+        """Its name."""
+        return self.name
+
+    def __reduce__(self) -> Any:  # copied or read back, a device is the one that there is
+        return device, (self.name,)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"device({self.name!r})"
+
+
+CPU = Device("cpu", "numpy", block=1 << 14, programs="minigrad.compiler.program.program:Program")
+GPU = Device("gpu", "cupy")
+SIMULATED = Device("simulated", "minigrad.backends.simulated")
+
+NAMES = {"cpu": CPU, "gpu": GPU, "cuda": GPU, "cuda:0": GPU, "simulated": SIMULATED}
+HOMES = {"cupy": GPU, "minigrad.backends.simulated": SIMULATED}  # by the module of an array's type
+
+
+@cache
+def device(name: str | Device) -> Device:
+    """The device of that name: 'cpu', 'gpu' (also spelled 'cuda'), or 'simulated'."""
+    if isinstance(name, Device):
+        return name
+    if name not in NAMES:
+        raise DeviceError(f"wanted a device, one of {sorted(NAMES)}, and got {name!r}")
+    return NAMES[name]
+
+
+def device_of(array: Any) -> Device:
+    """The device an array lives on; whatever is no array of another device is on the CPU."""
+    return HOMES.get(type(array).__module__, CPU)
+
+
+def keep_freed_memory() -> None:
+    """Have the C library keep what is freed for the next array, where it would give it back to the system.
+
+    The GNU one gives back every array of some size, and the next step fetches as much again, page by page: a third
+    of a transformer's time, half of a CNN's. One free of a block of nearly 32 MB, which nobody touched and so costs
+    nothing, raises its thresholds: mallopt(3), M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
+    """
+    if sys.platform == "linux":
+        np.empty((1 << 25) - (1 << 16), np.uint8)
+
+
+@cache
+def gpu_status() -> tuple[bool, str]:
+    """Whether a GPU can be used here, and its name; or what is missing, and how to get it."""
+    try:
+        cupy = importlib.import_module("cupy")
+    except ImportError:
+        return False, "CuPy is not installed: python -m pip install cupy-cuda13x, or cupy-cuda12x for an older driver"
+    if not cupy.is_available():
+        return False, "CuPy is installed, and finds no GPU, or no driver for it"
+    try:
+        float(cupy.ones(1).sum())  # only a kernel shows whether the compiler and its headers are there
+    except Exception as reason:
+        return False, f"there is a GPU, and its kernels do not compile: {reason}"
+    properties = cupy.cuda.runtime.getDeviceProperties(0)
+    return True, properties["name"].decode()

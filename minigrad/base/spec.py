@@ -1,0 +1,142 @@
+"""What is known of a tensor before it is computed: its shape, its dtype and its device."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from math import prod
+from threading import Lock
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from .device import CPU, Device, device_of
+from .dimension import said
+from .errors import DeviceError, ShapeError
+from .lengths import bounds, is_unknown, length
+
+_known: WeakValueDictionary[Any, Spec] = WeakValueDictionary()
+_making = Lock()
+
+
+class Spec:
+    """A tensor's type, written ``f32[64, 10]``: enough to check, count and plan, not to compute.
+
+    shape       length of each axis
+    dtype       type of the elements
+    device      where they live
+    size        number of elements
+    ndim        number of axes
+    nbytes      bytes of storage, contiguous
+    is_float    whether it can carry a gradient: integers and booleans cannot
+    is_known    whether every length is; one that is not is a stand-in
+    lengths     the shape as Python code has it, in which one that is not known is a Dimension
+
+    Equal specs are one object, so that to compare two, or to look one up, takes no longer than `is`.
+    """
+
+    __slots__ = ("__weakref__", "device", "dtype", "is_float", "is_known", "lengths", "nbytes", "ndim", "shape", "size")
+    __match_args__ = ("shape", "dtype", "device")
+
+    shape: tuple[int, ...]
+    lengths: tuple[Any, ...]
+    dtype: np.dtype
+    device: Device
+    size: int
+    ndim: int
+    nbytes: int
+    is_float: bool
+    is_known: bool
+
+    def __new__(cls, shape: tuple[int, ...], dtype: Any, device: Device = CPU) -> Spec:
+        key = (shape, np.dtype(dtype), device)
+        return _known.get(key) or cls._made(*key)
+
+    @classmethod
+    def _made(cls, shape: tuple[int, ...], dtype: np.dtype, device: Device) -> Spec:
+        """The one spec of that description, made unless another thread was quicker."""
+        with _making:
+            spec = _known.get((shape, dtype, device))
+            if spec is None:
+                spec = object.__new__(cls)
+                spec.is_known = not any(map(is_unknown, shape))
+                spec.shape = shape if spec.is_known else tuple(map(length, shape))
+                spec.lengths = shape if spec.is_known else tuple(map(said, spec.shape))
+                spec.dtype, spec.device = dtype, device
+                spec.size, spec.ndim, spec.is_float = prod(shape), len(shape), dtype.kind == "f"
+                spec.nbytes = spec.size * dtype.itemsize
+                _known[shape, dtype, device] = spec
+            return spec
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Spec, (self.shape, self.dtype, self.device)
+
+    def with_shape(self, shape: tuple[int, ...]) -> Spec:
+        """The same dtype and device in another shape."""
+        return Spec(shape, self.dtype, self.device)
+
+    def with_dtype(self, dtype: Any) -> Spec:
+        """The same shape and device with another dtype."""
+        return Spec(self.shape, dtype, self.device)
+
+    def __repr__(self) -> str:
+        kind = "bool" if self.dtype.kind == "b" else f"{self.dtype.kind}{8 * self.dtype.itemsize}"
+        place = "" if self.device is CPU else f"@{self.device.name}"
+        return f"{kind}[{', '.join(map(str, self.shape))}]{place}"
+
+
+class Specs(tuple[Spec, ...]):
+    """The spec of an op with several results: one Spec each."""
+
+    __slots__ = ()
+
+    shape = dtype = None  # it has as many as it has results
+    is_float = False  # gradients come to its pieces
+    size = property(lambda self: sum(s.size for s in self), doc="Number of elements, of all results.")
+    nbytes = property(lambda self: sum(s.nbytes for s in self), doc="Bytes of storage, of all results.")
+    device = property(lambda self: self[0].device if self else CPU, doc="Where they live.")
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(str, self))})"
+
+
+def spec_of(array: Any) -> Spec:
+    """The spec of an array."""
+    return Spec(array.shape, array.dtype, device_of(array))
+
+
+def broadcast(op: object, *specs: Spec) -> Spec:
+    """The common spec of elementwise operands, by NumPy's rules for shapes and dtypes (NEP 50).
+
+    op    who asks, for the error text
+
+    Raises ShapeError if two axes differ and neither is 1, DeviceError if the devices differ.
+    """
+    if len(specs) == 1:
+        return specs[0]
+    shape = broadcast_shape(*(s.shape for s in specs))
+    if shape is None:
+        raise ShapeError(
+            f"{op} needs shapes that broadcast, and got {' with '.join(map(str, specs))}: counted from the right, "
+            "two axes must be equal or one of them 1. Use reshape to line them up"
+        )
+    return Spec(shape, np.result_type(*(s.dtype for s in specs)), common_device(op, *specs))
+
+
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape that all of these broadcast to; None if there is none."""
+    lengths = [{n for n in axis if n != 1} for axis in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)]
+    if any(len(axis) > 1 for axis in lengths):
+        lengths = [{n for n in axis if not is_unknown(n) or bounds(n)[1] > 1} for axis in lengths]  # x[:1] beside x
+        if any(len(axis) > 1 for axis in lengths):
+            return None
+    return tuple(axis.pop() if axis else 1 for axis in reversed(lengths))
+
+
+def common_device(op: object, *specs: Spec) -> Device:
+    """The one device all operands live on. Raises DeviceError where they differ."""
+    devices = {s.device for s in specs}
+    if len(devices) > 1:
+        came = " with ".join(map(str, specs))
+        raise DeviceError(f"{op} needs its operands on one device, and got {came}: use .to(device)")
+    return devices.pop()

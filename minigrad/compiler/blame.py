@@ -1,0 +1,159 @@
+"""Where it went wrong. Compiled code knows no nodes; so when a run fails it is run again, op by op, until an op fails.
+
+    BoundsError: Index (…), built at model.py:12, in forward, of x: f64[2] from 1 to 2 and i: i64[] = 5 failed: …
+
+The same walk is the NaN trap: it stops at the first op that makes a NaN or an infinity out of finite numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import AnomalyError, BoundsError, GraphError, MinigradError
+from ..core.graph import Graph
+from ..core.node import Node
+from ..ops.effect import Effect
+from ..tensor.interpret import value, walked
+
+Arrays = tuple[Any, ...]
+KNOWN = {FloatingPointError, RuntimeWarning}  # NumPy's, that users ask for
+Walk = Callable[[Graph, Sequence[Any]], Arrays]
+
+_walk: ContextVar[Walk | None] = ContextVar("walk", default=None)  # how graphs are run just now; None: as programs
+
+
+@contextmanager
+def walking(walk: Walk) -> Iterator[None]:
+    """A block in which every graph, branches and bodies of loops among them, runs op by op, in this way."""
+    token = _walk.set(walk)
+    try:
+        yield
+    finally:
+        _walk.reset(token)
+
+
+def trap_nan() -> Any:
+    """A block in which every graph runs op by op, and the first op that makes a NaN or an infinity is named."""
+    return walking(trapped)
+
+
+def guarded(program: Callable[..., Arrays], graph: Graph, arrays: Sequence[Any], trap: bool = False) -> Arrays:
+    """What the program, made of the graph, gives for the arrays. Where it fails, the error names the op that failed."""
+    walk = _walk.get()
+    if walk is not None:
+        return walk(graph, arrays)
+    if trap:
+        with trap_nan():
+            return trapped(graph, arrays)
+    try:
+        return program(*arrays)
+    except AssertionError:  # the user's own words
+        raise
+    except Exception as error:
+        found = None if getattr(error, "located", False) else located(graph, arrays)
+        if found is None:
+            raise
+        where, why = found
+        is_known = isinstance(why, MinigradError) or type(why) in KNOWN
+        kind = BoundsError if type(why) is IndexError else type(why) if is_known else GraphError
+        named: Any = kind(f"{where}: {why}")
+        named.located = True
+        raise named from error
+
+
+def located(graph: Graph, arrays: Sequence[Any]) -> tuple[str, Exception] | None:
+    """The first op of the graph that fails on these arrays, described, and its error; None if none does.
+
+    It may be another than the program stopped at, whose lines are in an order of their own.
+
+    What has an effect has it a second time, if it can fail: a Python function is called again, nothing is printed.
+    """
+    values = dict(zip(graph.inputs, arrays, strict=True))
+    with walking(repeated):
+        for node in graph.nodes:
+            if node not in values:
+                xs = [values[x] for x in node.inputs]
+                try:
+                    values[node] = again(node, xs)
+                except Exception as error:
+                    return getattr(error, "failed", ""), error  # of the innermost: in a branch or a loop, the op in it
+    return None
+
+
+def repeated(graph: Graph, arrays: Sequence[Any]) -> Arrays:
+    """The outputs, once more, in silence."""
+    return walked(graph, arrays, again)
+
+
+def trapped(graph: Graph, arrays: Sequence[Any]) -> Arrays:
+    """The outputs, computed op by op. Raises AnomalyError at the first op that makes no number of numbers."""
+    return walked(graph, arrays, numbers)
+
+
+def again(node: Node, xs: Sequence[Any]) -> Any:
+    """A node's value, once more. The innermost node that fails is named by the error."""
+    silent = isinstance(node.op, Effect) and not node.op.repeats
+    try:
+        return (xs[0] if xs else ()) if silent else value(node, *xs)
+    except Exception as error:
+        if not hasattr(error, "failed"):
+            error.failed = f"{description(node, xs)} failed"  # type: ignore[attr-defined]
+        raise
+
+
+def numbers(node: Node, xs: Sequence[Any]) -> Any:
+    """A node's value. Raises AnomalyError where it is none, although those of its inputs are."""
+    with np.errstate(all="ignore"):
+        y = value(node, *xs)
+    if not finite(y) and all(map(finite, xs)):
+        raise AnomalyError(f"{description(node, xs)} made {span(y)} of finite numbers")
+    return y
+
+
+def finite(x: Any) -> bool:
+    """Whether an array, or each of several, is all numbers."""
+    if isinstance(x, tuple):
+        return all(map(finite, x))
+    return x.dtype.kind != "f" or bool((abs(x) < np.inf).all())
+
+
+def description(node: Node, xs: Sequence[Any]) -> str:
+    """A node by its name, its line, and the values that it met."""
+    named = f"{node.name} ({node.op})" if hasattr(node, "name") and node.name != str(node.op) else str(node.op)
+    where = lineage(node)
+    met = " and ".join(f"{label(x)}{x.spec} {span(a)}" for x, a in zip(node.inputs, xs))
+    return f"{named}{where} of {met}" if met else f"{named}{where}"
+
+
+def lineage(node: Node) -> str:
+    """Where a node was built; of one that a derivative brought, where something was that it reads."""
+    place = getattr(node, "place", None)
+    if place is not None:
+        return f", built at {place},"
+    near = next((x.place for x in node.inputs if getattr(x, "place", None) is not None), None)  # type: ignore[attr-defined]
+    return "" if near is None else f", which reads what was built at {near},"
+
+
+def label(node: Node) -> str:
+    """A node's name, to be followed by its spec."""
+    return f"{node.name}: " if hasattr(node, "name") else ""
+
+
+def span(x: Any) -> str:
+    """From where to where the values of an array go, and how many are no finite numbers."""
+    if isinstance(x, tuple):
+        return f"({', '.join(map(span, x))})"
+    if not x.size:
+        return "without elements"
+    if x.dtype.kind != "f":
+        return f"from {x.min()} to {x.max()}" if x.size > 1 else f"= {x.item()}"
+    ok = x[abs(x) < np.inf]
+    nan, infinite = int((x != x).sum()), int((abs(x) == np.inf).sum())
+    odd = [f"{count} {what}" for count, what in ((nan, "NaN"), (infinite, "infinite")) if count]
+    whole = [] if not ok.size else [f"from {ok.min():.6g} to {ok.max():.6g}" if ok.size > 1 else f"= {ok.item():.6g}"]
+    return ", ".join([*whole, *odd])

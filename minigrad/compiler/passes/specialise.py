@@ -1,0 +1,180 @@
+"""Lengths become known: a graph built for any batch is made the graph of this one.
+
+Every shape is worked out again, by each op's own `infer`, from the shapes that came. What an op had noted down of a
+length that was not known (the shape of a reshape, the number that a mean divides by) is replaced in its fields.
+
+What is fed arrives where it is needed: the copy to a device with which a run begins is no part of its program.
+
+A placeholder is on the CPU, and a graph for a GPU begins with `x.to("gpu")`. Whoever runs the graph makes that copy
+on handing the array over; what remains is on one device, and can be compiled for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from ...base.device import Device
+from ...base.dimension import Formula
+from ...base.errors import GraphError, ShapeError
+from ...base.lengths import StandIn, at, fits, is_unknown, written
+from ...base.spec import Spec, Specs
+from ...core.graph import Graph
+from ...core.node import Node
+from ...ops import Const, Input, Move
+
+Lengths = Mapping[str, int]
+
+
+def specialised(graph: Graph, specs: Sequence[Spec]) -> Graph:
+    """The graph for inputs of these specs.
+
+    Raises ShapeError where one does not fit, GraphError where an op counts with a length that only a loop decides.
+    """
+    lengths = lengths_in(graph.inputs, specs)
+    return decided(with_lengths(graph, lengths, specs) if lengths else graph)
+
+
+def decided(graph: Graph) -> Graph:
+    """The graph, if no op in it needs a length that is still unknown. An array may have one: it brings its shape."""
+    for node in graph.nodes:
+        lengths = [written(n) for n in noted(node.op)]
+        if lengths:
+            raise GraphError(
+                f"{node.op.kind}{built(node)} needs the length {lengths[0]}, which no "
+                "input of this run has, and no loop says before it ends: feed a tensor of that length, or say a number"
+            )
+    return graph
+
+
+def built(node: Node) -> str:
+    """Where a node was built, if that is known."""
+    place = getattr(node, "place", None)
+    return "" if place is None else f", built at {place},"
+
+
+def noted(value: Any) -> Iterator[int]:
+    """The unknown lengths in an op's fields, but for those of the graphs in it: a graph has inputs of its own."""
+    match value:
+        case Graph():
+            return
+        case StandIn():
+            yield value
+        case tuple():
+            for part in value:  # a whole number in a tuple that is large enough to be an unknown length is one
+                yield from [part] if is_unknown(part) else noted(part)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            for f in fields(value):
+                yield from noted(getattr(value, f.name))
+
+
+def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
+    """The graph with these lengths in the place of their names."""
+    arrive = dict(zip(graph.inputs, specs, strict=True))
+    inputs: dict[Node, Node] = {x: anew(x, Node(x.op, (), arrive[x])) for x in graph.inputs}
+
+    def known(node: Node, xs: tuple[Node, ...]) -> Node:
+        if node in inputs:
+            return inputs[node]
+        said = spec_at(node.spec, lengths)
+        new = anew(node, Node(fields_at(node.op, lengths), xs, None if xs else said))
+        if not matches(new.spec, said):
+            raise ShapeError(
+                f"{node}{built(node)} was taken to be {node.spec}, which is {said} in this run, and it is {new.spec}"
+            )
+        return new
+
+    rebuilt = graph.rebuild(known)
+    return Graph(tuple(inputs.values()), rebuilt.outputs)
+
+
+def matches(new: Any, said: Any) -> bool:
+    """Whether a result has the lengths that were counted with, as far as these are known."""
+    if isinstance(said, Specs):
+        return all(map(matches, new, said))
+    return fits(new.shape, said.shape)
+
+
+def anew(old: Node, new: Node) -> Node:
+    """The new node under the old one's name."""
+    return old.naming(new) if hasattr(old, "naming") else new
+
+
+def lengths_in(inputs: Sequence[Node], specs: Sequence[Spec]) -> dict[str, int]:
+    """Name → length, as the inputs' real shapes say it. Raises ShapeError where they contradict the graph."""
+    lengths: dict[str, int] = {}
+    for x, spec in zip(inputs, specs, strict=True):
+        name = x.op.name if isinstance(x.op, Input) else str(x)
+        fits = len(spec.shape) == len(x.spec.shape)
+        for n, real in zip(x.spec.shape, spec.shape) if fits else ():
+            if is_unknown(n) and lengths.setdefault(written(n), real) != real:
+                raise ShapeError(
+                    f"{name} is {x.spec}, and came as {spec}: the length {written(n)} is {lengths[written(n)]} in "
+                    "another input of the same run. Lengths that may differ need different names in their shapes, as "
+                    'in ("rows", 3)'
+                )
+            fits = fits and (is_unknown(n) or n == real)
+        if not fits:
+            raise ShapeError(f"{name} wants {x.spec}, and got {spec}")
+    return lengths
+
+
+def spec_at(spec: Any, lengths: Lengths) -> Any:
+    """The spec, its lengths known."""
+    if isinstance(spec, Specs):
+        return Specs(spec_at(s, lengths) for s in spec)
+    return spec.with_shape(tuple(at(n, lengths) for n in spec.shape))
+
+
+def fields_at(op: Any, lengths: Lengths) -> Any:
+    """The op, or another thing made of fields, the lengths in them known; the very same one, if it has none."""
+    if not is_dataclass(op) or isinstance(op, type) or (isinstance(op, Const) and type(op.value) is int):
+        return op
+    before = {f.name: getattr(op, f.name) for f in fields(op)}
+    after = {name: value_at(value, lengths) for name, value in before.items()}
+    return op if all(after[name] is before[name] for name in before) else replace(op, **after)
+
+
+def value_at(value: Any, lengths: Lengths) -> Any:
+    """A field of an op, its lengths known; the very same one, if it has none."""
+    match value:
+        case bool():
+            return value
+        case int():
+            return at(value, lengths) if is_unknown(value) else value
+        case tuple() if not isinstance(value, Specs):
+            new = [value_at(v, lengths) for v in value]
+            same = all(a is b for a, b in zip(new, value))
+            return value if same else type(value)(*new) if hasattr(value, "_fields") else tuple(new)
+        case Formula():
+            return value.at(lengths)
+        case Spec() | Specs():
+            return spec_at(value, lengths)
+        case Graph():
+            return with_lengths(value, lengths, [spec_at(x.spec, lengths) for x in value.inputs])
+    return fields_at(value, lengths)
+
+
+def arrived(graph: Graph) -> Graph:
+    """The graph with each input on the device to which all its readers move it."""
+    new = {x: anew(x, Node(x.op, (), Spec(x.spec.shape, x.spec.dtype, to))) for x, to in destinations(graph).items()}
+
+    def there(node: Node, xs: tuple[Node, ...]) -> Node:
+        if isinstance(node.op, Move) and node.inputs[0] in new:
+            return xs[0]
+        return new[node] if node in new else node if xs == node.inputs else Node(node.op, xs, node.spec)
+
+    return Graph(tuple(new.get(x, x) for x in graph.inputs), graph.rebuild(there).outputs)
+
+
+def destinations(graph: Graph) -> Mapping[Node, Device]:
+    """Input → the device to which it is moved, of those that are read nowhere else."""
+    inputs = {*graph.inputs}
+    read: dict[Node, set[Device]] = {x: set() for x in inputs}
+    for node in graph.nodes:
+        for x in inputs.intersection(node.inputs):
+            read[x].add(node.op.device if isinstance(node.op, Move) else x.spec.device)
+    for x in inputs.intersection(y for y in graph.outputs if y is not None):
+        read[x].add(x.spec.device)
+    return {x: homes.pop() for x, homes in read.items() if len(homes) == 1 and homes != {x.spec.device}}

@@ -1,0 +1,300 @@
+"""Buffer planning: which memory each result takes, decided once.
+
+Three things make memory less, and warmer. A result whose operand is read for the last time is written over it: they
+are one *tenant*. Tenants that are never alive at the same step may have the same bytes of one block of memory, which
+is kept between calls. And what is handed out is written where it will stay: in an array made for the caller, or, as
+a parameter's next value, in the argument itself, once its old value has been read for the last time.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from .buffer import Section, Step, Value
+from .record import Recorder
+
+ALIGNED = 64  # bytes of a cache line: no two buffers share one
+
+
+@dataclass(eq=False)
+class Tenant:
+    """Results that have one memory, one after the other.
+
+    first, last    the steps between which it is in use; last is None if it is handed out
+    offset         in the workspace, in bytes; None if it is not there
+    argument       where it is, if that is an argument's own array
+    """
+
+    roots: list[Value]
+    first: int
+    last: int | None
+    offset: int | None = None
+    argument: Value | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return self.roots[0].nbytes
+
+    def is_uniform(self, value: Value) -> bool:
+        """Whether all of its results are arrays just as `value` is."""
+        return all(alike(root, value) for root in self.roots)
+
+
+def alike(x: Value, y: Value) -> bool:
+    """Whether both are laid out in the same way, over the whole of their memory."""
+    return x.lies_as(y) and x.shell.dtype == y.shell.dtype and x.root.nbytes == y.root.nbytes
+
+
+@dataclass(eq=False)
+class Plan:
+    """Where everything is.
+
+    steps      in the order in which they run
+    tenants    root → its memory, for every buffer
+    size       bytes of the workspace
+    outputs    what is returned
+    last       root → the step that uses it last
+    """
+
+    steps: list[Step]
+    tenants: dict[Value, Tenant]
+    size: int
+    outputs: tuple[Value | None, ...]
+    last: dict[Value, int] = field(default_factory=dict)
+
+    @property
+    def peak_bytes(self) -> int:
+        """The workspace, and what is handed out."""
+        return self.size + sum(t.nbytes for t in self.residents if t.last is None and t.argument is None)
+
+    @property
+    def residents(self) -> list[Tenant]:
+        """Every tenant once."""
+        return list(dict.fromkeys(self.tenants.values()))
+
+    def __repr__(self) -> str:
+        rows = [f"{len(self.residents)} buffers for {len(self.tenants)} results, {self.size:,} bytes of workspace"]
+        for t in self.residents:
+            where = "an argument's own" if t.argument else "handed out" if t.last is None else f"at {t.offset}"
+            end = "the end" if t.last is None else t.last
+            rows.append(f"  {t.nbytes:>12,} bytes, steps {t.first} to {end}: {where}")
+        return "\n".join(rows)
+
+
+def plan(section: Section, into: Mapping[int, int]) -> Plan:
+    """The plan of a section.
+
+    into    output → the argument whose array it is written into
+    """
+    steps, outputs, wanted = handed_out(section, into)
+    wanted = {root: x for root, x in wanted.items() if adoptable(steps, root, x)}
+    final = {i: section.arguments[a] for i, a in into.items() if outputs[i] is not section.arguments[a]}
+    steps = late(steps, wanted)
+    last, first = last_uses(steps), first_writes(steps)
+    leaving = {r for i, y in enumerate(outputs) if y is not None and i not in into for r in y.roots}
+    wanted = {r: x for r, x in wanted.items() if r not in leaving and may_adopt(steps, r, x, first, last)}
+    for i, x in final.items():
+        y = outputs[i]
+        assert y is not None
+        if wanted.get(y.root) is not x:
+            steps.append(copying(y, x))
+            last[y.root] = len(steps) - 1
+    tenants = tenancies(steps, wanted, leaving, first, last)
+    size = settle(t for t in dict.fromkeys(tenants.values()) if t.last is not None)
+    returned = tuple(section.arguments[into[i]] if i in into else y for i, y in enumerate(outputs))
+    return Plan(steps, tenants, size, returned, last)
+
+
+# -- what leaves ----------------------------------------------------------------------------------------
+
+
+def handed_out(section: Section, into: Mapping[int, int]) -> tuple[list[Step], list[Value | None], dict[Value, Value]]:
+    """The steps, with copies of what may not be handed out itself; the outputs; and buffer → the argument to take."""
+    steps, outputs = list(section.steps), list(section.outputs)
+    targets = {section.arguments[a] for a in into.values()}
+    wanted: dict[Value, Value] = {}
+    for i, y in enumerate(outputs):
+        if y is None:
+            continue
+        own = section.arguments[into[i]] if i in into else None
+        old = any(r in targets for r in y.roots) and y is not own
+        if old or y.root.kind == "constant":
+            out = Recorder().buffer(y.shell.shape, y.shell.dtype)
+            at = 1 + max((k for k, s in enumerate(steps) if s.result is y), default=-1)
+            steps.insert(at, copying(y, out))
+            outputs[i] = y = out
+        if own is not None and y is y.root and y.kind == "buffer" and y.shell.flags.c_contiguous:
+            wanted.setdefault(y, own)
+    for i, y in enumerate(outputs):
+        if y is not None and i not in into and any(r in wanted for r in y.roots):
+            out = Recorder().buffer(y.shell.shape, y.shell.dtype)
+            steps.append(copying(y, out))
+            outputs[i] = out
+    return steps, outputs, wanted
+
+
+def copying(x: Value, out: Value) -> Step:
+    """out[...] = x"""
+    return Step("copyto({1}, {0})", (x, out), (1,), scope={"copyto": np.copyto})
+
+
+def adoptable(steps: list[Step], root: Value, x: Value) -> bool:
+    """Whether the argument is an array just as the result is."""
+    return root.shell.shape == x.shell.shape and root.shell.dtype == x.shell.dtype
+
+
+def late(steps: list[Step], wanted: Mapping[Value, Value]) -> list[Step]:
+    """The step that writes a parameter's next value goes behind the last that reads the old one, where it can."""
+    for root, x in wanted.items():
+        writing = [k for k, s in enumerate(steps) if any(root in v.roots for v in s.written)]
+        reading = [k for k, s in enumerate(steps) if any(x in v.roots for v in s.read) and not s.is_view]
+        if len(writing) == 1 and reading and reading[-1] > (k := writing[0]):
+            moved = steps[k]
+            touched, made = ({r for v in some for r in v.roots} for some in (moved.operands, moved.written))
+            between = steps[k + 1 : reading[-1] + 1]
+            free = not any(r in touched for s in between for v in s.written for r in v.roots)
+            if free and not any(r in made for s in between for v in s.read if not s.is_view for r in v.roots):
+                steps = [*steps[:k], *between, moved, *steps[reading[-1] + 1 :]]
+    return steps
+
+
+# -- lives ------------------------------------------------------------------------------------------------
+
+
+def last_uses(steps: Iterable[Step]) -> dict[Value, int]:
+    """Root → the step that reads or writes it last."""
+    return {r: k for k, s in enumerate(steps) if not s.is_view for v in s.operands for r in v.roots}
+
+
+def first_writes(steps: Iterable[Step]) -> dict[Value, int]:
+    """Root → the step that writes it first."""
+    first: dict[Value, int] = {}
+    for k, s in enumerate(steps):
+        for v in s.written:
+            first.setdefault(v.root, k)
+    return first
+
+
+def may_adopt(steps: list[Step], root: Value, x: Value, first: Mapping[Value, int], last: Mapping[Value, int]) -> bool:
+    """Whether the result may be written into the argument: its old value is read before, or element by element then."""
+    k = first[root]
+    return last.get(x, -1) < k or (last[x] == k and lies_over(steps[k], root, x))
+
+
+def lies_over(step: Step, root: Value, x: Value) -> bool:
+    """Whether what the step writes of `root` may be the very memory of x, of which it may read the same element."""
+    written = [i for i in step.writes if step.operands[i].root is root]
+    read = [i for i, v in enumerate(step.operands) if i not in step.writes and x in v.roots]
+    return len(written) == 1 and all(
+        step.may_lie_over(written[0], i) and step.operands[i].lies_as(step.operands[written[0]]) for i in read
+    )
+
+
+def tenancies(
+    steps: list[Step],
+    wanted: Mapping[Value, Value],
+    leaving: set[Value],
+    first: Mapping[Value, int],
+    last: Mapping[Value, int],
+) -> dict[Value, Tenant]:
+    """Root → its tenant: that of an operand which dies where it is first written, or a new one."""
+    tenants: dict[Value, Tenant] = {}
+    for k, step in enumerate(steps):
+        for out in step.written:
+            root = out.root
+            if root.kind != "buffer" or root in tenants:
+                continue
+            argument = wanted.get(root)
+            end = None if root in leaving or argument is not None else last[root]
+            tenant = heir(step, k, out, tenants, argument, end, last)
+            if tenant is None:
+                tenants[root] = Tenant([root], k, end, argument=argument)
+            else:
+                tenants[root] = tenant
+                tenant.roots.append(root)
+                tenant.last, tenant.argument = end, argument
+    return tenants
+
+
+def heir(
+    step: Step,
+    k: int,
+    out: Value,
+    tenants: Mapping[Value, Tenant],
+    argument: Value | None,
+    end: int | None,
+    last: Mapping[Value, int],
+) -> Tenant | None:
+    """The tenant that a result at step k takes over, because its memory is read there for the last time."""
+    if argument is not None and last.get(argument) == k:
+        return None  # the argument itself is written over
+    for x in step.read:
+        tenant = tenants.get(x.root)
+        if tenant is None or tenant.last != k or last[x.root] != k or not alike(x, out) or out.root is x.root:
+            continue
+        if end is None and not tenant.is_uniform(out.root):
+            continue
+        if argument is not None and tenant.first <= last.get(argument, -1):
+            continue
+        if lies_over(step, out.root, x.root):
+            return tenant
+    return None
+
+
+# -- places -------------------------------------------------------------------------------------------------
+
+
+def settle(tenants: Iterable[Tenant]) -> int:
+    """Each tenant gets an offset, two that live at one step never the same bytes. The size of it all.
+
+    In the order of birth, each into the smallest gap that holds it.
+    """
+    free: list[tuple[int, int]] = []  # gaps: (offset, size), by offset, no two adjacent
+    leaving: list[tuple[int, int, int]] = []  # (last step, offset, size), soonest first
+    size = 0
+    for tenant in sorted(tenants, key=lambda t: t.first):
+        while leaving and leaving[0][0] < tenant.first:
+            _, offset, length = leaving.pop(0)
+            release(free, offset, length)
+        need = -(-max(tenant.nbytes, 1) // ALIGNED) * ALIGNED
+        best = min((gap for gap in free if gap[1] >= need), key=lambda gap: gap[1], default=None)
+        if best is None:
+            start = free[-1][0] if free and sum(free[-1]) == size else size
+            if start < size:
+                free.pop()
+            best = (start, need)
+            size = start + need
+        else:
+            free.remove(best)
+        tenant.offset = best[0]
+        if best[1] > need:
+            insort(free, (best[0] + need, best[1] - need))
+        assert tenant.last is not None
+        insort(leaving, (tenant.last, tenant.offset, need))
+    return size
+
+
+def release(free: list[tuple[int, int]], offset: int, length: int) -> None:
+    """A gap comes back, and grows together with its neighbours."""
+    insort(free, (offset, length))
+    i = free.index((offset, length))
+    for j in (i, i - 1):
+        if 0 <= j < len(free) - 1 and sum(free[j]) == free[j + 1][0]:
+            free[j : j + 2] = [(free[j][0], free[j][1] + free[j + 1][1])]
+
+
+def overlapping(tenants: Iterable[Tenant]) -> list[tuple[Tenant, Tenant]]:
+    """Pairs that are in use at one step and share bytes: none, where all have been settled."""
+
+    def clash(a: Tenant, b: Tenant) -> bool:
+        if a.offset is None or b.offset is None or a.last is None or b.last is None:
+            return False
+        together = a.first <= b.last and b.first <= a.last
+        return together and a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
+
+    return [pair for pair in combinations(tenants, 2) if clash(*pair)]

@@ -1,0 +1,120 @@
+"""Backpropagation, whole: one loop, for arrays, tensors and symbols alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from operator import add, attrgetter, iadd
+from typing import Any
+
+from ..base.errors import EditedError, FreedError
+from . import modes
+from .node import Node, Record
+from .versions import any_edit_since, edited_since
+
+Grads = dict[Node, Any]
+Pull = Callable[[Any, Any], tuple[Any, ...]]
+
+
+def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[Node] = (), plus: Any = iadd) -> Grads:
+    """The gradients of the leaves, and of the nodes to `keep`, from those of some results.
+
+    order    every op between, inputs before users
+    grads    node → the gradient that arrives there from outside; used up
+    pull     (node, gy) → the gradients it sends to its inputs, None where it sends nothing
+    plus     adds to a gradient that was made here by adding, and so may be added to in place
+    """
+    sums: set[Node] = set()
+    for node in reversed(order):
+        gy = grads.pop(node, None)
+        if gy is None:
+            continue
+        gy = gy if node.hooks is None else node.hooks(gy)
+        if node in keep:
+            grads[node] = gy
+        for x, gx in zip(node.inputs, pull(node, gy)):
+            if gx is not None and x in grads:
+                grads[x] = plus(grads[x], gx) if x in sums else grads[x] + gx
+                sums.add(x)
+            elif gx is not None:
+                grads[x] = gx
+    return grads
+
+
+def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: bool, keep: Collection[Node]) -> Grads:
+    """`pullback` over recorded ops: on arrays, or on tensors where the gradients shall have a graph of their own.
+
+    Raises FreedError or EditedError, before anything is changed, where what a rule reads is no longer there.
+    """
+    refuse_freed(order)
+    refuse_edited(order)
+    if create_graph:
+        pull = tensor_pull if retain else freeing_tensor_pull
+    else:
+        pull = compiled_pull if retain else freeing_pull
+    with modes.in_mode(recording=create_graph):
+        return pullback(order, grads, watched(pull), keep, add if create_graph else iadd)
+
+
+def compiled_pull(node: Record, gy: Any) -> tuple[Any, ...]:
+    """What `node` sends to its inputs, by its compiled rule on the arrays it kept."""
+    return node.rule.pull(gy, *node.saved)
+
+
+def freeing_pull(node: Record, gy: Any) -> tuple[Any, ...]:
+    """The same, after which what was kept is let go."""
+    saved = node.saved
+    if saved:
+        node.saved = None
+    return node.rule.pull(gy, *saved)
+
+
+def tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
+    """The same by the rule run on tensors: an expression that is itself recorded."""
+    return node.rule.trace(node, gy, *node.saved)
+
+
+def freeing_tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
+    """The same, after which what was kept is let go; what the expression reads of it, its own record keeps."""
+    saved = node.saved
+    if saved:
+        node.saved = None
+    return node.rule.trace(node, gy, *saved)
+
+
+def watched(pull: Pull) -> Pull:
+    """`pull`, telling the watchers of the current mode, if there are any."""
+    watchers = modes.current.mode.watchers
+    if not watchers:
+        return pull
+
+    def telling(node: Node, gy: Any) -> tuple[Any, ...]:
+        gxs = pull(node, gy)
+        for watcher in watchers:
+            watcher.pulled(node, gy, gxs)
+        return gxs
+
+    return telling
+
+
+def refuse_freed(order: list[Record]) -> None:
+    """Raises FreedError if any node's saved arrays are gone."""
+    if None in map(attrgetter("saved"), order):
+        node = next(node for node in order if node.saved is None)
+        raise FreedError(
+            f"backward reached {node} a second time, and the first backward freed what it had kept. "
+            "Call the first one with retain_graph=True, or run the forward pass again"
+        )
+
+
+def refuse_edited(order: list[Record]) -> None:
+    """Raises EditedError if an array that a rule will read was edited in place since it was kept."""
+    if not order or not any_edit_since(order[0].born):
+        return
+    for node in order:
+        for slot, array in zip(node.rule.reads, node.saved or ()):
+            if array is not None and edited_since(array, node.born):
+                kept = "what it saved" if slot is None else f"its operand {slot - 1}" if slot else "its result"
+                raise EditedError(
+                    f"backward of {node} reads {kept}, which was edited in place after {node.op} had kept it. Edit a "
+                    "copy, as in x.clone().add_(1), or write x = x + 1, which makes a new tensor"
+                )

@@ -1,0 +1,159 @@
+"""Philox4x32-10: random bits as a pure function of a key and a counter.
+
+    Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3
+
+A generator with a state must be asked in order. This one is a table too long to store: entry number
+`counter` of table number `key` is computed when it is wanted, so it is the same on every device, in
+every order, and when a forward pass is run again. An entry is four words; ten rounds of
+
+    c₀, c₁, c₂, c₃  ←  hi(M₁ c₂) ^ c₁ ^ k₀,  lo(M₁ c₂),  hi(M₀ c₀) ^ c₃ ^ k₁,  lo(M₀ c₀)
+
+scramble the counter, hi and lo being the halves of a 64-bit product, and the key growing from round to
+round. Rounds are bijections: under one key no two counters give the same entry. The paper's generator
+passes TestU01's BigCrush.
+
+It is written in uint64 arithmetic against `xp`, so NumPy and CuPy give the same bits; in place, and
+a block at a time, so that on a CPU the work stays in the cache.
+
+The sequence of keys behind random numbers that are drawn without one: mg.rand, dropout, x.normal_().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from ..base.device import device_of
+
+ROUNDS = 10
+MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
+GROWTH = 0x9E3779B9, 0xBB67AE85  # of the key's two words, per round
+WORD = 0xFFFFFFFF
+
+# The counter's last word says what the bits are for, so that no use can meet another's.
+DRAW, SPLIT, FOLD, SEQUENCE = range(4)
+
+
+def scramble(xp: Any, counter: tuple[Any, Any, Any, Any], keys: Any) -> None:
+    """Ten rounds, in place, on counters given as their four words: uint64[n] each, of which 32 bits count.
+
+    One axis, and constants as arrays of none: so NumPy needs no iterator to broadcast, which is half the time.
+    """
+    c0, c1, c2, c3 = counter
+    p0, p1 = xp.empty_like(c0), xp.empty_like(c0)
+    m0, m1, half, word = constants(xp)
+    for r in range(ROUNDS):
+        xp.multiply(c0, m0, out=p0)
+        xp.multiply(c2, m1, out=p1)
+        xp.right_shift(p1, half, out=c0)
+        xp.bitwise_xor(c0, c1, out=c0)
+        xp.bitwise_xor(c0, keys[r, 0, ...], out=c0)
+        xp.right_shift(p0, half, out=c2)
+        xp.bitwise_xor(c2, c3, out=c2)
+        xp.bitwise_xor(c2, keys[r, 1, ...], out=c2)
+        xp.bitwise_and(p1, word, out=c1)
+        xp.bitwise_and(p0, word, out=c3)
+
+
+@cache
+def constants(xp: Any) -> tuple[Any, ...]:
+    """The two multipliers, 32, and a word of ones."""
+    return tuple(xp.asarray(n, dtype=xp.uint64) for n in (*MULTIPLIERS, 32, WORD))
+
+
+def round_keys(xp: Any, key: Any) -> Any:
+    """The keys that uint32[2] grows into, one for each round: uint64[10, 2]."""
+    return growth(xp) + key.astype(xp.uint64) & WORD
+
+
+@cache
+def growth(xp: Any) -> Any:
+    """What has been added to the key by each round."""
+    return xp.arange(ROUNDS, dtype=xp.uint64)[:, None] * xp.asarray(GROWTH, dtype=xp.uint64)
+
+
+def draws(xp: Any, key: Any, n: int, width: int = 1) -> Iterator[tuple[slice, Any]]:
+    """n random integers of 32 · width bits, in pieces: (where the piece goes, its uint32 or uint64).
+
+    The array of a piece is overwritten by the next.
+    """
+    keys = round_keys(xp, key)
+    counters = -(-n * width // 4)
+    step = max(1, min(device_of(key).block, counters))
+    counter = xp.empty((4, step), xp.uint64)
+    words = xp.empty((step, 4), xp.uint32)
+    for start in range(0, counters, step):
+        m = min(step, counters - start)
+        c0, c1, c2, c3 = (counter[i, :m] for i in range(4))
+        c0[...] = xp.arange(start & WORD, (start & WORD) + m)  # pieces of 2ᵏ counters: none crosses a multiple of 2³²
+        c1[...], c2[...], c3[...] = start >> 32, 0, DRAW
+        scramble(xp, (c0, c1, c2, c3), keys)
+        words[:m] = counter[:, :m].T
+        entries = words[:m].reshape(-1).view(xp.uint32 if width == 1 else xp.uint64)
+        first = start * 4 // width
+        yield slice(first, min(first + len(entries), n)), entries[: n - first]
+
+
+def subkeys(xp: Any, key: Any, numbers: Any, purpose: int) -> Any:
+    """One key for each of some uint64 numbers, uint32[n, 2]: the first half of their entries.
+
+    Half an entry is 64 bits: of n keys, some two are equal with a probability of n² / 2⁶⁵.
+    """
+    c0, c1 = numbers & WORD, numbers >> 32
+    c2, c3 = xp.zeros_like(c0), xp.full_like(c0, purpose)
+    scramble(xp, (c0, c1, c2, c3), round_keys(xp, key))
+    return xp.stack([c0, c1], axis=1).astype(xp.uint32)
+
+
+class Sequence:
+    """Keys, as two words each: the n-th is a function of the seed and n, and is given out once.
+
+    One lock guards the count, so no two threads get one key. Which of them gets which is not decided:
+    threads that must be reproducible split a key and take one each. The sequence is of the process, not of
+    a context: in a notebook each cell may run in a context of its own, and a seed set in one must hold in the next.
+    """
+
+    BATCH = 64  # making one key costs as much as making sixty-four
+
+    def __init__(self, seed: int = 0):
+        self.lock = Lock()
+        self.set_state((seed, 0))
+
+    def set_state(self, state: tuple[int, int]) -> None:
+        """Go on at (seed, how many keys were given out)."""
+        words(state[0])
+        with self.lock:
+            self.state = state
+            self.batch = None
+
+    def next_words(self) -> np.ndarray:
+        """The next key."""
+        with self.lock:
+            seed, n = self.state
+            if self.batch is None or n % self.BATCH == 0:
+                start = n - n % self.BATCH
+                numbers = np.arange(start, start + self.BATCH, dtype=np.uint64)
+                self.batch = subkeys(np, np.array(words(seed), np.uint32), numbers, SEQUENCE)
+            found: np.ndarray = self.batch[n % self.BATCH]
+            self.state = seed, n + 1
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Sequence of seed {self.state[0]}>"
+
+    state: tuple[int, int]
+    batch: np.ndarray | None
+
+
+def words(seed: int) -> tuple[int, int]:
+    """A seed's lower and upper 32 bits. Raises ValueError where it has more than 64."""
+    if not -(2**63) <= seed < 2**64:
+        raise ValueError(f"a seed has 64 bits, and this one is {seed}")
+    return seed & WORD, seed >> 32 & WORD
+
+
+default_sequence = Sequence()

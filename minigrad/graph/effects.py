@@ -1,0 +1,170 @@
+"""Before and after: what a run does beside computing values, in which order.
+
+Looking into a graph while it runs: print what passes, keep it, let Python see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from .. import ops
+from ..base.spec import Spec, Specs
+from ..core.modes import current
+from ..methods import Operand
+from ..tracing.builder import Traced
+from .default import stage_or_default
+from .graph import Graph
+
+
+def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[Any]:
+    """A block whose ops run after these; None forgets the blocks around it.
+
+    In a branch, a loop or a traced function nothing needs saying: what has an effect there happens as it is written.
+    """
+    xs = [] if control_inputs is None else list(control_inputs)
+    stage = stage_or_default(xs)
+    if not isinstance(stage, Graph):
+        return nullcontext()
+    return stage.control_dependencies(None if control_inputs is None else xs)
+
+
+def group(*inputs: Any, name: str | None = None) -> Traced:
+    """An op that is done when all of these are; fetched, it gives None."""
+    stage = stage_or_default(inputs)
+    with stage.building():
+        nodes = tuple(stage.lift(x).node for x in inputs if x is not None)
+    waits = stage.waiting.waits if isinstance(stage, Graph) and stage.waiting else ()
+    return Traced(stage.node(ops.Group(), (*nodes, *waits), Specs(()), "group" if name is None else name), stage)
+
+
+def no_op(name: str | None = None) -> Traced:
+    """An op that does nothing, after what the block around it waits for."""
+    return group(name="no_op" if name is None else name)
+
+
+def identity(input: Any, name: str | None = None) -> Traced:
+    """The same value under a name of its own, after what the block around it waits for."""
+    stage = stage_or_default([input])
+    with stage.building():
+        x = stage.lift(input)
+        (x,) = stage.after_waits([x]) if isinstance(stage, Graph) else (x,)
+        return Traced(stage.node(ops.After(), (x.node,), name="Identity" if name is None else name), stage)
+
+
+def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Iterable[Any] = ()) -> list[Any]:
+    """The same values, each of them once all have been computed; None stays None."""
+    stage = stage_or_default(tensors)
+    with stage.building():
+        waits = [stage.lift(x).node for x in (*tensors, *control_inputs) if x is not None]
+        called = "tuple" if name is None else name
+        return [
+            None if x is None else Traced(stage.node(ops.After(), (stage.lift(x).node, *waits), name=called), stage)
+            for x in tensors
+        ]
+
+
+def stop_gradient(input: Any, name: str | None = None) -> Any:
+    """The same value, through which no gradient passes."""
+    stage = stage_or_default([input])
+    with stage.building():
+        y = stage.apply(ops.StopGradient(), (input,))
+        return y if name is None else identity(y, name)
+
+
+def add_n(inputs: Sequence[Any], name: str | None = None) -> Any:
+    """Their sum."""
+    stage = stage_or_default(inputs)
+    with stage.building():
+        first, *others = [stage.lift(x) for x in inputs]
+        total = sum(others, first)
+        return identity(total, name) if name is not None or not others else total
+
+
+def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> Any:
+    """Print: now, or, of tensors of a graph, whenever it runs. In a session's graph it is an op to be run.
+
+    It gives the first tensor among the values, as it is: `x = mg.print(x, "is x")` prints whenever x is needed.
+    """
+    tensors = [v for v in values if isinstance(v, Operand)]
+    words = tuple(None if isinstance(v, Operand) else str(v) for v in values)
+    op = ops.Print(words, sep, end, file)
+    if current.mode.staging is None and not any(isinstance(x, Traced) for x in tensors):
+        op.forward(np, *(x.numpy() for x in tensors))  # type: ignore[attr-defined, no-untyped-call]
+        return tensors[0] if tensors else None
+    stage = stage_or_default(tensors)
+    with stage.building():
+        return stage.apply(op, tuple(tensors)) if tensors else stage.effect(op)
+
+
+class Probe:
+    """What one tensor of a graph was, at every run that computed it.
+
+    values    a NumPy array for each run
+    name      the tensor's, or the one it was given
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+        self.values: list[Any] = []
+
+    @property
+    def value(self) -> Any:
+        """What it was at the last run; None before the first."""
+        return self.values[-1] if self.values else None
+
+    def clear(self) -> None:
+        """Forget the values."""
+        self.values.clear()
+
+    def __repr__(self) -> str:
+        seen = "not computed yet" if self.value is None else f"{len(self.values)} values, the last of shape "
+        return f"<Probe of {self.name}: {seen}{'' if self.value is None else self.value.shape}>"
+
+
+def probe(x: Any, name: str | None = None) -> Probe:
+    """Keep the value of x at every run that computes it, as long as somebody holds the probe."""
+    found = Probe(getattr(x, "name", "x") if name is None else name)
+    op = ops.Keep(ref(found))
+    if current.mode.staging is None and not isinstance(x, Traced):
+        found.values.append(x.numpy().copy())
+        return found
+    stage = stage_or_default([x])
+    with stage.building():
+        kept = stage.apply(op, (x,))
+        if isinstance(stage, Graph):
+            stage.probes.append(kept.node)
+    return found
+
+
+def py_func(
+    func: Callable[..., Any], inp: Sequence[Any], Tout: Any = None, stateful: bool = True, name: str | None = None
+) -> Any:
+    """The results of a Python function of NumPy arrays, called whenever the graph runs. No gradient passes.
+
+    Tout    what it gives: a spec, which is anything with a shape and a dtype; or a dtype, of the shape of the first
+            input; or a list of these, for a function that gives several. Left out: the spec of the first input.
+    """
+    stage = stage_or_default(inp)
+    with stage.building():
+        xs = [stage.lift(x) for x in inp]
+        several = isinstance(Tout, list | tuple)
+        specs = tuple(promised(T, xs) for T in (Tout if several else [Tout]))
+        f = func if isinstance(func, Hashable) else partial(func)
+        y = stage.effect(ops.PyFunc(f, specs, several), *xs)
+        results = [y.apply(ops.Piece(i)) for i in range(len(specs))] if several else [y]
+        named = results if name is None else [identity(r, name) for r in results]
+    return named if several else named[0]
+
+
+def promised(said: Any, xs: Sequence[Any]) -> Spec:
+    """What was said of a result, as a spec."""
+    if said is not None and not isinstance(said, type | str | np.dtype):
+        return Spec(tuple(said.shape), said.dtype)
+    like: Spec = xs[0].spec if xs else Spec((), float)
+    return like if said is None else like.with_dtype(said)

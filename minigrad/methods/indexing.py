@@ -1,0 +1,347 @@
+"""x.at[i].set(v): JAX's words for a new tensor that differs from x in some places.
+
+Choosing elements by their places, and writing there. Names and meaning are PyTorch's.
+
+    by any index      x[…]  index_set  index_put
+    along one axis    select narrow index_select index_add index_copy index_fill
+    element by element along an axis    gather take_along_dim scatter scatter_add
+    by a mask         masked_select masked_fill nonzero
+    counted through   take
+
+Nothing here changes its operand: what writes gives a new tensor, with gradients to what was there and to what is
+written. Integers outside their axis are refused. Negative ones count from the end, but for gather and scatter.
+"""
+
+from __future__ import annotations
+
+from math import inf, prod
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from .. import ops
+from ..base.dimension import needed, unsaid
+from ..base.errors import BoundsError, DTypeError, ShapeError
+from ..base.lengths import bounds, out_of_order
+from .base import Base, hears_dim
+
+
+class At:
+    """Places of x; what is said of them gives a new tensor, and x stays as it is."""
+
+    def __init__(self, x: Any, index: Any = None):
+        self.x, self.index = x, index
+
+    def __getitem__(self, index: Any) -> At:
+        return At(self.x, index)
+
+    def get(self) -> Any:
+        """x[i]"""
+        return self.x[self.index]
+
+    def set(self, values: Any) -> Any:
+        """x with these values there."""
+        return self.x.index_set(self.index, values)
+
+    def add(self, values: Any) -> Any:
+        """x with these added there; a place named twice receives twice."""
+        places = self.index if isinstance(self.index, tuple) else (self.index,)
+        return self.x.index_put(places, values, accumulate=True)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"x.at[i] has get, set and add, and no {name}: write x.at[i].set(…) of what x[i] becomes")
+
+
+class Indexing(Base):
+    """Some of the elements, by index."""
+
+    __slots__ = ()
+
+    # -- by any index -------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Self:
+        if self._is_mask(index):
+            return self.masked_select(index)
+        x = self
+        for pattern, arrays in ops.steps_of(index, self.shape):
+            x = x.apply(ops.Index(pattern), *arrays)
+        return x
+
+    at = property(At, doc="Its places: x.at[i].set(v), as JAX says x.index_set(i, v).")
+
+    def index_set(self, index: Any, value: Any) -> Self:
+        """`x[index] = value` as a function: a copy of x in which the value, broadcast, is written there."""
+        if self._is_mask(index) and not np.ndim(value):
+            return self.masked_fill(index, value)
+        *before, (pattern, arrays) = ops.steps_of(index, self.shape)
+        value = self._stretching(value)
+        for first, numbers in before:
+            there = self.apply(ops.Index(first), *numbers)
+            value, pattern, arrays = there.apply(ops.IndexSet(pattern), value, *arrays), first, numbers
+        return self.apply(ops.IndexSet(pattern), value, *arrays)
+
+    def index_put(self, indices: tuple[Any, ...], values: Any, accumulate: bool = False) -> Self:
+        """The same for a tuple of index tensors; with `accumulate` the values are added."""
+        if not accumulate:
+            return self.index_set(tuple(indices), values)
+        pattern, arrays = ops.pattern_of(tuple(indices), self.shape)
+        return self.apply(ops.Add(), self._stretching(values).apply(ops.IndexAdd(pattern, self.spec.shape), *arrays))
+
+    # -- along one axis -----------------------------------------------------------------------
+
+    @hears_dim
+    def select(self, axis: int, index: int) -> Self:
+        """The slice at one place of an axis, which is gone. A view."""
+        return self[(*_before(self.axis(axis)), index.reshape(()) if isinstance(index, Base) else index)]
+
+    @hears_dim
+    def narrow(self, axis: int, start: int, length: int) -> Self:
+        """`length` places of an axis, from `start` on. A view."""
+        axis = self.axis(axis)
+        n = self.spec.shape[axis]
+        first, length = unsaid(start) + n if start < 0 else unsaid(start), unsaid(length)
+        if out_of_order(0, first, first + length, n):
+            raise BoundsError(f"narrow asks for {length} from {start} on, of the {n} along axis {axis} of {self.spec}")
+        if min(bounds(m)[0] for m in (first, length, n - first - length)) < 0:  # a slice would just be shorter
+            needed(f"narrow of {self.spec}, to say whether it is inside,", first, length)
+            return self.index_select(axis, np.arange(first + length)).narrow(axis, first, length)
+        return self.apply(ops.Index((*(ops.Slice(),) * axis, ops.Slice(first, first + length))))
+
+    @hears_dim
+    def index_select(self, axis: int, index: Any) -> Self:
+        """The places of an axis that the index names, a vector of integers."""
+        (x, axis), index = self._single(axis), self._places(index, "index_select")
+        y = x.apply(ops.Index(_along(axis)), index)
+        return y if self.ndim else y.reshape(())
+
+    @hears_dim
+    def index_add(self, axis: int, index: Any, source: Any, *, alpha: float = 1) -> Self:
+        """A copy with alpha · source added at the places of an axis; those named twice receive twice."""
+        (x, axis), index = self._single(axis), self._places(index, "index_add")
+        source = x._beside(source, axis, index.size, "index_add")
+        scaled = source if alpha == 1 else source * alpha
+        return self.apply(ops.Add(), scaled.apply(ops.IndexAdd(_along(axis), x.spec.shape), index).reshape(self.shape))
+
+    @hears_dim
+    def index_copy(self, axis: int, index: Any, source: Any) -> Self:
+        """A copy with source written at the places of an axis."""
+        (x, axis), index = self._single(axis), self._places(index, "index_copy")
+        source = x._beside(source, axis, index.size, "index_copy")
+        return x.apply(ops.IndexSet(_along(axis)), source, index).reshape(self.shape)
+
+    @hears_dim
+    def index_fill(self, axis: int, index: Any, value: Any) -> Self:
+        """A copy with one number written at the places of an axis."""
+        (x, axis), index = self._single(axis), self._places(index, "index_fill")
+        return x.apply(ops.IndexSet(_along(axis)), self._number(value, "index_fill"), index).reshape(self.shape)
+
+    # -- element by element along an axis -----------------------------------------------------
+
+    @hears_dim
+    def gather(self, axis: int, index: Any) -> Self:
+        """y[i, j] = x[index[i, j], j] along axis 0, and likewise along others."""
+        (x, axis), index = self._single(axis), self.lift(index)
+        return x.apply(ops.Gather(axis), _row(index)).reshape(index.shape)
+
+    @hears_dim
+    def take_along_dim(self, indices: Any, axis: int | None = None) -> Self:
+        """`gather`, where the index broadcasts against x along the other axes; with no axis said, of all elements."""
+        index: Any = self.lift(indices)
+        if axis is None:
+            return self.ravel().gather(0, index.ravel())
+        axis = self.axis(axis)
+        if index.ndim != self.ndim:
+            raise ShapeError(f"take_along_dim needs an index with as many axes as {self.spec}, and got {index.spec}")
+        index = index.where(index >= 0, index + self.shape[axis])  # what is negative counts from the end
+        ours, its = list(self.spec.shape), list(index.spec.shape)
+        ours[axis] = its[axis] = 1
+        shape = list(np.broadcast_shapes(tuple(ours), tuple(its)))
+        whole = self.broadcast_to(*shape[:axis], self.shape[axis], *shape[axis + 1 :])
+        return whole.gather(axis, index.broadcast_to(*shape[:axis], index.shape[axis], *shape[axis + 1 :]))
+
+    @hears_dim
+    def scatter_add(self, axis: int, index: Any, src: Any) -> Self:
+        """A copy with src[i, j] added at [index[i, j], j] along axis 0, and likewise along others."""
+        (x, axis), index = self._single(axis), _row(self.lift(index))
+        added = self._cut(_row(self.lift(src)), index).apply(ops.ScatterAdd(axis, x.spec.shape), index)
+        return self.apply(ops.Add(), added.reshape(self.shape))
+
+    @hears_dim
+    def scatter(self, axis: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Self:
+        """A copy with src[i, j], or a number, written at [index[i, j], j] along axis 0, and likewise along others.
+
+        reduce    'add' adds instead
+        """
+        (x, axis), index = self._single(axis), _row(self.lift(index))
+        source = self._cut(src if value is None else value, index)
+        if reduce == "add":
+            return self.scatter_add(axis, index, source.broadcast_to(index.shape))
+        if reduce is not None:
+            raise ShapeError(f"scatter writes, or with reduce='add' adds, and {reduce!r} was asked")
+        return x.apply(ops.Scatter(axis), source, index).reshape(self.shape)
+
+    @hears_dim
+    def scatter_reduce(self, axis: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+        """Each element and all src[i, j] whose index[i, j] names it: their 'sum', 'prod', 'mean', 'amax' or 'amin'.
+
+        include_self    False leaves out an element that an index names. The memory is that of all pairs of the two.
+        """
+        (x, axis), index, src = self._single(axis), _row(self.lift(index)), _row(self._written(src))
+        src, index, rows = (z.movedim(axis, -1) for z in (x._cut(src, index), index, x))
+        shape = (*rows.shape[:-1], index.shape[-1], rows.shape[-1])
+        named = self.lift(np.zeros((), bool)).broadcast_to(shape).scatter(-1, index.unsqueeze(-1), True)
+        least, most = (-inf, inf) if self.spec.is_float else (np.iinfo(self.dtype).min, np.iinfo(self.dtype).max)
+        nothing = {"sum": 0, "mean": 0, "prod": 1, "amax": least, "amin": most}.get(reduce)
+        if nothing is None:
+            raise ValueError(f"what meets is reduced by 'sum', 'prod', 'mean', 'amax' or 'amin', and got {reduce!r}")
+        src = src.apply(ops.Pad(tuple((0, a - b) for a, b in zip(shape, src.shape))))
+        given = src.unsqueeze(-1).where(named, nothing)
+        given = rows.unsqueeze(-2).apply(ops.Concatenate(x.ndim - 1), given) if include_self else given
+        y = getattr(given, "sum" if reduce == "mean" else reduce)(-2)
+        if reduce == "mean":
+            n = (named.sum(-2) + include_self).clamp(min=1)
+            y = y / n if self.spec.is_float else y // n
+        return y.astype(self.dtype).where(include_self | named.any(-2), rows).movedim(-1, axis).reshape(self.shape)
+
+    @hears_dim
+    def index_reduce(self, axis: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Self:
+        """scatter_reduce of the slices of the source to the places of an axis."""
+        (x, axis), index = self._single(axis), self._places(index, "index_reduce")
+        source = x._beside(source, axis, index.size, "index_reduce")
+        index = index.reshape(-1, *(1,) * (x.ndim - axis - 1)).broadcast_to(source.shape)
+        return x.scatter_reduce(axis, index, source, reduce, include_self=include_self).reshape(self.shape)
+
+    @hears_dim
+    def select_scatter(self, src: Any, axis: int, index: int) -> Self:
+        """A copy with src at one place of an axis."""
+        return self.index_set((*_before(self.axis(axis)), index), src)
+
+    @hears_dim
+    def slice_scatter(self, src: Any, axis: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Self:
+        """A copy with src at the places start : end : step of an axis."""
+        return self.index_set((*_before(self.axis(axis)), slice(start, end, step)), src)
+
+    @hears_dim
+    def diagonal_scatter(self: Any, src: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """A copy with src on a diagonal of two axes."""
+        x = self.movedim((axis1, axis2), (-2, -1))
+        y = self._written(src).apply(ops.OnDiagonal(x.shape[-2:], offset))
+        return y.where(np.eye(x.shape[-2], x.shape[-1], offset, dtype=bool), x).movedim((-2, -1), (axis1, axis2))
+
+    # -- by a mask ----------------------------------------------------------------------------
+
+    def masked_select(self, mask: Any) -> Self:
+        """The elements where the mask is True, in one axis; both broadcast."""
+        mask = self._mask(mask, "masked_select")
+        needed("choosing by a mask, of which the number of elements comes,", *self.spec.shape, *mask.spec.shape)
+        shape = np.broadcast_shapes(self.shape, mask.shape)
+        pattern, arrays = ops.pattern_of(mask.broadcast_to(shape).ravel(), (prod(shape),))  # one axis: the fastest
+        return self.broadcast_to(shape).ravel().apply(ops.Index(pattern), *arrays)
+
+    def masked_fill(self, mask: Any, value: Any) -> Self:
+        """A copy with one number where the mask is True; both broadcast."""
+        return self._mask(mask, "masked_fill").apply(ops.Where(), self._number(value, "masked_fill"), self)
+
+    def masked_scatter(self, mask: Any, source: Any) -> Any:
+        """A copy with the elements of the source, in their order, where the mask is True."""
+        mask = self._mask(mask, "masked_scatter")
+        mask = mask.broadcast_to(np.broadcast_shapes(self.shape, mask.shape))
+        places = (mask.ravel().astype(np.int64).cumsum(0) - 1).clamp(min=0)
+        return self._written(source).take(places).reshape(mask.shape).where(mask, self)
+
+    def nonzero(self, as_tuple: bool = False) -> Any:
+        """The places of what is not zero, a row for each; or one vector of places for each axis."""
+        needed(f"nonzero of {self.spec}, of which the number of places comes,", *self.spec.shape)
+        array = self._read()
+        if as_tuple:
+            return tuple(self.lift(places) for places in array.reshape(self.shape or 1).nonzero())
+        found = array.nonzero() if self.ndim else ()
+        count = found[0].size if found else int(self.ravel().nonzero().shape[0])
+        columns = [self.lift(places) for places in found]
+        if not columns:
+            return self.lift(np.empty((count, 0), np.int64))
+        return columns[0].apply(ops.Stack(1), *columns[1:])
+
+    # -- counted through ----------------------------------------------------------------------
+
+    @hears_dim
+    def take(self, index: Any, axis: int | None = None) -> Self:
+        """The elements at those places, counted through the whole tensor, in the index's shape; or along an axis."""
+        if axis is None:
+            return self.ravel().apply(ops.Index(_along(0)), index)
+        return self.apply(ops.Index(_along(self.axis(axis))), index)
+
+    def put(self, index: Any, source: Any, accumulate: bool = False) -> Self:
+        """A copy with the source written, or added, at places counted through the whole tensor."""
+        places, values = (self.lift(x).ravel() for x in (index, source))
+        return self.ravel().index_put((places,), values, accumulate).reshape(self.shape)
+
+    # -- reading arguments --------------------------------------------------------------------
+
+    def _places(self, index: Any, name: str) -> Self:
+        """An index that is a vector of integers; one number counts as a vector of one."""
+        index = self.lift(np.asarray(index, np.int64) if isinstance(index, int | list | tuple) else index)
+        if index.dtype.kind not in "iu" or index.ndim > 1:
+            raise DTypeError(f"{name} needs a vector of integers for its index, and got {index.spec}")
+        return index.reshape(index.size)
+
+    def _is_mask(self, index: Any) -> bool:
+        """Whether an index is a mask of every element, in more axes than one."""
+        kind = getattr(getattr(index, "dtype", None), "kind", None)
+        return kind == "b" and index.ndim == self.ndim > 1 and index.shape == self.shape
+
+    def _mask(self, mask: Any, name: str) -> Self:
+        """A mask of booleans. Raises DTypeError where it is of numbers."""
+        mask = self.lift(np.asarray(mask) if isinstance(mask, bool | list | tuple) else mask)
+        if mask.dtype.kind != "b":
+            raise DTypeError(f"{name} needs a mask of booleans, and got {mask.spec}: compare, as in x > 0")
+        return mask
+
+    def _written(self, value: Any) -> Self:
+        """A value to be written, in self's dtype."""
+        return self.lift(value).astype(self.dtype)
+
+    def _stretching(self, value: Any) -> Self:
+        """The same without leading axes of 1, which broadcasting adds where they are needed."""
+        value = self._written(value)
+        extra = next((a for a, n in enumerate(value.spec.shape) if n != 1), value.ndim)
+        return value.reshape(value.shape[extra:])
+
+    def _number(self, value: Any, name: str) -> Self:
+        """A value of one element, in self's dtype."""
+        value = self._written(value)
+        if value.ndim:
+            raise ShapeError(f"{name} writes one number, and got {value.spec}")
+        return value
+
+    def _cut(self, src: Any, index: Self) -> Self:
+        """What a scatter writes: of src as much as there is index. A number stays one."""
+        src = self._written(src)
+        if src.ndim != index.ndim or src.shape == index.shape:
+            return src
+        if any(n > m for n, m in zip(index.shape, src.shape)):
+            raise ShapeError(f"a scatter needs an element for each of its index, and got {src.spec} for {index.spec}")
+        return src.apply(ops.Index(tuple(ops.Slice(0, n) for n in index.shape)))
+
+    def _beside(self, source: Any, axis: int, length: int, name: str) -> Self:
+        """A source that has self's shape but along the axis, where it has one place for each of the index."""
+        source = self._written(source)
+        wanted = (*self.shape[:axis], length, *self.shape[axis + 1 :])
+        if source.shape != wanted and not (length == 1 and source.shape == self.shape[:axis] + self.shape[axis + 1 :]):
+            raise ShapeError(f"{name} needs a source of shape {wanted}, and got {source.spec}")
+        return source.reshape(wanted)
+
+
+def _row(x: Any) -> Any:
+    """A number as a row of one."""
+    return x if x.ndim else x.reshape(1)
+
+
+def _before(axis: int) -> tuple[slice, ...]:
+    """Whole axes, up to the one that is meant."""
+    return (slice(None),) * axis
+
+
+def _along(axis: int) -> tuple[Any, ...]:
+    """The pattern of an index array along one axis."""
+    return (*(ops.Slice(),) * axis, ops.ARRAY)

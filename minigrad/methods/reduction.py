@@ -1,0 +1,298 @@
+"""Many elements to one, along an axis, several, or all.
+
+    sums       sum mean nansum nanmean prod count_nonzero
+    spread     var std var_mean std_mean norm dist cov corrcoef
+    extremes   amax amin aminmax logsumexp
+    truth      all any
+
+An axis of length 0 gives what nothing gives: a sum of 0, a product of 1, a mean that is no number; an extreme
+of nothing is refused. No axis, (), means all of them, as None does; but all and any are then taken of each element.
+A tensor without axes may be reduced along axis 0 or −1, as if it were a row of one.
+
+Running totals, products and extremes along one axis, and the differences that undo them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from .. import ops
+from ..base.errors import ShapeError
+from ..core.op import Op
+from ..ops.scan import along
+from .base import Base, flag, hears_dim, integers, whole
+from .ordering import Found
+
+
+class MinMax(NamedTuple):
+    """The smallest and the largest element."""
+
+    min: Any
+    max: Any
+
+
+class Reduction(Base):
+    """Sums and their kin. PyTorch's `dim` and `keepdim` are heard as `axis` and `keepdims`."""
+
+    __slots__ = ()
+
+    # -- sums ---------------------------------------------------------------------------------
+
+    def sum(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
+        """Σ over an axis, several, or all. Integers and booleans sum to int64, or to `dtype`."""
+        return self._summand(dtype)._gathered(ops.Sum(*self._reduction(axis, keepdims, **torch)))._as(dtype)
+
+    def mean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
+        """Σ / n over an axis, several, or all. Of integers it is float64."""
+        return self._as(dtype)._gathered(ops.Mean(*self._reduction(axis, keepdims, **torch)))
+
+    def nansum(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
+        """The sum of what is a number."""
+        return self.where(~self.isnan(), 0).sum(axis, keepdims, dtype=dtype, **torch)
+
+    def nanmean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
+        """The mean of what is a number."""
+        count = (~self.isnan()).sum(axis, keepdims, **torch)
+        y = self.nansum(axis, keepdims, dtype=dtype, **torch)
+        return y / count.astype(y.real_valued().dtype)
+
+    def prod(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
+        """Π over an axis, several, or all; its gradient is right where factors are 0, too."""
+        axes, keepdims = self._reduction(axis, keepdims, **torch)
+        x = self._summand(dtype)
+        shape = tuple(1 if a in axes else n for a, n in enumerate(self.shape))
+        if axes == tuple(range(self.ndim)):
+            x, axes = x.reshape(x.size), (0,)
+        for a in axes:
+            x = x._gathered(ops.Prod((a,), keepdims=True))
+        kept = shape if keepdims else ops.Sum(self._reduction(axis, False, **torch)[0]).reduced(self.shape)
+        return x.reshape(kept)._as(dtype)
+
+    def count_nonzero(self, axis: Any = None, **torch: Any) -> Self:
+        """How many elements are not 0."""
+        return self.apply(ops.NotEqual(), 0).sum(axis, **torch)
+
+    # -- spread -------------------------------------------------------------------------------
+
+    def var(
+        self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, *, correction: Any = 1, **torch: Any
+    ) -> Self:
+        """Σ (x − mean)² / (n − correction). unbiased=False is an older word for correction=0; so is var(False)."""
+        return self._gathered(ops.Var(*self._spread(axis, unbiased, keepdims, correction, **torch)))
+
+    def std(
+        self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, *, correction: Any = 1, **torch: Any
+    ) -> Self:
+        """√var; its slope is 0 where all elements are equal."""
+        return self._gathered(ops.Std(*self._spread(axis, unbiased, keepdims, correction, **torch)))
+
+    def var_mean(self, *given: Any, **options: Any) -> tuple[Self, Self]:
+        """The variance and the mean, with the arguments of var."""
+        return self.var(*given, **options), self._gathered(ops.Mean(*self._spread(*given, **options)[:2]))
+
+    def std_mean(self, *given: Any, **options: Any) -> tuple[Self, Self]:
+        """The standard deviation and the mean, with the arguments of var."""
+        return self.std(*given, **options), self._gathered(ops.Mean(*self._spread(*given, **options)[:2]))
+
+    def norm(
+        self, p: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any
+    ) -> Self:
+        """(Σ |x|ᵖ)^(1/p): of the elements as one vector, or of each vector along the axes; 'fro' is 2.
+
+        p    0 counts what is not 0; inf and −inf are the largest and the smallest |x|; 'nuc' sums singular values
+        """
+        x: Any = self._as(dtype).real_valued()
+        axes, keepdims = self._reduction(axis, keepdims, **torch)
+        p = 2 if p in ("fro", None) else p
+        if p == "nuc" and len(axes) == 2 and not keepdims:
+            return x.movedim(axes, (-2, -1)).apply(ops.Svd())[..., self.shape[axes[0]], :].sum(-1)
+        if isinstance(p, str):
+            raise ValueError(f"norm is of vectors, and {p!r} of matrices: see linalg.matrix_norm")
+        if p == 0:
+            return x.sign().abs().where(x.eq(x), 1).sum(axes, keepdims)  # flat, and so of slope 0
+        if p in (inf, -inf):
+            return x.abs().amax(axes, keepdims) if p > 0 else x.abs().amin(axes, keepdims)
+        return x._gathered(ops.Norm(axes, keepdims, p))
+
+    def dist(self, other: Any, p: float = 2) -> Self:
+        """The p-norm of x − y, of all elements as one vector."""
+        return (self.real_valued() - other).norm(p)
+
+    def cov(self, *, correction: float = 1, fweights: Any = None, aweights: Any = None) -> Self:
+        """The covariance of each pair of rows: a row is a variable, a column an observation. Of one row a number.
+
+        fweights    how often each observation was made, integers
+        aweights    how much each observation counts
+        """
+        x: Any = self.real_valued()
+        x = x.reshape(1, -1) if x.ndim < 2 else x
+        w: Any = 1 if fweights is None else x.lift(fweights).astype(x.dtype)
+        n: Any = x.shape[1] if fweights is None else w.sum()
+        freedom = n - correction
+        if aweights is not None:
+            a = x.lift(aweights).astype(x.dtype)
+            w, n = w * a, (w * a).sum()
+            freedom = n - correction * (w * a).sum() / n  # of NumPy's cov
+        centred = x - (x * w).sum(1, keepdims=True) / n
+        y = (centred * w) @ centred.mT / x.lift(freedom).clamp(min=0)
+        return y if len(x) > 1 else y.reshape(())
+
+    def corrcoef(self) -> Self:
+        """Pearson's correlation of each pair of rows: the covariance over both standard deviations."""
+        y: Any = self.cov()
+        if not y.ndim:
+            return y / y
+        spread = y.diagonal().sqrt()
+        return (y / spread.reshape(-1, 1) / spread).clamp(-1, 1)
+
+    # -- extremes -----------------------------------------------------------------------------
+
+    def amax(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
+        """The largest element; tied ones share the gradient equally."""
+        return self.apply(ops.Max(*self._reduction(axis, keepdims, **torch)))
+
+    def amin(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
+        """The smallest element; tied ones share the gradient equally."""
+        return self.apply(ops.Min(*self._reduction(axis, keepdims, **torch)))
+
+    def aminmax(self, *, axis: Any = None, keepdims: bool = False, **torch: Any) -> MinMax:
+        """amin and amax, by name."""
+        return MinMax(self.amin(axis, keepdims, **torch), self.amax(axis, keepdims, **torch))
+
+    def logsumexp(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
+        """ln Σ eˣ, without forming a large eˣ."""
+        return self._gathered(ops.LogSumExp(*self._reduction(axis, keepdims, **torch)))
+
+    # -- truth --------------------------------------------------------------------------------
+
+    def all(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
+        """Whether no element is 0."""
+        return self.apply(ops.All(*self._reduction(axis, keepdims, (), **torch)))
+
+    def any(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
+        """Whether some element is not 0."""
+        return self.apply(ops.Any(*self._reduction(axis, keepdims, (), **torch)))
+
+    # -- reading arguments --------------------------------------------------------------------
+
+    def _reduction(
+        self, axis: Any, keepdims: bool, empty: tuple[int, ...] | None = None, **torch: Any
+    ) -> tuple[tuple[int, ...], bool]:
+        """The axes counted from the left, in order, and keepdims; PyTorch's `dim` and `keepdim` are heard too.
+
+        empty    what () means: all axes, if None
+        """
+        if torch:
+            axis, keepdims = torch.pop("dim", axis), torch.pop("keepdim", keepdims)
+            if torch:
+                raise TypeError(f"a reduction takes axis (or dim) and keepdims (or keepdim), not {', '.join(torch)}")
+        every, keepdims = tuple(range(self.ndim)), flag(keepdims)
+        if axis is None:
+            return every, keepdims
+        if not self.ndim and {whole(a) for a in integers((axis,))} <= {0, -1}:
+            return (), keepdims
+        return self.axes(axis) or (every if empty is None else empty), keepdims
+
+    def _spread(
+        self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = 1, **torch: Any
+    ) -> tuple[Any, ...]:
+        """The axes, keepdims, and what is taken off n; a bool alone is `unbiased`."""
+        if isinstance(axis, bool) and unbiased is None:
+            axis, unbiased = None, axis
+        return *self._reduction(axis, keepdims, **torch), correction if unbiased is None else int(flag(unbiased))
+
+    def _single(self, axis: Any) -> tuple[Self, int]:
+        """self and one of its axes; a number as a row of one, which may be asked along 0 or −1."""
+        if self.ndim or whole(axis) not in (0, -1):
+            return self, self.axis(axis)
+        return self.reshape(1), 0
+
+    def _as(self, dtype: Any) -> Self:
+        return self if dtype is None else self.astype(dtype)
+
+    def _summand(self, dtype: Any) -> Self:
+        """In the dtype that is summed: integers in int64, and uint64, which that does not hold, in its own."""
+        if dtype is None and self.dtype.kind == "u" and self.dtype.itemsize < 8:
+            dtype = np.int64
+        return self._as(dtype)
+
+    def _gathered(self, op: Op, *others: Any) -> Self:
+        """The op, on float16 in float32: sums of float16 lose digits and overflow before their result does."""
+        if self.dtype == np.float16:
+            return self.astype(np.float32).apply(op, *others).astype(np.float16)
+        return self.apply(op, *others)
+
+
+class Scanning(Base):
+    """y[t] from all x[≤ t] along an axis: the shape stays."""
+
+    __slots__ = ()
+
+    @hears_dim
+    def cumsum(self, axis: int, *, dtype: Any = None) -> Self:
+        """x₀, x₀ + x₁, x₀ + x₁ + x₂, … Integers and booleans sum to int64."""
+        return self._summand(dtype)._scanned(ops.CumSum, axis)._as(dtype)
+
+    @hears_dim
+    def cumprod(self, axis: int, *, dtype: Any = None) -> Self:
+        """x₀, x₀ x₁, x₀ x₁ x₂, …; its gradient is right where factors are 0, too."""
+        return self._summand(dtype)._scanned(ops.CumProd, axis)._as(dtype)
+
+    @hears_dim
+    def logcumsumexp(self, axis: int) -> Self:
+        """ln of the running sum of eˣ, without forming a large eˣ."""
+        return self.real_valued()._scanned(ops.LogCumSumExp, axis)
+
+    @hears_dim
+    def cummax(self, axis: int) -> Found:
+        """The largest element so far, and where it stands: the last such place."""
+        return self._running(ops.ArgCumMax, axis)
+
+    @hears_dim
+    def cummin(self, axis: int) -> Found:
+        """The smallest element so far, and where it stands: the last such place."""
+        return self._running(ops.ArgCumMin, axis)
+
+    def trapezoid(self, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
+        """∫ y dx along an axis, by straight lines between samples: at places x, or dx apart."""
+        return self._trapezoids(x, dx, dim).sum(dim)
+
+    def cumulative_trapezoid(self, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
+        """The same up to each sample but the first."""
+        return self._trapezoids(x, dx, dim).cumsum(dim)
+
+    def _trapezoids(self: Any, x: Any, dx: float, dim: int) -> Any:
+        axis = self.axis(dim)
+        width = dx if x is None else self.lift(x).diff(1, -1 if np.ndim(x) == 1 else dim)
+        if np.ndim(width) == 1:
+            width = width.reshape(-1, *[1] * (self.ndim - axis - 1))
+        return (self[along(axis, 1, None)] + self[along(axis, None, -1)]) * width / 2
+
+    @hears_dim
+    def diff(self, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Self:
+        """x₁ − x₀, x₂ − x₁, …, n times over: one element fewer each time."""
+        axis = self.axis(axis)
+        ends = [self.lift(e) for e in (prepend, append) if e is not None]
+        if ends:
+            parts = [self, *ends] if prepend is None else [ends[0], self, *ends[1:]]
+            return parts[0].apply(ops.Concatenate(axis), *parts[1:]).diff(n, axis)
+        if n < 0:
+            raise ShapeError(f"diff of {self.spec} is taken 0 times or more, and {n} was asked")
+        y = self if n else self.clone()
+        for _ in range(n):
+            late, early = y[along(axis, 1, None)], y[along(axis, None, -1)]
+            y = late != early if y.dtype == np.bool_ else late - early
+        return y
+
+    def _scanned(self, op: Callable[[int], Op], axis: Any) -> Self:
+        x, a = self._single(axis)
+        return x._gathered(op(a)).reshape(self.shape)
+
+    def _running(self, op: Callable[[int], Op], axis: Any) -> Found:
+        x, a = self._single(axis)
+        places = x.apply(op(a))
+        return Found(x.gather(a, places).reshape(self.shape), places.reshape(self.shape))

@@ -1,0 +1,308 @@
+"""Gradient descent, and the same with a memory: of its direction, or of where it has been.
+
+RMSprop: the gradient over the running size of it.
+
+Adagrad divides by all gradients so far; Adadelta by the recent ones, and needs no learning rate.
+
+Adam and its kin: the gradient's running mean, over its running spread.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from .groups import Group, State
+from .optimizer import Rule
+from .staged import Pad, power, sqrt, where
+
+
+class SGD(Rule):
+    """p ← p − lr g;  with momentum  b ← μ b + (1 − τ) g  and  p ← p − lr b
+
+    Robbins & Monro 1951, “A Stochastic Approximation Method”, eq. 6. Momentum: Polyak 1964, “Some methods of
+    speeding up the convergence of iteration methods”, eq. 9, in the form PyTorch uses, where lr is outside b;
+    b begins as the first gradient. Nesterov's, which looks ahead to p − lr (g + μ b): Sutskever et al. 2013,
+    “On the importance of initialization and momentum in deep learning”, eq. 3-4.
+    """
+
+    options = Group(lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, maximize=False)
+
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
+        momentum, dampening = self.defaults["momentum"], self.defaults["dampening"]
+        if self.defaults["nesterov"] and (momentum == 0 or dampening != 0):
+            raise ValueError(f"Nesterov's step looks along an undamped momentum: {momentum=}, {dampening=}")
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return ("momentum_buffer",) if options["momentum"] else ()
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, b: Any = None) -> None:
+        direction = g
+        if b is not None:
+            b *= options["momentum"]
+            if options["dampening"]:
+                pad.add_(b, g, where(state["step"] == 1, 1, 1 - options["dampening"]))
+            else:
+                b += g
+            direction = pad.plus(g, b, options["momentum"]) if options["nesterov"] else b
+        pad.add_(p, direction, -options["lr"])
+
+
+class ASGD(Rule):
+    """p ← (1 − λ η) p − η g, with η = lr / (1 + λ lr t)^α after t steps; ax is the mean of p from step t0 on
+
+    Polyak & Juditsky 1992, “Acceleration of stochastic approximation by averaging”, eq. 3: state["ax"] is the answer.
+    """
+
+    options = Group(lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0, maximize=False)
+    counters: ClassVar[dict[str, float]] = {**Rule.counters, "eta": 0.0, "rate": 0.0}  # of the next step, and of this
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return ("ax",)
+
+    def count(self, state: State, options: Group) -> None:
+        super().count(state, options)
+        t, lr = state["step"], options["lr"]
+        state["rate"] = where(t == 1, lr, state.get("eta", 0.0))
+        state["eta"] = lr / power(1 + options["lambd"] * lr * t, options["alpha"])
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, ax: Any) -> None:
+        p *= 1 - options["lambd"] * state["rate"]
+        pad.add_(p, g, -state["rate"])
+        since = state["step"] - 1 - options["t0"]
+        pad.lerp_(ax, p, 1 / where(since > 1, since, 1))
+
+
+class RMSprop(Rule):
+    """v ← α v + (1 − α) g²;  p ← p − lr g / (√v + ε)
+
+    Tieleman & Hinton 2012, “Neural Networks for Machine Learning”, lecture 6.5.
+
+    centered    √(v − m²) for √v, with m the running mean of g: the spread about the mean, Graves 2013, “Generating
+                Sequences With Recurrent Neural Networks”, eq. 38-45. https://arxiv.org/abs/1308.0850
+    momentum    b ← μ b + g / (√v + ε);  p ← p − lr b
+    """
+
+    options = Group(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False, maximize=False)
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        centre = ("grad_avg",) if options["centered"] else ()
+        return ("square_avg", *centre, "momentum_buffer") if options["momentum"] else ("square_avg", *centre)
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, v: Any, *means: Any) -> None:
+        carried = dict(zip(self.carried(options)[1:], means))
+        pad.mean_square_(v, g, 1 - options["alpha"])
+        if options["centered"]:
+            m = carried["grad_avg"]
+            pad.lerp_(m, g, 1 - options["alpha"])
+            v = pad.xp.subtract(v, pad.square(m), out=pad.term)
+            v = pad.xp.maximum(v, 0, out=v)  # rounding may put it below
+        spread = pad.root(v, options["eps"])
+        if options["momentum"]:
+            b = carried["momentum_buffer"]
+            b *= options["momentum"]
+            pad.addcdiv_(b, g, spread, 1)
+            pad.add_(p, b, -options["lr"])
+        else:
+            pad.addcdiv_(p, g, spread, -options["lr"])
+
+
+class Rprop(Rule):
+    """s ← η₊ s where the gradient has kept its sign, η₋ s where it has turned;  p ← p − s sign(g), but not there
+
+    Each number has a step of its own, and the size of its gradient does not count.
+    Riedmiller & Braun 1993, “A direct adaptive method for faster backpropagation learning: The RPROP algorithm”.
+
+    etas          η₋ and η₊
+    step_sizes    the least and the largest s, which begins as lr
+    """
+
+    options = Group(lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), maximize=False)
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return "prev", "step_size"
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, before: Any, s: Any) -> None:
+        xp, (shrink, grow), (least, largest) = pad.xp, options["etas"], options["step_sizes"]
+        s += where(state["step"] == 1, options["lr"], 0)
+        turn = xp.sign(xp.multiply(g, before, out=pad.term), out=pad.term)
+        for bound, factor in ((xp.maximum, grow - 1), (xp.minimum, 1 - shrink)):
+            change = bound(turn, 0, out=pad.second)
+            change *= factor
+            change += 1
+            s *= change
+        xp.minimum(xp.maximum(s, least, out=s), largest, out=s)
+        stays = xp.minimum(turn, 0, out=pad.term)
+        stays += 1
+        xp.multiply(g, stays, out=before)
+        step = xp.sign(before, out=pad.term)
+        step *= s
+        p -= step
+
+
+class Adagrad(Rule):
+    """s ← s + g²;  p ← p − lr g / (√s + ε)
+
+    A number that seldom has a gradient moves far when it has one. Duchi, Hazan & Singer 2011, “Adaptive Subgradient
+    Methods for Online Learning and Stochastic Optimization”, eq. 1, the diagonal form.
+
+    lr_decay    lr / (1 + (t − 1) lr_decay) for lr
+    """
+
+    options = Group(lr=1e-2, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0, eps=1e-10, maximize=False)
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return ("sum",)
+
+    def start(self, name: str, options: Group) -> float:
+        return float(options["initial_accumulator_value"])
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, s: Any) -> None:
+        s += pad.square(g)
+        rate = options["lr"] / (1 + (state["step"] - 1) * options["lr_decay"])
+        pad.addcdiv_(p, g, pad.root(s, options["eps"]), -rate)
+
+
+class Adadelta(Rule):
+    """v ← ρ v + (1 − ρ) g²;  δ = √(u + ε) / √(v + ε) g;  u ← ρ u + (1 − ρ) δ²;  p ← p − lr δ
+
+    The step is in the unit of p, not of 1 / p as the gradient is. Zeiler 2012, “ADADELTA: An Adaptive Learning Rate
+    Method”, algorithm 1. https://arxiv.org/abs/1212.5701
+    """
+
+    options = Group(lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0, maximize=False)
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return "square_avg", "acc_delta"
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, v: Any, u: Any) -> None:
+        xp, rho, eps = pad.xp, options["rho"], options["eps"]
+        pad.mean_square_(v, g, 1 - rho)
+        ratio = xp.divide(xp.add(u, eps, out=pad.second), xp.add(v, eps, out=pad.term), out=pad.term)
+        delta = xp.multiply(xp.sqrt(ratio, out=ratio), g, out=pad.gradient)
+        pad.mean_square_(u, delta, 1 - rho)
+        pad.add_(p, delta, -options["lr"])
+
+
+MEANS = Group(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0)
+
+
+class Adam(Rule):
+    """m ← β₁ m + (1 − β₁) g;  v ← β₂ v + (1 − β₂) g²;  p ← p − lr m̂ / (√v̂ + ε)
+
+    with m̂ = m / (1 − β₁ᵗ) and v̂ = v / (1 − β₂ᵗ): both means began at 0, and this undoes it. A step is of size
+    about lr, whatever the gradient's unit. Kingma & Ba 2015, “Adam”, algorithm 1, in the order of the end of its
+    section 2: the fraction is multiplied by √(1 − β₂ᵗ) above and below. https://arxiv.org/abs/1412.6980
+
+    amsgrad    divide by the largest v so far: Reddi et al. 2018, “On the Convergence of Adam and Beyond”, algorithm 2
+    """
+
+    options = MEANS | Group(amsgrad=False, maximize=False, decoupled_weight_decay=False)
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if options["amsgrad"] else 2]
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, v: Any, v_max: Any = None) -> None:
+        (beta1, beta2), t = options["betas"], state["step"]
+        pad.lerp_(m, g, 1 - beta1)
+        pad.mean_square_(v, g, 1 - beta2)
+        if v_max is not None:
+            v = pad.xp.maximum(v_max, v, out=v_max)
+        unbiased = sqrt(1 - power(beta2, t))
+        pad.addcdiv_(p, m, pad.root(v, options["eps"] * unbiased), -options["lr"] * unbiased / (1 - power(beta1, t)))
+
+
+class AdamW(Adam):
+    """Adam, and p ← (1 − lr λ) p: the decay is not divided by the gradient's spread.
+
+    Loshchilov & Hutter 2019, “Decoupled Weight Decay Regularization”, algorithm 2. https://arxiv.org/abs/1711.05101
+    """
+
+    options = Adam.options | Group(weight_decay=1e-2, decoupled_weight_decay=True)
+
+
+class Adamax(Rule):
+    """m ← β₁ m + (1 − β₁) g;  u ← max(β₂ u, |g| + ε);  p ← p − lr / (1 − β₁ᵗ) m / u
+
+    Adam with the largest recent gradient for a spread. Kingma & Ba 2015, “Adam”, algorithm 2.
+    """
+
+    options = MEANS | Group(lr=2e-3, maximize=False)
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return "exp_avg", "exp_inf"
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, u: Any) -> None:
+        (beta1, beta2), t = options["betas"], state["step"]
+        pad.lerp_(m, g, 1 - beta1)
+        u *= beta2
+        size = pad.xp.absolute(g, out=pad.term)
+        size += options["eps"]
+        pad.xp.maximum(u, size, out=u)
+        pad.addcdiv_(p, m, u, -options["lr"] / (1 - power(beta1, t)))
+
+
+class NAdam(Rule):
+    """Adam with Nesterov's look ahead:  p ← p − lr (μₜ₊₁ m / (1 − ∏μ μₜ₊₁) + (1 − μₜ) g / (1 − ∏μ)) / (√v̂ + ε)
+
+    where μₜ = β₁ (1 − ½ 0.96^(ψ t)) warms the momentum up, and ∏μ is the product of those so far.
+    Dozat 2016, “Incorporating Nesterov Momentum into Adam”, algorithm 2.
+    """
+
+    options = MEANS | Group(lr=2e-3, momentum_decay=4e-3, decoupled_weight_decay=False, maximize=False)
+
+    counters: ClassVar[dict[str, float]] = {**Rule.counters, "mu_product": 1.0}
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return "exp_avg", "exp_avg_sq"
+
+    def momentum(self, t: int, options: Group) -> float:
+        """μₜ"""
+        mu: float = options["betas"][0] * (1 - 0.5 * power(0.96, t * options["momentum_decay"]))
+        return mu
+
+    def count(self, state: State, options: Group) -> None:
+        super().count(state, options)
+        state["mu_product"] = state.get("mu_product", 1.0) * self.momentum(state["step"], options)
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, v: Any) -> None:
+        (beta1, beta2), t, so_far = options["betas"], state["step"], state["mu_product"]
+        now, ahead = self.momentum(t, options), self.momentum(t + 1, options)
+        pad.lerp_(m, g, 1 - beta1)
+        pad.mean_square_(v, g, 1 - beta2)
+        unbiased = sqrt(1 - power(beta2, t))
+        rate = options["lr"] * unbiased
+        spread = pad._replace(term=pad.second).root(v, options["eps"] * unbiased)
+        pad.addcdiv_(p, g, spread, -rate * (1 - now) / (1 - so_far))
+        pad.addcdiv_(p, m, spread, -rate * ahead / (1 - so_far * ahead))
+
+
+class RAdam(Rule):
+    """Adam that waits until it knows the spread:  p ← p − lr r m̂ / √v̂,  and  p ← p − lr m̂ while ρ ≤ 5
+
+    ρ = ρ∞ − 2 t β₂ᵗ / (1 − β₂ᵗ), with ρ∞ = 2 / (1 − β₂) − 1, is how many gradients v has seen, in effect; and
+    r = √((ρ−4)(ρ−2)ρ∞ / ((ρ∞−4)(ρ∞−2)ρ)) shortens the step while they are few.
+    Liu et al. 2020, “On the Variance of the Adaptive Learning Rate and Beyond”, algorithm 2; its bound on ρ is 4,
+    PyTorch's and its authors' code's is 5. https://arxiv.org/abs/1908.03265
+    """
+
+    options = MEANS | Group(decoupled_weight_decay=False, maximize=False)
+
+    def carried(self, options: Group) -> tuple[str, ...]:
+        return "exp_avg", "exp_avg_sq"
+
+    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, v: Any) -> None:
+        (beta1, beta2), t = options["betas"], state["step"]
+        pad.lerp_(m, g, 1 - beta1)
+        pad.mean_square_(v, g, 1 - beta2)
+        rate = options["lr"] / (1 - power(beta1, t))
+        unbiased = 1 - power(beta2, t)
+        rho_end = 2 / (1 - beta2) - 1
+        if rho_end <= 5:
+            pad.add_(p, m, -rate)
+        else:
+            rho = rho_end - 2 * t * power(beta2, t) / unbiased
+            known = rho > 5
+            r2 = (rho - 4) * (rho - 2) * rho_end / ((rho_end - 4) * (rho_end - 2) * rho)
+            spread = where(known, pad.root(v, options["eps"]), 1)
+            pad.addcdiv_(p, m, spread, -rate * sqrt(where(known, r2, 1)) * sqrt(where(known, unbiased, 1)))

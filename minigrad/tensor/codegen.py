@@ -1,0 +1,129 @@
+"""Code generation: a Graph becomes Python that a student can read, then a function.
+
+    def pull(gy, x0, x1):
+        t0 = gy * x1                            # f64[3]
+        t1 = gy * x0                            # f64[3]
+        return t0, t1
+
+Each line is an op's own `forward`, written by the pen; an op that is no single expression is called. An
+array that was made here and is read for the last time is written over: `t1 = xp.subtract(c0, t0, out=t0)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+from ..base.device import Device
+from ..core import formula
+from ..core.graph import Graph
+from ..core.node import Node
+from ..core.op import ufunc_of
+from ..ops import Const, Input
+
+
+def names(graph: Graph) -> dict[Node, str]:
+    """What each node is called in the code: inputs by their own names, constants c0, c1…, the rest t0, t1…"""
+    constants = [n for n in graph.nodes if isinstance(n.op, Const)]
+    computed = [n for n in graph.nodes if n.inputs]
+    return (
+        {n: n.op.name for n in graph.inputs if isinstance(n.op, Input)}
+        | {n: f"c{i}" for i, n in enumerate(constants)}
+        | {n: f"t{i}" for i, n in enumerate(computed)}
+    )
+
+
+def source(graph: Graph, name: str) -> str:
+    """The graph as a Python function of its inputs: one line per node."""
+    called, over = names(graph), written_over(graph)
+    done = let_go(graph, set(over.values()))
+    lines = [f"def {name}({', '.join(called[x] for x in graph.inputs)}):"]
+    for node in graph.nodes:
+        if node.inputs:
+            args = [called[x] for x in node.inputs]
+            right = expression(node, called[node], args)
+            if node in over:
+                right = f"xp.{name_of_ufunc(node)}({', '.join(args)}, out={called[over[node]]})"
+            lines.append(f"    {f'{called[node]} = {right}':<44}# {node.spec}")
+            if node in done:
+                lines.append(f"    del {', '.join(called[x] for x in done[node])}")
+    returned = ", ".join("None" if y is None else called[y] for y in graph.outputs)
+    return "\n".join([*lines, f"    return {returned},"])
+
+
+def expression(node: Node, name: str, args: list[str]) -> str:
+    """The right-hand side of a node's line."""
+    if node.op.inline:
+        return formula.write(node.op.forward, *args)
+    return f"{function_name(node, name)}(xp, {', '.join(args)})"
+
+
+def written_over(graph: Graph) -> dict[Node, Node]:
+    """Node → the operand whose memory its result takes: one that is made here, of its spec, and read for the last time.
+
+    What an op makes that is no view is memory of its own; and if no reader is one either, nothing else looks at it.
+    """
+    readers: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        for x in node.inputs:
+            readers.setdefault(x, []).append(node)
+    kept = set(graph.outputs)
+    over: dict[Node, Node] = {}
+    for x, users in readers.items():
+        last = users[-1]
+        is_ours = bool(x.inputs and x.spec.shape) and not x.op.is_view and x not in kept
+        fits = last.spec == x.spec and not any(user.op.is_view for user in users)
+        if is_ours and fits and last not in over and name_of_ufunc(last):
+            over[last] = x
+    return over
+
+
+def let_go(graph: Graph, over: set[Node]) -> dict[Node, list[Node]]:
+    """Node → the large arrays made here that nobody reads after it: the next array may have their memory.
+
+    over    those that are written over, and so live on
+    """
+    last = {x: node for node in graph.nodes for x in node.inputs}
+    done: dict[Node, list[Node]] = {}
+    for x, node in last.items():
+        if x.inputs and x.spec.nbytes >= LARGE and x not in graph.outputs and x not in over:
+            done.setdefault(node, []).append(x)
+    return done
+
+
+LARGE = 1 << 16  # bytes: below, a line more costs more than it saves
+
+
+def name_of_ufunc(node: Node) -> str | None:
+    """What NumPy calls the ufunc that this op is; None if it is more than one."""
+    ufunc = ufunc_of(node.op, len(node.inputs))
+    return None if ufunc is None else ufunc.__name__
+
+
+def function_name(node: Node, name: str) -> str:
+    """What an op that is called, not written out, is called in the code."""
+    return f"{type(node.op).__name__.lower()}_{name}"
+
+
+def function(graph: Graph, name: str, device: Device) -> Callable[..., tuple[Any, ...]]:
+    """The graph as a function on arrays of one device. Its text is on `.source`."""
+    called, text = names(graph), source(graph, name)
+    scope: dict[str, Any] = {"xp": device.xp, "dtype": device.xp.dtype, "inf": float("inf")}
+    for node in graph.nodes:
+        if isinstance(node.op, Const):  # as an array of no axes: twice as fast in NumPy as a Python number
+            scope[called[node]] = device.array(node.op.value, node.spec.dtype)
+        elif node.inputs and not node.op.inline:
+            scope[function_name(node, called[node])] = node.op.forward
+    exec(code(re.sub(" *# .*", "", text)), scope)
+    made: Callable[..., tuple[Any, ...]] = scope[name]
+    made.source = text  # type: ignore[attr-defined]
+    return made
+
+
+@lru_cache(maxsize=4096)
+def code(text: str) -> CodeType:
+    """The text, compiled. Without its comments it is often the same: x[0], x[1], … call another op by one name."""
+    return compile(text, "<minigrad>", "exec")

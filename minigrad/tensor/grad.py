@@ -1,0 +1,334 @@
+"""GradFn: one recorded op under the names PyTorch gives its derivative.
+
+What a tensor promises about its derivative: PyTorch's words, over the one backward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+from weakref import ref
+
+from .. import ops
+from ..base.errors import DTypeError, EditedError, GraphError, NoGradientError, ShapeError
+from ..base.spec import Spec
+from ..core import versions
+from ..core.backward import Grads, run_backward
+from ..core.hooks import TRACED, Handle, Hook, Hooks
+from ..core.modes import current, followed, is_inference_mode_enabled
+from ..core.node import Node, Record, Source, depending_on, history
+from ..methods import Operand
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+@dataclass(frozen=True)
+class GradFn:
+    """The derivative of one recorded op; what it is equal to is decided by the node it looks at."""
+
+    node: Node
+
+    def name(self) -> str:
+        """MulBackward for a Mul; AccumulateGrad where the gradient stays, at a leaf."""
+        return f"{self.node.op.kind}Backward" if self.node.inputs else "AccumulateGrad"
+
+    @property
+    def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
+        """Where the gradient goes on to, a pair for each operand: its GradFn, or None if it wants none, and 0."""
+        return tuple((GradFn(x) if x.needs_grad else None, 0) for x in self.node.inputs)
+
+    def register_hook(self, hook: object) -> NoReturn:
+        raise NoGradientError(
+            f"{self.name()} takes no hooks, and tensors do: y.register_hook(hook) of its result is shown the gradient "
+            "that arrives here, x.register_hook(hook) of its operands what goes on"
+        )
+
+    register_prehook = register_hook
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"
+
+
+_accumulating = RLock()  # the backward passes of two threads may reach one leaf
+SMALL_BYTES = 256  # a leaf this small is kept by its node, so that a graph of numbers can always be drawn
+
+
+class Differentiable:
+    """The part of Tensor that is about gradients.
+
+    node       where it came from; None as long as nobody asked
+    tracked    whether backward will pass through it; None if it never may, being made in inference_mode
+    """
+
+    __slots__ = ("_grad", "node", "tracked")
+
+    value: Any
+    spec: Spec
+    node: Any
+    tracked: bool | None
+    _grad: Tensor | None
+
+    # -- what it is ---------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether backward will pass through here."""
+        return bool(self.tracked)
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self.requires_grad_(wanted)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Ask for gradients of this leaf. Raises DTypeError for integers and booleans."""
+        if not self.is_leaf:
+            raise NoGradientError(
+                f"only a leaf can be told whether to require gradients, and this is a result of {self.node}: "
+                "x.detach() is a leaf with the same value"
+            )
+        if requires_grad and not self.spec.is_float:
+            raise DTypeError(
+                f"a gradient says how much a small nudge matters, and {self.spec} cannot be nudged: "
+                "make it floating, as in tensor([1., 2.]) or x.astype(float)"
+            )
+        if requires_grad and self.tracked is None and not is_inference_mode_enabled():
+            raise NoGradientError("what was made in inference_mode has no gradient: take x.clone() outside the block")
+        if requires_grad != self.requires_grad:  # a leaf that is in a graph already stays in it
+            before, self.node, self.tracked = self.node, leaf(self, requires_grad), bool(requires_grad)
+            if before is not None:
+                self.node.hooks = before.hooks
+                for watcher in current.mode.watchers:  # it moves as it did
+                    watcher.saw(ops.Alias(), self, (self.placed(self.value, before),))
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it was made by hand, not by an op that was recorded."""
+        return self.node is None or not self.node.inputs
+
+    @property
+    def grad_fn(self) -> GradFn | None:
+        """The derivative that backward will run first; None on a leaf."""
+        return GradFn(self.node) if self.tracked and self.node.inputs else None
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward() left here; None before, and on what is neither a leaf nor told to retain_grad()."""
+        grad, stage = getattr(self, "_grad", None), current.mode.staging
+        return grad if stage is None else stage.grad_of(self, grad)
+
+    @grad.setter
+    def grad(self, grad: Tensor | None) -> None:
+        if (stage := current.mode.staging) is not None:
+            stage.grads[id(self)] = self, grad
+        elif grad is not None and (not isinstance(grad, Differentiable) or grad.spec.shape != self.spec.shape):
+            raise ShapeError(f"the gradient of {self.spec} is a tensor of that shape, and got {grad!r}")
+        else:
+            self._grad = grad
+
+    # -- backward -----------------------------------------------------------------------
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add ∂self/∂leaf to `.grad` of every leaf that requires it, and free what was kept for it.
+
+        gradient        what arrives from outside, in self's shape; 1 for a tensor of one element
+        retain_graph    keep what was kept, for another backward; by default only for create_graph
+        create_graph    give the gradients a graph of their own, to be differentiated again
+        inputs          these alone, leaves or not, receive a `.grad`
+
+        Raises NoGradientError if self depends on nothing that requires a gradient, or has many elements
+        and no `gradient` came; FreedError on a second call, unless the first said retain_graph=True;
+        EditedError where an array that a rule reads was edited in place since.
+        """
+        backward([self], [gradient], retain_graph, create_graph, inputs)
+
+    def retain_grad(self) -> None:
+        """Let backward leave a `.grad` here, although this is no leaf."""
+        self._must_be_tracked("retain_grad()")
+        if not self.is_leaf:
+            self._hooks().retain = keeping(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether retain_grad() was called on this result."""
+        return not self.is_leaf and self.node.hooks is not None and self.node.hooks.retain is not None
+
+    def register_hook(self, hook: Hook) -> Handle:
+        """Show `hook` the gradient that arrives here; what it returns, if anything, goes on in its place.
+
+        Returns a handle whose remove() takes the hook away.
+        """
+        self._must_be_tracked("register_hook()")
+        if current.mode.staging is not None:
+            raise GraphError(TRACED)
+        return Handle(self._hooks().arriving, replacing(self, hook))
+
+    def register_post_accumulate_grad_hook(self, hook: Hook) -> Handle:
+        """Call hook(self) whenever backward has added to this leaf's `.grad`."""
+        self._must_be_tracked("register_post_accumulate_grad_hook()")
+        if not self.is_leaf:
+            raise NoGradientError(f"gradients accumulate on leaves, and this is no leaf but {self.node}: register_hook")
+        return Handle(self._hooks().after, hook)
+
+    def detach(self) -> Self:
+        """The same value, in the same memory, with no origin."""
+        detached: Self = self.made(self.value, self.spec)
+        return detached
+
+    def detach_(self) -> Self:
+        """Forget where this came from; it becomes a leaf."""
+        if getattr(self, "alias", None) is not None:
+            raise EditedError("a view shares its origin with what it looks at, and cannot leave it: use x.detach()")
+        self.node, self.tracked = None, False
+        return self
+
+    made: Callable[[Any, Spec], Any]  # a tensor around an array; Tensor says how
+    placed: Callable[[Any, Node], Any]  # and at a place in the graph
+
+    def _must_be_tracked(self, asked: str) -> None:
+        if not self.tracked:
+            raise NoGradientError(f"{asked} on {self.spec}, which no gradient passes: requires_grad is False")
+
+    def _hooks(self) -> Hooks:
+        if self.node.hooks is None:
+            self.node.hooks = Hooks()
+        return self.node.hooks  # type: ignore[no-any-return]
+
+
+# -- the two ends of a backward pass ---------------------------------------------------------------
+
+
+def backward(
+    outputs: Sequence[Any],
+    gradients: Sequence[Any],
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add to `.grad` of the leaves, or of the inputs if they are named, from several outputs in one pass."""
+    for y in outputs:
+        if not y.tracked:
+            raise NoGradientError(
+                f"backward() from {y.spec}: it depends on no tensor with requires_grad=True. "
+                "Make one of its leaves with requires_grad=True, and compute it outside no_grad()"
+            )
+    create_graph = create_graph or followed()
+    seeds = arriving(outputs, gradients, create_graph)
+    order = history(*seeds)
+    retain = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        grads = run_backward(order, dict(seeds), retain, create_graph, ())
+        receivers: dict[Node, Any] = {node: node.tensor() for node in grads if isinstance(node, Source)}
+    else:
+        receivers = chosen(inputs)
+        order = towards(order, receivers)
+        grads = run_backward(order, dict(seeds), retain, create_graph, receivers)
+    taken = {id(seed) for seed in seeds.values()}
+    for node, g in arrived(receivers, grads, order).items():
+        x = receivers[node]
+        if x is not None and x.tracked and not x.retains_grad:  # which retain_grad() has given its own
+            accumulate(x, g, taken)
+
+
+def chosen(inputs: Any) -> dict[Node, Any]:
+    """Node → tensor, of those that backward(inputs=…) names. Raises NoGradientError where no gradient can come."""
+    xs = [inputs] if isinstance(inputs, Differentiable) else list(inputs)
+    for i, x in enumerate(xs):
+        if not x.tracked:
+            raise NoGradientError(f"backward(inputs=…) names {x.spec} as input {i}, which no gradient passes")
+    if not xs:
+        raise NoGradientError("backward(inputs=…) names no tensor: leave it out, and all leaves receive a gradient")
+    return {x.node: x for x in xs}
+
+
+def towards(order: list[Record], wrt: Any) -> list[Record]:
+    """Those ops through which a gradient reaches one of wrt."""
+    between = depending_on(order, wrt)
+    return [node for node in order if not between.isdisjoint(node.inputs)]
+
+
+def arrived(wrt: Iterable[Node], grads: Grads, order: list[Record]) -> Grads:
+    """Node → the gradient that came there, after its hooks; where backward passed, they have seen it on its way."""
+    reached = {node: grads[node] for node in wrt if node in grads}
+    hooked = [node for node in reached if node.hooks is not None]
+    passed = set(order) if hooked else ()
+    return reached | {node: node.hooks(grads[node]) for node in hooked if node not in passed}
+
+
+def arriving(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> Grads:
+    """Node → the gradient that arrives there from outside: an array, or a tensor for create_graph."""
+    seeds: Grads = {}
+    for y, gradient in zip(outputs, gradients, strict=True):
+        seed = y.arriving(gradient)
+        seed = seed if create_graph else seed.value
+        seeds[y.node] = seeds[y.node] + seed if y.node in seeds else seed
+    return seeds
+
+
+def accumulate(x: Any, g: Any, taken: set[int]) -> None:
+    """Add g to x.grad, which is a tensor that nobody else holds.
+
+    taken    ids of the arrays that are somebody's already: a rule may pass on the very array it got
+    """
+    with _accumulating:
+        before = x.grad
+        if isinstance(g, Differentiable):
+            x._grad = g if before is None else before + g
+        elif before is not None:
+            before.value += g
+            versions.edit(before.value)
+        else:
+            own = g.base is None and id(g) not in taken
+            taken.add(id(g))
+            x._grad = x.made(g if own else g.copy(), x.spec)
+    if x.node.hooks is not None:
+        for hook in [*x.node.hooks.after.values()]:
+            hook(x)
+
+
+def keeping(x: Any) -> Hook:
+    """The hook that leaves the gradient on x."""
+    held = ref(x)
+
+    def retain(gy: Any) -> None:
+        if (y := held()) is not None:
+            accumulate(y, gy, {id(gy)})
+
+    return retain
+
+
+def replacing(x: Any, hook: Hook) -> Hook:
+    """`hook`, which knows tensors, for gradients that may be arrays."""
+    made, spec = x.made, x.spec
+
+    def replace(gy: Any) -> Any:
+        is_tensor = isinstance(gy, Operand)  # with a value, or in a graph
+        new = hook(gy if is_tensor else made(gy.copy(), spec))  # a copy, which the hook may keep
+        if new is None:
+            return gy
+        if not isinstance(new, Operand) or new.spec != spec:
+            raise ShapeError(f"a hook on {spec} returns a gradient of that spec, or None to leave it; it gave {new!r}")
+        return new if is_tensor else new.value  # type: ignore[attr-defined]
+
+    return replace
+
+
+def leaf(x: Any, needs_grad: bool) -> Source:
+    """The node of a tensor that no recorded op made."""
+    return Source(ops.Leaf(), x.spec, needs_grad, ref(x), (x.value,) if x.spec.nbytes <= SMALL_BYTES else ())
+
+
+def origin(x: Any) -> Node:
+    """x's node, made now if nobody asked before."""
+    if x.node is None:
+        x.node = leaf(x, False)
+    return x.node  # type: ignore[no-any-return]

@@ -1,0 +1,353 @@
+"""In-place operations: the same op, its result written into the memory of its first operand.
+
+`x.add_(y)` computes x + y, writes it where x was, and gives x the history of the sum. Others may look at
+the same memory. Views of x, and what x is a view of, are told: the tensor that owns the memory becomes
+`Overlay(its old self, x)`, and every view of it becomes a view of that. What backward kept is not told,
+and need not be: the clock says that it was kept before the edit, and backward refuses (pullback.py).
+
+What fills a tensor in place: a number on its diagonal, or random numbers. The names are PyTorch's.
+
+Random numbers come from the sequence that mg.manual_seed starts, or from the `generator` that is given.
+
+The table of in-place methods: `exp_` is `exp`, its result written into the tensor itself. See editable.py.
+
+What gives another shape or dtype has no such twin: the memory stays what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from math import inf, log1p, pi
+from typing import Any, NamedTuple
+from weakref import ref
+
+import numpy as np
+
+from .. import ops
+from ..base.errors import DTypeError, EditedError, ShapeError
+from ..core import modes, versions
+from ..core.modes import current
+from ..core.op import Op
+from ..core.random_bits import default_sequence
+from ..methods import Operand
+from .grad import origin
+
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2}  # a number of one kind fits into its own, and into later ones
+
+
+class Alias(NamedTuple):
+    """What a view knows of the memory it looks at.
+
+    root    the tensor that owns it
+    ops     the way from there to the view
+    """
+
+    root: Any
+    ops: tuple[Op, ...]
+
+
+def view(y: Any, x: Any, op: Op) -> None:
+    """Note that y = op(x) looks at x's memory, if it does."""
+    if y.value.base is None or versions.owner(y.value) is not versions.owner(x.value):
+        return
+    root, way = getattr(x, "alias", None) or (x, ())
+    y.alias = Alias(root, (*way, op))
+    if root.tracked and root.is_leaf:
+        return  # it is edited unrecorded or not at all, and its views keep their place
+    views = root.views = getattr(root, "views", None) or []
+    if len(views) & (len(views) - 1) == 0:  # at 1, 2, 4, 8, … those that died are let go
+        views[:] = [v for v in views if v() is not None]
+    views.append(ref(y))
+
+
+def owns(x: Any) -> bool:
+    """Whether x is a result, and no view nor looked at by any: its memory may be laid out anew."""
+    looked_at = any(v() is not None for v in getattr(x, "views", None) or ())
+    return getattr(x, "alias", None) is None and not looked_at and not (x.tracked and x.is_leaf)
+
+
+def become(x: Any, y: Any) -> None:
+    """x takes y's value, in its own memory, and y's history.
+
+    Raises ShapeError or DTypeError where y does not fit, EditedError where x is a leaf that is being recorded, or was
+    made in inference_mode.
+    """
+    stage = modes.current.mode.staging or getattr(x, "stage", None)
+    if stage is not None:
+        stage.become(x, y)
+        return
+    root = (getattr(x, "alias", None) or (x,))[0]
+    if x.tracked is None and not modes.is_inference_mode_enabled():
+        raise EditedError(f"{x.spec} was made in inference_mode, and is edited there or not at all: take x.clone()")
+    if KINDS[y.dtype.kind] > KINDS[x.dtype.kind]:
+        raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, edited in place: write x = …")
+    if modes.current.mode.recording and root.tracked and root.is_leaf:
+        what = "a view of a leaf" if root is not x else "a leaf"
+        raise EditedError(
+            f"{x.spec} is {what} that requires a gradient: edited in place, its old value could not be told from its "
+            "new one. Edit it inside `with no_grad():`, or make a new tensor, as x = x + 1 does"
+        )
+    if y.tracked and y.node.saved:  # what the rule reads of x is its old value
+        y.node.saved = tuple([kept.copy() if kept is x.value else kept for kept in y.node.saved])
+    y = y.astype(x.dtype)
+    write(x, y.value)
+    settle(x, y)
+    if modes.current.mode.recording or modes.followed():
+        renew(root, x)
+
+
+def settle(x: Any, y: Any) -> None:
+    """x stands where y does, in the graph if there is one; retain_grad() goes with it, and so does its tangent."""
+    is_own_leaf = x.tracked and x.is_leaf and not y.tracked  # a view that was itself asked for a gradient stays one
+    if modes.current.mode.recording and not is_own_leaf:
+        before = None if x.node is None else x.node.hooks
+        x.node, x.tracked = (y.node, y.tracked) if y.tracked else (None, False)
+        if before is not None and before.retain is not None and x.tracked:
+            before.retain = None
+            x.retain_grad()
+    for watcher in modes.current.mode.watchers:
+        watcher.saw(ops.Alias(), x, (y,))
+
+
+def write(x: Any, value: Any) -> None:
+    """Write a value into x's memory, unrecorded: what backward kept of it is out of date."""
+    if value.shape != x.shape and np.broadcast_shapes(value.shape, x.shape) != x.shape:
+        raise ShapeError(f"the result has shape {value.shape}, and {x.spec} is edited in place: its shape stays")
+    try:
+        x.value[...] = value
+    except ValueError:
+        raise EditedError(
+            f"{x.spec} cannot be written to: it looks at memory in which several elements are one, or that is "
+            "read-only. Edit x.clone()"
+        ) from None
+    versions.edit(x.value)
+
+
+def renew(root: Any, x: Any) -> None:
+    """After x was edited, which shares root's memory: root and all its views take their new places in the graph."""
+    followed = modes.followed()
+    if root is not x and (root.tracked or x.tracked or followed):
+        settle(root, root.apply(ops.Overlay(x.alias.ops), x))
+    for v in [held() for held in getattr(root, "views", ())]:
+        if v is not None and (root.tracked or v.tracked or followed):
+            y = root
+            for op in v.alias.ops:
+                y = y.apply(op)
+            settle(v, y)
+
+
+def as_it_was(x: Any) -> Any:
+    """x before it is edited: in memory of its own if somebody watches, who may hold on to what a rule keeps."""
+    return x.placed(x.value.copy(), origin(x)) if modes.current.mode.watchers else x
+
+
+def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, its result written into the tensor itself: `add_` of `add`."""
+
+    @wraps(method)
+    def edit(self: Any, *others: Any, **options: Any) -> Any:
+        old = as_it_was(self)
+        become(self, method(old, *(old if o is self else o for o in others), **options))
+        return self
+
+    edit.__name__ = edit.__qualname__ = f"{method.__name__}_"
+    edit.__doc__ = f"{method.__name__}, in place: {method.__doc__ or ''}".rstrip(": ")
+    return edit
+
+
+class Editable:
+    """The part of Tensor that changes values in place."""
+
+    __slots__ = ()
+
+    @property
+    def _version(self: Any) -> int:
+        """How often this memory was edited in place."""
+        return versions.edits_of(self.value)
+
+    def copy_(self: Any, other: Any) -> Any:
+        """Take the other's values."""
+        become(self, self.apply(ops.Overlay(()), self.lift(other).astype(self.dtype).broadcast_to(self.shape)))
+        return self
+
+    def fill_(self: Any, value: Any) -> Any:
+        """Take one number everywhere."""
+        return self.copy_(value)
+
+    def zero_(self: Any) -> Any:
+        """Become 0 everywhere."""
+        return self.copy_(0)
+
+    def __setitem__(self: Any, index: Any, value: Any) -> None:
+        become(self, self.index_set(index, value))
+
+
+class Filling(Editable):
+    """The part of Tensor that takes new values, whatever the old ones were."""
+
+    __slots__ = ()
+
+    def uniform_(self: Any, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Any:
+        """Take numbers uniform in [low, high)."""
+        become(self, self._drawn(ops.RandomUniform(self.shape, self.dtype), generator) * (high - low) + low)
+        return self
+
+    def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+        """Take numbers from N(mean, std²)."""
+        become(self, self._drawn(ops.RandomNormal(self.shape, self.dtype), generator) * std + mean)
+        return self
+
+    def bernoulli_(self: Any, p: float = 0.5, *, generator: Any = None) -> Any:
+        """Take 1 with probability p, and 0 otherwise."""
+        drawn = self._drawn(ops.RandomBernoulli(self.shape, np.dtype(bool), float(p)), generator)
+        become(self, drawn.astype(self.dtype))
+        return self
+
+    def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
+        """Take numbers whose logarithms are from N(mean, std²)."""
+        become(self, (self._drawn(ops.RandomNormal(self.shape, self.dtype), generator) * std + mean).exp())
+        return self
+
+    def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
+        """Take waiting times, for what happens λ times in a unit of time."""
+        become(
+            self,
+            -(-self._drawn(ops.RandomUniform(self.shape, self.dtype), generator)).log1p()
+            / above_0("lambd of exponential_", lambd),
+        )
+        return self
+
+    def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+        """Take numbers of Cauchy's distribution, which has no mean: half of them are within σ of the median."""
+        angle = (self._drawn(ops.RandomUniform(self.shape, self.dtype), generator) - 0.5) * pi
+        become(self, angle.tan() * above_0("sigma of cauchy_", sigma) + median)
+        return self
+
+    def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
+        """Take how many attempts it needs to succeed, which each does with probability p."""
+        drawn = self._drawn(ops.RandomUniform(self.shape, np.dtype(float)), generator)
+        become(self, ((-drawn).log1p() / log1p(-above_0("p of geometric_", p, 1))).floor().astype(self.dtype) + 1)
+        return self
+
+    def fill_diagonal_(self: Any, fill_value: float) -> Any:
+        """Take a number where all indices are equal."""
+        if self.ndim < 2 or (self.ndim > 2 and len(set(self.shape)) > 1):
+            raise ShapeError(f"a matrix has a diagonal, and so have more axes of one length; this is {self.spec}")
+        self[(np.arange(min(self.shape)),) * self.ndim] = fill_value
+        return self
+
+    def _drawn(self: Any, op: Op, generator: Any) -> Any:
+        """What a random op draws by the next key."""
+        sequence = default_sequence if generator is None else generator.sequence
+        if (stage := current.mode.staging) is not None:
+            return stage.apply(ops.NextKey(sequence), (0,)).apply(op)
+        return self.lift(sequence.next_words()).apply(op)
+
+
+def above_0(what: str, x: float, below: float = inf) -> float:
+    """x. Raises ValueError where it is not in between."""
+    if not 0 < x < below:
+        raise ValueError(f"the {what} is more than 0{f' and less than {below}' * (below < inf)}, and this is {x}")
+    return x
+
+
+class InPlace(Filling):
+    """The part of Tensor with an underscore."""
+
+    __slots__ = ()
+
+    # -- operators ------------------------------------------------------------------------------
+
+    __iadd__ = in_place(Operand.__add__)
+    __isub__ = in_place(Operand.__sub__)
+    __imul__ = in_place(Operand.__mul__)
+    __itruediv__ = in_place(Operand.__truediv__)
+    __ifloordiv__ = in_place(Operand.__floordiv__)
+    __imod__ = in_place(Operand.__mod__)
+    __ipow__ = in_place(Operand.__pow__)
+    __iand__ = in_place(Operand.__and__)
+    __ior__ = in_place(Operand.__or__)
+    __ixor__ = in_place(Operand.__xor__)
+
+    # -- arithmetic and logic -------------------------------------------------------------------
+
+    add_ = in_place(Operand.add)
+    sub_ = subtract_ = in_place(Operand.sub)
+    mul_ = multiply_ = in_place(Operand.mul)
+    div_ = divide_ = in_place(Operand.div)
+    true_divide_ = in_place(Operand.true_divide)
+    floor_divide_ = in_place(Operand.floor_divide)
+    remainder_ = in_place(Operand.remainder)
+    fmod_ = in_place(Operand.fmod)
+    pow_ = in_place(Operand.pow)
+    neg_ = negative_ = in_place(Operand.neg)
+    addcmul_ = in_place(Operand.addcmul)
+    addcdiv_ = in_place(Operand.addcdiv)
+    addmm_ = in_place(Operand.addmm)
+    lerp_ = in_place(Operand.lerp)
+    hypot_ = in_place(Operand.hypot)
+    atan2_ = in_place(Operand.atan2)
+    logical_and_ = in_place(Operand.logical_and)
+    logical_or_ = in_place(Operand.logical_or)
+    logical_xor_ = in_place(Operand.logical_xor)
+    logical_not_ = in_place(Operand.logical_not)
+    bitwise_and_ = in_place(Operand.bitwise_and)
+    bitwise_or_ = in_place(Operand.bitwise_or)
+    bitwise_xor_ = in_place(Operand.bitwise_xor)
+    bitwise_not_ = in_place(Operand.bitwise_not)
+
+    # -- functions of each element ----------------------------------------------------------------
+
+    abs_ = absolute_ = in_place(Operand.abs)
+    sign_ = sgn_ = in_place(Operand.sign)
+    floor_ = in_place(Operand.floor)
+    ceil_ = in_place(Operand.ceil)
+    trunc_ = fix_ = in_place(Operand.trunc)
+    round_ = in_place(Operand.round)
+    frac_ = in_place(Operand.frac)
+    clamp_ = clip_ = in_place(Operand.clamp)
+    clamp_min_ = in_place(Operand.clamp_min)
+    clamp_max_ = in_place(Operand.clamp_max)
+    nan_to_num_ = in_place(Operand.nan_to_num)
+    exp_ = in_place(Operand.exp)
+    exp2_ = in_place(Operand.exp2)
+    expm1_ = in_place(Operand.expm1)
+    log_ = in_place(Operand.log)
+    log2_ = in_place(Operand.log2)
+    log10_ = in_place(Operand.log10)
+    log1p_ = in_place(Operand.log1p)
+    sqrt_ = in_place(Operand.sqrt)
+    rsqrt_ = in_place(Operand.rsqrt)
+    square_ = in_place(Operand.square)
+    reciprocal_ = in_place(Operand.reciprocal)
+    sin_ = in_place(Operand.sin)
+    cos_ = in_place(Operand.cos)
+    tan_ = in_place(Operand.tan)
+    asin_ = arcsin_ = in_place(Operand.asin)
+    acos_ = arccos_ = in_place(Operand.acos)
+    atan_ = arctan_ = in_place(Operand.atan)
+    sinh_ = in_place(Operand.sinh)
+    cosh_ = in_place(Operand.cosh)
+    tanh_ = in_place(Operand.tanh)
+    asinh_ = in_place(Operand.asinh)
+    acosh_ = in_place(Operand.acosh)
+    atanh_ = in_place(Operand.atanh)
+    erf_ = in_place(Operand.erf)
+    erfc_ = in_place(Operand.erfc)
+    sigmoid_ = in_place(Operand.sigmoid)
+    relu_ = in_place(Operand.relu)
+
+    # -- running totals, parts of a matrix, places --------------------------------------------------
+
+    cumsum_ = in_place(Operand.cumsum)
+    cumprod_ = in_place(Operand.cumprod)
+    tril_ = in_place(Operand.tril)
+    triu_ = in_place(Operand.triu)
+    masked_fill_ = in_place(Operand.masked_fill)
+    index_add_ = in_place(Operand.index_add)
+    index_copy_ = in_place(Operand.index_copy)
+    index_fill_ = in_place(Operand.index_fill)
+    index_put_ = in_place(Operand.index_put)
+    scatter_ = in_place(Operand.scatter)
+    scatter_add_ = in_place(Operand.scatter_add)

@@ -1,0 +1,45 @@
+"""A method's second face: `mg.exp(x)` for `x.exp()`, where x may be a number, a list or an array as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from ..base.errors import ShapeError
+from ..base.pytree import leaves
+from ..methods import Operand
+from .tensor import Tensor
+
+
+def operand(x: Any) -> Any:
+    """x if ops apply to it already, else a tensor of it.
+
+    Raises TypeError for a list of tensors, whose numbers alone would go into the new one.
+    """
+    if isinstance(x, Operand):
+        return x
+    if isinstance(x, list | tuple) and any(isinstance(leaf, Operand) for leaf in leaves(x)):
+        raise TypeError("a tensor is wanted, and a list of tensors came: mg.stack(…) makes one of them")
+    return Tensor(x)
+
+
+def operands(xs: Any, name: str) -> list[Any]:
+    """Several operands of one kind. Raises ShapeError where there is none."""
+    xs = list(xs)
+    if not xs:
+        raise ShapeError(f"{name} needs at least one tensor, and got none")
+    kind = next((x for x in xs if isinstance(x, Operand)), None)
+    kind = Tensor(xs[0]) if kind is None else kind
+    return [kind.lift(x) for x in xs]
+
+
+def function(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method as a function of whatever can be made an operand."""
+
+    @wraps(method)
+    def called(input: Any, *others: Any, **options: Any) -> Any:
+        return method(operand(input), *others, **options)
+
+    called.__qualname__ = method.__name__
+    return called

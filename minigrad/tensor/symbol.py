@@ -1,0 +1,66 @@
+"""Symbol: an operand without a value. What is done to it is written down, not computed."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from .. import ops
+from ..base.dimension import Dimension, Formula, unsaid
+from ..base.errors import NoValueError
+from ..base.spec import Spec
+from ..core.node import Node
+from ..core.op import Op
+from ..methods import Operand
+
+
+class Symbol(Operand):
+    """A node, to be operated on: every op makes the next node."""
+
+    __slots__ = ("__weakref__", "node")
+
+    way_out = "Return it from the function and run the graph to see a value"
+
+    def __init__(self, node: Node):
+        self.node = node
+
+    @property
+    def spec(self) -> Spec:  # type: ignore[override]
+        return self.node.spec
+
+    def at_node(self, node: Node) -> Self:
+        """A symbol for another node of the same graph."""
+        return type(self)(node)
+
+    def apply(self, op: Op, *others: Any) -> Self:
+        return self.at_node(Node(op, (self.node, *(self.lift(o).node for o in others))))
+
+    def lift(self, o: Any) -> Self:
+        if isinstance(o, Symbol):
+            return o  # type: ignore[return-value]
+        if isinstance(o, int | float | Dimension):
+            return self.at_node(number(o, self.spec))
+        raise TypeError(f"a symbol works with symbols and numbers, and got {type(o).__name__}")
+
+    def numpy(self) -> NoReturn:
+        op = self.node.op
+        who = f"{op.name}, {self.spec}," if isinstance(op, ops.Input) else f"this tensor, {self.node},"
+        raise NoValueError(f"{who} has no value: it is symbolic, part of a graph being built. {self.way_out}")
+
+    __bool__ = __float__ = __int__ = __index__ = item = numpy
+
+    def __repr__(self) -> str:
+        return f"Symbol({self.node})"
+
+
+def number(value: float | Dimension, beside: Spec) -> Node:
+    """A Python number as a node: of the dtype that it has beside an operand of that spec (NEP 50)."""
+    said = unsaid(value)
+    plain = type(said)(0) if isinstance(said, bool | float) else 0.0 if isinstance(said, Formula) else 0
+    return Node(ops.const(said), (), Spec((), np.result_type(beside.dtype, plain), beside.device))
+
+
+def placeholder(name: str, spec: Spec) -> Symbol:
+    """A symbol for a value to be given at each run."""
+    return Symbol(Node(ops.Input(name), (), spec))

@@ -1,0 +1,267 @@
+"""A graph being built: while a stage is open, ops are written down instead of being run.
+
+Tensors that have values take part by reference: the graph reads what they hold when it runs. An edit in place
+is written down too, as a new value for the tensor, so that the graph itself stays a function: values in, values
+out, among them the new values of what was edited. What does more than give a result (it prints, it draws a random
+key) is an op with an effect, and is kept in order by edges that only say "before".
+
+A trace of a function, a branch, the body of a loop, and the Graph of a Session are stages.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Self
+from weakref import WeakSet
+
+import numpy as np
+
+from .. import ops
+from ..base.dimension import Dimension
+from ..base.errors import DTypeError, EditedError, GraphError, ShapeError
+from ..base.spec import Spec, broadcast_shape
+from ..core.graph import Graph as Finished
+from ..core.modes import current, in_mode
+from ..core.node import Node, Staged, place
+from ..core.op import Op
+from ..tensor.inplace import KINDS
+from ..tensor.symbol import Symbol, number
+from ..tensor.tensor import Tensor
+from .gradients import Pulled
+from .tracer import Traced as Traced
+
+
+class Captured(NamedTuple):
+    """Something from outside the graph that takes part in it.
+
+    what      a tensor with a value, or a symbol of the stage around this one
+    input     the node that reads it
+    symbol    what stands for it here; another node, once it was edited
+    """
+
+    what: Any
+    input: Staged
+    symbol: Traced
+
+
+class Stage(Pulled):
+    """A graph under construction.
+
+    inputs      the nodes of what is given at each run, in order
+    captured    id → what was captured under it
+    edited      id → what was captured and has another value after a run
+    born        id → a tensor that was made while building
+    stands      id of an argument → the tensor from outside that it begins as
+    touched     symbols of the stages around this one whose memory it edits
+    grads       id of a leaf → (the leaf, its .grad at this point)
+    last        the effect that the next one comes after
+    """
+
+    once = True  # Python runs once, for many runs of what it writes down
+    chained = True  # effects happen in the order in which they were written
+    way_out = Symbol.way_out
+    way_in = "use tensors of one graph, and return from a function, a branch or a loop what is used outside it"
+
+    def __init__(self, outer: Stage | None = None):
+        self.outer = outer
+        self.inputs: list[Staged] = []
+        self.captured: dict[int, Captured] = {}
+        self.edited: dict[int, Captured] = {}
+        self.born: dict[int, Tensor] = {}
+        self.stands: dict[int, Any] = {}
+        self.touched: list[Traced] = []
+        self.grads: dict[int, tuple[Any, Any]] = {}
+        self.names: Counter[str] = Counter()
+        self.last: Node | None = None
+
+    @contextmanager
+    def building(self) -> Iterator[Self]:
+        """A block whose ops become nodes of this graph."""
+        with in_mode(staging=self):
+            yield self
+        self.left()
+
+    def left(self) -> None:
+        """Told of the end of a block. Raises GraphError where a `.grad` was set that nobody would carry on."""
+        if self.outer is not None and self.grads:
+            raise GraphError(
+                "a .grad is set in a function that the graph writes down apart: set it outside of that function, or "
+                "take autograd.grad(loss, parameters), and return what it gives"
+            )
+
+    # -- nodes --------------------------------------------------------------------------------------
+
+    def apply(self, op: Op, operands: tuple[Any, ...]) -> Traced:
+        """The node of op on the operands, of which the first is none that takes its dtype from another."""
+        first = self.lift(operands[0])
+        xs = (first, *(self.lift(o, first.spec) for o in operands[1:]))
+        return self.effect(op, *xs) if op.effect else self.applied(op, xs)
+
+    def applied(self, op: Op, xs: Sequence[Traced]) -> Traced:
+        y = Traced(self.node(op, tuple(x.node for x in xs)), self)
+        if not current.mode.recording and y.spec.is_float:  # what no_grad() computes, no gradient passes
+            y.node = self.node(ops.StopGradient(), (y.node,))
+        if op.is_view and not isinstance(op, ops.After):
+            y.root = xs[0].memory
+            y.root.views.add(y)
+            y.look = xs[0], op, current.mode.recording
+        return y
+
+    def effect(self, op: Op, *xs: Any) -> Traced:
+        """The node of an op with an effect: after those before it."""
+        waits = (Traced(self.last, self),) if self.chained and self.last is not None else ()
+        if xs and waits:
+            xs = (self.applied(ops.After(), (xs[0], *waits)), *xs[1:])
+        y = self.applied(op, xs or waits)
+        self.last = y.node
+        return y
+
+    def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> Staged:
+        """A new node, under a name of its own and the user's line."""
+        spec = op.infer(*(x.spec for x in inputs)) if spec is None else spec
+        return Staged(op, inputs, spec, self.unique(op.kind if name is None else name), place())
+
+    def unique(self, name: str) -> str:
+        """The name, or the name with a number, if it is taken."""
+        taken = self.names[name]
+        self.names[name] += 1
+        return self.unique(f"{name}_{taken}") if taken else name  # which may be the whole name of another
+
+    # -- operands -----------------------------------------------------------------------------------
+
+    def lift(self, o: Any, beside: Spec | None = None) -> Traced:
+        """o as an operand here: a symbol, a captured tensor, or a constant."""
+        if isinstance(o, Traced):
+            return self.current(o) if o.stage is self else self.from_outside(o)
+        if isinstance(o, Tensor):
+            if o.node is not None and isinstance(o.node.op, ops.Const):
+                return Traced(self.node(o.node.op, (), o.spec, "Const"), self)
+            return self.current(self.capture(o))
+        if isinstance(o, int | float | Dimension) and not isinstance(o, np.generic):
+            const = number(o, Spec((), bool) if beside is None else beside)
+            return Traced(self.node(const.op, (), const.spec, "Const"), self)
+        return self.capture(Tensor(o, device=None if beside is None else beside.device))
+
+    def current(self, x: Traced) -> Traced:
+        if x.edited:
+            raise EditedError(
+                f"{x} is a view of a tensor that was edited after the view was made, or one of the two came of a "
+                "branch or a loop that may have passed the other on. While a graph is built a view does not see such "
+                "an edit: take the view again, after it; or let the branch, or the loop, give x.clone()"
+            )
+        return x
+
+    def from_outside(self, x: Traced) -> Traced:
+        """A symbol of a stage around this one. Raises GraphError for one of any other graph."""
+        stage = self.outer
+        while stage is not None and stage is not x.stage:
+            stage = stage.outer
+        if stage is None:
+            raise GraphError(
+                f"{x}, built at {x.node.place}, belongs to another graph than the one being built: {self.way_in}"  # type: ignore[attr-defined]
+            )
+        symbol = self.capture(x)
+        if symbol.node is self.captured[id(x)].input and any(x.memory is memory for memory in self.touched):
+            symbol.edited = True
+        return self.current(symbol)
+
+    def capture(self, x: Any) -> Traced:
+        """What stands here for a tensor with a value, or for a symbol of the stage outside."""
+        if id(x) not in self.captured:
+            node = self.input(getattr(x, "name", None) or "captured", x.spec)
+            self.captured[id(x)] = Captured(x, node, Traced(node, self))
+        return self.captured[id(x)].symbol
+
+    def origins(self) -> dict[Node, Any]:
+        """Input → the tensor, or the symbol of the stage outside, that it reads."""
+        return {c.input: c.what for c in self.captured.values()}
+
+    def input(self, name: str, spec: Spec) -> Staged:
+        """A node for what is given at each run."""
+        name = self.unique(name)
+        return Staged(ops.Input(name), (), spec, name, place())
+
+    def argument(self, name: str, spec: Spec) -> Traced:
+        """A new input, in the order of the arguments."""
+        self.inputs.append(self.input(name, spec))
+        return Traced(self.inputs[-1], self)
+
+    # -- state --------------------------------------------------------------------------------------
+
+    def become(self, x: Any, y: Traced) -> None:
+        """x has y's value from here on. Raises EditedError where x is a view, or a leaf that is being recorded."""
+        self.editing(x)
+        self.take(x, y)
+
+    def editing(self, x: Any) -> None:
+        """Told that x is to be edited. Raises EditedError where it must not be."""
+        if self.outer is not None:
+            self.outer.editing(self.stands.get(id(x), x))
+
+    def take(self, x: Any, y: Traced) -> None:
+        """The same, of an edit that was asked before: by the branch, or the body, that made it."""
+        target = self.lift(x)
+        if target.root is not None:
+            raise EditedError(
+                f"{target} is a view, and while a graph is built only what owns its memory is edited: "
+                "write x[…] = value on the tensor itself, or edit x.clone()"
+            )
+        if KINDS[y.dtype.kind] > KINDS[x.dtype.kind]:
+            raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, edited in place: write x = …")
+        if broadcast_shape(y.spec.shape, x.spec.shape) != x.spec.shape:
+            raise ShapeError(f"the result has shape {y.shape}, and {x.spec} is edited in place: its shape stays")
+        self.stale(target)
+        for source in target.origins()[1:]:
+            self.edits(target, source)
+        target.edited = False
+        outer = self.stands.get(id(x), x)
+        if isinstance(outer, Traced) and outer.stage is not self:
+            self.touched.append(outer.memory)
+        before, target.node = target.node, y.astype(x.dtype).broadcast_to(x.shape).node
+        if not current.mode.recording and target.spec.is_float:  # x has another value, and the history that it had
+            target.node = self.node(ops.StopGradient(), (target.node, before))
+        if target is not x and not self.is_own(x):
+            self.edited[id(x)] = self.captured[id(x)]
+
+    def stale(self, x: Traced) -> None:
+        """What looks at x's memory no longer shows it."""
+        views, x.views = x.views, WeakSet()
+        for view in views:
+            view.edited = True
+            self.stale(view)
+
+    def edits(self, x: Traced, source: Traced) -> None:
+        """An edit of x may be one of the source. Raises EditedError where others see that: an argument, a tensor."""
+        read = next((c.what for c in self.captured.values() if c.symbol is source), None)
+        if source.is_given and not (isinstance(read, Tensor) and self.is_own(read)):
+            raise EditedError(
+                f"{x}, which is edited in place, may be {source}, which a branch or a loop passed on: the graph does "
+                "not know which until it runs. Write x = x + 1, or let the branch, or the loop, give x.clone()"
+            )
+        source.edited = True
+        self.stale(source)
+
+    def is_own(self, x: Any) -> bool:
+        """Whether x is a tensor that was made while building, and begins as it was made in each run."""
+        return id(x) in self.born
+
+    def noticed(self, what: Any, attribute: str, value: Any) -> None:
+        """Told of what Python read while building, and built accordingly; who keeps the graph may want to know."""
+        if self.outer is not None:
+            self.outer.noticed(what, attribute, value)
+
+    # -- the finished graph -------------------------------------------------------------------------
+
+    def after_effects(self, ys: Sequence[Traced]) -> list[Traced]:
+        """The same values, once every effect has happened."""
+        if self.last is None or not ys:
+            return list(ys)
+        first = self.applied(ops.After(), (ys[0], Traced(self.last, self)))
+        return [first, *ys[1:]]
+
+    def finished(self, outputs: Sequence[Any]) -> Finished:
+        """The graph of the inputs, then of what was captured, to the outputs."""
+        inputs = self.inputs + [c.input for c in self.captured.values()]
+        return Finished(tuple(inputs), tuple(None if y is None else y.node for y in outputs))

@@ -1,0 +1,161 @@
+"""The gradient of a graph is more graph: backpropagation run on symbols.
+
+Gradients while a graph is built: more nodes of it, and the `.grad` that a leaf has at this point of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial, reduce
+from operator import add
+from typing import Any
+
+from ..base.errors import NoGradientError, ShapeError
+from ..base.spec import Specs
+from ..core.backward import pullback
+from ..core.modes import current
+from ..core.node import Node, Staged, depending_on, toposort
+from ..ops import Row, StopGradient
+from ..tensor.grad import origin
+from ..tensor.symbol import Symbol
+from ..tensor.tensor import Tensor
+from .tracer import Traced
+
+
+def gradients(seeds: Mapping[Node, Symbol], wrt: Collection[Node], stop: Collection[Node] = ()) -> dict[Node, Symbol]:
+    """Node → Σ over the seeds of ⟨seed, ∂y/∂node⟩, for those of `wrt` that a gradient reaches.
+
+    seeds    result → the gradient that arrives there from outside
+    stop     nodes that are constants to it: no gradient passes through them
+    """
+    if not seeds:
+        return {}
+    passing = [node for node in toposort(*seeds) if node not in stop]
+    between = depending_on(passing, wrt)
+    order = [node for node in passing if node in between]
+    grads = pullback(order, dict(seeds), partial(pull, between), wrt, add)
+    return {node: grads[node] for node in wrt if node in grads}
+
+
+def pull(between: Collection[Node], node: Node, gy: Any) -> tuple[Any, ...]:
+    """What `node` sends to its inputs, as symbols: to those through which it reaches what is asked for."""
+    if not node.inputs:
+        return ()
+    like = next(iter(g for g in gy.gys if g is not None)) if isinstance(gy, Row) else gy
+    y, *xs = (like.at_node(n) for n in (node, *node.inputs))
+    gxs = node.op.gradients(gy, y, *xs)
+    return tuple(gx if x in between and can_carry(x) else None for x, gx in zip(node.inputs, gxs, strict=True))
+
+
+def can_carry(x: Node) -> bool:
+    """Whether a gradient can arrive at x: at a floating result, or at the row of several."""
+    return isinstance(x.spec, Specs) or x.spec.is_float
+
+
+class Pulled:
+    """The part of a Stage that is about gradients.
+
+    grads       id of a leaf → (the leaf, its .grad at this point)
+    """
+
+    outer: Any
+    captured: dict[int, Any]
+    grads: dict[int, tuple[Any, Any]]
+    lift: Any
+    building: Any
+
+    def gradients(
+        self, ys: Sequence[Any], xs: Sequence[Any], grad_ys: Sequence[Any] | None = None, stop: Sequence[Any] = ()
+    ) -> list[Any]:
+        """Σ ⟨grad_y, ∂y/∂x⟩ for each x, as nodes of this graph; None where no y depends on x.
+
+        stop    what is taken as constant
+        """
+        with self.building():
+            seeds, places = self.seeds(ys, grad_ys), [self.reads(x) for x in xs]
+            stopped = {node for x in stop for node in self.reads(x)}
+            found = gradients(seeds, {node for nodes in places for node in nodes}, stopped)
+            return [total([found[node] for node in nodes if node in found]) for nodes in places]
+
+    def reads(self, x: Any) -> list[Node]:
+        """The node that is x, before the edits that nobody recorded; of a tensor's own node, that which reads it."""
+        node = self.lift(x).node
+        if not isinstance(node, Staged):
+            return [c.symbol.node for c in self.captured.values() if c.what.node is node]
+        while isinstance(node.op, StopGradient) and len(node.inputs) > 1:
+            node = node.inputs[1]
+        return [node]
+
+    def seeds(self, ys: Sequence[Any], grad_ys: Sequence[Any] | None) -> dict[Node, Any]:
+        """Node of a y → the gradient that arrives there from outside; of a y that is named twice, their sum."""
+        seeds: dict[Node, Any] = {}
+        for y, gy in zip(map(self.lift, ys), [None] * len(ys) if grad_ys is None else grad_ys, strict=True):
+            seed = self.arriving(y, gy)
+            seeds[y.node] = seeds[y.node] + seed if y.node in seeds else seed
+        return seeds
+
+    def arriving(self, y: Traced, gy: Any) -> Traced:
+        """The gradient that arrives at y from outside: ones, unless said."""
+        if not y.spec.is_float:
+            raise NoGradientError(f"gradients() start from floating numbers, and {y} is {y.spec}")
+        g = self.lift(1.0, y.spec).astype(y.dtype) if gy is None else self.lift(gy, y.spec)
+        if gy is not None and g.shape != y.shape:
+            raise ShapeError(f"grad_ys needs the shape of {y.spec}, and got {g.spec}")
+        seed: Traced = g.broadcast_to(y.shape)
+        return seed
+
+    def backward(self, y: Traced, gradient: Any) -> None:
+        """Add the gradients of y to `.grad` of the captured leaves that require one."""
+        stage = current.mode.staging
+        if stage is not None and stage is not self:  # y is from outside the branch, or the body, that asks
+            stage.backward(stage.lift(y), gradient)
+            return
+        if gradient is None and y.spec.size != 1:
+            raise NoGradientError(f"backward() starts from one number, and {y} is {y.spec}: sum it, or pass gradient=…")
+        self.pulling()
+        leaves = self.leaves()
+        found = self.gradients([y], leaves, None if gradient is None else [gradient])
+        if self.outer is None and all(g is None for g in found):
+            raise NoGradientError(
+                f"backward() adds to the .grad of tensors from outside the graph that require a gradient, and {y} "
+                "depends on none: make them with requires_grad=True; or take mg.gradients(loss, [w]), for any node w"
+            )
+        for x, g in zip(leaves, found):
+            if g is not None:
+                before = x.grad if stage is None else self.grad_to_add(x)
+                if isinstance(before, Tensor) and before is getattr(x, "_grad", None):
+                    raise NoGradientError(
+                        f"backward() in a graph adds to the .grad of {x.spec}, which was there before the graph: "
+                        "begin with zero_grad() inside the traced function, or take autograd.grad(loss, parameters)"
+                    )
+                hooks = origin(x).hooks
+                g = g if hooks is None else hooks(g)
+                x.grad = g if before is None else before + g
+                for hook in () if hooks is None else [*hooks.after.values()]:
+                    hook(x)
+
+    def pulling(self) -> None:
+        """Told of a backward(). Raises NoGradientError where its gradients have nowhere to go."""
+        if self.outer is not None:
+            self.outer.pulling()
+
+    def grad_of(self, x: Any, before: Any) -> Any:
+        """x.grad at this point of the graph, which was `before` when it was begun."""
+        if id(x) in self.grads:
+            return self.grads[id(x)][1]
+        return before if self.outer is None else self.outer.grad_of(x, before)
+
+    def grad_to_add(self, x: Any) -> Any:
+        """The same, for who adds to it: where there is none yet, a loop may have begun with zeros."""
+        if id(x) in self.grads or self.outer is None:
+            return self.grad_of(x, getattr(x, "_grad", None))
+        return self.outer.grad_to_add(x)
+
+    def leaves(self) -> list[Any]:
+        """The captured leaves that require a gradient."""
+        return [c.what for c in self.captured.values() if isinstance(c.what, Tensor) and c.what.requires_grad]
+
+
+def total(gs: Sequence[Any]) -> Any:
+    """Their sum; None of none."""
+    return reduce(add, gs) if gs else None

@@ -1,0 +1,187 @@
+"""What a tensor is asked that has no value yet: its place in memory, its gradient, others of its kind.
+
+A function that was written for tensors with values is traced on symbols, and asks them the same. What can be answered
+without a value is; the rest says that there is none.
+
+The sessions whose `with` blocks are open in this thread: the innermost is meant where none is named.
+
+Traced: an operand in a graph that is being built. What is done to it goes to that graph: see staging.py.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+from weakref import WeakSet
+
+from .. import ops
+from ..base.device import CPU, NAMES, Device
+from ..base.device import device as device_called
+from ..base.errors import GraphError
+from ..base.spec import Spec
+from ..core.hooks import TRACED
+from ..core.modes import current
+from ..core.node import Node
+from ..core.op import Op
+from ..methods import Operand, integers, lengths
+from ..ops import Input
+from ..tensor.inplace import InPlace
+from ..tensor.symbol import Symbol
+
+if TYPE_CHECKING:
+    from ..graph.session import Session
+    from .builder import Stage
+
+
+class Valueless(Operand):
+    """The part of a symbol that answers in Tensor's words."""
+
+    __slots__ = ()
+
+    requires_grad = tracked = property(lambda self: self.spec.is_float, doc="Whether gradients can be taken of it.")
+    device = property(lambda self: self.spec.device, doc="Where it will live.")
+    is_cuda = property(lambda self: self.spec.device is not CPU, doc="Whether that is a GPU.")
+    is_leaf = property(lambda self: False, doc="Whether it was made by hand: what is in a graph was not.")
+    data = property(lambda self: self.detach(), doc="The same value, through which no gradient passes.")
+    grad_fn = property(lambda self: None, doc="Its recorded derivative: a graph has none until it is asked for.")
+
+    def detach(self) -> Self:
+        """The same value, through which no gradient passes."""
+        return self.apply(ops.StopGradient())
+
+    def to(
+        self, *where: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False
+    ) -> Any:
+        """The same numbers on another device, or in another dtype, or both."""
+        x: Any = self
+        for to in (*where, dtype, device):
+            if isinstance(to, Operand):
+                x = x.to(to.spec.dtype, to.spec.device)
+            elif isinstance(to, Device) or (isinstance(to, str) and to in NAMES):
+                x = x if device_called(to) is x.spec.device else x.apply(ops.Move(device_called(to)))
+            elif to is not None:
+                x = x.astype(to)
+        return x.clone() if copy and x is self else x
+
+    def cpu(self) -> Any:
+        return self.to("cpu")
+
+    def cuda(self) -> Any:
+        return self.to("gpu")
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Itself: in a graph gradients can be taken of every floating value, and of no other."""
+        return self if self.spec.is_float or not requires_grad else self._nowhere("requires_grad_()")
+
+    def _nowhere(self, asked: str) -> NoReturn:
+        raise GraphError(
+            f"{asked} of {self}, which is part of a graph being built, has no meaning: only values have it"
+        )
+
+    def register_hook(self, hook: Any) -> NoReturn:
+        raise GraphError(TRACED)
+
+    def retain_grad(self) -> NoReturn:
+        self._nowhere("retain_grad()")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self._read()  # which raises NoValueError
+
+    def tolist(self) -> Any:
+        return self._read()
+
+    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, **grad: bool) -> Any:
+        """All one value, of that shape; dtype and device are self's unless said otherwise."""
+        where = self.spec.device if device is None else device_called(device)
+        spec = Spec((), self.spec.dtype if dtype is None else dtype, where)
+        return self.lift(fill_value).astype(spec.dtype).to(where).broadcast_to(lengths((size,)))
+
+    def new_zeros(self, *size: Any, **options: Any) -> Any:
+        """All 0; options as in new_full."""
+        return self.new_full(integers(size), 0, **options)
+
+    def new_ones(self, *size: Any, **options: Any) -> Any:
+        """All 1; options as in new_full."""
+        return self.new_full(integers(size), 1, **options)
+
+
+class Opened(threading.local):
+    """Of this thread: the sessions whose blocks are open, the innermost last."""
+
+    def __init__(self) -> None:
+        self.sessions: list[Session] = []
+
+
+opened = Opened()
+
+
+def get_default_session() -> Session | None:
+    """The session whose block is open."""
+    return opened.sessions[-1] if opened.sessions else None
+
+
+def session_or_default(session: Session | None) -> Session:
+    """The session, or the one whose block is open. Raises GraphError where there is none."""
+    found = get_default_session() if session is None else session
+    if found is None:
+        raise GraphError("no session is open: pass one, or write `with mg.Session(graph) as session:` around it")
+    return found
+
+
+class Traced(InPlace, Valueless, Symbol):
+    """An operand in a graph that is being built.
+
+    stage     the graph
+    root      what it is a view of, if it is one
+    look      how: (what it was taken of, the op, whether that was recorded)
+    views     what looks at its memory, or may do so: it came of a branch or a loop that may have passed it on
+    passed    what it may be itself, having come of a branch or a loop
+    is_given  whether it is read, not computed: an argument, a captured tensor
+    """
+
+    __slots__ = ("edited", "is_given", "look", "passed", "root", "stage", "views")
+
+    def __init__(self, node: Node, stage: Stage, root: Traced | None = None):
+        super().__init__(node)
+        self.stage, self.root, self.edited = stage, root, False
+        self.look: tuple[Traced, Op, bool] | None = None
+        self.views: WeakSet[Traced] = WeakSet()
+        self.passed: list[Traced] = []
+        self.is_given = isinstance(node.op, Input)
+
+    def at_node(self, node: Node) -> Self:
+        return type(self)(node, self.stage)
+
+    def apply(self, op: Op, *others: Any) -> Any:
+        return (current.mode.staging or self.stage).apply(op, (self, *others))
+
+    def lift(self, o: Any) -> Any:
+        return (current.mode.staging or self.stage).lift(o, self.spec)
+
+    memory = property(lambda self: self if self.root is None else self.root, doc="The symbol whose memory it looks at.")
+
+    def origins(self) -> list[Traced]:
+        """Whose memory it may look at: what owns it, what that may be itself, and so on; each once."""
+        found = [self.memory]
+        for x in found:  # which grows meanwhile
+            found += [y for y in x.passed if not any(y is z for z in found)]
+        return found
+
+    name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
+    graph = property(lambda self: self.stage, doc="The graph that it is part of.")
+    op = property(lambda self: self.node.op, doc="The op that makes it.")
+    way_out = property(lambda self: self.stage.way_out, doc="How one comes to see a value.")
+
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Session | None = None) -> Any:
+        """Its value in the session, or in the one whose block is open; of an op, what it does."""
+        return session_or_default(session).run(self, feed_dict)
+
+    run = eval
+
+    def backward(self, gradient: Any = None, **options: Any) -> None:
+        """Add ∂self/∂leaf to `.grad` of every captured leaf that requires it: more nodes of the same graph."""
+        self.stage.backward(self, gradient)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.spec}>"
