@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import minigrad as mg
 from minigrad.base.pytree import leaves, planted
-from minigrad.graph import Graph, Session, default, placeholder
+from minigrad.graph import Graph, Session, gradients, placeholder
 from minigrad.graph.autograph import beside, code, convert, do_not_convert
 from minigrad.graph.function import function
 from minigrad.tensor.symbol import Symbol
@@ -265,7 +265,7 @@ def test_gradients_pass_through_what_was_converted():
     graph = Graph()
     with graph.as_default():
         x, n = placeholder("float64", ()), placeholder("int64", ())
-        (gx,) = default(convert(power)(x, n), [x])
+        (gx,) = gradients(convert(power)(x, n), [x])
 
     with Session(graph) as session:
         assert session.run(gx, {x: 2.0, n: 3}) == pytest.approx(12)
