@@ -105,7 +105,7 @@ def choice(key: Any, weights: Any, num: int = 1, replacement: bool = False) -> A
 
 
 class Generator:
-    """A sequence of keys, started at a seed; or another name for one that there is. See sequence.py."""
+    """A sequence of keys, started at a seed; or another name for one that there is. See core/random_bits.py."""
 
     BATCH = Sequence.BATCH
 

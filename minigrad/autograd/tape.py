@@ -7,7 +7,7 @@
 
 A tape is a span of time in which some tensors are watched: they require a gradient as long as it is open. Leaves
 that require one anyway, as parameters do, are watched without asking. What is recorded is the one graph
-(node.py), in which each op knows when it ran; so a tape need only know when it was listening.
+(core/node.py), in which each op knows when it ran; so a tape need only know when it was listening.
 """
 
 from __future__ import annotations

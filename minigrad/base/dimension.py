@@ -2,7 +2,7 @@
 
 It calculates, and has no value. It is no int, so that whatever needs a number asks for it, and is told that there is
 none yet: `range(n)`, `np.zeros(n)`, `math.sqrt(n)`, `x * 2 if n > 3 else x`. What shapes are made of inside the engine
-is in standin.py; compositions and derivatives have a Dimension like everybody else, and decide by none.
+is in lengths.py; compositions and derivatives have a Dimension like everybody else, and decide by none.
 """
 
 from __future__ import annotations

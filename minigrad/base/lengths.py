@@ -3,8 +3,8 @@
 Ops work their shapes out with lengths, and note some down in their fields; so each length that is not known is some
 number, far from all the others. Sums and products of such numbers are just that, and stand for the same sums and
 products of the lengths. What was calculated is read back as q · stand-in + r with a small r, or by what it was made
-of, and replaced by what it is in a run: see compiler/specialise.py. What is no sum and no product, as half a length,
-or the length of x[:9], is a length of its own, with a rule that tells it from the others.
+of, and replaced by what it is in a run (compiler/passes/specialise.py). What is no sum and no product, as half a
+length, or the length of x[:9], is a length of its own, with a rule that tells it from the others.
 
 Only `infer` may decide by these numbers: it is asked again in each run. Whoever else decides asks a Dimension.
 """

@@ -1,7 +1,4 @@
-"""From a graph to a function.
+"""From a graph to a function: a better graph (passes/), then steps, planned memory and Python source (program/).
 
-    the derivative of an op     Graph → better Graph (rewrite.py) → Python source (codegen.py)
-    a whole program             Graph → passes (pipeline.py) → steps, memory, Python source (program.py)
-
-It stands below Tensor, because every eager derivative goes through it once: see plan.py.
+The derivative of a single op takes a shorter way, below Tensor, because eager execution needs it: tensor/rules.py.
 """

@@ -7,8 +7,8 @@
 What a branch or a body reads from outside comes in as operands k, the same for all graphs of an op. A loop gives back,
 besides its last carries c, a stack of each of the ys that its body gives at each step. A carry as it was before the
 step is such a y; so the loop leaves behind what backward recomputes its steps from, and what nobody reads of that is
-dropped by a pass (trim.py). The derivative of a While is a Scan the other way, that of a Scan is a Scan, and that of a
-Cond a Cond: so there are derivatives of every order. They are made in reverse.py.
+dropped by a pass (passes/dce.py). The derivative of a While is a Scan the other way, that of a Scan is a Scan, and
+that of a Cond a Cond: so there are derivatives of every order. They are made in control_grad.py.
 
 The last result of each is True, after every effect of the graph (a print, say): who reads it makes the effects happen.
 """

@@ -3,8 +3,9 @@
     y = true(k) if p else false(k)        gk = true'(gy, k) if p else false'(gy, k)
     c, y[t] = body(c, x[t], k)            gc, gx[t] = body'(gc, gy[t], c[t], x[t], k), the last t first, gk being summed
 
-f' is the gradient of the graph f, made by gradient.py on f's own nodes. What it reads of the values inside f, and is no
-result of f, it computes again from what f was given: of a loop, from the carries before each step, which are results.
+f' is the gradient of the graph f, made on f's own nodes (tracing/gradients.py). What it reads of the values inside f,
+and is no result of f, it computes again from what f was given: of a loop, from the carries before each step, which
+are results.
 """
 
 from __future__ import annotations

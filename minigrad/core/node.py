@@ -22,7 +22,7 @@ ENGINE = str(Path(__file__).parents[1])
 
 
 class Derivative(Protocol):
-    """The rule by which a record answers a gradient: compiled from its op (plan.py), or written by hand.
+    """The rule by which a record answers a gradient: compiled from its op (tensor/rules.py), or written by hand.
 
     spec     of the gradient that arrives
     reads    which slots are kept: 0 is the result, 1, 2, … the operands; None for what no slot holds

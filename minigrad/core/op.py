@@ -93,7 +93,7 @@ class Op(metaclass=Interned):
 
     @cached_property
     def plans(self) -> dict[tuple[Spec, ...], Plan]:
-        """What is decided once per operand specs: see plan.py."""
+        """What is decided once per operand specs: see tensor/rules.py."""
         return {}
 
     @property

@@ -15,7 +15,7 @@ from ..tensor.tensor import Tensor
 def within(x: Any, low: float, high: float, error: type[Exception], wanted: str) -> None:
     """Raises the error, saying what was wanted and came, unless all of x is low to high, or has no values yet.
 
-    On a device it is raised when a value is next read (device.py): to know now, it would have to finish first.
+    On a device it is raised when a value is next read (base/device.py): to know now, it would have to finish first.
     """
     if not isinstance(x, Tensor) or not x.size:
         return

@@ -1,7 +1,7 @@
 """The graph that is meant where none is named.
 
 The default graph is that of the innermost `with graph.as_default():`, else that of the innermost
-`with Session(graph):` (opened.py), and else one that every thread has.
+`with Session(graph):` (tracing/tracer.py), and else one that every thread has.
 
 Gradients as part of the graph: asked for once, run as often as one likes, and differentiated again.
 """

@@ -7,7 +7,7 @@ tensors, constants. Those are captured by reference, and read whenever the graph
 (a parameter, a running mean, an argument, a `.grad`) is among the results, and is written back after a run.
 
 What Python decided while it was traced is not asked again. Some of what it decided by is looked at before each run all
-the same: see seen.py.
+the same: see guards.py.
 """
 
 from __future__ import annotations

@@ -1,24 +1,16 @@
 """Operand: what ops apply to. Operators and methods, one line each: the op says the rest.
 
-Two things are operands: a Tensor, which has a value (tensor.py), and a Symbol, which has only a place
-in a graph (symbol.py). The rules of the op table use what is written here and nothing else, so they
+Two things are operands: a Tensor, which has a value (tensor/tensor.py), and a Symbol, which has only a place
+in a graph (tensor/symbol.py). The rules of the op table use what is written here and nothing else, so they
 cannot tell the two apart.
 
-    base          a spec, and `apply`
-    synonyms      `dim` for `axis`
-    arithmetic    + − × ÷, comparisons, logic
-    pointwise     functions of each element
-    casting       other dtypes
-    movement      the same elements in other places
-    pieces        a tensor cut, the parts of a matrix
+    base          a spec, and `apply`; `dim` for `axis`
+    pointwise     + − × ÷, comparisons, functions of each element, other dtypes
+    movement      the same elements in other places; a tensor cut
     indexing      some of the elements
-    reduction     many elements to one
-    ordering      the larger, the smaller, and all in order
-    scanning      running totals
-    counting      which elements there are, and how often
-    normalising   rows brought to a common scale
-    einsum        sums of products, said in letters
-    algebra       products of matrices, and what square ones hide
+    reduction     many elements to one; running totals
+    ordering      which are larger, how often they are there, rows brought to a common scale
+    algebra       products of matrices, sums of products in letters, what square matrices hide
 """
 
 from .algebra import Algebra

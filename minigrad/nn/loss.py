@@ -1,4 +1,4 @@
-"""Losses as modules: functional/loss.py, classification.py, margin.py and ctc.py, with their options held."""
+"""Losses as modules: functional/loss.py and functional/margin.py, with their options held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalisation layers: the functions of functional/normalise.py, with the scale and shift that are learned."""
+"""Normalisation layers: the functions of functional/normalisation.py, with the scale and shift that are learned."""
 
 from __future__ import annotations
 

@@ -1,19 +1,16 @@
 """The op table: everything minigrad can do, one class each. In the order to read it:
 
     leaf                                                      where graphs begin
-    arithmetic comparison pointwise erf special activation loss     element by element
-    movement joining placing identity                         the same elements in other places
-    control                                                   several results, and an order
+    arithmetic comparison pointwise special activation        element by element
+    movement                                                  the same elements in other places
     reduce scan sort                                          many elements to one, to running ones, in order
-    pattern index scatter overlay                             some of the elements, and writing there
+    pattern index                                             some of the elements, and writing there
     softmax standardise                                       rows brought to a common scale
-    linalg einsum solving factors attention                           matrices
-    window convolution pooling adaptive                       windows that slide
-    carried recurrent                                         sequences
-    quantile random                                           numbers drawn by a key
-    state effect                                              variables of a graph; what does more than compute
-
-blocks.py is no family: it takes a long elementwise op in pieces that fit the cache.
+    product factor                                            matrices
+    convolution pooling                                       windows that slide
+    recurrent                                                 sequences
+    random                                                    numbers drawn by a key
+    effect                                                    variables of a graph; what does more than compute
 """
 
 from .activation import Elu

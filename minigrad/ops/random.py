@@ -1,7 +1,7 @@
 """Random ops: numbers that are a function of their key.
 
 A key is an operand, uint32[2]. Equal keys give equal numbers, so a forward pass that runs again gives
-again the same; whoever wants other numbers takes another key. The bits are those of philox.py on every
+again the same; whoever wants other numbers takes another key. The bits are those of core/random_bits.py on every
 device. What is computed from them by + − × ÷ and √ is equal too; log, sin and cos may differ in the
 last place from one machine's library to another's.
 

@@ -17,7 +17,7 @@ Recurrent networks, a whole sequence at a time: a state s, which every element o
     y        (S, T, N, H)   the states after each
 
 A network says how it computes, and its slopes: how much each step moves with what comes into it. What follows for the
-whole sequence is one linear recurrence for all of them (carried.py).
+whole sequence is one linear recurrence for all of them.
 """
 
 from __future__ import annotations

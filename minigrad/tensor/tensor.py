@@ -1,7 +1,7 @@
 """Tensor: a value, and the node that says where it came from.
 
 Every operation goes through `Tensor.apply`, the one door: look up the plan, compute, record, tell.
-What can be done to a tensor is in operand/, family by family.
+What can be done to a tensor is in methods/, family by family.
 """
 
 from __future__ import annotations

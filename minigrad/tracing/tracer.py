@@ -5,7 +5,7 @@ without a value is; the rest says that there is none.
 
 The sessions whose `with` blocks are open in this thread: the innermost is meant where none is named.
 
-Traced: an operand in a graph that is being built. What is done to it goes to that graph: see staging.py.
+Traced: an operand in a graph that is being built. What is done to it goes to that graph: see builder.py.
 """
 
 from __future__ import annotations

@@ -606,7 +606,7 @@ def mine(a, b):
 # ## What you have now
 #
 # A node with parents and slopes, an order, and a few lines that differentiate anything built from them. Compare with
-# `minigrad/scalar.py`: it is the same, with more operations, and with a walk that does not call itself, so that a
+# `minigrad/scalar/value.py`: it is the same, with more operations, and with a walk that does not call itself, so that a
 # chain of 100,000 nodes does not end at Python's recursion limit.
 #
 # **Next**: [02 The chain rule, backwards](../lessons/02_chain_rule_backwards.ipynb).

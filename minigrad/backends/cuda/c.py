@@ -8,8 +8,8 @@ A pen for C: `forward`, given a module that writes, says what one element of the
 
     Sigmoid().forward(C, x)   →   (1.0f / (1.0f + expf((-x))))
 
-The other pen (pen.py) writes Python, whose operators find out their types when they run. C must be told. So each
-expression has a dtype, and what NumPy would compute in, and what would come out, NumPy itself is asked
+The other formula (core/formula.py) writes Python, whose operators find out their types when they run. C must be told.
+So each expression has a dtype, and what NumPy would compute in, and what would come out, NumPy itself is asked
 (`ufunc.resolve_dtypes`); literals are written in that type. Half precision is computed in single, as on a GPU, and
 rounded where an op's result is: the value every reader sees is the one that could be stored.
 

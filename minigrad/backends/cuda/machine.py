@@ -18,7 +18,7 @@ nothing may be read by the host meanwhile, and memory that was allocated must st
 belongs to the recording.
 
 CuPy 14.2 refuses every call of cuBLAS, cuSOLVER and cuRAND while recording (cupy_backends/cuda/libs/cublas.pyx), hence
-product.py. The CuPy machine is written against CuPy 14.2 and its names are checked; it has not run on a GPU yet.
+the products above. The CuPy machine is written against CuPy 14.2 and its names are checked; it has met no GPU yet.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ def nothing() -> None:
 
 @cache
 def machine_of(device: Device) -> Machine:
-    """The machine of a device. Raises DeviceError for the CPU, whose programs are NumPy's (program.py)."""
+    """The machine of a device. Raises DeviceError for the CPU, whose programs are NumPy's (compiler/program/)."""
     if device is GPU:
         return CuPy()
     if device is SIMULATED:

@@ -15,7 +15,7 @@ cannot be recorded (an effect, a factorisation, a sort) splits it: parts are rep
     copy in what moved  ·  replay  ·  run  ·  replay  ·  copy out the results
 
 An input that comes twice at the same address, as parameters do, is bound: the recording reads it where it is. Others
-are copied into buffers of their own (state.py). Nothing here waits for the GPU.
+are copied into buffers of their own. Nothing here waits for the GPU.
 
 It has run on the simulated device, which obeys the same rules, and with kernels executed on the CPU; not on a GPU yet.
 """

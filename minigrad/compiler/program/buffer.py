@@ -6,7 +6,7 @@ into one memory: a reshape, a slice. Such a memory is itself a value, the *root*
 
     argument    given at each call
     constant    known when the program is made
-    buffer      memory that the program plans: see buffers.py
+    buffer      memory that the program plans: see memory_plan.py
     made        an array that a step brings along, where NumPy knows no `out=` or the op cannot be followed
 
 The order of axes in memory, as NumPy chooses it for a result. In that order a sum is added up, to the last bit.

@@ -11,7 +11,7 @@
         return (y0,)
 
 A loop over blocks is three functions more: what is done with one block, with a range of them, and with all. Branches
-and loops of the graph are those of Python: see flow.py.
+and loops of the graph are those of Python: see source.py.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class Lowering:
         return xs
 
     def in_blocks(self, node: Node, graph: Graph, xs: list[Value]) -> Any:
-        """A graph of elementwise ops on large arrays: here, as if they were small; in loops.py, a loop."""
+        """A graph of elementwise ops on large arrays: here, as if they were small; in tiling.py, a loop."""
         return self.inlined(graph, xs)
 
     def inlined(self, body: Graph, xs: list[Value]) -> Any:

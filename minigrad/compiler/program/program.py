@@ -7,7 +7,7 @@ with one BLAS thread, and gives the others back at its end.
 
 A program: a graph compiled to one Python function of NumPy calls, with all memory planned.
 
-    Graph  →  steps (lower.py, record.py, loops.py)  →  plan (buffers.py)  →  text (emit.py)  →  Program
+    Graph  →  steps (lower.py, record.py, tiling.py)  →  plan (memory_plan.py)  →  text (emit.py)  →  Program
 
 What it hands out is the caller's, and no later call writes over it. What it works in is kept from call to call; a call
 that comes while another is running has a workspace of its own.

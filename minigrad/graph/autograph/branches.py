@@ -5,7 +5,7 @@ dtype; if it was the first branch that gave the number, both are written down on
 
 if, and, or, not, comparisons, assert: decided by Python if the condition has a value, by the graph if it has none.
 
-Where the graph decides, both branches are written down: see fork.py.
+Where the graph decides, both branches are written down.
 """
 
 from __future__ import annotations
