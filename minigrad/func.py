@@ -120,7 +120,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
     """f(*primals), and J dx: how it moves when each primal moves by its tangent; and what else f gave."""
-    if modes.current.mode.staging is not None:
+    if modes.current.mode.builder is not None:
         y, push, *rest = linearize(f, *primals, has_aux=has_aux)  # backward twice: the passes leave one way of it
         return y, push(*tangents), *rest
     with modes.in_mode(tracked=False):

@@ -129,8 +129,8 @@ class Generator:
 
     def next_key(self, device: Device | str | None = None) -> Tensor:
         """The next key of the sequence; while a graph is built, the next at each of its runs."""
-        if (stage := current.mode.staging) is not None:
-            key = stage.apply(ops.NextKey(self.sequence), (0,))
+        if (builder := current.mode.builder) is not None:
+            key = builder.apply(ops.NextKey(self.sequence), (0,))
             return key if device is None else key.apply(ops.Move(device_called(device)))  # type: ignore[no-any-return]
         return Tensor(self.sequence.next_words(), device=device)
 

@@ -538,7 +538,7 @@ def test_a_loop_that_nobody_differentiates_keeps_no_stack():
 def test_only_the_stacks_that_backward_reads_are_kept():
     def f(x):
         y = mg.while_loop(lambda i, x, s: i < 3, lambda i, x, s: (i + 1, x * x, s + x.sin()), (0, x, x))[2]
-        return x.stage.gradients([y], [x])
+        return x.builder.gradients([y], [x])
 
     loops = [node for node in trim(Written(f, X).graph).nodes if isinstance(node.op, While)]
 
@@ -557,7 +557,7 @@ def test_a_carry_that_nobody_needs_is_not_carried():
 def test_trimming_twice_is_trimming_once():
     def f(x):
         y = mg.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, mg.cond(i > 0, lambda: x * x, lambda: x)), (0, x))[1]
-        return y.stage.gradients([y], [x])
+        return y.builder.gradients([y], [x])
 
     once = trim(Written(f, X).graph)
 
@@ -570,7 +570,7 @@ def test_a_stack_dies_when_the_loop_back_has_consumed_it():
 
     def f(x):
         y = mg.while_loop(lambda i, x: i < 64, lambda i, x: (i + 1, x.sin()), (0, x))[1]
-        (g,) = y.stage.gradients([y.sum()], [x])
+        (g,) = y.builder.gradients([y.sum()], [x])
         return mg.graph.py_func(lambda g: (gc.collect(), alive.append([s() is None for s in stacks]), g)[-1], [g])
 
     def noted(stack):

@@ -109,7 +109,7 @@ def eager_gradients(y, xs):
 
 
 def graph_gradients(y, xs):
-    return y.stage.gradients([y], xs)
+    return y.builder.gradients([y], xs)
 
 
 @pytest.mark.parametrize("case", PROGRAMS)
@@ -145,7 +145,7 @@ def test_gradients_are_slopes(case):
 def test_an_operand_that_a_loop_does_not_use_has_no_gradient():
     def f(x, h):
         y = fori_loop(0, 3, lambda i, x: x * 2 + h.round(), x)
-        return [g is None for g in y.stage.gradients([y], [x, h])]
+        return [g is None for g in y.builder.gradients([y], [x, h])]
 
     found = []
     Written(lambda x, h: found.append(f(x, h)) or x, X, H)
@@ -156,7 +156,7 @@ def test_an_operand_that_a_loop_does_not_use_has_no_gradient():
 def test_whole_numbers_are_carried_and_have_no_gradient():
     def f(x):
         _, y = mg.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * i), (1, x))
-        return y.stage.gradients([y], [x])
+        return y.builder.gradients([y], [x])
 
     assert Written(f, X).compiled(X)[0].tolist() == [2.0, 2.0, 2.0]
 
@@ -164,7 +164,7 @@ def test_whole_numbers_are_carried_and_have_no_gradient():
 def test_a_gradient_passes_only_the_carries_that_it_reaches():
     def f(x, h):
         a, _ = fori_loop(0, 3, lambda i, c: (c[0] * c[0], c[1] * c[0]), (x, h))
-        return a.stage.gradients([a], [x])
+        return a.builder.gradients([a], [x])
 
     loops = [node.op for node in trim(Written(f, X, H).graph).nodes if isinstance(node.op, Scan)]
 
@@ -179,7 +179,7 @@ def test_parameters_of_a_body_get_their_gradients():
 
     def gradients(x):
         y = loss(x)
-        return y.stage.gradients([y], [*net.parameters()])
+        return y.builder.gradients([y], [*net.parameters()])
 
     found = Written(gradients, X).compiled(X)
     loss(mg.tensor(X)).backward()
@@ -215,7 +215,7 @@ def test_backward_prints_nothing_a_second_time(capsys):
             return i + 1, mg.cond(i > 0, lambda: mg.print(y * y, "squared"), y.exp)
 
         y = mg.while_loop(lambda i, y: i < 2, step, (0, x))[1]
-        return [y, *y.stage.gradients([y.sum()], [x])]
+        return [y, *y.builder.gradients([y.sum()], [x])]
 
     _, g = Written(f, X).compiled(X)
 
@@ -233,7 +233,7 @@ def test_backward_goes_through_what_is_printed_on_its_way(capsys):
             return i + 1, inner(y * y) ** 2
 
         y = mg.while_loop(lambda i, y: i < 2, step, (0, x))[1]
-        return [y, *y.stage.gradients([y.sum()], [x])]
+        return [y, *y.builder.gradients([y.sum()], [x])]
 
     written = Written(f, X)
     x = mg.tensor(X, requires_grad=True)
@@ -256,7 +256,7 @@ def test_backward_asks_user_code_nothing_a_second_time():
             return i + 1, y * weight * weight
 
         y = mg.while_loop(lambda i, y: i < 3, step, (0, x))[1]
-        return y.stage.gradients([y.sum()], [x])
+        return y.builder.gradients([y.sum()], [x])
 
     (g,) = Written(f, X).compiled(X)
 
@@ -269,7 +269,7 @@ def test_what_user_code_gave_in_a_branch_is_kept_for_backward():
 
     def f(x):
         y = mg.cond(x.sum() > 0, lambda: x * calls("yes", x * 3), lambda: x * calls("no", x * 5).sum())
-        return y.stage.gradients([y.sum()], [x])
+        return y.builder.gradients([y.sum()], [x])
 
     written = Written(f, X)
 
@@ -286,7 +286,7 @@ def test_user_code_in_an_inner_loop_is_refused_a_gradient_that_would_ask_it_agai
             return mg.while_loop(lambda y: y.sum() < 9, lambda y: y * calls("asked", y), (y,))[0]
 
         y = mg.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, inner(y)), (0, x))[1]
-        return y.stage.gradients([y.sum()], [x])
+        return y.builder.gradients([y.sum()], [x])
 
     with pytest.raises(NoGradientError, match="in a loop inside it, and these are not kept"):
         Written(f, X)
@@ -295,7 +295,7 @@ def test_user_code_in_an_inner_loop_is_refused_a_gradient_that_would_ask_it_agai
 def test_a_carry_whose_length_changes_has_no_gradient():
     def f(x):
         y = mg.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, mg.cat([y, x])), (0, x), ((), (None,)))[1]
-        return y.stage.gradients([y.sum()], [x])
+        return y.builder.gradients([y.sum()], [x])
 
     with pytest.raises(NoGradientError, match="whose shape changes"):
         Written(f, X)

@@ -14,7 +14,7 @@ from minigrad.base.lengths import at, fresh, is_unknown, lengths_of, named, plai
 from minigrad.base.spec import Spec
 from minigrad.compiler.passes.specialise import specialised
 from minigrad.tensor.interpret import interpret
-from minigrad.tracing.builder import Stage
+from minigrad.tracing.builder import GraphBuilder
 
 b, t = named("batch"), named("time")  # as the engine has them
 B, T = Dimension(b), Dimension(t)  # as Python code has them
@@ -110,12 +110,12 @@ def test_none_is_the_batch_on_the_first_axis_and_a_length_of_its_own_on_others()
 
 
 def graph_of(f, *specs):
-    stage = Stage()
-    with stage.building():
-        xs = [stage.argument(f"x{i}", spec) for i, spec in enumerate(specs)]
+    builder = GraphBuilder()
+    with builder.building():
+        xs = [builder.argument(f"x{i}", spec) for i, spec in enumerate(specs)]
         y = f(*xs)
-        gradients = stage.gradients([y], [x for x in xs if x.spec.is_float])
-    return stage.finished([y, *gradients]), [c.what.value for c in stage.captured.values()]
+        gradients = builder.gradients([y], [x for x in xs if x.spec.is_float])
+    return builder.finished([y, *gradients]), [c.what.value for c in builder.captured.values()]
 
 
 PROGRAMS = {
@@ -167,8 +167,8 @@ def test_a_length_that_fits_no_other_is_found_when_it_is_known():
 
 
 def test_nobody_counts_to_an_unknown_length():
-    stage = Stage()
-    x = stage.argument("x", Spec((b, 2), "f8"))
+    builder = GraphBuilder()
+    x = builder.argument("x", Spec((b, 2), "f8"))
     with pytest.raises(NoValueError, match="known only when the graph runs"):
         len(x)
     with pytest.raises(NoValueError, match="known only when the graph runs"):

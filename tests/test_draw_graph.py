@@ -4,17 +4,17 @@ import pytest
 
 import minigrad as mg
 from minigrad.base.spec import Spec
-from minigrad.tracing.builder import Stage
+from minigrad.tracing.builder import GraphBuilder
 from minigrad.widgets import GraphView
 
 
 def built():
-    stage = Stage()
-    with stage.building():
-        x, w = stage.argument("x", Spec((3,), "f8")), stage.argument("w", Spec((3,), "f8"))
+    builder = GraphBuilder()
+    with builder.building():
+        x, w = builder.argument("x", Spec((3,), "f8")), builder.argument("w", Spec((3,), "f8"))
         loss = ((x * w + 1) ** 3).sum()
-        (g,) = stage.gradients([loss], [w])
-    return stage, x, w, loss, g
+        (g,) = builder.gradients([loss], [w])
+    return builder, x, w, loss, g
 
 
 def test_a_graph_before_its_run_has_shapes_and_no_values():
@@ -41,8 +41,8 @@ def test_forward_and_gradient_stand_in_one_drawing():
 
 
 def test_a_finished_graph_is_drawn_whole():
-    stage, _, _, loss, g = built()
-    drawn = mg.draw(stage.finished([loss, g]), {})
+    builder, _, _, loss, g = built()
+    drawn = mg.draw(builder.finished([loss, g]), {})
 
     assert len(drawn.picture.boxes) == len(mg.draw([loss, g], {}).picture.boxes)
     assert drawn.svg.startswith("<svg")

@@ -77,7 +77,7 @@ def test_a_scan_is_read_as_a_for():
 def test_lengths_that_a_run_tells_are_written_as_unknown():
     def f(x):
         y = mg.while_loop(lambda y: y.sum() < 100, lambda y: y * y + 1, (x,))
-        return y[0].stage.gradients([y[0].sum()], [x])
+        return y[0].builder.gradients([y[0].sum()], [x])
 
     source = compiled(f, X).source
 

@@ -17,9 +17,9 @@ def graph():
 
 
 def run(fetches, feed_dict=None, graph=None):
-    stage = G.get_default_graph() if graph is None else graph
-    with mg.Session(stage) as session:
-        session.run([v.initializer for v in stage.get_collection(G.GLOBAL_VARIABLES)])
+    builder = G.get_default_graph() if graph is None else graph
+    with mg.Session(builder) as session:
+        session.run([v.initializer for v in builder.get_collection(G.GLOBAL_VARIABLES)])
         return session.run(fetches, feed_dict)
 
 
@@ -318,7 +318,7 @@ def test_a_block_waits_for_what_the_blocks_around_it_wait_for(graph):
     with G.control_dependencies([outer]), G.control_dependencies([inner]):
         y = (x * 2 + 1).exp()
 
-    afters = [op.name for op in graph.get_operations() if isinstance(op.op, ops.After)]
+    afters = [op.name for op in graph.get_operations() if isinstance(op.op, ops.ControlDep)]
     assert len(afters) == 1, "the first op waits, and the others for it"
     with mg.Session(graph) as session:
         session.run(w.initializer)

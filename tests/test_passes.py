@@ -17,7 +17,7 @@ from minigrad.compiler.passes.remat import flops, recompute
 from minigrad.compiler.passes.transpose_rules import LOOSE_TURNS, layout, narrow
 from minigrad.compiler.passes.verify import verify
 from minigrad.core.graph import Graph
-from minigrad.core.node import Node, Place, Staged
+from minigrad.core.node import NamedNode, Node, Place
 from minigrad.core.op import Elementwise
 from minigrad.tensor import rewrite
 from minigrad.tensor.interpret import interpret
@@ -259,7 +259,7 @@ def test_what_has_an_effect_is_neither_folded_nor_shared():
 def test_a_node_with_a_name_and_an_equal_one_without_become_one():
     """Expanded ops have no names, what a trace has written down has: neither is kept beside the other."""
     x = Node(ops.Input("x"), (), f8(3))
-    named = [Staged(ops.Exp(), (x,), f8(3), name, None) for name in ("e", "f")]
+    named = [NamedNode(ops.Exp(), (x,), f8(3), name, None) for name in ("e", "f")]
     one = Node(ops.Exp(), (x,))
 
     assert len({*Graph((x,), tuple(named)).rebuild(lambda node, xs: one if xs else node).outputs}) == 1
@@ -327,10 +327,10 @@ def test_only_wanted_results_are_computed():
 
 
 def test_nothing_waits_for_what_has_no_effect():
-    graph = graph_of(lambda x: x.apply(ops.After(), x.exp(), x.apply(Noise()) * 2), f8(3))
+    graph = graph_of(lambda x: x.apply(ops.ControlDep(), x.exp(), x.apply(Noise()) * 2), f8(3))
 
-    assert kinds(prune(graph)) == ["Noise", "Mul", "After"]
-    assert kinds(prune(graph_of(lambda x: (x * 2).apply(ops.After(), x.exp()), f8(3)))) == ["Mul"]
+    assert kinds(prune(graph)) == ["Noise", "Mul", "ControlDep"]
+    assert kinds(prune(graph_of(lambda x: (x * 2).apply(ops.ControlDep(), x.exp()), f8(3)))) == ["Mul"]
 
 
 # -- memory -------------------------------------------------------------------------------------------------
@@ -424,8 +424,8 @@ def test_nothing_is_made_again_that_lowers_no_peak():
 def test_a_name_and_the_users_line_survive_every_pass():
     x = placeholder("x", f8(3))
     place = Place("model.py", 7, "forward")
-    y = Staged(ops.Neg(), (Node(ops.Neg(), (Node(ops.Exp(), (x.node,)),)),), f8(3), "loss", place)
-    half = Staged(ops.Div(), (y, Node(ops.const(2.0), (), f8())), f8(3), "half", place)
+    y = NamedNode(ops.Neg(), (Node(ops.Neg(), (Node(ops.Exp(), (x.node,)),)),), f8(3), "loss", place)
+    half = NamedNode(ops.Div(), (y, Node(ops.const(2.0), (), f8())), f8(3), "half", place)
 
     after = optimised(Graph((x.node,), (half,)))
 

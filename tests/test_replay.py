@@ -281,7 +281,7 @@ def test_the_benchmark_s_replayed_step_is_value_s():
     for engine in ("minigrad", "replayed"):
         run = engines.run(engine, workload)
         for _ in range(2):
-            run.stages["step"]()
+            run.builders["step"]()
         loss, gradients = run.answer()
         moved[engine] = loss, gradients["numbers"].tolist()
 

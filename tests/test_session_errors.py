@@ -311,7 +311,7 @@ def test_where_a_program_stops_at_another_op_the_error_is_that_of_the_op_it_name
     """
     with mg.Graph().as_default():
         p = mg.placeholder("float64", (2,), name="p")
-        graph = pruned(p.stage, (mg.log(1 - p).node,), (p.node,)).graph
+        graph = pruned(p.builder, (mg.log(1 - p).node,), (p.node,)).graph
 
     def backwards(p):
         raise FloatingPointError("divide by zero encountered in divide")

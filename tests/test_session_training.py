@@ -9,7 +9,7 @@ from minigrad.base.spec import Spec
 from minigrad.nn.utils import clip_grad_norm_, clip_grad_value_
 from minigrad.tensor.inplace import write
 from minigrad.tensor.interpret import interpret
-from minigrad.tracing.builder import Stage
+from minigrad.tracing.builder import GraphBuilder
 
 G = mg.graph
 F = mg.nn.functional
@@ -108,14 +108,14 @@ def test_every_optimizer_takes_the_same_steps_when_they_are_staged(kind, options
 
 def staged(f, spec):
     """f as a graph, run by the interpreter."""
-    stage = Stage()
-    with stage.building():
-        y = f(stage.argument("x", spec))
-    edited = list(stage.edited.values())
-    graph = stage.finished([y, *(c.symbol for c in edited)])
+    builder = GraphBuilder()
+    with builder.building():
+        y = f(builder.argument("x", spec))
+    edited = list(builder.edited.values())
+    graph = builder.finished([y, *(c.symbol for c in edited)])
 
     def run(x):
-        value, *new = interpret(graph, x, *(c.what.value for c in stage.captured.values()))
+        value, *new = interpret(graph, x, *(c.what.value for c in builder.captured.values()))
         for c, array in zip(edited, new):
             write(c.what, array)
         return value
@@ -136,11 +136,11 @@ def test_gradients_are_clipped_in_a_graph_as_outside(norm_type, max_norm):
         clip_grad_value_(ps, 0.02 * max_norm)
         return [total, *(p.grad for p in ps)]
 
-    stage = Stage()
-    with stage.building():
-        outputs = clipped(stage.argument("x", Spec(XS[0].shape, "f8")))
-    graph = stage.finished(outputs)
-    got = interpret(graph, XS[0], *(c.what.value for c in stage.captured.values()))
+    builder = GraphBuilder()
+    with builder.building():
+        outputs = clipped(builder.argument("x", Spec(XS[0].shape, "f8")))
+    graph = builder.finished(outputs)
+    got = interpret(graph, XS[0], *(c.what.value for c in builder.captured.values()))
 
     for y, eager in zip(got, clipped(mg.tensor(XS[0]))):
         np.testing.assert_allclose(y, eager.numpy(), rtol=1e-13)

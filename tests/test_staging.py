@@ -7,26 +7,26 @@ import minigrad as mg
 from minigrad.base.errors import EditedError, GraphError, NoGradientError, NoValueError, ShapeError
 from minigrad.base.spec import Spec
 from minigrad.tensor.interpret import interpret
-from minigrad.tracing.builder import Stage
+from minigrad.tracing.builder import GraphBuilder
 
 F = mg.nn.functional
 X = Spec((3,), "f8")
 
 
-def run(stage, outputs, *arrays):
-    captured = [c.what.value for c in stage.captured.values()]
-    return interpret(stage.finished(outputs), *arrays, *captured)
+def run(builder, outputs, *arrays):
+    captured = [c.what.value for c in builder.captured.values()]
+    return interpret(builder.finished(outputs), *arrays, *captured)
 
 
 def test_ops_on_tensors_with_values_are_written_down_too():
     w = mg.tensor([1.0, 2.0, 3.0])
-    stage = Stage()
-    with stage.building():
+    builder = GraphBuilder()
+    with builder.building():
         y = w * 2 + w
 
-    (before,) = run(stage, [y])
+    (before,) = run(builder, [y])
     w.fill_(1.0)
-    (after,) = run(stage, [y])
+    (after,) = run(builder, [y])
 
     assert before.tolist() == [3, 6, 9]
     assert after.tolist() == [3, 3, 3], "a captured tensor is read when the graph runs"
@@ -34,12 +34,12 @@ def test_ops_on_tensors_with_values_are_written_down_too():
 
 
 def test_nodes_have_names_of_their_own_and_know_the_line_that_built_them():
-    stage = Stage()
-    with stage.building():
-        x = stage.argument("x", X)
+    builder = GraphBuilder()
+    with builder.building():
+        x = builder.argument("x", X)
         y = (x * x).exp() * x
 
-    assert [n.name for n in stage.finished([y]).nodes] == ["x", "Mul", "Exp", "Mul_1"]
+    assert [n.name for n in builder.finished([y]).nodes] == ["x", "Mul", "Exp", "Mul_1"]
     assert y.node.place.file == __file__
     assert y.node.place.function == "test_nodes_have_names_of_their_own_and_know_the_line_that_built_them"
 
@@ -61,10 +61,10 @@ def test_a_whole_training_step_in_pytorchs_words_is_one_graph():
     mg.manual_seed(0)
     net = mg.nn.Sequential(mg.nn.Linear(3, 4), mg.nn.Tanh(), mg.nn.Linear(4, 2))
     start = [p.numpy().copy() for p in net.parameters()]
-    stage = Stage()
-    with stage.building():
-        loss = step(net, stage.argument("x", x.spec), stage.argument("t", t.spec))
-    got = run(stage, [loss, *(c.symbol for c in stage.edited.values())], x.numpy(), t.numpy())
+    builder = GraphBuilder()
+    with builder.building():
+        loss = step(net, builder.argument("x", x.spec), builder.argument("t", t.spec))
+    got = run(builder, [loss, *(c.symbol for c in builder.edited.values())], x.numpy(), t.numpy())
 
     assert all(np.array_equal(p.numpy(), old) for p, old in zip(net.parameters(), start)), "building runs nothing"
     assert all(p.grad is None for p in net.parameters())
@@ -77,24 +77,24 @@ def test_a_whole_training_step_in_pytorchs_words_is_one_graph():
 
 def test_an_edit_is_a_new_value_for_whoever_reads_after_it():
     b = mg.tensor([1.0, 2.0, 3.0])
-    stage = Stage()
-    with stage.building():
-        x = stage.argument("x", X)
+    builder = GraphBuilder()
+    with builder.building():
+        x = builder.argument("x", X)
         before = x * b
         b.mul_(10)
         b[0] = 0.0
         after = x * b
         x += 1
 
-    got = run(stage, [before, after, x, *(c.symbol for c in stage.edited.values())], np.ones(3))
+    got = run(builder, [before, after, x, *(c.symbol for c in builder.edited.values())], np.ones(3))
     assert [g.tolist() for g in got] == [[1, 2, 3], [0, 20, 30], [2, 2, 2], [0, 20, 30]]
     assert b.numpy().tolist() == [1, 2, 3]
 
 
 def test_a_view_that_would_not_see_an_edit_is_refused():
-    stage = Stage()
-    with stage.building():
-        x = stage.argument("x", X)
+    builder = GraphBuilder()
+    with builder.building():
+        x = builder.argument("x", X)
         view = x[1:]
         with pytest.raises(EditedError, match="is a view"):
             view.add_(1)
@@ -106,14 +106,14 @@ def test_a_view_that_would_not_see_an_edit_is_refused():
 
 
 def test_gradients_are_more_nodes_of_the_same_graph_and_differentiable_again():
-    stage = Stage()
-    with stage.building():
-        x, z = stage.argument("x", X), stage.argument("z", X)
-        (g, none) = stage.gradients([x.tanh() * x], [x, z])
-        (h,) = stage.gradients([g], [x])
+    builder = GraphBuilder()
+    with builder.building():
+        x, z = builder.argument("x", X), builder.argument("z", X)
+        (g, none) = builder.gradients([x.tanh() * x], [x, z])
+        (h,) = builder.gradients([g], [x])
 
     a = np.array([0.1, -0.4, 1.0])
-    got = run(stage, [g, h], a, a)
+    got = run(builder, [g, h], a, a)
     e = mg.tensor(a, requires_grad=True)
     (eg,) = mg.autograd.grad((e.tanh() * e).sum(), [e], create_graph=True)
     (eh,) = mg.autograd.grad(eg.sum(), [e])
@@ -124,26 +124,26 @@ def test_gradients_are_more_nodes_of_the_same_graph_and_differentiable_again():
 
 
 def test_no_gradient_passes_what_was_detached():
-    stage = Stage()
-    with stage.building():
-        x = stage.argument("x", X)
-        (g,) = stage.gradients([x * x.detach()], [x])
+    builder = GraphBuilder()
+    with builder.building():
+        x = builder.argument("x", X)
+        (g,) = builder.gradients([x * x.detach()], [x])
 
-    assert run(stage, [g], np.array([1.0, 2, 3]))[0].tolist() == [1, 2, 3]
+    assert run(builder, [g], np.array([1.0, 2, 3]))[0].tolist() == [1, 2, 3]
 
 
 def test_a_tensor_of_another_graph_is_refused_by_name_and_line():
-    one, other = Stage(), Stage()
+    one, other = GraphBuilder(), GraphBuilder()
     x = one.argument("mine", X)
     with other.building(), pytest.raises(GraphError, match=r"mine.*test_staging.py:\d+.*belongs to another graph"):
         x + 1
 
 
 def test_a_stage_inside_captures_from_the_one_around_it():
-    outer = Stage()
+    outer = GraphBuilder()
     with outer.building():
         x = outer.argument("x", X)
-        inner = Stage(outer)
+        inner = GraphBuilder(outer)
         with inner.building():
             y = x * 2
         with pytest.raises(GraphError, match="belongs to another graph"):
@@ -153,7 +153,7 @@ def test_a_stage_inside_captures_from_the_one_around_it():
 
 
 def test_a_symbol_has_no_value_and_says_so():
-    x = Stage().argument("x", X)
+    x = GraphBuilder().argument("x", X)
     for asked in (x.numpy, x.item, lambda: bool(x), lambda: float(x.sum())):
         with pytest.raises(NoValueError, match="has no value"):
             asked()
@@ -164,7 +164,7 @@ def test_a_symbol_has_no_value_and_says_so():
 def test_backward_onto_a_gradient_from_before_the_graph_is_refused():
     w = mg.tensor([1.0], requires_grad=True)
     (w * w).sum().backward()
-    stage = Stage()
-    with stage.building(), pytest.raises(NoGradientError, match="begin with zero_grad"):
+    builder = GraphBuilder()
+    with builder.building(), pytest.raises(NoGradientError, match="begin with zero_grad"):
         (w * 3).sum().backward()
     assert w.grad.numpy().tolist() == [2]

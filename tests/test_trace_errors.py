@@ -80,7 +80,7 @@ def test_a_trace_that_fails_leaves_everything_as_it_was():
     assert w.tolist() == X.tolist()
     assert count.item() == 0
     assert step.trace_count == 0
-    assert mg.modes.current.mode.staging is None
+    assert mg.modes.current.mode.builder is None
     fail.clear()
     step(x)
     assert w.grad.tolist() == X.tolist()

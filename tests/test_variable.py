@@ -50,7 +50,7 @@ def test_assignments_happen_at_once_and_give_the_variable():
 
 
 def test_a_tape_watches_it_where_it_is_trainable():
-    """It was made in a graph that nobody had opened: 'Traced' object has no attribute 'arriving'."""
+    """It was made in a graph that nobody had opened: 'Tracer' object has no attribute 'arriving'."""
     w, still = variable(), variable(trainable=False)
     with mg.GradientTape() as tape:
         y = (w * w * still).sum()

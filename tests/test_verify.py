@@ -8,7 +8,7 @@ from minigrad.base.spec import Spec, Specs
 from minigrad.compiler.passes.fuse import Fused, fuse
 from minigrad.compiler.passes.verify import verify
 from minigrad.core.graph import Graph
-from minigrad.core.node import Node, Staged
+from minigrad.core.node import NamedNode, Node
 from minigrad.core.op import Elementwise
 from minigrad.tensor.symbol import placeholder
 
@@ -50,15 +50,15 @@ def broken(what):
             same = Node(ops.Input("x"), (), F3)
             return Graph((x, same), (Node(ops.Add(), (x, same)),))
         case "staged names":
-            one = Staged(ops.Exp(), (x,), F3, "y", None)
-            return Graph((x,), (Staged(ops.Neg(), (one,), F3, "y", None),))
+            one = NamedNode(ops.Exp(), (x,), F3, "y", None)
+            return Graph((x,), (NamedNode(ops.Neg(), (one,), F3, "y", None),))
         case "leaf":
             return Graph((), (Node(ops.leaf.Leaf(), (), F3),))
         case "cycle":
             looped.inputs = (looped,)
             return Graph((), (looped,))
         case "piece":
-            return Graph((x,), (Node(ops.Piece(1), (Node(Fused(body("pair")), (x,)),), Spec((4,), "f8")),))
+            return Graph((x,), (Node(ops.TupleGet(1), (Node(Fused(body("pair")), (x,)),), Spec((4,), "f8")),))
     return Graph((x,), (Node(Fused(body(what)), (x,)),))
 
 
@@ -121,7 +121,7 @@ def test_of_several_results_each_is_checked():
     loop = Node(Fused(body("pair")), (x,))
 
     assert loop.spec == Specs((F3, F3))
-    verify(Graph((x,), (Node(ops.Piece(0), (loop,)), Node(ops.Piece(1), (loop,)))))
+    verify(Graph((x,), (Node(ops.TupleGet(0), (loop,)), Node(ops.TupleGet(1), (loop,)))))
 
 
 def test_a_pass_may_not_touch_arguments_results_or_effects():

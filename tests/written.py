@@ -11,7 +11,7 @@ from minigrad.compiler.passes.specialise import specialised
 from minigrad.compiler.passes.verify import verify
 from minigrad.compiler.program.program import Program
 from minigrad.tensor.interpret import interpret
-from minigrad.tracing.builder import Stage
+from minigrad.tracing.builder import GraphBuilder
 
 
 class Written:
@@ -21,14 +21,14 @@ class Written:
     """
 
     def __init__(self, f, *arrays, lengths=None):
-        self.stage = Stage()
-        with self.stage.building():
+        self.builder = GraphBuilder()
+        with self.builder.building():
             shapes = [a.shape if lengths is None else (lengths, *a.shape[1:]) for a in arrays]
-            xs = [self.stage.argument(f"x{i}", Spec(s, a.dtype)) for i, (s, a) in enumerate(zip(shapes, arrays))]
-            self.results = [self.stage.lift(y) for y in leaves(f(*xs))]
-        self.edited = [c.what for c in self.stage.edited.values()]
-        ys = [*self.results, *(c.symbol for c in self.stage.edited.values())]
-        self.graph = verify(self.stage.finished(self.stage.after_effects(ys)))
+            xs = [self.builder.argument(f"x{i}", Spec(s, a.dtype)) for i, (s, a) in enumerate(zip(shapes, arrays))]
+            self.results = [self.builder.lift(y) for y in leaves(f(*xs))]
+        self.edited = [c.what for c in self.builder.edited.values()]
+        ys = [*self.results, *(c.symbol for c in self.builder.edited.values())]
+        self.graph = verify(self.builder.finished(self.builder.after_effects(ys)))
 
     def __call__(self, *arrays):
         """The results, interpreted."""
@@ -45,7 +45,7 @@ class Written:
         return specialised(self.graph, [spec_of(a) for a in self.given(arrays)])
 
     def given(self, arrays):
-        return [*map(np.asarray, arrays), *(c.what.value for c in self.stage.captured.values())]
+        return [*map(np.asarray, arrays), *(c.what.value for c in self.builder.captured.values())]
 
     def ops(self, kind):
         """The ops of a kind in the graph."""

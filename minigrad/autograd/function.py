@@ -104,8 +104,8 @@ class Function:
     def apply(cls, *args: Any) -> Any:
         """forward's result, recorded so that a gradient that reaches it goes through backward."""
         ctx = Context(args)
-        if (stage := modes.current.mode.staging) is not None:
-            return apply_in_graph(cls, ctx, args, stage)
+        if (builder := modes.current.mode.builder) is not None:
+            return apply_in_graph(cls, ctx, args, builder)
         with modes.in_mode(recording=False, watchers=()):
             given = run_forward(cls, ctx, args)
         several = isinstance(given, tuple)
@@ -114,7 +114,7 @@ class Function:
         return ys if several else ys[0]
 
 
-def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...], stage: Any) -> Any:
+def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...], builder: Any) -> Any:
     """apply while a graph is built: forward, backward and jvp become parts of it."""
     with modes.no_grad():
         given = run_forward(function, ctx, args)
@@ -136,14 +136,14 @@ def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]
 
     several = isinstance(given, tuple)
     operands = [x for x in args if isinstance(x, Operand)]
-    taken = {id(stage.lift(x).memory) for x in operands}
+    taken = {id(builder.lift(x).memory) for x in operands}
     before = given if several else (given,)
-    ys = tuple(y.clone() if id(stage.lift(y).memory) in taken else y for y in before)
+    ys = tuple(y.clone() if id(builder.lift(y).memory) in taken else y for y in before)
     for some in ("_saved", "_forward", "_flat"):
         setattr(ctx, some, tuple(counterpart(x, before, ys) for x in getattr(ctx, some)))
     given = ys if several else ys[0]
     forwards = None if function.jvp is Function.jvp else jvp
-    ys = in_graph(function.__name__, stage, operands, given if several else (given,), backward, forwards)
+    ys = in_graph(function.__name__, builder, operands, given if several else (given,), backward, forwards)
     ys = tuple(y.detach() if any(z is flat for flat in ctx._flat) else y for y, z in zip(ys, given if several else ys))
     return ys if several else ys[0]
 
@@ -256,7 +256,7 @@ def once_differentiable(backward: Any) -> Any:
 
     @wraps(backward)
     def once(ctx: Any, *gys: Any) -> Any:
-        if modes.current.mode.recording and modes.current.mode.staging is None:
+        if modes.current.mode.recording and modes.current.mode.builder is None:
             raise NoGradientError("create_graph=True meets a backward that is marked @once_differentiable")
         return backward(ctx, *gys)
 

@@ -16,8 +16,8 @@ from ..base.spec import Spec, Specs
 from ..core.graph import Graph
 from ..core.node import Node
 from ..core.op import Op
-from ..ops import Const, Piece
-from ..tracing.builder import Stage, Traced
+from ..ops import Const, TupleGet
+from ..tracing.builder import GraphBuilder, Tracer
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Custom(Op):
         gys = (gy,) if self.results == 1 else gy.gys
         like = next(g for g in gys if g is not None)
         arriving = [like.lift(0).astype(x.dtype).broadcast_to(x.shape) if g is None else g for g, x in zip(gys, xs)]
-        ys = [y] if self.results == 1 else [y.apply(Piece(i)) for i in range(self.results)]
+        ys = [y] if self.results == 1 else [y.apply(TupleGet(i)) for i in range(self.results)]
         gxs = spliced(self.backward, like, (*arriving, *ys, *xs[self.results :]))
         return (*(None for _ in gys), *gxs, *(None for _ in xs[len(gys) + len(gxs) :]))
 
@@ -67,7 +67,7 @@ def spliced(graph: Graph, like: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
     values: dict[Node, Any] = dict(zip(graph.inputs, inputs, strict=True))
     for node in graph.nodes:
         if isinstance(node.op, Const):
-            made = like.stage.node if isinstance(like, Traced) else Node
+            made = like.builder.node if isinstance(like, Tracer) else Node
             values[node] = like.at_node(made(node.op, (), node.spec))
         elif node not in values:
             x, *others = (values[n] for n in node.inputs)
@@ -78,33 +78,33 @@ def spliced(graph: Graph, like: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
 class Derivative:
     """A derivative written down, as a function of what arrives, and of the results and the arguments of the call.
 
-    stage      its graph
+    builder      its graph
     outputs    what it gives
     """
 
-    def __init__(self, outer: Stage, arriving: Sequence[Spec], f: Callable[..., Sequence[Any]]):
-        self.stage = Stage(outer)
-        arrived = [self.stage.argument(f"d{i}", spec) for i, spec in enumerate(arriving)]
-        with self.stage.building():
-            self.outputs = f(self.stage, *arrived)
-        self.read = [(outer.lift(c.what), c.input) for c in self.stage.captured.values()]
+    def __init__(self, outer: GraphBuilder, arriving: Sequence[Spec], f: Callable[..., Sequence[Any]]):
+        self.builder = GraphBuilder(outer)
+        arrived = [self.builder.argument(f"d{i}", spec) for i, spec in enumerate(arriving)]
+        with self.builder.building():
+            self.outputs = f(self.builder, *arrived)
+        self.read = [(outer.lift(c.what), c.input) for c in self.builder.captured.values()]
 
-    def graph(self, others: Sequence[Traced]) -> Graph:
+    def graph(self, others: Sequence[Tracer]) -> Graph:
         """Of what arrives, and of those others, among which is all that it reads from outside."""
         inputs: dict[Node, Node] = {}
         given = []
         for x in others:
-            given.append(self.stage.input("x", x.spec))
+            given.append(self.builder.input("x", x.spec))
             inputs.setdefault(x.node, given[-1])
         instead: dict[Node, Node] = {node: inputs[x.node] for x, node in self.read}
         outputs = Graph((), tuple(None if y is None else y.node for y in self.outputs))
         graph = outputs.rebuild(lambda node, xs: instead.get(node) or node.with_inputs(xs))
-        return Graph((*self.stage.inputs, *given), graph.outputs)
+        return Graph((*self.builder.inputs, *given), graph.outputs)
 
 
 def in_graph(
     name: str,
-    stage: Stage,
+    builder: GraphBuilder,
     args: Sequence[Any],
     results: Sequence[Any],
     backward: Callable[..., Sequence[Any]],
@@ -115,34 +115,34 @@ def in_graph(
     backward    gradient of each result → gradient of each argument, None where there is none
     jvp         tangent of each argument → tangent of each result; None where forward mode is refused
     """
-    xs, ys = [stage.lift(x) for x in args], [stage.lift(y) for y in results]
+    xs, ys = [builder.lift(x) for x in args], [builder.lift(y) for y in results]
 
-    def pulled(inner: Stage, *gys: Any) -> list[Any]:
+    def pulled(inner: GraphBuilder, *gys: Any) -> list[Any]:
         return [fitting(f"{name}.backward", inner, gx, x) for gx, x in zip(backward(*gys), xs, strict=True)]
 
-    def pushed(inner: Stage, *dxs: Any) -> list[Any]:
+    def pushed(inner: GraphBuilder, *dxs: Any) -> list[Any]:
         assert jvp is not None  # as it is asked
         return [fitting(f"{name}.jvp", inner, dy, y) for dy, y in zip(jvp(*dxs), ys, strict=True)]
 
-    rules, refused = [Derivative(stage, [y.spec for y in ys], pulled)], ""
+    rules, refused = [Derivative(builder, [y.spec for y in ys], pulled)], ""
     if jvp is not None:
         moving = [x.spec if x.spec.is_float else x.spec.with_dtype(float) for x in xs]
         try:
-            rules.append(Derivative(stage, moving, pushed))
+            rules.append(Derivative(builder, moving, pushed))
         except Exception as reason:  # of user code, which backward does without
             refused = f"{name}.jvp, while a graph was built: {reason}"
     called = {x.node for x in (*ys, *xs)}
     read = [*{x.node: x for rule in rules for x, _ in rule.read if x.node not in called}.values()]
     pull, *push = [rule.graph([*ys, *xs, *read]) for rule in rules]
     op = Custom(name, len(ys), pull, push[0] if push else None, refused)
-    row = stage.applied(op, [*ys, *xs, *read])
-    given = (row,) if len(ys) == 1 else tuple(row.apply(Piece(i)) for i in range(len(ys)))
+    row = builder.applied(op, [*ys, *xs, *read])
+    given = (row,) if len(ys) == 1 else tuple(row.apply(TupleGet(i)) for i in range(len(ys)))
     for y in given:
         y.root = None  # it has memory of its own
     return given
 
 
-def fitting(name: str, stage: Stage, dx: Any, x: Traced) -> Any:
+def fitting(name: str, builder: GraphBuilder, dx: Any, x: Tracer) -> Any:
     """A gradient or a tangent of x, of its shape and dtype, or None. Raises ShapeError, or NoGradientError."""
     if dx is None or not x.spec.is_float:
         return None
@@ -150,4 +150,4 @@ def fitting(name: str, stage: Stage, dx: Any, x: Traced) -> Any:
         raise NoGradientError(f"{name} gives tensors, or None, and gave {dx!r}")
     if dx.shape != x.shape:
         raise ShapeError(f"{name} gave {dx.spec} for {x.spec}: what it gives has the shape of that")
-    return stage.lift(dx).astype(x.dtype)
+    return builder.lift(dx).astype(x.dtype)

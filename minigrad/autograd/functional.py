@@ -34,7 +34,7 @@ def jvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """func(*inputs), and J v: how the outputs move when the inputs move by v. By forward mode, in one pass."""
-    if modes.current.mode.staging is not None:
+    if modes.current.mode.builder is not None:
         return jvp_in_graph(func, inputs, v, strict)
     xs = [x.apply(ops.Alias()) if create_graph or modes.followed() else x.detach() for x in tupled(inputs)]
     dxs = directions(v, xs, "input")
@@ -97,7 +97,7 @@ def hvp(
 def called(func: Function, inputs: Any, create_graph: bool) -> tuple[list[Tensor], list[Tensor], Any]:
     """Fresh inputs, the outputs as a list, and the outputs as func gave them."""
     with recorded():
-        follows = modes.followed() or modes.current.mode.staging is not None
+        follows = modes.followed() or modes.current.mode.builder is not None
         xs = [
             fresh(x) if (create_graph and x.tracked) or follows else x.detach().requires_grad_() for x in tupled(inputs)
         ]

@@ -32,7 +32,7 @@ def backward(
     """
     ys = listed(tensors)
     given = gradients_of(ys, grad_tensors)
-    if modes.current.mode.staging is not None:
+    if modes.current.mode.builder is not None:
         for y, gy in zip(ys, given):
             y.backward(gy, inputs=inputs)
         return
@@ -94,10 +94,10 @@ def gradients(
 
     through    which ops a gradient passes; all, if it is not said
     """
-    if (stage := modes.current.mode.staging) is not None:
-        return in_graph(stage, ys, wrt, gys, create_graph)
+    if (builder := modes.current.mode.builder) is not None:
+        return in_graph(builder, ys, wrt, gys, create_graph)
     if ys and isinstance(ys[0], Symbol):  # of a session's graph, whose block is closed
-        with ys[0].stage.building():
+        with ys[0].builder.building():
             return gradients(ys, wrt, gys, retain_graph, create_graph, through)
     create_graph = create_graph or modes.followed()
     seeds = arriving(ys, gys, create_graph)
@@ -110,12 +110,12 @@ def gradients(
     return [given.get(node) for node in wrt]
 
 
-def in_graph(stage: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create_graph: bool) -> list[Any]:
+def in_graph(builder: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create_graph: bool) -> list[Any]:
     """The same while a graph is built: more nodes of it, for each node of it, or of what was captured."""
-    symbols = {c.what.node: c.symbol for c in stage.captured.values() if c.what.node is not None}
-    like = stage.lift(ys[0])
+    symbols = {c.what.node: c.symbol for c in builder.captured.values() if c.what.node is not None}
+    like = builder.lift(ys[0])
     xs = [None if node is None else symbols[node] if node in symbols else like.at_node(node) for node in wrt]
-    found = iter(stage.gradients(ys, [x for x in xs if x is not None], gys))
+    found = iter(builder.gradients(ys, [x for x in xs if x is not None], gys))
     gxs = [None if x is None else next(found) for x in xs]
     gxs = [gx if gx is None or node.hooks is None else node.hooks(gx) for node, gx in zip(wrt, gxs)]
     return [gx if gx is None or create_graph else gx.detach() for gx in gxs]

@@ -84,7 +84,7 @@ class GradientTape:
         for x in leaves(tensor):
             if not is_floating(x):
                 raise DTypeError(f"a tape watches tensors of floating point numbers, and got {x!r}")
-            if not x.tracked and modes.current.mode.staging is None:
+            if not x.tracked and modes.current.mode.builder is None:
                 x.requires_grad_()
                 self.switched.append(x)
             self.watched.append((x, x.node))
@@ -230,7 +230,7 @@ def depends(x: Any, watched: set[Any], automatic: bool) -> bool:
 
     Of what comes from another graph around this one that is asked again; what a loop carries counts as watched.
     """
-    outside = x.stage.origins()
+    outside = x.builder.origins()
     seen: set[Any] = set()
     stack = [x.node]
     while stack:
@@ -244,7 +244,7 @@ def depends(x: Any, watched: set[Any], automatic: bool) -> bool:
         elif isinstance(node.op, Input):
             return True
         elif isinstance(node.op, Read):
-            state = x.stage.states[node.op.variable]
+            state = x.builder.states[node.op.variable]
             if automatic and getattr(state, "trainable", state.tracked):
                 return True
         elif node not in seen:

@@ -17,8 +17,8 @@ from typing import Any
 from ..base.errors import NoGradientError
 from ..base.spec import Spec
 from ..core.graph import Graph
-from ..core.node import Node, Staged
-from ..ops import Input, Piece
+from ..core.node import NamedNode, Node
+from ..ops import Input, TupleGet
 from ..tensor.symbol import Symbol
 from ..tracing.gradients import gradients
 from .passes.purify import Value, calm, value_of, with_values
@@ -46,8 +46,8 @@ def cond_gradients(op: Any, gy: Any, y: Any, p: Any, *k: Any) -> tuple[Any, ...]
         Graph((*given, *graph.inputs), tuple(grads[j] or zeros(like, graph.inputs[j].spec).node for j in reached))
         for graph, grads in zip(op.graphs, found)
     ]
-    gk = p.apply(type(op)(*graphs), *(gy.gys[i] for i in seeds), *(y.apply(Piece(i)) for i in kept), *k)
-    return None, *(gk.apply(Piece(reached.index(j))) if j in reached else None for j in range(len(k)))
+    gk = p.apply(type(op)(*graphs), *(gy.gys[i] for i in seeds), *(y.apply(TupleGet(i)) for i in kept), *k)
+    return None, *(gk.apply(TupleGet(reached.index(j))) if j in reached else None for j in range(len(k)))
 
 
 def branch_gradients(
@@ -80,7 +80,7 @@ def loop_gradients(op: Any, scan: Any, gy: Any, y: Any, *xs: Any) -> tuple[Any, 
     back = scan(Graph(inputs, (*steps.outputs, *before)), len(carried), len(stacks), not op.reverse, op.length)
     g = operands[0].apply(back, *operands[1:])
     places = [*(steps.carries[i] for i in steps.moving), *steps.sums, *steps.reached]
-    return tuple(g.apply(Piece(places.index(x))) if x in places else None for x in op.body.inputs)
+    return tuple(g.apply(TupleGet(places.index(x))) if x in places else None for x in op.body.inputs)
 
 
 class Reverse:
@@ -151,13 +151,13 @@ class Reverse:
         op, y, needed = self.op, self.y, set(Graph((), self.outputs).nodes)
         n, results = op.carried, op.body.outputs
         stacks = {x.node: self.gys[i] for i, x in self.rows.items()}
-        stacks |= {x.node: y.apply(Piece(i)) for i, x in self.kept.items() if x.node in needed}
+        stacks |= {x.node: y.apply(TupleGet(i)) for i, x in self.kept.items() if x.node in needed}
         if missing := [x for x in self.carries if x in needed]:
             raise NoGradientError(f"backward of {op} reads {missing} of every step, and these were not kept")
         stacks |= {x: xs[n + j] for j, x in enumerate(self.slices) if x in needed}
         if not stacks and op.length is None:  # something has to say how many steps there were
             last = len(results) - 1
-            stacks = {self.slices[0]: xs[n]} if self.slices else {self.row(last).node: y.apply(Piece(last))}
+            stacks = {self.slices[0]: xs[n]} if self.slices else {self.row(last).node: y.apply(TupleGet(last))}
         return stacks
 
 
@@ -172,7 +172,7 @@ def fresh(*graphs: Graph) -> Iterator[str]:
 
 def argument(name: str, spec: Spec) -> Symbol:
     """A symbol for an input of that name."""
-    return Symbol(Staged(Input(name), (), spec, name, None))
+    return Symbol(NamedNode(Input(name), (), spec, name, None))
 
 
 def values_in(graph: Graph, kept: dict[int, Symbol]) -> dict[Value, Node]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from .node import Node, Staged, toposort
+from .node import NamedNode, Node, toposort
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,6 @@ class Graph:
         for node in self.nodes:
             made = make(node, tuple(new[x] for x in node.inputs))
             if made not in named:
-                named[made] = node.naming(made) if type(made) is Node and isinstance(node, Staged) else made
+                named[made] = node.naming(made) if type(made) is Node and isinstance(node, NamedNode) else made
             new[node] = named[made]
         return replace(self, outputs=tuple(y and new[y] for y in self.outputs))

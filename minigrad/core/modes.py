@@ -36,18 +36,18 @@ class Mode(NamedTuple):
     recording    whether what backward needs is kept
     tracked      what a result is told that was not recorded: False, or None where it never may be
     watchers     who is told, the outermost first
-    staging      the graph being built, which takes every op instead of its being run; None if there is none
+    builder      the graph being built, which takes every op instead of its being run; None if there is none
     """
 
     recording: bool = True
     tracked: bool | None = False
     watchers: tuple[Watcher, ...] = ()
-    staging: Any = None
+    builder: Any = None
 
     @property
     def is_traced(self) -> bool:
         """Whether Python runs once for many runs of what it writes down: in a traced function, a branch, a loop."""
-        return self.staging is not None and self.staging.once
+        return self.builder is not None and self.builder.once
 
 
 class Current(threading.local):

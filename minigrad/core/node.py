@@ -102,7 +102,7 @@ def place() -> Place | None:
     return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
-class Staged(Node):
+class NamedNode(Node):
     """A node of a graph that is built before it runs: it knows its name, and the line that built it.
 
     name     unique in its graph
@@ -119,7 +119,7 @@ class Staged(Node):
 
     def naming(self, node: Node) -> Node:
         """The same node, under this name and place."""
-        return Staged(node.op, node.inputs, node.spec, self.name, self.place)
+        return NamedNode(node.op, node.inputs, node.spec, self.name, self.place)
 
 
 class Source(Node):

@@ -19,7 +19,7 @@ from ..core.node import Node, Place, Record, place
 from ..core.op import Op
 from ..nn.module import Module
 from ..tensor.tensor import Tensor
-from ..tracing.builder import Stage
+from ..tracing.builder import GraphBuilder
 from .chart import Path, Scope
 
 
@@ -43,7 +43,7 @@ class Calls:
         self.places: dict[Node, Place] = {}
         self.alive: dict[Node, ref[Tensor]] = {}
         self.asked = place()
-        self.stage: Stage | None = None
+        self.builder: GraphBuilder | None = None
         self.moments: list[int] = []
         self.paths: list[Path] = [()]  # before the first moment, after it, after the second, …
 
@@ -64,11 +64,11 @@ class Calls:
         self.now(self.paths[-1][:-1])
 
     def now(self, path: Path) -> None:
-        stage = current.mode.staging
-        if stage is not None and stage.outer is not None:
+        builder = current.mode.builder
+        if builder is not None and builder.outer is not None:
             return  # in a branch or a loop, whose nodes are inside of one op
-        self.stage = stage or self.stage
-        self.moments.append(versions.now() if stage is None else len(stage.names))
+        self.builder = builder or self.builder
+        self.moments.append(versions.now() if builder is None else len(builder.names))
         self.paths.append(path)
 
     def path(self, birth: int) -> Path:
@@ -77,7 +77,7 @@ class Calls:
 
     def births(self) -> dict[str, int]:
         """Name → moment, of the nodes of the graph that was built."""
-        return {} if self.stage is None else {name: i for i, name in enumerate(self.stage.names, 1)}
+        return {} if self.builder is None else {name: i for i, name in enumerate(self.builder.names, 1)}
 
     # -- as a watcher of ops ----------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from ..base.dimension import Formula
 from ..base.lengths import StandIn
 from ..core.graph import Graph
 from ..core.node import Node, toposort
-from ..ops import After, Const, Input, Piece, Read
+from ..ops import Const, ControlDep, Input, Read, TupleGet
 from ..tensor.symbol import Symbol
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Picture
@@ -67,7 +67,7 @@ def ending(outputs: Sequence[Node], boxed: Sequence[Node]) -> Node:
 
 def is_mark(node: Node) -> bool:
     """Whether an output only says that effects have happened: true, after that."""
-    return isinstance(node.op, After) and isinstance(op := node.inputs[0].op, Const) and op.value is True
+    return isinstance(node.op, ControlDep) and isinstance(op := node.inputs[0].op, Const) and op.value is True
 
 
 def arranged(order: Sequence[Node], box_of: Callable[[Node], Box]) -> tuple[Picture, dict[Node, str]]:
@@ -97,7 +97,7 @@ def is_constant(node: Node) -> bool:
 
 def whole(node: Node) -> Node:
     """The node whose value this is, or is one of: what only says "this one of several", or "after that", is no box."""
-    while isinstance(node.op, Piece | After):
+    while isinstance(node.op, TupleGet | ControlDep):
         node = node.inputs[0]
     return node
 
@@ -108,7 +108,7 @@ def pieces(order: Sequence[Node]) -> dict[Node, list[Node]]:
     """
     found: dict[Node, list[Node]] = {}
     for node in order:
-        if isinstance(node.op, Piece):
+        if isinstance(node.op, TupleGet):
             found.setdefault(node.inputs[0], []).append(node)
     return {node: sorted(read, key=lambda piece: piece.op.i) for node, read in found.items()}  # type: ignore[attr-defined]
 

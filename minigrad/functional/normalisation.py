@@ -160,7 +160,7 @@ def follow(mean: Tensor | None, var: Tensor | None, x: Any, axes: tuple[int, ...
     is_empty = not isinstance(x.size, Dimension) and not x.size
     if mean is None or var is None or is_empty:
         return
-    if current.mode.staging is not None:
+    if current.mode.builder is not None:
         follow_in_graph(mean, var, x.detach(), axes, rest, momentum)
         return
     if not isinstance(x, Tensor):

@@ -27,7 +27,7 @@ from ..core import modes
 from ..core.graph import Graph
 from ..core.node import Node, Record
 from ..core.op import Op
-from ..ops import Clone, Const, Input, Piece, StopGradient
+from ..ops import Clone, Const, Input, StopGradient, TupleGet
 from ..tensor.grad import origin
 from ..tensor.interpret import interpret
 from ..tensor.rewrite import optimise
@@ -237,7 +237,7 @@ def bare(graph: Graph) -> Graph:
         match node.op:
             case StopGradient() | Custom(results=1):
                 return xs[0]
-            case Piece(i) if isinstance(xs[0].op, Custom):
+            case TupleGet(i) if isinstance(xs[0].op, Custom):
                 return xs[0].inputs[i]
         return node.with_inputs(xs)
 
@@ -265,7 +265,7 @@ def owned(graph: Graph, results: int, written: Graph, into: Mapping[int, int]) -
 
 def home(node: Node) -> Node:
     """The node in whose memory this one is."""
-    while node.op.is_view and node.inputs and not isinstance(node.op, Piece):
+    while node.op.is_view and node.inputs and not isinstance(node.op, TupleGet):
         node = node.inputs[0]
     return node
 

@@ -18,9 +18,9 @@ from ..base.errors import GraphError
 from ..base.pytree import leaves
 from ..compiler.control import Cond, While
 from ..methods import Operand
-from ..tracing.builder import Stage, Traced
+from ..tracing.builder import GraphBuilder, Tracer
 from .branches import Part, Variables, made, outside_of, pass_on
-from .default import stage_of
+from .default import builder_of
 from .structure import Side, again, agreed, filled, names_of_variables, shown, wrapping
 from .subgraph import Carries, Left
 
@@ -35,26 +35,26 @@ def cond(
     They return tensors in the same structure, of the same dtypes and shapes. Raises GraphError if one is no function.
     """
     refuse_uncallable(true_fn=true_fn, false_fn=false_fn)
-    stage = stage_of((pred, *leaves(tuple(operands))))
-    if stage is None or isinstance(pred, bool | np.bool_):
+    builder = builder_of((pred, *leaves(tuple(operands))))
+    if builder is None or isinstance(pred, bool | np.bool_):
         return true_fn(*operands) if pred else false_fn(*operands)
-    p = truth(stage, pred, "cond() chooses by")
-    true = Part("the true branch", stage, true_fn, lambda part: operands)
-    false = Part("the false branch", stage, false_fn, lambda part: operands)
-    one, other = (Side(part.stage, part.result, f"in {part}") for part in (true, false))
+    p = truth(builder, pred, "cond() chooses by")
+    true = Part("the true branch", builder, true_fn, lambda part: operands)
+    false = Part("the false branch", builder, false_fn, lambda part: operands)
+    one, other = (Side(part.builder, part.result, f"in {part}") for part in (true, false))
     true.outputs, false.outputs = agreed(one, other, "both branches of cond() give the same structure and specs")
-    left = Left(stage, (true.stage, false.stage))
+    left = Left(builder, (true.builder, false.builder))
     edited = list({id(what): what for part in (true, false) for what in part.edited()}.values()) + left.whats
     for part in (true, false):
-        part.outputs += [part.stage.lift(what) for what in edited]
+        part.outputs += [part.builder.lift(what) for what in edited]
     given, kept = len(true.outputs) - len(edited), (true.of_effects(), false.of_effects())
     true.outputs += [*kept[0], *map(true.zeros, kept[1])]
     false.outputs += [*map(false.zeros, kept[0]), *kept[1]]
     outside = outside_of(true, false)
     op = Cond(true.graph((), outside), false.graph((), outside))
-    found = made(stage, op, (p, *outside), edited, (given, 0), name)
+    found = made(builder, op, (p, *outside), edited, (given, 0), name)
     for part in (true, false):
-        pass_on(stage, found, part)
+        pass_on(builder, found, part)
     left.taken()
     return filled(true.result, found)
 
@@ -86,27 +86,27 @@ def while_loop(
         raise GraphError(f"while_loop() takes its variables in a tuple, (x,) for one; it got {shown(loop_vars)[:80]}")
     if maximum_iterations is not None:
         return bounded(cond, body, loop_vars, shape_invariants, maximum_iterations, name)
-    stage = stage_of(leaves(loop_vars))
-    if stage is None:
+    builder = builder_of(leaves(loop_vars))
+    if builder is None:
         while cond(*loop_vars):
             loop_vars = again(loop_vars, body(*loop_vars))
         return loop_vars
-    return traced_loop(stage, cond, body, loop_vars, shape_invariants, name)
+    return traced_loop(builder, cond, body, loop_vars, shape_invariants, name)
 
 
 def traced_loop(
-    stage: Stage, cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, name: str | None
+    builder: GraphBuilder, cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, name: str | None
 ) -> Any:
     """A loop as one op: the graphs of its test and its body, which carry the variables and what they edit."""
-    variables = Variables(stage, loop_vars, shape_invariants, names=names_of_variables(body, loop_vars))
-    carries = Carries(stage)
-    test = Part("the test", stage, cond, variables.arguments, carries=carries)
+    variables = Variables(builder, loop_vars, shape_invariants, names=names_of_variables(body, loop_vars))
+    carries = Carries(builder)
+    test = Part("the test", builder, cond, variables.arguments, carries=carries)
     step = carries.through(
-        lambda: Part("the body", stage, body, variables.arguments, lambda result: again(loop_vars, result), carries)
+        lambda: Part("the body", builder, body, variables.arguments, lambda result: again(loop_vars, result), carries)
     )
-    carries.only_read(test.stage)
+    carries.only_read(test.builder)
     refuse_no_truth(test)
-    test.outputs = [truth(test.stage, test.result, "while_loop() goes on by")]
+    test.outputs = [truth(test.builder, test.result, "while_loop() goes on by")]
     step.outputs = variables.carried(step, step.result, "while_loop()")
     carries.checked(step, variables.start)
     edited = step.edited() + carries.whats
@@ -114,7 +114,7 @@ def traced_loop(
     body_graph = step.step(edited, outside)
     op = While(test.graph(edited, outside), body_graph, len(variables.start) + len(edited))
     operands = (*variables.start, *edited, *outside)
-    found = made(stage, op, operands, edited, (len(variables.start), 0), name)
+    found = made(builder, op, operands, edited, (len(variables.start), 0), name)
     carries.taken()
     return filled(loop_vars, variables.left(step, found, may_skip=True))
 
@@ -144,10 +144,10 @@ def bounded(cond: Function, body: Function, loop_vars: Any, shape_invariants: An
     return again(loop_vars, last)
 
 
-def truth(stage: Stage, x: Any, who: str) -> Traced:
+def truth(builder: GraphBuilder, x: Any, who: str) -> Tracer:
     """One number as a truth value. Raises GraphError on several."""
-    with stage.building():
-        p = stage.lift(x)
+    with builder.building():
+        p = builder.lift(x)
         if p.spec.size != 1:
             raise GraphError(f"{who} one number, and this is {p.spec}: reduce it with .any() or .all()")
         return p if p.dtype == bool else p != 0

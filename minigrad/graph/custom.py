@@ -153,7 +153,7 @@ class custom_jvp:
         self.rule = rule
 
     def __call__(self, *args: Any) -> Any:
-        if self.inside.on and current.mode.staging is not None:
+        if self.inside.on and current.mode.builder is not None:
             return self.fun(*args)
         if self.rule is None:
             raise NoGradientError(f"{self.__name__} is a custom_jvp without a rule: say {self.__name__}.defjvp(jvp)")

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..core.modes import current
-from ..tracing.builder import Stage, Traced
+from ..tracing.builder import GraphBuilder, Tracer
 from ..tracing.tracer import get_default_session
 from .graph import Graph
 
@@ -37,15 +37,15 @@ def get_default_graph() -> Graph:
 
 def open_graph() -> Graph | None:
     """The graph that is being built, for a session."""
-    stage = current.mode.staging
-    while stage is not None and not isinstance(stage, Graph):
-        stage = stage.outer
-    return stage
+    builder = current.mode.builder
+    while builder is not None and not isinstance(builder, Graph):
+        builder = builder.outer
+    return builder
 
 
 def executing_eagerly() -> bool:
     """Whether ops are run, rather than written down as a graph or a function that is traced."""
-    return current.mode.staging is None
+    return current.mode.builder is None
 
 
 def reset_default_graph() -> None:
@@ -53,17 +53,17 @@ def reset_default_graph() -> None:
     defaults.graph = Graph()
 
 
-def stage_of(xs: Iterable[Any]) -> Stage | None:
+def builder_of(xs: Iterable[Any]) -> GraphBuilder | None:
     """What an op on these becomes part of: the graph that is being built, else theirs; None where values meet."""
-    if current.mode.staging is not None:
-        return current.mode.staging  # type: ignore[no-any-return]
-    return next((x.stage for x in xs if isinstance(x, Traced)), None)
+    if current.mode.builder is not None:
+        return current.mode.builder  # type: ignore[no-any-return]
+    return next((x.builder for x in xs if isinstance(x, Tracer)), None)
 
 
-def stage_or_default(xs: Iterable[Any]) -> Stage:
+def builder_or_default(xs: Iterable[Any]) -> GraphBuilder:
     """The same; the default graph, where values meet."""
-    stage = stage_of(xs)
-    return get_default_graph() if stage is None else stage
+    builder = builder_of(xs)
+    return get_default_graph() if builder is None else builder
 
 
 def name_scope(name: str | None) -> AbstractContextManager[str]:
@@ -95,11 +95,11 @@ def gradients(
     stop_gradients    what is taken as constant: ∂y/∂x is along the ways that do not pass there
     """
     targets, sources = several(ys), several(xs)
-    stage = stage_or_default([*targets, *sources])
+    builder = builder_or_default([*targets, *sources])
     arriving = None if grad_ys is None else several(grad_ys)
     stop = [] if stop_gradients is None else several(stop_gradients)
-    with stage.name_scope(name) if isinstance(stage, Graph) else nullcontext():
-        return stage.gradients(targets, sources, arriving, stop)
+    with builder.name_scope(name) if isinstance(builder, Graph) else nullcontext():
+        return builder.gradients(targets, sources, arriving, stop)
 
 
 def several(xs: Any) -> list[Any]:

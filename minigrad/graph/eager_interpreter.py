@@ -17,7 +17,7 @@ from ..compiler.control import Cond, Scan, While, results
 from ..core.graph import Graph
 from ..core.node import Node
 from ..core.op import Op
-from ..ops import Piece, Stack
+from ..ops import Stack, TupleGet
 from ..tensor.tensor import Tensor, made
 
 Tensors = Sequence[Any]
@@ -35,7 +35,7 @@ def on_tensors(graph: Graph, xs: Tensors) -> list[Any]:
 def result(node: Node, xs: Tensors) -> Any:
     """What a node makes of its operands: a tensor, or a tuple of several."""
     op = node.op
-    if isinstance(op, Piece):
+    if isinstance(op, TupleGet):
         return xs[0][op.i]
     if isinstance(op, Custom):
         n = op.results

@@ -17,8 +17,8 @@ from .. import ops
 from ..base.spec import Spec, Specs
 from ..core.modes import current
 from ..methods import Operand
-from ..tracing.builder import Traced
-from .default import stage_or_default
+from ..tracing.builder import Tracer
+from .default import builder_or_default
 from .graph import Graph
 
 
@@ -28,60 +28,62 @@ def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContex
     In a branch, a loop or a traced function nothing needs saying: what has an effect there happens as it is written.
     """
     xs = [] if control_inputs is None else list(control_inputs)
-    stage = stage_or_default(xs)
-    if not isinstance(stage, Graph):
+    builder = builder_or_default(xs)
+    if not isinstance(builder, Graph):
         return nullcontext()
-    return stage.control_dependencies(None if control_inputs is None else xs)
+    return builder.control_dependencies(None if control_inputs is None else xs)
 
 
-def group(*inputs: Any, name: str | None = None) -> Traced:
+def group(*inputs: Any, name: str | None = None) -> Tracer:
     """An op that is done when all of these are; fetched, it gives None."""
-    stage = stage_or_default(inputs)
-    with stage.building():
-        nodes = tuple(stage.lift(x).node for x in inputs if x is not None)
-    waits = stage.waiting.waits if isinstance(stage, Graph) and stage.waiting else ()
-    return Traced(stage.node(ops.Group(), (*nodes, *waits), Specs(()), "group" if name is None else name), stage)
+    builder = builder_or_default(inputs)
+    with builder.building():
+        nodes = tuple(builder.lift(x).node for x in inputs if x is not None)
+    waits = builder.waiting.waits if isinstance(builder, Graph) and builder.waiting else ()
+    return Tracer(builder.node(ops.Group(), (*nodes, *waits), Specs(()), "group" if name is None else name), builder)
 
 
-def no_op(name: str | None = None) -> Traced:
+def no_op(name: str | None = None) -> Tracer:
     """An op that does nothing, after what the block around it waits for."""
     return group(name="no_op" if name is None else name)
 
 
-def identity(input: Any, name: str | None = None) -> Traced:
+def identity(input: Any, name: str | None = None) -> Tracer:
     """The same value under a name of its own, after what the block around it waits for."""
-    stage = stage_or_default([input])
-    with stage.building():
-        x = stage.lift(input)
-        (x,) = stage.after_waits([x]) if isinstance(stage, Graph) else (x,)
-        return Traced(stage.node(ops.After(), (x.node,), name="Identity" if name is None else name), stage)
+    builder = builder_or_default([input])
+    with builder.building():
+        x = builder.lift(input)
+        (x,) = builder.after_waits([x]) if isinstance(builder, Graph) else (x,)
+        return Tracer(builder.node(ops.ControlDep(), (x.node,), name="Identity" if name is None else name), builder)
 
 
 def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Iterable[Any] = ()) -> list[Any]:
     """The same values, each of them once all have been computed; None stays None."""
-    stage = stage_or_default(tensors)
-    with stage.building():
-        waits = [stage.lift(x).node for x in (*tensors, *control_inputs) if x is not None]
+    builder = builder_or_default(tensors)
+    with builder.building():
+        waits = [builder.lift(x).node for x in (*tensors, *control_inputs) if x is not None]
         called = "tuple" if name is None else name
         return [
-            None if x is None else Traced(stage.node(ops.After(), (stage.lift(x).node, *waits), name=called), stage)
+            None
+            if x is None
+            else Tracer(builder.node(ops.ControlDep(), (builder.lift(x).node, *waits), name=called), builder)
             for x in tensors
         ]
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Any:
     """The same value, through which no gradient passes."""
-    stage = stage_or_default([input])
-    with stage.building():
-        y = stage.apply(ops.StopGradient(), (input,))
+    builder = builder_or_default([input])
+    with builder.building():
+        y = builder.apply(ops.StopGradient(), (input,))
         return y if name is None else identity(y, name)
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Any:
     """Their sum."""
-    stage = stage_or_default(inputs)
-    with stage.building():
-        first, *others = [stage.lift(x) for x in inputs]
+    builder = builder_or_default(inputs)
+    with builder.building():
+        first, *others = [builder.lift(x) for x in inputs]
         total = sum(others, first)
         return identity(total, name) if name is not None or not others else total
 
@@ -94,12 +96,12 @@ def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> An
     tensors = [v for v in values if isinstance(v, Operand)]
     words = tuple(None if isinstance(v, Operand) else str(v) for v in values)
     op = ops.Print(words, sep, end, file)
-    if current.mode.staging is None and not any(isinstance(x, Traced) for x in tensors):
+    if current.mode.builder is None and not any(isinstance(x, Tracer) for x in tensors):
         op.forward(np, *(x.numpy() for x in tensors))  # type: ignore[attr-defined, no-untyped-call]
         return tensors[0] if tensors else None
-    stage = stage_or_default(tensors)
-    with stage.building():
-        return stage.apply(op, tuple(tensors)) if tensors else stage.effect(op)
+    builder = builder_or_default(tensors)
+    with builder.building():
+        return builder.apply(op, tuple(tensors)) if tensors else builder.effect(op)
 
 
 class Probe:
@@ -131,14 +133,14 @@ def probe(x: Any, name: str | None = None) -> Probe:
     """Keep the value of x at every run that computes it, as long as somebody holds the probe."""
     found = Probe(getattr(x, "name", "x") if name is None else name)
     op = ops.Keep(ref(found))
-    if current.mode.staging is None and not isinstance(x, Traced):
+    if current.mode.builder is None and not isinstance(x, Tracer):
         found.values.append(x.numpy().copy())
         return found
-    stage = stage_or_default([x])
-    with stage.building():
-        kept = stage.apply(op, (x,))
-        if isinstance(stage, Graph):
-            stage.probes.append(kept.node)
+    builder = builder_or_default([x])
+    with builder.building():
+        kept = builder.apply(op, (x,))
+        if isinstance(builder, Graph):
+            builder.probes.append(kept.node)
     return found
 
 
@@ -150,14 +152,14 @@ def py_func(
     Tout    what it gives: a spec, which is anything with a shape and a dtype; or a dtype, of the shape of the first
             input; or a list of these, for a function that gives several. Left out: the spec of the first input.
     """
-    stage = stage_or_default(inp)
-    with stage.building():
-        xs = [stage.lift(x) for x in inp]
+    builder = builder_or_default(inp)
+    with builder.building():
+        xs = [builder.lift(x) for x in inp]
         several = isinstance(Tout, list | tuple)
         specs = tuple(promised(T, xs) for T in (Tout if several else [Tout]))
         f = func if isinstance(func, Hashable) else partial(func)
-        y = stage.effect(ops.PyFunc(f, specs, several), *xs)
-        results = [y.apply(ops.Piece(i)) for i in range(len(specs))] if several else [y]
+        y = builder.effect(ops.PyFunc(f, specs, several), *xs)
+        results = [y.apply(ops.TupleGet(i)) for i in range(len(specs))] if several else [y]
         named = results if name is None else [identity(r, name) for r in results]
     return named if several else named[0]
 

@@ -134,7 +134,7 @@ class TracedFunction:
     def __call__(self, *args: Any, **options: Any) -> Any:
         if eagerly.on:
             return self.python_function(*args, **options)
-        if current.mode.staging is not None:
+        if current.mode.builder is not None:
             return self.inlined(args, options)
         tensors: list[Tensor] = []
         found, args, options = self.found(args, options, tensors)

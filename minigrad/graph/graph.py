@@ -9,7 +9,7 @@
         session.run(w.initializer)
         session.run(y, {x: data})
 
-It is a stage that stays open: what its symbols are operands of becomes part of it, inside the block or not. Outside
+It is a builder that stays open: what its symbols are operands of becomes part of it, inside the block or not. Outside
 every block there is the default graph of the thread (default.py). Names and meaning are TensorFlow 1's.
 """
 
@@ -27,10 +27,10 @@ import numpy as np
 from .. import ops
 from ..base.errors import EditedError, GraphError
 from ..base.spec import Spec
-from ..core.node import Node, Staged, place
+from ..core.node import NamedNode, Node, place
 from ..core.op import Op
 from ..tensor.tensor import Tensor, tensor
-from ..tracing.builder import Captured, Stage, Traced
+from ..tracing.builder import Captured, GraphBuilder, Tracer
 
 VALID = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 GLOBAL_VARIABLES, TRAINABLE_VARIABLES, UPDATE_OPS = "variables", "trainable_variables", "update_ops"
@@ -47,7 +47,7 @@ class Waiting(NamedTuple):
     inside: set[Node]
 
 
-class Graph(Stage):
+class Graph(GraphBuilder):
     """A graph under construction, for sessions to run.
 
     symbols       name → the symbol of that name, in the order in which they were made
@@ -68,10 +68,10 @@ class Graph(Stage):
 
     def __init__(self) -> None:
         super().__init__()
-        self.symbols: dict[str, Traced] = {}
+        self.symbols: dict[str, Tracer] = {}
         self.order: dict[Node, int] = {}
         self.states: dict[str, Any] = {}
-        self.given: dict[Node, Traced | None] = {}
+        self.given: dict[Node, Tracer | None] = {}
         self.probes: list[Node] = []
         self.late: set[Node] = set()
         self.finalized = False
@@ -87,31 +87,31 @@ class Graph(Stage):
 
     # -- nodes --------------------------------------------------------------------------------------
 
-    def applied(self, op: Op, xs: Sequence[Traced]) -> Traced:
+    def applied(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
         y = super().applied(op, self.after_waits(xs) if self.waiting else xs)
         self.symbols[y.name] = y
         return y
 
-    def after_waits(self, xs: Sequence[Traced]) -> Sequence[Traced]:
+    def after_waits(self, xs: Sequence[Tracer]) -> Sequence[Tracer]:
         """The operands, the first of them after what the block waits for, unless one is from the block."""
         block = self.waiting
         if block is None or not xs or not block.inside.isdisjoint(x.node for x in xs):
             return xs
-        first = Traced(self.node(ops.After(), (xs[0].node, *block.waits)), self)
+        first = Tracer(self.node(ops.ControlDep(), (xs[0].node, *block.waits)), self)
         return [first, *xs[1:]]
 
-    def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> Staged:
+    def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> NamedNode:
         with self.lock:
             return self.added(super().node(op, inputs, spec, name))
 
-    def input(self, name: str, spec: Spec) -> Staged:
+    def input(self, name: str, spec: Spec) -> NamedNode:
         with self.lock:
             return self.added(super().input(name, spec))
 
-    def added(self, node: Staged) -> Staged:
+    def added(self, node: NamedNode) -> NamedNode:
         """A node that is part of the graph from now on."""
         self.order[node] = len(self.order)
-        self.symbols[node.name] = Traced(node, self)
+        self.symbols[node.name] = Tracer(node, self)
         if self.waiting is not None and not isinstance(node.op, ops.Const | ops.Input):
             self.waiting.inside.add(node)
         return node
@@ -131,39 +131,39 @@ class Graph(Stage):
 
     # -- operands -----------------------------------------------------------------------------------
 
-    def lift(self, o: Any, beside: Spec | None = None) -> Traced:
-        if isinstance(o, Traced) and o.stage is self and self.waiting and o.name in self.states:
+    def lift(self, o: Any, beside: Spec | None = None) -> Tracer:
+        if isinstance(o, Tracer) and o.builder is self and self.waiting and o.name in self.states:
             return self.read(o.name)
         if isinstance(o, np.ndarray | list):  # what is written into the array later is no matter of the graph
             o = tensor(o, device=None if beside is None else beside.device)
         return super().lift(o, beside)
 
-    def capture(self, x: Any) -> Traced:
+    def capture(self, x: Any) -> Tracer:
         symbol = super().capture(x)
         node = self.captured[id(x)].input
         self.states.setdefault(node.name, x)
         return self.read(node.name) if self.waiting and symbol.node is node else symbol
 
-    def constant(self, array: Any, name: str) -> Traced:
+    def constant(self, array: Any, name: str) -> Tracer:
         """An array that is part of the graph, under a name."""
         x = Tensor(array)
         node = self.input(name, x.spec)
-        self.captured[id(x)] = Captured(x, node, Traced(node, self))
+        self.captured[id(x)] = Captured(x, node, Tracer(node, self))
         self.states[node.name] = x
         return self.captured[id(x)].symbol
 
     def variable(self, name: str, spec: Spec, variable: Any) -> Node:
         """The node that reads a variable at the start of a run. The name is unique already."""
         self.states[name] = variable
-        return self.added(Staged(ops.Read(name, spec), (), spec, name, place()))
+        return self.added(NamedNode(ops.Read(name, spec), (), spec, name, place()))
 
-    def read(self, name: str) -> Traced:
+    def read(self, name: str) -> Tracer:
         """What a variable holds after what is being waited for."""
         waits = () if self.waiting is None else self.waiting.waits
         with self.name_scope(f"{name}/"):
-            return Traced(self.node(ops.Read(name, self.states[name].spec), waits, name="read"), self)
+            return Tracer(self.node(ops.Read(name, self.states[name].spec), waits, name="read"), self)
 
-    def latest(self, x: Any) -> Traced:
+    def latest(self, x: Any) -> Tracer:
         """What a branch or a loop that assigns x begins with: an assignment more follows those built before it."""
         symbol = self.lift(x)
         if self.waiting is not None or symbol.name not in self.states:
@@ -183,18 +183,18 @@ class Graph(Stage):
 
     # -- state --------------------------------------------------------------------------------------
 
-    def assigned(self, x: Any, y: Traced, op: type[ops.Assign] = ops.Assign, name: str | None = None) -> Traced:
+    def assigned(self, x: Any, y: Tracer, op: type[ops.Assign] = ops.Assign, name: str | None = None) -> Tracer:
         """The op by which a variable, or a captured tensor, takes a value: an op to be run."""
-        target = x.name if isinstance(x, Traced) else self.captured[id(x)].input.name
+        target = x.name if isinstance(x, Tracer) else self.captured[id(x)].input.name
         value = y.astype(x.dtype).broadcast_to(x.shape)
         (waited,) = self.after_waits([value])
-        return Traced(self.node(op(target), (waited.node,), name=name), self)
+        return Tracer(self.node(op(target), (waited.node,), name=name), self)
 
-    def become(self, x: Any, y: Traced) -> None:
+    def become(self, x: Any, y: Tracer) -> None:
         """An edit in place, written down: of a variable, an assignment to be run; of a tensor, the same, and what is
         written after it reads the new value. Both are in the collection "update_ops".
         """
-        if isinstance(x, Traced) and x.name in self.states:
+        if isinstance(x, Tracer) and x.name in self.states:
             self.collections[UPDATE_OPS].append(self.assigned(x, y))
             return
         with self.control_dependencies(None):
@@ -206,8 +206,8 @@ class Graph(Stage):
             updates = self.collections[UPDATE_OPS]
             updates[:] = [u for u in updates if u.op.variable != name] + [update]
 
-    def take(self, x: Any, y: Traced) -> None:
-        if isinstance(x, Traced) and x.node in self.given:
+    def take(self, x: Any, y: Tracer) -> None:
+        if isinstance(x, Tracer) and x.node in self.given:
             raise EditedError(
                 f"{x} is a placeholder: it is fed, and a run would not know whether before the edit or after it. "
                 "Write y = x * 2, or edit a copy, y = x.clone()"
@@ -251,11 +251,11 @@ class Graph(Stage):
         """Close it: from now on it is only run."""
         self.finalized = True
 
-    def get_operations(self) -> list[Traced]:
+    def get_operations(self) -> list[Tracer]:
         """Everything in it, in the order in which it was built."""
         return list(self.symbols.values())
 
-    def get_tensor_by_name(self, name: str) -> Traced:
+    def get_tensor_by_name(self, name: str) -> Tracer:
         """The symbol of that name; TensorFlow's "name:0" is heard. Raises GraphError where there is none."""
         symbol = self.symbols.get(name.removesuffix(":0"))
         if symbol is None:

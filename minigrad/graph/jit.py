@@ -38,7 +38,7 @@ class Jitted(TracedFunction):
         self.static: frozenset[Any] = frozenset(at | {known[i] for i in at if i < len(known)} | set(names))
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        if current.mode.staging is None:
+        if current.mode.builder is None:
             args = tuple(self.given(i, x) for i, x in enumerate(args))
             options = {name: self.given(name, x) for name, x in options.items()}
         return super().__call__(*args, **options)
@@ -91,21 +91,21 @@ def make_jaxpr(fun: Callable[..., Any]) -> Callable[..., str]:
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """What fun would give for these arguments, tensors or TensorSpecs, with a TensorSpec for each tensor of it."""
-    stage = Tracing({})
-    given = [symbol_of(stage, i, x) for i, x in enumerate(leaves((args, options)))]
-    with stage.building(), in_mode(recording=True, tracked=False, watchers=()):
+    builder = Tracing({})
+    given = [symbol_of(builder, i, x) for i, x in enumerate(leaves((args, options)))]
+    with builder.building(), in_mode(recording=True, tracked=False, watchers=()):
         args, options = planted((args, options), iter(given))
         result = fun(*args, **options)
-    stage.closed = True
+    builder.closed = True
     found = [
         TensorSpec(y.shape, y.dtype, device=y.spec.device) if isinstance(y, Operand) else y for y in leaves(result)
     ]
     return planted(result, iter(found))
 
 
-def symbol_of(stage: Tracing, i: int, x: Any) -> Any:
+def symbol_of(builder: Tracing, i: int, x: Any) -> Any:
     """A tensor, or what announces one, as a symbol; anything else as it is."""
     if isinstance(x, TensorSpec):
-        return stage.argument(x.name or f"x{i}", x.spec())
+        return builder.argument(x.name or f"x{i}", x.spec())
     tensor = Tensor(x) if isinstance(x, np.ndarray) else x
-    return stage.argument(f"x{i}", tensor.spec) if isinstance(tensor, Operand) else x
+    return builder.argument(f"x{i}", tensor.spec) if isinstance(tensor, Operand) else x

@@ -13,10 +13,10 @@ from ..compiler.control import Scan
 from ..functions.creation import empty
 from ..functions.movement import stack
 from ..tensor.lift import operand
-from ..tracing.builder import Stage
+from ..tracing.builder import GraphBuilder
 from .branches import Part, Variables, made, outside_of
 from .control import while_loop
-from .default import stage_of
+from .default import builder_of
 from .structure import filled, is_value, wrapping
 from .subgraph import Carries
 
@@ -36,29 +36,33 @@ def scan(
 
     c keeps its structure, dtypes and shapes. y may have any, and None for leaves.
     """
-    stage, steps = stage_of((*leaves(init), *leaves(xs))), steps_of(leaves(xs), length)
-    if stage is None:
+    builder, steps = builder_of((*leaves(init), *leaves(xs))), steps_of(leaves(xs), length)
+    if builder is None:
         return stepped(f, init, xs, steps, reverse)
-    return traced_scan(stage, f, init, xs, steps, reverse, "scan()")
+    return traced_scan(builder, f, init, xs, steps, reverse, "scan()")
 
 
-def traced_scan(stage: Stage, f: Any, init: Any, xs: Any, steps: int, reverse: bool, called: str) -> tuple[Any, Any]:
+def traced_scan(
+    builder: GraphBuilder, f: Any, init: Any, xs: Any, steps: int, reverse: bool, called: str
+) -> tuple[Any, Any]:
     """A scan as one op. An error about its variables says what the user has called."""
-    carries, slices = Variables(stage, init), Variables(stage, xs, row=True)
-    grads = Carries(stage)
+    carries, slices = Variables(builder, init), Variables(builder, xs, row=True)
+    grads = Carries(builder)
     body = grads.through(
-        lambda: Part("the body", stage, f, lambda part: (carries.arguments(part), slices.arguments(part)), pair, grads)
+        lambda: Part(
+            "the body", builder, f, lambda part: (carries.arguments(part), slices.arguments(part)), pair, grads
+        )
     )
     body.outputs = carries.carried(body, body.result[0], called)
     grads.checked(body, carries.start, slices.start)
     edited = body.edited() + grads.whats
-    ys = [body.stage.lift(y) for y in leaves(body.result[1]) if is_value(y)]
+    ys = [body.builder.lift(y) for y in leaves(body.result[1]) if is_value(y)]
     outside = outside_of(body, but=edited)
     n, m = len(carries.start), len(slices.start)
     graph = body.step(edited, outside, ys, m)
     op = Scan(graph, n + len(edited), m, reverse, None if m else steps)
     operands = (*carries.start, *edited, *slices.start, *outside)
-    found = made(stage, op, operands, edited, (n, len(ys)), None)
+    found = made(builder, op, operands, edited, (n, len(ys)), None)
     grads.taken()
     last = carries.left(body, found[:n], may_skip=type(steps) is not int or is_unknown(steps) or steps == 0)
     return filled(init, last), filled(body.result[1], found[n:])
@@ -79,10 +83,10 @@ def stepped(f: Any, init: Any, xs: Any, steps: int, reverse: bool) -> tuple[Any,
 
 def of_no_steps(f: Any, init: Any, xs: Any) -> Any:
     """The ys of no step at all: how long a row would be, f says on symbols."""
-    stage = Stage()
-    carries, slices = Variables(stage, init), Variables(stage, xs, row=True)
-    body = Part("the body", stage, f, lambda part: (carries.arguments(part), slices.arguments(part)), pair)
-    ys = [body.stage.lift(y) for y in leaves(body.result[1]) if is_value(y)]
+    builder = GraphBuilder()
+    carries, slices = Variables(builder, init), Variables(builder, xs, row=True)
+    body = Part("the body", builder, f, lambda part: (carries.arguments(part), slices.arguments(part)), pair)
+    ys = [body.builder.lift(y) for y in leaves(body.result[1]) if is_value(y)]
     return filled(body.result[1], (empty((0, *y.shape), dtype=y.dtype) for y in ys))
 
 
@@ -111,11 +115,11 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     def turn(i: Any, x: Any) -> tuple[Any, Any]:
         return i + 1, body_fun(i, x)
 
-    stage = stage_of(leaves(init_val))
-    if isinstance(lower, int) and isinstance(upper, int) and stage is not None:
+    builder = builder_of(leaves(init_val))
+    if isinstance(lower, int) and isinstance(upper, int) and builder is not None:
         if upper <= lower:
             return init_val
         body = wrapping(body_fun, lambda c, _: (turn(*c), None))
-        (_, x), _ = traced_scan(stage, body, (lower, init_val), None, upper - lower, False, "fori_loop()")
+        (_, x), _ = traced_scan(builder, body, (lower, init_val), None, upper - lower, False, "fori_loop()")
         return x
     return while_loop(lambda i, x: i < upper, wrapping(body_fun, turn), (lower, init_val))[1]

@@ -15,26 +15,26 @@ from ..autograd.function_in_graph import Custom
 from ..base.errors import NoGradientError
 from ..base.spec import Specs
 from ..core.graph import Graph
-from ..core.node import Node, Staged
+from ..core.node import NamedNode, Node
 from ..ops import (
     Abs,
     Add,
-    After,
     BroadcastTo,
     Cast,
     Clamp,
     Clone,
     Const,
+    ControlDep,
     Div,
     Input,
     Maximum,
     Minimum,
     Mul,
     Neg,
-    Piece,
     Relu,
     StopGradient,
     Sub,
+    TupleGet,
     Where,
 )
 from ..ops.comparison import Question
@@ -63,8 +63,8 @@ class Split:
         self.graph = graph
         self.sources = [x for x, want in zip(graph.inputs, wanted, strict=True) if want]
         rows = [(x, len(x.spec)) for x in graph.nodes if several(x)]  # type: ignore[arg-type]  # a Specs has a length
-        self.pieces = {(x, i): Node(Piece(i), (x,)) for x, n in rows for i in range(n)}
-        self.pieces |= {(x.inputs[0], x.op.i): x for x in graph.nodes if isinstance(x.op, Piece)}
+        self.pieces = {(x, i): Node(TupleGet(i), (x,)) for x, n in rows for i in range(n)}
+        self.pieces |= {(x.inputs[0], x.op.i): x for x in graph.nodes if isinstance(x.op, TupleGet)}
         self.order = list(dict.fromkeys((*graph.inputs, *graph.nodes, *self.pieces.values())))
         self.nodes = set(self.order)
         self.reached = flowing(self.order, self.sources)
@@ -109,7 +109,7 @@ class Split:
         slots: dict[Node, Node] = {}
 
         def cut(node: Node, inputs: tuple[Node, ...]) -> Node:
-            if isinstance(node.op, Piece):
+            if isinstance(node.op, TupleGet):
                 node = self.pieces.get((node.inputs[0], node.op.i), node)
             if node not in self.nodes or isinstance(node.op, Const):
                 return node.with_inputs(inputs)
@@ -138,7 +138,7 @@ class Split:
 
 def slot(node: Node, name: str) -> Node:
     """An input for the value of a node, which people know by its own name and place."""
-    return Staged(Input(name), (), node.spec, getattr(node, "name", name), getattr(node, "place", None))
+    return NamedNode(Input(name), (), node.spec, getattr(node, "name", name), getattr(node, "place", None))
 
 
 def several(node: Node) -> bool:
@@ -150,7 +150,7 @@ def flowing(order: Iterable[Node], sources: Collection[Node]) -> set[Node]:
     """Those nodes of `order` from which a gradient comes back to a source."""
     found = set(sources)
     for node in order:
-        is_after, stops = isinstance(node.op, After), isinstance(node.op, StopGradient)
+        is_after, stops = isinstance(node.op, ControlDep), isinstance(node.op, StopGradient)
         through = node.inputs[:1] if is_after else node.inputs[1:] if stops else node.inputs
         carries = isinstance(node.spec, Specs) or node.spec.is_float
         if carries and not found.isdisjoint(through):
@@ -160,7 +160,7 @@ def flowing(order: Iterable[Node], sources: Collection[Node]) -> set[Node]:
 
 def is_cheap(node: Node) -> bool:
     """Whether it is made again for less than it costs to keep."""
-    is_look = node.op.is_view and not isinstance(node.op, Piece)
+    is_look = node.op.is_view and not isinstance(node.op, TupleGet)
     return bool(node.inputs) and not node.op.effect and (is_look or isinstance(node.op, CHEAP))
 
 

@@ -22,34 +22,34 @@ from ..compiler.passes.fold import leaf
 from ..core.modes import current
 from ..tensor.inplace import KINDS
 from ..tensor.tensor import Tensor, array_of
-from ..tracing.builder import Stage, Traced
+from ..tracing.builder import GraphBuilder, Tracer
 from .default import get_default_graph
 from .graph import Graph
 
 Shape = Sequence[int | str | None] | None
 
 
-def placeholder(dtype: Any, shape: Shape = None, name: str | None = None) -> Traced:
+def placeholder(dtype: Any, shape: Shape = None, name: str | None = None) -> Tracer:
     """What is given at each run: `session.run(y, {x: data})`.
 
     shape    its lengths, with None or a name for one that differs from run to run; without a shape, one number.
              None on the first axis is one length for the whole graph, the batch.
     """
     graph = get_default_graph()
-    x = Traced(graph.input("Placeholder" if name is None else name, Spec(said(shape), dtype)), graph)
+    x = Tracer(graph.input("Placeholder" if name is None else name, Spec(said(shape), dtype)), graph)
     graph.given[x.node] = None
     return x
 
 
-def placeholder_with_default(input: Any, shape: Shape = None, name: str | None = None) -> Traced:
+def placeholder_with_default(input: Any, shape: Shape = None, name: str | None = None) -> Tracer:
     """What may be given at a run, and is the input where it is not."""
     graph = get_default_graph()
     with graph.building():
-        default = graph.lift(constant(input) if not isinstance(input, Traced) else input)
+        default = graph.lift(constant(input) if not isinstance(input, Tracer) else input)
     lengths = default.shape if shape is None else said(shape)
     node = graph.input("PlaceholderWithDefault" if name is None else name, Spec(lengths, default.dtype))
     graph.given[node] = default
-    return Traced(node, graph)
+    return Tracer(node, graph)
 
 
 def said(shape: Shape) -> tuple[int, ...]:
@@ -59,19 +59,19 @@ def said(shape: Shape) -> tuple[int, ...]:
     return lengths_of(() if shape is None else shape, lambda axis: None if axis else "batch")
 
 
-def constant(value: Any, dtype: Any = None, shape: Sequence[int] | None = None, name: str | None = None) -> Traced:
+def constant(value: Any, dtype: Any = None, shape: Sequence[int] | None = None, name: str | None = None) -> Tracer:
     """What is the same at every run: a copy of the value, broadcast to the shape if one is said.
 
     A traced function has it in a graph of its own.
     """
     called = "Const" if name is None else name
-    stage = current.mode.staging
-    if stage is not None and not isinstance(outermost(stage), Graph):
-        return written_down(value, dtype, shape, called, stage)
+    builder = current.mode.builder
+    if builder is not None and not isinstance(outermost(builder), Graph):
+        return written_down(value, dtype, shape, called, builder)
     graph = get_default_graph()
     if isinstance(value, int | float) and shape is None:
         kind = np.dtype(type(value) if dtype is None else dtype)
-        y = Traced(graph.node(ops.const(kind.type(value).item()), (), Spec((), kind), called), graph)
+        y = Tracer(graph.node(ops.const(kind.type(value).item()), (), Spec((), kind), called), graph)
     else:
         refuse_symbol(value)
         array = array_of(value, dtype, None)
@@ -81,22 +81,22 @@ def constant(value: Any, dtype: Any = None, shape: Sequence[int] | None = None, 
     return after
 
 
-def outermost(stage: Stage) -> Stage:
-    """The stage around all others."""
-    return stage if stage.outer is None else outermost(stage.outer)
+def outermost(builder: GraphBuilder) -> GraphBuilder:
+    """The builder around all others."""
+    return builder if builder.outer is None else outermost(builder.outer)
 
 
-def written_down(value: Any, dtype: Any, shape: Sequence[int] | None, name: str, stage: Stage) -> Traced:
+def written_down(value: Any, dtype: Any, shape: Sequence[int] | None, name: str, builder: GraphBuilder) -> Tracer:
     """A constant of a trace: the node itself holds the elements. Raises GraphError for a symbol."""
     refuse_symbol(value)
     array = array_of(value, dtype, None)
     array = np.ascontiguousarray(array if shape is None else np.broadcast_to(array, tuple(shape)))
-    return Traced(stage.node(leaf(array), (), Spec(array.shape, array.dtype), name), stage)
+    return Tracer(builder.node(leaf(array), (), Spec(array.shape, array.dtype), name), builder)
 
 
 def refuse_symbol(value: Any) -> None:
     """Raises GraphError for what only a run can tell."""
-    if isinstance(value, Traced):
+    if isinstance(value, Tracer):
         raise GraphError(f"a constant is known when the graph is built, and {value} is not: use identity()")
 
 

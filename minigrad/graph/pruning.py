@@ -15,7 +15,7 @@ from .. import ops
 from ..base.errors import GraphError
 from ..base.spec import Spec, Specs
 from ..core.graph import Graph as Finished
-from ..core.node import Node, Staged
+from ..core.node import NamedNode, Node
 from .graph import Graph, name_of
 
 DONE = Node(ops.const(True), (), Spec((), bool))
@@ -83,7 +83,7 @@ class Pruning:
                 self.new[node] = self.holds[variable] if is_assigned else self.state(variable, node)
             case Node(ops.Assign(variable), (x, *_)):
                 self.assign(node, variable, self.new[x])
-            case Node(ops.After() | ops.StopGradient(), (x, *_)):
+            case Node(ops.ControlDep() | ops.StopGradient(), (x, *_)):
                 self.new[node] = self.new[x]  # what it waits for is needed, and effects keep their order anyway
             case Node(ops.Group()):
                 pass
@@ -125,8 +125,8 @@ class Pruning:
         """An op: itself, on the new operands; one with an effect after the effect before it."""
         xs = tuple(self.new[x] for x in node.inputs if not isinstance(x.op, ops.Group))
         if node.op.effect and self.last is not None:
-            xs = (Node(ops.After(), (xs[0], self.last)), *xs[1:]) if xs else (self.last,)
-        self.new[node] = Staged(node.op, xs, node.spec, name_of(node), node.place)  # type: ignore[attr-defined]
+            xs = (Node(ops.ControlDep(), (xs[0], self.last)), *xs[1:]) if xs else (self.last,)
+        self.new[node] = NamedNode(node.op, xs, node.spec, name_of(node), node.place)  # type: ignore[attr-defined]
         if node.op.effect:
             self.last = self.new[node]
 
@@ -139,7 +139,7 @@ def pruned(graph: Graph, fetches: Sequence[Node], fed: Sequence[Node]) -> Pruned
     for node in order:
         walk.step(node)
     results = [None if is_nothing(node) else walk.new[node] for node in fetches]
-    effects = [] if walk.last is None else [Node(ops.After(), (DONE, walk.last))]
+    effects = [] if walk.last is None else [Node(ops.ControlDep(), (DONE, walk.last))]
     outputs = [*results, *(walk.holds[name] for name in walk.written), *effects]
     return Pruned(
         Finished(tuple(walk.inputs.values()), tuple(outputs)),

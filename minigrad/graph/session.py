@@ -33,8 +33,8 @@ from ..core.versions import owner
 from ..tensor.codegen import function
 from ..tensor.inplace import write
 from ..tensor.rewrite import optimise
-from ..tracing.builder import Traced
-from ..tracing.tracer import opened
+from ..tracing.builder import Tracer
+from ..tracing.tracer import session_stack
 from .default import get_default_graph
 from .graph import Graph, name_of
 from .placeholder import fitting
@@ -97,14 +97,14 @@ class Session:
         if named or not isinstance(feed_dict, Mapping | None):
             got = f"{', '.join(named)}=…" if named else type(feed_dict).__name__
             raise GraphError(f"feed as {{x: value}}, one dictionary after what is fetched: session.run() got {got}")
-        single = isinstance(fetches, Traced)
+        single = isinstance(fetches, Tracer)
         nodes = (self.node(fetches),) if single else tuple(self.node(f) for f in leaves(fetches))
         fed, arrays = self.feeds(feed_dict) if feed_dict else ((), ())
         plan = self.plan(nodes, fed, arrays)
-        if current.mode.staging is None:
+        if current.mode.builder is None:
             results = self.done(plan, arrays)
         else:
-            with in_mode(staging=None):
+            with in_mode(builder=None):
                 results = self.done(plan, arrays)
         self.last_run = plan
         return results[0] if single else planted(fetches, iter(results))
@@ -113,12 +113,12 @@ class Session:
         """What is asked for by a fetch, or the key of a feed. Raises GraphError where it is not of this graph."""
         if isinstance(fetch, str):
             return self.graph.get_tensor_by_name(fetch).node
-        if not isinstance(fetch, Traced):
+        if not isinstance(fetch, Tracer):
             way_out = ": make it inside `with graph.as_default():`" if isinstance(fetch, Variable) else ""
             raise GraphError(
                 f"a session runs tensors and ops of its graph, given as such or by name, and got {fetch!r}{way_out}"
             )
-        if fetch.stage is not self.graph:
+        if fetch.builder is not self.graph:
             raise GraphError(
                 f"{fetch}, built at {fetch.node.place}, is of another graph than the one that this session runs: "  # type: ignore[attr-defined]
                 "build it inside `with graph.as_default():`"
@@ -205,11 +205,11 @@ class Session:
             raise GraphError("the session is closed: its variables are gone. Open another with mg.Session(graph)")
 
     def __enter__(self) -> Self:
-        opened.sessions.append(self)
+        session_stack.sessions.append(self)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        opened.sessions.remove(self)
+        session_stack.sessions.remove(self)
         self.close()
 
     def __repr__(self) -> str:

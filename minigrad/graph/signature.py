@@ -22,7 +22,7 @@ from ..base.errors import GraphError
 from ..base.lengths import fresh
 from ..base.spec import Spec
 from ..tensor.tensor import Tensor
-from ..tracing.builder import Traced
+from ..tracing.builder import Tracer
 
 if TYPE_CHECKING:
     from .function import TracedFunction
@@ -74,7 +74,7 @@ def key_of(x: Any, tensors: list[Tensor]) -> Key:
 
 def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
     """What anything else tells by: its value, or itself."""
-    if isinstance(x, Traced):
+    if isinstance(x, Tracer):
         raise GraphError(f"{leaked(x)}. Return it from the function that was traced, and call that to see a value")
     match x:
         case slice():
@@ -112,7 +112,7 @@ def relaxed(before: Sequence[Spec], now: Sequence[Spec]) -> list[Spec]:
     ]
 
 
-def leaked(x: Traced) -> str:
+def leaked(x: Tracer) -> str:
     """Where a symbol comes from that is used where it has no value."""
     return (
         f"{x} has no value here: it is part of a graph, built at {x.node.place}, and was kept when the trace was over, "  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from ..base.pytree import leaves, leaves_beside, paths, planted
 from ..base.spec import Specs
 from ..core.node import spot
 from ..methods import Operand
-from ..tracing.builder import Stage, Traced
+from ..tracing.builder import GraphBuilder, Tracer
 
 
 def is_value(leaf: Any) -> bool:
@@ -48,17 +48,17 @@ def again(loop_vars: Any, result: Any) -> Any:
 class Side(NamedTuple):
     """One of two that must agree.
 
-    stage    the graph in which its values are
+    builder    the graph in which its values are
     tree     its values, with their structure
     words    what an error calls it
     """
 
-    stage: Stage
+    builder: GraphBuilder
     tree: Any
     words: str
 
 
-def agreed(one: Side, other: Side, law: str, hint: str = "", opened: Collection[int] = ()) -> list[list[Traced]]:
+def agreed(one: Side, other: Side, law: str, hint: str = "", opened: Collection[int] = ()) -> list[list[Tracer]]:
     """The values of each, as operands in its graph.
 
     law       what is broken where they differ in structure, dtype or shape
@@ -69,11 +69,11 @@ def agreed(one: Side, other: Side, law: str, hint: str = "", opened: Collection[
         beside = leaves_beside(one.tree, other.tree)
     except ShapeError as reason:
         raise ShapeError(f"{law}: {one.words} and {other.words} differ: {reason}") from None
-    found: list[list[Traced]] = [[], []]
+    found: list[list[Tracer]] = [[], []]
     for path, x, y in zip(paths(one.tree, "result"), leaves(one.tree), beside):
         if is_value(x) and is_value(y):
-            found[0].append(one.stage.lift(x, y.spec if isinstance(y, Operand) else None))
-            found[1].append(other.stage.lift(y, x.spec if isinstance(x, Operand) else None))
+            found[0].append(one.builder.lift(x, y.spec if isinstance(y, Operand) else None))
+            found[1].append(other.builder.lift(y, x.spec if isinstance(x, Operand) else None))
             a, b = found[0][-1].spec, found[1][-1].spec
             differ = f"{law}: {path} is {a} {one.words}, and {b} {other.words}"
             if a.dtype != b.dtype:

@@ -1,4 +1,4 @@
-"""The stages of branches and of bodies, and what these do to `.grad`: it is carried out of them as edits are.
+"""The builders of branches and of bodies, and what these do to `.grad`: it is carried out of them as edits are.
 
 Inner      of a branch: reads the `.grad` that was made outside
 Left       what two branches leave there, brought together
@@ -15,22 +15,22 @@ from ..base.errors import GraphError, NoGradientError, ShapeError
 from ..base.spec import Spec
 from ..core.node import Node
 from ..tensor.tensor import Tensor
-from ..tracing.builder import Captured, Stage, Traced
+from ..tracing.builder import Captured, GraphBuilder, Tracer
 from ..tracing.gradients import gradients, total
 
 WAY_OUT = "begin with w.grad = mg.zeros_like(w), so that there is one in any case"
 
 
-class Inner(Stage):
-    """The stage of a branch, or of a body.
+class Inner(GraphBuilder):
+    """The builder of a branch, or of a body.
 
     reached    its arguments at which the gradient of a backward() arrived
     """
 
-    outer: Stage
+    outer: GraphBuilder
     way_out = property(lambda self: self.outer.way_out)
 
-    def __init__(self, outer: Stage):
+    def __init__(self, outer: GraphBuilder):
         super().__init__(outer)
         self.reached: set[Node] = set()
 
@@ -50,7 +50,7 @@ class Inner(Stage):
         with self.building():
             seeds, places = self.seeds(ys, grad_ys), [self.reads(x) for x in xs]
             stopped = {node for x in stop for node in self.reads(x)}
-            outside = [c for c in self.captured.values() if isinstance(c.what, Traced) and is_float(c.input)]
+            outside = [c for c in self.captured.values() if isinstance(c.what, Tracer) and is_float(c.input)]
             through = [*(c.input for c in outside), *filter(is_float, self.inputs)]
             found = gradients(seeds, {*through, *(node for nodes in places for node in nodes)}, stopped)
             sums = [[found[node] for node in nodes if node in found] for nodes in places]
@@ -82,10 +82,10 @@ class Inner(Stage):
         return found
 
     def seen_outside(self, x: Any) -> Any:
-        """x as the stage outside knows it."""
-        if not isinstance(x, Traced) or x.stage is not self:
+        """x as the builder outside knows it."""
+        if not isinstance(x, Tracer) or x.builder is not self:
             return x
-        return next((c.what for c in self.captured.values() if c.symbol is x), Traced(x.node, self.outer))
+        return next((c.what for c in self.captured.values() if c.symbol is x), Tracer(x.node, self.outer))
 
     def ends_as(self, what: Any, g: Any, leaf: Any) -> None:
         """What is captured under `what` has g's value at the end. Raises ShapeError where that does not fit."""
@@ -101,17 +101,17 @@ def is_float(node: Any) -> bool:
     return isinstance(node.spec, Spec) and node.spec.is_float
 
 
-def before(outer: Stage, leaf: Any) -> Any:
+def before(outer: GraphBuilder, leaf: Any) -> Any:
     """A symbol of its own, outside, for the .grad that the leaf has there; None where there is none."""
     g = outer.grad_to_add(leaf)
-    return None if g is None else Traced(outer.lift(g).node, outer)
+    return None if g is None else Tracer(outer.lift(g).node, outer)
 
 
-def zeros(outer: Stage, leaf: Any) -> Traced:
+def zeros(outer: GraphBuilder, leaf: Any) -> Tracer:
     """A .grad to begin with, where there is none."""
     with outer.building():
         z = outer.lift(0).astype(leaf.dtype).broadcast_to(leaf.shape)
-        return Traced(z.node, outer)
+        return Tracer(z.node, outer)
 
 
 class Left:
@@ -120,13 +120,13 @@ class Left:
     whats    of each leaf whose .grad a branch has set, what stands for it outside
     """
 
-    def __init__(self, outer: Stage, stages: Sequence[Inner]):
+    def __init__(self, outer: GraphBuilder, builders: Sequence[Inner]):
         self.outer = outer
-        self.whats: list[Traced] = []
-        self.set: list[tuple[Any, Traced | None]] = []
-        for leaf in {key: leaf for stage in stages for key, (leaf, _) in stage.grads.items()}.values():
+        self.whats: list[Tracer] = []
+        self.set: list[tuple[Any, Tracer | None]] = []
+        for leaf in {key: leaf for builder in builders for key, (leaf, _) in builder.grads.items()}.values():
             now = outer.grad_to_add(leaf)
-            after = [stage.grad_to_add(leaf) for stage in stages]
+            after = [builder.grad_to_add(leaf) for builder in builders]
             if all(g is now for g in after):
                 continue
             if all(g is None for g in after):
@@ -138,8 +138,8 @@ class Left:
                     f"which decides when it runs, needs one kind of value: {WAY_OUT}"
                 )
             what = zeros(outer, leaf) if now is None else before(outer, leaf)
-            for stage, g in zip(stages, after):
-                stage.ends_as(what, g, leaf)
+            for builder, g in zip(builders, after):
+                builder.ends_as(what, g, leaf)
             self.whats.append(what)
             self.set.append((leaf, what))
 
@@ -150,12 +150,12 @@ class Left:
 
 
 class Turn(Inner):
-    """The stage of a loop's test, or body: a `.grad` is what the turn before has left.
+    """The builder of a loop's test, or body: a `.grad` is what the turn before has left.
 
     missed    id of a leaf → the leaf, whose .grad was found to be None before the turn
     """
 
-    def __init__(self, outer: Stage, carries: Carries):
+    def __init__(self, outer: GraphBuilder, carries: Carries):
         super().__init__(outer)
         self.carries = carries
         self.missed: dict[int, Any] = {}
@@ -186,14 +186,14 @@ class Carries:
     whats     what stands outside for those that change
     """
 
-    def __init__(self, outer: Stage):
+    def __init__(self, outer: GraphBuilder):
         self.outer = outer
-        self.starts: dict[int, tuple[Any, Traced]] = {}
+        self.starts: dict[int, tuple[Any, Tracer]] = {}
         self.empty: set[int] = set()
-        self.whats: list[Traced] = []
-        self.set: list[tuple[Any, Traced, Any]] = []
+        self.whats: list[Tracer] = []
+        self.set: list[tuple[Any, Tracer, Any]] = []
 
-    def start(self, leaf: Any) -> Traced | None:
+    def start(self, leaf: Any) -> Tracer | None:
         """What stands for its .grad before the first turn; None if it is None in every turn."""
         if id(leaf) not in self.starts:
             what = before(self.outer, leaf)
@@ -206,17 +206,17 @@ class Carries:
         """The body, written down once more where it turns out that a .grad begins with zeros."""
         while True:
             body = written()
-            new = [leaf for leaf, g in body.stage.grads.values() if g is not None and self.start(leaf) is None]
+            new = [leaf for leaf, g in body.builder.grads.values() if g is not None and self.start(leaf) is None]
             self.empty |= set(map(id, new))
-            if not any(id(leaf) in body.stage.missed for leaf in new):
-                self.ended(body.stage)
+            if not any(id(leaf) in body.builder.missed for leaf in new):
+                self.ended(body.builder)
                 return body
 
-    def ended(self, stage: Turn) -> None:
+    def ended(self, builder: Turn) -> None:
         """Note what the body leaves."""
-        for leaf, g in list(stage.grads.values()):
+        for leaf, g in list(builder.grads.values()):
             what = self.start(leaf)
-            if what is None or self.is_as_it_was(stage, what, g):
+            if what is None or self.is_as_it_was(builder, what, g):
                 continue
             if g is None:
                 raise GraphError(
@@ -224,19 +224,19 @@ class Carries:
                     "which decides when it runs, needs one kind of value: end with w.grad = mg.zeros_like(w), or call "
                     "zero_grad() before the loop as well"
                 )
-            edited = self.outer.grad_to_add(leaf) if g is stage.capture(what) else None
-            if isinstance(edited, Traced) and id(edited) in stage.captured:
+            edited = self.outer.grad_to_add(leaf) if g is builder.capture(what) else None
+            if isinstance(edited, Tracer) and id(edited) in builder.captured:
                 raise GraphError(
                     f"the .grad of {leaf.spec} is edited in place in a loop, and read there under another name "
                     "besides: let that be a tensor of its own, as w.grad.clone() is"
                 )
-            stage.ends_as(what, g, leaf)
+            builder.ends_as(what, g, leaf)
             self.whats.append(what)
             self.set.append((leaf, what, edited))
 
-    def is_as_it_was(self, stage: Turn, what: Traced, g: Any) -> bool:
+    def is_as_it_was(self, builder: Turn, what: Tracer, g: Any) -> bool:
         """Whether g is what the turn began with."""
-        c = stage.captured.get(id(what))
+        c = builder.captured.get(id(what))
         return c is not None and g is c.symbol and g.node is c.input
 
     def only_read(self, test: Any) -> None:
@@ -252,46 +252,46 @@ class Carries:
                     f"tensor before the others: {WAY_OUT}"
                 )
 
-    def checked(self, body: Any, *starts: Sequence[Traced]) -> None:
+    def checked(self, body: Any, *starts: Sequence[Tracer]) -> None:
         """Raises NoGradientError where backward() has gone, in the body, to a variable that depends on a leaf."""
         first = [x for some in starts for x in some]
-        todo = [i for i, node in enumerate(body.stage.inputs) if node in body.stage.reached]
+        todo = [i for i, node in enumerate(body.builder.inputs) if node in body.builder.reached]
         for i in todo:  # which grows meanwhile
             after = body.outputs[i : i + 1]
-            if depends(self.outer, first[i]) or any(depends(body.stage, y) for y in after):
+            if depends(self.outer, first[i]) or any(depends(body.builder, y) for y in after):
                 raise NoGradientError(
                     f"backward() in the body of a loop goes back to {first[i]}, which comes from the turn "
                     "before, or from outside, and depends there on what requires a gradient: detach() it at the "
                     "beginning of the body, or compute the loss of all turns, and its gradient after the loop"
                 )
             for y in after:
-                todo += [j for j in arguments_of(body.stage, y) if j not in todo]
+                todo += [j for j in arguments_of(body.builder, y) if j not in todo]
 
     def taken(self) -> None:
         """What the last turn leaves is what there is from here on."""
         for leaf, what, edited in self.set:
-            if isinstance(edited, Traced):
+            if isinstance(edited, Tracer):
                 self.outer.take(edited, what)
             else:
                 self.outer.grads[id(leaf)] = leaf, what
 
 
-def depends(stage: Stage, y: Any) -> bool:
+def depends(builder: GraphBuilder, y: Any) -> bool:
     """Whether a gradient passes from y to a leaf."""
-    y = stage.lift(y)
+    y = builder.lift(y)
     if not is_float(y.node):
         return False
-    with stage.building():
+    with builder.building():
         one = y if y.spec.size == 1 else y.sum()
-    return any(g is not None for g in stage.gradients([one], stage.leaves()))
+    return any(g is not None for g in builder.gradients([one], builder.leaves()))
 
 
-def arguments_of(stage: Inner, y: Any) -> list[int]:
+def arguments_of(builder: Inner, y: Any) -> list[int]:
     """The numbers of the arguments to which a gradient passes from y."""
-    y = stage.lift(y)
+    y = builder.lift(y)
     if not is_float(y.node):
         return []
-    with stage.building():
+    with builder.building():
         one = y if y.spec.size == 1 else y.sum()
-        found = gradients(stage.seeds([one], None), {*filter(is_float, stage.inputs)})
-    return [i for i, node in enumerate(stage.inputs) if node in found]
+        found = gradients(builder.seeds([one], None), {*filter(is_float, builder.inputs)})
+    return [i for i, node in enumerate(builder.inputs) if node in found]

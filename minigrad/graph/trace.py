@@ -1,4 +1,4 @@
-"""The stage of a trace: what a Python function does to symbols, and to tensors with values, while it is traced.
+"""The builder of a trace: what a Python function does to symbols, and to tensors with values, while it is traced.
 
 A trace: one run of a Python function on symbols, and the graph that it left behind.
 
@@ -27,10 +27,10 @@ from ..core import modes, versions
 from ..core.graph import Graph
 from ..core.node import Node
 from ..core.op import Op
-from ..ops import Piece, StopGradient
+from ..ops import StopGradient, TupleGet
 from ..tensor.inplace import renew, settle, write
 from ..tensor.tensor import Tensor, made
-from ..tracing.builder import Captured, Stage, Traced
+from ..tracing.builder import Captured, GraphBuilder, Tracer
 from .compiled import Compiled, Making, result_spec
 from .guards import Seen
 from .signature import leaked
@@ -50,8 +50,8 @@ class Slot:
         return self.leaf.grad.value  # type: ignore[union-attr]
 
 
-class Tracing(Stage):
-    """The stage of a trace.
+class Tracing(GraphBuilder):
+    """The builder of a trace.
 
     known       id of a tensor → what the caller calls it
     paths       name of an input → the same as Python reaches it, such as net.0.weight for net_0_weight
@@ -70,43 +70,43 @@ class Tracing(Stage):
 
     way_in = (
         "a traced function reads tensors that have a value, such as mg.tensor(2.0, requires_grad=True) or a Parameter, "
-        "at each run; a Variable and a placeholder have theirs in a session. " + Stage.way_in.capitalize()
+        "at each run; a Variable and a placeholder have theirs in a session. " + GraphBuilder.way_in.capitalize()
     )
 
     def __init__(self, known: Mapping[int, str]):
         super().__init__()
         self.known = known
         self.paths: dict[str, str] = {}
-        self.arguments: list[tuple[Tensor, Traced]] = []
+        self.arguments: list[tuple[Tensor, Tracer]] = []
         self.noted: dict[tuple[int, str], tuple[Callable[[], Any], Any]] = {}
         self.recorded: set[int] = set()
         self.pulled = self.closed = False
 
-    def apply(self, op: Op, operands: tuple[Any, ...]) -> Traced:
+    def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
         if self.closed:
-            symbol = next(x for x in operands if isinstance(x, Traced) and x.stage is self)
+            symbol = next(x for x in operands if isinstance(x, Tracer) and x.builder is self)
             raise GraphError(f"{leaked(symbol)}. Return it from the function that was traced")
         return super().apply(op, operands)
 
-    def given(self, name: str, x: Tensor, spec: Spec) -> Traced:
+    def given(self, name: str, x: Tensor, spec: Spec) -> Tracer:
         """The symbol of a tensor that came as an argument, and is taken for one of that spec."""
         symbol = self.argument(identifier(name), spec)
         self.paths[symbol.name] = name
         self.arguments.append((x, symbol))
         return symbol
 
-    def capture(self, x: Any) -> Traced:
+    def capture(self, x: Any) -> Tracer:
         return self.reading(x, self.path(x)) if id(x) not in self.captured else self.captured[id(x)].symbol
 
     def origins(self) -> dict[Node, Any]:
         given = {node: x for node, (x, _) in zip(self.inputs, self.arguments)}
         return super().origins() | given
 
-    def reading(self, x: Any, path: str) -> Traced:
+    def reading(self, x: Any, path: str) -> Tracer:
         """The symbol of something from outside, which is captured now."""
         node = self.input(identifier(path), x.spec)
         self.paths.setdefault(node.name, path if identifier(path) == node.name else node.name)
-        self.captured[id(x)] = Captured(x, node, Traced(node, self))
+        self.captured[id(x)] = Captured(x, node, Tracer(node, self))
         return self.captured[id(x)].symbol
 
     def path(self, x: Any) -> str:
@@ -135,7 +135,7 @@ class Tracing(Stage):
             self.grads[id(x)] = x, self.reading(slot, f"{self.path(x)}.grad")
         return self.grads[id(x)][1]
 
-    def backward(self, y: Traced, gradient: Any) -> None:
+    def backward(self, y: Tracer, gradient: Any) -> None:
         if self.closed:
             raise GraphError(f"{leaked(y)}. Return it from the function that was traced, and call backward() on that")
         super().backward(y, gradient)
@@ -174,40 +174,40 @@ class Results:
     views      id of a symbol → the view that it is: one, however often it is among the results
     """
 
-    def __init__(self, stage: Tracing, result: Any):
-        self.stage = stage
-        self.symbols: list[Traced] = []
+    def __init__(self, builder: Tracing, result: Any):
+        self.builder = builder
+        self.symbols: list[Tracer] = []
         self.views: dict[int, tuple[str, Any]] = {}
-        roots = Counter(id(x.memory) for x in leaves(result) if isinstance(x, Traced))
+        roots = Counter(id(x.memory) for x in leaves(result) if isinstance(x, Tracer))
         self.shared = {x for x, n in roots.items() if n > 1}
         self.own: dict[int, tuple[str, Any]] = {
-            id(symbol): ("argument", i) for i, (_, symbol) in enumerate(stage.arguments)
+            id(symbol): ("argument", i) for i, (_, symbol) in enumerate(builder.arguments)
         }
         self.own |= {
             id(c.symbol): ("constant", c.what)
-            for c in stage.captured.values()
-            if isinstance(c.what, Tensor) and not stage.is_own(c.what)
+            for c in builder.captured.values()
+            if isinstance(c.what, Tensor) and not builder.is_own(c.what)
         }
 
-    def number(self, symbol: Traced) -> int:
+    def number(self, symbol: Tracer) -> int:
         """Which output the symbol is."""
         for i, other in enumerate(self.symbols):
             if other is symbol:
                 return i
-        self.symbols.append(self.stage.current(self.stage.lift(symbol)))
+        self.symbols.append(self.builder.current(self.builder.lift(symbol)))
         return len(self.symbols) - 1
 
     def place(self, leaf: Any) -> tuple[str, Any]:
         """Where a part of the Python function's result comes from: an output, an argument, the trace itself; or it is a
         view of such a place, which is taken there again: whoever edits one finds the other edited, and its history.
         """
-        leaf = self.stage.lift(leaf).clone() if self.stage.is_own(leaf) else leaf
-        if not isinstance(leaf, Traced):
+        leaf = self.builder.lift(leaf).clone() if self.builder.is_own(leaf) else leaf
+        if not isinstance(leaf, Tracer):
             return "constant", leaf
         memory = id(leaf.memory)
         if leaf.look is not None and (memory in self.own or memory in self.shared):
-            (x, op, recording), _ = leaf.look, self.stage.current(leaf)
-            if not isinstance(op, Custom | Piece):
+            (x, op, recording), _ = leaf.look, self.builder.current(leaf)
+            if not isinstance(op, Custom | TupleGet):
                 return self.views.setdefault(id(leaf), ("view", (self.place(x), op, recording)))
         return self.own.get(id(leaf)) or ("result", self.number(leaf))
 
@@ -234,45 +234,45 @@ class Trace:
     reason      why it was made, in a sentence
     """
 
-    def __init__(self, stage: Tracing, result: Any, name: str, reason: str, making: Making):
+    def __init__(self, builder: Tracing, result: Any, name: str, reason: str, making: Making):
         self.reason = reason
-        for key, (leaf, g) in stage.grads.items():
-            if isinstance(g, Tensor) and stage.is_own(g):  # each run makes another
-                stage.grads[key] = leaf, stage.lift(g).clone()
-        results = Results(stage, result)
+        for key, (leaf, g) in builder.grads.items():
+            if isinstance(g, Tensor) and builder.is_own(g):  # each run makes another
+                builder.grads[key] = leaf, builder.lift(g).clone()
+        results = Results(builder, result)
         self.places = [results.place(leaf) for leaf in leaves(result)]
         self.template = planted(result, repeat(None))
         self.grads: list[tuple[Tensor, Any]] = []
-        slots = {id(c.symbol): i for i, c in enumerate(stage.captured.values()) if isinstance(c.what, Slot)}
-        given = len(stage.arguments)
-        symbols = [symbol for _, symbol in stage.arguments] + [c.symbol for c in stage.captured.values()]
-        inputs = [*stage.inputs, *(c.input for c in stage.captured.values())]
-        self.captured = [c.what for c in stage.captured.values()]
-        tensors = [*(x for x, _ in stage.arguments), *self.captured]
+        slots = {id(c.symbol): i for i, c in enumerate(builder.captured.values()) if isinstance(c.what, Slot)}
+        given = len(builder.arguments)
+        symbols = [symbol for _, symbol in builder.arguments] + [c.symbol for c in builder.captured.values()]
+        inputs = [*builder.inputs, *(c.input for c in builder.captured.values())]
+        self.captured = [c.what for c in builder.captured.values()]
+        tensors = [*(x for x, _ in builder.arguments), *self.captured]
         self.edits = [
-            Edit(i, results.number(symbol), id(tensors[i]) in stage.recorded)
+            Edit(i, results.number(symbol), id(tensors[i]) in builder.recorded)
             for i, (symbol, node) in enumerate(zip(symbols, inputs))
-            if symbol.node is not node and (i < given or not stage.is_own(self.captured[i - given]))
+            if symbol.node is not node and (i < given or not builder.is_own(self.captured[i - given]))
         ]
-        for leaf, g in stage.grads.values():
-            if not isinstance(g, Traced):
+        for leaf, g in builder.grads.values():
+            if not isinstance(g, Tracer):
                 self.grads.append((leaf, g))
             elif id(g) not in slots:
                 self.grads.append((leaf, results.number(g)))
         self.nodes = [x.node for x in self.captured]
         self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
-        self.names = [stage.paths[node.name] for node in inputs]
-        self.seen = Seen(dict(zip(self.names[given:], self.captured)), stage.noted, stage.pulled)
-        self.grad_names = [f"{stage.path(leaf)}.grad" for leaf, _ in self.grads]
+        self.names = [builder.paths[node.name] for node in inputs]
+        self.seen = Seen(dict(zip(self.names[given:], self.captured)), builder.noted, builder.pulled)
+        self.grad_names = [f"{builder.path(leaf)}.grad" for leaf, _ in self.grads]
         self.given = given
         self.fitting: dict[tuple[Spec, ...], bool] = {}
         self.arguments: list[tuple[str, str]] = []
         self.watched: list[Any] = []
-        done = [] if stage.last is None else stage.after_effects([stage.lift(True)])
-        self.graph: Graph = stage.finished([*results.symbols, *done])
-        self.is_flat = stage.pulled  # backward() was run inside, and what it read is let go
+        done = [] if builder.last is None else builder.after_effects([builder.lift(True)])
+        self.graph: Graph = builder.finished([*results.symbols, *done])
+        self.is_flat = builder.pulled  # backward() was run inside, and what it read is let go
         self.handed = {*map(number_in, self.places), *(g for _, g in self.grads if type(g) is int)} - {-1}
-        self.alone = bool(len(self.places) == 1 and self.places[0][0] == "result" and isinstance(result, Traced))
+        self.alone = bool(len(self.places) == 1 and self.places[0][0] == "result" and isinstance(result, Tracer))
         self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits}, making)
 
     def changed(self) -> list[str]:
@@ -404,7 +404,7 @@ def renewed(x: Any, y: Tensor) -> None:
 
 
 def trace(
-    call: Callable[[list[Traced]], Any],
+    call: Callable[[list[Tracer]], Any],
     tensors: Sequence[tuple[str, Tensor, Spec]],
     known: Mapping[int, str],
     name: str,
@@ -416,11 +416,11 @@ def trace(
     call       symbols in the place of the arguments' tensors → what the Python function gives
     tensors    name, tensor and spec of each
     """
-    stage = Tracing(known)
-    symbols = [stage.given(path, x, spec) for path, x, spec in tensors]
+    builder = Tracing(known)
+    symbols = [builder.given(path, x, spec) for path, x, spec in tensors]
     try:
-        with stage.building(), modes.in_mode(recording=True, tracked=False, watchers=()):
+        with builder.building(), modes.in_mode(recording=True, tracked=False, watchers=()):
             result = call(symbols)
-            return Trace(stage, result, name, reason, making)
+            return Trace(builder, result, name, reason, making)
     finally:
-        stage.closed = True
+        builder.closed = True

@@ -20,7 +20,7 @@ from ..core.modes import current, in_mode, no_grad
 from ..core.node import Node
 from ..tensor.inplace import KINDS
 from ..tensor.tensor import Tensor, array_of, tensor
-from ..tracing.builder import Stage, Traced
+from ..tracing.builder import GraphBuilder, Tracer
 from ..tracing.tracer import get_default_session, session_or_default
 from .default import executing_eagerly, get_default_graph, open_graph
 from .effects import group
@@ -91,7 +91,7 @@ class EagerVariable(Variable, Tensor):
         return f"<Variable {self.name}: {self.spec} = {self.tolist()}>"
 
 
-class GraphVariable(Variable, Traced):
+class GraphVariable(Variable, Tracer):
     """A tensor that stays from run to run.
 
     initial_value    called once, while the graph is built, so that random numbers in it are drawn anew whenever the
@@ -112,20 +112,20 @@ class GraphVariable(Variable, Traced):
         collections: tuple[str, ...] = (GLOBAL_VARIABLES,),
     ):
         graph = get_default_graph()
-        if current.mode.staging is not None and not open_graph():
+        if current.mode.builder is not None and not open_graph():
             raise GraphError(
                 "a Variable stays from call to call, and this one would be made in a function that is traced: make it "
                 "once, outside, and let the function use it"
             )
-        with in_mode(staging=graph), graph.control_dependencies(None):
+        with in_mode(builder=graph), graph.control_dependencies(None):
             value = initial_value() if callable(initial_value) else initial_value
-            if not isinstance(value, Traced):
+            if not isinstance(value, Tracer):
                 value = tensor(value, dtype)  # a copy: what is done to the original is no matter of the graph
             called = graph.unique("Variable" if name is None else name)
             spec: Spec = value.spec if dtype is None else value.spec.with_dtype(dtype)
             super().__init__(graph.variable(called, spec, self), graph)
             with graph.name_scope(f"{called}/"):
-                first = value if isinstance(value, Traced) else graph.constant(value.value, "initial_value")
+                first = value if isinstance(value, Tracer) else graph.constant(value.value, "initial_value")
                 self.initial_value = first.astype(spec.dtype)
                 self.initializer = graph.assigned(self, self.initial_value)
         self.trainable = trainable
@@ -133,24 +133,24 @@ class GraphVariable(Variable, Traced):
             graph.add_to_collection(collection, self)
 
     def at_node(self, node: Node) -> Any:
-        return Traced(node, self.stage)
+        return Tracer(node, self.builder)
 
     # -- new values -----------------------------------------------------------------------------
 
-    def read_value(self) -> Traced:
+    def read_value(self) -> Tracer:
         """What it holds after what the block around waits for; outside such blocks, at the start of the run."""
-        stage: Stage = current.mode.staging or self.stage
-        return stage.lift(self)
+        builder: GraphBuilder = current.mode.builder or self.builder
+        return builder.lift(self)
 
     value = read_value
 
-    def _assigned(self, op: type[ops.Assign], value: Any, name: str | None) -> Traced:
-        stage: Stage = current.mode.staging or self.stage
-        with stage.building():
-            y = self.fitting(stage.lift(value, self.spec))
-            if isinstance(stage, Graph):
-                return stage.assigned(self, y, op, name)
-            return in_a_branch(stage, self, op, y)
+    def _assigned(self, op: type[ops.Assign], value: Any, name: str | None) -> Tracer:
+        builder: GraphBuilder = current.mode.builder or self.builder
+        with builder.building():
+            y = self.fitting(builder.lift(value, self.spec))
+            if isinstance(builder, Graph):
+                return builder.assigned(self, y, op, name)
+            return in_a_branch(builder, self, op, y)
 
     # -- with a session ---------------------------------------------------------------------------
 
@@ -159,12 +159,12 @@ class GraphVariable(Variable, Traced):
         session_or_default(session).load(self, value)
 
 
-def in_a_branch(stage: Stage, x: GraphVariable, op: type[ops.Assign], y: Traced) -> Traced:
+def in_a_branch(builder: GraphBuilder, x: GraphVariable, op: type[ops.Assign], y: Tracer) -> Tracer:
     """The same inside a branch, a loop, or a traced function: an edit, which they hand to the graph around them."""
-    before = stage.lift(x)
-    old = Traced(before.node, stage)  # before: what stands for the variable is about to stand for its new value
-    stage.become(x, y if op is ops.Assign else old + y if op is ops.AssignAdd else old - y)
-    return Traced(stage.lift(x).node, stage)
+    before = builder.lift(x)
+    old = Tracer(before.node, builder)  # before: what stands for the variable is about to stand for its new value
+    builder.become(x, y if op is ops.Assign else old + y if op is ops.AssignAdd else old - y)
+    return Tracer(builder.lift(x).node, builder)
 
 
 def assign(ref: Any, value: Any, name: str | None = None) -> Any:
@@ -195,11 +195,11 @@ def trainable_variables() -> list[GraphVariable]:
     return get_default_graph().get_collection(TRAINABLE_VARIABLES)
 
 
-def variables_initializer(var_list: list[GraphVariable], name: str = "init") -> Traced:
+def variables_initializer(var_list: list[GraphVariable], name: str = "init") -> Tracer:
     """The op that gives each of these its first value."""
     return group(*(v.initializer for v in var_list), name=name)
 
 
-def global_variables_initializer() -> Traced:
+def global_variables_initializer() -> Tracer:
     """The op that gives every variable that there is by now its first value."""
     return variables_initializer(global_variables())

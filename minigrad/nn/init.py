@@ -43,7 +43,7 @@ def source(generator: Generator) -> np.random.Generator:
             "parameters are drawn when their module is made, and a traced function would draw them once for all its "
             "runs: make the module before, outside the traced function"
         )
-    with in_mode(staging=None):
+    with in_mode(builder=None):
         return np.random.default_rng(random.next_key().numpy())
 
 

@@ -182,8 +182,8 @@ class Module(State):
     def training(self) -> bool:
         """Whether it is being trained. A graph that is built notes that it was asked, and is used while it stays so."""
         value: bool = vars(self)["training"]
-        if current.mode.staging is not None:
-            current.mode.staging.noticed(self, "training", value)
+        if current.mode.builder is not None:
+            current.mode.builder.noticed(self, "training", value)
         return value
 
     @training.setter

@@ -198,7 +198,7 @@ class BatchNorm(Running):
         """How far the running statistics move; None stands for their plain mean. Counts this batch."""
         if not self.training or self.num_batches_tracked is None:
             return 0.0
-        if current.mode.staging is not None:
+        if current.mode.builder is not None:
             count = self.num_batches_tracked.add_(1)
             return 1 / count if self.momentum is None else self.momentum
         init.fill(self.num_batches_tracked, self.num_batches_tracked.value + 1)

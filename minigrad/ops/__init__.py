@@ -49,7 +49,7 @@ from .arithmetic import Sub
 from .arithmetic import XLogY
 from .product import Attention
 from .product import AttentionWeights
-from .recurrent import Carried
+from .recurrent import LinearRecurrence
 from .comparison import And
 from .comparison import Clamp
 from .comparison import Equal
@@ -70,9 +70,9 @@ from .comparison import NotEqual
 from .comparison import Or
 from .comparison import Where
 from .comparison import Xor
-from .effect import After
-from .effect import Piece
-from .effect import Row
+from .effect import ControlDep
+from .effect import TupleGet
+from .effect import Cotangents
 from .effect import StopGradient
 from .convolution import Convolution
 from .convolution import ConvolutionFilter
@@ -114,7 +114,7 @@ from .movement import Roll
 from .movement import Transpose
 from .movement import View
 from .movement import worked_out
-from .movement import Overlay
+from .movement import ViewScatter
 from .pattern import ARRAY
 from .pattern import Slice
 from .pattern import pattern_of
@@ -257,7 +257,7 @@ TABLE = (
     *(Gather, ScatterAdd, Scatter, SearchSorted),
     *(Softmax, LogSoftmax, LogSumExp, CrossEntropy, SoftmaxMinusOneHot, Chosen, MinusOneHot),
     *(Centre, InverseRMS, RMSNormalise, Standardise),
-    Overlay,
+    ViewScatter,
     *(MatMul, Affine),
     Contract,
     *(Inverse, Solve, Det, Cofactors, LogAbsDet, SignDet, Cholesky, Eigenvalues, Eigenvectors),
@@ -267,7 +267,7 @@ TABLE = (
     *(Convolution, ConvolutionTranspose, ConvolutionFilter),
     *(MaxPool, ArgMaxPool, TakeTaps, PutTaps, TapPlaces, AvgPool, AvgUnpool),
     *(AdaptiveAvgPool, AdaptiveAvgUnpool),
-    Carried,
+    LinearRecurrence,
     *(Elman, ElmanRelu, Gru, Lstm),
     *(RandomBits, RandomUniform, RandomNormal, RandomTruncatedNormal, RandomBernoulli, RandomIntegers),
     *(RandomPermutation, SplitKey, FoldIn, RandomChoice),

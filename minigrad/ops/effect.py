@@ -1,7 +1,7 @@
 """Several results, and an order: what a graph with control flow needs besides arithmetic.
 
 An op has one result. Where it truly has several (both ends of a loop, what a branch returns), the result is a
-tuple, its spec is a Specs, and `Piece(i)` picks one. The gradients of the pieces come together in a `Row`.
+tuple, its spec is a Specs, and `TupleGet(i)` picks one. The gradients of the pieces come together in a `Cotangents`.
 
 Ops that do more than give a result: they print, keep a value to be looked at, or call what the user wrote.
 
@@ -26,7 +26,7 @@ from ..base.spec import Spec, Specs
 from ..core.op import Op
 
 
-class Row:
+class Cotangents:
     """The gradients of an op's results, one each; None where none arrived.
 
     Two rows add piece by piece, so that backpropagation treats a row as it treats any other gradient.
@@ -35,13 +35,13 @@ class Row:
     def __init__(self, gys: tuple[Any, ...]):
         self.gys = gys
 
-    def __add__(self, other: Row) -> Row:
+    def __add__(self, other: Cotangents) -> Cotangents:
         pairs = zip(self.gys, other.gys, strict=True)
-        return Row(tuple(b if a is None else a if b is None else a + b for a, b in pairs))
+        return Cotangents(tuple(b if a is None else a if b is None else a + b for a, b in pairs))
 
 
 @dataclass(frozen=True)
-class Piece(Op):
+class TupleGet(Op):
     """y = xs[i], one of several results"""
 
     i: int
@@ -52,7 +52,7 @@ class Piece(Op):
     def flops(self, y, xs): return 0
 
     def gradients(self, gy, y, xs):
-        return (Row(tuple(gy if i == self.i else None for i in range(len(xs.spec)))),)
+        return (Cotangents(tuple(gy if i == self.i else None for i in range(len(xs.spec)))),)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class StopGradient(Op):
 
 
 @dataclass(frozen=True)
-class After(Op):
+class ControlDep(Op):
     """y = x, once each of the others has been computed: an edge that only says "before" """
 
     is_view = True

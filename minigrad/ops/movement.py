@@ -348,7 +348,7 @@ class Triu(Triangle):
 
 
 @dataclass(frozen=True)
-class Overlay(Op):
+class ViewScatter(Op):
     """z = x with `part` in place of what the view x → ops[0] → ops[1] → … looks at."""
 
     ops: tuple[Op, ...]

@@ -71,7 +71,7 @@ class Slopes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Carried(Stepping):
+class LinearRecurrence(Stepping):
     """s[t] = b[t] + J[t] s[t−1]; s[t] = b[t] + J[t+1]ᵀ s[t+1] if reverse. J is told by K, U, F and P: see Slopes."""
 
     reverse: bool = False
@@ -122,7 +122,7 @@ class Carried(Stepping):
         return s
 
     def vjp(self, gs, s, b, K, U, *rest):
-        gb = gs.apply(Carried(self.batch_sizes, not self.reverse), K, U, *rest)
+        gb = gs.apply(LinearRecurrence(self.batch_sizes, not self.reverse), K, U, *rest)
         s, g = (gb, s) if self.reverse else (s, gb)
         before, w = s.apply(Shift(1, 1)), at_gates(g, K)
         gK = w * before[0].linear(U).reshape(K.shape)
@@ -201,7 +201,7 @@ class Recurrent(Stepping):
 
     def vjp(self, gy, y, a, U, start, *c):
         h, K, A, rest = self.slopes(y, a, U, start, *c)
-        g = gy.apply(Carried(self.batch_sizes, True), K, U, *rest)
+        g = gy.apply(LinearRecurrence(self.batch_sizes, True), K, U, *rest)
         w = at_gates(g, K)
         gu = flat(w * K)
         ga = gu if A is K else flat(w * A)
@@ -217,7 +217,7 @@ class Recurrent(Stepping):
         b = at_states(y, A * da.reshape(A.shape) + K * du.reshape(K.shape))
         if rest:
             b = b + joined(y, 0 * first[0], rest[0] * first[-1])
-        return b.apply(Carried(self.batch_sizes), K, U, *rest)
+        return b.apply(LinearRecurrence(self.batch_sizes), K, U, *rest)
 
     def flops(self, y, a, U, start, *c): return 2 * a.size * U.shape[-1] + 10 * a.size
 

@@ -44,7 +44,7 @@ class LBFGS(Rule):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Several steps; the loss before the first."""
-        if current.mode.staging is not None:
+        if current.mode.builder is not None:
             raise GraphError("LBFGS takes as many steps as the losses say, and no graph knows how many: call it by run")
         if closure is None:
             raise TypeError("LBFGS asks for the loss several times a step: pass closure, its backward included")

@@ -15,10 +15,10 @@ import numpy as np
 
 from ..base.errors import GraphError, NoGradientError, ShapeError
 from ..core.modes import no_grad
-from ..graph.default import gradients, stage_of
+from ..graph.default import builder_of, gradients
 from ..graph.effects import group
 from ..graph.graph import Graph
-from ..tracing.builder import Stage, Traced
+from ..tracing.builder import GraphBuilder, Tracer
 from .staged import step, update
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def compute_gradients(optimizer: Optimizer, loss: Any, var_list: Sequence[Any] | None, grad_loss: Any) -> list[Any]:
     """(gradient, variable) for each variable; None where the loss does not depend on it."""
-    if not isinstance(loss, Traced):
+    if not isinstance(loss, Tracer):
         raise GraphError(
             f"minimize() is of a loss in a graph, and got {loss!r}: of a tensor with a value, call loss.backward() "
             f"and then {optimizer.name}.step()"
@@ -38,7 +38,7 @@ def compute_gradients(optimizer: Optimizer, loss: Any, var_list: Sequence[Any] |
 
 def apply_gradients(
     optimizer: Optimizer, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any, name: str | None
-) -> Traced | None:
+) -> Tracer | None:
     """The op that moves each variable by its gradient; outside a session's graph the step itself, which gives None."""
     pairs = [(p, g) for g, p in grads_and_vars if g is not None]
     if not pairs:
@@ -49,22 +49,24 @@ def apply_gradients(
             raise ValueError(f"{optimizer.name} was not made with {p!r}, and moves only what it was made with")
         if np.shape(g) != p.shape:
             raise ShapeError(f"a gradient has the shape of what it moves, {p.spec}, and got one of shape {np.shape(g)}")
-    stage = stage_of([g for _, g in pairs])
-    if not isinstance(stage, Graph):
-        applied(optimizer, stage, pairs, global_step)
+    builder = builder_of([g for _, g in pairs])
+    if not isinstance(builder, Graph):
+        applied(optimizer, builder, pairs, global_step)
         return None
-    with stage.building():
-        given = update(optimizer, stage, pairs, stage.assigned)
+    with builder.building():
+        given = update(optimizer, builder, pairs, builder.assigned)
         counted = [] if global_step is None else [global_step.assign_add(1)]
         return group(*given, *counted, name=optimizer.name if name is None else name)
 
 
-def applied(optimizer: Optimizer, stage: Stage | None, pairs: Sequence[tuple[Any, Any]], global_step: Any) -> None:
+def applied(
+    optimizer: Optimizer, builder: GraphBuilder | None, pairs: Sequence[tuple[Any, Any]], global_step: Any
+) -> None:
     """The step with these gradients: now, or as part of the function that is being traced."""
-    if stage is None:
+    if builder is None:
         optimizer.step_by((p, p.lift(g)) for p, g in pairs)
     else:
-        step(optimizer, stage, pairs)
+        step(optimizer, builder, pairs)
     if global_step is not None:
         with no_grad():
             global_step.add_(1)

@@ -102,8 +102,8 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         pairs = [(p, p.grad) for p in self.parameters() if p.grad is not None]
-        if (stage := current.mode.staging) is not None:
-            staged().step(self, stage, pairs)
+        if (builder := current.mode.builder) is not None:
+            staged().step(self, builder, pairs)
         else:
             self.step_by(pairs)
         return loss

@@ -29,7 +29,7 @@ from ..core.modes import no_grad
 from ..graph.variable import GraphVariable
 from ..methods import Operand
 from ..tensor.tensor import Tensor
-from ..tracing.builder import Stage, Traced
+from ..tracing.builder import GraphBuilder, Tracer
 from .groups import NOTES, Group, State, is_symbol
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Cell:
         """o as an operand here. A number, even one that a graph computes, takes this cell's precision and device."""
         if isinstance(o, Cell):
             return o.symbol
-        return o.astype(self.symbol.dtype).to(self.symbol.device) if isinstance(o, Traced) else o
+        return o.astype(self.symbol.dtype).to(self.symbol.device) if isinstance(o, Tracer) else o
 
 
 class Words:
@@ -281,7 +281,7 @@ def slot(optimizer: Optimizer, owners: Sequence[Any], name: str) -> Any:
 
 def beside(variable: GraphVariable, name: str, first: Any) -> GraphVariable:
     """A variable that is remembered beside another, in whose graph it is."""
-    graph: Any = variable.stage
+    graph: Any = variable.builder
     with graph.building(), graph.name_scope(f"{variable.name}/"):
         return GraphVariable(first, trainable=False, name=name)
 
@@ -311,7 +311,7 @@ def counting_together(optimizer: Optimizer, ps: Sequence[Any]) -> list[list[Any]
 
 
 def update(
-    optimizer: Optimizer, stage: Stage, pairs: Iterable[tuple[Any, Any]], give: Callable[[Any, Any], Any]
+    optimizer: Optimizer, builder: GraphBuilder, pairs: Iterable[tuple[Any, Any]], give: Callable[[Any, Any], Any]
 ) -> list[Any]:
     """The step of these (parameter, gradient), as nodes; what `give(place, value)` gives for all that changes."""
     gradient_of = {id(p): g for p, g in pairs}
@@ -319,30 +319,32 @@ def update(
     for options in optimizer.param_groups:
         ps = [p for p in options["params"] if gradient_of.get(id(p)) is not None]
         rate = rate_of(optimizer, options)
-        stage.noticed(rate, "options", rate.options)
-        lr = stage.lift(options["lr"] if is_symbol(options["lr"]) else rate).astype(float)
+        builder.noticed(rate, "options", rate.options)
+        lr = builder.lift(options["lr"] if is_symbol(options["lr"]) else rate).astype(float)
         settings = options | {"lr": lr.to(ps[0].device) if ps else lr}
         for company in counting_together(optimizer, ps):
             counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
-            refuse_overlap(stage, counts)
+            refuse_overlap(builder, counts)
             for count in counts.values():
                 if isinstance(count, Slot):
-                    stage.noticed(count, "together", True)
-            state: State = {name: stage.lift(count) for name, count in counts.items()}
+                    builder.noticed(count, "together", True)
+            state: State = {name: builder.lift(count) for name, count in counts.items()}
             optimizer.count(state, settings)
             changes += [(count, state[name]) for name, count in counts.items()]
             for p in company:
-                changes += moved(optimizer, stage, p, gradient_of[id(p)], settings, state)
+                changes += moved(optimizer, builder, p, gradient_of[id(p)], settings, state)
     return [give(place, value) for place, value in changes]
 
 
-def moved(optimizer: Optimizer, stage: Stage, p: Any, g: Any, options: Group, state: State) -> list[tuple[Any, Any]]:
+def moved(
+    optimizer: Optimizer, builder: GraphBuilder, p: Any, g: Any, options: Group, state: State
+) -> list[tuple[Any, Any]]:
     """p, and what is remembered of it, each with its new value: the optimiser's own `move`, on cells."""
     dtype = WORKING.get(p.dtype, p.dtype)
     slots = slots_of(optimizer, p, options, dtype)
-    cell, *means = (Cell(stage.lift(x).astype(dtype)) for x in (p, *slots.values()))
+    cell, *means = (Cell(builder.lift(x).astype(dtype)) for x in (p, *slots.values()))
     pad = Pad(Words(), Cell(), Cell(), Cell())
-    g_cell = wanted(cell, Cell(stage.lift(g).astype(dtype)), pad, options)
+    g_cell = wanted(cell, Cell(builder.lift(g).astype(dtype)), pad, options)
     optimizer.move(cell, g_cell, pad, options, state, *means)
     return [(p, cell.symbol), *((place, m.symbol) for place, m in zip(slots.values(), means))]
 
@@ -356,9 +358,9 @@ def rate_of(optimizer: Optimizer, group: Group) -> Rate:
     return found
 
 
-def refuse_overlap(stage: Stage, counts: dict[str, Any]) -> None:
+def refuse_overlap(builder: GraphBuilder, counts: dict[str, Any]) -> None:
     """Raises GraphError where one graph would count the steps of a parameter in two places."""
-    there = [c.what for c in stage.captured.values() if isinstance(c.what, Slot) and c.what.buffer is not None]
+    there = [c.what for c in builder.captured.values() if isinstance(c.what, Slot) and c.what.buffer is not None]
     for count in counts.values():
         for other in there:
             is_same_count = isinstance(count, Slot) and other.name == count.name
@@ -369,8 +371,8 @@ def refuse_overlap(stage: Stage, counts: dict[str, Any]) -> None:
                 )
 
 
-def step(optimizer: Optimizer, stage: Stage, pairs: Iterable[tuple[Any, Any]]) -> None:
+def step(optimizer: Optimizer, builder: GraphBuilder, pairs: Iterable[tuple[Any, Any]]) -> None:
     """A step inside a function that is being traced: an edit of the parameters and of what is remembered."""
     with no_grad():  # as a leaf that requires a gradient is edited
-        for place, value in update(optimizer, stage, pairs, lambda place, value: (place, value)):
-            stage.become(place, value)
+        for place, value in update(optimizer, builder, pairs, lambda place, value: (place, value)):
+            builder.become(place, value)

@@ -117,13 +117,13 @@ class Differentiable:
     @property
     def grad(self) -> Tensor | None:
         """What backward() left here; None before, and on what is neither a leaf nor told to retain_grad()."""
-        grad, stage = getattr(self, "_grad", None), current.mode.staging
-        return grad if stage is None else stage.grad_of(self, grad)
+        grad, builder = getattr(self, "_grad", None), current.mode.builder
+        return grad if builder is None else builder.grad_of(self, grad)
 
     @grad.setter
     def grad(self, grad: Tensor | None) -> None:
-        if (stage := current.mode.staging) is not None:
-            stage.grads[id(self)] = self, grad
+        if (builder := current.mode.builder) is not None:
+            builder.grads[id(self)] = self, grad
         elif grad is not None and (not isinstance(grad, Differentiable) or grad.spec.shape != self.spec.shape):
             raise ShapeError(f"the gradient of {self.spec} is a tensor of that shape, and got {grad!r}")
         else:
@@ -168,7 +168,7 @@ class Differentiable:
         Returns a handle whose remove() takes the hook away.
         """
         self._must_be_tracked("register_hook()")
-        if current.mode.staging is not None:
+        if current.mode.builder is not None:
             raise GraphError(TRACED)
         return Handle(self._hooks().arriving, replacing(self, hook))
 

@@ -2,7 +2,7 @@
 
 `x.add_(y)` computes x + y, writes it where x was, and gives x the history of the sum. Others may look at
 the same memory. Views of x, and what x is a view of, are told: the tensor that owns the memory becomes
-`Overlay(its old self, x)`, and every view of it becomes a view of that. What backward kept is not told,
+`ViewScatter(its old self, x)`, and every view of it becomes a view of that. What backward kept is not told,
 and need not be: the clock says that it was kept before the edit, and backward refuses (core/backward.py).
 
 What fills a tensor in place: a number on its diagonal, or random numbers. The names are PyTorch's.
@@ -73,9 +73,9 @@ def become(x: Any, y: Any) -> None:
     Raises ShapeError or DTypeError where y does not fit, EditedError where x is a leaf that is being recorded, or was
     made in inference_mode.
     """
-    stage = modes.current.mode.staging or getattr(x, "stage", None)
-    if stage is not None:
-        stage.become(x, y)
+    builder = modes.current.mode.builder or getattr(x, "builder", None)
+    if builder is not None:
+        builder.become(x, y)
         return
     root = (getattr(x, "alias", None) or (x,))[0]
     if x.tracked is None and not modes.is_inference_mode_enabled():
@@ -128,7 +128,7 @@ def renew(root: Any, x: Any) -> None:
     """After x was edited, which shares root's memory: root and all its views take their new places in the graph."""
     followed = modes.followed()
     if root is not x and (root.tracked or x.tracked or followed):
-        settle(root, root.apply(ops.Overlay(x.alias.ops), x))
+        settle(root, root.apply(ops.ViewScatter(x.alias.ops), x))
     for v in [held() for held in getattr(root, "views", ())]:
         if v is not None and (root.tracked or v.tracked or followed):
             y = root
@@ -168,7 +168,7 @@ class Editable:
 
     def copy_(self: Any, other: Any) -> Any:
         """Take the other's values."""
-        become(self, self.apply(ops.Overlay(()), self.lift(other).astype(self.dtype).broadcast_to(self.shape)))
+        become(self, self.apply(ops.ViewScatter(()), self.lift(other).astype(self.dtype).broadcast_to(self.shape)))
         return self
 
     def fill_(self: Any, value: Any) -> Any:
@@ -240,8 +240,8 @@ class Filling(Editable):
     def _drawn(self: Any, op: Op, generator: Any) -> Any:
         """What a random op draws by the next key."""
         sequence = default_sequence if generator is None else generator.sequence
-        if (stage := current.mode.staging) is not None:
-            return stage.apply(ops.NextKey(sequence), (0,)).apply(op)
+        if (builder := current.mode.builder) is not None:
+            return builder.apply(ops.NextKey(sequence), (0,)).apply(op)
         return self.lift(sequence.next_words()).apply(op)
 
 

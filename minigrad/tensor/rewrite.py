@@ -20,7 +20,7 @@ import numpy as np
 
 from ..base.spec import Spec
 from ..core.graph import Graph
-from ..core.node import Node, Staged
+from ..core.node import NamedNode, Node
 from ..core.op import Elementwise, Op
 from ..ops import (
     Abs,
@@ -257,7 +257,7 @@ def again(node: Node, inputs: tuple[Node, ...]) -> Node:
 
 def named(node: Node, new: Node) -> Node:
     """The new node, under the old one's name and place if it has them."""
-    return node.naming(new) if isinstance(node, Staged) else new
+    return node.naming(new) if isinstance(node, NamedNode) else new
 
 
 def share(graph: Graph) -> Graph:

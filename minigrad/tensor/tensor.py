@@ -46,8 +46,8 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
         self.spec: Spec = spec_of(self.value)
         self.node: Node | None = None
         self.tracked: bool | None = current.mode.tracked
-        if (stage := current.mode.staging) is not None:
-            stage.born[id(self)] = self
+        if (builder := current.mode.builder) is not None:
+            builder.born[id(self)] = self
         if requires_grad:
             self.requires_grad_()
 
@@ -56,8 +56,8 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
     @unrolled
     def apply(self, op: Op, *others: Any) -> Tensor:
         """The result of `op` on self and others. Raises what `op.infer` raises on operands that do not fit."""
-        if (mode := current.mode).staging is not None:
-            return mode.staging.apply(op, (self, *others))  # type: ignore[no-any-return]
+        if (mode := current.mode).builder is not None:
+            return mode.builder.apply(op, (self, *others))  # type: ignore[no-any-return]
         xs = (self, *[o if isinstance(o, Tensor) else self.lift(o) for o in others])
         _, *others = xs  # type: ignore[assignment]
         specs = tuple([x.spec for x in xs])
@@ -77,8 +77,8 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
     def lift(self, o: Any) -> Tensor:
         if isinstance(o, Tensor):
             return o
-        if current.mode.staging is not None:
-            return current.mode.staging.lift(o, self.spec)  # type: ignore[no-any-return]
+        if current.mode.builder is not None:
+            return current.mode.builder.lift(o, self.spec)  # type: ignore[no-any-return]
         if isinstance(o, Symbol):
             raise GraphError(
                 f"{o}, built at {getattr(o.node, 'place', None)}, has no value yet, and {self.spec} beside it has one: "
@@ -157,7 +157,7 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
 
         A result in memory of its own is laid out in the order of its axes first: convolutions leave another.
         """
-        if current.mode.staging is not None:
+        if current.mode.builder is not None:
             return self.reshape(*shape)
         if not self.value.flags.c_contiguous and owns(self):
             self.value = self.spec.device.xp.ascontiguousarray(self.value)
@@ -187,10 +187,10 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: De
 
 def counted(n: Dimension, dtype: Any) -> Any:
     """A length that is known only when the graph runs, as a value of the graph being built."""
-    stage = current.mode.staging
-    if stage is None:
+    builder = current.mode.builder
+    if builder is None:
         n.refuse("a tensor with its value")
-    y = stage.lift(n)
+    y = builder.lift(n)
     return y if dtype is None else y.astype(dtype)
 
 

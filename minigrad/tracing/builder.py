@@ -1,11 +1,11 @@
-"""A graph being built: while a stage is open, ops are written down instead of being run.
+"""A graph being built: while a GraphBuilder is open, ops are written down instead of being run.
 
 Tensors that have values take part by reference: the graph reads what they hold when it runs. An edit in place
 is written down too, as a new value for the tensor, so that the graph itself stays a function: values in, values
 out, among them the new values of what was edited. What does more than give a result (it prints, it draws a random
 key) is an op with an effect, and is kept in order by edges that only say "before".
 
-A trace of a function, a branch, the body of a loop, and the Graph of a Session are stages.
+A trace of a function, a branch, the body of a loop, and the Graph of a Session are builders.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from .. import ops
 from ..base.dimension import Dimension
 from ..base.errors import DTypeError, EditedError, GraphError, ShapeError
 from ..base.spec import Spec, broadcast_shape
-from ..core.graph import Graph as Finished
+from ..core.graph import Graph
 from ..core.modes import current, in_mode
-from ..core.node import Node, Staged, place
+from ..core.node import NamedNode, Node, place
 from ..core.op import Op
 from ..tensor.inplace import KINDS
 from ..tensor.symbol import Symbol, number
 from ..tensor.tensor import Tensor
 from .gradients import Pulled
-from .tracer import Traced as Traced
+from .tracer import Tracer as Tracer
 
 
 class Captured(NamedTuple):
     """Something from outside the graph that takes part in it.
 
-    what      a tensor with a value, or a symbol of the stage around this one
+    what      a tensor with a value, or a symbol of the builder around this one
     input     the node that reads it
     symbol    what stands for it here; another node, once it was edited
     """
 
     what: Any
-    input: Staged
-    symbol: Traced
+    input: NamedNode
+    symbol: Tracer
 
 
-class Stage(Pulled):
+class GraphBuilder(Pulled):
     """A graph under construction.
 
     inputs      the nodes of what is given at each run, in order
@@ -54,7 +54,7 @@ class Stage(Pulled):
     edited      id → what was captured and has another value after a run
     born        id → a tensor that was made while building
     stands      id of an argument → the tensor from outside that it begins as
-    touched     symbols of the stages around this one whose memory it edits
+    touched     symbols of the builders around this one whose memory it edits
     grads       id of a leaf → (the leaf, its .grad at this point)
     last        the effect that the next one comes after
     """
@@ -64,14 +64,14 @@ class Stage(Pulled):
     way_out = Symbol.way_out
     way_in = "use tensors of one graph, and return from a function, a branch or a loop what is used outside it"
 
-    def __init__(self, outer: Stage | None = None):
+    def __init__(self, outer: GraphBuilder | None = None):
         self.outer = outer
-        self.inputs: list[Staged] = []
+        self.inputs: list[NamedNode] = []
         self.captured: dict[int, Captured] = {}
         self.edited: dict[int, Captured] = {}
         self.born: dict[int, Tensor] = {}
         self.stands: dict[int, Any] = {}
-        self.touched: list[Traced] = []
+        self.touched: list[Tracer] = []
         self.grads: dict[int, tuple[Any, Any]] = {}
         self.names: Counter[str] = Counter()
         self.last: Node | None = None
@@ -79,7 +79,7 @@ class Stage(Pulled):
     @contextmanager
     def building(self) -> Iterator[Self]:
         """A block whose ops become nodes of this graph."""
-        with in_mode(staging=self):
+        with in_mode(builder=self):
             yield self
         self.left()
 
@@ -93,35 +93,35 @@ class Stage(Pulled):
 
     # -- nodes --------------------------------------------------------------------------------------
 
-    def apply(self, op: Op, operands: tuple[Any, ...]) -> Traced:
+    def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
         """The node of op on the operands, of which the first is none that takes its dtype from another."""
         first = self.lift(operands[0])
         xs = (first, *(self.lift(o, first.spec) for o in operands[1:]))
         return self.effect(op, *xs) if op.effect else self.applied(op, xs)
 
-    def applied(self, op: Op, xs: Sequence[Traced]) -> Traced:
-        y = Traced(self.node(op, tuple(x.node for x in xs)), self)
+    def applied(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
+        y = Tracer(self.node(op, tuple(x.node for x in xs)), self)
         if not current.mode.recording and y.spec.is_float:  # what no_grad() computes, no gradient passes
             y.node = self.node(ops.StopGradient(), (y.node,))
-        if op.is_view and not isinstance(op, ops.After):
+        if op.is_view and not isinstance(op, ops.ControlDep):
             y.root = xs[0].memory
             y.root.views.add(y)
             y.look = xs[0], op, current.mode.recording
         return y
 
-    def effect(self, op: Op, *xs: Any) -> Traced:
+    def effect(self, op: Op, *xs: Any) -> Tracer:
         """The node of an op with an effect: after those before it."""
-        waits = (Traced(self.last, self),) if self.chained and self.last is not None else ()
+        waits = (Tracer(self.last, self),) if self.chained and self.last is not None else ()
         if xs and waits:
-            xs = (self.applied(ops.After(), (xs[0], *waits)), *xs[1:])
+            xs = (self.applied(ops.ControlDep(), (xs[0], *waits)), *xs[1:])
         y = self.applied(op, xs or waits)
         self.last = y.node
         return y
 
-    def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> Staged:
+    def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> NamedNode:
         """A new node, under a name of its own and the user's line."""
         spec = op.infer(*(x.spec for x in inputs)) if spec is None else spec
-        return Staged(op, inputs, spec, self.unique(op.kind if name is None else name), place())
+        return NamedNode(op, inputs, spec, self.unique(op.kind if name is None else name), place())
 
     def unique(self, name: str) -> str:
         """The name, or the name with a number, if it is taken."""
@@ -131,20 +131,20 @@ class Stage(Pulled):
 
     # -- operands -----------------------------------------------------------------------------------
 
-    def lift(self, o: Any, beside: Spec | None = None) -> Traced:
+    def lift(self, o: Any, beside: Spec | None = None) -> Tracer:
         """o as an operand here: a symbol, a captured tensor, or a constant."""
-        if isinstance(o, Traced):
-            return self.current(o) if o.stage is self else self.from_outside(o)
+        if isinstance(o, Tracer):
+            return self.current(o) if o.builder is self else self.from_outside(o)
         if isinstance(o, Tensor):
             if o.node is not None and isinstance(o.node.op, ops.Const):
-                return Traced(self.node(o.node.op, (), o.spec, "Const"), self)
+                return Tracer(self.node(o.node.op, (), o.spec, "Const"), self)
             return self.current(self.capture(o))
         if isinstance(o, int | float | Dimension) and not isinstance(o, np.generic):
             const = number(o, Spec((), bool) if beside is None else beside)
-            return Traced(self.node(const.op, (), const.spec, "Const"), self)
+            return Tracer(self.node(const.op, (), const.spec, "Const"), self)
         return self.capture(Tensor(o, device=None if beside is None else beside.device))
 
-    def current(self, x: Traced) -> Traced:
+    def current(self, x: Tracer) -> Tracer:
         if x.edited:
             raise EditedError(
                 f"{x} is a view of a tensor that was edited after the view was made, or one of the two came of a "
@@ -153,12 +153,12 @@ class Stage(Pulled):
             )
         return x
 
-    def from_outside(self, x: Traced) -> Traced:
-        """A symbol of a stage around this one. Raises GraphError for one of any other graph."""
-        stage = self.outer
-        while stage is not None and stage is not x.stage:
-            stage = stage.outer
-        if stage is None:
+    def from_outside(self, x: Tracer) -> Tracer:
+        """A symbol of a builder around this one. Raises GraphError for one of any other graph."""
+        builder = self.outer
+        while builder is not None and builder is not x.builder:
+            builder = builder.outer
+        if builder is None:
             raise GraphError(
                 f"{x}, built at {x.node.place}, belongs to another graph than the one being built: {self.way_in}"  # type: ignore[attr-defined]
             )
@@ -167,30 +167,30 @@ class Stage(Pulled):
             symbol.edited = True
         return self.current(symbol)
 
-    def capture(self, x: Any) -> Traced:
-        """What stands here for a tensor with a value, or for a symbol of the stage outside."""
+    def capture(self, x: Any) -> Tracer:
+        """What stands here for a tensor with a value, or for a symbol of the builder outside."""
         if id(x) not in self.captured:
             node = self.input(getattr(x, "name", None) or "captured", x.spec)
-            self.captured[id(x)] = Captured(x, node, Traced(node, self))
+            self.captured[id(x)] = Captured(x, node, Tracer(node, self))
         return self.captured[id(x)].symbol
 
     def origins(self) -> dict[Node, Any]:
-        """Input → the tensor, or the symbol of the stage outside, that it reads."""
+        """Input → the tensor, or the symbol of the builder outside, that it reads."""
         return {c.input: c.what for c in self.captured.values()}
 
-    def input(self, name: str, spec: Spec) -> Staged:
+    def input(self, name: str, spec: Spec) -> NamedNode:
         """A node for what is given at each run."""
         name = self.unique(name)
-        return Staged(ops.Input(name), (), spec, name, place())
+        return NamedNode(ops.Input(name), (), spec, name, place())
 
-    def argument(self, name: str, spec: Spec) -> Traced:
+    def argument(self, name: str, spec: Spec) -> Tracer:
         """A new input, in the order of the arguments."""
         self.inputs.append(self.input(name, spec))
-        return Traced(self.inputs[-1], self)
+        return Tracer(self.inputs[-1], self)
 
     # -- state --------------------------------------------------------------------------------------
 
-    def become(self, x: Any, y: Traced) -> None:
+    def become(self, x: Any, y: Tracer) -> None:
         """x has y's value from here on. Raises EditedError where x is a view, or a leaf that is being recorded."""
         self.editing(x)
         self.take(x, y)
@@ -200,7 +200,7 @@ class Stage(Pulled):
         if self.outer is not None:
             self.outer.editing(self.stands.get(id(x), x))
 
-    def take(self, x: Any, y: Traced) -> None:
+    def take(self, x: Any, y: Tracer) -> None:
         """The same, of an edit that was asked before: by the branch, or the body, that made it."""
         target = self.lift(x)
         if target.root is not None:
@@ -217,7 +217,7 @@ class Stage(Pulled):
             self.edits(target, source)
         target.edited = False
         outer = self.stands.get(id(x), x)
-        if isinstance(outer, Traced) and outer.stage is not self:
+        if isinstance(outer, Tracer) and outer.builder is not self:
             self.touched.append(outer.memory)
         before, target.node = target.node, y.astype(x.dtype).broadcast_to(x.shape).node
         if not current.mode.recording and target.spec.is_float:  # x has another value, and the history that it had
@@ -225,14 +225,14 @@ class Stage(Pulled):
         if target is not x and not self.is_own(x):
             self.edited[id(x)] = self.captured[id(x)]
 
-    def stale(self, x: Traced) -> None:
+    def stale(self, x: Tracer) -> None:
         """What looks at x's memory no longer shows it."""
         views, x.views = x.views, WeakSet()
         for view in views:
             view.edited = True
             self.stale(view)
 
-    def edits(self, x: Traced, source: Traced) -> None:
+    def edits(self, x: Tracer, source: Tracer) -> None:
         """An edit of x may be one of the source. Raises EditedError where others see that: an argument, a tensor."""
         read = next((c.what for c in self.captured.values() if c.symbol is source), None)
         if source.is_given and not (isinstance(read, Tensor) and self.is_own(read)):
@@ -254,14 +254,14 @@ class Stage(Pulled):
 
     # -- the finished graph -------------------------------------------------------------------------
 
-    def after_effects(self, ys: Sequence[Traced]) -> list[Traced]:
+    def after_effects(self, ys: Sequence[Tracer]) -> list[Tracer]:
         """The same values, once every effect has happened."""
         if self.last is None or not ys:
             return list(ys)
-        first = self.applied(ops.After(), (ys[0], Traced(self.last, self)))
+        first = self.applied(ops.ControlDep(), (ys[0], Tracer(self.last, self)))
         return [first, *ys[1:]]
 
-    def finished(self, outputs: Sequence[Any]) -> Finished:
+    def finished(self, outputs: Sequence[Any]) -> Graph:
         """The graph of the inputs, then of what was captured, to the outputs."""
         inputs = self.inputs + [c.input for c in self.captured.values()]
-        return Finished(tuple(inputs), tuple(None if y is None else y.node for y in outputs))
+        return Graph(tuple(inputs), tuple(None if y is None else y.node for y in outputs))

@@ -14,12 +14,12 @@ from ..base.errors import NoGradientError, ShapeError
 from ..base.spec import Specs
 from ..core.backward import pullback
 from ..core.modes import current
-from ..core.node import Node, Staged, depending_on, toposort
-from ..ops import Row, StopGradient
+from ..core.node import NamedNode, Node, depending_on, toposort
+from ..ops import Cotangents, StopGradient
 from ..tensor.grad import origin
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
-from .tracer import Traced
+from .tracer import Tracer
 
 
 def gradients(seeds: Mapping[Node, Symbol], wrt: Collection[Node], stop: Collection[Node] = ()) -> dict[Node, Symbol]:
@@ -41,7 +41,7 @@ def pull(between: Collection[Node], node: Node, gy: Any) -> tuple[Any, ...]:
     """What `node` sends to its inputs, as symbols: to those through which it reaches what is asked for."""
     if not node.inputs:
         return ()
-    like = next(iter(g for g in gy.gys if g is not None)) if isinstance(gy, Row) else gy
+    like = next(iter(g for g in gy.gys if g is not None)) if isinstance(gy, Cotangents) else gy
     y, *xs = (like.at_node(n) for n in (node, *node.inputs))
     gxs = node.op.gradients(gy, y, *xs)
     return tuple(gx if x in between and can_carry(x) else None for x, gx in zip(node.inputs, gxs, strict=True))
@@ -53,7 +53,7 @@ def can_carry(x: Node) -> bool:
 
 
 class Pulled:
-    """The part of a Stage that is about gradients.
+    """The part of a GraphBuilder that is about gradients.
 
     grads       id of a leaf → (the leaf, its .grad at this point)
     """
@@ -80,7 +80,7 @@ class Pulled:
     def reads(self, x: Any) -> list[Node]:
         """The node that is x, before the edits that nobody recorded; of a tensor's own node, that which reads it."""
         node = self.lift(x).node
-        if not isinstance(node, Staged):
+        if not isinstance(node, NamedNode):
             return [c.symbol.node for c in self.captured.values() if c.what.node is node]
         while isinstance(node.op, StopGradient) and len(node.inputs) > 1:
             node = node.inputs[1]
@@ -94,21 +94,21 @@ class Pulled:
             seeds[y.node] = seeds[y.node] + seed if y.node in seeds else seed
         return seeds
 
-    def arriving(self, y: Traced, gy: Any) -> Traced:
+    def arriving(self, y: Tracer, gy: Any) -> Tracer:
         """The gradient that arrives at y from outside: ones, unless said."""
         if not y.spec.is_float:
             raise NoGradientError(f"gradients() start from floating numbers, and {y} is {y.spec}")
         g = self.lift(1.0, y.spec).astype(y.dtype) if gy is None else self.lift(gy, y.spec)
         if gy is not None and g.shape != y.shape:
             raise ShapeError(f"grad_ys needs the shape of {y.spec}, and got {g.spec}")
-        seed: Traced = g.broadcast_to(y.shape)
+        seed: Tracer = g.broadcast_to(y.shape)
         return seed
 
-    def backward(self, y: Traced, gradient: Any) -> None:
+    def backward(self, y: Tracer, gradient: Any) -> None:
         """Add the gradients of y to `.grad` of the captured leaves that require one."""
-        stage = current.mode.staging
-        if stage is not None and stage is not self:  # y is from outside the branch, or the body, that asks
-            stage.backward(stage.lift(y), gradient)
+        builder = current.mode.builder
+        if builder is not None and builder is not self:  # y is from outside the branch, or the body, that asks
+            builder.backward(builder.lift(y), gradient)
             return
         if gradient is None and y.spec.size != 1:
             raise NoGradientError(f"backward() starts from one number, and {y} is {y.spec}: sum it, or pass gradient=…")
@@ -122,7 +122,7 @@ class Pulled:
             )
         for x, g in zip(leaves, found):
             if g is not None:
-                before = x.grad if stage is None else self.grad_to_add(x)
+                before = x.grad if builder is None else self.grad_to_add(x)
                 if isinstance(before, Tensor) and before is getattr(x, "_grad", None):
                     raise NoGradientError(
                         f"backward() in a graph adds to the .grad of {x.spec}, which was there before the graph: "

@@ -5,7 +5,7 @@ without a value is; the rest says that there is none.
 
 The sessions whose `with` blocks are open in this thread: the innermost is meant where none is named.
 
-Traced: an operand in a graph that is being built. What is done to it goes to that graph: see builder.py.
+Tracer: an operand in a graph that is being built. What is done to it goes to that graph: see builder.py.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..tensor.symbol import Symbol
 
 if TYPE_CHECKING:
     from ..graph.session import Session
-    from .builder import Stage
+    from .builder import GraphBuilder
 
 
 class Valueless(Operand):
@@ -106,19 +106,19 @@ class Valueless(Operand):
         return self.new_full(integers(size), 1, **options)
 
 
-class Opened(threading.local):
+class SessionStack(threading.local):
     """Of this thread: the sessions whose blocks are open, the innermost last."""
 
     def __init__(self) -> None:
         self.sessions: list[Session] = []
 
 
-opened = Opened()
+session_stack = SessionStack()
 
 
 def get_default_session() -> Session | None:
     """The session whose block is open."""
-    return opened.sessions[-1] if opened.sessions else None
+    return session_stack.sessions[-1] if session_stack.sessions else None
 
 
 def session_or_default(session: Session | None) -> Session:
@@ -129,10 +129,10 @@ def session_or_default(session: Session | None) -> Session:
     return found
 
 
-class Traced(InPlace, Valueless, Symbol):
+class Tracer(InPlace, Valueless, Symbol):
     """An operand in a graph that is being built.
 
-    stage     the graph
+    builder     the graph
     root      what it is a view of, if it is one
     look      how: (what it was taken of, the op, whether that was recorded)
     views     what looks at its memory, or may do so: it came of a branch or a loop that may have passed it on
@@ -140,28 +140,28 @@ class Traced(InPlace, Valueless, Symbol):
     is_given  whether it is read, not computed: an argument, a captured tensor
     """
 
-    __slots__ = ("edited", "is_given", "look", "passed", "root", "stage", "views")
+    __slots__ = ("edited", "is_given", "look", "passed", "root", "builder", "views")
 
-    def __init__(self, node: Node, stage: Stage, root: Traced | None = None):
+    def __init__(self, node: Node, builder: GraphBuilder, root: Tracer | None = None):
         super().__init__(node)
-        self.stage, self.root, self.edited = stage, root, False
-        self.look: tuple[Traced, Op, bool] | None = None
-        self.views: WeakSet[Traced] = WeakSet()
-        self.passed: list[Traced] = []
+        self.builder, self.root, self.edited = builder, root, False
+        self.look: tuple[Tracer, Op, bool] | None = None
+        self.views: WeakSet[Tracer] = WeakSet()
+        self.passed: list[Tracer] = []
         self.is_given = isinstance(node.op, Input)
 
     def at_node(self, node: Node) -> Self:
-        return type(self)(node, self.stage)
+        return type(self)(node, self.builder)
 
     def apply(self, op: Op, *others: Any) -> Any:
-        return (current.mode.staging or self.stage).apply(op, (self, *others))
+        return (current.mode.builder or self.builder).apply(op, (self, *others))
 
     def lift(self, o: Any) -> Any:
-        return (current.mode.staging or self.stage).lift(o, self.spec)
+        return (current.mode.builder or self.builder).lift(o, self.spec)
 
     memory = property(lambda self: self if self.root is None else self.root, doc="The symbol whose memory it looks at.")
 
-    def origins(self) -> list[Traced]:
+    def origins(self) -> list[Tracer]:
         """Whose memory it may look at: what owns it, what that may be itself, and so on; each once."""
         found = [self.memory]
         for x in found:  # which grows meanwhile
@@ -169,9 +169,9 @@ class Traced(InPlace, Valueless, Symbol):
         return found
 
     name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
-    graph = property(lambda self: self.stage, doc="The graph that it is part of.")
+    graph = property(lambda self: self.builder, doc="The graph that it is part of.")
     op = property(lambda self: self.node.op, doc="The op that makes it.")
-    way_out = property(lambda self: self.stage.way_out, doc="How one comes to see a value.")
+    way_out = property(lambda self: self.builder.way_out, doc="How one comes to see a value.")
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Session | None = None) -> Any:
         """Its value in the session, or in the one whose block is open; of an op, what it does."""
@@ -181,7 +181,7 @@ class Traced(InPlace, Valueless, Symbol):
 
     def backward(self, gradient: Any = None, **options: Any) -> None:
         """Add ∂self/∂leaf to `.grad` of every captured leaf that requires it: more nodes of the same graph."""
-        self.stage.backward(self, gradient)
+        self.builder.backward(self, gradient)
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.spec}>"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..compiler.control import Control
-from ..core.node import Node, Staged
+from ..core.node import NamedNode, Node
 from ..draw.graphs import placed, whole
 from ..draw.picture import Picture
 from ..draw.tensors import described
@@ -105,5 +105,5 @@ class AsGraph:
 
 def line_of(node: Node) -> int:
     """The line that built a node; of what is given, none."""
-    at = node.place if isinstance(node, Staged) and node.inputs else None
+    at = node.place if isinstance(node, NamedNode) and node.inputs else None
     return at.line if at else 0

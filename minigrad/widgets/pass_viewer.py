@@ -17,7 +17,7 @@ from zlib import crc32
 from ..compiler.passes.pipeline import FAST, STANDARD, Step, Steps, steps
 from ..compiler.program.program import Program
 from ..core.graph import Graph
-from ..core.node import Node, Staged
+from ..core.node import NamedNode, Node
 from ..draw.graphs import placed, whole
 from ..draw.picture import Picture
 from ..draw.rules import sign_of
@@ -107,7 +107,7 @@ class Scene:
 
 def key_of(node: Node, operands: Sequence[str]) -> str:
     """A node's name; of one that a pass made, what it is of what."""
-    return node.name if isinstance(node, Staged) else f"{crc32(f'{node.op!r} of {operands}'.encode()):x}"
+    return node.name if isinstance(node, NamedNode) else f"{crc32(f'{node.op!r} of {operands}'.encode()):x}"
 
 
 def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[Step], str]) -> Iterator[Cut]:

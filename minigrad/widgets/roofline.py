@@ -32,7 +32,7 @@ from ..core.node import Node
 from ..draw.rules import sign_of
 from ..draw.svg import text
 from ..draw.words import counted, number
-from ..ops import Input, Piece
+from ..ops import Input, TupleGet
 from ..tensor.interpret import is_constant, value, walked
 from .charts import RIGHT, Axis, Charted, across, chart, compact, upwards
 from .film import Choice, Cut, Panel, Reel, row, styled, table
@@ -124,7 +124,7 @@ def points(graph: Graph, arrays: Sequence[Any]) -> list[Point]:
         walked(graph, arrays, keeping)
     values |= dict(zip(graph.inputs, arrays))
     home = memory_of(graph.nodes)
-    own = [n for n in graph.nodes if n.inputs and home[n] is n and not isinstance(n.op, Piece) and not n.op.effect]
+    own = [n for n in graph.nodes if n.inputs and home[n] is n and not isinstance(n.op, TupleGet) and not n.op.effect]
     return [Point(name_of(n), cost(n), moved(n, home), seconds(alone(n, graph, values))) for n in own]
 
 
@@ -139,7 +139,7 @@ def alone(node: Node, graph: Graph, values: dict[Node, Any]) -> Callable[[], Any
     given = [x for x in dict.fromkeys(node.inputs) if not is_constant(x)]
     inputs = {x: Node(Input(f"x{i}"), (), x.spec) for i, x in enumerate(given)}
     one = Node(node.op, tuple(inputs.get(x, x) for x in node.inputs), node.spec)
-    pieces = [n for n in graph.nodes if isinstance(n.op, Piece) and n.inputs == (node,)]
+    pieces = [n for n in graph.nodes if isinstance(n.op, TupleGet) and n.inputs == (node,)]
     outputs = [Node(n.op, (one,), n.spec) for n in pieces] if isinstance(node.spec, Specs) else [one]
     program, arrays = Program(Graph(tuple(inputs.values()), tuple(outputs))), [values[x] for x in given]
     return lambda: program(*arrays)

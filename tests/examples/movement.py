@@ -27,6 +27,6 @@ EXAMPLES = {
     ops.Several: [(ops.Several((0,)), signed(2, 3))],
     ops.Clone: [(ops.Clone(), signed(2, 3))],
     ops.Move: [(ops.Move(CPU), signed(2, 3))],
-    ops.Overlay: [(ops.Overlay((ops.Transpose((1, 0)), ops.Reshape((6,)))), signed(2, 3).T, signed(6)),
-                  (ops.Overlay((ops.Transpose((1, 0)), ops.Diagonal(0))), signed(2, 3), signed(2))],
+    ops.ViewScatter: [(ops.ViewScatter((ops.Transpose((1, 0)), ops.Reshape((6,)))), signed(2, 3).T, signed(6)),
+                  (ops.ViewScatter((ops.Transpose((1, 0)), ops.Diagonal(0))), signed(2, 3), signed(2))],
 }  # fmt: skip

@@ -22,8 +22,8 @@ EXAMPLES = {
         (ops.Lstm(FEWER), signed(T, N, 4 * H), signed(4 * H, H), signed(2, N, H)),
         (ops.Lstm(), signed(1, N, 4 * H), signed(4 * H, H), signed(2, N, H)),
     ],
-    ops.Carried: [
-        (ops.Carried(sizes, reverse), signed(S, T, N, H), signed(T, N, g, H), signed(g * H, H), *rest)
+    ops.LinearRecurrence: [
+        (ops.LinearRecurrence(sizes, reverse), signed(S, T, N, H), signed(T, N, g, H), signed(g * H, H), *rest)
         for sizes in (None, FEWER)
         for reverse in (False, True)
         for S, g, rest in (

@@ -15,7 +15,7 @@ from ...compiler.passes.liveness import Ordered, lifetimes, memory_of
 from ...compiler.program.memory_plan import Tenant, settle
 from ...core.graph import Graph
 from ...core.node import Node
-from ...ops import Piece
+from ...ops import TupleGet
 
 
 @dataclass(eq=False)
@@ -70,7 +70,7 @@ def arena(graph: Graph, writers: Mapping[Node, str], into: Mapping[Node, Node]) 
     for node in order:
         if node in writers and not isinstance(node.spec, Specs):
             found.results[node] = {0: node}
-        elif isinstance(node.op, Piece) and node.inputs[0] in writers:
+        elif isinstance(node.op, TupleGet) and node.inputs[0] in writers:
             one = found.results.setdefault(node.inputs[0], {}).setdefault(node.op.i, node)
             found.last[one] = max(found.last[one], found.last[node])  # two pieces of one number are one array
     for node, route in writers.items():
@@ -91,8 +91,8 @@ def late(graph: Graph, into: Mapping[Node, Node]) -> Graph:
         for x in dict.fromkeys((*node.inputs, *(home[x] for x in node.inputs))):
             readers.setdefault(x, []).append(node)
     for y, target in into.items():
-        maker = y.inputs[0] if isinstance(y.op, Piece) else y
-        family = [maker, *(r for r in readers.get(maker, ()) if isinstance(r.op, Piece))]
+        maker = y.inputs[0] if isinstance(y.op, TupleGet) else y
+        family = [maker, *(r for r in readers.get(maker, ()) if isinstance(r.op, TupleGet))]
         if all(set(readers.get(member, ())) <= set(family) for member in family):
             read = max((place[r] for r in readers.get(target, ()) if r not in family), default=-1)
             if read > place[maker]:

@@ -35,7 +35,7 @@ from ...compiler.passes.fuse import Fused
 from ...core.graph import Graph
 from ...core.node import Node
 from ...core.op import Elementwise, Op
-from ...ops import Affine, After, Input, MatMul, Move, Piece, RandomChoice, RandomPermutation, StopGradient
+from ...ops import Affine, ControlDep, Input, MatMul, Move, RandomChoice, RandomPermutation, StopGradient, TupleGet
 from ...tensor.interpret import is_constant, value
 from .arena import Arena, arena, late
 from .c import NotWritten
@@ -224,10 +224,10 @@ SORTED = RandomPermutation | RandomChoice  # CuPy sorts with thrust, which waits
 def is_recordable(node: Node) -> bool:
     """Whether what the op's own forward launches can be recorded."""
     op = node.op
-    if isinstance(op, Piece):
+    if isinstance(op, TupleGet):
         return isinstance(node.inputs[0].op, Fused) or is_recordable(node.inputs[0])
     home, _, family = type(op).__module__.rpartition(".")
-    known = home == ops.__name__ and (family in RECORDED or isinstance(op, StopGradient | After))
+    known = home == ops.__name__ and (family in RECORDED or isinstance(op, StopGradient | ControlDep))
     return known and not op.effect and not isinstance(op, Move | SORTED)
 
 

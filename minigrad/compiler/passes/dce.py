@@ -18,7 +18,7 @@ from typing import Any
 
 from ...core.graph import Graph
 from ...core.node import Node
-from ...ops import After, Piece
+from ...ops import ControlDep, TupleGet
 from ...tensor.rewrite import again
 from .purify import graphs_of
 
@@ -34,7 +34,7 @@ def prune(graph: Graph) -> Graph:
 
     def waiting(node: Node, inputs: tuple[Node, ...]) -> Node:
         new = again(node, inputs)
-        if isinstance(node.op, After):
+        if isinstance(node.op, ControlDep):
             x, *waits = inputs
             needed = tuple(dict.fromkeys(w for w in waits if w in effects and w is not x))
             new = x if not needed else new if len(needed) == len(waits) else Node(node.op, (x, *needed), node.spec)
@@ -56,7 +56,7 @@ def trim(graph: Graph, known: dict[Any, Trimmed] | None = None) -> Graph:
     known = {} if known is None else known
     read: dict[Node, set[int]] = {node: set() for node in graph.nodes if hasattr(node.op, "gives")}
     for node in graph.nodes:
-        if isinstance(node.op, Piece) and node.inputs[0] in read:
+        if isinstance(node.op, TupleGet) and node.inputs[0] in read:
             read[node.inputs[0]].add(node.op.i)
     left: dict[Node, list[int]] = {}
 
@@ -67,9 +67,9 @@ def trim(graph: Graph, known: dict[Any, Trimmed] | None = None) -> Graph:
                 known[key] = trimmed(*key, known)
             op, left[node], used = known[key]
             return node.with_inputs(inputs) if op is node.op else Node(op, tuple(inputs[j] for j in used))
-        if isinstance(node.op, Piece) and node.inputs[0] in left:
+        if isinstance(node.op, TupleGet) and node.inputs[0] in left:
             i = left[node.inputs[0]].index(node.op.i)
-            return node.with_inputs(inputs) if i == node.op.i else Node(Piece(i), inputs)
+            return node.with_inputs(inputs) if i == node.op.i else Node(TupleGet(i), inputs)
         return node.with_inputs(inputs)
 
     return graph.rebuild(smaller)

@@ -36,9 +36,9 @@ from ...ops import (
     Max,
     Mean,
     Min,
-    Piece,
     Reshape,
     Sum,
+    TupleGet,
 )
 from ...tensor.interpret import interpret
 from ...tensor.rewrite import again, named
@@ -51,7 +51,7 @@ class Fused(Op):
     """ys = body(xs): elementwise ops in one loop
 
     body    its inputs are a0, a1, …; its outputs have the loop's shape, to which all inputs broadcast, or are full
-            reductions of nodes of that shape. Several outputs are a tuple, of which Piece(i) picks one
+            reductions of nodes of that shape. Several outputs are a tuple, of which TupleGet(i) picks one
     """
 
     body: Graph
@@ -143,7 +143,7 @@ def fused(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Nod
     loop = Node(Fused(Graph(inputs, tuple(body[y] for y in results))), tuple(made[x] for x in arrays))
     if len(results) == 1:
         return {results[0]: named(results[0], loop)}
-    return {y: named(y, Node(Piece(i), (loop,))) for i, y in enumerate(results)}
+    return {y: named(y, Node(TupleGet(i), (loop,))) for i, y in enumerate(results)}
 
 
 PRODUCTS = (MatMul, Affine, Convolution, ConvolutionTranspose)  # a group that reads one of these first is its epilogue

@@ -16,7 +16,7 @@ from itertools import accumulate
 from ...base.spec import Spec, Specs
 from ...core.graph import Graph
 from ...core.node import Node
-from ...ops import Piece
+from ...ops import TupleGet
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
     """Node → whose memory it is in: its own, or, for a view, its operand's. Of several results each has its own."""
     home: dict[Node, Node] = {}
     for node in order:
-        is_view = node.op.is_view and node.inputs and not isinstance(node.op, Piece)
+        is_view = node.op.is_view and node.inputs and not isinstance(node.op, TupleGet)
         home[node] = home[node.inputs[0]] if is_view else node
     return home
 
@@ -76,7 +76,7 @@ def lifetimes(graph: Graph) -> dict[Node, tuple[int, int]]:
             last[home[y]] = len(order) - 1
     place = {node: i for i, node in enumerate(order)}
     return {
-        node: (place[node.inputs[0]] if isinstance(node.op, Piece) else i, last[node])
+        node: (place[node.inputs[0]] if isinstance(node.op, TupleGet) else i, last[node])
         for i, node in enumerate(order)
         if home[node] is node and stored(node)
     }
@@ -104,7 +104,7 @@ def bytes_moved(graph: Graph) -> int:
     home = memory_of(graph.nodes)
     moved = 0
     for node in graph.nodes:
-        if home[node] is node and node.inputs and not isinstance(node.op, Piece):
+        if home[node] is node and node.inputs and not isinstance(node.op, TupleGet):
             read = {home[x]: min(known_bytes(x.spec), known_bytes(home[x].spec)) for x in node.inputs}
             moved += known_bytes(node.spec) + sum(read.values())
     return moved
@@ -209,5 +209,5 @@ class Numbered:
         self.arrays = [tuple({home[x] for x in xs}) for xs in self.inputs]
         kept = {home[place[y]] for y in graph.outputs if y is not None}
         self.freed = [0 if i in kept else stored(node) for i, node in enumerate(nodes)]
-        owns = [home[i] == i and node.inputs and not isinstance(node.op, Piece) for i, node in enumerate(nodes)]
+        owns = [home[i] == i and node.inputs and not isinstance(node.op, TupleGet) for i, node in enumerate(nodes)]
         self.made = [known_bytes(node.spec) if own else 0 for node, own in zip(nodes, owns)]

@@ -16,7 +16,7 @@ from textwrap import wrap
 
 from ...base.spec import Specs
 from ...core.graph import Graph
-from ...ops import After, Piece
+from ...ops import ControlDep, TupleGet
 from ...tensor.rewrite import RULES, share, simplify
 from .dce import prune, trim
 from .decompose import expand
@@ -116,7 +116,7 @@ def steps(graph: Graph, passes: Sequence[Pass] = STANDARD, measure: Callable[[Gr
 
 def step(name: str, graph: Graph, changed: bool, measure: Callable[[Graph], float] | None) -> Step:
     """What there is to say about a graph."""
-    nodes = sum(1 for node in graph.nodes if node.inputs and not isinstance(node.op, Piece | After))
+    nodes = sum(1 for node in graph.nodes if node.inputs and not isinstance(node.op, TupleGet | ControlDep))
     seconds = None if measure is None else measure(graph)
     return Step(name, graph, nodes, bytes_moved(graph), peak_bytes(graph), changed, seconds)
 

@@ -14,9 +14,9 @@ from ...base.errors import NoGradientError
 from ...base.lengths import named as length_named
 from ...base.spec import Specs
 from ...core.graph import Graph
-from ...core.node import Node, Staged
+from ...core.node import NamedNode, Node
 from ...core.op import Op
-from ...ops import After, Piece
+from ...ops import ControlDep, TupleGet
 from ...ops.effect import Shown
 
 STEPS = length_named("?steps")  # of every While: its stacks are read by loops only, which go along them
@@ -28,12 +28,12 @@ def calm(graph: Graph) -> tuple[Graph, dict[Node, Node]]:
     before: dict[Node, Node] = {}
 
     def quiet(node: Node, inputs: tuple[Node, ...]) -> Node:
-        if inputs and isinstance(node.op, After | Shown):
+        if inputs and isinstance(node.op, ControlDep | Shown):
             return inputs[0]
         new = node.with_inputs(inputs)
         if node.op.effect and graphs_of(node.op):
             new = Node(without_effects(node.op), inputs, node.spec)
-            new = node.naming(new) if isinstance(node, Staged) else new
+            new = node.naming(new) if isinstance(node, NamedNode) else new
         before[new] = node
         return new
 
@@ -48,14 +48,14 @@ def drawn(graph: Graph) -> list[Node]:
     still, before = calm(graph)
     nodes = [before[node] for node in still.nodes if node.op.effect]
     several: list[tuple[Node, Any]] = [(node, node.spec) for node in nodes if isinstance(node.spec, Specs)]
-    pieces = [Node(Piece(i), (node,)) for node, specs in several for i in range(len(specs))]
+    pieces = [Node(TupleGet(i), (node,)) for node, specs in several for i in range(len(specs))]
     single = [node for node in nodes if not isinstance(node.spec, Specs)]
     return single + [piece for piece in pieces if STEPS not in piece.spec.shape]
 
 
 def value_of(node: Node) -> Value:
     """Which value a node is, if it is one of several, or one alone."""
-    return (node.inputs[0], node.op.i) if isinstance(node.op, Piece) else (node, None)
+    return (node.inputs[0], node.op.i) if isinstance(node.op, TupleGet) else (node, None)
 
 
 def graphs_of(op: Op) -> dict[str, Graph]:

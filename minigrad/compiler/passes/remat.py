@@ -16,7 +16,7 @@ from typing import Any
 
 from ...base.spec import Specs
 from ...core.graph import Graph
-from ...core.node import Node, Staged
+from ...core.node import NamedNode, Node
 from ...core.op import Elementwise, Op
 from ...ops import (
     Abs,
@@ -134,4 +134,8 @@ def made_late(graph: Graph, worst: int, needed: list[Node]) -> Graph:
 
 def renamed(node: Node, new: Node) -> Node:
     """The new node under a name that tells whose second making it is."""
-    return Staged(new.op, new.inputs, new.spec, f"{node.name}_again", node.place) if isinstance(node, Staged) else new
+    return (
+        NamedNode(new.op, new.inputs, new.spec, f"{node.name}_again", node.place)
+        if isinstance(node, NamedNode)
+        else new
+    )

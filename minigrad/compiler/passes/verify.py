@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from ...base.errors import GraphError
 from ...core.graph import Graph
-from ...core.node import Node, Staged
+from ...core.node import NamedNode, Node
 from ...core.op import Elementwise, Op
 from ...ops import BroadcastTo, Input
 from .fuse import Fused, is_full_reduction, loop_shape
@@ -60,7 +60,7 @@ def names_are_unique(nodes: Iterable[Node]) -> None:
     """No two inputs, and no two staged nodes, have one name."""
     for names in (
         Counter(n.op.name for n in nodes if isinstance(n.op, Input)),
-        Counter(n.name for n in nodes if isinstance(n, Staged)),
+        Counter(n.name for n in nodes if isinstance(n, NamedNode)),
     ):
         for name, count in names.items():
             if count > 1:

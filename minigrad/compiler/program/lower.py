@@ -18,7 +18,7 @@ from ...base.spec import Spec, Specs
 from ...core.graph import Graph
 from ...core.node import Node
 from ...core.op import Elementwise, Op
-from ...ops import After, BroadcastTo, Input, Piece
+from ...ops import BroadcastTo, ControlDep, Input, TupleGet
 from ...tensor.interpret import value as computed
 from ..passes.fuse import Fused
 from .abstract_array import Shadow
@@ -61,9 +61,9 @@ class Lowering:
         match node.op:
             case Input():
                 return computed(node)  # which raises
-            case Piece(i) if isinstance(xs[0], tuple):
+            case TupleGet(i) if isinstance(xs[0], tuple):
                 return xs[0][i]
-            case After() if not isinstance(xs[0], tuple):
+            case ControlDep() if not isinstance(xs[0], tuple):
                 return xs[0]
             case Fused(body) if is_planned(node.spec):
                 if not is_long(node.op.shape, xs) or are_rows(node.op.shape, node.spec, xs):

@@ -27,7 +27,7 @@ from ...base.device import CPU
 from ...base.lengths import is_unknown
 from ...base.spec import Specs
 from ...core.graph import Graph
-from ...core.node import Node, Staged
+from ...core.node import NamedNode, Node
 from ..passes.pipeline import optimised
 from .buffer import Section, Step, Value, copied_order
 from .memory_plan import plan
@@ -156,7 +156,7 @@ class Text:
 def commented(line: str, made: Any, node: Node | None) -> str:
     """The line, with the spec of what it makes, and where in the user's code that was built, if it is known."""
     comment = written(made)
-    if isinstance(node, Staged):
+    if isinstance(node, NamedNode):
         comment += f" {node.name}" + (f", {node.place.where}" if node.place else "")
     return f"{line:<52}# {comment}"
 

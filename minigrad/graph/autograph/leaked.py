@@ -15,7 +15,7 @@ from weakref import ref
 from ...base.pytree import leaves
 from ...core.modes import current
 from ...core.node import place
-from ...tracing.builder import Traced
+from ...tracing.builder import Tracer
 
 
 class Leftover(NamedTuple):
@@ -60,10 +60,10 @@ def told_of() -> Iterator[None]:
         found = {(id(its.of()), its.key): its for its in opened.found}
     finally:
         opened.found = None
-    if current.mode.staging is None or not current.mode.staging.chained:
+    if current.mode.builder is None or not current.mode.builder.chained:
         return  # the graph of a session is still there, and its symbols may be used
     for its in found.values():
-        symbols = [x for x in leaves(its.value()) if isinstance(x, Traced)]
+        symbols = [x for x in leaves(its.value()) if isinstance(x, Tracer)]
         if symbols and its.at is not None:
             warnings.warn_explicit(
                 f"`{its.path}` is assigned in the {its.kind} over tensors here, and holds {symbols[0]} when the trace "

@@ -164,7 +164,7 @@ class Loop:
 
         Which dtype that is, is found by one turn, written into a graph that is thrown away.
         """
-        with Inner(current.mode.staging).building():
+        with Inner(current.mode.builder).building():
             self.set_(self.before)
             self.turn(turn)
             y = self.get()[self.names.index(name)]
@@ -194,7 +194,7 @@ class Loop:
             nonlocal still
             symbols = as_numbers(symbols)
             nodes = [symbol.node for symbol in symbols]
-            current.mode.staging.stands |= {id(symbol): part for symbol, part in zip(symbols, parts)}
+            current.mode.builder.stands |= {id(symbol): part for symbol, part in zip(symbols, parts)}
             self.set_(self.state(start, symbols))
             self.turn(turn)
             results = self.carried(start, symbols)
@@ -203,7 +203,7 @@ class Loop:
             }
             still = [is_number(x) and is_number(y) for x, y in zip(symbols, results)]
             self.alone([parts[i] for i in self.edited], parts)
-            self.weighed({x.dtype for x in (*symbols, *(c.what for c in current.mode.staging.captured.values()))})
+            self.weighed({x.dtype for x in (*symbols, *(c.what for c in current.mode.builder.captured.values()))})
             return results
 
         body.names = [  # type: ignore[attr-defined]
@@ -224,7 +224,7 @@ class Loop:
         """What is carried in one place, after the loop: what was edited in place, `x += 1`, is the same tensor."""
         if i not in self.edited:
             return y
-        current.mode.staging.take(x, y)
+        current.mode.builder.take(x, y)
         return x
 
     def weighed(self, dtypes: set[Any]) -> None:
@@ -236,7 +236,7 @@ class Loop:
 
     def alone(self, edited: Sequence[Any], parts: Sequence[Any]) -> None:
         """Raises ConversionError where the body edits a tensor in place that it knows under another name too."""
-        others = current.mode.staging.captured
+        others = current.mode.builder.captured
         for x in edited:
             if id(x) in others or sum(x is part for part in parts) > 1:
                 raise ConversionError(

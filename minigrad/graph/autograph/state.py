@@ -27,13 +27,13 @@ from ...core.node import place, spot
 from ...core.op import Op
 from ...tensor.symbol import Symbol
 from ...tensor.tensor import Tensor
-from ...tracing.builder import Traced
+from ...tracing.builder import Tracer
 from .closure_writes import bindings, mentioned
 
 NUMBERS = (bool, int, float)
 
 
-class Number(Traced):
+class Number(Tracer):
     """A symbol in the place of a Python number. What is computed of numbers alone is one again."""
 
     __slots__ = ()
@@ -57,7 +57,7 @@ def is_number(x: Any) -> bool:
 
 def as_number(x: Any) -> Any:
     """The symbol, in the place of a number."""
-    return Number(x.node, x.stage) if type(x) is Traced else x
+    return Number(x.node, x.builder) if type(x) is Tracer else x
 
 
 ARRAYS = (Symbol, Tensor, np.ndarray, np.generic)
@@ -102,10 +102,10 @@ def here() -> str:
 
 def lifted(x: Any, spec: Spec | None = None) -> Any:
     """x as an operand of the graph being built; a number beside an operand of that spec, and of its dtype."""
-    stage = current.mode.staging
+    builder = current.mode.builder
     if isinstance(x, NUMBERS):
-        return stage.lift(x, Spec((), type(x)) if spec is None else spec)
-    return stage.lift(x)
+        return builder.lift(x, Spec((), type(x)) if spec is None else spec)
+    return builder.lift(x)
 
 
 def is_part(x: Any) -> bool:

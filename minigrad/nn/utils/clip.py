@@ -27,7 +27,7 @@ def clip_grad_norm_(
     Pascanu et al. 2013, “On the difficulty of training recurrent neural networks”, algorithm 1.
     https://arxiv.org/abs/1211.5063
     """
-    if current.mode.staging is not None:
+    if current.mode.builder is not None:
         if error_if_nonfinite:
             raise GraphError("a graph cannot refuse a norm that is not finite: run it inside `with graph.trap_nan():`")
         clipped: Tensor = clipped_in_graph(parameters, max_norm, norm_type)
@@ -51,7 +51,7 @@ def total_norm(grads: list[Any], norm_type: float) -> Any:
 
 def clip_grad_value_(parameters: Tensors, clip_value: float) -> None:
     """Cut each gradient's elements, in place, to −clip_value … clip_value."""
-    if current.mode.staging is not None:
+    if current.mode.builder is not None:
         for p in reached(parameters):
             p.grad = p.grad.clamp(-clip_value, clip_value)  # type: ignore[union-attr]
         return
