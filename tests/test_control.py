@@ -10,9 +10,9 @@ from written import Written
 import minigrad as mg
 from minigrad.base.errors import DTypeError, GraphError, ShapeError
 from minigrad.compiler.control import Cond, Control, Scan, While
-from minigrad.compiler.passes.dce import trim
+from minigrad.compiler.passes.dce import dce
 from minigrad.compiler.passes.pipeline import optimised
-from minigrad.compiler.program.source import Stack
+from minigrad.compiler.program.source import GrowingStack
 from minigrad.graph import case, fori_loop, scan, switch_case
 
 X = np.array([1.0, -2.0, 3.0])
@@ -530,7 +530,7 @@ def test_an_op_made_of_graphs_refuses_operands_that_they_were_not_made_for(f):
 
 def test_a_loop_that_nobody_differentiates_keeps_no_stack():
     written = Written(lambda x: mg.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (0, x))[1], X)
-    (loop,) = (node for node in trim(written.graph).nodes if isinstance(node.op, While))
+    (loop,) = (node for node in dce(written.graph).nodes if isinstance(node.op, While))
 
     assert [spec.shape for spec in loop.spec] == [(), (3,)]
 
@@ -540,7 +540,7 @@ def test_only_the_stacks_that_backward_reads_are_kept():
         y = mg.while_loop(lambda i, x, s: i < 3, lambda i, x, s: (i + 1, x * x, s + x.sin()), (0, x, x))[2]
         return x.builder.gradients([y], [x])
 
-    loops = [node for node in trim(Written(f, X).graph).nodes if isinstance(node.op, While)]
+    loops = [node for node in dce(Written(f, X).graph).nodes if isinstance(node.op, While)]
 
     assert [len(node.spec) for node in loops] == [3]  # i, which the test reads, x, and the stack of x; not s
 
@@ -549,7 +549,7 @@ def test_a_carry_that_nobody_needs_is_not_carried():
     written = Written(
         lambda x: mg.while_loop(lambda i, x, y: i < 3, lambda i, x, y: (i + 1, x * 2, x), (0, x, x))[1], X
     )
-    (loop,) = (node.op for node in trim(written.graph).nodes if isinstance(node.op, While))
+    (loop,) = (node.op for node in dce(written.graph).nodes if isinstance(node.op, While))
 
     assert loop.carried == 2
 
@@ -559,9 +559,9 @@ def test_trimming_twice_is_trimming_once():
         y = mg.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, mg.cond(i > 0, lambda: x * x, lambda: x)), (0, x))[1]
         return y.builder.gradients([y], [x])
 
-    once = trim(Written(f, X).graph)
+    once = dce(Written(f, X).graph)
 
-    assert trim(once) == once
+    assert dce(once) == once
 
 
 def test_a_stack_dies_when_the_loop_back_has_consumed_it():
@@ -579,7 +579,7 @@ def test_a_stack_dies_when_the_loop_back_has_consumed_it():
 
     x = np.linspace(0, 1, 50_000)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Stack, "filled", property(noted))
+        patch.setattr(GrowingStack, "filled", property(noted))
         Written(f, x).compiled(x)
 
     assert alive == [[True]]

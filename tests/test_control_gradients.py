@@ -10,7 +10,7 @@ from written import Written
 import minigrad as mg
 from minigrad.base.errors import NoGradientError
 from minigrad.compiler.control import Scan, While
-from minigrad.compiler.passes.dce import trim
+from minigrad.compiler.passes.dce import dce
 from minigrad.graph import fori_loop, scan
 
 X = np.array([0.5, -1.0, 1.5])
@@ -166,7 +166,7 @@ def test_a_gradient_passes_only_the_carries_that_it_reaches():
         a, _ = fori_loop(0, 3, lambda i, c: (c[0] * c[0], c[1] * c[0]), (x, h))
         return a.builder.gradients([a], [x])
 
-    loops = [node.op for node in trim(Written(f, X, H).graph).nodes if isinstance(node.op, Scan)]
+    loops = [node.op for node in dce(Written(f, X, H).graph).nodes if isinstance(node.op, Scan)]
 
     assert [op.carried for op in loops] == [1, 1]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from minigrad import ops
 from minigrad.backends.cuda import shim
-from minigrad.backends.cuda.c import C, NotWritten, Value, literal, named
+from minigrad.backends.cuda.c import C, Expr, NotWritten, literal, named
 from minigrad.backends.cuda.kernel import BLOCK, contiguous, kernel, place
 from minigrad.base.spec import Spec
 from minigrad.compiler.passes.fuse import Fused
@@ -329,7 +329,7 @@ def test_the_text_is_one_line_for_each_op_and_the_same_each_time():
 
 def test_what_an_op_uses_twice_is_computed_once():
     """Written out as a tree, the derivative of GELU computes its tanh thrice."""
-    y = ops.GeluTanhDifferential().forward(C, Value("t", "f4"), Value("x", "f4"))
+    y = ops.GeluTanhDifferential().forward(C, Expr("t", "f4"), Expr("x", "f4"))
 
     lines, result = named(y, "u")
 
@@ -356,7 +356,7 @@ def test_a_number_is_written_in_its_own_type(number, dtype, text):
 
 
 def test_what_no_c_expression_says_is_refused_by_name():
-    x = Value("x", "f4")
+    x = Expr("x", "f4")
 
     with pytest.raises(NotWritten, match=r"xp\.sort cannot be written"):
         C.sort(x)

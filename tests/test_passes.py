@@ -10,11 +10,11 @@ import minigrad as mg
 from minigrad import ops
 from minigrad.base.spec import Spec
 from minigrad.compiler.passes import fast_math, liveness
-from minigrad.compiler.passes.dce import prune, wanted
+from minigrad.compiler.passes.dce import dce, wanted
 from minigrad.compiler.passes.fold import Folded, fold
 from minigrad.compiler.passes.pipeline import FAST, STANDARD, name_of, optimised, steps
-from minigrad.compiler.passes.remat import flops, recompute
-from minigrad.compiler.passes.transpose_rules import LOOSE_TURNS, layout, narrow
+from minigrad.compiler.passes.remat import flops, remat
+from minigrad.compiler.passes.transpose_rules import FAST_TRANSPOSES, narrow, transposes
 from minigrad.compiler.passes.verify import verify
 from minigrad.core.graph import Graph
 from minigrad.core.node import NamedNode, Node, Place
@@ -125,7 +125,7 @@ def test_the_least_integer_is_its_own_negative_and_no_rule_forgets_it():
 
 
 QUOTIENT = ["BroadcastTo", "Sum", "Div", "Mul"]
-LOOSE = {
+FAST_MATH = {
     "x + 0": (lambda x: x + 0, []),
     "0 − x": (lambda x: 0 - x, ["Neg"]),
     "x · (1 / y)": (lambda x: x * (1 / x.exp()), ["Exp", "Div"]),
@@ -145,11 +145,11 @@ LOOSE = {
 }
 
 
-@pytest.mark.parametrize("case", LOOSE)
+@pytest.mark.parametrize("case", FAST_MATH)
 def test_loose_rules_apply_only_where_they_are_asked_for(case):
-    f, expected = LOOSE[case]
+    f, expected = FAST_MATH[case]
     graph = graph_of(f, f8(3, 4))
-    after = simplify(graph, rewrite.RULES + fast_math.LOOSE)
+    after = simplify(graph, rewrite.RULES + fast_math.FAST_MATH)
 
     assert [kind for kind in kinds(after) if kind != "Reshape"] == expected
     assert kinds(after) != kinds(simplify(graph))
@@ -158,7 +158,7 @@ def test_loose_rules_apply_only_where_they_are_asked_for(case):
 
 def test_a_sum_along_what_was_not_copied_is_no_product():
     graph = graph_of(lambda x: x.broadcast_to(5, 3, 4).sum((0, 1)), f8(3, 4))
-    after = simplify(graph, fast_math.LOOSE)
+    after = simplify(graph, fast_math.FAST_MATH)
 
     assert "Sum" in kinds(after)
     np.testing.assert_allclose(interpret(after, X)[0], interpret(graph, X)[0], rtol=1e-14)
@@ -294,12 +294,12 @@ def test_the_gradient_of_a_mean_is_a_number_until_something_is_as_large():
 def test_a_transpose_goes_past_elementwise_ops_until_it_meets_its_like():
     graph = graph_of(lambda x: (x.mT * 2).exp().mT, f8(3, 4))
 
-    assert kinds(simplify(layout(graph))) == ["Mul", "Exp"]
+    assert kinds(simplify(transposes(graph))) == ["Mul", "Exp"]
 
 
 def test_a_layer_reads_its_weights_the_other_way_round():
     graph = graph_of(lambda x, w: x.apply(ops.Affine(), w.mT), f8(3, 4), f8(5, 4))
-    after = layout(graph)
+    after = transposes(graph)
 
     assert [n.op for n in after.nodes if n.inputs] == [ops.Affine(True)]
 
@@ -309,7 +309,7 @@ def test_the_gradient_of_a_layers_weights_comes_as_they_are_kept():
     graph = Graph(graph.inputs, graph.outputs[1:2])
     arrays = np.ones((5, 4)), X
 
-    after = layout(graph, LOOSE_TURNS)
+    after = transposes(graph, FAST_TRANSPOSES)
 
     assert after.outputs[0].op == ops.MatMul()
     np.testing.assert_allclose(interpret(after, *arrays)[0], interpret(graph, *arrays)[0])
@@ -329,8 +329,8 @@ def test_only_wanted_results_are_computed():
 def test_nothing_waits_for_what_has_no_effect():
     graph = graph_of(lambda x: x.apply(ops.ControlDep(), x.exp(), x.apply(Noise()) * 2), f8(3))
 
-    assert kinds(prune(graph)) == ["Noise", "Mul", "ControlDep"]
-    assert kinds(prune(graph_of(lambda x: (x * 2).apply(ops.ControlDep(), x.exp()), f8(3)))) == ["Mul"]
+    assert kinds(dce(graph)) == ["Noise", "Mul", "ControlDep"]
+    assert kinds(dce(graph_of(lambda x: (x * 2).apply(ops.ControlDep(), x.exp()), f8(3)))) == ["Mul"]
 
 
 # -- memory -------------------------------------------------------------------------------------------------
@@ -404,18 +404,18 @@ def gated(depth=4):
 
 def test_the_gates_of_a_network_are_made_again_on_the_way_back():
     graph = gated()
-    after = verify(recompute(graph, share=1.0, least=0), graph)
+    after = verify(remat(graph, share=1.0, least=0), graph)
 
     assert liveness.peak_bytes(liveness.ordered(after)) < liveness.peak_bytes(liveness.ordered(graph))
     assert kinds(after).count("Sigmoid") > kinds(graph).count("Sigmoid")
     assert flops(graph) < flops(after) <= 2 * flops(graph)
-    assert recompute(graph, share=0) is graph
+    assert remat(graph, share=0) is graph
 
 
 def test_nothing_is_made_again_that_lowers_no_peak():
     graph = share(graph_of(lambda x: x.exp() + x.exp().tanh(), f8(3)))
 
-    assert recompute(graph) is graph
+    assert remat(graph) is graph
 
 
 # -- names ----------------------------------------------------------------------------------------------------
@@ -447,8 +447,8 @@ def test_steps_print_as_a_table_of_what_each_pass_changed():
     assert way[-1].bytes_moved < way[0].bytes_moved
     assert way[-1].peak_bytes < way[0].peak_bytes
     assert "1.500" in repr(way)
-    assert "nothing to change for trim, prune," in repr(way)
-    assert not any(line.startswith("prune") for line in repr(way).splitlines())
+    assert "nothing to change for dce," in repr(way)
+    assert not any(line.startswith("dce") for line in repr(way).splitlines())
     assert all(len(line) <= 80 for line in repr(way).splitlines())
 
 

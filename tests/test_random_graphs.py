@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from minigrad import ops
 from minigrad.base.errors import DTypeError, NoGradientError, ShapeError
 from minigrad.base.spec import Spec
-from minigrad.compiler.passes.fast_math import LOOSE
+from minigrad.compiler.passes.fast_math import FAST_MATH
 from minigrad.compiler.passes.fuse import fuse
 from minigrad.compiler.passes.pipeline import FAST, STANDARD, name_of, optimised
-from minigrad.compiler.passes.transpose_rules import LOOSE_TURNS, layout
+from minigrad.compiler.passes.transpose_rules import FAST_TRANSPOSES, transposes
 from minigrad.compiler.passes.verify import verify
 from minigrad.compiler.program.program import Program
 from minigrad.compiler.schedule import Workers
@@ -193,8 +193,8 @@ def test_several_workers_compute_every_bit_of_it(program, workers):
 
 
 LOOSENED = {
-    "simplify": partial(simplify, rules=LOOSE),
-    "layout": partial(layout, rules=LOOSE_TURNS),
+    "simplify": partial(simplify, rules=FAST_MATH),
+    "layout": partial(transposes, rules=FAST_TRANSPOSES),
     "fuse": partial(fuse, reductions=True),
     "fast": partial(optimised, passes=FAST),
 }

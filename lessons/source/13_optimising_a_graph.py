@@ -53,7 +53,7 @@ import minigrad as mg
 from minigrad.compiler.passes.fold import fold
 from minigrad.compiler.passes.fuse import fuse
 from minigrad.tensor.interpret import interpret
-from minigrad.compiler.passes.transpose_rules import layout
+from minigrad.compiler.passes.transpose_rules import transposes
 from minigrad.compiler.passes.liveness import bytes_moved
 from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised, steps
 from minigrad.tensor.rewrite import share
@@ -310,7 +310,7 @@ for rule, (written, _) in RULES.items():
 # ## Moves that move nothing
 #
 # A transpose copies nothing: it reads the same memory the other way round. But it is in the way of other passes.
-# `layout` moves transposes past elementwise operations until two of them meet, or a matrix product takes one up.
+# `transposes` moves transposes past elementwise operations until two of them meet, or a matrix product takes one up.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -322,8 +322,8 @@ crossed = graph_of(turned, mg.ones(10, 20), mg.ones(10, 20))
 mg.draw(crossed)
 
 # %% slideshow={"slide_type": "skip"}
-print(ops(crossed), "operations, then", ops(layout(crossed)))
-mg.draw(layout(crossed))
+print(ops(crossed), "operations, then", ops(transposes(crossed)))
+mg.draw(transposes(crossed))
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## All passes, one at a time

@@ -63,7 +63,7 @@ from minigrad.tensor.interpret import interpret, value
 from minigrad.compiler.passes.liveness import Ordered, alive_bytes, lifetimes, ordered, peak_bytes
 from minigrad.compiler.passes.pipeline import STANDARD, optimised
 from minigrad.compiler.program.program import Program
-from minigrad.compiler.passes.remat import flops, recompute
+from minigrad.compiler.passes.remat import flops, remat
 from minigrad.compiler.schedule import Workers, critical_path, ways_left
 from minigrad.course import Predict, Quiz, reveal
 from minigrad.core.modes import watching
@@ -247,7 +247,7 @@ def deep(x):
 
 
 before = ordered(optimised(graph_of(mg.func.grad(deep), x), STANDARD[:8]))  # up to share, and nothing fused
-after = ordered(recompute(before, least=0))
+after = ordered(remat(before, least=0))
 for name, each in (("kept", before), ("computed again", after)):
     print(f"{name:14} peak {peak_bytes(each):,} bytes, {flops(each):,} operations on numbers")
 kinds = [Counter(node.op.kind for node in each.nodes) for each in (after, before)]
@@ -568,7 +568,7 @@ Quiz("14_memory_and_schedule")
 # | `Program(graph).peak_bytes` | no such number beforehand | none | `compiled.memory_analysis()` |
 # | allocator of the system | caching allocator on GPUs | BFC allocator on GPUs | the same, of XLA |
 # | `tracemalloc` around a run | `torch.cuda.memory_stats()` | `get_memory_info("GPU:0")` | `device.memory_stats()` |
-# | `recompute`; `checkpoint(f, x)` | `torch.utils.checkpoint` | `tf.recompute_grad` | `jax.checkpoint(f)` |
+# | `remat`; `checkpoint(f, x)` | `torch.utils.checkpoint` | `tf.recompute_grad` | `jax.checkpoint(f)` |
 # | `np.add(y, 1, out=y)` | `torch.add(y, 1, out=y)`, `y.add_(1)` | none | `donate_argnums` of `jit` |
 # | `Workers(graph, 2)` | `torch.cuda.Stream`, on GPUs | `inter_op_parallelism_threads` | XLA decides |
 #

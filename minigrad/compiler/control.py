@@ -33,7 +33,7 @@ from .passes.purify import STEPS, graphs_of
 from .passes.specialise import specialised
 from .program.buffer import Step
 from .program.program import Program
-from .program.source import Line, Stack, branch, for_loop, while_loop
+from .program.source import GrowingStack, Line, branch, for_loop, while_loop
 
 if TYPE_CHECKING:
     from .program.emit import Lines
@@ -117,7 +117,7 @@ class While(Control):
     def forward(self, xp: Any, *xs: Any) -> tuple[Any, ...]:
         n, (test, body) = self.carried, self.runs
         carries, k = xs[:n], xs[n:]
-        stacks = [Stack(xp, row(y), y.dtype) for y in results(self.body)[n:]]
+        stacks = [GrowingStack(xp, row(y), y.dtype) for y in results(self.body)[n:]]
         steps = 0
         while test(*carries, *k)[0]:
             ys = body(*carries, *k)

@@ -21,7 +21,7 @@ from ..core.node import NamedNode, Node
 from ..ops import Input, TupleGet
 from ..tensor.symbol import Symbol
 from ..tracing.gradients import gradients
-from .passes.purify import Value, calm, value_of, with_values
+from .passes.purify import Output, output_of, purify, with_values
 
 Grads = dict[Node, Symbol]
 
@@ -54,7 +54,7 @@ def branch_gradients(
     graph: Graph, op: Any, seeds: dict[int, Symbol], kept: dict[int, Symbol]
 ) -> tuple[Node | None, ...]:
     """The gradient of each input, in one branch."""
-    still, before = calm(graph)
+    still, before = purify(graph)
     found = gradients(summed((still.outputs[i], g) for i, g in seeds.items()), floats(graph.inputs))
     grads = Graph((), tuple(found[x].node if x in found else None for x in graph.inputs))
     return with_values(grads, before, values_in(graph, kept), op).outputs
@@ -104,7 +104,7 @@ class Reverse:
         stacks = range(n, len(graph.outputs))
         self.rows = {i: self.row(i) for i in stacks if gys[i] is not None}
         self.kept = {i: self.row(i) for i in stacks}
-        self.still, before = calm(graph)
+        self.still, before = purify(graph)
         self.moving: dict[int, Symbol] = {}
         found = self.gradients()
         self.sums = {x: argument(next(names), x.spec) for x in self.read if x in found}
@@ -175,12 +175,12 @@ def argument(name: str, spec: Spec) -> Symbol:
     return Symbol(NamedNode(Input(name), (), spec, name, None))
 
 
-def values_in(graph: Graph, kept: dict[int, Symbol]) -> dict[Value, Node]:
+def values_in(graph: Graph, kept: dict[int, Symbol]) -> dict[Output, Node]:
     """Value → the input that gives it, for the results that are kept.
 
     kept    place of a result → the symbol of that input
     """
-    return {value_of(y): kept[i].node for i, y in enumerate(graph.outputs) if y is not None and i in kept}
+    return {output_of(y): kept[i].node for i, y in enumerate(graph.outputs) if y is not None and i in kept}
 
 
 def summed(pairs: Iterable[tuple[Any, Symbol]]) -> Grads:

@@ -77,7 +77,7 @@ def critical_path(graph: Graph, seconds: Seconds = estimate) -> list[Node]:
 
 
 @dataclass(frozen=True)
-class Slot:
+class ScheduledNode:
     """A node in a schedule: who runs it, and from when to when, in estimated seconds."""
 
     node: Node
@@ -98,7 +98,7 @@ class Schedule:
 
     graph: Graph
     workers: int
-    slots: tuple[Slot, ...]
+    slots: tuple[ScheduledNode, ...]
     path: float
 
     @property
@@ -127,16 +127,16 @@ def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> Sch
     before, left = waits_for(graph), ways_left(graph, seconds)
     place = {node: i for i, node in enumerate(graph.nodes)}
     users, missing = users_of(before), {node: len(xs) for node, xs in before.items()}
-    free, done = [0.0] + [HANDOVER] * (workers - 1), dict[Node, Slot]()  # the others must be told to begin
+    free, done = [0.0] + [HANDOVER] * (workers - 1), dict[Node, ScheduledNode]()  # the others must be told to begin
     ready = [(-left[node], place[node], node) for node in graph.nodes if not missing[node]]
     heapify(ready)
-    slots: list[Slot] = []
+    slots: list[ScheduledNode] = []
     while ready:
         node = heappop(ready)[2]
         if runs(node):
             begins = [beginning(before[node], worker, free[worker], done) for worker in range(workers)]
             worker = min(range(workers), key=begins.__getitem__)
-            done[node] = slot = Slot(node, worker, begins[worker], begins[worker] + seconds(node))
+            done[node] = slot = ScheduledNode(node, worker, begins[worker], begins[worker] + seconds(node))
             free[worker] = slot.end
             slots.append(slot)
         for user in users[node]:
@@ -146,7 +146,7 @@ def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> Sch
     return Schedule(graph, workers, tuple(slots), max(left.values(), default=0.0))
 
 
-def beginning(operands: Sequence[Node], worker: int, free: float, done: dict[Node, Slot]) -> float:
+def beginning(operands: Sequence[Node], worker: int, free: float, done: dict[Node, ScheduledNode]) -> float:
     """When that worker can begin: once it is free, and has the operands; those of another worker come later."""
     came = (done[x].end + (HANDOVER if done[x].worker != worker else 0.0) for x in operands if x in done)
     return max(free, *came, 0.0)
@@ -184,7 +184,7 @@ class Workers:
     def run(self, *arrays: Any) -> tuple[Any, ...]:
         """All parts, each by its worker, the first by the caller."""
         graph = self.schedule.graph
-        run = Run(dict(zip(graph.inputs, arrays, strict=True)), {x: threading.Event() for x in self.shared})
+        run = WorkerRun(dict(zip(graph.inputs, arrays, strict=True)), {x: threading.Event() for x in self.shared})
         run.values |= {constant: value(constant) for constant in self.constants}
         first, *others = self.parts
         # numpy.errstate and our modes are of the context: each worker has a copy of the caller's.
@@ -196,7 +196,7 @@ class Workers:
             raise run.error
         return tuple(None if y is None else run.values[y] for y in graph.outputs)
 
-    def work(self, part: Sequence[Node], run: Run) -> None:
+    def work(self, part: Sequence[Node], run: WorkerRun) -> None:
         """One worker's nodes."""
         try:
             for node in part:
@@ -214,7 +214,7 @@ class Workers:
 
 
 @dataclass
-class Run:
+class WorkerRun:
     """One call of several workers: the values made, and for each that another worker reads, whether it is there."""
 
     values: dict[Node, Any]

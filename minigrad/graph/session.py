@@ -25,7 +25,7 @@ from ..base.pytree import leaves, planted
 from ..base.spec import Spec, Specs
 from ..compiler.blame import guarded
 from ..compiler.passes.pipeline import optimised
-from ..compiler.passes.specialise import arrived, specialised
+from ..compiler.passes.specialise import hoist_copies, specialised
 from ..core.graph import Graph as Finished
 from ..core.modes import current, in_mode
 from ..core.node import Node
@@ -227,7 +227,7 @@ def made(graph: Graph, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: S
         for x, source in zip(part.graph.inputs, sources)
     ]
     before = specialised(part.graph, specs)
-    known = arrived(before)
+    known = hoist_copies(before)
     pairs = enumerate(zip(before.inputs, known.inputs))
     moved = tuple((i, y.spec.device) for i, (x, y) in pairs if x.spec.device is not y.spec.device)
     return Plan(part, known, compiled(known), sources, len(nodes), moved)

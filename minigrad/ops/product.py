@@ -240,7 +240,7 @@ class Attention(Op):
         y = xp.empty_like(q) if q.shape == (*w.shape[:-1], v.shape[-1]) and q.dtype == w.dtype == v.dtype else None
         return xp.matmul(w, v, out=y)
 
-    def expanded(self, q, k, v, *mask): return q.apply(self.weights, k, *mask) @ v
+    def decomposed(self, q, k, v, *mask): return q.apply(self.weights, k, *mask) @ v
 
     def vjp(self, gy, y, q, k, v, *mask):
         w = q.apply(self.weights, k, *mask)

@@ -88,7 +88,7 @@ class Softmax(Op):
             y /= sums
         return y
 
-    def expanded(self, x):
+    def decomposed(self, x):
         e = from_the_largest(x, (self.axis,))[0].exp()
         return e / e.sum(self.axis, keepdims=True)
 
@@ -139,7 +139,7 @@ class LogSumExp(Reduction):
             y = xp.log(xp.exp(e, out=e).sum(self.axes, keepdims=True)) + top
         return y if self.keepdims else y.reshape(self.reduced(x.shape))
 
-    def expanded(self, x):
+    def decomposed(self, x):
         x = x if x.spec.is_float else x.astype(np.float64)
         z, top = from_the_largest(x, self.axes)
         return (z.exp().sum(self.axes, keepdims=True).log() + top).reshape(self.reduced(x.shape))
@@ -176,7 +176,7 @@ class CrossEntropy(Op):
         y -= chosen
         return y
 
-    def expanded(self, x, k):
+    def decomposed(self, x, k):
         z, _ = from_the_largest(x, (1,))
         return z.exp().sum(1).log() - z.apply(Chosen(), k)
 
@@ -229,7 +229,7 @@ class SoftmaxMinusOneHot(Op):
         y[xp.arange(len(k)), k] -= 1
         return y
 
-    def expanded(self, x, k): return Softmax(1).expanded(x).apply(MinusOneHot(), k)
+    def decomposed(self, x, k): return Softmax(1).decomposed(x).apply(MinusOneHot(), k)
     def vjp(self, gy, y, x, k): return Softmax(1).vjp(gy, x.apply(Softmax(1)), x)[0], None
     def jvp(self, dxs, y, x, k): return Softmax(1).jvp(dxs, x.apply(Softmax(1)), x)
     def flops(self, y, x, k): return 5 * x.size + len(k.shape)

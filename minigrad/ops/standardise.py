@@ -75,7 +75,7 @@ class RMSNormalise(Op):
 
     def infer(self, x): return x
     def forward(self, xp, x): return x * InverseRMS(self.axes, self.eps).forward(xp, x)
-    def expanded(self, x): return x * x.apply(InverseRMS(self.axes, self.eps))
+    def decomposed(self, x): return x * x.apply(InverseRMS(self.axes, self.eps))
     def vjp(self, gy, y, x): return self.projected(gy, x),
     def jvp(self, dxs, y, x): return self.projected(dxs[0], x)
 
@@ -114,7 +114,7 @@ class Standardise(Op):
             y += shift
         return y
 
-    def expanded(self, x, *affine):
+    def decomposed(self, x, *affine):
         y, _ = self.normal(x)
         y = y * affine[0] if affine else y
         return y + affine[1] if affine[1:] else y

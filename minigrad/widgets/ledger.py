@@ -25,7 +25,7 @@ import numpy as np
 from ..autograd.function_rule import Output, keeper
 from ..autograd.graph import Unpacking
 from ..base.pytree import leaves
-from ..compiler.program.memory_plan import Plan
+from ..compiler.program.memory_plan import MemoryPlan
 from ..compiler.program.program import Program
 from ..core.modes import current, watching
 from ..core.node import Record
@@ -239,12 +239,12 @@ def way_of(record: Any) -> Any:
     return rule.way if isinstance(rule, Backward) else None
 
 
-def handed(plan: Plan, k: int, consumer: Callable[[int], int]) -> dict[int, int]:
+def handed(plan: MemoryPlan, k: int, consumer: Callable[[int], int]) -> dict[int, int]:
     """Consumer → bytes that are handed out and written by step k."""
     out: dict[int, int] = {}
-    for tenant, i in {plan.tenants.get(y.root): i for i, y in enumerate(plan.outputs) if y is not None}.items():
-        if tenant is not None and tenant.argument is None and tenant.first <= k:
-            out[consumer(i)] = out.get(consumer(i), 0) + tenant.nbytes
+    for allocation, i in {plan.allocations.get(y.root): i for i, y in enumerate(plan.outputs) if y is not None}.items():
+        if allocation is not None and allocation.argument is None and allocation.first <= k:
+            out[consumer(i)] = out.get(consumer(i), 0) + allocation.nbytes
     return out
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 from zlib import crc32
 
-from ..compiler.passes.pipeline import FAST, STANDARD, Step, Steps, steps
+from ..compiler.passes.pipeline import FAST, STANDARD, PassResult, PassResults, steps
 from ..compiler.program.program import Program
 from ..core.graph import Graph
 from ..core.node import NamedNode, Node
@@ -65,7 +65,7 @@ def seconds(graph: Graph, arrays: Sequence[Any]) -> float:
     return fastest(lambda: program(*arrays))
 
 
-def reel(scenes: Sequence[Scene], way: Steps) -> Reel:
+def reel(scenes: Sequence[Scene], way: PassResults) -> Reel:
     """The film of all passes that change something."""
     pictures = "".join(scene.html for scene in scenes)
     source = Program(way[-1].graph).source.splitlines()
@@ -83,7 +83,7 @@ class Scene:
     key    node → what it is known by in other scenes too
     """
 
-    def __init__(self, n: int, step: Step):
+    def __init__(self, n: int, step: PassResult):
         self.n, self.step, self.name = n, step, f"scene {n}"
         outputs = [y for y in step.graph.outputs if y is not None]
         picture, self.place = placed(outputs, {})
@@ -110,7 +110,7 @@ def key_of(node: Node, operands: Sequence[str]) -> str:
     return node.name if isinstance(node, NamedNode) else f"{crc32(f'{node.op!r} of {operands}'.encode()):x}"
 
 
-def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[Step], str]) -> Iterator[Cut]:
+def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResult], str]) -> Iterator[Cut]:
     """Before each pass what it takes out, after it what it has put in, and what the graph is worth then, in words."""
     first = scenes[0]
     yield Cut(
@@ -147,19 +147,19 @@ def signs(ops: dict[str, Node], keys: Sequence[str]) -> str:
     return listed([sign_of(ops[key].op) for key in keys])
 
 
-def worth(step: Step) -> str:
+def worth(step: PassResult) -> str:
     """What a graph costs."""
     time = f", {number(1e6 * step.seconds, 3)} µs a run" if step.seconds is not None else ""
     return f"{accounts(step)}{time}"
 
 
-def accounts(step: Step) -> str:
+def accounts(step: PassResult) -> str:
     """What is counted of it."""
     nodes = counted(step.nodes, "op", "ops")
     return f"{nodes}, {step.bytes_moved:,} bytes moved, {step.peak_bytes:,} alive at most"
 
 
-def figures(shown: Sequence[Step]) -> str:
+def figures(shown: Sequence[PassResult]) -> str:
     """What each graph on the way costs, a row for each."""
     rows = []
     for n, step in enumerate(shown):

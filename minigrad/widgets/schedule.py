@@ -10,7 +10,17 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
-from ..compiler.schedule import BANDWIDTH, FLOPS, HANDOVER, Seconds, Slot, critical_path, estimate, schedule, waits_for
+from ..compiler.schedule import (
+    BANDWIDTH,
+    FLOPS,
+    HANDOVER,
+    ScheduledNode,
+    Seconds,
+    critical_path,
+    estimate,
+    schedule,
+    waits_for,
+)
 from ..compiler.schedule import Schedule as Planned
 from ..core.node import Node
 from ..draw.rules import sign_of
@@ -74,7 +84,7 @@ def reel(plan: Planned, path: Sequence[Node], times: str) -> Reel:
 # -- the cuts ----------------------------------------------------------------------------------------------
 
 
-def cuts(plan: Planned, slots: Sequence[Slot], path: Sequence[Node], times: str) -> list[Cut]:
+def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], times: str) -> list[Cut]:
     """Each start, and what comes of it."""
     before = needs(plan)
     place = {slot.node: i for i, slot in enumerate(slots)}
@@ -138,11 +148,11 @@ def bound(plan: Planned) -> str:
     return number(plan.alone / plan.path, 3) if plan.path else "1"
 
 
-def on_path(slot: Slot, path: Sequence[Node]) -> str:
+def on_path(slot: ScheduledNode, path: Sequence[Node]) -> str:
     return ", and is on the critical path" if slot.node in path else ""
 
 
-def waiting(slot: Slot, operands: Sequence[Node], of: dict[Node, Slot]) -> str:
+def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, ScheduledNode]) -> str:
     """What the op needed."""
     needed = [of[x] for x in operands if x in of]
     if not needed:
@@ -155,7 +165,7 @@ def waiting(slot: Slot, operands: Sequence[Node], of: dict[Node, Slot]) -> str:
 # -- the picture ---------------------------------------------------------------------------------------------
 
 
-def lanes(plan: Planned, slots: Sequence[Slot], path: set[Node]) -> str:
+def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node]) -> str:
     """A lane for each worker, its ops as blocks, idle time hatched; a line from each op to those that need it."""
     whole = plan.seconds or 1.0
     middle = {slot.node: TOP + 18 + slot.worker * LANE + HIGH / 2 for slot in slots}
@@ -186,7 +196,7 @@ def lanes(plan: Planned, slots: Sequence[Slot], path: set[Node]) -> str:
     return picture(f"{plan.workers} workers: who runs what, and when", WIDTH, bottom + 34, parts)
 
 
-def block(i: int, slot: Slot, at: Callable[[float], float], y: float, critical: bool) -> str:
+def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, critical: bool) -> str:
     """One op: its sign, where there is room; thick where it is on the critical path."""
     left, right = at(slot.start), at(slot.end)
     sign = sign_of(slot.node.op)
@@ -217,7 +227,7 @@ def hatched(left: float, right: float, top: float) -> str:
     return f'<g data-id="idle"><path class="mg-faint" d="{"".join(lines)}"/></g>'
 
 
-def listing(slots: Sequence[Slot], path: set[Node]) -> str:
+def listing(slots: Sequence[ScheduledNode], path: set[Node]) -> str:
     """A row for each op, in the order of their starts."""
     rows = []
     for i, slot in enumerate(slots):

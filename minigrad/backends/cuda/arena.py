@@ -12,21 +12,10 @@ from dataclasses import dataclass, field
 
 from ...base.spec import Specs
 from ...compiler.passes.liveness import Ordered, lifetimes, memory_of
-from ...compiler.program.memory_plan import Tenant, settle
+from ...compiler.program.memory_plan import Allocation, assign_offsets
 from ...core.graph import Graph
 from ...core.node import Node
 from ...ops import TupleGet
-
-
-@dataclass(eq=False)
-class Buffer(Tenant):
-    """Results that have one memory, one after the other."""
-
-    size: int = 0
-
-    @property
-    def nbytes(self) -> int:
-        return self.size
 
 
 @dataclass(eq=False)
@@ -44,7 +33,7 @@ class Arena:
 
     home: dict[Node, Node]
     last: dict[Node, int]
-    buffers: dict[Node, Buffer] = field(default_factory=dict)
+    buffers: dict[Node, Allocation] = field(default_factory=dict)
     results: dict[Node, dict[int, Node]] = field(default_factory=dict)
     over: dict[Node, frozenset[tuple[int, int]]] = field(default_factory=dict)
     adopted: dict[Node, Node] = field(default_factory=dict)
@@ -77,7 +66,7 @@ def arena(graph: Graph, writers: Mapping[Node, str], into: Mapping[Node, Node]) 
         ys = found.results[node]
         over = {i: settled(found, node, y, place[node], route == "kernel", into) for i, y in ys.items()}
         found.over[node] = frozenset((i, k) for i, k in over.items() if k is not None)
-    found.size = settle(dict.fromkeys(found.buffers.values()))
+    found.size = assign_offsets(dict.fromkeys(found.buffers.values()))
     return found
 
 
@@ -116,7 +105,7 @@ def settled(found: Arena, node: Node, y: Node, now: int, may_overwrite: bool, in
             found.buffers[y] = buffer
             buffer.last = found.last[y]
             return k
-    found.buffers[y] = Buffer([], now, found.last[y], size=y.spec.nbytes)
+    found.buffers[y] = Allocation(y.spec.nbytes, now, found.last[y])
     return None
 
 

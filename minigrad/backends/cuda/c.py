@@ -219,7 +219,7 @@ def held(dtype: np.dtype) -> str:
 # -- expressions ------------------------------------------------------------------------------------
 
 
-class Value:
+class Expr:
     """An expression of one element, and its dtype.
 
     form    its text, with {0}, {1}, … where the text of its parts stands
@@ -230,7 +230,7 @@ class Value:
     __hash__ = object.__hash__
     size = 1  # an op that works in blocks is done in one
 
-    def __init__(self, form: str, dtype: Any, parts: tuple[Value, ...] = ()):
+    def __init__(self, form: str, dtype: Any, parts: tuple[Expr, ...] = ()):
         self.form, self.dtype, self.parts = form, np.dtype(dtype), parts
 
     def __str__(self) -> str:
@@ -242,24 +242,24 @@ class Value:
         text = str(self)
         return text[1:-1] if is_wrapped(text) else text
 
-    def __add__(self, o: Any) -> Value: return ufunc("add", self, o)
-    def __radd__(self, o: Any) -> Value: return ufunc("add", o, self)
-    def __sub__(self, o: Any) -> Value: return ufunc("subtract", self, o)
-    def __rsub__(self, o: Any) -> Value: return ufunc("subtract", o, self)
-    def __mul__(self, o: Any) -> Value: return ufunc("multiply", self, o)
-    def __rmul__(self, o: Any) -> Value: return ufunc("multiply", o, self)
-    def __truediv__(self, o: Any) -> Value: return ufunc("true_divide", self, o)
-    def __rtruediv__(self, o: Any) -> Value: return ufunc("true_divide", o, self)
-    def __pow__(self, o: Any) -> Value: return power(self, o)
-    def __rpow__(self, o: Any) -> Value: return ufunc("power", o, self)
-    def __neg__(self) -> Value: return ufunc("negative", self)
-    def __invert__(self) -> Value: return ufunc("invert", self)
-    def __gt__(self, o: Any) -> Value: return ufunc("greater", self, o)
-    def __ge__(self, o: Any) -> Value: return ufunc("greater_equal", self, o)
-    def __lt__(self, o: Any) -> Value: return ufunc("less", self, o)
-    def __le__(self, o: Any) -> Value: return ufunc("less_equal", self, o)
+    def __add__(self, o: Any) -> Expr: return ufunc("add", self, o)
+    def __radd__(self, o: Any) -> Expr: return ufunc("add", o, self)
+    def __sub__(self, o: Any) -> Expr: return ufunc("subtract", self, o)
+    def __rsub__(self, o: Any) -> Expr: return ufunc("subtract", o, self)
+    def __mul__(self, o: Any) -> Expr: return ufunc("multiply", self, o)
+    def __rmul__(self, o: Any) -> Expr: return ufunc("multiply", o, self)
+    def __truediv__(self, o: Any) -> Expr: return ufunc("true_divide", self, o)
+    def __rtruediv__(self, o: Any) -> Expr: return ufunc("true_divide", o, self)
+    def __pow__(self, o: Any) -> Expr: return power(self, o)
+    def __rpow__(self, o: Any) -> Expr: return ufunc("power", o, self)
+    def __neg__(self) -> Expr: return ufunc("negative", self)
+    def __invert__(self) -> Expr: return ufunc("invert", self)
+    def __gt__(self, o: Any) -> Expr: return ufunc("greater", self, o)
+    def __ge__(self, o: Any) -> Expr: return ufunc("greater_equal", self, o)
+    def __lt__(self, o: Any) -> Expr: return ufunc("less", self, o)
+    def __le__(self, o: Any) -> Expr: return ufunc("less_equal", self, o)
 
-    def astype(self, dtype: Any, copy: bool = True) -> Value:
+    def astype(self, dtype: Any, copy: bool = True) -> Expr:
         return cast(self, np.dtype(dtype))
 
     def __getattr__(self, name: str) -> Any:
@@ -272,7 +272,7 @@ class Value:
 ENCLOSED = re.compile(r"(?<=[(,])( ?){(\d)}(?=[,)])")  # a part with a bracket or a comma on either side
 
 
-def named(root: Value, name: str) -> tuple[list[tuple[str, Value]], Value]:
+def named(root: Expr, name: str) -> tuple[list[tuple[str, Expr]], Expr]:
     """What `root` uses more than once, each with a name of its own, in the order of computing; and root over these."""
     order, uses = [root], {root: 1}
     for x in order:  # grows as it is walked
@@ -280,41 +280,41 @@ def named(root: Value, name: str) -> tuple[list[tuple[str, Value]], Value]:
             if part not in uses:
                 order.append(part)
             uses[part] = uses.get(part, 0) + x.form.count(f"{{{i}}}")
-    lines: list[tuple[str, Value]] = []
-    done: dict[Value, Value] = {}
+    lines: list[tuple[str, Expr]] = []
+    done: dict[Expr, Expr] = {}
 
-    def written(x: Value) -> Value:
+    def written(x: Expr) -> Expr:
         if x not in done:
-            new = Value(x.form, x.dtype, tuple(map(written, x.parts)))
+            new = Expr(x.form, x.dtype, tuple(map(written, x.parts)))
             if uses[x] > 1 and x.parts:
                 lines.append((f"{name}_{len(lines)}", new))
-                new = Value(lines[-1][0], x.dtype)
+                new = Expr(lines[-1][0], x.dtype)
             done[x] = new
         return done[x]
 
     return lines, written(root)
 
 
-def value(x: Any, dtype: np.dtype) -> Value:
+def value(x: Any, dtype: np.dtype) -> Expr:
     """x, an expression or a number, as an expression of that dtype."""
-    return cast(x, dtype) if isinstance(x, Value) else literal(x, dtype)
+    return cast(x, dtype) if isinstance(x, Expr) else literal(x, dtype)
 
 
-def literal(number: Any, dtype: np.dtype) -> Value:
+def literal(number: Any, dtype: np.dtype) -> Expr:
     """A number in the type in which its dtype is computed, to the last digit."""
     n = (np.dtype("f4") if dtype == np.float16 else dtype).type(number)
     if dtype.kind == "b":
-        return Value("true" if n else "false", dtype)
+        return Expr("true" if n else "false", dtype)
     if dtype.kind in "iu":
         suffix = ("u" if dtype.kind == "u" else "") + ("ll" if dtype.itemsize == 8 else "")
         lowest = dtype.kind == "i" and int(n) == -(2 ** (8 * dtype.itemsize - 1))  # C negates a number it cannot hold
         text = f"({int(n) + 1}{suffix} - 1)" if lowest else bracketed(f"{int(n)}{suffix}")
-        return Value(text if dtype.itemsize >= 4 else f"({stored(dtype)}){text}", dtype)
+        return Expr(text if dtype.itemsize >= 4 else f"({stored(dtype)}){text}", dtype)
     suffix = "" if dtype.itemsize == 8 else "f"
     if not np.isfinite(n):
-        return Value("NAN" if np.isnan(n) else "INFINITY" if n > 0 else "(-INFINITY)", dtype)
+        return Expr("NAN" if np.isnan(n) else "INFINITY" if n > 0 else "(-INFINITY)", dtype)
     shortest = str(np.float32(n)) if suffix else repr(float(n))  # which reads back as the same number
-    return Value(bracketed(f"{shortest}{suffix}"), dtype)
+    return Expr(bracketed(f"{shortest}{suffix}"), dtype)
 
 
 def bracketed(text: str) -> str:
@@ -322,23 +322,23 @@ def bracketed(text: str) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def cast(x: Value, dtype: np.dtype) -> Value:
+def cast(x: Expr, dtype: np.dtype) -> Expr:
     """x in another dtype, as NumPy converts: to a boolean by asking whether it is 0."""
     if x.dtype == dtype:
         return x
     stored(dtype)
     if dtype.kind == "b":
-        return Value("({0} != 0)", dtype, (x,))
+        return Expr("({0} != 0)", dtype, (x,))
     if dtype == np.float16:
         return rounded(x if x.dtype.kind == "f" else cast(x, np.dtype("f4")))
     if x.dtype == np.float16 and dtype == np.float32:
-        return Value("{0}", dtype, (x,))  # which is how it is held
-    return Value(f"({held(dtype)})({{0}})", dtype, (x,))
+        return Expr("{0}", dtype, (x,))  # which is how it is held
+    return Expr(f"({held(dtype)})({{0}})", dtype, (x,))
 
 
-def rounded(x: Value) -> Value:
+def rounded(x: Expr) -> Expr:
     """x as the nearest number of half precision."""
-    return Value("from_half(to_half({0}))", np.float16, (x,))
+    return Expr("from_half(to_half({0}))", np.float16, (x,))
 
 
 def loaded(text: str, dtype: np.dtype) -> str:
@@ -346,14 +346,14 @@ def loaded(text: str, dtype: np.dtype) -> str:
     return f"from_half({text})" if dtype == np.float16 else text
 
 
-def kept(x: Value) -> str:
+def kept(x: Expr) -> str:
     """An element as it is written to memory."""
     return f"to_half({x.bare})" if x.dtype == np.float16 else x.bare
 
 
 # -- functions ----------------------------------------------------------------------------------------
 
-def ufunc(name: str, *xs: Any) -> Value:
+def ufunc(name: str, *xs: Any) -> Expr:
     """NumPy's elementwise function of that name, in the dtypes in which NumPy would compute it."""
     numpys = getattr(np, name)
     *wanted, dtype = numpys.resolve_dtypes((*map(kind_of, xs), None))
@@ -362,7 +362,7 @@ def ufunc(name: str, *xs: Any) -> Value:
     form = form_of(numpys.__name__, wanted[0])
     if dtype.kind in "iu" and dtype.itemsize < 4:
         form = f"({stored(dtype)})({form})"  # C computes small integers as int, which does not wrap round as they do
-    return Value(form, dtype, tuple(value(x, d) for x, d in zip(xs, wanted)))
+    return Expr(form, dtype, tuple(value(x, d) for x, d in zip(xs, wanted)))
 
 
 def form_of(name: str, dtype: np.dtype) -> str:
@@ -380,10 +380,10 @@ def form_of(name: str, dtype: np.dtype) -> str:
 
 def kind_of(x: Any) -> Any:
     """What NumPy's promotion wants to know: a dtype; of a Python number only that it is one."""
-    return x.dtype if isinstance(x, Value | np.generic) else np.dtype(bool) if isinstance(x, bool) else type(x)
+    return x.dtype if isinstance(x, Expr | np.generic) else np.dtype(bool) if isinstance(x, bool) else type(x)
 
 
-def power(x: Value, exponent: Any) -> Value:
+def power(x: Expr, exponent: Any) -> Expr:
     """x ** exponent; of a fixed exponent what NumPy makes of it."""
     if isinstance(exponent, int | float) and x.dtype.kind == "f":
         quicker = {2: "square", 0.5: "sqrt", -1: "reciprocal", 1: "positive"}.get(exponent)
@@ -395,7 +395,7 @@ def power(x: Value, exponent: Any) -> Value:
 # -- the module -----------------------------------------------------------------------------------------
 
 
-class Module:
+class Spelling:
     """What stands where `numpy` stands."""
 
     finfo = staticmethod(np.finfo)
@@ -408,25 +408,25 @@ class Module:
             return theirs  # a dtype
         raise NotWritten(f"xp.{name} cannot be written as a C expression of one element")
 
-    def where(self, condition: Any, x: Any, y: Any) -> Value:
-        dtype = np.result_type(*(o.dtype if isinstance(o, Value) else o for o in (x, y)))
-        return Value("({0} ? {1} : {2})", dtype, (value(condition, np.dtype(bool)), value(x, dtype), value(y, dtype)))
+    def where(self, condition: Any, x: Any, y: Any) -> Expr:
+        dtype = np.result_type(*(o.dtype if isinstance(o, Expr) else o for o in (x, y)))
+        return Expr("({0} ? {1} : {2})", dtype, (value(condition, np.dtype(bool)), value(x, dtype), value(y, dtype)))
 
-    def emptied(self, x: Value, condition: Any) -> Value:
+    def emptied(self, x: Expr, condition: Any) -> Expr:
         return self.where(condition, 0, x)
 
-    def erf(self, x: Value) -> Value:
+    def erf(self, x: Expr) -> Expr:
         return self.special("erf", x)
 
-    def erfc(self, x: Value) -> Value:
+    def erfc(self, x: Expr) -> Expr:
         return self.special("erfc", x)
 
-    def special(self, name: str, x: Value) -> Value:
+    def special(self, name: str, x: Expr) -> Expr:
         """A function that C has and NumPy has not: of integers it is computed in double."""
         x = x if x.dtype.kind == "f" else cast(x, np.dtype(float))
-        return Value(form_of(name, x.dtype), x.dtype, (x,))
+        return Expr(form_of(name, x.dtype), x.dtype, (x,))
 
-    def round(self, x: Value, decimals: int = 0) -> Value:
+    def round(self, x: Expr, decimals: int = 0) -> Expr:
         if x.dtype.kind in "iu" and decimals >= 0:
             return x
         if x.dtype.kind != "f":
@@ -436,12 +436,12 @@ class Module:
         scale = 10.0 ** abs(decimals)
         return ufunc("rint", x * scale) / scale if decimals > 0 else ufunc("rint", x / scale) * scale
 
-    def nan_to_num(self, x: Value, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Value:
+    def nan_to_num(self, x: Expr, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Expr:
         if x.dtype.kind != "f":
             return x
         bounds = np.finfo(x.dtype)
         instead = (nan, bounds.max if posinf is None else posinf, bounds.min if neginf is None else neginf)
-        return Value("number_or({0}, {1}, {2}, {3})", x.dtype, (x, *(literal(n, x.dtype) for n in instead)))
+        return Expr("number_or({0}, {1}, {2}, {3})", x.dtype, (x, *(literal(n, x.dtype) for n in instead)))
 
 
-C: Any = Module()
+C: Any = Spelling()

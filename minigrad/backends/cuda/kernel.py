@@ -47,8 +47,8 @@ from .c import (
     CONSTANTS,
     FUNCTIONS,
     C,
+    Expr,
     NotWritten,
-    Value,
     cast,
     held,
     kept,
@@ -108,10 +108,10 @@ class Reducer:
     start: Any
     count: int | None
 
-    def both(self, x: Value, y: Value) -> Value:
+    def both(self, x: Expr, y: Expr) -> Expr:
         return ufunc(self.ufunc, x, y)
 
-    def finished(self, total: Value, dtype: np.dtype) -> Value:
+    def finished(self, total: Expr, dtype: np.dtype) -> Expr:
         mean = total if self.count is None else total / literal(self.count, np.result_type(self.dtype, 1.0))
         return cast(mean, dtype)
 
@@ -138,7 +138,7 @@ def single(dtype: np.dtype) -> np.dtype:
 
 def tree(j: int, r: Reducer, block: int, end: str) -> Iterator[str]:
     """The threads' numbers, pairwise, until thread 0 has all of them."""
-    mine, other = (Value(f"s{j}[threadIdx.x{at}]", r.dtype) for at in ("", " + half"))
+    mine, other = (Expr(f"s{j}[threadIdx.x{at}]", r.dtype) for at in ("", " + half"))
     yield f"    __shared__ {held(r.dtype)} s{j}[{block}];"
     yield f"    s{j}[threadIdx.x] = r{j};"
     yield f"    for (unsigned int half = {block // 2}u; half > 0u; half /= 2u) {{"
@@ -277,9 +277,9 @@ class Writer:
             yield f"    {held(r.dtype)} r{j} = {literal(r.start, r.dtype)};"
         start, step = f"blockIdx.x * {BLOCK}{self.suffix} + threadIdx.x", f"gridDim.x * {BLOCK}{self.suffix}"
         yield f"    for ({self.index} i = {start}; i < {self.size}{self.suffix}; i += {step}) {{"
-        values: dict[Node, Value] = {}
+        values: dict[Node, Expr] = {}
         for k, x in enumerate(self.body.inputs):
-            values[x] = Value(f"x{k}", x.spec.dtype)
+            values[x] = Expr(f"x{k}", x.spec.dtype)
             at = place(self.loop, x.spec.shape, self.strides[k], self.suffix)
             yield f"        const {held(x.spec.dtype)} x{k} = {loaded(f'a{k}[{at}]', x.spec.dtype)};"
         for node in self.body.nodes:
@@ -288,12 +288,12 @@ class Writer:
         for j, y in enumerate(self.outputs):
             if j in self.reducers:
                 r = self.reducers[j]
-                yield f"        r{j} = {r.both(Value(f'r{j}', r.dtype), cast(values[y.inputs[0]], r.dtype)).bare};"
+                yield f"        r{j} = {r.both(Expr(f'r{j}', r.dtype), cast(values[y.inputs[0]], r.dtype)).bare};"
             else:
                 yield f"        y{j}[i] = {kept(values[y])};"
         yield "    }"
         for j, r in self.reducers.items():
-            total = r.finished(Value(f"s{j}[0]", r.dtype), self.outputs[j].spec.dtype)
+            total = r.finished(Expr(f"s{j}[0]", r.dtype), self.outputs[j].spec.dtype)
             yield from tree(
                 j, r, BLOCK, f"p{j}[blockIdx.x] = s{j}[0]" if self.two_passes else f"y{j}[0] = {kept(total)}"
             )
@@ -316,7 +316,7 @@ class Writer:
             end = ")" if n == len(lines) - 1 else ","
             yield f"    {declared + end:<48}// {note}"
 
-    def computed(self, node: Node, values: dict[Node, Value]) -> Iterator[str]:
+    def computed(self, node: Node, values: dict[Node, Expr]) -> Iterator[str]:
         """The lines of one node."""
         dtype = node.spec.dtype
         if isinstance(node.op, Const):
@@ -325,7 +325,7 @@ class Writer:
         if isinstance(node.op, BroadcastTo):
             values[node] = values[node.inputs[0]]
             return
-        y: Value = node.op.forward(C, *(values[x] for x in node.inputs))
+        y: Expr = node.op.forward(C, *(values[x] for x in node.inputs))
         if y.dtype != dtype:
             raise NotWritten(f"{node.op} → {node.spec} is {y.dtype} in C: the pen and NumPy do not agree")
         name = f"t{sum(n.inputs != () for n in values)}"
@@ -334,7 +334,7 @@ class Writer:
             yield f"        const {held(x.dtype)} {part} = {x.bare};"
         y = rounded(y) if dtype == np.float16 and y.parts and not y.form.startswith("from_half") else y
         yield f"        {f'const {held(dtype)} {name} = {y.bare};':<44}// {node.op}"
-        values[node] = Value(name, dtype)
+        values[node] = Expr(name, dtype)
 
     # -- what the blocks left ----------------------------------------------------------------------------
 
@@ -352,11 +352,11 @@ class Writer:
             yield f"    {held(r.dtype)} r{j} = {literal(r.start, r.dtype)};"
         yield f"    for (unsigned int i = threadIdx.x; i < {self.grid}u; i += {BLOCK}u) {{"
         for j, r in self.reducers.items():
-            partial = Value(loaded(f"p{j}[i]", r.dtype), r.dtype)
-            yield f"        r{j} = {r.both(Value(f'r{j}', r.dtype), partial).bare};"
+            partial = Expr(loaded(f"p{j}[i]", r.dtype), r.dtype)
+            yield f"        r{j} = {r.both(Expr(f'r{j}', r.dtype), partial).bare};"
         yield "    }"
         for j, r in self.reducers.items():
-            total = r.finished(Value(f"s{j}[0]", r.dtype), self.outputs[j].spec.dtype)
+            total = r.finished(Expr(f"s{j}[0]", r.dtype), self.outputs[j].spec.dtype)
             yield from tree(j, r, BLOCK, f"y{j}[0] = {kept(total)}")
         yield "}"
 

@@ -201,8 +201,8 @@ class CuPy:
         self.stream = self.module.cuda.Stream(non_blocking=True)
 
     @cached_property
-    def xp(self) -> Module:
-        return Module(self)
+    def xp(self) -> ArrayModule:
+        return ArrayModule(self)
 
     @cached_property
     def blas(self) -> Blas:
@@ -249,8 +249,8 @@ class Simulated:
     module = simulated.xp
 
     @cached_property
-    def xp(self) -> Module:
-        return Module(self)
+    def xp(self) -> ArrayModule:
+        return ArrayModule(self)
 
     def load(self, kernel: Kernel, fused: Fused) -> Run:
         def run(operands: Arrays, results: Arrays, partials: Arrays) -> None:
@@ -306,7 +306,7 @@ def machine_of(device: Device) -> Machine:
 # -- the array module -------------------------------------------------------------------------------------
 
 
-class Module:
+class ArrayModule:
     """The machine's array module, but for the functions that CuPy gives to cuBLAS."""
 
     def __init__(self, machine: Machine):

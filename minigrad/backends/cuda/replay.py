@@ -46,7 +46,7 @@ from .machine import Machine, Run, machine_of, multiply
 Place = tuple[int, tuple[int, ...]]
 
 
-class State:
+class ReplayState:
     """Runs a program: first plainly, then recording, then replaying.
 
     before      where the arrays of the last call were
@@ -261,7 +261,7 @@ def lone(op: Op, specs: tuple[Spec, ...]) -> Fused:
     return Fused(Graph(inputs, (Node(op, inputs),)))
 
 
-class Steps:
+class NodeRunner:
     """Runs nodes, and keeps what it made for them: constants, and a kernel for each order of operands in memory.
 
     values    node → its array; of several results, a tuple
@@ -342,13 +342,13 @@ class Replay:
         self.graph = graph = late(graph, targets)
         self.device = device_of(graph)
         self.machine = machine or machine_of(self.device)
-        self.steps = Steps(self.machine)
+        self.steps = NodeRunner(self.machine)
         self.writers = {node: route for node in graph.nodes if (route := route_of(node)) != "call"}
         self.parts = parts(graph, self.writers)
         self.plan: Arena = arena(graph, self.writers, targets)
         self.last_read = last_read(graph, self.plan)
         self.awaited = {x for recorded, nodes in self.parts if not recorded for node in nodes for x in node.inputs}
-        self.idle: list[State] = []
+        self.idle: list[ReplayState] = []
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         came = [(a.shape, a.dtype) for a in arrays]
@@ -359,7 +359,7 @@ class Replay:
         try:
             state = self.idle.pop()
         except IndexError:
-            state = State(self)
+            state = ReplayState(self)
         try:
             return state(*arrays)
         finally:

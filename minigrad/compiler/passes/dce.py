@@ -1,13 +1,9 @@
-"""Pruning: what no result needs is not computed.
+"""Dead code elimination: what no result needs is not computed.
 
-What cannot be reached from an output is in no graph, so most dead code is dead without a pass. What is left to do
-is to say which results are wanted, and to let go of waiting for what has no effect.
-
-Branches and loops give only what is read of them.
-
-A loop leaves behind the carries of every step, for a backward that may never come; its backward works out the gradient
-of everything that it read. What nobody reads of that is dropped: results, then the carries that only they needed, then
-the operands. The same inside, in the graphs that the op is made of.
+What cannot be reached from an output is in no graph, so most dead code is dead without a pass. What is left to do is to
+let go of waiting for what has no effect, and to have branches and loops give only what is read of them: a loop leaves
+behind the carries of every step, for a backward that may never come. What nobody reads of that is dropped: results,
+then the carries that only they needed, then the operands. The same inside, in the graphs that the op is made of.
 """
 
 from __future__ import annotations
@@ -28,7 +24,12 @@ def wanted(graph: Graph, results: Collection[int]) -> Graph:
     return replace(graph, outputs=tuple(y if i in results else None for i, y in enumerate(graph.outputs)))
 
 
-def prune(graph: Graph) -> Graph:
+def dce(graph: Graph) -> Graph:
+    """The graph without what is dead in it."""
+    return without_waits(narrowed(graph))
+
+
+def without_waits(graph: Graph) -> Graph:
     """x after (waits)  →  x after those of the waits that have an effect, or depend on one;  x after nothing  →  x"""
     effects: set[Node] = set()
 
@@ -45,13 +46,13 @@ def prune(graph: Graph) -> Graph:
     return graph.rebuild(waiting)
 
 
-Trimmed = tuple[Any, list[int], list[int]]
+Narrowed = tuple[Any, list[int], list[int]]
 
 
-def trim(graph: Graph, known: dict[Any, Trimmed] | None = None) -> Graph:
+def narrowed(graph: Graph, known: dict[Any, Narrowed] | None = None) -> Graph:
     """The graph, its branches and loops without results, carries and operands that nobody reads.
 
-    known    what was trimmed before: a loop is asked again for each loop around it that turns out to read more
+    known    what was narrowed before: a loop is asked again for each loop around it that turns out to read more
     """
     known = {} if known is None else known
     read: dict[Node, set[int]] = {node: set() for node in graph.nodes if hasattr(node.op, "gives")}
@@ -64,7 +65,7 @@ def trim(graph: Graph, known: dict[Any, Trimmed] | None = None) -> Graph:
         if node in read and node not in graph.outputs:
             key = node.op, frozenset(read[node]), len(inputs)
             if key not in known:
-                known[key] = trimmed(*key, known)
+                known[key] = narrowed_op(*key, known)
             op, left[node], used = known[key]
             return node.with_inputs(inputs) if op is node.op else Node(op, tuple(inputs[j] for j in used))
         if isinstance(node.op, TupleGet) and node.inputs[0] in left:
@@ -75,14 +76,14 @@ def trim(graph: Graph, known: dict[Any, Trimmed] | None = None) -> Graph:
     return graph.rebuild(smaller)
 
 
-def trimmed(op: Any, read: Collection[int], operands: int, known: dict[Any, Trimmed]) -> Trimmed:
+def narrowed_op(op: Any, read: Collection[int], operands: int, known: dict[Any, Narrowed]) -> Narrowed:
     """The op for those of its results that are read; which results it gives, and which operands it takes."""
     graphs, whole, (carried, sliced) = graphs_of(op), op.gives[0], parts(op)
     before = operands - len(whole.inputs)  # the condition of a branch
     results = set(read) | ({len(whole.outputs) - 1} if op.effect else set())
     while True:
         given = sorted(results)
-        small = {name: trim(only(g, given) if g in op.gives else g, known) for name, g in graphs.items()}
+        small = {name: narrowed(only(g, given) if g in op.gives else g, known) for name, g in graphs.items()}
         used = {j for g in small.values() for j in reads(g)}
         more = {j for j in used if j < carried} - results
         if not more:

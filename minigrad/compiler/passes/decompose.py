@@ -8,7 +8,7 @@ Where all of a graph is known, backward need not: it can read what forward made.
     attention            its gradients read the weights, which are not computed a second time
     standardise          its gradients read (x − μ) / σ
 
-What an op is made of it says itself: see `expanded` in ops/softmax.py and others. After this pass `share` finds the
+What an op is made of it says itself: see `decomposed` in ops/softmax.py and others. After this pass `share` finds the
 parts that forward and backward have in common. It takes memory to save time; those of ONLY_TIME take none, and give the
 same to the last bit.
 """
@@ -25,7 +25,7 @@ from .fast_math import POOLED
 ONLY_TIME = (Standardise, RMSNormalise)  # what backward reads stands in for x, which it would have read
 
 
-def expand(graph: Graph, exact: bool = False) -> Graph:
+def decompose(graph: Graph, exact: bool = False) -> Graph:
     """Every op that says what it is made of, as that. Ops on no elements stay: there is nothing to share.
 
     exact    only those whose parts round as they do, and which cost no memory
@@ -33,11 +33,11 @@ def expand(graph: Graph, exact: bool = False) -> Graph:
 
     def parts(node: Node, inputs: tuple[Node, ...]) -> Node:
         new = again(node, inputs)
-        if not hasattr(node.op, "expanded") or (exact and not isinstance(node.op, ONLY_TIME)):
+        if not hasattr(node.op, "decomposed") or (exact and not isinstance(node.op, ONLY_TIME)):
             return new
         if not all(x.spec.size for x in inputs):
             return new
-        made = node.op.expanded(*map(Symbol, inputs)).node
+        made = node.op.decomposed(*map(Symbol, inputs)).node
         return made if made.spec == node.spec else new
 
     return (graph if exact else simplify(graph, SEEN)).rebuild(parts)

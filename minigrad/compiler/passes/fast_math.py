@@ -10,7 +10,7 @@ Rules about pooling: what is done to every element alike is done after it, to a 
     Σ of put taps(g)             →  Σ of g
 
 The place of the maximum is then that of x. Where x is below 0 relu made ties, but gave them no gradient; where
-rounding made a tie of x + b, the gradient now goes to the one that was larger: these rules are loose.
+rounding made a tie of x + b, the gradient now goes to the one that was larger: these rules are fast_math, too.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def halved(x: Node, half: Node) -> Node:
     return Node(Mul(), (x, half))
 
 
-LOOSE: tuple[Rewrite, ...] = (zero, quotient, factors, sums, mean, copies, logistic)
+FAST_MATH: tuple[Rewrite, ...] = (zero, quotient, factors, sums, mean, copies, logistic)
 BY_BLAS: tuple[Rewrite, ...] = (lines, product)  # when nothing else is left to say of sums
 
 

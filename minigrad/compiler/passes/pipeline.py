@@ -18,25 +18,25 @@ from ...base.spec import Specs
 from ...core.graph import Graph
 from ...ops import ControlDep, TupleGet
 from ...tensor.rewrite import RULES, share, simplify
-from .dce import prune, trim
-from .decompose import expand
-from .fast_math import BY_BLAS, LOOSE
+from .dce import dce
+from .decompose import decompose
+from .fast_math import BY_BLAS, FAST_MATH
 from .fold import fold
 from .fuse import epilogues, fuse
 from .liveness import bytes_moved, ordered, peak_bytes
-from .remat import QUICK, recompute
-from .transpose_rules import LOOSE_TURNS, layout, narrow
+from .remat import QUICK, remat
+from .transpose_rules import FAST_TRANSPOSES, narrow, transposes
 
 Pass = Callable[[Graph], Graph]
 
 STANDARD: tuple[Pass, ...] = (
-    *(trim, prune, narrow, partial(expand, exact=True), fold, simplify, layout, share),
-    *(epilogues, recompute, fuse, ordered),
+    *(dce, narrow, partial(decompose, exact=True), fold, simplify, transposes, share),
+    *(epilogues, remat, fuse, ordered),
 )
 FAST: tuple[Pass, ...] = (
-    *(trim, prune, narrow, expand, fold),
-    *(partial(simplify, rules=RULES + LOOSE), partial(layout, rules=LOOSE_TURNS + BY_BLAS), share),
-    *(epilogues, partial(recompute, ops=QUICK), partial(fuse, reductions=True), ordered),
+    *(dce, narrow, decompose, fold),
+    *(partial(simplify, rules=RULES + FAST_MATH), partial(transposes, rules=FAST_TRANSPOSES + BY_BLAS), share),
+    *(epilogues, partial(remat, ops=QUICK), partial(fuse, reductions=True), ordered),
 )
 
 
@@ -48,7 +48,7 @@ def optimised(graph: Graph, passes: Sequence[Pass] = STANDARD) -> Graph:
 
 
 @dataclass(frozen=True)
-class Step:
+class PassResult:
     """A graph on its way through the passes.
 
     name           of the pass that made it
@@ -68,7 +68,7 @@ class Step:
     seconds: float | None = None
 
 
-class Steps(list[Step]):
+class PassResults(list[PassResult]):
     """The graphs on the way, first the one that was given. It prints as a table of the passes that changed something.
 
     idle    the passes that found nothing to change
@@ -95,18 +95,20 @@ class Steps(list[Step]):
         return "\n".join(lines)
 
 
-def is_open(step: Step) -> bool:
+def is_open(step: PassResult) -> bool:
     """Whether some length in the graph is not known yet."""
     specs = [s for node in step.graph.nodes for s in (node.spec if isinstance(node.spec, Specs) else [node.spec])]
     return not all(spec.is_known for spec in specs)
 
 
-def steps(graph: Graph, passes: Sequence[Pass] = STANDARD, measure: Callable[[Graph], float] | None = None) -> Steps:
+def steps(
+    graph: Graph, passes: Sequence[Pass] = STANDARD, measure: Callable[[Graph], float] | None = None
+) -> PassResults:
     """The graph as it is given, and after each pass.
 
     measure    graph → seconds of a run, where they are wanted
     """
-    way = Steps([step("as written", graph, True, measure)])
+    way = PassResults([step("as written", graph, True, measure)])
     for each in passes:
         after = each(graph)
         way.append(step(name_of(each), after, listing(after) != listing(graph), measure))
@@ -114,11 +116,11 @@ def steps(graph: Graph, passes: Sequence[Pass] = STANDARD, measure: Callable[[Gr
     return way
 
 
-def step(name: str, graph: Graph, changed: bool, measure: Callable[[Graph], float] | None) -> Step:
+def step(name: str, graph: Graph, changed: bool, measure: Callable[[Graph], float] | None) -> PassResult:
     """What there is to say about a graph."""
     nodes = sum(1 for node in graph.nodes if node.inputs and not isinstance(node.op, TupleGet | ControlDep))
     seconds = None if measure is None else measure(graph)
-    return Step(name, graph, nodes, bytes_moved(graph), peak_bytes(graph), changed, seconds)
+    return PassResult(name, graph, nodes, bytes_moved(graph), peak_bytes(graph), changed, seconds)
 
 
 def listing(graph: Graph) -> list[object]:

@@ -20,10 +20,10 @@ from ...ops import ControlDep, TupleGet
 from ...ops.effect import Shown
 
 STEPS = length_named("?steps")  # of every While: its stacks are read by loops only, which go along them
-Value = tuple[Node, int | None]  # a node of one result; or which one of several
+Output = tuple[Node, int | None]  # a node of one result; or which one of several
 
 
-def calm(graph: Graph) -> tuple[Graph, dict[Node, Node]]:
+def purify(graph: Graph) -> tuple[Graph, dict[Node, Node]]:
     """The graph without its effects, but for those whose values it reads; and which of its nodes was which before."""
     before: dict[Node, Node] = {}
 
@@ -45,7 +45,7 @@ def drawn(graph: Graph) -> list[Node]:
 
     How many rows a stack has is not known, and so it is not kept.
     """
-    still, before = calm(graph)
+    still, before = purify(graph)
     nodes = [before[node] for node in still.nodes if node.op.effect]
     several: list[tuple[Node, Any]] = [(node, node.spec) for node in nodes if isinstance(node.spec, Specs)]
     pieces = [Node(TupleGet(i), (node,)) for node, specs in several for i in range(len(specs))]
@@ -53,8 +53,8 @@ def drawn(graph: Graph) -> list[Node]:
     return single + [piece for piece in pieces if STEPS not in piece.spec.shape]
 
 
-def value_of(node: Node) -> Value:
-    """Which value a node is, if it is one of several, or one alone."""
+def output_of(node: Node) -> Output:
+    """Which output a node is, if it is one of several, or one alone."""
     return (node.inputs[0], node.op.i) if isinstance(node.op, TupleGet) else (node, None)
 
 
@@ -67,18 +67,18 @@ def graphs_of(op: Op) -> dict[str, Graph]:
 def without_effects(op: Any) -> Any:
     """The op made of graphs without effects; itself, if values in them come of effects."""
     graphs = graphs_of(op)
-    return op if any(map(drawn, graphs.values())) else replace(op, **{name: calm(g)[0] for name, g in graphs.items()})
+    return op if any(map(drawn, graphs.values())) else replace(op, **{name: purify(g)[0] for name, g in graphs.items()})
 
 
-def with_values(graph: Graph, before: Mapping[Node, Node], values: Mapping[Value, Node], op: Any) -> Graph:
+def with_values(graph: Graph, before: Mapping[Node, Node], values: Mapping[Output, Node], op: Any) -> Graph:
     """The graph that is given the values that come of effects. Raises NoGradientError where it would need others.
 
-    before    as calm() says it
+    before    as purify() says it
     values    value of the original graph → the input that gives it
     """
 
     def given(node: Node, inputs: tuple[Node, ...]) -> Node:
-        source, i = value_of(node)
+        source, i = output_of(node)
         return values.get((before.get(source, source), i)) or node.with_inputs(inputs)
 
     found = graph.rebuild(given)

@@ -51,9 +51,7 @@ QUICK: tuple[type[Op], ...] = (
 )
 
 
-def recompute(
-    graph: Graph, share: float = SHARE, ops: tuple[type[Op], ...] = (Elementwise,), least: int = LEAST
-) -> Graph:
+def remat(graph: Graph, share: float = SHARE, ops: tuple[type[Op], ...] = (Elementwise,), least: int = LEAST) -> Graph:
     """The graph with elementwise values computed again where that lowers its peak bytes; as it is where it does not.
 
     share    of the graph's flops may be added. Sharing common parts afterwards would undo it

@@ -156,7 +156,7 @@ def value_at(value: Any, lengths: Lengths) -> Any:
     return fields_at(value, lengths)
 
 
-def arrived(graph: Graph) -> Graph:
+def hoist_copies(graph: Graph) -> Graph:
     """The graph with each input on the device to which all its readers move it."""
     new = {x: anew(x, Node(x.op, (), Spec(x.spec.shape, x.spec.dtype, to))) for x, to in destinations(graph).items()}
 

@@ -7,7 +7,7 @@
 
 A matrix product takes a transposed matrix as it lies; BLAS is told to read it so. What would be the transpose of a
 product is the product of transposes: (x y)ᵀ → yᵀ xᵀ, the gradient of a layer's weights in the order in which they
-are kept. BLAS may add in another order for it, so that rule is loose.
+are kept. BLAS may add in another order for it, so that rule is of fast_math.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def lengthless(node: Node) -> Node | None:
 
 @about(Transpose)
 def product_turned(node: Node) -> Node | None:
-    """(x y)ᵀ  →  yᵀ xᵀ; loose"""
+    """(x y)ᵀ  →  yᵀ xᵀ; fast_math"""
     match node:
         case Node(Transpose(axes), (Node(MatMul(), (x, y)),)) if x.spec.ndim == y.spec.ndim == len(axes):
             if axes == swapped(len(axes)):
@@ -88,11 +88,11 @@ def swapped(ndim: int) -> tuple[int, ...]:
     return (*range(ndim - 2), ndim - 1, ndim - 2)
 
 
-TURNS: tuple[Rewrite, ...] = (taken_up, turned, lengthless, settled)
-LOOSE_TURNS: tuple[Rewrite, ...] = (*TURNS, product_turned)
+TRANSPOSES: tuple[Rewrite, ...] = (taken_up, turned, lengthless, settled)
+FAST_TRANSPOSES: tuple[Rewrite, ...] = (*TRANSPOSES, product_turned)
 
 
-def layout(graph: Graph, rules: tuple[Rewrite, ...] = TURNS) -> Graph:
+def transposes(graph: Graph, rules: tuple[Rewrite, ...] = TRANSPOSES) -> Graph:
     """Transposes taken up by what reads them, or moved past elementwise ops towards it."""
     return simplify(graph, rules)
 

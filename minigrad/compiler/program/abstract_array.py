@@ -1,4 +1,4 @@
-"""Shadows: arrays without elements, which have what is done with them recorded: see record.py."""
+"""Abstract arrays: a shape, a dtype and strides, no elements; what is done with them is recorded, see record.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from .buffer import Shape, Value, copied_order, laid_out, reshaped, shell
+from .buffer import Buffer, Shape, copied_order, laid_out, reshaped, shell
 
 if TYPE_CHECKING:
     from .record import Recorder
@@ -18,28 +18,28 @@ class Unrecordable(Exception):
     """Something the recorder cannot follow."""
 
 
-class Shadow(NDArrayOperatorsMixin):
+class AbstractArray(NDArrayOperatorsMixin):
     """An array without elements. What is done with it is done by its recorder."""
 
-    __slots__ = ("recorder", "value")
+    __slots__ = ("recorder", "buffer")
     __hash__ = object.__hash__
 
-    def __init__(self, recorder: Recorder, value: Value):
-        self.recorder, self.value = recorder, value
+    def __init__(self, recorder: Recorder, buffer: Buffer):
+        self.recorder, self.buffer = recorder, buffer
 
     # -- what is known ----------------------------------------------------------------------------
 
-    shape = property(lambda self: self.value.shell.shape)
-    dtype = property(lambda self: self.value.shell.dtype)
-    ndim = property(lambda self: self.value.shell.ndim)
-    size = property(lambda self: self.value.shell.size)
-    nbytes = property(lambda self: self.value.shell.nbytes)
-    itemsize = property(lambda self: self.value.shell.itemsize)
-    strides = property(lambda self: self.value.shell.strides)
+    shape = property(lambda self: self.buffer.shell.shape)
+    dtype = property(lambda self: self.buffer.shell.dtype)
+    ndim = property(lambda self: self.buffer.shell.ndim)
+    size = property(lambda self: self.buffer.shell.size)
+    nbytes = property(lambda self: self.buffer.shell.nbytes)
+    itemsize = property(lambda self: self.buffer.shell.itemsize)
+    strides = property(lambda self: self.buffer.shell.strides)
     T = property(lambda self: self.transpose())
 
     def __len__(self) -> int:
-        return len(self.value.shell)
+        return len(self.buffer.shell)
 
     def unknown(self, *_: Any, **__: Any) -> NoReturn:
         raise Unrecordable("a question about elements, which are known only when the program runs")
@@ -48,73 +48,73 @@ class Shadow(NDArrayOperatorsMixin):
 
     # -- views ------------------------------------------------------------------------------------
 
-    def seen(self, method: str, *args: Any) -> Shadow:
+    def seen(self, method: str, *args: Any) -> AbstractArray:
         """What a method of arrays gives that never copies."""
         text = f"{{0}}.{method}({', '.join(map(repr, args))})"
-        return self.recorder.view(self.value, text, getattr(self.value.shell, method)(*args))
+        return self.recorder.view(self.buffer, text, getattr(self.buffer.shell, method)(*args))
 
-    def transpose(self, *axes: Any) -> Shadow:
+    def transpose(self, *axes: Any) -> AbstractArray:
         axes = tuple(axes[0]) if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return self.seen("transpose", *map(int, axes))
 
-    def swapaxes(self, i: int, j: int) -> Shadow:
+    def swapaxes(self, i: int, j: int) -> AbstractArray:
         return self.seen("swapaxes", i, j)
 
-    def squeeze(self, axis: Any = None) -> Shadow:
+    def squeeze(self, axis: Any = None) -> AbstractArray:
         return self.seen("squeeze", axis)
 
-    def reshape(self, *shape: Any) -> Shadow:
+    def reshape(self, *shape: Any) -> AbstractArray:
         shape = as_shape(shape[0] if len(shape) == 1 else shape)
         known = int(np.prod([n for n in shape if n >= 0], dtype=np.int64))
         shape = tuple(self.size // max(known, 1) if n < 0 else n for n in shape)
         if shape == self.shape:
             return self
-        seen = reshaped(self.value.shell, shape)
+        seen = reshaped(self.buffer.shell, shape)
         if seen is None:
             copied = self.recorder.array(self, order="C")
             return copied.reshape(shape)  # type: ignore[no-any-return]
-        return self.recorder.view(self.value, f"{{0}}.reshape({shape})", seen)
+        return self.recorder.view(self.buffer, f"{{0}}.reshape({shape})", seen)
 
-    def ravel(self) -> Shadow:
+    def ravel(self) -> AbstractArray:
         return self.reshape(-1)
 
     def __iter__(self) -> Any:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, index: Any) -> Shadow:
+    def __getitem__(self, index: Any) -> AbstractArray:
         text, arrays = self.named(index)
         if arrays:
-            index = tuple(np.zeros(p.shape, p.dtype) if isinstance(p, Shadow) else p for p in as_tuple(index))
+            index = tuple(np.zeros(p.shape, p.dtype) if isinstance(p, AbstractArray) else p for p in as_tuple(index))
             places = np.broadcast_to(np.empty((), bool), self.shape)[index]
-            made = Value(shell(places.shape, self.dtype), "made")
-            self.recorder.step(text, self.value, *arrays, result=made)
-            return self.recorder.shadow(made)
+            made = Buffer(shell(places.shape, self.dtype), "made")
+            self.recorder.step(text, self.buffer, *arrays, result=made)
+            return self.recorder.abstract(made)
         index = index if Ellipsis in as_tuple(index) else (*as_tuple(index), ...)
-        return self.recorder.view(self.value, self.named(index)[0], self.value.shell[index])
+        return self.recorder.view(self.buffer, self.named(index)[0], self.buffer.shell[index])
 
     def __setitem__(self, index: Any, x: Any) -> None:
         text, arrays = self.named(index)
         if arrays:
-            names = [*arrays, self.recorder.value(x, None if has_dtype(x) else self.dtype)]
+            names = [*arrays, self.recorder.operand(x, None if has_dtype(x) else self.dtype)]
             target = text.replace("{0}", f"{{{len(names)}}}", 1)
             shift = {f"{{{i + 1}}}": f"{{{i}}}" for i in range(len(arrays))}
             for old, new in shift.items():
                 target = target.replace(old, new)
-            self.recorder.call(f"{target} = {{{len(arrays)}}}", self.value, *names)
+            self.recorder.call(f"{target} = {{{len(arrays)}}}", self.buffer, *names)
             return
-        there = self[index].value
-        x = self.recorder.value(x, None if has_dtype(x) else self.dtype)
+        there = self[index].buffer
+        x = self.recorder.operand(x, None if has_dtype(x) else self.dtype)
         if not x.is_same_as(there):
             self.recorder.copy(x, there)
 
-    def named(self, index: Any) -> tuple[str, list[Value]]:
+    def named(self, index: Any) -> tuple[str, list[Buffer]]:
         """The index as it is written, and the arrays in it. Raises Unrecordable for a mask, which names any number."""
         parts, arrays = [], []
         for part in as_tuple(index):
-            if isinstance(part, Shadow | np.ndarray):
+            if isinstance(part, AbstractArray | np.ndarray):
                 if part.dtype.kind == "b":
                     self.unknown()
-                arrays.append(self.recorder.value(part))
+                arrays.append(self.recorder.operand(part))
                 parts.append(f"{{{len(arrays)}}}")
             elif isinstance(part, slice):
                 ends = ["" if n is None else str(n) for n in (part.start, part.stop)]
@@ -125,69 +125,69 @@ class Shadow(NDArrayOperatorsMixin):
 
     # -- copies ------------------------------------------------------------------------------------
 
-    def view(self, dtype: Any) -> Shadow:
-        seen = self.value.shell.view(dtype)
-        return self.recorder.view(self.value, f"{{0}}.view({np.dtype(dtype).name!r})", seen)
+    def view(self, dtype: Any) -> AbstractArray:
+        seen = self.buffer.shell.view(dtype)
+        return self.recorder.view(self.buffer, f"{{0}}.view({np.dtype(dtype).name!r})", seen)
 
-    def copy(self) -> Shadow:
+    def copy(self) -> AbstractArray:
         return self.recorder.array(self)  # type: ignore[no-any-return]
 
-    def astype(self, dtype: Any, copy: bool = True) -> Shadow:
+    def astype(self, dtype: Any, copy: bool = True) -> AbstractArray:
         if self.dtype == dtype and not copy:
             return self
         return self.recorder.array(self, dtype)  # type: ignore[no-any-return]
 
     def fill(self, number: Any) -> None:
-        self.recorder.step(f"{{0}}.fill({filling(number)})", self.value, writes=(0,))
+        self.recorder.step(f"{{0}}.fill({filling(number)})", self.buffer, writes=(0,))
 
-    def take(self, index: Any, axis: int) -> Shadow:
-        value, places = self.value, self.recorder.value(index)
+    def take(self, index: Any, axis: int) -> AbstractArray:
+        value, places = self.buffer, self.recorder.operand(index)
         shape = (*self.shape[:axis], *places.shell.shape, *self.shape[axis + 1 :])
-        made = Value(shell(shape, self.dtype), "made")  # with `out` it would be made, and then copied
+        made = Buffer(shell(shape, self.dtype), "made")  # with `out` it would be made, and then copied
         self.recorder.step(f"{{0}}.take({{1}}, {axis})", value, places, result=made)
-        return self.recorder.shadow(made)
+        return self.recorder.abstract(made)
 
     # -- arithmetic ----------------------------------------------------------------------------------
 
-    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Shadow:
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> AbstractArray:
         return self.recorder.reduce(np.add, self, axis, dtype, out, keepdims)
 
-    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Shadow:
+    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> AbstractArray:
         return self.recorder.reduce(np.multiply, self, axis, dtype, out, keepdims)
 
-    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Shadow:
+    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> AbstractArray:
         return self.recorder.reduce(np.maximum, self, axis, None, out, keepdims)
 
-    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Shadow:
+    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> AbstractArray:
         return self.recorder.reduce(np.minimum, self, axis, None, out, keepdims)
 
-    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Shadow:
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> AbstractArray:
         return self.recorder.reduce(np.logical_and, self, axis, np.dtype(bool), out, keepdims)
 
-    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Shadow:
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> AbstractArray:
         return self.recorder.reduce(np.logical_or, self, axis, np.dtype(bool), out, keepdims)
 
-    def argmax(self, axis: Any = None, keepdims: bool = False) -> Shadow:
+    def argmax(self, axis: Any = None, keepdims: bool = False) -> AbstractArray:
         return self.place_of("argmax", axis, keepdims)
 
-    def argmin(self, axis: Any = None, keepdims: bool = False) -> Shadow:
+    def argmin(self, axis: Any = None, keepdims: bool = False) -> AbstractArray:
         return self.place_of("argmin", axis, keepdims)
 
-    def place_of(self, method: str, axis: Any, keepdims: bool) -> Shadow:
+    def place_of(self, method: str, axis: Any, keepdims: bool) -> AbstractArray:
         if not isinstance(axis, int):
             self.unknown()
         shape = tuple(1 if a == axis else n for a, n in enumerate(self.shape) if keepdims or a != axis)
-        out = self.recorder.buffer(shape, np.intp)
+        out = self.recorder.new(shape, np.intp)
         options = ", keepdims=True" * keepdims
-        return self.recorder.call(f"{{0}}.{method}({axis}, {{1}}{options})", out, self.value)
+        return self.recorder.call(f"{{0}}.{method}({axis}, {{1}}{options})", out, self.buffer)
 
-    def cumsum(self, axis: int) -> Shadow:
+    def cumsum(self, axis: int) -> AbstractArray:
         return self.recorder.accumulate(np.add, self, axis)
 
-    def cumprod(self, axis: int) -> Shadow:
+    def cumprod(self, axis: int) -> AbstractArray:
         return self.recorder.accumulate(np.multiply, self, axis)
 
-    def dot(self, other: Any) -> Shadow:
+    def dot(self, other: Any) -> AbstractArray:
         return self.recorder.dot(self, other)
 
     def __pow__(self, p: Any) -> Any:
@@ -201,14 +201,14 @@ class Shadow(NDArrayOperatorsMixin):
             return getattr(self.recorder, method)(f, *xs, out=out, **options)
         if method == "at" and not options:
             y, index, *x = xs
-            values = [self.recorder.value(v) for v in (index, *x)]
+            values = [self.recorder.operand(v) for v in (index, *x)]
             last = len(values)
             names = "".join(f", {{{i}}}" for i in range(last))
-            self.recorder.call(f"{f.__name__}.at({{{last}}}{names})", y.value, *values, **{f.__name__: f})
+            self.recorder.call(f"{f.__name__}.at({{{last}}}{names})", y.buffer, *values, **{f.__name__: f})
             return None
         if method != "__call__" or options:
             raise Unrecordable(f"{f.__name__}.{method} with {options}")
-        return self.recorder.ufunc(f, xs, out[0].value if out and out[0] is not None else None)
+        return self.recorder.ufunc(f, xs, out[0].buffer if out and out[0] is not None else None)
 
     def __array_function__(self, f: Callable[..., Any], _: Any, args: Any, options: Any) -> Any:
         name = f.__name__
@@ -219,23 +219,23 @@ class Shadow(NDArrayOperatorsMixin):
         if name in VIEWS and not options:
             x, *rest = args
             text = f"{name}({{0}}, {', '.join(map(repr, rest))})"
-            return self.recorder.view(x.value, text, f(x.value.shell, *rest), **{name: f})
+            return self.recorder.view(x.buffer, text, f(x.buffer.shell, *rest), **{name: f})
         if name in LIKE:
             return LIKE[name](self.recorder, *args, **options)
         if name == "round":
             x, *decimals = args
-            out = self.recorder.buffer(x.shape, x.dtype, laid_out(x.shape, (x.value,)))
-            return self.recorder.call(f"{{0}}.round({(*decimals, 0)[0]}, {{1}})", out, x.value)
+            out = self.recorder.new(x.shape, x.dtype, laid_out(x.shape, (x.buffer,)))
+            return self.recorder.call(f"{{0}}.round({(*decimals, 0)[0]}, {{1}})", out, x.buffer)
         if name in ("tril", "triu"):
             return self.recorder.triangle(f, *args)
         if name == "result_type":
-            return np.result_type(*(x.dtype if isinstance(x, Shadow) else x for x in args))
+            return np.result_type(*(x.dtype if isinstance(x, AbstractArray) else x for x in args))
         if name == "may_share_memory":
-            return bool({*args[0].value.roots} & {*args[1].value.roots})
+            return bool({*args[0].buffer.roots} & {*args[1].buffer.roots})
         raise Unrecordable(name)
 
 
-# Functions of NumPy that ask a shadow, by what is done about them.
+# Functions of NumPy that ask an abstract array, by what is done about them.
 METHODS = {
     *("transpose", "swapaxes", "squeeze", "reshape", "ravel", "copy", "take"),
     *("sum", "prod", "max", "min", "all", "any", "argmax", "argmin", "cumsum", "cumprod"),
@@ -245,14 +245,14 @@ VIEWS = {"broadcast_to", "flip", "expand_dims", "moveaxis", "diagonal"}
 POWERS: dict[float, Any] = {1: np.positive, 2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
 
 
-def like(fill: Any) -> Callable[..., Shadow]:
+def like(fill: Any) -> Callable[..., AbstractArray]:
     """zeros_like and its kin: of x's shape and order of axes, unless said otherwise."""
 
-    def made(recorder: Recorder, x: Shadow, *args: Any, dtype: Any = None, shape: Any = None) -> Shadow:
+    def made(recorder: Recorder, x: AbstractArray, *args: Any, dtype: Any = None, shape: Any = None) -> AbstractArray:
         number, *rest = args if fill is ... else (fill, *args)
         dtype = dtype or (rest[0] if rest else x.dtype)
         shape = x.shape if shape is None else as_shape(shape)
-        order = copied_order(x.value.shell) if len(shape) == x.ndim else None
+        order = copied_order(x.buffer.shell) if len(shape) == x.ndim else None
         return recorder.empty(shape, dtype, order) if number is None else recorder.full(shape, number, dtype, order)
 
     return made

@@ -1,12 +1,12 @@
 """What a program does, in steps: the level below nodes, where every result has a place in memory.
 
-A node says *what* to compute. A step is one call of NumPy, with the array it writes into; and a value is an array
-that steps read and write, known by its shape, dtype and strides before there is any memory for it. Many values look
-into one memory: a reshape, a slice. Such a memory is itself a value, the *root* of those that look into it.
+A node says *what* to compute. A step is one call of NumPy, with the array it writes into; and a buffer is an
+array that steps read and write, known by its shape, dtype and strides before there is any memory for it. Many buffers
+look into one memory: a reshape, a slice. Such a memory is itself a buffer, the *root* of those that look into it.
 
     argument    given at each call
     constant    known when the program is made
-    buffer      memory that the program plans: see memory_plan.py
+    planned     memory that the program plans: see memory_plan.py
     made        an array that a step brings along, where NumPy knows no `out=` or the op cannot be followed
 
 The order of axes in memory, as NumPy chooses it for a result. In that order a sum is added up, to the last bit.
@@ -59,11 +59,11 @@ def contiguous(shape: Shape, itemsize: int, axes: tuple[int, ...] | None = None)
 
 
 @dataclass(eq=False, slots=True, repr=False)  # to show the shell would be to read it
-class Value:
+class Buffer:
     """An array that steps read and write.
 
     shell    its shape, dtype and strides
-    kind     argument, constant, buffer, made; or view
+    kind     argument, constant, planned, made; or view
     roots    the memories it may look into: itself, unless it is a view
     offset   of its first element in its root, in bytes
     array    of a constant
@@ -72,7 +72,7 @@ class Value:
 
     shell: np.ndarray
     kind: str
-    roots: tuple[Value, ...] = ()
+    roots: tuple[Buffer, ...] = ()
     offset: int = 0
     array: Any = None
     spec: Any = None
@@ -81,7 +81,7 @@ class Value:
         self.roots = self.roots or (self,)
 
     @property
-    def root(self) -> Value:
+    def root(self) -> Buffer:
         return self.roots[0]
 
     @property
@@ -91,13 +91,13 @@ class Value:
     def __repr__(self) -> str:
         return f"{self.kind} {self.shell.dtype}{[*self.shell.shape]}"
 
-    def lies_as(self, other: Value) -> bool:
+    def lies_as(self, other: Buffer) -> bool:
         """Whether each element is as far from the start of its root as the same element of the other."""
         mine, its = self.shell, other.shell
         same = (mine.shape, mine.strides, mine.itemsize) == (its.shape, its.strides, its.itemsize)
         return same and self.offset == other.offset and len(self.roots) == len(other.roots) == 1
 
-    def is_same_as(self, other: Value) -> bool:
+    def is_same_as(self, other: Buffer) -> bool:
         """Whether both are the same elements of one memory."""
         return self.roots == other.roots and self.lies_as(other)
 
@@ -115,7 +115,7 @@ class Step:
     text      the line, with {0}, {1}, … for the operands; for a view or an array made, its right-hand side
     operands  what it reads and writes
     writes    which of the operands it writes into
-    result    the value it makes, if that is a new one: a view, or an array made
+    result    the buffer it makes, if that is a new one: a view, or an array made
     results   the arrays that a branch or a loop brings along
     scope     the names in the text: functions, ops
     over      what it writes may lie exactly over what it reads: pairs of operands (written, read); all for None
@@ -127,24 +127,24 @@ class Step:
     """
 
     text: str
-    operands: tuple[Value, ...]
+    operands: tuple[Buffer, ...]
     writes: tuple[int, ...] = ()
-    result: Value | None = None
+    result: Buffer | None = None
     scope: Mapping[str, Any] = field(default_factory=dict)
     over: frozenset[tuple[int, int]] | None = frozenset()
     quiet: frozenset[str] = frozenset()
     node: Any = None
     leads: tuple[bool, ...] | None = None
     loop: Any = None
-    results: tuple[Value, ...] = ()
+    results: tuple[Buffer, ...] = ()
 
     @property
-    def written(self) -> tuple[Value, ...]:
+    def written(self) -> tuple[Buffer, ...]:
         """What it writes into."""
         return tuple(self.operands[i] for i in self.writes)
 
     @property
-    def read(self) -> tuple[Value, ...]:
+    def read(self) -> tuple[Buffer, ...]:
         """What it reads."""
         return tuple(x for i, x in enumerate(self.operands) if i not in self.writes)
 
@@ -165,12 +165,12 @@ class Section:
     outputs    None where nothing is returned
     """
 
-    arguments: tuple[Value, ...]
+    arguments: tuple[Buffer, ...]
     steps: list[Step]
-    outputs: tuple[Value | None, ...]
+    outputs: tuple[Buffer | None, ...]
 
 
-def laid_out(shape: Shape, like: Sequence[Value]) -> tuple[int, ...]:
+def laid_out(shape: Shape, like: Sequence[Buffer]) -> tuple[int, ...]:
     """The axes of a result in the order in which they lie in memory, outermost first, as NumPy chooses it.
 
     One axis goes inside another where the operands have it so; where they contradict each other, the usual order wins.
@@ -207,11 +207,11 @@ def reduced_order(x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> tuple
     if x.flags.c_contiguous:
         return None
     left = [a for a in range(x.ndim) if keepdims or a not in axes]
-    return tuple(left.index(a) for a in laid_out(x.shape, (Value(x, "argument"),)) if a in left)
+    return tuple(left.index(a) for a in laid_out(x.shape, (Buffer(x, "argument"),)) if a in left)
 
 
-def turned(x: np.ndarray, letters: str, wanted: str) -> Value:
+def turned(x: np.ndarray, letters: str, wanted: str) -> Buffer:
     """x as the axes of an einsum's result see it."""
     strides = tuple(x.strides[letters.index(c)] if c in letters else 0 for c in wanted)
     shape = tuple(x.shape[letters.index(c)] if c in letters else 1 for c in wanted)
-    return Value(shell(shape, x.dtype, strides), "argument")
+    return Buffer(shell(shape, x.dtype, strides), "argument")

@@ -20,16 +20,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from .buffer import Step, Value
+from .buffer import Buffer, Step
 from .lower import BLOCK
-from .memory_plan import Plan, Tenant
+from .memory_plan import Allocation, MemoryPlan
 from .source import LARGE, Line, Text, commented, control, indented
-from .tiling import Loop
+from .tiling import TiledLoop
 
 FEW = 256  # elements: below, a call takes as long as they do
 
 
-def text_of(plan: Plan, arguments: Sequence[Value], names: Sequence[str], threads: int) -> Text:
+def text_of(plan: MemoryPlan, arguments: Sequence[Buffer], names: Sequence[str], threads: int) -> Text:
     """The program of a plan."""
     text = Text(plan.size)
     body = Lines(text, plan, dict(zip(arguments, names)), threads)
@@ -53,11 +53,11 @@ class Lines:
     """
 
     def __init__(
-        self, text: Text, plan: Plan, names: dict[Value, str], threads: int, outside: Lines | None = None
+        self, text: Text, plan: MemoryPlan, names: dict[Buffer, str], threads: int, outside: Lines | None = None
     ) -> None:
         self.text, self.plan, self.names, self.threads = text, plan, names, threads
-        self.fresh: dict[Tenant, str] = {}
-        self.wanted: dict[Tenant, str] = {}
+        self.fresh: dict[Allocation, str] = {}
+        self.wanted: dict[Allocation, str] = {}
         self.base = 0 if outside is None else outside.end
         self.counts: Counter[str] = Counter() if outside is None else outside.counts
         self.kept = {r for y in plan.outputs if y is not None for r in y.roots}
@@ -129,11 +129,11 @@ class Lines:
             text = text if called == name else re.sub(rf"\b{name}\b", called, text)
         return text
 
-    def is_read(self, value: Value) -> bool:
+    def is_read(self, value: Buffer) -> bool:
         """Whether anybody reads it, or it is an output."""
         return value in self.plan.last or value in self.kept
 
-    def result(self, value: Value) -> str:
+    def result(self, value: Buffer) -> str:
         """What a value is called from now on."""
         if value not in self.names:
             self.names[value] = self.new("t")
@@ -154,18 +154,23 @@ class Lines:
         """An array of equal numbers, as long as what is written."""
         return number
 
-    def handed_out(self, root: Value) -> list[str]:
+    def handed_out(self, root: Buffer) -> list[str]:
         """The line that makes an array for the caller, before it is first used."""
-        tenant = self.plan.tenants.get(root)
-        if tenant is None or tenant.last is not None or tenant.argument is not None or tenant in self.fresh:
+        allocation = self.plan.allocations.get(root)
+        if (
+            allocation is None
+            or allocation.last is not None
+            or allocation.argument is not None
+            or allocation in self.fresh
+        ):
             return []
-        self.fresh[tenant] = name = self.wanted.get(tenant) or self.new("y")
+        self.fresh[allocation] = name = self.wanted.get(allocation) or self.new("y")
         return [f"{name} = {self.text.new(root.shell)}"]
 
-    def adopter(self, value: Value) -> Value | None:
+    def adopter(self, value: Buffer) -> Buffer | None:
         """The argument in whose array the value lies, though it is not its own."""
-        tenant = self.plan.tenants.get(value.root)
-        return tenant.argument if tenant else None
+        allocation = self.plan.allocations.get(value.root)
+        return allocation.argument if allocation else None
 
     def let_go(self, step: Step, k: int) -> list[str]:
         """The line that lets go of large arrays that steps brought along, after step k, the last that needs them."""
@@ -173,24 +178,24 @@ class Lines:
         done = [r for r in roots if r.kind == "made" and self.plan.last.get(r) == k and r not in self.kept]
         return [f"del {', '.join(self.names[r] for r in done)}"] if any(r.nbytes >= LARGE for r in done) else []
 
-    def name(self, value: Value) -> str:
+    def name(self, value: Buffer) -> str:
         """What a value is called."""
         if value not in self.names:
             self.names[value] = self.found(value)
         return self.names[value]
 
-    def found(self, value: Value) -> str:
+    def found(self, value: Buffer) -> str:
         """What a value is called that no line has made."""
         if value.kind == "constant":
             return self.text.constant(value)
-        tenant = self.plan.tenants[value.root]
-        if tenant.argument is not None:
-            return self.name(tenant.argument)
-        return self.fresh[tenant] if tenant.last is None else self.workspace(value, tenant)
+        allocation = self.plan.allocations[value.root]
+        if allocation.argument is not None:
+            return self.name(allocation.argument)
+        return self.fresh[allocation] if allocation.last is None else self.workspace(value, allocation)
 
-    def workspace(self, value: Value, tenant: Tenant) -> str:
+    def workspace(self, value: Buffer, allocation: Allocation) -> str:
         """An array in the workspace."""
-        return self.text.at(value.shell, self.base + (tenant.offset or 0) + value.offset)
+        return self.text.at(value.shell, self.base + (allocation.offset or 0) + value.offset)
 
 
 # -- loops --------------------------------------------------------------------------------------------
@@ -202,9 +207,9 @@ class Block(Lines):
     scratch    value → its name, of those that lie in the workspace
     """
 
-    def __init__(self, text: Text, loop: Loop):
+    def __init__(self, text: Text, loop: TiledLoop):
         super().__init__(text, loop.plan, {a: f"a{i}" for i, a in enumerate(loop.arguments)}, 1)
-        self.scratch: dict[Value, str] = {}
+        self.scratch: dict[Buffer, str] = {}
 
     def quiet(self, step: Step) -> frozenset[str]:
         """The call of the loop has seen to it."""
@@ -213,22 +218,22 @@ class Block(Lines):
     def repeated(self, number: str, out: str) -> str:
         return f"{number}[:len({out})]"  # the last block is a short one
 
-    def workspace(self, value: Value, tenant: Tenant) -> str:
+    def workspace(self, value: Buffer, allocation: Allocation) -> str:
         for other, name in self.scratch.items():
-            home = self.plan.tenants[other.root].offset or 0
-            mine = (tenant.offset or 0) + value.offset
+            home = self.plan.allocations[other.root].offset or 0
+            mine = (allocation.offset or 0) + value.offset
             if home + other.offset == mine and other.shell.dtype == value.shell.dtype and same_steps(other, value):
                 return name
         self.scratch[value] = f"w{len(self.scratch)}"
         return self.scratch[value]
 
 
-def same_steps(x: Value, y: Value) -> bool:
+def same_steps(x: Buffer, y: Buffer) -> bool:
     """Whether both have one shape, and one distance between elements along each axis."""
     return (x.shell.shape, x.shell.strides) == (y.shell.shape, y.shell.strides)
 
 
-def loop_functions(lines: Lines, loop: Loop) -> str:
+def loop_functions(lines: Lines, loop: TiledLoop) -> str:
     """Writes the functions of a loop: one block, a range of blocks, all. The name of the last."""
     text, k = lines.text, lines.text.loops
     text.loops += 1
@@ -268,9 +273,9 @@ def loop_functions(lines: Lines, loop: Loop) -> str:
     return f"loop{k}"
 
 
-def own_array(lines: Lines, loop: Loop, value: Value, worker: int) -> str:
+def own_array(lines: Lines, loop: TiledLoop, value: Buffer, worker: int) -> str:
     """An array for one worker's blocks, behind all that is kept around it."""
     size = -(-loop.plan.size // 64) * 64
     start = lines.end + size * worker
     lines.text.size = max(lines.text.size, start + size)
-    return lines.text.at(value.shell, start + (loop.plan.tenants[value.root].offset or 0) + value.offset)
+    return lines.text.at(value.shell, start + (loop.plan.allocations[value.root].offset or 0) + value.offset)

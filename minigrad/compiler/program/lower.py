@@ -21,8 +21,8 @@ from ...core.op import Elementwise, Op
 from ...ops import BroadcastTo, ControlDep, Input, TupleGet
 from ...tensor.interpret import value as computed
 from ..passes.fuse import Fused
-from .abstract_array import Shadow
-from .buffer import Shape, Step, Value, laid_out, shell
+from .abstract_array import AbstractArray
+from .buffer import Buffer, Shape, Step, laid_out, shell
 from .record import Recorder
 
 BLOCK = 1 << 16  # elements of a loop's block: a few arrays of so many stay in the cache
@@ -39,15 +39,15 @@ class Layout(NamedTuple):
 class Template(NamedTuple):
     """What an op does with operands of certain layouts."""
 
-    operands: tuple[Value, ...]
+    operands: tuple[Buffer, ...]
     steps: list[Step]
-    result: Value
+    result: Buffer
 
 
 class Lowering:
     """A graph on its way to steps.
 
-    values    node → what stands for it: a Value; of an op with several results, a tuple of them
+    values    node → what stands for it: a Buffer; of an op with several results, a tuple of them
     steps     so far
     """
 
@@ -94,11 +94,11 @@ class Lowering:
                     xs = before
         return xs
 
-    def in_blocks(self, node: Node, graph: Graph, xs: list[Value]) -> Any:
+    def in_blocks(self, node: Node, graph: Graph, xs: list[Buffer]) -> Any:
         """A graph of elementwise ops on large arrays: here, as if they were small; in tiling.py, a loop."""
         return self.inlined(graph, xs)
 
-    def inlined(self, body: Graph, xs: list[Value]) -> Any:
+    def inlined(self, body: Graph, xs: list[Buffer]) -> Any:
         """What a graph makes of these operands, its steps among these."""
         inner = type(self)(dict(zip(body.inputs, xs, strict=True)))
         inner.steps = self.steps
@@ -112,16 +112,16 @@ class Lowering:
                 self.values[node] = self.of(node)
         return tuple(None if y is None else self.values[y] for y in graph.outputs)
 
-    def instance(self, node: Node, template: Template, xs: list[Value]) -> Value:
+    def instance(self, node: Node, template: Template, xs: list[Buffer]) -> Buffer:
         """The template's steps on these operands. Its result."""
         new = dict(zip(template.operands, xs, strict=True))
 
-        def moved(v: Value) -> Value:
+        def moved(v: Buffer) -> Buffer:
             if v in new or v.kind == "constant":
                 return new.get(v, v)
             roots = tuple(dict.fromkeys(r for root in v.roots if root is not v for r in moved(root).roots))
             base = new.get(v.root) if v.root is not v else None
-            new[v] = Value(v.shell, v.kind, roots, v.offset + (base.offset if base else 0))
+            new[v] = Buffer(v.shell, v.kind, roots, v.offset + (base.offset if base else 0))
             return new[v]
 
         for s in template.steps:
@@ -142,31 +142,31 @@ class Lowering:
         text = f"{name}({', '.join(['xp', *args])})"
         spec = node.spec if spec is None else spec
         if hasattr(node.op, "gives"):  # a branch or a loop, whose results are arrays of their own
-            pieces = tuple(Value(hull(s), "made", spec=s) for s in spec)
+            pieces = tuple(Buffer(hull(s), "made", spec=s) for s in spec)
             self.steps.append(Step(text, flat, (), None, scope, node=node, results=pieces))
             return pieces
         several = isinstance(spec, Specs)
         if not several and not spec.shape:
             text, scope["asarray"] = f"asarray({text})", np.asarray
-        made = Value(shell((), np.dtype(object)) if several else hull(spec), "made", spec=spec)
+        made = Buffer(shell((), np.dtype(object)) if several else hull(spec), "made", spec=spec)
         if several or node.op.is_view or node.op.effect:  # a print gives back what it was given
             made.roots = (made, *dict.fromkeys(r for x in flat for r in x.roots))
         self.steps.append(Step(text, flat, (), made, scope, node=node))
         return tuple(self.piece(node, made, i, s) for i, s in enumerate(spec)) if several else made
 
-    def piece(self, node: Node, row: Value, i: int, spec: Spec) -> Value:
+    def piece(self, node: Node, row: Buffer, i: int, spec: Spec) -> Buffer:
         """One of several results."""
-        made = Value(hull(spec), "view", row.roots, spec=spec)
+        made = Buffer(hull(spec), "view", row.roots, spec=spec)
         self.steps.append(Step(f"{{0}}[{i}]", (row,), (), made, node=node))
         return made
 
 
-def is_long(shape: Shape, xs: list[Value]) -> bool:
+def is_long(shape: Shape, xs: list[Buffer]) -> bool:
     """Whether a loop over that shape is worth while: it is large, and its operands lie in memory in one order."""
     return prod(shape) > BLOCK and len({laid_out(shape, [x]) for x in xs if x.shell.shape == shape}) < 2
 
 
-def are_rows(shape: Shape, spec: Any, xs: list[Value]) -> bool:
+def are_rows(shape: Shape, spec: Any, xs: list[Buffer]) -> bool:
     """Whether a loop over that shape may as well be steps over rows, which go together with others: see rows.py."""
     whole = all(s.shape == shape for s in (spec if isinstance(spec, Specs) else (spec,)))
     flat = all(x.shell.flags.c_contiguous for x in xs if x.shell.shape == shape)
@@ -190,19 +190,19 @@ def hull(spec: Spec) -> np.ndarray:
     return shell(tuple(int(n) if n < 1 << 40 else 1 << 16 for n in spec.shape), spec.dtype)
 
 
-def constant(node: Node) -> Value:
+def constant(node: Node) -> Buffer:
     """A number, as an array of no axes: NumPy takes it twice as fast as Python's own."""
     array = np.asarray(computed(node))
-    return known(array.item(), str(array), array.dtype) if not array.ndim else Value(array, "constant", array=array)
+    return known(array.item(), str(array), array.dtype) if not array.ndim else Buffer(array, "constant", array=array)
 
 
 @lru_cache(maxsize=4096)
-def known(number: Any, written: str, dtype: np.dtype) -> Value:
+def known(number: Any, written: str, dtype: np.dtype) -> Buffer:
     """The constant of that value and sign."""
-    return Value(shell((), dtype), "constant", array=np.asarray(number, dtype))
+    return Buffer(shell((), dtype), "constant", array=np.asarray(number, dtype))
 
 
-def layout(x: Value) -> Layout:
+def layout(x: Buffer) -> Layout:
     return Layout(x.shell.shape, x.shell.dtype, x.shell.strides)
 
 
@@ -210,14 +210,14 @@ def layout(x: Value) -> Layout:
 def recorded(op: Op, layouts: tuple[Layout, ...], spec: Spec) -> Template | None:
     """The op recorded; None where it cannot be, or is not what `infer` foretold."""
     recorder = Recorder()
-    operands = tuple(Value(shell(*entry), "argument") for entry in layouts)
+    operands = tuple(Buffer(shell(*entry), "argument") for entry in layouts)
     try:
-        y = op.forward(recorder, *(Shadow(recorder, x) for x in operands))
+        y = op.forward(recorder, *(AbstractArray(recorder, x) for x in operands))
     except Exception:  # whatever an op may stumble over, having no elements: with elements it may not
         return None
-    if not isinstance(y, Shadow) or (y.shape, y.dtype) != (spec.shape, spec.dtype):
+    if not isinstance(y, AbstractArray) or (y.shape, y.dtype) != (spec.shape, spec.dtype):
         return None
-    return Template(operands, recorder.steps, y.value)
+    return Template(operands, recorder.steps, y.buffer)
 
 
 def calls(template: Template) -> int:

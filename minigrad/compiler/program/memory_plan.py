@@ -1,9 +1,9 @@
 """Buffer planning: which memory each result takes, decided once.
 
 Three things make memory less, and warmer. A result whose operand is read for the last time is written over it: they
-are one *tenant*. Tenants that are never alive at the same step may have the same bytes of one block of memory, which
-is kept between calls. And what is handed out is written where it will stay: in an array made for the caller, or, as
-a parameter's next value, in the argument itself, once its old value has been read for the last time.
+are one *allocation*. Allocations that are never alive at the same step may have the same bytes of one block of memory,
+which is kept between calls. And what is handed out is written where it will stay: in an array made for the caller, or,
+as a parameter's next value, in the argument itself, once its old value has been read for the last time.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from itertools import combinations
 
 import numpy as np
 
-from .buffer import Section, Step, Value
+from .buffer import Buffer, Section, Step
 from .record import Recorder
 
 ALIGNED = 64  # bytes of a cache line: no two buffers share one
 
 
 @dataclass(eq=False)
-class Tenant:
+class Allocation:
     """Results that have one memory, one after the other.
 
     first, last    the steps between which it is in use; last is None if it is handed out
@@ -30,42 +30,39 @@ class Tenant:
     argument       where it is, if that is an argument's own array
     """
 
-    roots: list[Value]
+    nbytes: int
     first: int
     last: int | None
+    roots: list[Buffer] = field(default_factory=list)
     offset: int | None = None
-    argument: Value | None = None
+    argument: Buffer | None = None
 
-    @property
-    def nbytes(self) -> int:
-        return self.roots[0].nbytes
-
-    def is_uniform(self, value: Value) -> bool:
+    def is_uniform(self, value: Buffer) -> bool:
         """Whether all of its results are arrays just as `value` is."""
         return all(alike(root, value) for root in self.roots)
 
 
-def alike(x: Value, y: Value) -> bool:
+def alike(x: Buffer, y: Buffer) -> bool:
     """Whether both are laid out in the same way, over the whole of their memory."""
     return x.lies_as(y) and x.shell.dtype == y.shell.dtype and x.root.nbytes == y.root.nbytes
 
 
 @dataclass(eq=False)
-class Plan:
+class MemoryPlan:
     """Where everything is.
 
     steps      in the order in which they run
-    tenants    root → its memory, for every buffer
+    allocations    root → its memory, for every buffer
     size       bytes of the workspace
     outputs    what is returned
     last       root → the step that uses it last
     """
 
     steps: list[Step]
-    tenants: dict[Value, Tenant]
+    allocations: dict[Buffer, Allocation]
     size: int
-    outputs: tuple[Value | None, ...]
-    last: dict[Value, int] = field(default_factory=dict)
+    outputs: tuple[Buffer | None, ...]
+    last: dict[Buffer, int] = field(default_factory=dict)
 
     @property
     def peak_bytes(self) -> int:
@@ -73,12 +70,12 @@ class Plan:
         return self.size + sum(t.nbytes for t in self.residents if t.last is None and t.argument is None)
 
     @property
-    def residents(self) -> list[Tenant]:
-        """Every tenant once."""
-        return list(dict.fromkeys(self.tenants.values()))
+    def residents(self) -> list[Allocation]:
+        """Every allocation once."""
+        return list(dict.fromkeys(self.allocations.values()))
 
     def __repr__(self) -> str:
-        rows = [f"{len(self.residents)} buffers for {len(self.tenants)} results, {self.size:,} bytes of workspace"]
+        rows = [f"{len(self.residents)} buffers for {len(self.allocations)} results, {self.size:,} bytes of workspace"]
         for t in self.residents:
             where = "an argument's own" if t.argument else "handed out" if t.last is None else f"at {t.offset}"
             end = "the end" if t.last is None else t.last
@@ -86,7 +83,7 @@ class Plan:
         return "\n".join(rows)
 
 
-def plan(section: Section, into: Mapping[int, int]) -> Plan:
+def plan(section: Section, into: Mapping[int, int]) -> MemoryPlan:
     """The plan of a section.
 
     into    output → the argument whose array it is written into
@@ -104,51 +101,53 @@ def plan(section: Section, into: Mapping[int, int]) -> Plan:
         if wanted.get(y.root) is not x:
             steps.append(copying(y, x))
             last[y.root] = len(steps) - 1
-    tenants = tenancies(steps, wanted, leaving, first, last)
-    size = settle(t for t in dict.fromkeys(tenants.values()) if t.last is not None)
+    allocations = allocated(steps, wanted, leaving, first, last)
+    size = assign_offsets(t for t in dict.fromkeys(allocations.values()) if t.last is not None)
     returned = tuple(section.arguments[into[i]] if i in into else y for i, y in enumerate(outputs))
-    return Plan(steps, tenants, size, returned, last)
+    return MemoryPlan(steps, allocations, size, returned, last)
 
 
 # -- what leaves ----------------------------------------------------------------------------------------
 
 
-def handed_out(section: Section, into: Mapping[int, int]) -> tuple[list[Step], list[Value | None], dict[Value, Value]]:
+def handed_out(
+    section: Section, into: Mapping[int, int]
+) -> tuple[list[Step], list[Buffer | None], dict[Buffer, Buffer]]:
     """The steps, with copies of what may not be handed out itself; the outputs; and buffer → the argument to take."""
     steps, outputs = list(section.steps), list(section.outputs)
     targets = {section.arguments[a] for a in into.values()}
-    wanted: dict[Value, Value] = {}
+    wanted: dict[Buffer, Buffer] = {}
     for i, y in enumerate(outputs):
         if y is None:
             continue
         own = section.arguments[into[i]] if i in into else None
         old = any(r in targets for r in y.roots) and y is not own
         if old or y.root.kind == "constant":
-            out = Recorder().buffer(y.shell.shape, y.shell.dtype)
+            out = Recorder().new(y.shell.shape, y.shell.dtype)
             at = 1 + max((k for k, s in enumerate(steps) if s.result is y), default=-1)
             steps.insert(at, copying(y, out))
             outputs[i] = y = out
-        if own is not None and y is y.root and y.kind == "buffer" and y.shell.flags.c_contiguous:
+        if own is not None and y is y.root and y.kind == "planned" and y.shell.flags.c_contiguous:
             wanted.setdefault(y, own)
     for i, y in enumerate(outputs):
         if y is not None and i not in into and any(r in wanted for r in y.roots):
-            out = Recorder().buffer(y.shell.shape, y.shell.dtype)
+            out = Recorder().new(y.shell.shape, y.shell.dtype)
             steps.append(copying(y, out))
             outputs[i] = out
     return steps, outputs, wanted
 
 
-def copying(x: Value, out: Value) -> Step:
+def copying(x: Buffer, out: Buffer) -> Step:
     """out[...] = x"""
     return Step("copyto({1}, {0})", (x, out), (1,), scope={"copyto": np.copyto})
 
 
-def adoptable(steps: list[Step], root: Value, x: Value) -> bool:
+def adoptable(steps: list[Step], root: Buffer, x: Buffer) -> bool:
     """Whether the argument is an array just as the result is."""
     return root.shell.shape == x.shell.shape and root.shell.dtype == x.shell.dtype
 
 
-def late(steps: list[Step], wanted: Mapping[Value, Value]) -> list[Step]:
+def late(steps: list[Step], wanted: Mapping[Buffer, Buffer]) -> list[Step]:
     """The step that writes a parameter's next value goes behind the last that reads the old one, where it can."""
     for root, x in wanted.items():
         writing = [k for k, s in enumerate(steps) if any(root in v.roots for v in s.written)]
@@ -166,27 +165,29 @@ def late(steps: list[Step], wanted: Mapping[Value, Value]) -> list[Step]:
 # -- lives ------------------------------------------------------------------------------------------------
 
 
-def last_uses(steps: Iterable[Step]) -> dict[Value, int]:
+def last_uses(steps: Iterable[Step]) -> dict[Buffer, int]:
     """Root → the step that reads or writes it last."""
     return {r: k for k, s in enumerate(steps) if not s.is_view for v in s.operands for r in v.roots}
 
 
-def first_writes(steps: Iterable[Step]) -> dict[Value, int]:
+def first_writes(steps: Iterable[Step]) -> dict[Buffer, int]:
     """Root → the step that writes it first."""
-    first: dict[Value, int] = {}
+    first: dict[Buffer, int] = {}
     for k, s in enumerate(steps):
         for v in s.written:
             first.setdefault(v.root, k)
     return first
 
 
-def may_adopt(steps: list[Step], root: Value, x: Value, first: Mapping[Value, int], last: Mapping[Value, int]) -> bool:
+def may_adopt(
+    steps: list[Step], root: Buffer, x: Buffer, first: Mapping[Buffer, int], last: Mapping[Buffer, int]
+) -> bool:
     """Whether the result may be written into the argument: its old value is read before, or element by element then."""
     k = first[root]
     return last.get(x, -1) < k or (last[x] == k and lies_over(steps[k], root, x))
 
 
-def lies_over(step: Step, root: Value, x: Value) -> bool:
+def lies_over(step: Step, root: Buffer, x: Buffer) -> bool:
     """Whether what the step writes of `root` may be the very memory of x, of which it may read the same element."""
     written = [i for i in step.writes if step.operands[i].root is root]
     read = [i for i, v in enumerate(step.operands) if i not in step.writes and x in v.roots]
@@ -195,73 +196,73 @@ def lies_over(step: Step, root: Value, x: Value) -> bool:
     )
 
 
-def tenancies(
+def allocated(
     steps: list[Step],
-    wanted: Mapping[Value, Value],
-    leaving: set[Value],
-    first: Mapping[Value, int],
-    last: Mapping[Value, int],
-) -> dict[Value, Tenant]:
-    """Root → its tenant: that of an operand which dies where it is first written, or a new one."""
-    tenants: dict[Value, Tenant] = {}
+    wanted: Mapping[Buffer, Buffer],
+    leaving: set[Buffer],
+    first: Mapping[Buffer, int],
+    last: Mapping[Buffer, int],
+) -> dict[Buffer, Allocation]:
+    """Root → its allocation: that of an operand which dies where it is first written, or a new one."""
+    allocations: dict[Buffer, Allocation] = {}
     for k, step in enumerate(steps):
         for out in step.written:
             root = out.root
-            if root.kind != "buffer" or root in tenants:
+            if root.kind != "planned" or root in allocations:
                 continue
             argument = wanted.get(root)
             end = None if root in leaving or argument is not None else last[root]
-            tenant = heir(step, k, out, tenants, argument, end, last)
-            if tenant is None:
-                tenants[root] = Tenant([root], k, end, argument=argument)
+            allocation = inherited(step, k, out, allocations, argument, end, last)
+            if allocation is None:
+                allocations[root] = Allocation(root.nbytes, k, end, [root], argument=argument)
             else:
-                tenants[root] = tenant
-                tenant.roots.append(root)
-                tenant.last, tenant.argument = end, argument
-    return tenants
+                allocations[root] = allocation
+                allocation.roots.append(root)
+                allocation.last, allocation.argument = end, argument
+    return allocations
 
 
-def heir(
+def inherited(
     step: Step,
     k: int,
-    out: Value,
-    tenants: Mapping[Value, Tenant],
-    argument: Value | None,
+    out: Buffer,
+    allocations: Mapping[Buffer, Allocation],
+    argument: Buffer | None,
     end: int | None,
-    last: Mapping[Value, int],
-) -> Tenant | None:
-    """The tenant that a result at step k takes over, because its memory is read there for the last time."""
+    last: Mapping[Buffer, int],
+) -> Allocation | None:
+    """The allocation that a result at step k takes over, because its memory is read there for the last time."""
     if argument is not None and last.get(argument) == k:
         return None  # the argument itself is written over
     for x in step.read:
-        tenant = tenants.get(x.root)
-        if tenant is None or tenant.last != k or last[x.root] != k or not alike(x, out) or out.root is x.root:
+        allocation = allocations.get(x.root)
+        if allocation is None or allocation.last != k or last[x.root] != k or not alike(x, out) or out.root is x.root:
             continue
-        if end is None and not tenant.is_uniform(out.root):
+        if end is None and not allocation.is_uniform(out.root):
             continue
-        if argument is not None and tenant.first <= last.get(argument, -1):
+        if argument is not None and allocation.first <= last.get(argument, -1):
             continue
         if lies_over(step, out.root, x.root):
-            return tenant
+            return allocation
     return None
 
 
 # -- places -------------------------------------------------------------------------------------------------
 
 
-def settle(tenants: Iterable[Tenant]) -> int:
-    """Each tenant gets an offset, two that live at one step never the same bytes. The size of it all.
+def assign_offsets(allocations: Iterable[Allocation]) -> int:
+    """Each allocation gets an offset, two that live at one step never the same bytes. The size of it all.
 
     In the order of birth, each into the smallest gap that holds it.
     """
     free: list[tuple[int, int]] = []  # gaps: (offset, size), by offset, no two adjacent
     leaving: list[tuple[int, int, int]] = []  # (last step, offset, size), soonest first
     size = 0
-    for tenant in sorted(tenants, key=lambda t: t.first):
-        while leaving and leaving[0][0] < tenant.first:
+    for allocation in sorted(allocations, key=lambda t: t.first):
+        while leaving and leaving[0][0] < allocation.first:
             _, offset, length = leaving.pop(0)
             release(free, offset, length)
-        need = -(-max(tenant.nbytes, 1) // ALIGNED) * ALIGNED
+        need = -(-max(allocation.nbytes, 1) // ALIGNED) * ALIGNED
         best = min((gap for gap in free if gap[1] >= need), key=lambda gap: gap[1], default=None)
         if best is None:
             start = free[-1][0] if free and sum(free[-1]) == size else size
@@ -271,11 +272,11 @@ def settle(tenants: Iterable[Tenant]) -> int:
             size = start + need
         else:
             free.remove(best)
-        tenant.offset = best[0]
+        allocation.offset = best[0]
         if best[1] > need:
             insort(free, (best[0] + need, best[1] - need))
-        assert tenant.last is not None
-        insort(leaving, (tenant.last, tenant.offset, need))
+        assert allocation.last is not None
+        insort(leaving, (allocation.last, allocation.offset, need))
     return size
 
 
@@ -288,13 +289,13 @@ def release(free: list[tuple[int, int]], offset: int, length: int) -> None:
             free[j : j + 2] = [(free[j][0], free[j][1] + free[j + 1][1])]
 
 
-def overlapping(tenants: Iterable[Tenant]) -> list[tuple[Tenant, Tenant]]:
+def overlapping(allocations: Iterable[Allocation]) -> list[tuple[Allocation, Allocation]]:
     """Pairs that are in use at one step and share bytes: none, where all have been settled."""
 
-    def clash(a: Tenant, b: Tenant) -> bool:
+    def clash(a: Allocation, b: Allocation) -> bool:
         if a.offset is None or b.offset is None or a.last is None or b.last is None:
             return False
         together = a.first <= b.last and b.first <= a.last
         return together and a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
 
-    return [pair for pair in combinations(tenants, 2) if clash(*pair)]
+    return [pair for pair in combinations(allocations, 2) if clash(*pair)]

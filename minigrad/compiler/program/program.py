@@ -34,7 +34,7 @@ from ...core.graph import Graph
 from ...ops import Input
 from .buffer import Step
 from .emit import text_of
-from .memory_plan import Plan, plan
+from .memory_plan import MemoryPlan, plan
 from .rows import in_rows
 from .source import Text
 from .tiling import lowered
@@ -109,7 +109,7 @@ class Program:
     def __init__(self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None):
         self.graph, self.threads, self.into = graph, threads, dict(into or {})
         section = in_rows(lowered(graph))
-        self.plan: Plan = plan(section, self.into)
+        self.plan: MemoryPlan = plan(section, self.into)
         self.text: Text = text_of(self.plan, section.arguments, names(graph), threads)
         self.whole = tuple(i for i, x in enumerate(section.arguments) if x in self.text.whole)
         self.one_thread = wants_one(self.text.steps)
@@ -159,7 +159,7 @@ class Program:
         return self.text.source
 
     @property
-    def buffers(self) -> Plan:
+    def buffers(self) -> MemoryPlan:
         """Which memory each result takes."""
         return self.plan
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .buffer import Section, Step, Value, shell
+from .buffer import Buffer, Section, Step, shell
 from .lower import BLOCK
 from .memory_plan import plan
-from .tiling import Loop
+from .tiling import TiledLoop
 
 
 def in_rows(section: Section) -> Section:
@@ -25,20 +25,20 @@ def in_rows(section: Section) -> Section:
     uses = uses_of(section.steps)
     kept = {r for y in section.outputs if y is not None for r in y.roots}
     steps: list[Step] = []
-    run = Run()
+    run = RowRun()
     for step in section.steps:
         if not (run.takes(step) or run.passes(step)):
             steps += run.finished(uses, kept)
-            run = Run()
+            run = RowRun()
             if not run.takes(step):
                 steps.append(step)
     steps += run.finished(uses, kept)
     return Section(section.arguments, seen(steps, section.outputs), section.outputs)
 
 
-def seen(steps: list[Step], outputs: Iterable[Value | None]) -> list[Step]:
+def seen(steps: list[Step], outputs: Iterable[Buffer | None]) -> list[Step]:
     """The steps, but for the views that nobody uses any more."""
-    used: set[Value | None] = set(outputs)
+    used: set[Buffer | None] = set(outputs)
     kept: list[Step] = []
     for step in reversed(steps):
         if not step.is_view or step.result in used:
@@ -47,18 +47,18 @@ def seen(steps: list[Step], outputs: Iterable[Value | None]) -> list[Step]:
     return kept[::-1]
 
 
-def uses_of(steps: Iterable[Step]) -> Counter[Value]:
+def uses_of(steps: Iterable[Step]) -> Counter[Buffer]:
     """How often each memory is used."""
     return Counter(root for step in steps for root in roots_used(step))
 
 
-def roots_used(step: Step) -> list[Value]:
+def roots_used(step: Step) -> list[Buffer]:
     """The memories that a step reads or writes; a view only looks at one."""
     return [] if step.is_view else [r for v in step.operands for r in v.roots]
 
 
 @dataclass
-class Run:
+class RowRun:
     """Steps that may be one loop.
 
     views    the views among them, which come first
@@ -71,8 +71,8 @@ class Run:
     views: list[Step] = field(default_factory=list)
     after: list[Step] = field(default_factory=list)
     rows: int = 0
-    byrow: dict[Value, bool] = field(default_factory=dict)
-    written: set[Value] = field(default_factory=set)
+    byrow: dict[Buffer, bool] = field(default_factory=dict)
+    written: set[Buffer] = field(default_factory=set)
 
     def takes(self, step: Step) -> bool:
         """Whether the step can be one of them; if so, it is."""
@@ -80,7 +80,7 @@ class Run:
             return False
         (out,) = step.written
         rows = out.shell.shape[0]
-        byrow: dict[Value, bool] = {}
+        byrow: dict[Buffer, bool] = {}
         for v, leads in zip(step.operands, step.leads, strict=True):
             for root in v.roots:
                 byrow[root] = byrow.get(root, self.byrow.get(root, True)) and leads and is_by_row(v, rows)
@@ -113,7 +113,7 @@ class Run:
         self.after.append(step)
         return True
 
-    def finished(self, uses: Mapping[Value, int], kept: set[Value]) -> list[Step]:
+    def finished(self, uses: Mapping[Buffer, int], kept: set[Buffer]) -> list[Step]:
         """The steps, as a loop if that is worth while."""
         width = max((v.shell.size // self.rows for s in self.steps for v in leading_operands(s)), default=0)
         loop = [looped(self, max(1, BLOCK // width), uses, kept)] if len(self.steps) > 1 else self.steps
@@ -137,24 +137,24 @@ def conflict(step: Step, others: Iterable[Step]) -> bool:
     )
 
 
-def leading_operands(step: Step) -> list[Value]:
+def leading_operands(step: Step) -> list[Buffer]:
     """The operands that have rows."""
     assert step.leads is not None
     return [v for v, leads in zip(step.operands, step.leads) if leads]
 
 
-def is_by_row(v: Value, rows: int) -> bool:
+def is_by_row(v: Buffer, rows: int) -> bool:
     """Whether row i of v lies within the i-th part of its memory."""
     root = v.root
     pitch, rest = divmod(root.nbytes, rows)
-    if rest or len(v.roots) > 1 or root.kind not in ("buffer", "argument") or v.shell.shape[0] != rows:
+    if rest or len(v.roots) > 1 or root.kind not in ("planned", "argument") or v.shell.shape[0] != rows:
         return False
     inner = [s * (n - 1) for s, n in zip(v.shell.strides[1:], v.shell.shape[1:])]
     inside = min(inner, default=0) >= 0 and 0 <= v.offset <= pitch - sum(inner) - v.shell.itemsize
     return bool(v.shell.strides[0] == pitch and inside)
 
 
-def looped(run: Run, rows: int, uses: Mapping[Value, int], kept: set[Value]) -> Step:
+def looped(run: RowRun, rows: int, uses: Mapping[Buffer, int], kept: set[Buffer]) -> Step:
     """The run as one step."""
     blocks = Blocks(rows, own(run, rows, uses, kept))
     body = [
@@ -164,16 +164,16 @@ def looped(run: Run, rows: int, uses: Mapping[Value, int], kept: set[Value]) -> 
     arguments, cut = tuple(blocks.arguments.values()), tuple(leads for _, leads in blocks.arguments)
     written = {v for s in body for v in s.written}
     writes = tuple(i for i, v in enumerate(arguments) if v in written)
-    loop = Loop(plan(Section(arguments, body, ()), {}), arguments, run.rows, rows, cut, ())
+    loop = TiledLoop(plan(Section(arguments, body, ()), {}), arguments, run.rows, rows, cut, ())
     return loop.step(tuple(v for v, _ in blocks.arguments), writes, writes, run.steps[-1].node)
 
 
-def own(run: Run, rows: int, uses: Mapping[Value, int], kept: set[Value]) -> dict[Value, Value]:
+def own(run: RowRun, rows: int, uses: Mapping[Buffer, int], kept: set[Buffer]) -> dict[Buffer, Buffer]:
     """Root → a buffer of so many rows in its place, for what only steps of the run use."""
     return {
-        r: Value(shell((rows * (r.nbytes // run.rows),), np.dtype(np.uint8)), "buffer")
+        r: Buffer(shell((rows * (r.nbytes // run.rows),), np.dtype(np.uint8)), "planned")
         for r, n in uses_of(run.steps).items()
-        if r.kind == "buffer" and n == uses[r] and r not in kept and run.byrow[r]
+        if r.kind == "planned" and n == uses[r] and r not in kept and run.byrow[r]
     }
 
 
@@ -188,15 +188,15 @@ class Blocks:
     """
 
     rows: int
-    own: dict[Value, Value]
-    arguments: dict[tuple[Value, bool], Value] = field(default_factory=dict)
-    views: dict[Value, Value] = field(default_factory=dict)
+    own: dict[Buffer, Buffer]
+    arguments: dict[tuple[Buffer, bool], Buffer] = field(default_factory=dict)
+    views: dict[Buffer, Buffer] = field(default_factory=dict)
 
-    def of(self, v: Value, leads: bool) -> Value:
+    def of(self, v: Buffer, leads: bool) -> Buffer:
         if v.kind == "constant" and not leads:
             return v
         shape = (self.rows, *v.shell.shape[1:]) if leads else v.shell.shape
         part = shell(shape, v.shell.dtype, v.shell.strides)
         if v.root in self.own:
-            return self.views.setdefault(v, Value(part, "view", (self.own[v.root],), v.offset))
-        return self.arguments.setdefault((v, leads), Value(part, "argument"))
+            return self.views.setdefault(v, Buffer(part, "view", (self.own[v.root],), v.offset))
+        return self.arguments.setdefault((v, leads), Buffer(part, "argument"))

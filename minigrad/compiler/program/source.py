@@ -29,7 +29,7 @@ from ...base.spec import Specs
 from ...core.graph import Graph
 from ...core.node import NamedNode, Node
 from ..passes.pipeline import optimised
-from .buffer import Section, Step, Value, copied_order
+from .buffer import Buffer, Section, Step, copied_order
 from .memory_plan import plan
 from .rows import in_rows
 from .tiling import lowered
@@ -72,7 +72,7 @@ class Text:
     defined: list[str] = field(default_factory=list)
     scope: dict[str, Any] = field(default_factory=lambda: dict(KNOWN))
     nodes: dict[int, Node] = field(default_factory=dict)
-    whole: set[Value] = field(default_factory=set)
+    whole: set[Buffer] = field(default_factory=set)
     loops: int = 0
     named: dict[Any, str] = field(default_factory=dict)
     constants: dict[Any, str] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class Text:
         """Whether the name is of something that is there between calls."""
         return name in self.scope
 
-    def constant(self, value: Value) -> str:
+    def constant(self, value: Buffer) -> str:
         """The name of a constant: equal numbers have one."""
         array = value.array
         key = (array.dtype, array.tobytes()) if not array.ndim else value
@@ -114,7 +114,7 @@ class Text:
             self.kept.append(f"# {name} = {array.dtype} {array if not array.ndim else [*array.shape]}")
         return self.constants[key]
 
-    def repeated(self, number: Value, like: np.ndarray) -> str:
+    def repeated(self, number: Buffer, like: np.ndarray) -> str:
         """The name of an array full of a constant, laid out as another array."""
         key = (number.array.dtype, number.array.tobytes(), like.shape, like.strides)
         if key not in self.constants:
@@ -172,7 +172,7 @@ def written(made: Any) -> str:
 Line = tuple[str, Node | None]
 
 
-class Part(NamedTuple):
+class Inlined(NamedTuple):
     """A graph among other lines.
 
     names    of its outputs; None where one is not computed
@@ -225,7 +225,7 @@ def while_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
     """while test(c, k): c, ys = body(c, k)"""
     before, given = operands(lines, step, op.carried)
     read, carries, stacks = loop_names(op, lines, step)
-    lines.text.scope |= {"xp": np, "Stack": Stack}
+    lines.text.scope |= {"xp": np, "Stack": GrowingStack}
     made = [
         (f"{s} = Stack(xp, {y.spec.shape[1:]}, {lines.text.dtype(y.spec.dtype)})", None)
         for s, y in zip(stacks, step.results[op.carried :])
@@ -305,7 +305,7 @@ def loop_names(op: Any, lines: Lines, step: Step) -> tuple[list[bool], list[str]
 
 def inlined(
     op: Any, graph: Graph, lines: Lines, given: Sequence[str], keep: Sequence[bool], names: Sequence[str | None] = ()
-) -> Part:
+) -> Inlined:
     """A graph of the op as lines among others.
 
     given    what its inputs are called
@@ -322,12 +322,12 @@ def inlined(
             if y.kind == "made":
                 inner.names.setdefault(y, name)
             else:
-                inner.wanted.setdefault(planned.tenants[y], name)
+                inner.wanted.setdefault(planned.allocations[y], name)
     written = inner.lines(planned.steps)
     ys = [None if y is None else inner.name(y) for y in planned.outputs]
     looks = [y is not None and any(r.kind in ("argument", "constant") for r in y.roots) for y in planned.outputs]
-    own = [y for y in planned.outputs if y is not None and y.kind in ("buffer", "made") and y.nbytes >= LARGE]
-    return Part(written, ys, looks, list(dict.fromkeys(map(inner.name, own))))
+    own = [y for y in planned.outputs if y is not None and y.kind in ("planned", "made") and y.nbytes >= LARGE]
+    return Inlined(written, ys, looks, list(dict.fromkeys(map(inner.name, own))))
 
 
 def opening(text: str, read: Sequence[bool], step: Step) -> Line:
@@ -336,18 +336,18 @@ def opening(text: str, read: Sequence[bool], step: Step) -> Line:
     return commented(text, specs[0] if len(specs) == 1 else specs, step.node), step.node
 
 
-def starting(op: Any, carries: list[str], given: list[str], body: Part, may_not_run: bool) -> list[Line]:
+def starting(op: Any, carries: list[str], given: list[str], body: Inlined, may_not_run: bool) -> list[Line]:
     """The carries before the first step: copies, where they may be what the loop gives back."""
     copied = [may_not_run and not looks for looks in body.looks[: op.carried]]
     return assigned(carries, [x + ".copy()" * copy for x, copy in zip(given, copied)])
 
 
-def carried_on(carries: list[str], body: Part, done: list[str]) -> list[Line]:
+def carried_on(carries: list[str], body: Inlined, done: list[str]) -> list[Line]:
     """The end of a step: its carries are those of the next; and what would keep large arrays alive is let go."""
     return [*assigned(carries, body.names), *([(f"del {', '.join(done)}", None)] if done else [])]
 
 
-def ending(carries: list[str], body: Part) -> list[Line]:
+def ending(carries: list[str], body: Inlined) -> list[Line]:
     """The end of a loop: what may look at the memory of others is copied."""
     return [(f"{c} = {c}.copy()", None) for c, looks in zip(carries, body.looks) if looks]
 
@@ -363,7 +363,7 @@ def indented(lines: Iterable[Line]) -> list[Line]:
     return [(f"    {line}", node) for line, node in lines]
 
 
-class Stack:
+class GrowingStack:
     """Rows put one by one into one array, which is made twice as long whenever it is full."""
 
     def __init__(self, xp: Any, shape: tuple[int, ...], dtype: np.dtype):

@@ -24,9 +24,9 @@ from ...core.graph import Graph
 from ...core.node import Node
 from ...core.op import Op
 from ...ops import Add, BroadcastTo, Max, Mean, Min, Mul, Sum
-from .buffer import Section, Shape, Step, Value, contiguous, laid_out, reshaped, shell
+from .buffer import Buffer, Section, Shape, Step, contiguous, laid_out, reshaped, shell
 from .lower import BLOCK, Lowering, layout, recorded
-from .memory_plan import Plan, lies_over, plan
+from .memory_plan import MemoryPlan, lies_over, plan
 from .record import Recorder
 
 
@@ -61,12 +61,12 @@ class Cutting:
     def blocks(self) -> int:
         return -(-self.length // self.rows)
 
-    def buffer(self, dtype: np.dtype) -> Value:
+    def new(self, dtype: np.dtype) -> Buffer:
         """An array for a result of the whole loop."""
-        return Value(shell(self.shape, dtype, contiguous(self.shape, dtype.itemsize, self.order)), "buffer")
+        return Buffer(shell(self.shape, dtype, contiguous(self.shape, dtype.itemsize, self.order)), "planned")
 
 
-def cutting_of(graph: Graph, xs: list[Value]) -> Cutting:
+def cutting_of(graph: Graph, xs: list[Buffer]) -> Cutting:
     """With as many leading axes as all operands let be one."""
     shape = np.broadcast_shapes(*(n.spec.shape for n in graph.nodes))
     order = tuple(laid_out(shape, [x for x in xs if x.shell.shape == shape]))
@@ -90,10 +90,10 @@ def can_lead(x: np.ndarray, shape: list[int], leading: int) -> bool:
     return reshaped(x, (prod(shape[:leading]), *x.shape[leading:])) is not None
 
 
-def leading_first(recorder: Recorder, x: Value, cutting: Cutting) -> Value:
+def leading_first(recorder: Recorder, x: Buffer, cutting: Cutting) -> Buffer:
     """x (leading, *trailing), or (*trailing) if it is the same for all blocks."""
     order, leading, n = cutting.order, cutting.leading, len(cutting.shape)
-    y = recorder.shadow(x)
+    y = recorder.abstract(x)
     if order != tuple(sorted(order)) and y.ndim:
         lifted = (1,) * (n - y.ndim) + y.shape
         y = (y if lifted == y.shape else y.reshape(lifted)).transpose(*order)
@@ -102,17 +102,17 @@ def leading_first(recorder: Recorder, x: Value, cutting: Cutting) -> Value:
     target = trailing if all(n == 1 for n in lifted[:leading]) else (prod(lifted[:leading]), *trailing)
     while len(target) == len(trailing) and target[:1] == (1,):
         target = trailing = target[1:]
-    return y.value if target == y.shape else y.reshape(target).value
+    return y.buffer if target == y.shape else y.reshape(target).buffer
 
 
-def block_shell(x: Value, rows: int, is_cut: bool) -> np.ndarray:
+def block_shell(x: Buffer, rows: int, is_cut: bool) -> np.ndarray:
     """One block of x."""
     shape = (rows, *x.shell.shape[1:]) if is_cut else x.shell.shape
     return shell(shape, x.shell.dtype, x.shell.strides)
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class TiledLoop:
     """A section that is run on one block after the other.
 
     plan       of its body, whose arguments are blocks of what is read and of what is written, then single numbers
@@ -124,15 +124,15 @@ class Loop:
     axes       how many a value of the body has, if it is cut as well; None if all are
     """
 
-    plan: Plan
-    arguments: tuple[Value, ...]
+    plan: MemoryPlan
+    arguments: tuple[Buffer, ...]
     length: int
     rows: int
     cut: tuple[bool, ...]
     terms: tuple[int, ...]
     axes: int | None = None
 
-    def is_cut(self, value: Value) -> bool:
+    def is_cut(self, value: Buffer) -> bool:
         """Whether a value of the body has the axis that blocks are cut along."""
         return self.axes is None or (value.shell.ndim == self.axes and value.shell.shape[0] == self.rows)
 
@@ -141,7 +141,7 @@ class Loop:
         return -(-self.length // self.rows)
 
     def step(
-        self, operands: tuple[Value, ...], writes: tuple[int, ...], blockwise: tuple[int, ...], node: Node
+        self, operands: tuple[Buffer, ...], writes: tuple[int, ...], blockwise: tuple[int, ...], node: Node
     ) -> Step:
         """The loop as a step.
 
@@ -161,7 +161,7 @@ class Loop:
         if not self.cut[read]:
             return False
         w, r = self.arguments[written], self.arguments[read]
-        homes = {root for root, t in self.plan.tenants.items() if t.argument is w} | {w}
+        homes = {root for root, t in self.plan.allocations.items() if t.argument is w} | {w}
         first = min(k for k, s in enumerate(self.plan.steps) if any(v.root in homes for v in s.written))
         last = self.plan.last.get(r, -1)
         if last != first:
@@ -172,7 +172,7 @@ class Loop:
 
 def lowered(graph: Graph) -> Section:
     """The graph as steps, those of elementwise ops on large arrays in loops."""
-    arguments = {x: Value(shell(x.spec.shape, x.spec.dtype), "argument") for x in graph.inputs}
+    arguments = {x: Buffer(shell(x.spec.shape, x.spec.dtype), "argument") for x in graph.inputs}
     lowering = InBlocks(dict(arguments))
     outputs = lowering.through(graph)
     return Section(tuple(arguments.values()), lowering.steps, outputs)
@@ -181,18 +181,18 @@ def lowered(graph: Graph) -> Section:
 class InBlocks(Lowering):
     """A graph on its way to steps, with loops."""
 
-    def in_blocks(self, node: Node, graph: Graph, xs: list[Value]) -> Any:
+    def in_blocks(self, node: Node, graph: Graph, xs: list[Buffer]) -> Any:
         return loop(self, node, graph, xs)
 
 
-def loop(lowering: Lowering, node: Node, graph: Graph, xs: list[Value]) -> Any:
+def loop(lowering: Lowering, node: Node, graph: Graph, xs: list[Buffer]) -> Any:
     """The graph over blocks, as a step of the lowering. The values of its outputs: one, or a tuple."""
     recorder = Recorder(lowering.steps)
     cutting = cutting_of(graph, xs)
     outputs = [y for y in graph.outputs if y is not None]
     terms = {y: terms_of(graph, y) for y in outputs if type(y.op) in COMBINE and not y.spec.shape}
     ys = [
-        recorder.buffer((cutting.blocks, len(terms[y])), y.spec.dtype) if y in terms else cutting.buffer(y.spec.dtype)
+        recorder.new((cutting.blocks, len(terms[y])), y.spec.dtype) if y in terms else cutting.new(y.spec.dtype)
         for y in outputs
     ]
     full = [v for v, y in zip(ys, outputs) if y not in terms]
@@ -207,24 +207,24 @@ def loop(lowering: Lowering, node: Node, graph: Graph, xs: list[Value]) -> Any:
 
 
 def loop_over(
-    graph: Graph, node: Node, operands: tuple[Value, ...], cutting: Cutting, terms: dict[Node, list[tuple[Node, ...]]]
-) -> Loop:
+    graph: Graph, node: Node, operands: tuple[Buffer, ...], cutting: Cutting, terms: dict[Node, list[tuple[Node, ...]]]
+) -> TiledLoop:
     """The loop of a graph over its operands and the arrays that it fills.
 
     terms    of each full reduction: see terms_of
     """
     cut = tuple(v.shell.ndim == 1 + len(cutting.trailing) for v in operands)
-    blocks = [Value(block_shell(v, cutting.rows, has), "argument") for v, has in zip(operands, cut)]
+    blocks = [Buffer(block_shell(v, cutting.rows, has), "argument") for v, has in zip(operands, cut)]
     body = Body(dict(zip(graph.inputs, blocks)), (cutting.rows, *cutting.trailing), node)
     outputs = [y for y in graph.outputs if y is not None]
     fulls = [body.full(y) for y in outputs if y not in terms]
     numbers = [(y, term) for y in outputs if y in terms for term in terms[y]]
     sums = [body.number(y.op, [body.spread(x) for x in term], y.spec.dtype) for y, term in numbers]
-    arguments = (*blocks, *(Value(shell((), y.spec.dtype), "argument") for y, _ in numbers))
+    arguments = (*blocks, *(Buffer(shell((), y.spec.dtype), "argument") for y, _ in numbers))
     into = {i: len(graph.inputs) + i for i in range(len(fulls) + len(sums))}
     plan_of_body = plan(Section(arguments, body.steps, (*fulls, *sums)), into)
     counts = tuple(len(terms[y]) for y in outputs if y in terms)
-    return Loop(plan_of_body, arguments, cutting.length, cutting.rows, cut, counts, 1 + len(cutting.trailing))
+    return TiledLoop(plan_of_body, arguments, cutting.length, cutting.rows, cut, counts, 1 + len(cutting.trailing))
 
 
 # -- the body -----------------------------------------------------------------------------------------
@@ -250,33 +250,35 @@ class Body(Lowering):
         template = recorded(node.op, tuple(map(layout, xs)), spec)
         return self.called(node, xs, spec) if template is None else self.instance(node, template, xs)
 
-    def full(self, node: Node) -> Value:
+    def full(self, node: Node) -> Buffer:
         """The value of a node over the whole block, in memory of its own."""
         x = self.spread(node)
-        return x if x.kind == "buffer" else self.copied(x)
+        return x if x.kind == "planned" else self.copied(x)
 
-    def spread(self, node: Node) -> Value:
+    def spread(self, node: Node) -> Buffer:
         """The value of a node over the whole block."""
         (x,) = self.through(Graph((), (node,)))
         return x if x.shell.shape == self.shape else self.copied(x)
 
-    def copied(self, x: Value) -> Value:
+    def copied(self, x: Buffer) -> Buffer:
         recorder = Recorder(self.steps)
-        return recorder.copy(x, recorder.buffer(self.shape, x.shell.dtype)).value
+        return recorder.copy(x, recorder.new(self.shape, x.shell.dtype)).buffer
 
-    def number(self, op: Op, xs: list[Value], dtype: np.dtype) -> Value:
+    def number(self, op: Op, xs: list[Buffer], dtype: np.dtype) -> Buffer:
         """What a block gives towards a full reduction."""
         recorder = Recorder(self.steps)
-        out = recorder.buffer((), dtype)
+        out = recorder.new((), dtype)
         if len(xs) == 1:
-            return recorder.reduce(COMBINE[type(op)], recorder.shadow(xs[0]), None, None, recorder.shadow(out)).value
+            return recorder.reduce(
+                COMBINE[type(op)], recorder.abstract(xs[0]), None, None, recorder.abstract(out)
+            ).buffer
         # A block may be a short one: its length is not to be written down.
         flat = [x.shell.size for x in xs]
         lines = [
-            x if x.shell.ndim == 1 else recorder.view(x, "{0}.reshape(-1)", shell((n,), dtype)).value
+            x if x.shell.ndim == 1 else recorder.view(x, "{0}.reshape(-1)", shell((n,), dtype)).buffer
             for x, n in zip(xs, flat)
         ]
-        return recorder.call("dot({0}, {1}, {2})", out, *lines, dot=np.dot).value
+        return recorder.call("dot({0}, {1}, {2})", out, *lines, dot=np.dot).buffer
 
 
 # A full reduction → the ufunc that does it.
@@ -300,10 +302,10 @@ def terms_of(graph: Graph, y: Node) -> list[tuple[Node, ...]]:
     return terms(x) if isinstance(y.op, Sum | Mean) else [(x,)]
 
 
-def combined(recorder: Recorder, y: Node, partials: Value) -> Value:
+def combined(recorder: Recorder, y: Node, partials: Buffer) -> Buffer:
     """The reduction, from the numbers of all blocks."""
-    out = recorder.buffer((), y.spec.dtype)
-    recorder.reduce(COMBINE[type(y.op)], recorder.shadow(partials), None, None, recorder.shadow(out))
+    out = recorder.new((), y.spec.dtype)
+    recorder.reduce(COMBINE[type(y.op)], recorder.abstract(partials), None, None, recorder.abstract(out))
     if isinstance(y.op, Mean):
-        recorder.ufunc(np.true_divide, (recorder.shadow(out), y.op.count(y.inputs[0].spec)), out)
+        recorder.ufunc(np.true_divide, (recorder.abstract(out), y.op.count(y.inputs[0].spec)), out)
     return out

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from minigrad import laws, ops
 from minigrad.base.spec import Spec
-from minigrad.compiler.passes.decompose import expand
+from minigrad.compiler.passes.decompose import decompose
 from minigrad.compiler.passes.fuse import Fused
 from minigrad.compiler.passes.liveness import peak_bytes
 from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised
-from minigrad.compiler.passes.remat import QUICK, recompute
+from minigrad.compiler.passes.remat import QUICK, remat
 from minigrad.compiler.passes.verify import verify
 from minigrad.compiler.program.program import Program
 from minigrad.core.graph import Graph
@@ -22,7 +22,7 @@ from minigrad.tensor.rewrite import share
 from minigrad.tensor.symbol import placeholder
 from minigrad.tracing.gradients import gradients
 
-COMPACT = [case for op, cases in EXAMPLES.items() if hasattr(op, "expanded") for case in cases]
+COMPACT = [case for op, cases in EXAMPLES.items() if hasattr(op, "decomposed") for case in cases]
 
 
 def with_gradients(f, *specs):
@@ -56,8 +56,8 @@ def test_an_op_is_what_it_says_it_is_made_of(case):
 
 def test_the_law_of_parts_sees_a_wrong_part():
     class Half(ops.Softmax):
-        def expanded(self, x):
-            return super().expanded(x) * 0.5
+        def decomposed(self, x):
+            return super().decomposed(x) * 0.5
 
     with pytest.raises(AssertionError, match="its parts"):
         laws.expanded_is_forward(Half(1), *EXAMPLES[ops.Softmax][0][1:])
@@ -97,7 +97,7 @@ def test_the_exponential_of_another_difference_is_no_softmax():
     graph = with_gradients(lambda x: (x - x.logsumexp(1).reshape(1, 4)).exp().sum(), ((4, 4), F8))
     arrays = values(graph)
 
-    for expected, actual in zip(interpret(graph, *arrays), interpret(expand(graph), *arrays)):
+    for expected, actual in zip(interpret(graph, *arrays), interpret(decompose(graph), *arrays)):
         np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
@@ -123,7 +123,7 @@ def test_a_normalisation_centres_once_forwards_and_to_the_last_bit():
 def test_what_has_no_elements_stays_whole():
     graph = with_gradients(lambda x: x.softmax(-1).sum(), ((4, 0), F8))
 
-    assert count(expand(graph), ops.Softmax) == 1
+    assert count(decompose(graph), ops.Softmax) == 1
     assert interpret(optimised(graph, FAST), np.zeros((4, 0)))[0] == 0
 
 
@@ -139,7 +139,7 @@ SPECS = ((2, 3, 7, 7), F8), ((4, 3, 2, 2), F8), ((4,), F8)
 
 def test_relu_and_bias_come_after_pooling_where_there_is_less_of_them():
     graph = with_gradients(network, *SPECS)
-    after = verify(share(expand(graph)), graph)
+    after = verify(share(decompose(graph)), graph)
 
     sizes = {
         n.op.kind: n.spec.shape for n in after.nodes if isinstance(n.op, ops.Relu | ops.Add | ops.ReluDifferential)
@@ -164,7 +164,7 @@ def test_pooling_first_gives_the_same_ties_and_zeros_included(window, seed, relu
     graph = with_gradients(f, *SPECS, ((1,), F8))
     arrays = [np.random.default_rng(seed).integers(-2, 3, x.spec.shape) / 2 for x in graph.inputs]
 
-    for after in (expand(graph), optimised(graph, FAST)):
+    for after in (decompose(graph), optimised(graph, FAST)):
         for expected, actual in zip(interpret(graph, *arrays), interpret(verify(after, graph), *arrays)):
             np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
@@ -172,7 +172,7 @@ def test_pooling_first_gives_the_same_ties_and_zeros_included(window, seed, relu
 def test_small_and_large_slopes_of_relu_move_alike():
     """Beside a large array relu's slope is an op of its own, beside a small one a product with a mask."""
     large = ((3, 3, 101, 101), F8), *SPECS[1:]
-    after = share(expand(with_gradients(network, *large)))
+    after = share(decompose(with_gradients(network, *large)))
 
     (slope,) = (n for n in after.nodes if isinstance(n.op, ops.ReluDifferential))
     assert slope.spec.shape == (3, 4, 50, 50)
@@ -189,13 +189,13 @@ def gates(x, w):
 
 def test_where_time_counts_nothing_dear_is_computed_again():
     graph = share(with_gradients(gates, ((64, 16), F8), ((16, 16), F8)))
-    after = recompute(graph, share=1.0, ops=QUICK, least=0)
+    after = remat(graph, share=1.0, ops=QUICK, least=0)
 
     assert count(after, ops.Sigmoid) == count(graph, ops.Sigmoid)
-    assert count(recompute(graph, share=1.0, least=0), ops.Sigmoid) > count(graph, ops.Sigmoid)
+    assert count(remat(graph, share=1.0, least=0), ops.Sigmoid) > count(graph, ops.Sigmoid)
 
 
 def test_a_peak_that_stays_in_the_cache_is_left_alone():
     graph = share(with_gradients(gates, ((64, 16), F8), ((16, 16), F8)))
 
-    assert recompute(graph, share=1.0, least=peak_bytes(graph) + 1) is graph
+    assert remat(graph, share=1.0, least=peak_bytes(graph) + 1) is graph
