@@ -236,7 +236,7 @@ def in_a_process_of_its_own(look: Callable[[], list[Any]], seconds: float) -> li
 
 
 def looking() -> Callable[[list[str], str, dict[str, Any]], list[Any]]:
-    """How a part is looked at: by a copy of probe.py, made before any cell has run, that no import finds."""
+    """How a part is looked at: by a copy of course/probe.py, made before any cell has run, that no import finds."""
     probe = loaded("minigrad.course.probe")
 
     def look(defines: list[str], probes: str, namespace: dict[str, Any]) -> list[Any]:

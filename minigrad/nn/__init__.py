@@ -5,7 +5,7 @@ container                                modules made of modules
 init                                     where parameters start
 held                                     modules that are a function with its options held
 linear, conv, pooling, padding, pictures, norm, dropout, embedding, activation, recurrent, cells, attention, transformer
-loss                                     functional/loss.py and margin.py as modules
+loss                                     functional/loss.py and functional/margin.py as modules
 utils                                    gradients clipped, sequences of different lengths
 """
 

@@ -1,0 +1,67 @@
+"""Prose says where things are, and there they are; minigrad/README.md describes the house of today."""
+
+import ast
+import re
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+
+import pytest
+from miniature import ROOT
+from test_layers import COLUMN
+
+HOUSE = ROOT / "minigrad"
+READING = HOUSE / "README.md"
+ADDRESS = re.compile(r"(?<![\w./*{}<>-])((?:\w+/)*\w+\.py|minigrad/(?:\w+/)*)(?![\w*{}])")
+EXAMPLE = re.compile(r"FAMILY|NAME|NN_|04_convolution|01_title|\b(model|json|homes)\.py")
+PROSE = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "minigrad/README.md")),
+    *ROOT.glob("docs/**/*.md"), *ROOT.glob("lessons/*.md"), *ROOT.glob("*/source/*.py"),
+]  # fmt: skip
+SOURCES = [path for path in HOUSE.rglob("*.py") if "_course" not in path.parts]
+NAMED = {f"/{path.relative_to(ROOT).as_posix()}" for path in (*SOURCES, *ROOT.glob("tests/**/*.py"), *PROSE)}
+
+
+def short(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def missing(text, folders):
+    """Addresses in a text that lead nowhere from any of the folders."""
+    found = {address for address in ADDRESS.findall(text) if not EXAMPLE.search(address)}
+    return {address for address in found if not any((folder / address).exists() for folder in folders)}
+
+
+@pytest.mark.parametrize("path", PROSE, ids=short)
+def test_files_that_prose_names_are_there(path):
+    lost = missing(path.read_text("utf-8"), [ROOT, HOUSE])
+
+    assert not {address for address in lost if not any(name.endswith(f"/{address}") for name in NAMED)}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=short)
+def test_files_that_docstrings_and_comments_name_are_there(path):
+    """A bare name is of the same folder; any other address begins at minigrad/, or at the root."""
+    text = path.read_text("utf-8")
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef
+    docs = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
+
+    assert not missing("\n".join([*docs, *re.findall(r"(?:^|\s)#(.*)$", text, re.M)]), [ROOT, HOUSE, path.parent])
+
+
+@pytest.mark.parametrize(("name", "file"), re.findall(r"`(\w+)` in `([\w/]+\.py)`", READING.read_text("utf-8")))
+def test_what_the_reading_order_points_at_is_in_that_file(name, file):
+    assert re.search(rf"\b{name}\b", (HOUSE / file).read_text("utf-8"))
+
+
+def test_the_rooms_are_told_from_top_to_bottom_with_their_lines():
+    """`python scripts/house --rooms` counts them anew; a tenth more or less is no reason to."""
+    loader = SourceFileLoader("house", str(ROOT / "scripts" / "house"))
+    house = module_from_spec(spec_from_loader("house", loader))
+    loader.exec_module(house)
+    rows = [*house.ROOM.finditer(READING.read_text("utf-8"))]
+    today = [house.ROOM.fullmatch(house.counted(row))[3] for row in rows]
+
+    assert re.findall(r"\w+(?=/|\.py)", " ".join(row[1] for row in rows)) == COLUMN
+    assert [int(row[3].replace(",", "")) for row in rows] == [
+        pytest.approx(int(n.replace(",", "")), rel=0.1, abs=50) for n in today
+    ]
