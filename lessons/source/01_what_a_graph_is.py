@@ -24,6 +24,7 @@
 #       forward pass: The computation of all values, from the leaves to the output, parents first
 #       topological order: A row of all nodes in which each stands after its parents
 #       define by run: The graph comes about while the program computes, one node for each operation that ran
+#       eager: Of code, or of the mode it runs in; each operation computes its result at once, where it stands
 #       acyclic: Without a way along the arrows that leads back to where it began
 # ---
 
@@ -308,8 +309,9 @@ reveal("orders", len(orders))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The graph records what ran
 #
-# There was no separate act of *building* a graph. It grew as Python ran, one node for each operation; this is called
-# **define by run**. So what does an `if` leave behind?
+# There was no separate act of *building* a graph. Each operation computed its number at once, which is called
+# **eager** execution, and left a node behind: so the graph grew as Python ran. That is **define by run**. What does
+# an `if` leave behind?
 
 
 # %% slideshow={"slide_type": "fragment"}

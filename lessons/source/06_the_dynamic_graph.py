@@ -12,6 +12,7 @@
 #     builds_on: [05_two_directions]
 #     widgets: [StaticVsDynamic, MemoryTimeline, Predict, Quiz]
 #     terms:
+#       dynamic graph: the graph that eager code leaves behind, built anew by each run, of what has run
 #       saved value: an array that an operation keeps in the forward pass, because its derivative will read it
 #       hook: a function that is called with a gradient where it arrives, and may send on another in its place
 #       in-place edit: an operation that writes its result into the memory of its operand instead of into new memory
@@ -51,8 +52,8 @@ from minigrad.widgets import MemoryTimeline, StaticVsDynamic
 # ## The graph grows line by line
 #
 # There is no step called *build the graph*. Each operation computes its result, as in NumPy, and then writes one entry
-# into a record: what it was, and which operands it had. But not each: five operations run in this function. How many of
-# them will be in the graph of `y`?
+# into a record: what it was, and which operands it had. The records are the **dynamic graph**: each run leaves its own.
+# But not each operation is in it: five run in this function. How many of them will be in the graph of `y`?
 
 
 # %%

@@ -451,8 +451,8 @@ for size in (1, 1_000_000):
 # %% [markdown]
 # The calls that Python makes do not depend on the size, either: a handful for one product here, none that Python sees
 # in NumPy. On most machines a product takes several times as long for one number, and little more for a million. Our
-# network's arrays have 24 numbers: it spends its time on overhead. So people who work by run make arrays large, and
-# batch.
+# network's arrays have 24 numbers: it spends its time on overhead. So people who work in eager mode make arrays
+# large, and batch.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### Nobody sees the whole
@@ -511,14 +511,14 @@ Quiz("08_a_graph_for_each_input")
 #
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
 # |---|---|---|---|
-# | Python's `if`, `while` and `for` | the same | the same, by run | the same, outside `jit` |
+# | Python's `if`, `while` and `for` | the same | the same, in eager mode | the same, outside `jit` |
 # | `y.item()` | `y.item()` | `y.numpy()` | `y.item()` |
 # | `mg.where(p, a, b)`, both computed | `torch.where` | `tf.where` | `jnp.where` |
 # | `mg.autograd.detect_anomaly()` | `torch.autograd.detect_anomaly()` | `enable_check_numerics()` | `jax_debug_nans` |
 # | the `for` over letters | `torch.nn.RNNCell` in a `for` | `SimpleRNNCell` in a `for` | a `for`, or `lax.scan` |
 #
 # (TensorFlow's is in `tf.debugging`; JAX's is a setting of `jax.config`.) The trap of `where` is in all four,
-# though TensorFlow's root, by run, steps round it: try its `log`.
+# though TensorFlow's root, in eager mode, steps round it: try its `log`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -14,6 +14,7 @@
 #     terms:
 #       define then run: to write the whole graph down before any value is in it, and to run it afterwards, as often as
 #         one likes
+#       static graph: a graph that is built before it is run, and stays the same from run to run
 #       placeholder: a leaf of a graph that has a type and a shape and no value; each run is told what to take for it
 #       session: what runs a graph, and remembers what its variables hold from run to run
 #       fetch: what a run is asked for
@@ -55,8 +56,9 @@ BLUE, VERMILION = "#0072B2", "#D55E00"
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Building
 #
-# To **define then run**, we need leaves without values. A **placeholder** says: here three numbers will come in.
-# Inside the block `with graph.as_default()`, every operation becomes a node of this graph.
+# To **define then run** is to build a **static graph**: first all of it, then the runs. For that we need leaves without
+# values. A **placeholder** says: here three numbers will come in. Inside the block `with graph.as_default()`, every
+# operation becomes a node of this graph.
 
 # %%
 graph = mg.Graph()
@@ -122,8 +124,8 @@ reveal("what x holds", "an error" if "Error" in said(x.numpy) else said(x.numpy)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### Two times, side by side
 #
-# Left, by run; right, the same lines build first. Step: on the left numbers appear at once, on the right empty boxes.
-# Only when all lines are through do values flow on the right.
+# Left, eager; right, the same lines build a static graph. Step: on the left numbers appear at once, on the right empty
+# boxes. Only when all lines are through do values flow on the right.
 
 
 # %%
@@ -210,8 +212,8 @@ print("that a run needs:", sum("Const" not in name for name in one_run.last_run.
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Gradients are more nodes
 #
-# By run, `backward()` walked back over a graph full of values. Here there are none. So `mg.gradients` does the one
-# thing it can: it writes the way back down as *more nodes of the same graph*.
+# In eager mode `backward()` walked back over a graph full of values. Here there are none. So `mg.gradients` does
+# the one thing it can: it writes the way back down as *more nodes of the same graph*.
 
 # %%
 with mg.Graph().as_default() as graph:
@@ -329,8 +331,8 @@ print("more than 90 of 100 right:", session.run(right, moons) > 90)
 print("nodes in the graph:", len(graph.get_operations()))
 
 # %% [markdown]
-# Not one node more than before. By run, 300 steps would have built 300 graphs. And the same graph, fed other points
-# and asked for the score alone, draws the boundary; the loss and the step are pruned.
+# Not one node more than before. In eager mode 300 steps would have built 300 graphs. And the same graph, fed other
+# points and asked for the score alone, draws the boundary; the loss and the step are pruned.
 
 # %%
 x0, x1 = np.meshgrid(np.linspace(-1.5, 2.5, 81), np.linspace(-1, 1.5, 51))
@@ -401,8 +403,8 @@ print(said(lambda: loss + 0.5 * (W * W).sum()))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs, and what it brings
 #
-# A step by session and the same step by run, on your machine. The first run also works out its plan, which later runs
-# find again.
+# A step in a session and the same step in eager mode, on your machine. The session's first run also works out its
+# plan, which later runs find again.
 
 # %%
 from timeit import repeat
@@ -412,7 +414,7 @@ optimizer = mg.optim.SGD(tensors, lr=1.0)
 data, sides = mg.tensor(points), mg.tensor(2.0 * labels - 1)
 
 
-def by_run():
+def eager():
     W, b, v = tensors
     score = ((data @ W + b).tanh() @ v).reshape(-1)
     optimizer.zero_grad()
@@ -421,7 +423,7 @@ def by_run():
 
 
 # %% tags=["measured", "nbval-ignore-output"]
-def by_session():
+def in_session():
     session.run([loss, train], moons)
 
 
@@ -430,15 +432,15 @@ def seconds(step, runs=100):
 
 
 once = repeat(lambda: session.run([loss, right, train], moons), number=1, repeat=1)[0]  # never asked for before
-print(f"by run, a step takes {seconds(by_run) / seconds(by_session):.1f} times as long as by session")
-print(f"the first run of its kind takes {once / seconds(by_session):.0f} times as long as a later one")
+print(f"an eager step takes {seconds(eager) / seconds(in_session):.1f} times as long as one in a session")
+print(f"the first run of its kind takes {once / seconds(in_session):.0f} times as long as a later one")
 
 # %% [markdown]
-# On most machines the step by run takes more than twice as long: with arrays this small, overhead is most of it, and
+# On most machines the eager step takes more than twice as long: with arrays this small, overhead is most of it, and
 # the session pays it once. The first run takes much longer than a later one. So defining first pays where the same
 # graph runs many times, and not where every input needs another one.
 #
-# | | by run | define, then run |
+# | | eager: define by run | static: define, then run |
 # |---|---|---|
 # | the graph | is built anew by each run | is built once |
 # | values | are there at once, `print` them | are there in a run: fetch them |

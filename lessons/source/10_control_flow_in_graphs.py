@@ -57,7 +57,7 @@ from minigrad.widgets import GraphView, Quiz, StaticVsDynamic
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## An `if` with nothing to look at
 #
-# By run, this function was no trouble: Python looked at the number and went one way. Now `x` is a placeholder.
+# In eager mode this function was no trouble: Python looked at the number and went one way. Now `x` is a placeholder.
 
 
 # %%
@@ -221,8 +221,7 @@ StaticVsDynamic(three_ways, cases=[(mg.tensor(3.0),), (mg.tensor(0.5),), (mg.ten
 
 # %% [markdown]
 # On the left three different graphs, each with the ops that ran and nothing else. On the right one graph for all
-# inputs, built at the first. By run, the graph records a decision that was taken; built first, it contains the
-# decision.
+# inputs, built at the first. A dynamic graph records a decision that was taken; a static graph contains the decision.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A loop as a node
@@ -324,7 +323,7 @@ def size_of(build, n):
 Predict("loop node, n = 1000", "How many nodes is the loop node for 1000 turns? Within 10 is right.", tolerance=10)
 
 # %%
-print("     n   by run   unrolled   one node")
+print("     n    eager   unrolled   one node")
 for n in (10, 100, 1000):
     x, y = mg.tensor(1.0, requires_grad=True), mg.tensor(1.0)
     for _ in range(n):
@@ -336,7 +335,7 @@ reveal("loop node, n = 1000", size_of(as_one_node, 1000))
 # The loop node has the same size for any n: what it is given, itself, and what hands its results out; and inside of it
 # a test and a body, each with places for what comes in. For 10 turns it is the larger one. So: unroll what is short and
 # fixed (each copy can be simplified by itself), and make a node of what is long, or of a length that only the run
-# knows. By run, the graph is unrolled always; that is what it cost us in lesson 08.
+# knows. A dynamic graph is unrolled always; that is what it cost us in lesson 08.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Backward through a loop
@@ -388,7 +387,7 @@ with mg.Session(g) as session:
         print(f"a = {number:g}: root {y:.4f}, gradient {s:.4f}")
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# This is the deepest minute of the lesson. "The gradient of the program that ran" was true by run as well. Ask what
+# This is the deepest minute of the lesson. "The gradient of the program that ran" was true of eager code, too. Ask what
 # finite differences would say at a = 1: near 0.5 for a large step, and 1 for one so small that no turn runs.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
@@ -473,7 +472,7 @@ print(f"alive between the loops: {alive[0]:.0f} rows; at the end: {alive[1]:.0f}
 # A hundred rows wait between the loops; when the way back is done, none of them is left.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes. Compare with lesson 06: by run, each saved value is a node's own and is let go as backward passes it.
+# Four minutes. Compare with lesson 06: there each saved value is a node's own and is let go as backward passes it.
 # Here it is one array, let go as a whole. Neither is free: memory grows with the turns as soon as a gradient is wanted.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -501,22 +500,22 @@ with g.as_default():
     (gw,) = mg.gradients(loss, [w])
 
 # %% [markdown]
-# By run, Python's `for` does the same, with a new graph for each sequence. How do the two compare? We print the sizes
-# of both graphs, and the last line compares their gradients:
+# In eager mode Python's `for` does the same, with a new graph for each sequence. How do the two compare? We print the
+# sizes of both graphs, and the last line compares their gradients:
 
 # %%
 with mg.Session(g) as session:
     for length in (3, 7, 20):
         sequence = np.random.default_rng(length).normal(size=(length, 3))
         found, slope = session.run([loss, gw], {xs: sequence})
-        w_by_run, h = mg.tensor(W, requires_grad=True), mg.zeros(4)
+        w_eager, h = mg.tensor(W, requires_grad=True), mg.zeros(4)
         for x in mg.tensor(sequence):
-            h = mg.tanh(w_by_run @ x + mg.tensor(U) @ h)
-        by_run = (h * h).sum()
-        nodes = len(toposort(by_run.node))
-        by_run.backward()
-        print(f"length {length:2}: loss {found:.6f}; nodes by run {nodes:3}, in the graph {size(g.get_operations())}")
-        assert abs(w_by_run.grad.numpy() - slope).max() < 1e-12
+            h = mg.tanh(w_eager @ x + mg.tensor(U) @ h)
+        eager = (h * h).sum()
+        nodes = len(toposort(eager.node))
+        eager.backward()
+        print(f"length {length:2}: loss {found:.6f}; nodes: eager {nodes:3}, in the graph {size(g.get_operations())}")
+        assert abs(w_eager.grad.numpy() - slope).max() < 1e-12
 
 # %% [markdown]
 # The gradients agree within 0.000000000001, or the `assert` would have stopped us. The graph with the scan counts
@@ -596,7 +595,7 @@ Quiz("10_control_flow_in_graphs")
 # | `scan(f, h, xs)` | Python's `for` | `tf.scan(f, xs, h)` | `lax.scan(f, h, xs)` |
 # | `mg.where(p, a, b)` | `torch.where(p, a, b)` | `tf.where(p, a, b)` | `jnp.where(p, a, b)` |
 #
-# PyTorch builds by run, so Python's own words do; `torch.cond` and `torch.while_loop`, still prototypes, are
+# PyTorch is eager, so Python's own words do; `torch.cond` and `torch.while_loop`, still prototypes, are
 # for graphs that are captured to be compiled. JAX hands the operands to the branches as arguments, and takes no
 # gradient, backwards, of a `while_loop`: it does not know beforehand how large the stack would be. minigrad's is
 # written in `mg.lax` in JAX's order, too. In `tf.scan`, f gives the state alone, and all states come back.

@@ -23,7 +23,7 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 11 Tracing
 #
-# A graph that is built first can be optimised, saved, and run without Python. But lessons 09 and 10 made us pay: a
+# A static graph can be optimised, saved, and run without Python. But lessons 09 and 10 made us pay: a
 # placeholder for each input, a session for each number, a lambda for each decision. **Can one write ordinary Python,
 # and get the graph?** One word in front of the function does it. It has consequences, and they are the subject of this
 # lesson: Python now runs at *some* calls.
@@ -259,7 +259,7 @@ reveal("tally", tally["calls"])
 # mg.nn. The rule: is it an op, or is it Python?
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# See it line by line. The widget calls `told` by run, on the left, and traces it, on the right. Go through the first
+# See it line by line. The widget calls `told` eagerly, on the left, and traces it, on the right. Go through the first
 # input, then through the second, and compare what each side *prints*: where does the line "Python says" come, and where
 # is it missing?
 
@@ -275,7 +275,7 @@ def told(x):
 StaticVsDynamic(told, cases=[(mg.tensor(1.0),), (mg.tensor(5.0),)])
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# By run, the line comes for both inputs. On the right it comes for the first, while the function is traced. For the
+# Eagerly, the line comes for both inputs. On the right it comes for the first, while the function is traced. For the
 # second there is a graph already, and only what `mg.print` prints is left.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
@@ -462,8 +462,8 @@ reveal("unrolled, n = 100", len(ops_of(powers.graph_for(x, 100))))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Gradients pass through
 #
-# Newton's square root once more. We run it untraced, by run, and traced, and ask both for the gradient at a = 9. By
-# run, each turn leaves its ops behind for backward. What does the traced call leave?
+# Newton's square root once more. We run it eagerly and traced, and ask both for the gradient at a = 9. In eager
+# mode each turn leaves its ops behind for backward. What does the traced call leave?
 
 
 # %%
@@ -475,7 +475,7 @@ def root(a):
 
 
 recorded = {}
-for name, way in {"by run": root, "traced": mg.function(root)}.items():
+for name, way in {"eager": root, "traced": mg.function(root)}.items():
     a = mg.tensor(9.0, requires_grad=True)
     y = way(a)
     recorded[name] = sum(1 for node in toposort(y.node) if node.inputs)
@@ -491,7 +491,7 @@ for name, way in {"by run": root, "traced": mg.function(root)}.items():
 # ## What it cost, and what it saves
 #
 # Tracing is work: Python runs on symbols, AutoGraph generates code, the graph is compiled. We measure the first call, a
-# later call, and the same function by run: twenty small ops on three numbers.
+# later call, and the same function run eagerly: twenty small ops on three numbers.
 
 
 # %% tags=["measured", "nbval-ignore-output"]
@@ -510,12 +510,12 @@ def seconds(call, times):
 
 x, fast = mg.ones(3), mg.function(chain)
 first = seconds(lambda: fast(x), 1)
-later, by_run = (min(seconds(lambda way=way: way(x), 200) for _ in range(5)) for way in (fast, chain))
-print(f"by run 1, traced {later / by_run:.2f}; the first call {first / by_run:,.0f}")
-print(f"the trace has paid for itself after {(first - later) / max(by_run - later, 1e-9):,.0f} calls")
+later, eager = (min(seconds(lambda way=way: way(x), 200) for _ in range(5)) for way in (fast, chain))
+print(f"eager 1, traced {later / eager:.2f}; the first call {first / eager:,.0f}")
+print(f"the trace has paid for itself after {(first - later) / max(eager - later, 1e-9):,.0f} calls")
 
 # %% [markdown]
-# On most machines the first call takes more than a hundred times as long as one by run, and each later one takes less
+# On most machines the first call takes more than a hundred times as long as an eager one, and each later one takes less
 # than half. So a function that is called once, or traced again at each call, loses; one that is called thousands of
 # times wins. On large arrays the gain is smaller, for there the ops themselves take the time: lesson 15 measures when.
 
@@ -554,7 +554,7 @@ for refused, x in ((one_branch, mg.tensor(1.0)), (growing, mg.ones(3)), (looks_i
 
 # %% [markdown]
 # Three ways out: give `y` a value in both branches; let a tensor or `mg.lax.scan` collect what a loop gives; return
-# what you want to look at. To see what is going on inside, run the function by run: `f.python_function(x)` is your
+# what you want to look at. To see what is going on inside, run the function eagerly: `f.python_function(x)` is your
 # own function, with every `print` and debugger as in lesson 08; `mg.graph.run_functions_eagerly(True)` does it for
 # all.
 
@@ -600,4 +600,4 @@ Quiz("11_tracing")
 # **Exercise.** [11 When does Python run?](../exercises/11_tracing.ipynb): count traces, make effects happen, keep to
 # one trace, and a loop of your own.
 #
-# **Next:** [12 Three ways](12_three_ways.ipynb) writes one model by run, for a session, and traced, and counts.
+# **Next:** [12 Three ways](12_three_ways.ipynb) writes one model in eager mode, for a session, and traced, and counts.

@@ -4,7 +4,7 @@
 #     title: Three ways to run one model
 #     minutes: 45
 #     objectives:
-#       - write one training step by run, by session and traced, and show that all three give the same bits
+#       - write one training step in eager mode, in a session and traced, and show that all three give the same bits
 #       - compare the three by what can be counted, in lines, words, calls, nodes and bytes, and by a measured ratio
 #       - find the line at fault in each of them, for a shape that does not fit and for a NaN
 #       - choose one of the three for a job, and say why
@@ -22,13 +22,14 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 12 Three ways to run one model
 #
-# You know three ways to run a network: the graph grows while Python runs (lessons 06 to 08), it is written down first
-# and run in a session (09, 10), or it is traced from a Python function (11). Each has people who swear by it. **Which
-# one should you take?** Opinions on this fill the internet. We have one engine that does all three, so we can count.
+# You know three ways to run a network: eagerly, and the graph grows while Python runs (lessons 06 to 08); in a session,
+# from a static graph that was built line by line (09, 10); or traced, from a static graph that a Python function left
+# (11). Each has people who swear by it. **Which one should you take?** Opinions on this fill the internet. We have one
+# engine that does all three, so we can count.
 #
 # **About 45 minutes.** Afterwards you can
 #
-# - write one training step by run, by session and traced, and show that all three give the same bits;
+# - write one training step in eager mode, in a session and traced, and show that all three give the same bits;
 # - compare the three by what can be counted, in lines, words, calls, nodes and bytes, and by a measured ratio;
 # - find the line at fault in each of them, for a shape that does not fit and for a NaN;
 # - choose one of the three for a job, and say why.
@@ -75,14 +76,14 @@ def model(x, side, W, b, v, c):
 
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# ### One: by run
+# ### One: eager
 #
 # Each program takes the formulas, the data and a number of steps, and returns the losses, the trained weights, and what
 # it has built. Here Python runs all of it, at every step.
 
 
 # %% slideshow={"slide_type": "skip"}
-def by_run(model, data, steps):
+def eager(model, data, steps):
     x, side = map(mg.tensor, data)
     weights = [mg.tensor(w, requires_grad=True) for w in start]
     optimizer = mg.optim.SGD(weights, lr=1.0)
@@ -97,13 +98,13 @@ def by_run(model, data, steps):
 
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# ### Two: by session
+# ### Two: in a session
 #
 # Everything is a node: the inputs, the weights, the step, and the setting of the weights to their first values.
 
 
 # %%
-def by_session(model, data, steps, **options):
+def in_session(model, data, steps, **options):
     graph = mg.Graph()
     with graph.as_default():
         x = mg.placeholder("float64", (None, 2), name="x")
@@ -162,13 +163,13 @@ Predict(
 )
 
 # %%
-ways = {"by run": by_run, "by session": by_session, "traced": traced}
+ways = {"eager": eager, "session": in_session, "traced": traced}
 results = {name: way(model, moons, 100) for name, way in ways.items()}
 numbers = {name: np.concatenate([losses, *map(np.ravel, w)]) for name, (losses, w, _) in results.items()}
 for name, found in numbers.items():
-    differing = int((found != numbers["by run"]).sum())
+    differing = int((found != numbers["eager"]).sum())
     print(f"{name:10}  loss {found[0]:.6f} → {found[99]:.6f}   {differing} of {len(found)} numbers differ")
-same = all(np.array_equal(found, numbers["by run"]) for found in numbers.values())
+same = all(np.array_equal(found, numbers["eager"]) for found in numbers.values())
 reveal("agreement", "to the last bit" if same else "to about 12 digits")
 
 # %% [markdown]
@@ -218,7 +219,7 @@ print("jit_compile=True: equal bits:", not apart.any(), "  within 0.000000000001
 # most of it?
 
 # %%
-Predict("words", "How many different words that begin with mg. does the program by session use?", tolerance=1)
+Predict("words", "How many different words that begin with mg. does the session's program use?", tolerance=1)
 
 
 # %%
@@ -230,12 +231,12 @@ def written(way):
 for name, way in ways.items():
     lines, words = written(way)
     print(f"{name:10} {lines:3} lines, {len(words)} words: {', '.join(words)}")
-reveal("words", len(written(by_session)[1]))
+reveal("words", len(written(in_session)[1]))
 
 # %% [markdown]
 # The session's program is not so much longer; it has more to *know*: a graph, a block to be in, placeholders,
 # variables, an initializer, a session. Forget the initializer and nothing runs. That is a learning curve. Tracing costs
-# one word more than by run, and a few rules that are not to be seen in the program (lesson 11).
+# one word more than eager code, and a few rules that are not to be seen in the program (lesson 11).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When do the numbers come?
@@ -261,7 +262,7 @@ StaticVsDynamic(small, *two, mg.tensor([[0.5, -1.0], [1.0, 0.0]]), mg.tensor([[1
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Calls and nodes
 #
-# How often does Python call `model` in 100 steps? And how many nodes are made? By run we know a graph's size; the
+# How often does Python call `model` in 100 steps? And how many nodes are made? The dynamic graph's size we know; the
 # graph of the session holds everything, the trace too.
 
 # %%
@@ -282,8 +283,8 @@ def calls_of(way, steps):
 
 loss, graph, step = (results[name][2] for name in ways)
 made = {
-    "by run": 100 * len(toposort(loss.node)),
-    "by session": len(graph.get_operations()),
+    "eager": 100 * len(toposort(loss.node)),
+    "session": len(graph.get_operations()),
     "traced": len(step.graph_for(x, side).nodes),
 }
 for name, way in ways.items():
@@ -291,7 +292,7 @@ for name, way in ways.items():
 reveal("calls, traced", calls_of(traced, 100))
 
 # %% [markdown]
-# By run 17 nodes are recorded at each step, and let go. They are the forward pass alone: backward is not recorded, it
+# Eagerly 17 nodes are recorded at each step, and let go. They are the forward pass alone: backward is not recorded, it
 # is walked. The other two graphs have the forward pass, the gradients and the update in them, and are made once. Walk
 # about in the trace: where does the loss leave, and which boxes are the four updates? (Look for a `+` of each weight's
 # shape, to which a product with `lr` leads.)
@@ -302,8 +303,8 @@ GraphView(step)
 # %% [markdown]
 # That Python is called once has a second side. What a run needs is the graph, and the values of its variables: data,
 # all of it. Data can be written to a file and sent to a telephone that has no Python. This is called **deployment**;
-# the names for it elsewhere are in the table at the end. By run you would have to send your program, and Python to run
-# it.
+# the names for it elsewhere are in the table at the end. Of eager code you would have to send the program, and Python
+# to run it.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Three minutes. "100, 1, 1" is the row to remember. Ask: your colleague wants the trained model in a web page; what do
@@ -312,8 +313,8 @@ GraphView(step)
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## Bytes
 #
-# A compiler that sees the whole graph plans its memory. So a step of it should hold less at its peak than a step by
-# run, which takes memory as it goes. We take 20,000 points, and measure the peak in hidden layers: 20,000 × 16 numbers
+# A compiler that sees the whole graph plans its memory. So a step of it should hold less at its peak than an eager
+# step, which takes memory as it goes. We take 20,000 points, and measure the peak in hidden layers: 20,000 × 16 numbers
 # are one.
 
 # %% slideshow={"slide_type": "skip"}
@@ -335,7 +336,7 @@ def layers(way, data, steps=3):
 
 peaks = {name: layers(way, many)[0] for name, way in ways.items()}
 print("peak:", ", ".join(f"{name} {round(peak)} layers" for name, peak in peaks.items()))
-ratio = peaks["traced"] / peaks["by run"]
+ratio = peaks["traced"] / peaks["eager"]
 reveal("peak", "less than half" if ratio < 0.5 else "more than twice" if ratio > 2 else "about the same")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
@@ -348,9 +349,9 @@ for name, way in ways.items():
     print(f"{name:10}  holds more than one layer when all is done: {held > 1}")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# By run memory comes and goes. A program keeps the memory it works in for the next call, and has its own for each shape
-# of batch that it was made for. So its need is the same at every call and known before the first; by run it follows
-# the input. What is made of that, for sequences of all lengths, is lesson 14's.
+# In eager mode memory comes and goes. A program keeps the memory it works in for the next call, and has its own for
+# each shape of batch that it was made for. So its need is the same at every call and known before the first; an eager
+# step's follows the input. What is made of that, for sequences of all lengths, is lesson 14's.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # A measurement against the expectation: let it stand, and ask what would have to change for a plan to win. (A deeper
@@ -378,15 +379,15 @@ def seconds(way, data, steps):
 
 for data, more in ((moons, 100), (many, 10)):
     each = {name: (seconds(way, data, 10 + more) - seconds(way, data, 10)) / more for name, way in ways.items()}
-    times = (f"{name} {each['by run'] / took:.1f}×" for name, took in each.items())
+    times = (f"{name} {each['eager'] / took:.1f}×" for name, took in each.items())
     print(f"{len(data[0]):6} points:", ", ".join(times), "as fast")
-building = {name: seconds(way, moons, 1) / seconds(by_run, moons, 1) for name, way in ways.items()}
+building = {name: seconds(way, moons, 1) / seconds(eager, moons, 1) for name, way in ways.items()}
 print("the first step:", ", ".join(f"{name} {ratio:.0f}×" for name, ratio in building.items()), "as long")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # With 200 points overhead is most of a step, and on most machines the two graphs are two to three times as fast. With
 # 20,000 arithmetic is most of it, and little is left to gain: run the cell again, and another of the three may come
-# first. The first step of the two graphs takes many times as long as that of the run. How many calls it takes
+# first. The first step of the two graphs takes many times as long as the eager one. How many calls it takes
 # until that is paid back, and when it never is, fills lesson 15.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -419,21 +420,21 @@ def swapped(x, side, W, b, v, c):
 Predict(
     "which line",
     "In which of the three does the traceback lead to the line score = v @ hidden + c?",
-    options=["by run only", "by run and traced", "in all three"],
+    options=["eager only", "eager and traced", "in all three"],
 )
 
 # %%
 reached = [told(way, swapped, moons, 1) for way in ways.values()]
-answers = ["by run only", "by run and traced", "in all three"]
+answers = ["eager only", "eager and traced", "in all three"]
 reveal("which line", answers[sum("v @ hidden" in line for line in reached) - 1])
 
 # %% [markdown]
-# In all three: shapes are checked when an operation is *written down*, and then Python stands at that line. By session
-# it comes even before any point was looked at. So the bug that everybody fears in graphs is no worse in them.
+# In all three: shapes are checked when a node is *built*, and then Python stands at that line. For the session it
+# comes even before any point was looked at. So the bug that everybody fears in graphs is no worse in them.
 # The one to fear is in the *values*.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## A NaN, by run
+# ## A NaN, in eager mode
 #
 # A colleague prefers probabilities: p = 1/(1 + e⁻ˢ), and the loss −ln p, or −ln(1 − p) for the other side. And one
 # point of the data was typed without its decimal point.
@@ -456,25 +457,25 @@ for name, way in ways.items():
 
 # %% [markdown]
 # The same in all three, and silent: NumPy would warn, and in a long log that is overlooked. NumPy can also be told to
-# raise. By run that is all it takes, for the line that computes is the line that is written:
+# raise. In eager mode that is all it takes, for the line that computes is the line that was written:
 
 # %%
 with np.errstate(divide="raise"):
-    told(by_run, careless, (typed, sides), 1)
+    told(eager, careless, (typed, sides), 1)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # A score beyond 37 makes p exactly 1 in 64 bits; then 1 − p is 0, its logarithm −∞, and 0 × −∞ is NaN. `print(p)`
-# a line above would have shown it, too, or a debugger. Now the same by session, where `told` prints the lines that the
-# traceback passes through. Will one of `careless` be among them?
+# a line above would have shown it, too, or a debugger. Now the same in a session, where `told` prints the lines that
+# the traceback passes through. Will one of `careless` be among them?
 
 # %%
-Predict("NaN by session", "Does the traceback lead to a line in careless?", options=["yes", "no"])
+Predict("NaN in a session", "Does the traceback lead to a line in careless?", options=["yes", "no"])
 
 # %% tags=["nbval-ignore-output"]
 with np.errstate(divide="raise"):
-    last = told(by_session, careless, (typed, sides), 1)
+    last = told(in_session, careless, (typed, sides), 1)
     told(traced, careless, (typed, sides), 1)
-reveal("NaN by session", "yes" if "mg.log" in last else "no")
+reveal("NaN in a session", "yes" if "mg.log" in last else "no")
 
 # %% [markdown]
 # No: it leads to the line that *ran* the graph, `session.run` or `step(x, side)`, and these are innocent. But read the
@@ -494,7 +495,7 @@ reveal("NaN by session", "yes" if "mg.log" in last else "no")
 # wrong. For traced functions it is a block.
 
 # %% tags=["nbval-ignore-output"]
-told(by_session, careless, (typed, sides), 1, trap_nan=True)
+told(in_session, careless, (typed, sides), 1, trap_nan=True)
 with mg.graph.trap_nan():
     told(traced, careless, (typed, sides), 1)
 
@@ -525,12 +526,12 @@ for name, way in ways.items():
     print(f"{name:10}  probes {len(seen)}, with {len(seen[0].values)} values; p == 1 at {where}")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Point 7. And count: by run each step made a probe of its own, with one value; in a graph one probe saw all three
+# Point 7. And count: eagerly each step made a probe of its own, with one value; in a graph one probe saw all three
 # steps.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # **3. Print, as an operation.** `mg.print` prints when it is run, Python's `print` when it is traced.
-# **4. Back to by run.** `run_functions_eagerly` runs every traced function as plain Python: the traceback of the first
+# **4. Back to eager.** `run_functions_eagerly` runs every traced function as plain Python: the traceback of the first
 # world is back, and so are breakpoints.
 
 
@@ -555,8 +556,8 @@ with np.errstate(divide="raise"):
 # `model`, which never makes a p.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. A rule of thumb to leave on the board: develop by run, trace when it works, and when a traced thing
-# breaks, run it eagerly first. The trap and the probe are for what cannot be run by run.
+# Five minutes. A rule of thumb to leave on the board: develop in eager mode, trace when it works, and when a traced
+# thing breaks, run it eagerly first. The trap and the probe are for what cannot be run so.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** The three give the same bits as long as `model` is made of operations. Here it asks Python for a
@@ -580,9 +581,9 @@ reveal("draws", len(drawn))
 
 # %% [markdown]
 # No error, and another result. In the graphs the first number became a constant: all points are shifted by the same
-# bit at every step. How to see it: compare with a run by run, as we did here. The way out is an operation that draws,
-# such as `mg.randn`, which draws in each run (and then the same numbers by run and traced, if `mg.manual_seed` says
-# so).
+# bit at every step. How to see it: compare with an eager run, as we did here. The way out is an operation that draws,
+# such as `mg.randn`, which draws in each run (and then the same numbers eagerly and traced, if `mg.manual_seed`
+# says so).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which one, then?
@@ -619,8 +620,8 @@ for what, row in rows.items():
 #
 # <details><summary>What we would take</summary>
 #
-# By run; traced; by run, or traced with an open length if there are many; traced or a session's graph; a session. Most
-# people today write by run and trace what works: TensorFlow 2, JAX and PyTorch all ended up there.
+# Eager; traced; eager, or traced with an open length if there are many; traced or a session's graph; a session. Most
+# people today write eager code and trace what works: TensorFlow 2, JAX and PyTorch all ended up there.
 # </details>
 
 # %% [markdown] slideshow={"slide_type": "skip"}
@@ -634,7 +635,7 @@ Quiz("12_three_ways")
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
 # |---|---|---|---|
-# | by run | the default | the default since 2.0 | the default |
+# | eager | the default | the default since 2.0 | the default |
 # | `mg.Session(graph).run(...)` | – | `tf.compat.v1.Session().run(...)` | – |
 # | `@mg.function` | `@torch.compile` | `@tf.function` | `@jax.jit` |
 # | `trap_nan` | `torch.autograd.detect_anomaly` | `tf.debugging.enable_check_numerics` | `jax_debug_nans` |
@@ -649,9 +650,9 @@ Quiz("12_three_ways")
 # ## What we saw
 #
 # - One model in three ways: the same bits in loss, gradients and weights, for they run the same operations.
-# - By run needs the fewest words and calls Python at each step; by session needs the most to know; tracing adds one
+# - Eager code needs the fewest words and calls Python at each step; a session needs the most to know; tracing adds one
 #   word, and rules. Graphs are data, and can be sent.
-# - Memory was about the same. A graph's is planned and kept; by run it comes and goes.
+# - Memory was about the same. A static graph's is planned and kept; in eager mode it comes and goes.
 # - Shape errors come at their line in all three. With values, the traceback says who ran a graph, and the message who
 #   built it. Trap, probe, `mg.print` and running eagerly are the tools.
 #

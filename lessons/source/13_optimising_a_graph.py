@@ -25,7 +25,7 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 13 Optimising a graph
 #
-# By run, Python computes one operation and has not read the next line yet. A traced function is there as a whole
+# In eager mode Python computes one operation and has not read the next line yet. A traced function is there as a whole
 # before a single number flows. **What can be seen in a whole graph that cannot be seen one operation at a time, and
 # what is it worth?**
 #
@@ -67,7 +67,7 @@ BLUE, VERMILION = "#0072B2", "#D55E00"
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What nobody asked for
 #
-# Here is `careless`, which you met in lesson 08. By run it is seven operations. Its graph has only what the result
+# Here is `careless`, which you met in lesson 08. Run eagerly it is seven operations. Its graph has only what the result
 # depends on. How many operations is that?
 
 
@@ -425,19 +425,19 @@ Predict("launches of gelu", "How many launches does the compiled gelu take?")
 
 # %% slideshow={"slide_type": "skip"}
 def launches(f, *args):
-    """By run, and as a compiled program."""
+    """Eagerly, and as a compiled program."""
     gpu = mg.device("simulated")
     args = [a.to(gpu) for a in args]
     program = gpu.program(optimised(graph_of(f, *args)))
-    with gpu.counts() as by_run:
+    with gpu.counts() as eager:
         f(*args)
     with gpu.counts() as compiled:
         program(*[a.value for a in args])
-    return by_run.launches, compiled.launches
+    return eager.launches, compiled.launches
 
 
 for f, args in ((gelu, [x]), (layer, three)):
-    print(f.__name__, "launches, by run and compiled:", *launches(f, *args))
+    print(f.__name__, "launches, eager and compiled:", *launches(f, *args))
 reveal("launches of gelu", launches(gelu, x)[1])
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -447,16 +447,16 @@ reveal("launches of gelu", launches(gelu, x)[1])
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Is it faster?
 #
-# Measured here, by run against traced, for arrays of three sizes. Guess first: where is the gain largest?
+# Measured here, eager against traced, for arrays of three sizes. Guess first: where is the gain largest?
 
 
 # %% tags=["measured", "nbval-ignore-output"]
 def gain(f, n):
-    """How many times as long it takes by run."""
+    """How many times as long it takes eagerly."""
     x, traced = mg.ones(n), mg.function(f)
     traced(x)
-    by_run = min(repeat(lambda: f(x), number=3, repeat=5))
-    return by_run / min(repeat(lambda: traced(x), number=3, repeat=5))
+    eager = min(repeat(lambda: f(x), number=3, repeat=5))
+    return eager / min(repeat(lambda: traced(x), number=3, repeat=5))
 
 
 for n in (1_000, 100_000, 3_000_000):
@@ -482,7 +482,7 @@ Roofline(layer, mg.ones(256, 256), mg.ones(256, 256), mg.ones(256))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## To the last bit
 #
-# `mg.function(f)` promises the same bits as by run. `jit_compile=True` does not: it may turn (x + 0.1) + 0.2 into
+# `mg.function(f)` promises the same bits as eager code. `jit_compile=True` does not: it may turn (x + 0.1) + 0.2 into
 # x + 0.3, one operation less. For x = 1, 2, …, 1000, how many of the thousand results change?
 
 
@@ -495,18 +495,18 @@ Predict("results that change", "How many of 1000 results does FAST change?", opt
 
 # %%
 numbers = mg.tensor(np.arange(1.0, 1001.0))
-by_run = twice_shifted(numbers).numpy()
+eager = twice_shifted(numbers).numpy()
 standard = mg.function(twice_shifted)(numbers).numpy()
 fast = mg.function(twice_shifted, jit_compile=True)(numbers).numpy()
-changed = int((by_run != fast).sum())
-print(f"changed by STANDARD: {(by_run != standard).sum()}, by FAST: {changed}")
-print(f"the largest change, as a share of the result: {np.max(abs(fast / by_run - 1)):.0e}")
+changed = int((eager != fast).sum())
+print(f"changed by STANDARD: {(eager != standard).sum()}, by FAST: {changed}")
+print(f"the largest change, as a share of the result: {np.max(abs(fast / eager - 1)):.0e}")
 reveal("results that change", "none" if changed == 0 else "a few" if changed < 500 else "most")
 
 # %% [markdown]
 # Most, and each in its sixteenth digit: the sum was rounded twice and is now rounded once. For training a network
 # that is harmless, the data are less exact by far. It is no longer *reproducible*, though: the same function gives
-# other bits by run and compiled, and a test that asks for equality fails.
+# other bits eagerly and compiled, and a test that asks for equality fails.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** Some programs *live* on rounding. Near 1.5 · 2⁵² floats are whole numbers, so adding that and
@@ -523,7 +523,7 @@ Predict("rounded, FAST", "What does the compiled one give?", options=["[0, 2, 2]
 
 # %%
 fractions = mg.tensor([0.3, 1.7, 2.5])
-print("by run  ", rounded(fractions).tolist())
+print("eager   ", rounded(fractions).tolist())
 print("STANDARD", mg.function(rounded)(fractions).tolist())
 unrounded = mg.function(rounded, jit_compile=True)(fractions).tolist()
 print("FAST    ", unrounded)
@@ -556,7 +556,7 @@ Quiz("13_optimising_a_graph")
 # | `graph.rebuild(make)` | `torch.fx.Transformer` | none in Python | an interpreter of jaxprs |
 # | `f.source` | `TORCH_LOGS=output_code` | `f.experimental_get_compiler_ir(x)()` | `f.lower(x).compile().as_text()` |
 #
-# The table is of names, not of promises: neither `torch.compile` nor XLA promises the bits of a run by run. In the row
+# The table is of names, not of promises: neither `torch.compile` nor XLA promises the bits of an eager run. In the row
 # of `f.source`, f is what the second row makes.
 
 # %% [markdown] slideshow={"slide_type": "slide"}

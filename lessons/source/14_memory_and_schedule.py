@@ -222,9 +222,9 @@ for row in filter(is_topological, permutations(made)):
 reveal("good orders", sum(peak < 100_000 for peak in peaks.values()))
 
 # %% [markdown]
-# Finish one branch before you begin the other, and the peak is half. By run the order is the one you wrote, and the
-# names `left` and `right` hold what they hold. A compiler may choose: `ordered` always runs next what adds the fewest
-# bytes. From the worst order it finds the best:
+# Finish one branch before you begin the other, and the peak is half. In eager mode the order is the one you wrote, and
+# the names `left` and `right` hold what they hold. A compiler may choose: `ordered` always runs next what adds the
+# fewest bytes. From the worst order it finds the best:
 
 # %%
 worst = max(peaks, key=peaks.get)
@@ -335,10 +335,10 @@ print("equal:", interpret(wide, many)[0].tobytes() == pair(many)[0].tobytes())
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Without a graph (1): memory that is not given back
 #
-# By run nobody knows the future: memory is asked for when a result is made, and given back when the last name lets it
-# go. Asking the system is slow, and on a GPU giving back waits for all that runs. So there is a **caching allocator**:
-# what is given back is kept, and the next request of that size has it. Ours watches a real model: it sees each array
-# come, and is told when it goes.
+# In eager mode nobody knows the future: memory is asked for when a result is made, and given back when the last name
+# lets it go. Asking the system is slow, and on a GPU giving back waits for all that runs. So there is a **caching
+# allocator**: what is given back is kept, and the next request of that size has it. Ours watches a real model: it sees
+# each array come, and is told when it goes.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -449,16 +449,16 @@ for way, entries in timeline.runs.items():
 
 # %% [markdown]
 # Checkpoints keep less of what forward made, micro-batches make less of it at a time. Planned buffers alone do not win
-# here. By run, backward lets go of each saved array as it passes (lesson 06); the planned program holds what forward
+# here. Eager backward lets go of each saved array as it passes (lesson 06); the planned program holds what forward
 # saved until its backward is done, and beside it all the places that backward works in. What a plan promises is that
 # the number is known and the same each time; a lower peak it has to earn.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Lengths that vary
 #
-# Attention compares each of L words with each other: its matrix has L × L numbers. Sentences have any length. By run
-# each takes what it needs. Compiled for one shape, shorter ones are filled up to the longest. For the peak of *this
-# week's longest sentence*, which is better? And for the average one?
+# Attention compares each of L words with each other: its matrix has L × L numbers. Sentences have any length. In eager
+# mode each takes what it needs. Compiled for one shape, shorter ones are filled up to the longest. For the peak of
+# *this week's longest sentence*, which is better? And for the average one?
 
 
 # %%
@@ -468,10 +468,10 @@ def attend(words):
 
 lengths = np.random.default_rng(1).integers(20, 257, size=14)
 lengths[9] = 256
-by_run = [peak_bytes(graph_of(attend, mg.ones(int(n), 16))) / 1e6 for n in lengths]
+eager = [peak_bytes(graph_of(attend, mg.ones(int(n), 16))) / 1e6 for n in lengths]
 program = Program(optimised(graph_of(attend, mg.ones(256, 16))))
 fig, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
-ax.bar(range(14), by_run, color=BLUE, alpha=0.5, edgecolor=BLUE, label="by run")
+ax.bar(range(14), eager, color=BLUE, alpha=0.5, edgecolor=BLUE, label="eager")
 ax.axhline(program.peak_bytes / 1e6, color=VERMILION, linestyle="--", label="compiled for 256 words")
 ax.set(xlabel="sentence", ylabel="million bytes at the peak")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
@@ -482,11 +482,11 @@ plt.show()
 # program's peak for every sentence.*
 
 # %%
-print(f"by run: {min(by_run):.2f} to {max(by_run):.2f} million bytes, {np.mean(by_run):.2f} on average")
+print(f"eager: {min(eager):.2f} to {max(eager):.2f} million bytes, {np.mean(eager):.2f} on average")
 print(f"compiled for 256 words: {program.peak_bytes / 1e6:.2f}, always, and known before the first run")
 
 # %% [markdown]
-# By run memory *adapts*: short is cheap, and a long one that does not fit is an error in the middle of the night.
+# Eager memory *adapts*: short is cheap, and a long one that does not fit is an error in the middle of the night.
 # Compiled it is *predictable*: one number, there before anything runs, and here it is smaller than the highest bar,
 # because softmax is done in place. The price is computing on filling. In between lie a few lengths, say 64, 128, 256,
 # with a program for each: *buckets*.
@@ -538,7 +538,7 @@ three = np.array([1.0, 2.0, 3.0])
 alias = graph_of(viewed, mg.tensor(three))
 for plan in (lifetimes, by_name):
     print(f"{plan.__name__:9}", np.round(run_in(alias, planned(plan(alias), in_place=True), three), 2))
-print("by run   ", np.round(viewed(mg.tensor(three)).numpy(), 2))
+print("eager    ", np.round(viewed(mg.tensor(three)).numpy(), 2))
 
 # %%
 others = not np.allclose(run_in(alias, planned(by_name(alias), True), three), viewed(mg.tensor(three)).numpy())
@@ -551,8 +551,8 @@ reveal("planned by name", "other numbers" if others else "the right numbers")
 # anything, and compare.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes. The same fault by run: x.add_(1) while somebody holds x.T. There the engine counts versions (lesson
-# 06); a compiler has nobody to ask, so it must know every view.
+# Four minutes. The same fault in eager code: x.add_(1) while somebody holds x.T. There the engine counts versions
+# (lesson 06); a compiler has nobody to ask, so it must know every view.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -582,7 +582,7 @@ Quiz("14_memory_and_schedule")
 # - Lifetimes that do not overlap share a buffer; an elementwise result may take the place of an operand.
 # - The order decides the peak; and what is cheap may be computed twice.
 # - Work over span bounds what workers gain; measured it is less.
-# - By run: caching, checkpoints, `out=`. Dynamic memory adapts, planned memory is known before.
+# - In eager mode: caching, checkpoints, `out=`. Dynamic memory adapts, planned memory is known before.
 #
 # **Sources.** M. Poletto, V. Sarkar, *Linear scan register allocation*, ACM TOPLAS 21 (1999): lifetimes as intervals,
 # and places given out in one sweep, section 4. T. Chen and others, *Training deep nets with sublinear memory cost*,

@@ -117,7 +117,7 @@ reveal("new arrays", compiled_bend.source.count("empty("))
 names = dict(vars(np))
 exec(compiled_bend.source, names)
 (by_hand,) = names["program"](x.numpy(), w.numpy(), b.numpy())
-print("the same bits as by run:", np.array_equal(by_hand, bend(x, w, b).numpy()))
+print("the same bits as eager:", np.array_equal(by_hand, bend(x, w, b).numpy()))
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Let somebody say aloud what happens to y0 in the three lines. Then ask: which line would have to change
@@ -315,8 +315,8 @@ for n in took:
 # Every graph costs something before its first node. From there on, on most machines, ten times the nodes take about ten
 # times as long: each pass looks at each node once or twice, and each becomes a line of text.
 #
-# So compiling is an investment. It costs C once; then each call takes c, where by run it would take r. After n calls
-# you have paid C + n·c for what would have been n·r. The two are equal at the **break-even point**:
+# So compiling is an investment. It costs C once; then each call takes c, where an eager call would take r. After n
+# calls you have paid C + n·c for what would have been n·r. The two are equal at the **break-even point**:
 #
 # $$ n = \frac{C}{r - c} $$
 #
@@ -340,7 +340,7 @@ n = np.arange(0, 121)
 fig, ax = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
 ax.plot(n, n * r, "--", color=VERMILION)
 ax.plot(n, C + n * c, color=BLUE)
-ax.text(n[-1], n[-1] * r, " by run", color=VERMILION, va="center")
+ax.text(n[-1], n[-1] * r, " eager", color=VERMILION, va="center")
 ax.text(n[-1], C + n[-1] * c, " compiled", color=BLUE, va="center")
 if break_even(C, r, c) < n[-1]:
     at = break_even(C, r, c)
@@ -440,7 +440,7 @@ reveal("a chain", kind["a chain"])
 # (A difference of less than 15 in 100 is within what two timings of the same thing differ by, and counts as none.) On
 # most machines the product is not faster at all: it *is* one call of a library, and it stays that. The addition is
 # even slower: the call of a program has a price of its own, it looks at its arguments and finds its trace, and that is
-# more than one addition by run. The chain is faster by far, for it saves twenty times what the addition paid once.
+# more than one eager addition. The chain is faster by far, for it saves twenty times what the addition paid once.
 # What compiling can save is what stands *between* the operations. Where nothing stands between, there is nothing to
 # save.
 
@@ -494,9 +494,9 @@ print(f"right: {found == list(range(1, 41))}; traced {bucketed.trace_count} time
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it cannot show you
 #
-# By run you can stop at a line and look. A program has no such lines: `score` of your training step is a place in
-# memory, b1, that is written over two lines later. Ask for it with a probe (lesson 12), and see what asking costs, for
-# x of 1024 × 128.
+# In eager code you can stop at a line and look. A program has no such lines: `score` of your training step is a place
+# in memory, b1, that is written over two lines later. Ask for it with a probe (lesson 12), and see what asking costs,
+# for x of 1024 × 128.
 
 
 # %%
@@ -556,7 +556,7 @@ for way in (plainly, into_one_place):
 # These are the three calls that the compiler wrote; only that its program makes a new array for what it hands out. That
 # has a reason: `result` is another after each call, so nobody may have kept it. And there is no gradient any more, for
 # NumPy records nothing: for a backward by hand *you* have to know which arrays it reads, and that nothing has been
-# written over them. The compiler knows who reads what. (What else by run can do, lesson 14 had: memory that is used
+# written over them. The compiler knows who reads what. (What else eager code can do, lesson 14 had: memory that is used
 # again, checkpoints.)
 
 # %% [markdown] slideshow={"slide_type": "skip"}

@@ -85,10 +85,10 @@ def polar(r, angle):
 widgets.ForwardAndReverse(polar, 2.0, 0.5)
 
 # %% [markdown]
-# ## By run, and built first
+# ## Eager, and as a static graph
 #
-# The same function twice. On the left each line that runs adds its nodes, and values are there at once. On the right
-# the graph is built first, and values flow when it is run. Press a line, and its nodes light up on both sides.
+# The same function twice. On the left, eager, each line that runs adds its nodes, and values are there at once. On the
+# right the graph is built first, and values flow when it is run. Press a line, and its nodes light up on both sides.
 
 
 # %%

@@ -28,5 +28,5 @@ def lines():
 
     big = 1.5 * 2**52
     fractions = torch.tensor([0.3, 1.7, 2.5], dtype=torch.float64)
-    yield f"by run   {((fractions + big) + -big).tolist()}"
+    yield f"eager    {((fractions + big) + -big).tolist()}"
     yield f"FAST     {(fractions + (big + -big)).tolist()}"

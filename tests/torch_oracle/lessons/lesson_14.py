@@ -7,7 +7,7 @@ def lines():
     three = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
     y = ((three * 2).flip(0) - (three + 1).exp()).numpy().round(2)
     yield f"lifetimes {y}\n"
-    yield f"by run    {y}\n"
+    yield f"eager     {y}\n"
 
     words = torch.ones(256, 16, dtype=torch.float64)
     table = words @ words.T
