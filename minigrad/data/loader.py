@@ -22,8 +22,16 @@ from tqdm import tqdm
 
 from ..base.errors import DTypeError, ShapeError
 from ..tensor.tensor import Tensor
-from .dataset import IterableDataset, Samples, Subset, TensorDataset
-from .sampler import BatchSampler, RandomSampler, SequentialSampler, Source
+from .dataset import (
+    BatchSampler,
+    IterableDataset,
+    RandomSampler,
+    Samples,
+    SequentialSampler,
+    Source,
+    Subset,
+    TensorDataset,
+)
 
 
 def default_collate(samples: Sequence[Any]) -> Any:

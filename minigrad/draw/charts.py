@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.anomaly import lines
+from ..autograd.graph import lines
 from ..base.spec import Spec
 from ..core.node import Node, Place, Record, Source, history, toposort
 from ..ops import Const

@@ -1,14 +1,16 @@
-"""Functions between the layers that look along a whole axis. Those of each element are in functions/activation.py.
-
-How alike two vectors are, for each pair in a batch.
-"""
+"""Functions between the layers: softmax and its kin, likeness, dropout, attention."""
 
 from __future__ import annotations
 
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
+from .. import ops, random
+from ..base.errors import ShapeError
+from ..functions.activation import leaky_relu
+from ..functions.creation import ones_like
 from ..functions.movement import broadcast_tensors
 from ..methods import Operand
 from ..tensor.lift import function, operand
@@ -35,3 +37,168 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     x = operand(input)
     first, second = np.triu_indices(len(x), 1)
     return (x[first] - x[second]).norm(p, -1)
+
+
+def dropout(input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
+    """x · m / (1 − p), m being 0 with probability p and 1 otherwise; x itself outside training.
+
+    key    of the random numbers; None for the next of the sequence that mg.manual_seed starts
+
+    Srivastava et al. 2014, “Dropout: A Simple Way to Prevent Neural Networks from Overfitting”, §4.
+    """
+    x = operand(input)
+    return masked(x, x.shape, p, training, key)
+
+
+def dropout1d(input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
+    """Dropout of whole channels of x (N, C, L), or (C, L): neighbours in one are too alike to be dropped one by one.
+
+    Tompson et al. 2015, “Efficient Object Localization Using Convolutional Networks”, §3.2.
+    https://arxiv.org/abs/1411.4280
+    """
+    return by_channel(operand(input), 3, p, training, key)
+
+
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
+    """dropout1d's like for x (N, C, H, W): of three axes the first is the batch, as in PyTorch."""
+    return by_channel(operand(input), 0, p, training, key)
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
+    """dropout1d's like for x (N, C, D, H, W), or (C, D, H, W)."""
+    return by_channel(operand(input), 5, p, training, key)
+
+
+def by_channel(x: Any, batched: int, p: float, training: bool, key: Any) -> Any:
+    """Dropout of whole channels: axis 1 of a batch, which has that many axes or more; axis 0 of one example."""
+    kept = 2 if x.ndim >= batched else 1
+    return masked(x, x.shape[:kept] + (1,) * (x.ndim - kept), p, training, key)
+
+
+def masked(x: Any, shape: tuple[int, ...], p: float, training: bool, key: Any) -> Any:
+    """x times a random mask of that shape, which broadcasts."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout needs a probability of 0 to 1, and got p={p}")
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return x * 0
+    key = random.next_key(x.spec.device) if key is None else key
+    return x * (random.bernoulli(key, 1 - p, shape).astype(x.dtype) * (1 / (1 - p)))
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, *, key: Any = None) -> Any:
+    """Dropout that keeps SELU's mean 0 and variance 1: what is left out is −λ α, and all is scaled and moved after it.
+
+    Klambauer et al. 2017, “Self-Normalizing Neural Networks”, §2. https://arxiv.org/abs/1706.02515
+    """
+    x = operand(input)
+    return saturated(x, x.shape, p, training, key)
+
+
+def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, *, key: Any = None) -> Any:
+    """alpha_dropout of whole channels of x (N, C, …)."""
+    x = operand(input)
+    return saturated(x, x.shape[:2] + (1,) * (x.ndim - 2), p, training, key)
+
+
+def saturated(x: Any, shape: tuple[int, ...], p: float, training: bool, key: Any) -> Any:
+    """x where a random mask of that shape says so, and SELU's lowest value elsewhere; then of variance 1 again."""
+    if p == 1 or not training:
+        return masked(x, shape, p, training, key)
+    lowest = -1.7580993408473766
+    kept = masked(ones_like(x), shape, p, training, key) * (1 - p)
+    return (x * kept + lowest * (1 - kept) - lowest * p) * ((1 - p) * (1 + p * lowest**2)) ** -0.5
+
+
+def rrelu(
+    input: Any,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
+    *,
+    key: Any = None,
+) -> Any:
+    """x where x > 0, a x elsewhere, a being drawn from lower to upper for each element; their mean outside training.
+
+    Xu et al. 2015, “Empirical Evaluation of Rectified Activations in Convolutional Network”, §2.4.
+    """
+    x = operand(input)
+    if not training:
+        return leaky_relu(x, (lower + upper) / 2, inplace=inplace)
+    key = random.next_key(x.spec.device) if key is None else key
+    y = x.where(x > 0, x * (random.uniform(key, x.shape, x.dtype) * (upper - lower) + lower))
+    return x.copy_(y) if inplace else y
+
+
+def gumbel_softmax(
+    logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1, *, key: Any = None
+) -> Any:
+    """softmax((x + g) / τ), g being −ln(−ln u) for u uniform: a choice by these odds that has a gradient.
+
+    hard    whether the choice is 1 and all else 0, and the gradient as if it were not
+
+    Jang et al. 2017, “Categorical Reparameterization with Gumbel-Softmax”, eq. 2. https://arxiv.org/abs/1611.01144
+    """
+    x = operand(logits)
+    key = random.next_key(x.spec.device) if key is None else key
+    noise = -(-(1 - random.uniform(key, x.shape, x.dtype)).log()).log()
+    y = ((x + noise) / tau).softmax(dim)
+    return (y == y.amax(dim, keepdims=True)).astype(x.dtype) - y.detach() + y if hard else y
+
+
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    *,
+    dropout_key: Any = None,
+) -> Any:
+    """softmax(q kᵀ · scale + mask) v
+
+    query        q (…, L, E)
+    key          k (…, S, E)
+    value        v (…, S, Ev)  →  (…, L, Ev)
+    attn_mask    (…, L, S): booleans, True where a query may look; or numbers, added to the scores
+    is_causal    whether query i looks at keys 0 to i only
+    scale        1/√E if None
+
+    A query that may look nowhere receives zeros. Vaswani et al. 2017, “Attention Is All You Need”, eq. 1.
+    https://arxiv.org/abs/1706.03762
+    """
+    q = operand(query)
+    k, v = q.lift(key), q.lift(value)
+    if min(q.ndim, k.ndim, v.ndim) < 2 or q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
+        raise ShapeError(
+            "attention needs query (…, L, E), key (…, S, E) and value (…, S, Ev), "
+            f"and got {q.spec}, {k.spec} and {v.spec}"
+        )
+    if is_causal and attn_mask is not None:
+        raise ValueError("attention takes is_causal or attn_mask, and got both: put the two into one mask")
+    is_half = q.dtype == np.float16
+    if is_half:
+        q, k, v = (x.astype(np.float32) for x in (q, k, v))
+    scale = 1 / sqrt(q.shape[-1]) if scale is None else float(scale)
+    masks = () if attn_mask is None else (added(q, attn_mask),)
+    if dropout_p == 0:
+        y = q.apply(ops.Attention(scale, bool(is_causal)), k, v, *masks)
+    else:
+        y = dropout(q.apply(ops.AttentionWeights(scale, bool(is_causal)), k, *masks), dropout_p, key=dropout_key) @ v
+    return y.astype(np.float16) if is_half else y
+
+
+def attention_weights(q: Any, k: Any, mask: Any, scale: float) -> Any:
+    """softmax(q kᵀ · scale + mask), (…, L, S). A query that may look nowhere has none: NaN."""
+    scores = (q * scale) @ k.mT
+    return softmax(scores if mask is None else scores + mask, -1)
+
+
+def added(q: Any, mask: Any) -> Any:
+    """A mask as numbers to add to scores: −∞ where a boolean one is False."""
+    mask = q.lift(mask)
+    return q.lift(0.0).where(mask, -inf) if mask.dtype.kind == "b" else mask.astype(q.dtype)

@@ -15,8 +15,8 @@ from ..base.lengths import is_unknown
 from ..functions.movement import pad
 from ..methods.base import whole
 from ..tensor.lift import operand
-from .bounds import within
 from .convolution import Lengths, batched, each, hashable, over_axes, window
+from .indexing import within
 
 
 def max_pool(

@@ -1,153 +1,44 @@
 """Networks: layers that hold parameters, and the functions between them. Names are PyTorch's.
 
-parameter, tree, state, hooks, module    what every layer is
-container                                modules made of modules
-init                                     where parameters start
-held                                     modules that are a function with its options held
-linear, conv, pooling, padding, pictures, norm, dropout, embedding, activation, recurrent, cells, attention, transformer
-loss                                     functional/loss.py and functional/margin.py as modules
-utils                                    gradients clipped, sequences of different lengths
+tree, module        what every layer is: parameters, buffers and parts by name; state, hooks, forward
+container           modules made of modules
+init                where parameters start
+linear, norm        layers with a weight: matrices, tables, convolutions; a scale and a shift
+functional_layer    functions of mg.functional with their options held: activations, dropout, pooling, padding, losses
+recurrent           sequences, element by element
+attention           sequences, all at once: the transformer
+utils               gradients clipped, sequences of different lengths
 """
 
-from .. import functional as functional
-from . import init as init
-from . import utils as utils
-from .activation import CELU as CELU
-from .activation import ELU as ELU
-from .activation import GELU as GELU
-from .activation import GLU as GLU
-from .activation import SELU as SELU
-from .activation import AlphaDropout as AlphaDropout
-from .activation import Dropout as Dropout
-from .activation import Dropout1d as Dropout1d
-from .activation import Dropout2d as Dropout2d
-from .activation import Dropout3d as Dropout3d
-from .activation import FeatureAlphaDropout as FeatureAlphaDropout
-from .activation import Hardshrink as Hardshrink
-from .activation import Hardsigmoid as Hardsigmoid
-from .activation import Hardswish as Hardswish
-from .activation import Hardtanh as Hardtanh
-from .activation import LeakyReLU as LeakyReLU
-from .activation import LogSigmoid as LogSigmoid
-from .activation import LogSoftmax as LogSoftmax
-from .activation import Mish as Mish
-from .activation import PReLU as PReLU
-from .activation import ReLU as ReLU
-from .activation import ReLU6 as ReLU6
-from .activation import RReLU as RReLU
-from .activation import Sigmoid as Sigmoid
-from .activation import SiLU as SiLU
-from .activation import Softmax as Softmax
-from .activation import Softmax2d as Softmax2d
-from .activation import Softmin as Softmin
-from .activation import Softplus as Softplus
-from .activation import Softshrink as Softshrink
-from .activation import Softsign as Softsign
-from .activation import Tanh as Tanh
-from .activation import Tanhshrink as Tanhshrink
-from .activation import Threshold as Threshold
-from .attention import MultiheadAttention as MultiheadAttention
-from .container import Flatten as Flatten
-from .container import Identity as Identity
-from .container import ModuleDict as ModuleDict
-from .container import ModuleList as ModuleList
-from .container import ParameterList as ParameterList
-from .container import Sequential as Sequential
-from .container import Unflatten as Unflatten
-from .conv import Conv1d as Conv1d
-from .conv import Conv2d as Conv2d
-from .conv import Conv3d as Conv3d
-from .conv import ConvTranspose1d as ConvTranspose1d
-from .conv import ConvTranspose2d as ConvTranspose2d
-from .conv import ConvTranspose3d as ConvTranspose3d
-from .functional_layer import ChannelShuffle as ChannelShuffle
-from .functional_layer import CircularPad1d as CircularPad1d
-from .functional_layer import CircularPad2d as CircularPad2d
-from .functional_layer import CircularPad3d as CircularPad3d
-from .functional_layer import ConstantPad1d as ConstantPad1d
-from .functional_layer import ConstantPad2d as ConstantPad2d
-from .functional_layer import ConstantPad3d as ConstantPad3d
-from .functional_layer import CosineSimilarity as CosineSimilarity
-from .functional_layer import Fold as Fold
-from .functional_layer import LocalResponseNorm as LocalResponseNorm
-from .functional_layer import PairwiseDistance as PairwiseDistance
-from .functional_layer import PixelShuffle as PixelShuffle
-from .functional_layer import PixelUnshuffle as PixelUnshuffle
-from .functional_layer import ReflectionPad1d as ReflectionPad1d
-from .functional_layer import ReflectionPad2d as ReflectionPad2d
-from .functional_layer import ReflectionPad3d as ReflectionPad3d
-from .functional_layer import ReplicationPad1d as ReplicationPad1d
-from .functional_layer import ReplicationPad2d as ReplicationPad2d
-from .functional_layer import ReplicationPad3d as ReplicationPad3d
-from .functional_layer import Unfold as Unfold
-from .functional_layer import Upsample as Upsample
-from .functional_layer import UpsamplingBilinear2d as UpsamplingBilinear2d
-from .functional_layer import UpsamplingNearest2d as UpsamplingNearest2d
-from .functional_layer import ZeroPad1d as ZeroPad1d
-from .functional_layer import ZeroPad2d as ZeroPad2d
-from .functional_layer import ZeroPad3d as ZeroPad3d
-from .linear import Bilinear as Bilinear
-from .linear import Embedding as Embedding
-from .linear import EmbeddingBag as EmbeddingBag
-from .linear import Linear as Linear
-from .loss import BCELoss as BCELoss
-from .loss import BCEWithLogitsLoss as BCEWithLogitsLoss
-from .loss import CosineEmbeddingLoss as CosineEmbeddingLoss
-from .loss import CrossEntropyLoss as CrossEntropyLoss
-from .loss import CTCLoss as CTCLoss
-from .loss import GaussianNLLLoss as GaussianNLLLoss
-from .loss import HingeEmbeddingLoss as HingeEmbeddingLoss
-from .loss import HuberLoss as HuberLoss
-from .loss import KLDivLoss as KLDivLoss
-from .loss import L1Loss as L1Loss
-from .loss import MarginRankingLoss as MarginRankingLoss
-from .loss import MSELoss as MSELoss
-from .loss import MultiLabelMarginLoss as MultiLabelMarginLoss
-from .loss import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
-from .loss import MultiMarginLoss as MultiMarginLoss
-from .loss import NLLLoss as NLLLoss
-from .loss import PoissonNLLLoss as PoissonNLLLoss
-from .loss import SmoothL1Loss as SmoothL1Loss
-from .loss import SoftMarginLoss as SoftMarginLoss
-from .loss import TripletMarginLoss as TripletMarginLoss
-from .loss import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
-from .module import Module as Module
-from .norm import BatchNorm1d as BatchNorm1d
-from .norm import BatchNorm2d as BatchNorm2d
-from .norm import BatchNorm3d as BatchNorm3d
-from .norm import GroupNorm as GroupNorm
-from .norm import InstanceNorm1d as InstanceNorm1d
-from .norm import InstanceNorm2d as InstanceNorm2d
-from .norm import InstanceNorm3d as InstanceNorm3d
-from .norm import LayerNorm as LayerNorm
-from .norm import RMSNorm as RMSNorm
-from .pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
-from .pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
-from .pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d
-from .pooling import AdaptiveMaxPool1d as AdaptiveMaxPool1d
-from .pooling import AdaptiveMaxPool2d as AdaptiveMaxPool2d
-from .pooling import AdaptiveMaxPool3d as AdaptiveMaxPool3d
-from .pooling import AvgPool1d as AvgPool1d
-from .pooling import AvgPool2d as AvgPool2d
-from .pooling import AvgPool3d as AvgPool3d
-from .pooling import LPPool1d as LPPool1d
-from .pooling import LPPool2d as LPPool2d
-from .pooling import LPPool3d as LPPool3d
-from .pooling import MaxPool1d as MaxPool1d
-from .pooling import MaxPool2d as MaxPool2d
-from .pooling import MaxPool3d as MaxPool3d
-from .pooling import MaxUnpool1d as MaxUnpool1d
-from .pooling import MaxUnpool2d as MaxUnpool2d
-from .pooling import MaxUnpool3d as MaxUnpool3d
-from .recurrent import GRU as GRU
-from .recurrent import LSTM as LSTM
-from .recurrent import RNN as RNN
-from .recurrent import GRUCell as GRUCell
-from .recurrent import LSTMCell as LSTMCell
-from .recurrent import RNNCell as RNNCell
-from .transformer import Transformer as Transformer
-from .transformer import TransformerDecoder as TransformerDecoder
-from .transformer import TransformerDecoderLayer as TransformerDecoderLayer
-from .transformer import TransformerEncoder as TransformerEncoder
-from .transformer import TransformerEncoderLayer as TransformerEncoderLayer
-from .tree import Parameter as Parameter
+from .. import functional
+from . import init, utils
+from .attention import (
+    MultiheadAttention, Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
+    TransformerEncoderLayer,
+)
+from .container import Flatten, Identity, ModuleDict, ModuleList, ParameterList, Sequential, Unflatten
+from .functional_layer import (
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d,
+    AlphaDropout, AvgPool1d, AvgPool2d, AvgPool3d, BCELoss, BCEWithLogitsLoss, CELU, ChannelShuffle, CircularPad1d,
+    CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, CosineEmbeddingLoss, CosineSimilarity,
+    CrossEntropyLoss, CTCLoss, Dropout, Dropout1d, Dropout2d, Dropout3d, ELU, FeatureAlphaDropout, Fold,
+    GaussianNLLLoss, GELU, GLU, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, HingeEmbeddingLoss, HuberLoss, KLDivLoss,
+    L1Loss, LeakyReLU, LocalResponseNorm, LogSigmoid, LogSoftmax, LPPool1d, LPPool2d, LPPool3d, MarginRankingLoss,
+    MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, Mish, MSELoss, MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss, PairwiseDistance, PixelShuffle, PixelUnshuffle, PoissonNLLLoss,
+    PReLU, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReLU, ReLU6, ReplicationPad1d, ReplicationPad2d,
+    ReplicationPad3d, RReLU, SELU, Sigmoid, SiLU, SmoothL1Loss, SoftMarginLoss, Softmax, Softmax2d, Softmin, Softplus,
+    Softshrink, Softsign, Tanh, Tanhshrink, Threshold, TripletMarginLoss, TripletMarginWithDistanceLoss, Unfold,
+    Upsample, UpsamplingBilinear2d, UpsamplingNearest2d, ZeroPad1d, ZeroPad2d, ZeroPad3d,
+)
+from .linear import (
+    Bilinear, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Embedding, EmbeddingBag,
+    Linear,
+)
+from .module import Module
+from .norm import (
+    BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm,
+    RMSNorm,
+)
+from .recurrent import GRU, GRUCell, LSTM, LSTMCell, RNN, RNNCell
+from .tree import Parameter

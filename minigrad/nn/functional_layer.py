@@ -1,9 +1,4 @@
-"""Modules that are a function of `functional`, its options held: a line of a table each.
-
-Margins, as layers: a width for all ends, or, as for functional.pad, two for each axis, the last axis first.
-
-Pictures in other sizes and orders, windows as columns, neighbours and likeness: functions as layers.
-"""
+"""Layers that are a function of `functional`, its options held: a line of a table each."""
 
 from __future__ import annotations
 
@@ -11,12 +6,17 @@ from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar
 
 from .. import functional
+from ..base.device import Device
+from ..functional.convolution import Lengths
+from ..tensor.tensor import Tensor
+from .init import fill
 from .module import Module
+from .tree import parameter
 
 ASKED = "training", "key"  # what a function is told by the module's state, or by its caller
 
 
-class Held(Module):
+class FunctionLayer(Module):
     """y = f(x, …), f being a function of `functional`, which is told each time what the module was told at first."""
 
     function: ClassVar[str]
@@ -43,7 +43,7 @@ class Held(Module):
         return ", ".join(f"{name}={x!r}" for name, x in said if name != "inplace" or x)
 
 
-def held(name: str, function: str, doc: str, *told: str, base: type[Held] = Held) -> type[Any]:
+def layer(name: str, function: str, doc: str, *told: str, base: type[FunctionLayer] = FunctionLayer) -> type[Any]:
     """The module of a function: its arguments are those named, and then those of the function's that have a default."""
     known = signature(getattr(functional, function)).parameters
     rest = (p for p in known.values() if p.default is not Parameter.empty and p.name not in (*told, *ASKED))
@@ -57,9 +57,9 @@ def by_place(option: Parameter) -> Parameter:
     return option.replace(kind=Parameter.POSITIONAL_OR_KEYWORD) if option.name == "inplace" else option
 
 
-def over_axes(function: str, base: type[Held], *told: str) -> list[type[Any]]:
+def over_axes(function: str, base: type[FunctionLayer], *told: str) -> list[type[Any]]:
     """The modules of a function over one, two and three axes, named after their base, which says what they do."""
-    return [held(f"{base.__name__}{n}d", f"{function}{n}d", base.__doc__ or "", *told, base=base) for n in (1, 2, 3)]
+    return [layer(f"{base.__name__}{n}d", f"{function}{n}d", base.__doc__ or "", *told, base=base) for n in (1, 2, 3)]
 
 
 def numbered(base: type[Module], name: str = "", **inside: Any) -> list[type[Any]]:
@@ -103,14 +103,266 @@ ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = numbered(Padding, "Replic
 CircularPad1d, CircularPad2d, CircularPad3d = numbered(Padding, "CircularPad", mode="circular")
 
 
-Upsample = held("Upsample", "interpolate", "x (N, C, *size) in another size: see functional.interpolate.")
-UpsamplingNearest2d = held("UpsamplingNearest2d", "upsample_nearest", "Upsample by the nearest element.")
-UpsamplingBilinear2d = held("UpsamplingBilinear2d", "upsample_bilinear", "Upsample with mode='bilinear', by corners.")
-PixelShuffle = held("PixelShuffle", "pixel_shuffle", "(C r², H, W) → (C, H r, W r)", "upscale_factor")
-PixelUnshuffle = held("PixelUnshuffle", "pixel_unshuffle", "The inverse of PixelShuffle.", "downscale_factor")
-ChannelShuffle = held("ChannelShuffle", "channel_shuffle", "Channels, in groups, dealt out.", "groups")
-Unfold = held("Unfold", "unfold", "Each window as a column: see functional.unfold.", "kernel_size")
-Fold = held("Fold", "fold", "Columns added up where they were read: see functional.fold.", "output_size", "kernel_size")
-LocalResponseNorm = held("LocalResponseNorm", "local_response_norm", "x / (k + α mean x²)^β", "size")
-CosineSimilarity = held("CosineSimilarity", "cosine_similarity", "x₁ · x₂ / (‖x₁‖ ‖x₂‖) along an axis.")
-PairwiseDistance = held("PairwiseDistance", "pairwise_distance", "‖x₁ − x₂ + ε‖ₚ over the last axis.")
+Upsample = layer("Upsample", "interpolate", "x (N, C, *size) in another size: see functional.interpolate.")
+UpsamplingNearest2d = layer("UpsamplingNearest2d", "upsample_nearest", "Upsample by the nearest element.")
+UpsamplingBilinear2d = layer("UpsamplingBilinear2d", "upsample_bilinear", "Upsample with mode='bilinear', by corners.")
+PixelShuffle = layer("PixelShuffle", "pixel_shuffle", "(C r², H, W) → (C, H r, W r)", "upscale_factor")
+PixelUnshuffle = layer("PixelUnshuffle", "pixel_unshuffle", "The inverse of PixelShuffle.", "downscale_factor")
+ChannelShuffle = layer("ChannelShuffle", "channel_shuffle", "Channels, in groups, dealt out.", "groups")
+Unfold = layer("Unfold", "unfold", "Each window as a column: see functional.unfold.", "kernel_size")
+Fold = layer("Fold", "fold", "Unfold's adjoint: columns added up where they were read.", "output_size", "kernel_size")
+LocalResponseNorm = layer("LocalResponseNorm", "local_response_norm", "x / (k + α mean x²)^β", "size")
+CosineSimilarity = layer("CosineSimilarity", "cosine_similarity", "x₁ · x₂ / (‖x₁‖ ‖x₂‖) along an axis.")
+PairwiseDistance = layer("PairwiseDistance", "pairwise_distance", "‖x₁ − x₂ + ε‖ₚ over the last axis.")
+
+
+ReLU = layer("ReLU", "relu", "y = max(x, 0)")
+Tanh = layer("Tanh", "tanh", "y = tanh x")
+Sigmoid = layer("Sigmoid", "sigmoid", "y = 1 / (1 + e⁻ˣ)")
+LogSigmoid = layer("LogSigmoid", "logsigmoid", "y = −ln(1 + e⁻ˣ)")
+ReLU6 = layer("ReLU6", "relu6", "y = min(max(x, 0), 6)")
+SELU = layer("SELU", "selu", "y = λ max(x, 0) + λ min(α (eˣ − 1), 0). Klambauer et al. 2017, eq. 2.")
+SiLU = layer("SiLU", "silu", "y = x σ(x). Hendrycks & Gimpel 2016, “Gaussian Error Linear Units”, §2.")
+Mish = layer("Mish", "mish", "y = x tanh ln(1 + eˣ). Misra 2019, “Mish”, eq. 1. https://arxiv.org/abs/1908.08681")
+Softsign = layer("Softsign", "softsign", "y = x / (1 + |x|)")
+Tanhshrink = layer("Tanhshrink", "tanhshrink", "y = x − tanh x")
+Hardsigmoid = layer("Hardsigmoid", "hardsigmoid", "y = min(max(x / 6 + 1/2, 0), 1)")
+Hardswish = layer("Hardswish", "hardswish", "y = x hardsigmoid(x). Howard et al. 2019, “MobileNetV3”, §5.2.")
+Hardshrink = layer("Hardshrink", "hardshrink", "y = x, but 0 where |x| ≤ λ")
+Softshrink = layer("Softshrink", "softshrink", "y = x moved towards 0 by λ, and no further than 0")
+Threshold = layer("Threshold", "threshold", "y = x where x > threshold, value elsewhere", "threshold", "value")
+GLU = layer("GLU", "glu", "y = a σ(b), a and b being the halves of x along an axis. Dauphin et al. 2016, eq. 1.")
+GELU = layer("GELU", "gelu", "y = x Φ(x); with approximate='tanh', nearly. Hendrycks & Gimpel 2016, §2.")
+LeakyReLU = layer(
+    "LeakyReLU", "leaky_relu", "y = x where x > 0, s x elsewhere. Maas et al. 2013, “Rectifier …”, eq. 2."
+)
+ELU = layer("ELU", "elu", "y = x where x > 0, α (eˣ − 1) elsewhere. Clevert et al. 2015, eq. 15.")
+CELU = layer(
+    "CELU", "celu", "y = x where x > 0, α (e^(x/α) − 1) elsewhere. Barron 2017. https://arxiv.org/abs/1704.07483"
+)
+Softplus = layer("Softplus", "softplus", "y = ln(1 + e^(β x)) / β, and x where β x is above the threshold.")
+
+
+class Bounded(FunctionLayer):
+    """Two bounds, the first the lower."""
+
+    min_val: float
+    max_val: float
+
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
+        if not self.min_val < self.max_val:
+            raise ValueError(f"Hardtanh needs min_val below max_val, and got {self.min_val} and {self.max_val}")
+
+
+Hardtanh = layer("Hardtanh", "hardtanh", "y = x between min_val and max_val, and those two outside.", base=Bounded)
+
+
+class Random(FunctionLayer):
+    """What is random in training."""
+
+    def _options(self) -> dict[str, Any]:
+        return super()._options() | {"training": self.training}
+
+
+RReLU = layer(
+    "RReLU", "rrelu", "y = x where x > 0, a x elsewhere, a drawn anew.", "lower", "upper", "inplace", base=Random
+)
+
+
+class PReLU(Module):
+    """y = x where x > 0, w x elsewhere, w being learned.
+
+    weight    (num_parameters,): 1, or one for each channel; `init` at the start
+
+    He et al. 2015, “Delving Deep into Rectifiers”, eq. 1. https://arxiv.org/abs/1502.01852
+    """
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, *, device: Device | str | None = None, dtype: Any = None
+    ):
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = fill(parameter(num_parameters, dtype=dtype, device=device), init)
+
+    def forward(self, input: Any) -> Any:
+        return functional.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class Softmax(Module):
+    """y = eˣ / Σ eˣ along the axis `dim`."""
+
+    def __init__(self, dim: int | None = None):
+        self.dim = dim
+
+    def forward(self, input: Any) -> Any:
+        return functional.softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Softmax):
+    """y = x − ln Σ eˣ along the axis `dim`."""
+
+    def forward(self, input: Any) -> Any:
+        return functional.log_softmax(input, self.dim)
+
+
+class Softmin(Softmax):
+    """y = e⁻ˣ / Σ e⁻ˣ along the axis `dim`."""
+
+    def forward(self, input: Any) -> Any:
+        return functional.softmin(input, self.dim)
+
+
+class Softmax2d(Softmax):
+    """y = eˣ / Σ eˣ over the channels of x (N, C, H, W), or (C, H, W)."""
+
+    def __init__(self) -> None:
+        super().__init__(-3)
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+class Dropout(Module):
+    """Each element zero with probability p, the others divided by 1 − p: see functional.dropout."""
+
+    function: ClassVar[str] = "dropout"
+
+    def __init__(self, p: float = 0.5, inplace: bool = False):
+        if not 0 <= p <= 1:
+            raise ValueError(f"{type(self).__name__} needs a probability of 0 to 1, and got p={p}")
+        self.p, self.inplace = p, inplace
+
+    def forward(self, input: Any, *, key: Any = None) -> Any:
+        y = getattr(functional, self.function)(input, self.p, self.training, key=key)
+        return input.copy_(y) if self.inplace and y is not input else y
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class OfChannels(Dropout):
+    """Each channel of x (N, C, *size) or (C, *size) zero with probability p: see functional.dropout1d and its kin."""
+
+    n: ClassVar[int]
+
+    @property
+    def function(self) -> str:  # type: ignore[override]
+        return f"dropout{self.n}d"
+
+
+Dropout1d, Dropout2d, Dropout3d = numbered(OfChannels, "Dropout")
+
+
+class AlphaDropout(Dropout):
+    """Dropout that keeps SELU's mean and variance: see functional.alpha_dropout."""
+
+    function = "alpha_dropout"
+
+
+class FeatureAlphaDropout(Dropout):
+    """The same of whole channels."""
+
+    function = "feature_alpha_dropout"
+
+
+class MaxPool(FunctionLayer):
+    """The largest element of each window. A stride of None is the window's length."""
+
+    quiet: ClassVar[tuple[str, ...]] = ("return_indices",)
+    kernel_size: Lengths
+    stride: Lengths | None
+
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
+        self.stride = self.kernel_size if self.stride is None else self.stride
+
+
+class AvgPool(MaxPool):
+    """The mean of each window. A stride of None is the window's length."""
+
+    quiet = "ceil_mode", "count_include_pad", "divisor_override"
+
+
+class MaxUnpool(MaxPool):
+    """Each number at the place that MaxPool said, with return_indices; zeros elsewhere."""
+
+    quiet = ("output_size",)
+
+
+class LPPool(MaxPool):
+    """(Σ xᵖ)^(1/p) of each window, p being norm_type. A stride of None is the window's length."""
+
+
+class AdaptiveMaxPool(FunctionLayer):
+    """The largest element of each of output_size windows that cover the axes evenly; None keeps an axis."""
+
+    quiet = ("return_indices",)
+
+
+class AdaptiveAvgPool(FunctionLayer):
+    """The mean of each of output_size windows that cover the axes evenly; None keeps an axis."""
+
+
+LENGTHS = "kernel_size", "stride", "padding", "dilation", "return_indices"
+MaxPool1d, MaxPool2d, MaxPool3d = over_axes("max_pool", MaxPool, *LENGTHS)
+AvgPool1d, AvgPool2d, AvgPool3d = over_axes("avg_pool", AvgPool, "kernel_size")
+MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = over_axes("max_unpool", MaxUnpool, "kernel_size")
+LPPool1d, LPPool2d, LPPool3d = over_axes("lp_pool", LPPool, "norm_type", "kernel_size")
+AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = over_axes("adaptive_max_pool", AdaptiveMaxPool, "output_size")
+AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = over_axes("adaptive_avg_pool", AdaptiveAvgPool, "output_size")
+
+
+class Loss(FunctionLayer):
+    """A prediction and a target to one number, or, with reduction='none', one for each element or row.
+
+    Weights are buffers: they move with the module.
+    """
+
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
+        for name in self.__signature__.parameters.keys() & {"weight", "pos_weight"}:
+            weight = vars(self).pop(name)
+            self.register_buffer(name, weight if weight is None or isinstance(weight, Tensor) else Tensor(weight))
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+def loss(name: str, function: str, doc: str) -> type[Any]:
+    return layer(name, function, doc, base=Loss)
+
+
+MSELoss = loss("MSELoss", "mse_loss", "(x − t)²")
+L1Loss = loss("L1Loss", "l1_loss", "|x − t|")
+SmoothL1Loss = loss("SmoothL1Loss", "smooth_l1_loss", "(x − t)² / 2β where |x − t| < β, |x − t| − β/2 beyond.")
+HuberLoss = loss("HuberLoss", "huber_loss", "(x − t)² / 2 where |x − t| < δ, δ (|x − t| − δ/2) beyond.")
+KLDivLoss = loss("KLDivLoss", "kl_div", "t (ln t − x), for log-probabilities x.")
+PoissonNLLLoss = loss("PoissonNLLLoss", "poisson_nll_loss", "eˣ − t x, for x the ln of the rate of t events.")
+GaussianNLLLoss = loss("GaussianNLLLoss", "gaussian_nll_loss", "(ln v + (x − t)² / v) / 2, v being predicted with x.")
+BCELoss = loss("BCELoss", "binary_cross_entropy", "−t ln x − (1 − t) ln(1 − x), for probabilities x.")
+BCEWithLogitsLoss = loss(
+    "BCEWithLogitsLoss", "binary_cross_entropy_with_logits", "−p t ln σ(x) − (1 − t) ln(1 − σ(x)), for scores x."
+)
+NLLLoss = loss("NLLLoss", "nll_loss", "−x[t], for log-probabilities x.")
+CrossEntropyLoss = loss("CrossEntropyLoss", "cross_entropy", "−ln softmax(x)[t], for scores x.")
+CTCLoss = loss("CTCLoss", "ctc_loss", "−ln of the probability of a sequence of letters: see functional.ctc_loss.")
+
+SoftMarginLoss = loss("SoftMarginLoss", "soft_margin_loss", "ln(1 + e^(−t x))")
+HingeEmbeddingLoss = loss("HingeEmbeddingLoss", "hinge_embedding_loss", "x where t is 1, max(0, margin − x) beside.")
+MarginRankingLoss = loss("MarginRankingLoss", "margin_ranking_loss", "max(0, margin − t (x₁ − x₂))")
+CosineEmbeddingLoss = loss("CosineEmbeddingLoss", "cosine_embedding_loss", "1 − cos, or max(0, cos − margin).")
+TripletMarginLoss = loss("TripletMarginLoss", "triplet_margin_loss", "max(0, margin + ‖a − p‖ − ‖a − n‖)")
+TripletMarginWithDistanceLoss = loss(
+    "TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss", "The same with another distance."
+)
+MultiMarginLoss = loss("MultiMarginLoss", "multi_margin_loss", "Σ max(0, margin − x[t] + x[i])ᵖ / C")
+MultiLabelMarginLoss = loss("MultiLabelMarginLoss", "multilabel_margin_loss", "Σ max(0, 1 − x[j] + x[i]) / C")
+MultiLabelSoftMarginLoss = loss(
+    "MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", "−t ln σ(x) − (1 − t) ln(1 − σ(x)), over all classes."
+)

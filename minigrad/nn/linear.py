@@ -1,12 +1,9 @@
-"""Layers that multiply by a matrix.
-
-Tables of vectors, looked up by index.
-"""
+"""Layers that multiply by a weight: matrices, tables of vectors, convolutions and their transposes."""
 
 from __future__ import annotations
 
-from math import sqrt
-from typing import Any, Self
+from math import prod, sqrt
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,9 +11,12 @@ from .. import functional
 from ..base.device import Device
 from ..base.errors import ShapeError
 from ..core.modes import no_grad
+from ..functional.convolution import Lengths, each, ends
+from ..functions.movement import MARGINS
 from ..tensor.lift import operand
 from ..tensor.tensor import Tensor
 from . import init
+from .functional_layer import numbered
 from .module import Module
 from .tree import Parameter, parameter
 
@@ -192,3 +192,143 @@ class EmbeddingBag(Embedding):
         options = {"per_sample_weights": per_sample_weights, "include_last_offset": self.include_last_offset}
         options["padding_idx"] = self.padding_idx
         return functional.embedding_bag(input, self.weight, offsets, *limits, self.mode, **options)
+
+
+class Windowed(Module):
+    """What convolutions over n axes have in common: a weight, and a bias for each channel that comes out.
+
+    weight    from U(−1/√f, 1/√f), f being how many numbers go into one
+    bias      (out_channels,), likewise; None without
+    """
+
+    n: ClassVar[int]
+    transposed: ClassVar[bool] = False
+    output_padding: tuple[int, ...]
+    bias: Tensor | None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Lengths,
+        stride: Lengths = 1,
+        padding: Lengths | str = 0,
+        dilation: Lengths = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        *,
+        device: Device | str | None = None,
+        dtype: Any = None,
+        rng: np.random.Generator | None = None,
+    ):
+        if padding_mode not in ("zeros", *MARGINS):
+            raise ValueError(f"padding_mode is zeros, {', '.join(MARGINS)}, and got {padding_mode!r}")
+        if groups < 1 or in_channels % groups or out_channels % groups:
+            raise ValueError(
+                f"{type(self).__name__} divides channels into groups alike: {in_channels} and {out_channels} "
+                f"into {groups} does not go"
+            )
+        self.output_padding, self.padding_mode = (0,) * self.n, padding_mode
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size = each("kernel_size", kernel_size, self.n)
+        self.stride, self.dilation = each("stride", stride, self.n), each("dilation", dilation, self.n)
+        self.padding = padding if isinstance(padding, str) else each("padding", padding, self.n)
+        first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        self.weight = parameter(first, second // groups, *self.kernel_size, dtype=dtype, device=device)
+        self.register_parameter("bias", parameter(out_channels, dtype=dtype, device=device) if bias else None)
+        self.reset_parameters(rng)
+
+    def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
+        """Draw weight and bias anew."""
+        uniform_of_fan(prod(self.weight.shape[1:]), self.weight, self.bias, rng)
+
+    def _checked(self, x: Any) -> Any:
+        x = operand(x)
+        if x.ndim not in (self.n + 1, self.n + 2) or x.shape[-self.n - 1] != self.in_channels:
+            size = ", ".join("DHW"[-self.n :] if self.n > 1 else "L")
+            raise ShapeError(f"{self} needs x (N, {self.in_channels}, {size}), or one without N, and got {x.spec}")
+        return x
+
+    def extra_repr(self) -> str:
+        none = (0,) * self.n
+        return "".join(
+            [
+                f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}",
+                "" if self.padding == none else f", padding={self.padding}",
+                "" if self.dilation == (1,) * self.n else f", dilation={self.dilation}",
+                "" if self.output_padding == none else f", output_padding={self.output_padding}",
+                "" if self.groups == 1 else f", groups={self.groups}",
+                "" if self.bias is not None else ", bias=False",
+            ]
+        )
+
+
+class Conv(Windowed):
+    """y = x ⋆ W + b: see functional.conv1d and its kin.
+
+    weight          W (out_channels, in_channels / groups, *kernel_size)
+    padding_mode    what the margin is made of: 'zeros', or as in functional.pad 'reflect', 'replicate', 'circular'
+    x               (N, in_channels, *size)  →  y (N, out_channels, *size')
+    """
+
+    def forward(self, input: Any) -> Any:
+        input = self._checked(input)
+        padding: Lengths | str = self.padding
+        if self.padding_mode != "zeros":
+            margins = ends(padding, self.kernel_size, self.stride, self.dilation)
+            input = functional.pad(input, [width for pair in reversed(margins) for width in pair], self.padding_mode)
+            padding = 0
+        convolution = getattr(functional, f"conv{self.n}d")
+        return convolution(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def extra_repr(self) -> str:
+        mode = "" if self.padding_mode == "zeros" else f", padding_mode={self.padding_mode}"
+        return super().extra_repr() + mode
+
+
+Conv1d, Conv2d, Conv3d = numbered(Conv)
+
+
+class ConvTranspose(Windowed):
+    """The transpose of a convolution: see functional.conv_transpose1d and its kin.
+
+    weight            (in_channels, out_channels / groups, *kernel_size)
+    output_padding    how much longer the result is: with a stride, several lengths are convolved to the same one
+    x                 (N, in_channels, *size)  →  y (N, out_channels, *size')
+    """
+
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Lengths,
+        stride: Lengths = 1,
+        padding: Lengths = 0,
+        output_padding: Lengths = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Lengths = 1,
+        **where: Any,
+    ):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, **where)
+        self.output_padding = each("output_padding", output_padding, self.n)
+
+    def forward(self, input: Any, output_size: Any = None) -> Any:
+        """output_size, of the last axes or of all, stands for an output_padding: the one that gives it."""
+        x, extra = self._checked(input), self.output_padding
+        if output_size is not None:
+            margins = each("padding", self.padding, self.n)
+            entries = zip(x.shape[-self.n :], self.kernel_size, self.stride, margins, self.dilation)
+            least = [(p - 1) * s - 2 * cut + d * (k - 1) + 1 for p, k, s, cut, d in entries]
+            extra = tuple(m - n for m, n in zip(tuple(output_size)[-self.n :], least))
+            if any(not 0 <= e < s for e, s in zip(extra, self.stride)):
+                most = tuple(n + s - 1 for n, s in zip(least, self.stride))
+                raise ShapeError(f"{self} of {x.spec} has sizes {tuple(least)} to {most}, and {output_size} was asked")
+        convolution = getattr(functional, f"conv_transpose{self.n}d")
+        return convolution(x, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
+
+
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = numbered(ConvTranspose)

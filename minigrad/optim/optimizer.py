@@ -11,14 +11,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from inspect import Parameter, Signature
-from types import ModuleType
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..base.device import CPU, device_of
-from ..base.errors import ShapeError
-from ..core.modes import current, enable_grad
+from ..base.errors import GraphError, NoGradientError, ShapeError
+from ..core.modes import current, enable_grad, no_grad
 from ..core.versions import edit
+from ..graph import effects
+from ..graph.default import builder_of, gradients
+from ..graph.graph import Graph
 from ..tensor.tensor import Tensor
+from ..tracing.builder import Tracer
+from . import staged
 from .groups import Group, Params, State, checked, groups_of, members, refuse_symbol, refuse_twice
 from .staged import WORKING, Pad, wanted
 
@@ -103,7 +109,7 @@ class Optimizer:
                 loss = closure()
         pairs = [(p, p.grad) for p in self.parameters() if p.grad is not None]
         if (builder := current.mode.builder) is not None:
-            staged().step(self, builder, pairs)
+            staged.step(self, builder, pairs)
         else:
             self.step_by(pairs)
         return loss
@@ -193,15 +199,50 @@ class Optimizer:
 
         var_list    these alone; by default all that the optimiser was made with
         """
-        found: list[Any] = minimizing().compute_gradients(self, loss, var_list, grad_loss)
-        return found
+        if not isinstance(loss, Tracer):
+            raise GraphError(
+                f"minimize() is of a loss in a graph, and got {loss!r}: of a tensor with a value, call loss.backward() "
+                f"and then {self.name}.step()"
+            )
+        xs = list(self.parameters()) if var_list is None else list(var_list)
+        return list(zip(gradients(loss, xs, None if grad_loss is None else [grad_loss]), xs))
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
         """The op that moves each variable by its gradient, which may have been changed meanwhile.
 
+        Of tensors with values, and in a traced function, it is a step at once, with these gradients, and gives None.
+
         global_step    a variable to which 1 is added
         """
-        return minimizing().apply_gradients(self, grads_and_vars, global_step, name)
+        pairs = [(p, g) for g, p in grads_and_vars if g is not None]
+        self._refuse_strange(pairs)
+        builder = builder_of([g for _, g in pairs])
+        if isinstance(builder, Graph):
+            with builder.building():
+                given = staged.update(self, builder, pairs, builder.assigned)
+                counted = [] if global_step is None else [global_step.assign_add(1)]
+                return effects.group(*given, *counted, name=self.name if name is None else name)
+        if builder is None:
+            self.step_by((p, p.lift(g)) for p, g in pairs)
+        else:
+            staged.step(self, builder, pairs)
+        if global_step is not None:
+            with no_grad():
+                global_step.add_(1)
+        return None
+
+    def _refuse_strange(self, pairs: list[tuple[Any, Any]]) -> None:
+        """Raises NoGradientError without pairs, ValueError or ShapeError on what is not moved here or does not fit."""
+        if not pairs:
+            raise NoGradientError(f"{self.name} has nothing to move: the loss depends on none of the variables")
+        known = {*map(id, self.parameters())}
+        for p, g in pairs:
+            if id(p) not in known:
+                raise ValueError(f"{self.name} was not made with {p!r}, and moves only what it was made with")
+            if np.shape(g) != p.shape:
+                raise ShapeError(f"a gradient has the shape of what it moves, {p.spec}, and got one of {np.shape(g)}")
+
+    # -- memory --------------------------------------------------------------------------
 
     def pad(self, p: Any) -> Pad:
         """Scratch for a piece: the same memory for every piece of one dtype."""
@@ -275,20 +316,6 @@ class Rule(Optimizer):
         bound = self.__signature__.bind(*given, **named)
         bound.apply_defaults()
         super().__init__(bound.arguments.pop("params"), bound.arguments)
-
-
-def staged() -> ModuleType:
-    """The same steps as graphs, imported when there is a graph."""
-    from . import staged
-
-    return staged
-
-
-def minimizing() -> ModuleType:
-    """TensorFlow's words for them."""
-    from . import minimizing
-
-    return minimizing
 
 
 def pieces(arrays: list[Any], most: int) -> Iterator[list[Any]]:

@@ -1,7 +1,97 @@
 """What training loops need beside layers: clipped gradients, parameters as a vector, sequences of different lengths."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from typing import Any
+
+from ...base.errors import GraphError, ShapeError
+from ...core.modes import current, no_grad
+from ...functions.movement import cat, stack
+from ...tensor.inplace import write
+from ...tensor.lift import operand
+from ...tensor.tensor import Tensor
 from . import rnn as rnn
-from .clip import clip_grad_norm_ as clip_grad_norm_
-from .clip import clip_grad_value_ as clip_grad_value_
-from .clip import parameters_to_vector as parameters_to_vector
-from .clip import vector_to_parameters as vector_to_parameters
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+def clip_grad_norm_(
+    parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Tensor:
+    """Scale all gradients alike, in place, so that ‖all of them‖ is at most max_norm. Gives the norm they had.
+
+    Pascanu et al. 2013, “On the difficulty of training recurrent neural networks”, algorithm 1.
+    https://arxiv.org/abs/1211.5063
+    """
+    if current.mode.builder is not None:
+        if error_if_nonfinite:
+            raise GraphError("a graph cannot refuse a norm that is not finite: run it inside `with graph.trap_nan():`")
+        clipped: Tensor = clipped_in_graph(parameters, max_norm, norm_type)
+        return clipped
+    grads = gradients(parameters)
+    total = total_norm(grads, norm_type).item()
+    if error_if_nonfinite and not total < inf:
+        raise RuntimeError(f"the norm of the gradients is {total}, and clipping cannot make it finite")
+    scale = max_norm / (total + 1e-6)
+    if not scale >= 1:  # a norm that is no number makes all gradients none, so that it shows
+        for g in grads:
+            write(g, g.value * scale)
+    return Tensor(total)
+
+
+def total_norm(grads: list[Any], norm_type: float) -> Any:
+    """‖(‖g₁‖ₚ, ‖g₂‖ₚ, …)‖ₚ: for p > 0 the norm of all of them as one vector; for 0, how many are not all 0."""
+    with no_grad():
+        return stack([g.norm(norm_type).double() for g in grads]).norm(norm_type) if grads else Tensor(0.0)
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float) -> None:
+    """Cut each gradient's elements, in place, to −clip_value … clip_value."""
+    if current.mode.builder is not None:
+        for p in with_gradient(parameters):
+            p.grad = p.grad.clamp(-clip_value, clip_value)  # type: ignore[union-attr]
+        return
+    for g in gradients(parameters):
+        write(g, g.value.clip(-clip_value, clip_value))
+
+
+def with_gradient(parameters: Tensors) -> list[Tensor]:
+    """Those that have a gradient."""
+    each = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [p for p in each if p.grad is not None]
+
+
+def gradients(parameters: Tensors) -> list[Tensor]:
+    """The gradients there are."""
+    return [p.grad for p in with_gradient(parameters)]  # type: ignore[misc]
+
+
+def clipped_in_graph(parameters: Tensors, max_norm: float, norm_type: float) -> Any:
+    """clip_grad_norm_ while a graph is built: each `.grad` becomes the scaled one."""
+    ps = with_gradient(parameters)
+    if not ps:
+        return Tensor(0.0)
+    grads: list[Any] = [p.grad for p in ps]
+    total = total_norm(grads, norm_type)
+    scale = (max_norm / (total + 1e-6)).clamp(max=1)
+    for p, g in zip(ps, grads):
+        p.grad = g * scale.astype(g.dtype)
+    return total
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Any:
+    """All elements of all parameters in a row, differentiably."""
+    return cat([p.reshape(p.size) for p in parameters])
+
+
+def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:
+    """Copy a vector's elements into the parameters, in order, unrecorded."""
+    x, ps = operand(vec).value, list(parameters)
+    if x.shape != (sum(p.size for p in ps),):
+        raise ShapeError(f"the parameters have {sum(p.size for p in ps)} elements, and the vector is {x.shape}")
+    start = 0
+    for p in ps:
+        write(p, x[start : start + p.size].reshape(p.shape))
+        start += p.size

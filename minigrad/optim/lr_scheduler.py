@@ -1,0 +1,499 @@
+"""Schedules: the learning rate as a function of time.
+
+A schedule is a function, `lr_at(t, base)`: the rate at step t of a group that began with `base`. So it remembers
+nothing but t, it can be asked about any step, and two are joined by calling one, then the other. One schedule is
+no function of time: `ReduceLROnPlateau` watches the loss.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from inspect import Signature, signature
+from math import cos, floor, inf, pi, prod
+from typing import Any, SupportsFloat
+
+from ..base.errors import GraphError
+from ..core.modes import current
+from .optimizer import Optimizer
+
+
+class LRScheduler:
+    """A learning rate for each step, given to every group of an optimiser.
+
+    optimizer     whose param_groups are told; a group keeps the rate it had at first as "initial_lr"
+    last_epoch    the step of the last call; −1 is the start
+
+    Call `step` after the optimiser's, once an epoch or once a batch, as the schedule counts.
+    """
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
+        refuse_stranger(self, optimizer)
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch != -1 and "initial_lr" not in group:
+                raise ValueError(
+                    f"to resume at last_epoch={last_epoch}, group {i} must say its initial_lr: load the optimiser's "
+                    "state_dict first"
+                )
+            group.setdefault("initial_lr", group["lr"])
+        self.optimizer = optimizer
+        self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self.step()
+
+    def lr_at(self, t: float, base: float, group: int = 0) -> float:
+        """The learning rate at step t of a group, by its number, that began with `base`."""
+        raise NotImplementedError(f"{type(self).__name__} does not say lr_at(t, base)")
+
+    def step(self, epoch: float | None = None) -> None:
+        """Go to the next step, or to step `epoch`, which may lie between two."""
+        if epoch is not None and not epoch >= 0:
+            raise ValueError(f"a schedule begins at step 0, and got epoch={epoch}")
+        if current.mode.is_traced:
+            raise GraphError(
+                f"{type(self).__name__}.step() counts in Python, which runs once, while the graph is built: call it "
+                "outside the traced function. The graph reads the rate anew in each run"
+            )
+        t = self.last_epoch + 1 if epoch is None else epoch
+        self.apply(t)
+        self.last_epoch = floor(t)
+
+    def apply(self, t: float) -> None:
+        """Tell the optimiser its rates at step t."""
+        for i, (group, base) in enumerate(zip(self.optimizer.param_groups, self.base_lrs, strict=True)):
+            group["lr"] = self.lr_at(t, base, i)
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+    def get_last_lr(self) -> list[float]:
+        """The rates of the last step, one for each group."""
+        return list(self._last_lr)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a run has changed. What the constructor was told, it is told again."""
+        return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs), "_last_lr": self.get_last_lr()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from the step of another's state; the optimiser has its rate from its own."""
+        self.last_epoch = state_dict["last_epoch"]
+        self.base_lrs, self._last_lr = list(state_dict["base_lrs"]), list(state_dict["_last_lr"])
+
+
+class LambdaLR(LRScheduler):
+    """base · f(t)
+
+    lr_lambda    f, or a list of one for each group
+    """
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1):
+        self.lr_lambdas = each_group(optimizer, "lr_lambda", lr_lambda)
+        super().__init__(optimizer, last_epoch)
+
+    def lr_at(self, t: float, base: float, group: int = 0) -> float:
+        return base * float(self.lr_lambdas[group](t))
+
+
+class MultiplicativeLR(LambdaLR):
+    """base · f(1) · f(2) ⋯ f(t)"""
+
+    def lr_at(self, t: float, base: float, group: int = 0) -> float:
+        return float(base * prod(self.lr_lambdas[group](k) for k in range(1, int(t) + 1)))
+
+
+def closed_form(*counts: str) -> Callable[[Callable[..., float]], type[Any]]:
+    """The schedule of a function f(t, base, …): what f is told besides, the schedule is told when it is made.
+
+    counts    which of it are positive whole numbers
+    """
+
+    def made(f: Callable[..., float]) -> type[Any]:
+        _, _, *told = signature(f).parameters.values()
+        first, *_, last = signature(LRScheduler).parameters.values()
+        wanted = Signature([first, *told, last])
+
+        def __init__(self: Any, *given: Any, **named: Any) -> None:
+            bound = wanted.bind(*given, **named)
+            bound.apply_defaults()
+            (_, optimizer), *options, (_, last_epoch) = bound.arguments.items()
+            for name, value in options:
+                value = count(self, name, value) if name in counts else value
+                setattr(self, name, list(value) if isinstance(value, Iterator) else value)
+            LRScheduler.__init__(self, optimizer, last_epoch)
+
+        def lr_at(self: Any, t: float, base: float, group: int = 0) -> float:
+            return f(t, base, **{p.name: getattr(self, p.name) for p in told})
+
+        inside = {"__init__": __init__, "lr_at": lr_at, "__signature__": wanted}
+        return type(f.__name__, (LRScheduler,), inside | {"__doc__": f.__doc__, "__module__": f.__module__})
+
+    return made
+
+
+@closed_form("step_size")
+def StepLR(t: float, base: float, step_size: int, gamma: float = 0.1) -> float:
+    """base · γ^⌊t / step_size⌋"""
+    return float(base * gamma ** (t // step_size))
+
+
+@closed_form()
+def MultiStepLR(t: float, base: float, milestones: Sequence[int], gamma: float = 0.1) -> float:
+    """base · γⁿ, where n milestones have been passed"""
+    return float(base * gamma ** bisect_right(sorted(milestones), t))
+
+
+@closed_form()
+def ExponentialLR(t: float, base: float, gamma: float) -> float:
+    """base · γᵗ"""
+    return float(base * gamma**t)
+
+
+@closed_form()
+def ConstantLR(t: float, base: float, factor: float = 1 / 3, total_iters: int = 5) -> float:
+    """base · factor for total_iters steps, then base"""
+    if not 0 <= factor <= 1:
+        raise ValueError(f"ConstantLR holds the rate down, by a factor from 0 to 1, and got {factor}")
+    return base * factor if t < total_iters else base
+
+
+@closed_form("total_iters")
+def LinearLR(
+    t: float, base: float, start_factor: float = 1 / 3, end_factor: float = 1.0, total_iters: int = 5
+) -> float:
+    """base times a line from start_factor to end_factor, over total_iters steps: a warm-up"""
+    if not (0 < start_factor <= 1 and 0 <= end_factor <= 1):
+        got = f"{start_factor} and {end_factor}"
+        raise ValueError(f"LinearLR needs 0 < start_factor ≤ 1 and 0 ≤ end_factor ≤ 1, and got {got}")
+    return base * (start_factor + (end_factor - start_factor) * min(t / total_iters, 1))
+
+
+@closed_form("total_iters")
+def PolynomialLR(t: float, base: float, total_iters: int = 5, power: float = 1.0) -> float:
+    """base · (1 − t / total_iters)^power, and 0 from there on"""
+    return float(base * (1 - min(t / total_iters, 1)) ** power)
+
+
+@closed_form("T_max")
+def CosineAnnealingLR(t: float, base: float, T_max: int, eta_min: float = 0.0) -> float:
+    """η_min + ½ (base − η_min) (1 + cos(π t / T_max))
+
+    Loshchilov & Hutter 2017, “SGDR: Stochastic Gradient Descent with Warm Restarts”, eq. 5, without the restarts:
+    after T_max it climbs the wave again. https://arxiv.org/abs/1608.03983
+    """
+    return cosine(base, eta_min, t / T_max)
+
+
+@closed_form("T_0", "T_mult")
+def CosineAnnealingWarmRestarts(t: float, base: float, T_0: int, T_mult: int = 1, eta_min: float = 0.0) -> float:
+    """The same cosine, from the start again after T_0 steps, after T_0 · T_mult more, after T_0 · T_mult² more …
+
+    Loshchilov & Hutter 2017, eq. 5. `step(epoch + i / n)` follows it between epochs.
+    """
+    if T_mult == 1:
+        return cosine(base, eta_min, t % T_0 / T_0)
+    period = T_0
+    while t >= period:
+        t, period = t - period, period * T_mult
+    return cosine(base, eta_min, t / period)
+
+
+def cosine(start: float, end: float, done: float) -> float:
+    """From start to end along half a wave, as `done` goes from 0 to 1."""
+    return end + (start - end) * (1 + cos(pi * done)) / 2
+
+
+CURVES: dict[str, Callable[[float, float, float], float]] = {
+    "cos": cosine,
+    "linear": lambda start, end, done: start + (end - start) * done,
+}
+
+
+class Cycle(LRScheduler):
+    """Schedules that set the first rate themselves, and may move momentum (β₁ of Adam and its kin) against the rate."""
+
+    def __init__(self, optimizer: Optimizer, first: Sequence[float], momenta: Any, last_epoch: int):
+        """First rates; (base_momentum, max_momentum), or None, and momentum is left alone."""
+        if momenta is not None and not optimizer.defaults.keys() & {"momentum", "betas"}:
+            raise ValueError(f"{optimizer.name} has no momentum to cycle: pass cycle_momentum=False")
+        names = "base_momentum", "max_momentum"
+        self.momenta = list(zip(*(each_group(optimizer, n, m) for n, m in zip(names, momenta or ()))))
+        for group, lr in zip(optimizer.param_groups, first if last_epoch == -1 else ()):
+            group["initial_lr"] = lr
+        super().__init__(optimizer, last_epoch)
+
+    def momentum_at(self, t: float, low: float, high: float) -> float:
+        """The momentum at step t, between its bounds."""
+        raise NotImplementedError(f"{type(self).__name__} does not say momentum_at(t, low, high)")
+
+    def apply(self, t: float) -> None:
+        super().apply(t)
+        for group, bounds in zip(self.optimizer.param_groups, self.momenta):
+            momentum = self.momentum_at(t, *bounds)
+            group |= {"betas": (momentum, *group["betas"][1:])} if "betas" in group else {"momentum": momentum}
+
+
+class OneCycleLR(Cycle):
+    """From max_lr / div_factor up to max_lr, then down to a final_div_factor-th of where it began.
+
+    pct_start         the part of all steps that goes up
+    three_phase       down as long as up, to the first rate; what is left goes to the last one
+    cycle_momentum    momentum (β₁ of Adam and its kin) does the opposite, from max_momentum down to base_momentum
+
+    Smith & Topin 2019, “Super-Convergence”, §4; Smith 2018, “A disciplined approach to neural network
+    hyper-parameters: Part 1”, §4.3. https://arxiv.org/abs/1803.09820
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: float | list[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.85,
+        max_momentum: float | list[float] = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ):
+        if total_steps is None:
+            total_steps = count(self, "epochs", epochs) * count(self, "steps_per_epoch", steps_per_epoch)
+        if not 0 <= pct_start <= 1:
+            raise ValueError(f"pct_start is the part of the steps that goes up, from 0 to 1, and got {pct_start}")
+        if anneal_strategy not in CURVES:
+            raise ValueError(f"anneal_strategy is one of {sorted(CURVES)}, and got {anneal_strategy!r}")
+        self.total_steps, self.curve = count(self, "total_steps", total_steps), CURVES[anneal_strategy]
+        top = pct_start * total_steps - 1
+        self.ends = [top, 2 * top, total_steps - 1] if three_phase else [top, total_steps - 1]
+        self.levels = [1, div_factor, 1, 1 / final_div_factor] if three_phase else [1, div_factor, 1 / final_div_factor]
+        first = [highest / div_factor for highest in each_group(optimizer, "max_lr", max_lr)]
+        super().__init__(optimizer, first, (base_momentum, max_momentum) if cycle_momentum else None, last_epoch)
+
+    def between(self, levels: list[float], t: float) -> float:
+        """Where step t is on the way from level to level."""
+        i = min(bisect_left(self.ends, t), len(self.ends) - 1)
+        begin, end = self.ends[i - 1] if i else 0, self.ends[i]
+        done = min((t - begin) / (end - begin), 1) if end > begin else 1
+        return self.curve(levels[i], levels[i + 1], done)
+
+    def lr_at(self, t: float, base: float, group: int = 0) -> float:
+        if t > self.total_steps:
+            raise ValueError(f"this cycle has {self.total_steps} steps, and was asked for number {t}")
+        return self.between([base * level for level in self.levels], t)
+
+    def momentum_at(self, t: float, low: float, high: float) -> float:
+        return self.between([high, low, high, high], t)
+
+
+class CyclicLR(Cycle):
+    """base + (max_lr − base) · h · s, h going from 0 to 1 in step_size_up steps, and back in step_size_down
+
+    mode              s is 1 ("triangular"), half of itself in each cycle ("triangular2"), or γᵗ ("exp_range")
+    scale_fn          another s, of the number of the cycle, from 1, or with scale_mode="iterations" of t
+    cycle_momentum    momentum (β₁ of Adam and its kin) does the opposite, from max_momentum down to base_momentum
+
+    Smith 2017, “Cyclical Learning Rates for Training Neural Networks”, §3. https://arxiv.org/abs/1506.01186
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: Any,
+        max_lr: Any,
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.8,
+        max_momentum: Any = 0.9,
+        last_epoch: int = -1,
+    ):
+        scales: dict[str, tuple[str, Callable[[float], float]]] = {
+            "triangular": ("cycle", lambda x: 1.0),
+            "triangular2": ("cycle", lambda x: 0.5 ** (x - 1)),
+            "exp_range": ("iterations", lambda x: gamma**x),
+        }
+        if scale_fn is None and mode not in scales:
+            raise ValueError(f"mode is one of {sorted(scales)}, or scale_fn is given, and got {mode!r}")
+        self.up = count(self, "step_size_up", step_size_up)
+        self.down = self.up if step_size_down is None else count(self, "step_size_down", step_size_down)
+        self.scale_mode, self.scale = scales[mode] if scale_fn is None else (scale_mode, scale_fn)
+        self.max_lrs, first = each_group(optimizer, "max_lr", max_lr), each_group(optimizer, "base_lr", base_lr)
+        super().__init__(optimizer, first, (base_momentum, max_momentum) if cycle_momentum else None, last_epoch)
+
+    def height(self, t: float) -> float:
+        """h · s at step t."""
+        cycle, place = divmod(t, self.up + self.down)
+        h = place / self.up if place <= self.up else (self.up + self.down - place) / self.down
+        return h * self.scale(cycle + 1 if self.scale_mode == "cycle" else t)
+
+    def lr_at(self, t: float, base: float, group: int = 0) -> float:
+        return float(base + (self.max_lrs[group] - base) * self.height(t))
+
+    def momentum_at(self, t: float, low: float, high: float) -> float:
+        return high - (high - low) * self.height(t)
+
+
+# -- schedules made of schedules: one after the other, or one upon the other -----------------------
+
+
+class SequentialLR(LRScheduler):
+    """The first schedule until the first milestone, then the second from its own step 0, and so on."""
+
+    def __init__(
+        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int], last_epoch: int = -1
+    ):
+        refuse_unjoinable(self, schedulers, optimizer)
+        self.schedulers, self.milestones, n = list(schedulers), list(milestones), len(schedulers)
+        if len(milestones) != n - 1 or self.milestones != sorted(milestones):
+            raise ValueError(
+                f"SequentialLR needs a milestone between any two schedules, in order: {n - 1} for these {n}, and got "
+                f"{self.milestones}"
+            )
+        super().__init__(optimizer, last_epoch)
+
+    def part(self, t: float) -> tuple[LRScheduler, float]:
+        """The schedule in force at step t, and what step that is of its own."""
+        i = bisect_right(self.milestones, t)
+        return self.schedulers[i], t - self.milestones[i - 1] if i else t
+
+    def lr_at(self, t: float, base: float, group: int = 0) -> float:
+        schedule, own = self.part(t)
+        return schedule.lr_at(own, base, group)
+
+    def apply(self, t: float) -> None:
+        schedule, own = self.part(t)
+        schedule.step(own)
+        self._last_lr = schedule.get_last_lr()
+
+
+class ChainedScheduler(LRScheduler):
+    """Each schedule takes the rate of the one before it for its base: factors multiply."""
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
+        refuse_unjoinable(self, schedulers, optimizer)
+        self.schedulers = list(schedulers)
+        super().__init__(self.schedulers[0].optimizer)
+
+    def lr_at(self, t: float, base: float, group: int = 0) -> float:
+        for schedule in self.schedulers:
+            base = schedule.lr_at(t, base, group)
+        return base
+
+
+def refuse_unjoinable(joined: object, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None) -> None:
+    """Raises ValueError unless there are schedules, all functions of time and of one optimiser."""
+    name = type(joined).__name__
+    if not schedulers:
+        raise ValueError(f"{name} joins schedules, and got none")
+    for i, schedule in enumerate(schedulers):
+        if not isinstance(schedule, LRScheduler):
+            raise ValueError(f"{name} joins schedules that depend on time alone, and number {i} is {schedule!r}")
+        if schedule.optimizer is not (schedulers[0].optimizer if optimizer is None else optimizer):
+            raise ValueError(f"{name} joins schedules of one optimiser, and number {i} has another")
+
+
+class ReduceLROnPlateau:
+    """lr ← max(lr · factor, min_lr), once the metric has been no better for more than `patience` steps.
+
+    mode              "min" if lower is better, "max" if higher
+    threshold         how much better counts: a part of the best ("rel"), or as a number ("abs")
+    cooldown          steps after a reduction in which nothing is counted
+    eps               a smaller change of lr is not made
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float | list[float] = 0.0,
+        eps: float = 1e-8,
+    ):
+        refuse_stranger(self, optimizer)
+        if not 0 <= factor < 1:
+            raise ValueError(f"ReduceLROnPlateau reduces, by a factor of at least 0 and below 1, and got {factor}")
+        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+            raise ValueError(
+                f"mode is 'min' or 'max' and threshold_mode 'rel' or 'abs', and got {mode!r} and {threshold_mode!r}"
+            )
+        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
+        self.min_lrs = each_group(optimizer, "min_lr", min_lr)
+        self.best = inf if mode == "min" else -inf
+        self.last_epoch = self.num_bad_epochs = self.cooldown_counter = 0
+
+    def step(self, metrics: SupportsFloat) -> None:
+        """Take note of the metric, and reduce the rates if it has not improved for too long."""
+        self.last_epoch += 1
+        metric = float(metrics)
+        if self.better(metric):
+            self.best, self.num_bad_epochs = metric, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self.reduce()
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+
+    def better(self, metric: float) -> bool:
+        """Whether the metric beats the best by more than the threshold."""
+        sign = 1 if self.mode == "max" else -1
+        margin = sign * self.threshold
+        bound = self.best * (1 + margin) if self.threshold_mode == "rel" else self.best + margin
+        return sign * metric > sign * bound
+
+    def reduce(self) -> None:
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs):
+            lr = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - lr > self.eps:
+                group["lr"] = lr
+
+    def get_last_lr(self) -> list[float]:
+        """The rates now, one for each group."""
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a run has changed."""
+        return {name: getattr(self, name) for name in ("best", "num_bad_epochs", "cooldown_counter", "last_epoch")}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from another's state."""
+        vars(self).update({name: state_dict[name] for name in self.state_dict()})
+
+
+# -- what they are told ----------------------------------------------------------------------------
+
+
+def refuse_stranger(schedule: object, optimizer: Any) -> None:
+    """Raises TypeError on what is no optimiser."""
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(schedule).__name__} schedules an optimiser of mg.optim, and got {optimizer!r}")
+
+
+def each_group(optimizer: Optimizer, name: str, given: Any) -> list[Any]:
+    """One for each group: `given` itself if it is a list of as many, or `given` for all."""
+    n = len(optimizer.param_groups)
+    if not isinstance(given, list | tuple):
+        return [given] * n
+    if len(given) != n:
+        raise ValueError(f"{name} needs one value, or one for each of the {n} groups, and got {len(given)}")
+    return list(given)
+
+
+def count(schedule: object, name: str, n: Any) -> int:
+    """n, if it is a positive whole number."""
+    if not isinstance(n, int) or n < 1:
+        raise ValueError(f"{type(schedule).__name__} needs {name} to be a positive whole number, and got {n!r}")
+    return n
