@@ -17,7 +17,7 @@ from .functions.algebra import matrix_power as matrix_power
 from .functions.creation import zeros
 from .functions.movement import cat
 from .methods import Operand
-from .methods.base import hears
+from .methods.arguments import hears
 from .tensor.lift import function, operand
 
 matrix_exp = hears(A="input")(algebra.matrix_exp)

@@ -26,7 +26,7 @@ OPERANDS = {
 STARTS = {"acosh": X + 1, "arccosh": X + 1} | dict.fromkeys(
     ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"], np.array([[5, 6], [7, 8]])
 )
-TWINS = [name.removesuffix("_") for name in vars(InPlace) if name.endswith("_") and not name.startswith("_")]
+TWINS = [n.removesuffix("_") for n, f in vars(InPlace).items() if hasattr(f, "__wrapped__") and not n.startswith("_")]
 
 
 def gradient(y, x):

@@ -13,7 +13,7 @@ from .. import ops
 from ..base.errors import BoundsError, ShapeError
 from ..base.lengths import is_unknown
 from ..functions.movement import pad
-from ..methods.base import whole
+from ..methods.arguments import whole
 from ..tensor.lift import operand
 from .convolution import Lengths, batched, each, hashable, over_axes, window
 from .indexing import within

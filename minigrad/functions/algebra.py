@@ -10,7 +10,7 @@ from ..base.errors import AxisError, ShapeError
 from ..base.spec import broadcast_shape
 from ..methods import Operand
 from ..methods import algebra as contraction
-from ..methods.base import axis_of, hears
+from ..methods.arguments import axis_of, hears
 from ..tensor.lift import function, operand, operands
 
 matmul = function(Operand.matmul)

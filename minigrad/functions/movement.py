@@ -12,7 +12,7 @@ from .. import ops
 from ..base.errors import ShapeError
 from ..base.spec import broadcast_shape
 from ..methods import Operand
-from ..methods.base import hears, hears_dim
+from ..methods.arguments import hears, hears_dim
 from ..tensor.lift import function, operand, operands
 
 SECTIONS = "indices_or_sections"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..methods import Operand
-from ..methods.base import hears
+from ..methods.arguments import hears
 from ..tensor.lift import function
 
 sum = function(Operand.sum)

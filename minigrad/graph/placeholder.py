@@ -20,8 +20,9 @@ from ..base.pytree import leaves
 from ..base.spec import Spec
 from ..compiler.passes.fold import leaf
 from ..core.modes import current
+from ..tensor.conversion import array_of
 from ..tensor.inplace import KINDS
-from ..tensor.tensor import Tensor, array_of
+from ..tensor.tensor import Tensor
 from ..tracing.builder import GraphBuilder, Tracer
 from .default import get_default_graph
 from .graph import Graph

@@ -18,8 +18,9 @@ from ..base.errors import DTypeError, GraphError, ShapeError
 from ..base.spec import Spec
 from ..core.modes import current, in_mode, no_grad
 from ..core.node import Node
+from ..tensor.conversion import array_of
 from ..tensor.inplace import KINDS
-from ..tensor.tensor import Tensor, array_of, tensor
+from ..tensor.tensor import Tensor, tensor
 from ..tracing.builder import GraphBuilder, Tracer
 from ..tracing.tracer import get_default_session, session_or_default
 from .default import executing_eagerly, get_default_graph, open_graph

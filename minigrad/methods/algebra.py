@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 
 from .. import ops
 from ..base.errors import ShapeError
-from .base import Base, integers
+from .arguments import integers
 
 
 def einsum(equation: str, *xs: Any) -> Any:
@@ -125,7 +125,7 @@ class SignLog(NamedTuple):
     logabsdet: Any
 
 
-class Algebra(Base):
+class Algebra:
     """Linear algebra over the last axes."""
 
     __slots__ = ()

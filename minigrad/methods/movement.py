@@ -3,8 +3,8 @@
 shape     reshape view flatten unflatten ravel squeeze unsqueeze
 order     transpose permute movedim swapaxes T mT flip roll rot90
 copies    broadcast_to expand tile repeat repeat_interleave
-
-Pieces of a tensor, and parts of a matrix. Names and meaning are PyTorch's.
+pieces    split chunk tensor_split unbind unfold
+matrices  tril triu diagonal diag_embed diag diagflat trace
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .. import ops
 from ..base.dimension import needed, said
 from ..base.errors import AxisError, ShapeError
 from ..base.lengths import is_unknown
-from .base import Base, hears_dim, integers, whole
+from .arguments import hears_dim, integers, whole
 
 
-class Movement(Base):
-    """Other shapes, other orders; no arithmetic, but for the sum that undoes a copy."""
+class Movement:
+    """Other shapes, other orders, pieces; no arithmetic, but for the sum that undoes a copy."""
 
     __slots__ = ()
 
@@ -237,44 +237,6 @@ class Movement(Base):
             raise ShapeError(f"repeat_interleave along axis {axis} of {self.spec} got {times.shape} numbers")
         return self.index_select(axis, np.repeat(np.arange(times.size), times))
 
-    # -- what undoes a copy, and what reads arguments --------------------------------------------
-
-    def sum_to(self, shape: tuple[int, ...]) -> Self:
-        """Undo a broadcast from `shape`: sum over the axes it added or stretched."""
-        shape = integers((shape,))
-        if shape == self.spec.shape:
-            return self
-        added = self.ndim - len(shape)
-        stretched = tuple(a for a, n in enumerate(self.spec.shape) if a < added or shape[a - added] != n)
-        total = self.sum(stretched, keepdims=True)
-        if any(is_unknown(shape[a - added]) for a in stretched if a >= added):  # as those of x[:1], which may be none
-            return total.reshape(total.shape[added:])[tuple(slice(0, said(n)) for n in shape)]
-        return total.reshape(shape)
-
-    def sum_to_size(self, *size: Any) -> Self: return self.sum_to(integers(size))
-
-    def _worked_out(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape with its one −1, if any, replaced by the length that fits."""
-        if any(n < -1 for n in shape) or shape.count(-1) > 1:
-            raise ShapeError(f"a shape has lengths of 0 or more, and at most one −1 to be worked out; this is {shape}")
-        if -1 not in shape:
-            return shape
-        is_open = is_unknown(known := -prod(shape)) or (known and is_unknown(self.spec.size % known))
-        return shape if is_open else ops.worked_out(shape, self.spec)
-
-    def _new_axis(self, axis: Any) -> int:
-        """The place of an axis that is yet to come, counted from the left."""
-        n = whole(axis)
-        if not -self.ndim - 1 <= n <= self.ndim:
-            raise AxisError(f"{self.spec} has room for a new axis at {-self.ndim - 1} to {self.ndim}, and not at {n}")
-        return n % (self.ndim + 1)
-
-
-class Pieces(Base):
-    """A tensor cut along an axis; the triangles and the diagonals of a matrix."""
-
-    __slots__ = ()
-
     # -- pieces -------------------------------------------------------------------------------
 
     @hears_dim
@@ -311,7 +273,7 @@ class Pieces(Base):
         """So many pieces, the first ones longer by 1 where it does not come out even; or cut at the places said."""
         axis = self.axis(axis)
         n = self.shape[axis]
-        if isinstance(indices_or_sections, Base):
+        if hasattr(indices_or_sections, "spec"):
             indices_or_sections = indices_or_sections.numpy().tolist()
         if isinstance(indices_or_sections, tuple | list):
             places = range(n)
@@ -369,6 +331,38 @@ class Pieces(Base):
     def diag(self, diagonal: int = 0) -> Self:
         """A vector on the diagonal of a matrix; of a matrix, its diagonal."""
         return self.diag_embed(diagonal) if self.ndim == 1 else self._matrix("diag").diagonal(diagonal).clone()
+
+    # -- what undoes a copy, and what reads arguments --------------------------------------------
+
+    def sum_to(self, shape: tuple[int, ...]) -> Self:
+        """Undo a broadcast from `shape`: sum over the axes it added or stretched."""
+        shape = integers((shape,))
+        if shape == self.spec.shape:
+            return self
+        added = self.ndim - len(shape)
+        stretched = tuple(a for a, n in enumerate(self.spec.shape) if a < added or shape[a - added] != n)
+        total = self.sum(stretched, keepdims=True)
+        if any(is_unknown(shape[a - added]) for a in stretched if a >= added):  # as those of x[:1], which may be none
+            return total.reshape(total.shape[added:])[tuple(slice(0, said(n)) for n in shape)]
+        return total.reshape(shape)
+
+    def sum_to_size(self, *size: Any) -> Self: return self.sum_to(integers(size))
+
+    def _worked_out(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape with its one −1, if any, replaced by the length that fits."""
+        if any(n < -1 for n in shape) or shape.count(-1) > 1:
+            raise ShapeError(f"a shape has lengths of 0 or more, and at most one −1 to be worked out; this is {shape}")
+        if -1 not in shape:
+            return shape
+        is_open = is_unknown(known := -prod(shape)) or (known and is_unknown(self.spec.size % known))
+        return shape if is_open else ops.worked_out(shape, self.spec)
+
+    def _new_axis(self, axis: Any) -> int:
+        """The place of an axis that is yet to come, counted from the left."""
+        n = whole(axis)
+        if not -self.ndim - 1 <= n <= self.ndim:
+            raise AxisError(f"{self.spec} has room for a new axis at {-self.ndim - 1} to {self.ndim}, and not at {n}")
+        return n % (self.ndim + 1)
 
     def _pieces(self, axis: int, lengths: tuple[int, ...]) -> tuple[Self, ...]:
         """Pieces of these lengths, one behind the other."""

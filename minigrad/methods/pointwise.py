@@ -1,26 +1,30 @@
-"""What is written with a sign: arithmetic, comparisons, logic; and their names in words, which are PyTorch's.
+"""Each element by itself: operators, comparisons, logic, functions, activations. Names and meaning are PyTorch's.
 
-Functions of each element, with PyTorch's names.
-
-Other dtypes for the same numbers. The names are PyTorch's: `double` is float64, `long` int64.
+Softmax and standardising are here too: the shape stays, and they are used where an activation is.
 """
 
 from __future__ import annotations
 
-import builtins
+from collections.abc import Callable
 from math import log, pi
 from typing import Any, Self
 
+import numpy as np
+
 from .. import ops
-from ..base.errors import DTypeError
-from .base import Base
+from ..base.errors import AxisError, DTypeError
+from ..core.op import Op
+from .arguments import hears_dim
+
+# Interning finds an op again in 0.15 µs; for the commonest even that shows.
+_ADD, _SUB, _MUL, _DIV = ops.Add(), ops.Sub(), ops.Mul(), ops.Div()
 
 
-class Arithmetic(Base):
-    """Operators, and functions of two numbers."""
+class Pointwise:
+    """y[i] = f(x[i]), and z[i] = f(x[i], y[i]) with broadcasting: the shape stays."""
 
     __slots__ = ()
-    __hash__ = Base.__hash__
+    __hash__ = object.__hash__  # == compares elements, identity is what a dictionary wants
 
     def __add__(self, o: Any) -> Self: return self.apply(_ADD, o)
     def __sub__(self, o: Any) -> Self: return self.apply(_SUB, o)
@@ -170,16 +174,6 @@ class Arithmetic(Base):
             return self.apply(ops.Kept(), c)
         return c.apply(ops.Where(), self, self.lift(other))
 
-
-# Interning finds an op again in 0.15 µs; for the commonest even that shows.
-_ADD, _SUB, _MUL, _DIV = ops.Add(), ops.Sub(), ops.Mul(), ops.Div()
-
-
-class Pointwise(Base):
-    """y[i] = f(x[i]): the shape stays."""
-
-    __slots__ = ()
-
     # -- exponentials, logarithms, roots ------------------------------------------------------
 
     def exp(self) -> Self: return self.apply(ops.Exp())
@@ -310,32 +304,48 @@ class Pointwise(Base):
 
     expit = sigmoid
 
+    # -- rows brought to a common scale: to sum to 1, or to mean 0 and mean square 1 ------------------
+
+    @hears_dim
+    def softmax(self, axis: int | None = None, dtype: Any = None) -> Self:
+        """eˣ / Σ eˣ along the axis: positive, and summing to 1. A row of −inf alone has none: NaN."""
+        return self._as(dtype)._weighing(ops.Softmax, axis)
+
+    @hears_dim
+    def log_softmax(self, axis: int | None = None, dtype: Any = None) -> Self:
+        """ln of softmax: x − ln Σ eˣ along the axis, which stays exact where softmax itself rounds to 0."""
+        return self._as(dtype)._weighing(ops.LogSoftmax, axis)
+
+    @hears_dim
+    def softmin(self, axis: int | None = None, dtype: Any = None) -> Self:
+        """softmax of −x: the smallest weighs most."""
+        return self.apply(ops.Neg()).softmax(axis, dtype)
+
+    @hears_dim
+    def standardise(self, axis: Any = -1, eps: float = 1e-5) -> Self:
+        """(x − mean) / √(var + ε) along an axis, several, or all; the variance is that of all n, not n − 1."""
+        axes = self._floating("standardise")._reduction(axis, False)[0]
+        return self._gathered(ops.Standardise(axes, float(eps)))
+
+    @hears_dim
+    def rms_normalise(self, axis: Any = -1, eps: float = 1e-5) -> Self:
+        """x / √(mean x² + ε) along an axis, several, or all."""
+        axes = self._floating("rms_normalise")._reduction(axis, False)[0]
+        return self._gathered(ops.RMSNormalise(axes, float(eps)))
+
+    def _weighing(self, op: Callable[[int], Op], axis: Any) -> Self:
+        if axis is None:
+            raise AxisError(f"a softmax of {self.spec} needs to be told its axis: dim=-1 is the last")
+        x, a = self._single(axis)
+        x = x if x.spec.is_float else x.astype(np.float64)
+        return x._gathered(op(a)).reshape(self.shape)
+
+    def _floating(self, name: str) -> Self:
+        """self, if it has room for fractions."""
+        if not self.spec.is_float:
+            raise DTypeError(f"{name} needs floating numbers, and this is {self.spec}: use .astype(float)")
+        return self
+
     def real_valued(self) -> Self:
         """self, if it holds floats; else the same numbers in float64."""
         return self if self.spec.is_float else self.astype(float)
-
-
-class Casting(Base):
-    """The same numbers in another dtype; gradients come back in the old one."""
-
-    __slots__ = ()
-
-    def astype(self, dtype: Any) -> Self:
-        """The same numbers in another dtype; self if it is its own."""
-        to = self.spec.with_dtype(dtype)
-        if to.dtype.kind not in "fiub":
-            raise DTypeError(f"a tensor holds real numbers, integers or booleans, and {to.dtype} was asked")
-        return self if to == self.spec else self.apply(ops.Cast(to.dtype))
-
-    def double(self) -> Self: return self.astype("f8")
-    def half(self) -> Self: return self.astype("f2")
-    def long(self) -> Self: return self.astype("i8")
-    def short(self) -> Self: return self.astype("i2")
-    def float(self) -> Self: return self.astype("f4")
-    def int(self) -> Self: return self.astype("i4")
-    def char(self) -> Self: return self.astype("i1")
-    def byte(self) -> Self: return self.astype("u1")
-    def bool(self) -> Self: return self.astype("?")
-    def type(self, dtype: Any) -> Self: return self.astype(dtype)
-    def type_as(self, other: Any) -> Self: return self.astype(other.dtype)
-    def is_floating_point(self) -> builtins.bool: return self.spec.is_float

@@ -1,8 +1,5 @@
-"""A tensor as text, as PyTorch writes it: four digits after the point, and none where all numbers are whole.
-
-What Python and NumPy read of a tensor: numbers, arrays, text, and how it lies in memory.
-
-Tensors made from one that is there: its copies, and new ones of its dtype, in its place.
+"""Between Python's data, arrays and text. As text a tensor is what it is in PyTorch: four digits after the point, and
+none where all numbers are whole.
 """
 
 from __future__ import annotations
@@ -12,12 +9,38 @@ from typing import Any
 
 import numpy as np
 
-from ..base.device import CPU, Device
+from ..base.device import Device, device_of
 from ..base.device import device as device_called
-from ..base.errors import DTypeError, NoGradientError, ShapeError
-from ..base.spec import Spec
-from ..methods import integers, lengths
-from ..methods.base import axis_of
+from ..base.errors import DTypeError, ShapeError
+from ..methods import Operand
+
+
+def array_of(data: Any, dtype: Any, where: Device | str | None) -> Any:
+    """`data` as an array of numbers on a device. Raises DTypeError on what is no number."""
+    data = unwrapped(data)
+    place = device_of(data) if where is None else device_called(where)
+    try:
+        array = place.array(data, dtype)
+    except ValueError as reason:
+        if "inhomogeneous" in str(reason):
+            raise ShapeError(f"a tensor needs rows of equal length: {reason}") from None
+        raise DTypeError(f"a tensor holds numbers: {reason}") from None
+    if array.dtype.kind not in "fiub":
+        raise DTypeError(f"a tensor holds real numbers, integers or booleans, and this is {array.dtype}: {data!r}")
+    return array
+
+
+def unwrapped(data: Any) -> Any:
+    """Nested lists with the tensors in them replaced by their arrays. Raises DTypeError where numbers are masked."""
+    if isinstance(data, list | tuple):
+        return [unwrapped(d) for d in data]
+    if isinstance(data, np.ma.MaskedArray) and data.mask.any():
+        raise DTypeError(
+            f"a tensor holds numbers, and {data.mask.sum()} of these {data.size} are masked: fill them, as in "
+            "x.filled(0), and hand the mask over as a tensor of its own, mg.tensor(x.mask)"
+        )
+    return data._read() if isinstance(data, Operand) else data
+
 
 WIDTH, MOST, EDGE = 80, 1000, 3  # characters of a line, elements shown in full, and otherwise at each end of an axis
 
@@ -49,132 +72,3 @@ def form(array: np.ndarray) -> Callable[[float], str]:
     style = ".4e" if far else "#.0f" if whole else ".4f"
     width = max(len(f"{x:{style}}") for x in (told.min(initial=0), told.max(initial=0)))
     return lambda x: f"{x:{style}}".rjust(width)
-
-
-class Readable:
-    """The part of Tensor that gives its value away."""
-
-    __slots__ = ()
-
-    value: Any
-    spec: Spec
-
-    def numpy(self) -> np.ndarray:
-        """The value as a NumPy array: on the CPU the same memory, not a copy."""
-        array: np.ndarray = CPU.array(self.value)
-        return array
-
-    def item(self) -> Any:
-        """The one element as a Python number."""
-        if self.spec.size != 1:
-            raise ShapeError(f"item() needs a tensor of one element, and this is {self.spec}: index or reduce it first")
-        return self.spec.device.item(self.value)
-
-    def tolist(self) -> Any:
-        """The elements as Python numbers, in nested lists."""
-        return self.numpy().tolist()
-
-    def __bool__(self) -> bool:
-        return bool(self.item())
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __index__(self) -> int:
-        if self.spec.dtype.kind not in "iub":
-            raise DTypeError(f"a place in a list is a whole number, and this is {self.spec}: int(x) cuts it to one")
-        return int(self.item())
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.array(self.numpy(), dtype, copy=copy)
-
-    # -- as text --------------------------------------------------------------------------------
-
-    def __repr__(self: Any) -> str:
-        kind = "" if self.spec.dtype in (np.float64, np.int64, np.bool_) else f", dtype={self.spec.dtype}"
-        origin = f", grad_fn={self.grad_fn}" if self.grad_fn else ", requires_grad=True" if self.requires_grad else ""
-        return f"tensor({text(self.numpy(), 'tensor(')}{kind}{origin})"
-
-    def __format__(self, form: str) -> str:
-        """f"{loss:.4f}" of one number, as of Python's own."""
-        if not self.spec.shape:
-            return format(self.item(), form)
-        if form:
-            raise ShapeError(f"{form!r} is the form of one number, and this is {self.spec}: index or reduce it first")
-        return str(self)
-
-    # -- in memory ------------------------------------------------------------------------------
-
-    def stride(self, dim: int | None = None) -> Any:
-        """How many elements lie between neighbours along each axis, or along one."""
-        steps = tuple(step // self.spec.dtype.itemsize for step in self.value.strides)
-        return steps if dim is None else steps[axis_of(self.spec, dim)]
-
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie side by side, in the order of the axes."""
-        return bool(self.value.flags.c_contiguous)
-
-
-class Kindred:
-    """The part of Tensor that makes others."""
-
-    __slots__ = ()
-
-    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
-        kind, data, requires_grad = self._parts("copied")
-        copied = memo[id(self)] = rebuilt(kind, data.copy(), requires_grad)
-        if self.grad is not None:
-            copied.grad = self.made(self.grad.value.copy(), self.grad.spec)
-        return copied
-
-    def __reduce_ex__(self: Any, protocol: Any) -> Any:
-        return rebuilt, self._parts("pickled")
-
-    def _parts(self: Any, wanted: str) -> tuple[type, Any, bool]:
-        if not self.is_leaf:
-            raise NoGradientError(f"only a leaf can be {wanted}, and this one carries its history: take x.detach()")
-        return type(self), self.value, self.requires_grad
-
-    # -- of another shape -----------------------------------------------------------------------
-
-    def new_full(
-        self: Any,
-        size: Any,
-        fill_value: Any,
-        *,
-        dtype: Any = None,
-        device: Device | str | None = None,
-        requires_grad: bool = False,
-    ) -> Any:
-        """All one value, of that shape; dtype and device are self's unless said otherwise."""
-        shape = lengths((size,))
-        where = self.spec.device if device is None else device_called(device)
-        spec = Spec(shape, self.spec.dtype if dtype is None else dtype, where)
-        return self.made(where.xp.full(shape, fill_value, spec.dtype), spec).requires_grad_(requires_grad)
-
-    def new_zeros(self: Any, *lengths: Any, size: Any = None, **options: Any) -> Any:
-        """All 0; options as in new_full."""
-        return self.new_full(integers(lengths if size is None else (size,)), 0, **options)
-
-    def new_ones(self: Any, *lengths: Any, size: Any = None, **options: Any) -> Any:
-        """All 1; options as in new_full."""
-        return self.new_full(integers(lengths if size is None else (size,)), 1, **options)
-
-    def new_empty(self: Any, *lengths: Any, size: Any = None, **options: Any) -> Any:
-        """To be filled, and all 0 until then; options as in new_full."""
-        return self.new_zeros(*lengths, size=size, **options)
-
-    def new_tensor(self: Any, data: Any, **options: Any) -> Any:
-        """The data, copied; dtype and device are self's unless the options say otherwise."""
-        given = np.asarray(data.detach().numpy() if hasattr(data, "detach") else data)
-        y = self.new_full(given.shape, 0, **options)
-        y.value[...] = y.spec.device.array(given)
-        return y
-
-
-def rebuilt(kind: type, data: Any, requires_grad: bool) -> Any:
-    """A leaf of that kind: what copying and unpickling call."""
-    return kind(data).requires_grad_(requires_grad)

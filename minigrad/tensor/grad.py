@@ -5,24 +5,23 @@ What a tensor promises about its derivative: PyTorch's words, over the one backw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import ref
 
 from .. import ops
-from ..base.errors import DTypeError, EditedError, GraphError, NoGradientError, ShapeError
-from ..base.spec import Spec
+from ..base.errors import NoGradientError, ShapeError
 from ..core import versions
 from ..core.backward import Grads, run_backward
-from ..core.hooks import TRACED, Handle, Hook, Hooks
-from ..core.modes import current, followed, is_inference_mode_enabled
+from ..core.hooks import Hook
+from ..core.modes import followed
 from ..core.node import Node, Record, Source, depending_on, history
 from ..methods import Operand
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    pass
 
 
 @dataclass(frozen=True)
@@ -54,154 +53,6 @@ class GradFn:
 
 _accumulating = RLock()  # the backward passes of two threads may reach one leaf
 SMALL_BYTES = 256  # a leaf this small is kept by its node, so that a graph of numbers can always be drawn
-
-
-class Differentiable:
-    """The part of Tensor that is about gradients.
-
-    node       where it came from; None as long as nobody asked
-    tracked    whether backward will pass through it; None if it never may, being made in inference_mode
-    """
-
-    __slots__ = ("_grad", "node", "tracked")
-
-    value: Any
-    spec: Spec
-    node: Any
-    tracked: bool | None
-    _grad: Tensor | None
-
-    # -- what it is ---------------------------------------------------------------------
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether backward will pass through here."""
-        return bool(self.tracked)
-
-    @requires_grad.setter
-    def requires_grad(self, wanted: bool) -> None:
-        self.requires_grad_(wanted)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Ask for gradients of this leaf. Raises DTypeError for integers and booleans."""
-        if not self.is_leaf:
-            raise NoGradientError(
-                f"only a leaf can be told whether to require gradients, and this is a result of {self.node}: "
-                "x.detach() is a leaf with the same value"
-            )
-        if requires_grad and not self.spec.is_float:
-            raise DTypeError(
-                f"a gradient says how much a small nudge matters, and {self.spec} cannot be nudged: "
-                "make it floating, as in tensor([1., 2.]) or x.astype(float)"
-            )
-        if requires_grad and self.tracked is None and not is_inference_mode_enabled():
-            raise NoGradientError("what was made in inference_mode has no gradient: take x.clone() outside the block")
-        if requires_grad != self.requires_grad:  # a leaf that is in a graph already stays in it
-            before, self.node, self.tracked = self.node, leaf(self, requires_grad), bool(requires_grad)
-            if before is not None:
-                self.node.hooks = before.hooks
-                for watcher in current.mode.watchers:  # it moves as it did
-                    watcher.saw(ops.Alias(), self, (self.placed(self.value, before),))
-        return self
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether it was made by hand, not by an op that was recorded."""
-        return self.node is None or not self.node.inputs
-
-    @property
-    def grad_fn(self) -> GradFn | None:
-        """The derivative that backward will run first; None on a leaf."""
-        return GradFn(self.node) if self.tracked and self.node.inputs else None
-
-    @property
-    def grad(self) -> Tensor | None:
-        """What backward() left here; None before, and on what is neither a leaf nor told to retain_grad()."""
-        grad, builder = getattr(self, "_grad", None), current.mode.builder
-        return grad if builder is None else builder.grad_of(self, grad)
-
-    @grad.setter
-    def grad(self, grad: Tensor | None) -> None:
-        if (builder := current.mode.builder) is not None:
-            builder.grads[id(self)] = self, grad
-        elif grad is not None and (not isinstance(grad, Differentiable) or grad.spec.shape != self.spec.shape):
-            raise ShapeError(f"the gradient of {self.spec} is a tensor of that shape, and got {grad!r}")
-        else:
-            self._grad = grad
-
-    # -- backward -----------------------------------------------------------------------
-
-    def backward(
-        self,
-        gradient: Any = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
-    ) -> None:
-        """Add ∂self/∂leaf to `.grad` of every leaf that requires it, and free what was kept for it.
-
-        gradient        what arrives from outside, in self's shape; 1 for a tensor of one element
-        retain_graph    keep what was kept, for another backward; by default only for create_graph
-        create_graph    give the gradients a graph of their own, to be differentiated again
-        inputs          these alone, leaves or not, receive a `.grad`
-
-        Raises NoGradientError if self depends on nothing that requires a gradient, or has many elements
-        and no `gradient` came; FreedError on a second call, unless the first said retain_graph=True;
-        EditedError where an array that a rule reads was edited in place since.
-        """
-        backward([self], [gradient], retain_graph, create_graph, inputs)
-
-    def retain_grad(self) -> None:
-        """Let backward leave a `.grad` here, although this is no leaf."""
-        self._must_be_tracked("retain_grad()")
-        if not self.is_leaf:
-            self._hooks().retain = keeping(self)
-
-    @property
-    def retains_grad(self) -> bool:
-        """Whether retain_grad() was called on this result."""
-        return not self.is_leaf and self.node.hooks is not None and self.node.hooks.retain is not None
-
-    def register_hook(self, hook: Hook) -> Handle:
-        """Show `hook` the gradient that arrives here; what it returns, if anything, goes on in its place.
-
-        Returns a handle whose remove() takes the hook away.
-        """
-        self._must_be_tracked("register_hook()")
-        if current.mode.builder is not None:
-            raise GraphError(TRACED)
-        return Handle(self._hooks().arriving, replacing(self, hook))
-
-    def register_post_accumulate_grad_hook(self, hook: Hook) -> Handle:
-        """Call hook(self) whenever backward has added to this leaf's `.grad`."""
-        self._must_be_tracked("register_post_accumulate_grad_hook()")
-        if not self.is_leaf:
-            raise NoGradientError(f"gradients accumulate on leaves, and this is no leaf but {self.node}: register_hook")
-        return Handle(self._hooks().after, hook)
-
-    def detach(self) -> Self:
-        """The same value, in the same memory, with no origin."""
-        detached: Self = self.made(self.value, self.spec)
-        return detached
-
-    def detach_(self) -> Self:
-        """Forget where this came from; it becomes a leaf."""
-        if getattr(self, "alias", None) is not None:
-            raise EditedError("a view shares its origin with what it looks at, and cannot leave it: use x.detach()")
-        self.node, self.tracked = None, False
-        return self
-
-    made: Callable[[Any, Spec], Any]  # a tensor around an array; Tensor says how
-    placed: Callable[[Any, Node], Any]  # and at a place in the graph
-
-    def _must_be_tracked(self, asked: str) -> None:
-        if not self.tracked:
-            raise NoGradientError(f"{asked} on {self.spec}, which no gradient passes: requires_grad is False")
-
-    def _hooks(self) -> Hooks:
-        if self.node.hooks is None:
-            self.node.hooks = Hooks()
-        return self.node.hooks  # type: ignore[no-any-return]
 
 
 # -- the two ends of a backward pass ---------------------------------------------------------------
@@ -241,7 +92,7 @@ def backward(
 
 def chosen(inputs: Any) -> dict[Node, Any]:
     """Node → tensor, of those that backward(inputs=…) names. Raises NoGradientError where no gradient can come."""
-    xs = [inputs] if isinstance(inputs, Differentiable) else list(inputs)
+    xs: list[Any] = [inputs] if isinstance(inputs, Operand) else list(inputs)
     for i, x in enumerate(xs):
         if not x.tracked:
             raise NoGradientError(f"backward(inputs=…) names {x.spec} as input {i}, which no gradient passes")
@@ -281,7 +132,7 @@ def accumulate(x: Any, g: Any, taken: set[int]) -> None:
     """
     with _accumulating:
         before = x.grad
-        if isinstance(g, Differentiable):
+        if isinstance(g, Operand):
             x._grad = g if before is None else before + g
         elif before is not None:
             before.value += g

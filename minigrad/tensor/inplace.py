@@ -156,8 +156,8 @@ def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
     return edit
 
 
-class Editable:
-    """The part of Tensor that changes values in place."""
+class InPlace:
+    """What changes values in place: by another, by a number, by random numbers; and each method with an underscore."""
 
     __slots__ = ()
 
@@ -182,11 +182,7 @@ class Editable:
     def __setitem__(self: Any, index: Any, value: Any) -> None:
         become(self, self.index_set(index, value))
 
-
-class Filling(Editable):
-    """The part of Tensor that takes new values, whatever the old ones were."""
-
-    __slots__ = ()
+    # -- filled, whatever the old values were: the names are PyTorch's -----------------------------------
 
     def uniform_(self: Any, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Any:
         """Take numbers uniform in [low, high)."""
@@ -243,19 +239,6 @@ class Filling(Editable):
         if (builder := current.mode.builder) is not None:
             return builder.apply(ops.NextKey(sequence), (0,)).apply(op)
         return self.lift(sequence.next_words()).apply(op)
-
-
-def above_0(what: str, x: float, below: float = inf) -> float:
-    """x. Raises ValueError where it is not in between."""
-    if not 0 < x < below:
-        raise ValueError(f"the {what} is more than 0{f' and less than {below}' * (below < inf)}, and this is {x}")
-    return x
-
-
-class InPlace(Filling):
-    """The part of Tensor with an underscore."""
-
-    __slots__ = ()
 
     # -- operators ------------------------------------------------------------------------------
 
@@ -351,3 +334,10 @@ class InPlace(Filling):
     index_put_ = in_place(Operand.index_put)
     scatter_ = in_place(Operand.scatter)
     scatter_add_ = in_place(Operand.scatter_add)
+
+
+def above_0(what: str, x: float, below: float = inf) -> float:
+    """x. Raises ValueError where it is not in between."""
+    if not 0 < x < below:
+        raise ValueError(f"the {what} is more than 0{f' and less than {below}' * (below < inf)}, and this is {x}")
+    return x

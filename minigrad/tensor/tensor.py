@@ -8,28 +8,30 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import copysign
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from .. import ops
-from ..base.device import CPU, Device, device_of
+from ..base.device import CPU, Device
 from ..base.device import device as device_called
 from ..base.dimension import Dimension
-from ..base.errors import DTypeError, GraphError, NoGradientError, ShapeError
+from ..base.errors import DTypeError, EditedError, GraphError, NoGradientError, ShapeError
 from ..base.spec import Spec, spec_of
-from ..core.modes import current
+from ..core.hooks import TRACED, Handle, Hook, Hooks
+from ..core.modes import current, is_inference_mode_enabled
 from ..core.node import Node, Record
 from ..core.op import Op
-from ..methods import Operand, integers
-from .conversion import Kindred, Readable
-from .grad import Differentiable, origin
+from ..methods import Operand, integers, lengths
+from ..methods.arguments import axis_of
+from .conversion import array_of, text
+from .grad import GradFn, backward, keeping, leaf, origin, replacing
 from .inplace import InPlace, owns, view
 from .rules import plan, unrolled
 from .symbol import Symbol
 
 
-class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
+class Tensor(InPlace, Operand):
     """An n-dimensional array that remembers its origin.
 
     value      the array
@@ -38,13 +40,12 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
     tracked    whether backward will pass through it
     """
 
-    __slots__ = ("__weakref__", "alias", "spec", "value", "views")
-    __hash__ = Operand.__hash__
+    __slots__ = ("__weakref__", "_grad", "alias", "node", "spec", "tracked", "value", "views")
 
     def __init__(self, data: Any, dtype: Any = None, requires_grad: bool = False, device: Device | str | None = None):
         self.value = array_of(data, dtype, device)
         self.spec: Spec = spec_of(self.value)
-        self.node: Node | None = None
+        self.node: Any = None
         self.tracked: bool | None = current.mode.tracked
         if (builder := current.mode.builder) is not None:
             builder.born[id(self)] = self
@@ -91,12 +92,12 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
     def arriving(self, gradient: Any) -> Tensor:
         """The gradient that arrives here from outside, of self's spec: 1 for a tensor of one element."""
         if gradient is None:
-            if self.size != 1:
+            if self.spec.size != 1:
                 raise NoGradientError(
                     f"backward() starts from one number, and this is {self.spec}: reduce it, as in .sum() or .mean(), "
                     "or say how much each element counts with backward(gradient=…)"
                 )
-            return made(self.spec.device.xp.ones(self.shape, self.dtype), self.spec)
+            return made(self.spec.device.xp.ones(self.spec.shape, self.spec.dtype), self.spec)
         given = gradient if isinstance(gradient, Tensor) else Tensor(gradient, self.dtype, device=self.spec.device)
         if given.shape != self.shape:
             raise ShapeError(f"gradient= needs the shape of {self.spec}, and got {given.shape}")
@@ -115,6 +116,38 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
 
     # -- its value ----------------------------------------------------------------------
 
+    def numpy(self) -> np.ndarray:
+        """The value as a NumPy array: on the CPU the same memory, not a copy."""
+        array: np.ndarray = CPU.array(self.value)
+        return array
+
+    def item(self) -> Any:
+        """The one element as a Python number."""
+        if self.spec.size != 1:
+            raise ShapeError(f"item() needs a tensor of one element, and this is {self.spec}: index or reduce it first")
+        return self.spec.device.item(self.value)
+
+    def tolist(self) -> Any:
+        """The elements as Python numbers, in nested lists."""
+        return self.numpy().tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.spec.dtype.kind not in "iub":
+            raise DTypeError(f"a place in a list is a whole number, and this is {self.spec}: int(x) cuts it to one")
+        return int(self.item())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.numpy(), dtype, copy=copy)
+
     @property
     def data(self) -> Tensor:
         """The same memory with no origin, as detach() gives it; assigning to it replaces the value, unrecorded."""
@@ -127,31 +160,6 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
             raise ShapeError(f"data of {self.spec} is replaced by the same shape, and got {value.shape}")
         self.value = value
 
-    def to(
-        self, *where: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False
-    ) -> Tensor:
-        """The same numbers on another device, or in another dtype, or both; self where nothing changes, unless copy.
-
-        non_blocking is heard, and needs no saying: nothing waits for a device until a value is read.
-        """
-        x: Tensor = self
-        places, flags = [w for w in where if not isinstance(w, bool)], [w for w in where if isinstance(w, bool)]
-        copy = copy or flags[1:] == [True]  # to(device, dtype, non_blocking, copy)
-        for to in (*places, dtype, device):
-            if isinstance(to, Tensor):
-                x = x.to(to.spec.dtype, to.spec.device)
-            elif isinstance(to, Device | str) and str(to) not in np.sctypeDict:
-                x = x if device_called(to) is x.spec.device else x.apply(ops.Move(device_called(to)))
-            elif to is not None:
-                x = x.astype(to)
-        return x.clone() if copy and x is self else x
-
-    def cpu(self) -> Tensor:
-        return self.to("cpu")
-
-    def cuda(self) -> Tensor:
-        return self.to("gpu")
-
     def view(self, *shape: Any) -> Tensor:
         """The same memory in another shape. Raises ShapeError where that needs a copy: reshape makes one.
 
@@ -163,12 +171,202 @@ class Tensor(InPlace, Readable, Kindred, Differentiable, Operand):
             self.value = self.spec.device.xp.ascontiguousarray(self.value)
         return self.apply(ops.View(self._worked_out(integers(shape))))
 
-    device = property(lambda self: self.spec.device, doc="Where it lives.")
-    is_cuda = property(lambda self: self.spec.device is not CPU, doc="Whether that is a GPU.")
-
     def is_inference(self) -> bool:
         """Whether it was made in inference_mode, and has no gradient for ever."""
         return self.tracked is None
+
+    # -- as text --------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        kind = "" if self.spec.dtype in (np.float64, np.int64, np.bool_) else f", dtype={self.spec.dtype}"
+        origin = f", grad_fn={self.grad_fn}" if self.grad_fn else ", requires_grad=True" if self.requires_grad else ""
+        return f"tensor({text(self.numpy(), 'tensor(')}{kind}{origin})"
+
+    def __format__(self, form: str) -> str:
+        """f"{loss:.4f}" of one number, as of Python's own."""
+        if not self.spec.shape:
+            return format(self.item(), form)
+        if form:
+            raise ShapeError(f"{form!r} is the form of one number, and this is {self.spec}: index or reduce it first")
+        return str(self)
+
+    # -- in memory ------------------------------------------------------------------------------
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How many elements lie between neighbours along each axis, or along one."""
+        steps = tuple(step // self.spec.dtype.itemsize for step in self.value.strides)
+        return steps if dim is None else steps[axis_of(self.spec, dim)]
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie side by side, in the order of the axes."""
+        return bool(self.value.flags.c_contiguous)
+
+    # -- its gradient --------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether backward will pass through here."""
+        return bool(self.tracked)
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self.requires_grad_(wanted)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Ask for gradients of this leaf. Raises DTypeError for integers and booleans."""
+        if not self.is_leaf:
+            raise NoGradientError(
+                f"only a leaf can be told whether to require gradients, and this is a result of {self.node}: "
+                "x.detach() is a leaf with the same value"
+            )
+        if requires_grad and not self.spec.is_float:
+            raise DTypeError(
+                f"a gradient says how much a small nudge matters, and {self.spec} cannot be nudged: "
+                "make it floating, as in tensor([1., 2.]) or x.astype(float)"
+            )
+        if requires_grad and self.tracked is None and not is_inference_mode_enabled():
+            raise NoGradientError("what was made in inference_mode has no gradient: take x.clone() outside the block")
+        if requires_grad != self.requires_grad:  # a leaf that is in a graph already stays in it
+            before, self.node, self.tracked = self.node, leaf(self, requires_grad), bool(requires_grad)
+            if before is not None:
+                self.node.hooks = before.hooks
+                for watcher in current.mode.watchers:  # it moves as it did
+                    watcher.saw(ops.Alias(), self, (self.placed(self.value, before),))
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it was made by hand, not by an op that was recorded."""
+        return self.node is None or not self.node.inputs
+
+    @property
+    def grad_fn(self) -> GradFn | None:
+        """The derivative that backward will run first; None on a leaf."""
+        return GradFn(self.node) if self.tracked and self.node.inputs else None
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward() left here; None before, and on what is neither a leaf nor told to retain_grad()."""
+        grad, builder = getattr(self, "_grad", None), current.mode.builder
+        return grad if builder is None else builder.grad_of(self, grad)
+
+    @grad.setter
+    def grad(self, grad: Tensor | None) -> None:
+        if (builder := current.mode.builder) is not None:
+            builder.grads[id(self)] = self, grad
+        elif grad is not None and (not isinstance(grad, Tensor) or grad.spec.shape != self.spec.shape):
+            raise ShapeError(f"the gradient of {self.spec} is a tensor of that shape, and got {grad!r}")
+        else:
+            self._grad = grad
+
+    # -- backward -----------------------------------------------------------------------
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add ∂self/∂leaf to `.grad` of every leaf that requires it, and free what was kept for it.
+
+        gradient        what arrives from outside, in self's shape; 1 for a tensor of one element
+        retain_graph    keep what was kept, for another backward; by default only for create_graph
+        create_graph    give the gradients a graph of their own, to be differentiated again
+        inputs          these alone, leaves or not, receive a `.grad`
+
+        Raises NoGradientError if self depends on nothing that requires a gradient, or has many elements
+        and no `gradient` came; FreedError on a second call, unless the first said retain_graph=True;
+        EditedError where an array that a rule reads was edited in place since.
+        """
+        backward([self], [gradient], retain_graph, create_graph, inputs)
+
+    def retain_grad(self) -> None:
+        """Let backward leave a `.grad` here, although this is no leaf."""
+        self._must_be_tracked("retain_grad()")
+        if not self.is_leaf:
+            self._hooks().retain = keeping(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether retain_grad() was called on this result."""
+        return not self.is_leaf and self.node.hooks is not None and self.node.hooks.retain is not None
+
+    def register_hook(self, hook: Hook) -> Handle:
+        """Show `hook` the gradient that arrives here; what it returns, if anything, goes on in its place.
+
+        Returns a handle whose remove() takes the hook away.
+        """
+        self._must_be_tracked("register_hook()")
+        if current.mode.builder is not None:
+            raise GraphError(TRACED)
+        return Handle(self._hooks().arriving, replacing(self, hook))
+
+    def register_post_accumulate_grad_hook(self, hook: Hook) -> Handle:
+        """Call hook(self) whenever backward has added to this leaf's `.grad`."""
+        self._must_be_tracked("register_post_accumulate_grad_hook()")
+        if not self.is_leaf:
+            raise NoGradientError(f"gradients accumulate on leaves, and this is no leaf but {self.node}: register_hook")
+        return Handle(self._hooks().after, hook)
+
+    def detach(self) -> Tensor:
+        """The same value, in the same memory, with no origin."""
+        return made(self.value, self.spec)
+
+    def detach_(self) -> Self:
+        """Forget where this came from; it becomes a leaf."""
+        if getattr(self, "alias", None) is not None:
+            raise EditedError("a view shares its origin with what it looks at, and cannot leave it: use x.detach()")
+        self.node, self.tracked = None, False
+        return self
+
+    def _must_be_tracked(self, asked: str) -> None:
+        if not self.tracked:
+            raise NoGradientError(f"{asked} on {self.spec}, which no gradient passes: requires_grad is False")
+
+    def _hooks(self) -> Hooks:
+        if self.node.hooks is None:
+            self.node.hooks = Hooks()
+        return self.node.hooks  # type: ignore[no-any-return]
+
+    # -- others like it ---------------------------------------------------------------
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        kind, data, requires_grad = self._parts("copied")
+        copied = memo[id(self)] = rebuilt(kind, data.copy(), requires_grad)
+        if self.grad is not None:
+            copied.grad = self.made(self.grad.value.copy(), self.grad.spec)
+        return copied
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return rebuilt, self._parts("pickled")
+
+    def _parts(self, wanted: str) -> tuple[type, Any, bool]:
+        if not self.is_leaf:
+            raise NoGradientError(f"only a leaf can be {wanted}, and this one carries its history: take x.detach()")
+        return type(self), self.value, self.requires_grad
+
+    def new_full(
+        self,
+        size: Any,
+        fill_value: Any,
+        *,
+        dtype: Any = None,
+        device: Device | str | None = None,
+        requires_grad: bool = False,
+    ) -> Any:
+        """All one value, of that shape; dtype and device are self's unless said otherwise."""
+        shape = lengths((size,))
+        where = self.spec.device if device is None else device_called(device)
+        spec = Spec(shape, self.spec.dtype if dtype is None else dtype, where)
+        return self.made(where.xp.full(shape, fill_value, spec.dtype), spec).requires_grad_(requires_grad)
+
+    def new_tensor(self, data: Any, **options: Any) -> Any:
+        """The data, copied; dtype and device are self's unless the options say otherwise."""
+        given = np.asarray(data.detach().numpy() if hasattr(data, "detach") else data)
+        y = self.new_full(given.shape, 0, **options)
+        y.value[...] = y.spec.device.array(given)
+        return y
 
 
 # -- making tensors ---------------------------------------------------------------------------
@@ -214,31 +412,9 @@ def constant(number: float, beside: Spec, sign: float) -> Tensor:
     return y
 
 
-def array_of(data: Any, dtype: Any, where: Device | str | None) -> Any:
-    """`data` as an array of numbers on a device. Raises DTypeError on what is no number."""
-    data = unwrapped(data)
-    place = device_of(data) if where is None else device_called(where)
-    try:
-        array = place.array(data, dtype)
-    except ValueError as reason:
-        if "inhomogeneous" in str(reason):
-            raise ShapeError(f"a tensor needs rows of equal length: {reason}") from None
-        raise DTypeError(f"a tensor holds numbers: {reason}") from None
-    if array.dtype.kind not in "fiub":
-        raise DTypeError(f"a tensor holds real numbers, integers or booleans, and this is {array.dtype}: {data!r}")
-    return array
-
-
-def unwrapped(data: Any) -> Any:
-    """Nested lists with the tensors in them replaced by their arrays. Raises DTypeError where numbers are masked."""
-    if isinstance(data, list | tuple):
-        return [unwrapped(d) for d in data]
-    if isinstance(data, np.ma.MaskedArray) and data.mask.any():
-        raise DTypeError(
-            f"a tensor holds numbers, and {data.mask.sum()} of these {data.size} are masked: fill them, as in "
-            "x.filled(0), and hand the mask over as a tensor of its own, mg.tensor(x.mask)"
-        )
-    return data.value if isinstance(data, Tensor) else data
+def rebuilt(kind: type, data: Any, requires_grad: bool) -> Any:
+    """A leaf of that kind: what copying and unpickling call."""
+    return kind(data).requires_grad_(requires_grad)
 
 
 _new: Any = Tensor.__new__

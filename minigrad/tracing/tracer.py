@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from weakref import WeakSet
 
 from .. import ops
-from ..base.device import CPU, NAMES, Device
 from ..base.device import device as device_called
 from ..base.errors import GraphError
 from ..base.spec import Spec
@@ -24,7 +23,7 @@ from ..core.hooks import TRACED
 from ..core.modes import current
 from ..core.node import Node
 from ..core.op import Op
-from ..methods import Operand, integers, lengths
+from ..methods import lengths
 from ..ops import Input
 from ..tensor.inplace import InPlace
 from ..tensor.symbol import Symbol
@@ -32,78 +31,6 @@ from ..tensor.symbol import Symbol
 if TYPE_CHECKING:
     from ..graph.session import Session
     from .builder import GraphBuilder
-
-
-class Valueless(Operand):
-    """The part of a symbol that answers in Tensor's words."""
-
-    __slots__ = ()
-
-    requires_grad = tracked = property(lambda self: self.spec.is_float, doc="Whether gradients can be taken of it.")
-    device = property(lambda self: self.spec.device, doc="Where it will live.")
-    is_cuda = property(lambda self: self.spec.device is not CPU, doc="Whether that is a GPU.")
-    is_leaf = property(lambda self: False, doc="Whether it was made by hand: what is in a graph was not.")
-    data = property(lambda self: self.detach(), doc="The same value, through which no gradient passes.")
-    grad_fn = property(lambda self: None, doc="Its recorded derivative: a graph has none until it is asked for.")
-
-    def detach(self) -> Self:
-        """The same value, through which no gradient passes."""
-        return self.apply(ops.StopGradient())
-
-    def to(
-        self, *where: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False
-    ) -> Any:
-        """The same numbers on another device, or in another dtype, or both."""
-        x: Any = self
-        for to in (*where, dtype, device):
-            if isinstance(to, Operand):
-                x = x.to(to.spec.dtype, to.spec.device)
-            elif isinstance(to, Device) or (isinstance(to, str) and to in NAMES):
-                x = x if device_called(to) is x.spec.device else x.apply(ops.Move(device_called(to)))
-            elif to is not None:
-                x = x.astype(to)
-        return x.clone() if copy and x is self else x
-
-    def cpu(self) -> Any:
-        return self.to("cpu")
-
-    def cuda(self) -> Any:
-        return self.to("gpu")
-
-    def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Itself: in a graph gradients can be taken of every floating value, and of no other."""
-        return self if self.spec.is_float or not requires_grad else self._nowhere("requires_grad_()")
-
-    def _nowhere(self, asked: str) -> NoReturn:
-        raise GraphError(
-            f"{asked} of {self}, which is part of a graph being built, has no meaning: only values have it"
-        )
-
-    def register_hook(self, hook: Any) -> NoReturn:
-        raise GraphError(TRACED)
-
-    def retain_grad(self) -> NoReturn:
-        self._nowhere("retain_grad()")
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self._read()  # which raises NoValueError
-
-    def tolist(self) -> Any:
-        return self._read()
-
-    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, **grad: bool) -> Any:
-        """All one value, of that shape; dtype and device are self's unless said otherwise."""
-        where = self.spec.device if device is None else device_called(device)
-        spec = Spec((), self.spec.dtype if dtype is None else dtype, where)
-        return self.lift(fill_value).astype(spec.dtype).to(where).broadcast_to(lengths((size,)))
-
-    def new_zeros(self, *size: Any, **options: Any) -> Any:
-        """All 0; options as in new_full."""
-        return self.new_full(integers(size), 0, **options)
-
-    def new_ones(self, *size: Any, **options: Any) -> Any:
-        """All 1; options as in new_full."""
-        return self.new_full(integers(size), 1, **options)
 
 
 class SessionStack(threading.local):
@@ -129,7 +56,7 @@ def session_or_default(session: Session | None) -> Session:
     return found
 
 
-class Tracer(InPlace, Valueless, Symbol):
+class Tracer(InPlace, Symbol):
     """An operand in a graph that is being built.
 
     builder     the graph
@@ -185,3 +112,43 @@ class Tracer(InPlace, Valueless, Symbol):
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.spec}>"
+
+    # -- what a Tensor is asked too -----------------------------------------------------------------
+
+    requires_grad = tracked = property(lambda self: self.spec.is_float, doc="Whether gradients can be taken of it.")
+    is_leaf = property(lambda self: False, doc="Whether it was made by hand: what is in a graph was not.")
+    data = property(lambda self: self.detach(), doc="The same value, through which no gradient passes.")
+    grad_fn = property(lambda self: None, doc="Its recorded derivative: a graph has none until it is asked for.")
+
+    def detach(self) -> Any:
+        """The same value, through which no gradient passes."""
+        return self.apply(ops.StopGradient())
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Itself: in a graph gradients can be taken of every floating value, and of no other."""
+        return self if self.spec.is_float or not requires_grad else self._nowhere("requires_grad_()")
+
+    def _nowhere(self, asked: str) -> NoReturn:
+        raise GraphError(
+            f"{asked} of {self}, which is part of a graph being built, has no meaning: only values have it"
+        )
+
+    def register_hook(self, hook: Any) -> NoReturn:
+        raise GraphError(TRACED)
+
+    def retain_grad(self) -> NoReturn:
+        self._nowhere("retain_grad()")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self._read()  # which raises NoValueError
+
+    def tolist(self) -> Any:
+        return self._read()
+
+    def new_full(
+        self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False
+    ) -> Any:
+        """All one value, of that shape; dtype and device are self's unless said otherwise."""
+        where = self.spec.device if device is None else device_called(device)
+        spec = Spec((), self.spec.dtype if dtype is None else dtype, where)
+        return self.lift(fill_value).astype(spec.dtype).to(where).broadcast_to(lengths((size,)))

@@ -1,0 +1,88 @@
+"""Reading the arguments of a method: axes, lengths, flags, and the two spellings of one word.
+
+The array API's `axis` is ours, and PyTorch's `dim` is heard too.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from ..base.dimension import Dimension
+from ..base.errors import AxisError, DTypeError, ShapeError
+from ..base.spec import Spec
+
+
+def axis_of(spec: Spec, axis: Any) -> int:
+    """An axis of a spec, counted from the left. Raises AxisError where there is none of that number."""
+    n = whole(axis)
+    if not -spec.ndim <= n < spec.ndim:
+        has = f"axes 0 to {spec.ndim - 1}" if spec.ndim else "no axes"
+        raise AxisError(f"{spec} has {has}, and axis {n} was asked")
+    return n % spec.ndim
+
+
+def whole(n: Any) -> int:
+    """An axis or a length. Raises DTypeError on True and False, which Python counts as 1 and 0."""
+    if isinstance(n, bool):
+        raise DTypeError(f"an axis or a length is a number, and {n} came: say a flag by its name, as in keepdims={n}")
+    return operator.index(n)
+
+
+def flag(given: Any) -> bool:
+    """A flag. Raises DTypeError on what is neither True nor False: in sum(0, 1), 1 was meant for an axis."""
+    if isinstance(given, bool | np.bool_):
+        return bool(given)
+    raise DTypeError(f"a flag is True or False, and {given!r} came: several axes are a tuple, as in sum((0, 1))")
+
+
+def integers(given: tuple[Any, ...]) -> tuple[int, ...]:
+    """Integers given one by one, or as one sequence: `(2, 3)` of both `f(2, 3)` and `f((2, 3))`."""
+    if len(given) == 1 and isinstance(given[0], tuple | list):
+        given = tuple(given[0])
+    return tuple(n.number if isinstance(n, Dimension) else whole(n) for n in given)
+
+
+def lengths(given: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape, given as `integers` are. Raises ShapeError on a negative length."""
+    shape = integers(given)
+    if min(shape, default=0) < 0:
+        raise ShapeError(f"a shape has lengths of 0 or more, and this is {shape}")
+    return shape
+
+
+SYNONYMS = {
+    "dim": "axis",
+    "dims": "axes",
+    "keepdim": "keepdims",
+    "dim0": "axis0",
+    "dim1": "axis1",
+    "dim2": "axis2",
+    "start_dim": "start_axis",
+    "end_dim": "end_axis",
+}
+
+
+def hears(**synonyms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A method, or a function, where other words for its arguments may be used as well: other word → its own."""
+
+    def of(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def heard(*given: Any, **options: Any) -> Any:
+            if not options:
+                return method(*given)
+            ours = {synonyms.get(word, word): value for word, value in options.items()}
+            if len(ours) < len(options):
+                raise TypeError(f"{method.__name__} takes one of two spellings, and both came: {', '.join(options)}")
+            return method(*given, **ours)
+
+        return heard
+
+    return of
+
+
+hears_dim = hears(**SYNONYMS)
