@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+import shim
 from examples import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minigrad import ops
-from minigrad.backends.cuda import shim
 from minigrad.backends.cuda.c import C, Expr, NotWritten, literal, named
 from minigrad.backends.cuda.kernel import BLOCK, contiguous, kernel, place
 from minigrad.base.spec import Spec

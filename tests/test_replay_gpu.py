@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import shim
 from examples import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.backends.cuda import shim
 from minigrad.backends.cuda.machine import OPTIONS, Simulated, emulated, gemm, matmul
 from minigrad.backends.cuda.replay import RECORDED, Replay
 from minigrad.backends.simulated import xp

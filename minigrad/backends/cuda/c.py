@@ -23,6 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ...base.errors import MinigradError
 from ...core.formula import is_wrapped
@@ -219,14 +220,13 @@ def held(dtype: np.dtype) -> str:
 # -- expressions ------------------------------------------------------------------------------------
 
 
-class Expr:
+class Expr(NDArrayOperatorsMixin):
     """An expression of one element, and its dtype.
 
     form    its text, with {0}, {1}, … where the text of its parts stands
     """
 
     __slots__ = ("dtype", "form", "parts")
-    __array_ufunc__ = None  # NumPy's numbers leave arithmetic to us
     __hash__ = object.__hash__
     size = 1  # an op that works in blocks is done in one
 
@@ -242,22 +242,13 @@ class Expr:
         text = str(self)
         return text[1:-1] if is_wrapped(text) else text
 
-    def __add__(self, o: Any) -> Expr: return ufunc("add", self, o)
-    def __radd__(self, o: Any) -> Expr: return ufunc("add", o, self)
-    def __sub__(self, o: Any) -> Expr: return ufunc("subtract", self, o)
-    def __rsub__(self, o: Any) -> Expr: return ufunc("subtract", o, self)
-    def __mul__(self, o: Any) -> Expr: return ufunc("multiply", self, o)
-    def __rmul__(self, o: Any) -> Expr: return ufunc("multiply", o, self)
-    def __truediv__(self, o: Any) -> Expr: return ufunc("true_divide", self, o)
-    def __rtruediv__(self, o: Any) -> Expr: return ufunc("true_divide", o, self)
-    def __pow__(self, o: Any) -> Expr: return power(self, o)
-    def __rpow__(self, o: Any) -> Expr: return ufunc("power", o, self)
-    def __neg__(self) -> Expr: return ufunc("negative", self)
-    def __invert__(self) -> Expr: return ufunc("invert", self)
-    def __gt__(self, o: Any) -> Expr: return ufunc("greater", self, o)
-    def __ge__(self, o: Any) -> Expr: return ufunc("greater_equal", self, o)
-    def __lt__(self, o: Any) -> Expr: return ufunc("less", self, o)
-    def __le__(self, o: Any) -> Expr: return ufunc("less_equal", self, o)
+    def __array_ufunc__(self, f: np.ufunc, method: str, *xs: Any, out: Any = None) -> Expr:
+        if method != "__call__":
+            raise NotWritten(f"{f.__name__}.{method} cannot be written as a C expression of one element")
+        return ufunc(f.__name__, *xs)  # x += y makes a new x: an expression has no memory
+
+    def __pow__(self, o: Any) -> Expr:
+        return power(self, o)
 
     def astype(self, dtype: Any, copy: bool = True) -> Expr:
         return cast(self, np.dtype(dtype))
@@ -433,8 +424,9 @@ class Spelling:
             raise NotWritten(f"rounding {x.dtype} to {decimals} decimals cannot be written as a C expression")
         if decimals == 0:
             return ufunc("rint", x)
+        up, down = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
         scale = 10.0 ** abs(decimals)
-        return ufunc("rint", x * scale) / scale if decimals > 0 else ufunc("rint", x / scale) * scale
+        return ufunc(down, ufunc("rint", ufunc(up, x, scale)), scale)
 
     def nan_to_num(self, x: Expr, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Expr:
         if x.dtype.kind != "f":

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -163,46 +163,39 @@ Arrays = Sequence[Any]
 Run = Callable[[Arrays, Arrays, Arrays], None]
 
 
-class Machine(Protocol):
-    """See above."""
+class Machine:
+    """What the two have in common, and what each has to say.
 
-    @property
-    def module(self) -> Any:
-        """The array module as it is."""
+    module    its array module as it is
+    load      a kernel, ready to be launched
+    multiply  C = op(A) op(B)
+    record    what a function launches, to be launched again; nothing of it has run
+    pool      memory for what a recording allocates
+    address   where an array's first element is
+    """
 
-    @property
-    def xp(self) -> Any:
-        """The same, for ops: its matrix products can be recorded."""
+    module: Any
+    load: Callable[..., Run]
+    multiply: Callable[..., None]
+    record: Callable[..., Callable[[], None]]
+    pool: Callable[..., Any]
+    address: Callable[..., int]
 
-    def load(self, kernel: Kernel, fused: Fused) -> Run:
-        """The kernel, ready to be launched."""
-
-    def multiply(self, call: Gemm, a: Any, b: Any, c: Any) -> None:
-        """C = op(A) op(B)."""
-
-    def record(self, run: Callable[[], None], pool: Any) -> Callable[[], None]:
-        """What `run` launches, to be launched again; nothing of it has run."""
-
-    def pool(self) -> Any:
-        """Memory for what a recording allocates."""
-
-    def address(self, array: Any) -> int:
-        """Where the array's first element is."""
+    @cached_property
+    def xp(self) -> ArrayModule:
+        """The module, for ops: its matrix products can be recorded."""
+        return ArrayModule(self)
 
 
 # -- CuPy ---------------------------------------------------------------------------------------------
 
 
-class CuPy:
+class CuPy(Machine):
     """A GPU."""
 
     def __init__(self) -> None:
         self.module = GPU.xp  # says what is missing where there is none
         self.stream = self.module.cuda.Stream(non_blocking=True)
-
-    @cached_property
-    def xp(self) -> ArrayModule:
-        return ArrayModule(self)
 
     @cached_property
     def blas(self) -> Blas:
@@ -243,14 +236,10 @@ class CuPy:
 # -- the simulated device -----------------------------------------------------------------------------
 
 
-class Simulated:
+class Simulated(Machine):
     """The simulated device: a kernel is its group's own forward, counted as the launches it would take."""
 
     module = simulated.xp
-
-    @cached_property
-    def xp(self) -> ArrayModule:
-        return ArrayModule(self)
 
     def load(self, kernel: Kernel, fused: Fused) -> Run:
         def run(operands: Arrays, results: Arrays, partials: Arrays) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 
@@ -287,15 +286,3 @@ def release(free: list[tuple[int, int]], offset: int, length: int) -> None:
     for j in (i, i - 1):
         if 0 <= j < len(free) - 1 and sum(free[j]) == free[j + 1][0]:
             free[j : j + 2] = [(free[j][0], free[j][1] + free[j + 1][1])]
-
-
-def overlapping(allocations: Iterable[Allocation]) -> list[tuple[Allocation, Allocation]]:
-    """Pairs that are in use at one step and share bytes: none, where all have been settled."""
-
-    def clash(a: Allocation, b: Allocation) -> bool:
-        if a.offset is None or b.offset is None or a.last is None or b.last is None:
-            return False
-        together = a.first <= b.last and b.first <= a.last
-        return together and a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
-
-    return [pair for pair in combinations(allocations, 2) if clash(*pair)]

@@ -16,11 +16,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from ...base.errors import MinigradError
-from ...compiler.passes.fuse import Fused
-from .c import FUNCTIONS
-from .kernel import BLOCK, Kernel, Launch
-from .machine import Arrays, Simulated
+from minigrad.backends.cuda.c import FUNCTIONS
+from minigrad.backends.cuda.kernel import BLOCK, Kernel, Launch
+from minigrad.backends.cuda.machine import Arrays, Simulated
+from minigrad.base.errors import MinigradError
+from minigrad.compiler.passes.fuse import Fused
 
 GPU = """\
 #include <barrier>
