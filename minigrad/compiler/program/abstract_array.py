@@ -18,6 +18,30 @@ class Unrecordable(Exception):
     """Something the recorder cannot follow."""
 
 
+def reduction(f: np.ufunc, kind: Any = None) -> Callable[..., AbstractArray]:
+    """The method that reduces an array by f."""
+
+    def method(
+        self: AbstractArray, axis: Any = None, dtype: Any = kind, out: Any = None, keepdims: bool = False
+    ) -> AbstractArray:
+        return self.recorder.reduce(f, self, axis, dtype, out, keepdims)
+
+    return method
+
+
+def place_of(name: str) -> Callable[..., AbstractArray]:
+    """The method of that name, argmax or argmin."""
+
+    def method(self: AbstractArray, axis: Any = None, keepdims: bool = False) -> AbstractArray:
+        if not isinstance(axis, int):
+            self.unknown()
+        shape = tuple(1 if a == axis else n for a, n in enumerate(self.shape) if keepdims or a != axis)
+        out = self.recorder.new(shape, np.intp)
+        return self.recorder.call(f"{{0}}.{name}({axis}, {{1}}{', keepdims=True' * keepdims})", out, self.buffer)
+
+    return method
+
+
 class AbstractArray(NDArrayOperatorsMixin):
     """An array without elements. What is done with it is done by its recorder."""
 
@@ -149,37 +173,9 @@ class AbstractArray(NDArrayOperatorsMixin):
 
     # -- arithmetic ----------------------------------------------------------------------------------
 
-    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> AbstractArray:
-        return self.recorder.reduce(np.add, self, axis, dtype, out, keepdims)
-
-    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> AbstractArray:
-        return self.recorder.reduce(np.multiply, self, axis, dtype, out, keepdims)
-
-    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> AbstractArray:
-        return self.recorder.reduce(np.maximum, self, axis, None, out, keepdims)
-
-    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> AbstractArray:
-        return self.recorder.reduce(np.minimum, self, axis, None, out, keepdims)
-
-    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> AbstractArray:
-        return self.recorder.reduce(np.logical_and, self, axis, np.dtype(bool), out, keepdims)
-
-    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> AbstractArray:
-        return self.recorder.reduce(np.logical_or, self, axis, np.dtype(bool), out, keepdims)
-
-    def argmax(self, axis: Any = None, keepdims: bool = False) -> AbstractArray:
-        return self.place_of("argmax", axis, keepdims)
-
-    def argmin(self, axis: Any = None, keepdims: bool = False) -> AbstractArray:
-        return self.place_of("argmin", axis, keepdims)
-
-    def place_of(self, method: str, axis: Any, keepdims: bool) -> AbstractArray:
-        if not isinstance(axis, int):
-            self.unknown()
-        shape = tuple(1 if a == axis else n for a, n in enumerate(self.shape) if keepdims or a != axis)
-        out = self.recorder.new(shape, np.intp)
-        options = ", keepdims=True" * keepdims
-        return self.recorder.call(f"{{0}}.{method}({axis}, {{1}}{options})", out, self.buffer)
+    sum, prod, max, min = map(reduction, (np.add, np.multiply, np.maximum, np.minimum))
+    all, any = (reduction(f, np.dtype(bool)) for f in (np.logical_and, np.logical_or))
+    argmax, argmin = map(place_of, ("argmax", "argmin"))
 
     def cumsum(self, axis: int) -> AbstractArray:
         return self.recorder.accumulate(np.add, self, axis)
