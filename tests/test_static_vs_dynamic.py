@@ -1,4 +1,4 @@
-"""The same function by run and as a graph: what the film says is what the engine did."""
+"""The same function run eagerly and as a static graph: what the film says is what the engine did."""
 
 import re
 import time
@@ -83,7 +83,7 @@ def test_results_that_differ_are_not_called_the_same():
     assert last.startswith("The results differ, 3 and 3 on the left and 6 and 3 on the right: Python")
 
 
-def test_what_runs_and_cannot_be_traced_is_shown_by_run_and_the_engine_says_why():
+def test_what_runs_and_cannot_be_traced_is_shown_run_eagerly_and_the_engine_says_why():
     def halved(x):
         while x.item() > 1:
             x = x / 2
@@ -96,7 +96,7 @@ def test_what_runs_and_cannot_be_traced_is_shown_by_run_and_the_engine_says_why(
     assert "lb1" not in screen(film.films[0], 0)[1]
     assert not screen(film.films[0], 99)[1]
     assert "It cannot be traced: x, f64[], has no value" in right
-    assert says(film)[-1].startswith("By run its result is 1. It cannot be traced: x, f64[], has")
+    assert says(film)[-1].startswith("Run eagerly its result is 1. It cannot be traced: x, f64[], has")
     assert StaticVsDynamic(halved, cases=[(ONE,), (TWO,)]).choice == [0]
 
 

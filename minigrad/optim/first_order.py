@@ -1,7 +1,7 @@
 """The optimisers, each its update rule as in its paper.
 
 Most rules are elementwise: they look at one number of the parameter, of the gradient and of the means at a time.
-Adafactor and Muon look at a parameter as a matrix, and so are made of ops, by run too.
+Adafactor and Muon look at a parameter as a matrix, and so are made of ops, in eager mode too.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Probe(NamedTuple):
 class LBFGS(Rule):
     """p ← p + t d, with d = −H g; H undoes what the last `history_size` steps s did to the gradient: H y = s
 
-    Several such steps for each call, for which `closure` computes the loss anew, its backward included. By run alone.
+    Several such steps for each call, for which `closure` computes the loss anew, its backward included. Eager alone.
     Nocedal & Wright 2006, “Numerical Optimization”, algorithms 7.4, 7.5, and 3.5, 3.6 with line_search_fn.
 
     line_search_fn    "strong_wolfe" to look for t where the slope is small; else t is lr
@@ -45,7 +45,7 @@ class LBFGS(Rule):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Several steps; the loss before the first."""
         if current.mode.builder is not None:
-            raise GraphError("LBFGS takes as many steps as the losses say, and no graph knows how many: call it by run")
+            raise GraphError("LBFGS takes as many steps as the losses say, which no graph knows: call it in eager mode")
         if closure is None:
             raise TypeError("LBFGS asks for the loss several times a step: pass closure, its backward included")
         o, past = self.param_groups[0], self.past

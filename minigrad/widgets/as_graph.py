@@ -15,7 +15,7 @@ from ..draw.tensors import described
 from ..draw.words import listed
 from ..graph.function import TracedFunction
 from ..tensor.interpret import value, walked
-from .by_run import LARGEST, beginning, drawn, words
+from .eager_run import LARGEST, beginning, drawn, words
 from .film import refuse_large
 from .recorded import Listening, Printed
 from .traced import arrays_of, trace_of

@@ -1,4 +1,4 @@
-"""The same function two ways, line by line: a graph that comes to be as the program runs, and one that is built first.
+"""The same function two ways, line by line: the dynamic graph of an eager run, and the static graph of a trace.
 
 On the left each line that runs adds what it computes, and the values are there at once. On the right the same lines are
 traced: boxes are outlined, without values. Only then does the graph run, and the values flow through it. A branch that
@@ -20,16 +20,16 @@ from ..draw.rules import sign_of
 from ..draw.words import counted, listed
 from ..graph.function import TracedFunction, function
 from .as_graph import AsGraph, Untraced
-from .by_run import ByRun, Moment, beginning, words
+from .eager_run import EagerRun, Moment, beginning, words
 from .film import Choice, Cut, Film, Panel, Reel, code, said
 from .recorded import TooLong
 
 MOST_MOMENTS = 100  # of a run that was stopped
-PHASES = ("by run | built", "done | run")
+PHASES = ("eager | built", "done | run")
 
 
 class StaticVsDynamic(Film):
-    """A function by run beside the same function as a graph.
+    """A function run eagerly beside the same function as a static graph.
 
     f       a Python function of tensors
     args    its arguments; or, as `cases`, several tuples of them, to be chosen among
@@ -49,30 +49,30 @@ class StaticVsDynamic(Film):
         traced = function(f)
         reels = [reel(f, traced, case) for case in cases]
         choices = [Choice("input", [listed([words(x) for x in case]) for case in cases])] if len(cases) > 1 else []
-        super().__init__(f"{f.__name__}, by run and as a graph", PHASES, reels, choices)
+        super().__init__(f"{f.__name__}, eager and as a static graph", PHASES, reels, choices)
 
 
 def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:
     """The film of one call."""
     source = lines_of(f)
-    left = ByRun(f, args)
-    panels = [panel_of(f, source), Panel("By run", left.svg + said("left says"))]
+    left = EagerRun(f, args)
+    panels = [panel_of(f, source), Panel("Eager", left.svg + said("left says"))]
     error = left.recording.error
     if error is not None:
         what = str(error) if isinstance(error, TooLong) else f"it raised {type(error).__name__}: {error}"
-        return Reel(panels, list(by_run_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
+        return Reel(panels, list(eager_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
     try:
         right = AsGraph(traced, args)
     except Untraced as why:
-        panels.append(Panel("As a graph", f'<p class="mg-said">It cannot be traced: {escape(str(why))}</p>'))
-        end = f"By run its result is {left.result}. It cannot be traced: {why}"
-        return Reel(panels, list(by_run_alone(source, left, end)))
+        panels.append(Panel("Static graph", f'<p class="mg-said">It cannot be traced: {escape(str(why))}</p>'))
+        end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
+        return Reel(panels, list(eager_alone(source, left, end)))
     links: dict[str, list[str]] = {}
     for n in source:
         boxes = [*left.of_line(n), *right.of_line(n)]
         if boxes:
             links |= {f"line {n}": boxes} | {box: [f"line {n}"] for box in boxes}
-    panels.append(Panel("As a graph", right.svg + said("right says")))
+    panels.append(Panel("Static graph", right.svg + said("right says")))
     return Reel(panels, list(cuts(f, source, left, right)), links)
 
 
@@ -92,7 +92,7 @@ def lines_of(f: Callable[..., Any]) -> dict[int, str]:
 # -- the cuts ----------------------------------------------------------------------------------------------
 
 
-def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGraph) -> Iterator[Cut]:
+def cuts(f: Callable[..., Any], source: dict[int, str], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
     """The whole film."""
     yield from calling(f, left, right)
     printed = yield from building(source, left, right)
@@ -101,7 +101,7 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: ByRun, right: AsGr
     yield Cut(PHASES[1], compared(left.result, right.result))
 
 
-def calling(f: Callable[..., Any], left: ByRun, right: AsGraph) -> Iterator[Cut]:
+def calling(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
     """Nothing has run yet, and a graph is there only if an earlier call has built it."""
     there = "" if right.is_new else " On the right the graph is there already: a call of the same kind built it."
     yield Cut(
@@ -118,7 +118,7 @@ def calling(f: Callable[..., Any], left: ByRun, right: AsGraph) -> Iterator[Cut]
         yield Cut(PHASES[0], "What is given has a value on the left, and a place on the right.", off={"hidden": names})
 
 
-def building(source: dict[int, str], left: ByRun, right: AsGraph) -> Generator[Cut, None, str]:
+def building(source: dict[int, str], left: EagerRun, right: AsGraph) -> Generator[Cut, None, str]:
     """Each line that runs, and what it does on both sides; what was printed on the right, all in all."""
     printed = ""
     for moment in left.moments:
@@ -135,7 +135,7 @@ def building(source: dict[int, str], left: ByRun, right: AsGraph) -> Generator[C
     return printed
 
 
-def built(left: ByRun, right: AsGraph) -> Cut:
+def built(left: EagerRun, right: AsGraph) -> Cut:
     """All lines have run."""
     boxes = counted(sum(box.kind == "op" for box in left.boxes), "op", "ops")
     nodes = counted(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
@@ -167,7 +167,7 @@ def running(right: AsGraph, printed: str) -> Iterator[Cut]:
             )
 
 
-def by_run_alone(source: dict[int, str], left: ByRun, end: str) -> Iterator[Cut]:
+def eager_alone(source: dict[int, str], left: EagerRun, end: str) -> Iterator[Cut]:
     """The film of a run that has no graph beside it; its end says why."""
     yield Cut(PHASES[0], "It runs.", on={"hidden": to_come(left)})
     for moment in left.moments[:MOST_MOMENTS]:
@@ -182,7 +182,7 @@ def by_run_alone(source: dict[int, str], left: ByRun, end: str) -> Iterator[Cut]
     yield Cut(PHASES[1], end)
 
 
-def to_come(left: ByRun) -> list[str]:
+def to_come(left: EagerRun) -> list[str]:
     """The boxes and arrows that are not there before the run."""
     given = [f"l{box}" for box in left.given]
     return [part for part in left.parts() if part not in given]

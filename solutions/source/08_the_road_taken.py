@@ -88,7 +88,7 @@ operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 4, 6, 8, 8
 
 # %% wrong="left_behind"
 # Shows: The loop was counted as one operation, however often it goes round.
-# Hint: By run a loop is not a node. Each round that runs adds its own operations: two at x = 2, four at x = 4.
+# Hint: In a dynamic graph a loop is no node. Each round that runs adds its own operations: two at x = 2, four at x = 4.
 operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 2, 6, 4, 8
 
 # %% wrong="left_behind"
@@ -191,8 +191,8 @@ def power(x, n):
 
 # %% wrong="short_road"
 # Shows: The half is computed twice, once for each factor. Written twice is computed twice.
-# Hint: Give the half a name, `half = power(x, n // 2)`, and write `half * half`. By run nobody will notice for you
-# that the two calls are the same.
+# Hint: Give the half a name, `half = power(x, n // 2)`, and write `half * half`. In eager mode nobody will
+# notice for you that the two calls are the same.
 def power(x, n):
     if n == 1:
         return x

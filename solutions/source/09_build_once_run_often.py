@@ -238,7 +238,8 @@ def line():
 
 
 # %% wrong="learning_line"
-# Shows: The optimizer was told to take a step at once, as by run. But a graph that is being built has no gradient yet.
+# Shows: The optimizer was told to take a step at once, as in eager mode. A graph that is being built has no gradient
+# yet.
 # Hint: `minimize(loss)` writes the step down, gradients first, and gives the operation. A session runs it.
 def line():
     with mg.Graph().as_default() as graph:

@@ -599,7 +599,7 @@ def step(w, x, y, rate):
 # - all calls together make **one** trace;
 # - its graph holds a loop *and* a branch, both decided by tensors: in a graph for x there is a `while` node, and an
 #   `if` node in it or beside it;
-# - it does what your function does by run (`mine.python_function`), to six digits, and so do the gradients;
+# - it does what your function does eagerly (`mine.python_function`), to six digits, and so do the gradients;
 # - the result is not the same for all starts.
 
 

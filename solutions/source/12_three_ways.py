@@ -34,20 +34,20 @@ from minigrad.course import check, solution
 # def formula(x, w):
 #     return mg.log(1 + mg.exp(x @ w)).mean()
 #
-# # by run: for each batch, formula(x, w) and backward()
-# # by session: x = mg.placeholder("float64", (None, 2)), formula(x, w) in the graph; for each batch, session.run
+# # eager: for each batch, formula(x, w) and backward()
+# # session: x = mg.placeholder("float64", (None, 2)), formula(x, w) in the graph; for each batch, session.run
 # # traced: step = mg.function(formula), for each batch step(x, w)
 # ```
 #
-# `calls`: how often Python calls `formula` in each, as [by run, by session, traced]. `first`: `"by run"`, `"by
-# session"` or `"traced"`: in which would a wrong shape in `formula` be told before any batch was read? `innocent`: a
-# logarithm fails in a run of the session; does the traceback end at the line in `"formula"`, or at the line with
+# `calls`: how often Python calls `formula` in each, as [eager, session, traced]. `first`: `"eager"`, `"session"`
+# or `"traced"`: in which would a wrong shape in `formula` be told before any batch was read? `innocent`: a logarithm
+# fails in a run of the session; does the traceback end at the line in `"formula"`, or at the line with
 # `"session.run"`? `equal`: are the 50 losses of the three equal to the last bit?
 
 # %% answer="three_counts" points=2 minutes=6
 ### BEGIN SOLUTION
 calls = [50, 1, 2]
-first = "by session"
+first = "session"
 innocent = "session.run"
 equal = True
 ### END SOLUTION
@@ -62,47 +62,47 @@ innocent
 equal
 
 # %% [markdown] hints="three_counts"
-# 1. By run Python runs the formula for each batch. When does it, if the graph is written down once?
+# 1. In eager mode Python runs the formula for each batch. When does it, if the graph is written down once?
 # 2. A traced function is traced once for each signature, and a shape is part of it. How many shapes are there?
 # 3. 50, 1 and 2. A session's graph is built before there is data. The traceback ends where Python is: it runs a graph.
 
 # %% wrong="three_counts"
 # Shows: The traced function was taken to be traced once, whatever comes.
 # Hint: Its signature has the shape in it, and the last ten batches have another.
-calls, first, innocent, equal = [50, 1, 1], "by session", "session.run", True
+calls, first, innocent, equal = [50, 1, 1], "session", "session.run", True
 
 # %% wrong="three_counts"
 # Shows: Each run of a graph was counted as a call of the formula.
 # Hint: A run executes nodes. Python calls the formula only to have it written down.
-calls, first, innocent, equal = [50, 50, 50], "by session", "session.run", True
+calls, first, innocent, equal = [50, 50, 50], "session", "session.run", True
 
 # %% wrong="three_counts"
 # Shows: The session's graph was taken to be built once for each shape, as a trace is.
 # Hint: Its placeholder has None for the number of rows: one graph is for all of them.
-calls, first, innocent, equal = [50, 2, 2], "by session", "session.run", True
+calls, first, innocent, equal = [50, 2, 2], "session", "session.run", True
 
 # %% wrong="three_counts"
 # Shows: The traceback of a run was taken to lead to the line that wrote the node.
 # Hint: Python left the formula long before the run. It is the message that names the line; the traceback shows who ran.
-calls, first, innocent, equal = [50, 1, 2], "by session", "formula", True
+calls, first, innocent, equal = [50, 1, 2], "session", "formula", True
 
 # %% wrong="three_counts"
 # Shows: The ways were taken to agree to some digits only.
 # Hint: They run the same operations, each sum in the same order. How many of the lesson's 165 numbers differed?
-calls, first, innocent, equal = [50, 1, 2], "by session", "session.run", False
+calls, first, innocent, equal = [50, 1, 2], "session", "session.run", False
 
 # %% wrong="three_counts"
-# Shows: The earliest error was looked for by run, where lines run as they are written.
-# Hint: By run and traced the first batch is there when the line runs. Which one has the line without any batch?
-calls, first, innocent, equal = [50, 1, 2], "by run", "session.run", True
+# Shows: The earliest error was looked for in eager mode, where lines run as they stand.
+# Hint: Eagerly and traced the first batch is there when the line runs. Which one has the line without any batch?
+calls, first, innocent, equal = [50, 1, 2], "eager", "session.run", True
 
 # %% [markdown]
 # ## 2. Into a session
 #
-# **2 points, 8 minutes.** This fits a number w by run:
+# **2 points, 8 minutes.** This fits a number w in eager mode:
 #
 # ```python
-# def fit_by_run(formula, xs, ys, steps):
+# def eager_fit(formula, xs, ys, steps):
 #     w = mg.tensor(0.0, requires_grad=True)
 #     losses = []
 #     for _ in range(steps):
@@ -152,7 +152,7 @@ def absolute(x, y, w):
 
 
 def fitted(formula, n, steps):
-    """Losses and weight of `fit`, how often it called the formula, and whether all is as by run."""
+    """Losses and weight of `fit`, how often it called the formula, and whether all is as in eager mode."""
     rng = numeric.random.default_rng(n)
     xs = rng.normal(size=n)
     ys = 3 * xs + rng.normal(size=n) / 10
@@ -186,7 +186,7 @@ fitted(squares, 3, 1)
 
 
 # %% wrong="into_session"
-# Shows: The numbers are right, and Python calls the formula at every step, as by run.
+# Shows: The numbers are right, and Python calls the formula at every step, as in eager mode.
 # Hint: Call the formula once, on placeholders, inside of a graph; in the loop there is nothing but session.run.
 def fit(formula, xs, ys, steps):
     w = mg.tensor(0.0, requires_grad=True)
@@ -424,7 +424,7 @@ def standard(x):
 
 
 # %% wrong="stuck_meter"
-# Shows: It works by run, and not in a graph: there the spread has no value that Python could look at.
+# Shows: It works in eager mode, and not in a graph: there the spread has no value that Python could look at.
 # Hint: Let an operation choose: mg.where.
 def standard(x):
     centred = x - x.mean(0)
@@ -495,7 +495,7 @@ judged(centred, [30])
 
 
 # %% wrong="judged_once"
-# Shows: The numbers are right, and Python calls the formula for each batch: by run, or to build a graph for each.
+# Shows: The numbers are right, and Python calls the formula for each batch: eagerly, or to build a graph for each.
 # Hint: Build one graph before the loop, with an open length, and run it for each batch.
 def judge(formula, batches):
     return [formula(mg.tensor(batch)).item() for batch in batches]
@@ -541,7 +541,7 @@ def judge(formula, batches):
 # `score(x, *weights)`, one number for each row of x, in the shape (rows, 1): above 0 for the lower moon. What it looks
 # like is yours. The check trains it with the lesson's loss, at a learning rate of 1, and it is right if
 #
-# - it works by run, by session and traced, and after 20 steps all three have the same losses, to the bit;
+# - it works in eager mode, in a session and traced, and after 20 steps all three have the same losses, to the bit;
 # - after 300 steps, traced, at least 95 of 100 points are on their right side;
 # - its score has at most 20 nodes.
 
@@ -615,11 +615,11 @@ def same_start():
     return all(numeric.array_equal(a, b) for a, b in zip(weights(), weights()))
 
 
-def traced_as_by_run():
+def traced_as_eager():
     return trained(20, traced=True)[0] == trained(20, traced=False)[0]
 
 
-def session_as_by_run():
+def session_as_eager():
     return in_session(20) == trained(20, traced=False)[0]
 
 
@@ -633,8 +633,8 @@ def learned():
 
 shape()
 same_start()
-traced_as_by_run()
-session_as_by_run()
+traced_as_eager()
+session_as_eager()
 learned()
 
 # %% [markdown] hints="own_model"
@@ -657,7 +657,7 @@ def score(x, W, b):
 
 
 # %% wrong="own_model"
-# Shows: The ways disagree: the noise is drawn by Python, anew by run, and once for all in a graph.
+# Shows: The ways disagree: the noise is drawn by Python, anew in eager mode, and once for all in a graph.
 # Hint: What is drawn outside of the operations becomes a constant of a graph. Leave it out.
 _dice = np.random.default_rng()
 
@@ -686,7 +686,7 @@ def score(x, W, b, v):
 
 
 # %% wrong="own_model"
-# Shows: It works by run, and not in a graph: there is no value to look at while the graph is built.
+# Shows: It works in eager mode, and not in a graph: there is no value to look at while the graph is built.
 # Hint: Use operations only: mg.maximum, mg.where, and not .numpy() or Python's if on what is computed.
 def weights():
     rng = np.random.default_rng(0)

@@ -29,7 +29,7 @@ from minigrad.course import check, solution
 #
 # **2 points, 7 minutes.** Somebody has measured, in microseconds:
 #
-# | | by run, a call | compiled, a call | tracing and compiling, once for each shape |
+# | | eager, a call | compiled, a call | tracing and compiling, once for each shape |
 # |---|---|---|---|
 # | a training step | 500 | 200 | 30,150 |
 # | one big product of matrices | 8,000 | 8,000 | 2,000 |
@@ -545,7 +545,7 @@ def judged(f, batches):
 # **2 points, 10 minutes.** Design a function `f(x)`, of a tensor of 1000 numbers, that a compiler makes much shorter,
 # with all you know since lesson 13. It is right if
 #
-# - by run it takes 12 operations on tensors, or more;
+# - in eager mode it takes 12 operations on tensors, or more;
 # - its program has at most 4 lines that compute, and gives the same bits;
 # - the result depends on x, and not along a straight line: f(x) has a bend.
 
@@ -619,7 +619,7 @@ bend()
 
 # %% [markdown] hints="own_saving"
 # 1. What does a compiler take out? The same thing computed twice; times 1; what is negated twice; what nobody reads.
-# 2. By run all of that is done. Take one operation with a bend, and wrap it into others that change nothing.
+# 2. In eager mode all of that is done. Take one operation with a bend, and wrap it into others that change nothing.
 # 3. `y = mg.exp(x) * mg.exp(x)`, and then, four times, `y = y.neg().neg() * 1`.
 
 
@@ -672,7 +672,7 @@ def f(x):
 
 
 # %% wrong="own_saving"
-# Shows: It works by run, and cannot be traced: it asks for numbers while there are none.
+# Shows: It works in eager mode, and cannot be traced: it asks for numbers while there are none.
 # Hint: Operations on tensors only: no .numpy(), no NumPy functions of what is computed.
 def f(x):
     y = mg.tensor(np.exp(x.numpy())) + 0 * x

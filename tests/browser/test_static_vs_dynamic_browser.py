@@ -1,4 +1,4 @@
-"""By run beside built, on the screen: stepped, chosen and pressed; the screen says what the engine did."""
+"""An eager run beside a static graph, on the screen: stepped, chosen, pressed; the screen says what the engine did."""
 
 from __future__ import annotations
 

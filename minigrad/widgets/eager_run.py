@@ -1,4 +1,4 @@
-"""A run of a learner's function as a graph that came to be: which boxes each line added, and what it printed."""
+"""An eager run of a learner's function as the graph that it left: which boxes each line added, and what it printed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Moment:
     printed: str
 
 
-class ByRun:
+class EagerRun:
     """What happened when the function ran, as boxes: one for each tensor that came to be.
 
     result    in words
