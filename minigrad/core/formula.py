@@ -1,7 +1,7 @@
 """Writing instead of computing.
 
 `forward` is ordinary code against a module `xp`. Given numpy or cupy it computes; given the pen it
-writes down the formula it would have computed. The text is a line of compiled code (compiler/), the
+writes the formula it would have computed. The text is a line of compiled code (compiler/), the
 label of a drawing, and what `cost` counts.
 """
 

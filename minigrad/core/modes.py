@@ -46,7 +46,7 @@ class Mode(NamedTuple):
 
     @property
     def is_traced(self) -> bool:
-        """Whether Python runs once for many runs of what it writes down: in a traced function, a branch, a loop."""
+        """Whether Python runs once for many runs of the graph it leaves: in a traced function, a branch, a loop."""
         return self.builder is not None and self.builder.once
 
 

@@ -44,7 +44,7 @@ def open_graph() -> Graph | None:
 
 
 def executing_eagerly() -> bool:
-    """Whether ops are run, rather than written down as a graph or a function that is traced."""
+    """Whether ops run, rather than become nodes of a static graph."""
     return current.mode.builder is None
 
 

@@ -66,7 +66,7 @@ eagerly = Eagerly()
 
 
 class run_functions_eagerly:
-    """Whether traced functions run op by op, untraced: from this call on, or in the block that it opens."""
+    """Whether traced functions run eagerly, untraced: from this call on, or in the block that it opens."""
 
     def __init__(self, run_eagerly: bool = True):
         self.before, eagerly.on = eagerly.on, run_eagerly
@@ -79,7 +79,7 @@ class run_functions_eagerly:
 
 
 def functions_run_eagerly() -> bool:
-    """Whether traced functions run op by op just now."""
+    """Whether traced functions run eagerly just now."""
     return eagerly.on
 
 

@@ -1,4 +1,4 @@
-"""Symbol: an operand without a value. What is done to it is written down, not computed."""
+"""Symbol: an operand without a value. What is done to it becomes nodes, and is not computed."""
 
 from __future__ import annotations
 
