@@ -22,38 +22,13 @@ from ..base.spec import Spec
 from ..core.graph import Graph
 from ..core.node import NamedNode, Node
 from ..core.op import Elementwise, Op
-from ..ops import (
-    Abs,
-    Add,
-    Affine,
-    Alias,
-    And,
-    BroadcastTo,
-    Cast,
-    Clone,
-    Const,
-    Contiguous,
-    Div,
-    Equal,
-    Flip,
-    MatMul,
-    Maximum,
-    Minimum,
-    Mul,
-    Neg,
-    Not,
-    NotEqual,
-    Or,
-    Pow,
-    Relu,
-    Reshape,
-    Several,
-    Sub,
-    Transpose,
-    Where,
-    Xor,
-    const,
-)
+from ..ops.activation import Relu
+from ..ops.arithmetic import Add, Div, Mul, Neg, Pow, Sub
+from ..ops.comparison import And, Equal, Maximum, Minimum, Not, NotEqual, Or, Where, Xor
+from ..ops.leaf import Alias, Clone, Const, Several, const
+from ..ops.movement import BroadcastTo, Contiguous, Flip, Reshape, Transpose
+from ..ops.pointwise import Abs, Cast
+from ..ops.product import Affine, MatMul
 from ..ops.reduce import Reduction
 
 Rewrite = Callable[[Node], Node | None]

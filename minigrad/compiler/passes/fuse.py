@@ -24,22 +24,13 @@ from ...base.spec import Spec, Specs
 from ...core.graph import Graph
 from ...core.node import Node
 from ...core.op import Elementwise, Op
-from ...ops import (
-    Add,
-    Affine,
-    BroadcastTo,
-    Const,
-    Convolution,
-    ConvolutionTranspose,
-    Input,
-    MatMul,
-    Max,
-    Mean,
-    Min,
-    Reshape,
-    Sum,
-    TupleGet,
-)
+from ...ops.arithmetic import Add
+from ...ops.convolution import Convolution, ConvolutionTranspose
+from ...ops.effect import TupleGet
+from ...ops.leaf import Const, Input
+from ...ops.movement import BroadcastTo, Reshape
+from ...ops.product import Affine, MatMul
+from ...ops.reduce import Max, Mean, Min, Sum
 from ...tensor.interpret import interpret
 from ...tensor.rewrite import again, named
 

@@ -18,25 +18,10 @@ from ...base.spec import Specs
 from ...core.graph import Graph
 from ...core.node import NamedNode, Node
 from ...core.op import Elementwise, Op
-from ...ops import (
-    Abs,
-    Add,
-    Cast,
-    Equal,
-    Greater,
-    GreaterEqual,
-    Less,
-    LessEqual,
-    Maximum,
-    Minimum,
-    Mul,
-    Neg,
-    NotEqual,
-    Relu,
-    ReluDifferential,
-    Sub,
-    Where,
-)
+from ...ops.activation import Relu, ReluDifferential
+from ...ops.arithmetic import Add, Mul, Neg, Sub
+from ...ops.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, Maximum, Minimum, NotEqual, Where
+from ...ops.pointwise import Abs, Cast
 from ...tensor.rewrite import again
 from .liveness import alive_bytes, lifetimes, memory_of, ordered, peak_bytes
 
