@@ -20,7 +20,7 @@ import numpy as np
 
 from ..base.spec import Spec
 from ..core.graph import Graph
-from ..core.node import NamedNode, Node
+from ..core.node import Node
 from ..core.op import Elementwise, Op
 from ..ops.activation import Relu
 from ..ops.arithmetic import Add, Div, Mul, Neg, Pow, Sub
@@ -227,12 +227,7 @@ def tried_on(op: type[Op], rules: tuple[Rewrite, ...]) -> tuple[Rewrite, ...]:
 
 def again(node: Node, inputs: tuple[Node, ...]) -> Node:
     """The node on other inputs of the same specs, under its name; itself if they are its own."""
-    return node if inputs == node.inputs else named(node, Node(node.op, inputs, node.spec))
-
-
-def named(node: Node, new: Node) -> Node:
-    """The new node, under the old one's name and place if it has them."""
-    return node.naming(new) if isinstance(node, NamedNode) else new
+    return node if inputs == node.inputs else node.naming(Node(node.op, inputs, node.spec))
 
 
 def share(graph: Graph) -> Graph:

@@ -288,13 +288,10 @@ COMBINE: dict[type[Op], np.ufunc] = {Sum: np.add, Mean: np.add, Max: np.maximum,
 def terms_of(graph: Graph, y: Node) -> list[tuple[Node, ...]]:
     """The nodes whose full reductions make up y: (x,) for that of x, (u, v) for the dot product of u and v."""
     (x,) = y.inputs
-    readers: dict[Node, int] = {}
-    for reader in graph.nodes:
-        for i in reader.inputs:
-            readers[i] = readers.get(i, 0) + 1
 
     def terms(x: Node) -> list[tuple[Node, ...]]:
-        is_ours = readers.get(x) == 1 and x not in graph.outputs and x.spec.dtype.kind == "f"
+        read = sum(reader.inputs.count(x) for reader in graph.nodes)
+        is_ours = read == 1 and x not in graph.outputs and x.spec.dtype.kind == "f"
         if is_ours and isinstance(x.op, Add | Mul) and all(i.spec == x.spec for i in x.inputs):
             return [x.inputs] if isinstance(x.op, Mul) else [t for i in x.inputs for t in terms(i)]
         return [(x,)]
