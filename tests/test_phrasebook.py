@@ -10,12 +10,12 @@ import minigrad as mg
 
 ROOT = Path(__file__).resolve().parents[1]
 HOUSE = ROOT / "minigrad"
-GAUSS = '''
+UNHEARD = '''
 
-class Gauss(Elementwise):
+class Unheard(Elementwise):
     """y = e^(−x²)"""
 
-    symbol = method = "gauss"
+    symbol = method = "unheard"
 
     def forward(self, xp, x): return xp.exp(-x * x)
     def partials(self, y, x): return -2 * x * y,
@@ -42,7 +42,7 @@ def test_what_is_checked_in_follows_from_the_ops_and_the_methods(phrasebook, tex
 
 
 def test_the_class_of_an_op_that_names_its_method_is_all_that_is_written_by_hand(phrasebook, texts):
-    texts[HOUSE / "ops/pointwise.py"] += GAUSS
+    texts[HOUSE / "ops/pointwise.py"] += UNHEARD
     before, written = phrasebook.written(dict(texts)), phrasebook.written(texts)
     new = {
         path.relative_to(HOUSE).as_posix(): set(text.splitlines()) - set(texts[path].splitlines())
@@ -51,18 +51,18 @@ def test_the_class_of_an_op_that_names_its_method_is_all_that_is_written_by_hand
     }
 
     assert written == before, "its result does not depend on when it is asked"
-    assert "    def gauss(self) -> Self: return self.apply(ops.Gauss())" in new["methods/pointwise.py"]
-    assert new["functions/faces.pyi"] == {"def gauss(input: Any) -> Any: ..."}
-    assert any("gauss as gauss" in line for line in new["__init__.pyi"])
-    assert any("Gauss" in line for line in new["ops/__init__.py"])
-    assert any("gauss_" in line for line in new["tensor/inplace.py"])
+    assert "    def unheard(self) -> Self: return self.apply(ops.Unheard())" in new["methods/pointwise.py"]
+    assert new["functions/faces.pyi"] == {"def unheard(input: Any) -> Any: ..."}
+    assert any("unheard as unheard" in line for line in new["__init__.pyi"])
+    assert any("Unheard" in line for line in new["ops/__init__.py"])
+    assert any("unheard_" in line for line in new["tensor/inplace.py"])
     assert phrasebook.written(written) == written, "written twice it is the same"
 
 
 def test_an_op_of_three_operands_has_its_method_by_hand(phrasebook, texts):
-    texts[HOUSE / "ops/pointwise.py"] += GAUSS.replace("xp, x)", "xp, x, y, z)")
+    texts[HOUSE / "ops/pointwise.py"] += UNHEARD.replace("xp, x)", "xp, x, y, z)")
 
-    with pytest.raises(ValueError, match="Gauss names a method, gauss, and has 3 operands"):
+    with pytest.raises(ValueError, match="Unheard names a method, unheard, and has 3 operands"):
         phrasebook.written(texts)
 
 
