@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ...base.errors import ShapeError
@@ -74,6 +75,13 @@ class Fused(Op):
 
     def __repr__(self) -> str:
         return f"Fused({self.symbol})"
+
+
+@lru_cache(maxsize=1024)
+def alone(op: Op, specs: tuple[Spec, ...]) -> Graph:
+    """An op as a graph of its own."""
+    inputs = tuple(Node(Input(f"a{i}"), (), spec) for i, spec in enumerate(specs))
+    return Graph(inputs, (Node(op, inputs),))
 
 
 def is_loop(node: Node) -> bool:
