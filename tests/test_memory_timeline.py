@@ -11,7 +11,7 @@ import minigrad as mg
 from minigrad.widgets import MemoryTimeline
 from minigrad.widgets.ledger import CONSUMERS, Ledger
 from minigrad.widgets.memory_timeline import Switches, run, segments
-from minigrad.widgets.recording import TooLong
+from minigrad.widgets.recorded import TooLong
 
 nn = mg.nn
 MSE = nn.functional.mse_loss
@@ -126,10 +126,10 @@ def test_planned_buffers_are_those_of_the_programs():
     loss = mg.function(lambda x, y: MSE(net(x), y))
     loss(x, y).backward()
     (way,) = loss.history[-1].run.ways.values()
-    (backward,) = (each.program for pull in way.pulls.values() for each in pull.ways.values())
+    (backward,) = (each.run.program for pull in way.pulls.values() for each in pull.ways.values())
     entries = run(net, MSE, x, y, mg.optim.Adam(net.parameters()), 2, Switches(False, 1, True))
 
-    sizes = [way.program.text.size, backward.text.size]
+    sizes = [way.run.program.text.size, backward.text.size]
     assert entries[-1].live[6] == sum(sizes) > 0
     assert {entry.live[6] for entry in entries} == {0, sizes[0], sum(sizes)}
 

@@ -550,5 +550,5 @@ def test_on_a_device_that_is_not_the_cpu_a_run_is_kernels(graph):
         values = [session.run(y) for _ in range(3)]
 
     np.testing.assert_allclose(values, np.full((3, 1000), np.exp(np.tanh(3.0))), rtol=1e-14)  # a rounding for each op
-    assert isinstance(session.last_run.program, Replay)
+    assert isinstance(session.last_run.run.program, Replay)
     assert n.launches <= 3 * 2, "a kernel, and a copy of the result: not five ops"

@@ -7,6 +7,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.base.errors import GraphError, NoGradientError, NoValueError
+from minigrad.core.modes import current
 
 X = np.arange(6.0).reshape(2, 3)
 
@@ -80,7 +81,7 @@ def test_a_trace_that_fails_leaves_everything_as_it_was():
     assert w.tolist() == X.tolist()
     assert count.item() == 0
     assert step.trace_count == 0
-    assert mg.modes.current.mode.builder is None
+    assert current.mode.builder is None
     fail.clear()
     step(x)
     assert w.grad.tolist() == X.tolist()

@@ -361,6 +361,7 @@ def function(name: str, ours: Callable[..., Any], parameters: list[str]) -> Call
 
 FREE = {"empty", "empty_like", "broadcast_arrays"}  # memory set aside, and views: nothing is computed
 UNRECORDED = {"matmul", "dot", "vdot", "inner", "tensordot", "einsum", "rmatmul", "sort", "argsort"}  # cuBLAS, thrust
+INDEXED = {"getitem", "take", "take_along_axis"}
 SIZED = {"nonzero", "flatnonzero", "argwhere", "unique", "compress", "extract"}  # the host must learn the length
 
 
@@ -369,10 +370,11 @@ def call(name: str, ours: Callable[..., Any], args: Any, options: Any) -> Any:
     given = (*args, *options.values())
     refuse_host(given, name)
 
-    def compute() -> Any:
-        return ours(*map(bare, args), **{key: bare(value) for key, value in options.items()})
+    def compute(bare_index: Callable[[Any], Any] = bare) -> Any:
+        first, *others = map(bare, args[:1]), *map(bare_index, args[1:])
+        return ours(*first, *others, **{key: bare_index(value) for key, value in options.items()})
 
-    y = compute()
+    y = compute(foretold if THREAD.tapes and name in INDEXED else bare)
     sources = [x for x in given if isinstance(x, Array)]
     written = next((x for x in sources if y is x.host), None)
     results = y if isinstance(y, list | tuple) else [y]
@@ -423,6 +425,14 @@ def bare(x: Any) -> Any:
     if isinstance(x, Ufunc):
         return x.ours
     return type(x)(map(bare, x)) if type(x) in (list, tuple) else x
+
+
+def foretold(x: Any) -> Any:
+    """x bare, where nothing has run that would have computed it yet: whole numbers, which may be indices, are 0."""
+    if isinstance(x, tuple):
+        return tuple(map(foretold, x))
+    host = bare(x)
+    return np.zeros_like(host) if isinstance(x, Array) and host.dtype.kind in "iu" else host
 
 
 def dressed(y: Any, sources: list[Array]) -> Any:

@@ -14,56 +14,31 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import AnomalyError, BoundsError, GraphError, MinigradError
+from ..base.errors import AnomalyError
 from ..core.graph import Graph
 from ..core.node import Node
 from ..ops.effect import Effect
 from ..tensor.interpret import value, walked
 
 Arrays = tuple[Any, ...]
-KNOWN = {FloatingPointError, RuntimeWarning}  # NumPy's, that users ask for
 Walk = Callable[[Graph, Sequence[Any]], Arrays]
 
-_walk: ContextVar[Walk | None] = ContextVar("walk", default=None)  # how graphs are run just now; None: as programs
+walk_now: ContextVar[Walk | None] = ContextVar("walk", default=None)  # how graphs are run just now; None: as programs
 
 
 @contextmanager
 def walking(walk: Walk) -> Iterator[None]:
     """A block in which every graph, branches and bodies of loops among them, runs op by op, in this way."""
-    token = _walk.set(walk)
+    token = walk_now.set(walk)
     try:
         yield
     finally:
-        _walk.reset(token)
+        walk_now.reset(token)
 
 
 def trap_nan() -> Any:
     """A block in which every graph runs op by op, and the first op that makes a NaN or an infinity is named."""
     return walking(trapped)
-
-
-def guarded(program: Callable[..., Arrays], graph: Graph, arrays: Sequence[Any], trap: bool = False) -> Arrays:
-    """What the program, made of the graph, gives for the arrays. Where it fails, the error names the op that failed."""
-    walk = _walk.get()
-    if walk is not None:
-        return walk(graph, arrays)
-    if trap:
-        with trap_nan():
-            return trapped(graph, arrays)
-    try:
-        return program(*arrays)
-    except AssertionError:  # the user's own words
-        raise
-    except Exception as error:
-        found = None if getattr(error, "located", False) else located(graph, arrays)
-        if found is None:
-            raise
-        where, why = found
-        is_known = isinstance(why, MinigradError) or type(why) in KNOWN
-        kind = BoundsError if type(why) is IndexError else type(why) if is_known else GraphError
-        named: Any = kind(f"{where}: {why}")
-        named.located = True
-        raise named from error
 
 
 def located(graph: Graph, arrays: Sequence[Any]) -> tuple[str, Exception] | None:
@@ -150,6 +125,7 @@ def span(x: Any) -> str:
         return f"({', '.join(map(span, x))})"
     if not x.size:
         return "without elements"
+    x = x if isinstance(x, np.ndarray | np.generic) else x.get()
     if x.dtype.kind != "f":
         return f"from {x.min()} to {x.max()}" if x.size > 1 else f"= {x.item()}"
     ok = x[abs(x) < np.inf]

@@ -17,22 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..base.device import CPU
 from ..base.errors import ShapeError
 from ..base.spec import Spec, Specs, spec_of
 from ..core.graph import Graph
 from ..core.op import Op
-from ..tensor.interpret import interpret
-from .blame import guarded
 from .control_grad import cond_gradients, loop_gradients
-from .passes.pipeline import optimised
+from .executable import Executable, compiled
 from .passes.purify import STEPS, graphs_of
 from .passes.specialise import specialised
 from .program.buffer import Step
-from .program.program import Program
 from .program.source import GrowingStack, Line, branch, for_loop, while_loop
 
 if TYPE_CHECKING:
@@ -117,7 +113,7 @@ class While(Control):
     def forward(self, xp: Any, *xs: Any) -> tuple[Any, ...]:
         n, (test, body) = self.carried, self.runs
         carries, k = xs[:n], xs[n:]
-        stacks = [GrowingStack(xp, row(y), y.dtype) for y in results(self.body)[n:]]
+        stacks = [GrowingStack(y.device.xp, row(y), y.dtype) for y in results(self.body)[n:]]
         steps = 0
         while test(*carries, *k)[0]:
             ys = body(*carries, *k)
@@ -130,7 +126,7 @@ class While(Control):
     @cached_property
     def runs(self) -> tuple[Run, Run]:
         """The test and the body, as functions."""
-        return Function(self.test), Function(self.body)
+        return Inner(self.test), Inner(self.body)
 
     def written(self, lines: Lines, step: Step) -> list[Line]:
         return while_loop(self, lines, step)
@@ -176,7 +172,7 @@ class Scan(Control):
     def forward(self, xp: Any, *xs: Any) -> tuple[Any, ...]:
         n, m, steps = self.carried, self.carried + self.sliced, self.steps(xs)
         carries, slices, k = xs[:n], xs[n:m], xs[m:]
-        stacks = [xp.empty((steps, *row(y)), y.dtype) for y in results(self.body)[n:]]
+        stacks = [y.device.xp.empty((steps, *row(y)), y.dtype) for y in results(self.body)[n:]]
         for t in reversed(range(steps)) if self.reverse else range(steps):
             ys = self.run(*carries, *[x[t, ...] for x in slices], *k)
             carries = ys[:n]
@@ -187,7 +183,7 @@ class Scan(Control):
     @cached_property
     def run(self) -> Run:
         """The body, as a function."""
-        return Function(self.body)
+        return Inner(self.body)
 
     def written(self, lines: Lines, step: Step) -> list[Line]:
         return for_loop(self, lines, step)
@@ -236,36 +232,25 @@ def flops(graph: Graph) -> int:
 # -- running ----------------------------------------------------------------------------------------
 
 
-class Function:
-    """A graph as a function on arrays, compiled when it is first called; where lengths are open, once for each."""
+class Inner:
+    """A graph in an op as a function of arrays, compiled when it is first called; where lengths are open, for each."""
 
     def __init__(self, graph: Graph):
         self.graph = graph
         self.is_open = not all(x.spec.is_known for x in graph.inputs)
-        self.made: dict[tuple[Spec, ...], tuple[Run, Graph]] = {}
+        self.made: dict[tuple[Spec, ...], Executable] = {}
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         specs = tuple(map(spec_of, arrays)) if self.is_open else ()
-        run, graph = self.made.get(specs) or self.ready(specs)
-        return guarded(run, graph, arrays)
-
-    def ready(self, specs: tuple[Spec, ...]) -> tuple[Run, Graph]:
-        """The program for operands of such specs, and the graph that it is made of."""
-        graph = specialised(self.graph, specs) if specs else self.graph
-        made = self.made[specs] = compiled(graph), graph
-        return made
-
-
-def compiled(graph: Graph) -> Run:
-    """The graph as a program; on a device for which there are none, op by op."""
-    if any(node.spec.device is not CPU for node in graph.nodes):
-        return partial(interpret, graph)
-    return Program(optimised(graph))
+        run = self.made.get(specs)
+        if run is None:
+            run = self.made[specs] = compiled(specialised(self.graph, specs) if specs else self.graph)
+        return run(*arrays)
 
 
 def owning(graph: Graph) -> Run:
     """The graph as a function whose results are arrays of their own."""
-    run = Function(graph)
+    run = Inner(graph)
     return lambda *arrays: owned(run(*arrays), graph, 1)
 
 

@@ -20,7 +20,7 @@ from ..core.op import Op
 from ..nn.module import Module
 from ..tensor.tensor import Tensor
 from ..tracing.builder import GraphBuilder
-from .listing import Path, Scope
+from .chart import Path, Scope
 
 
 class Calls:

@@ -7,36 +7,32 @@ is itself such a function of tensors, so that derivatives have derivatives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..autograd.function_in_graph import Custom
 from ..autograd.function_rule import Arrivals, Once, Output, OutputRule
-from ..base.device import CPU
 from ..base.errors import NoGradientError
 from ..base.lengths import is_unknown
 from ..base.spec import Spec, Specs, spec_of
-from ..compiler.blame import guarded
-from ..compiler.passes.pipeline import STANDARD, Pass, optimised
+from ..compiler.executable import compiled
+from ..compiler.passes.pipeline import STANDARD, Pass
 from ..compiler.passes.purify import STEPS
 from ..compiler.passes.specialise import specialised
-from ..compiler.program.program import Program
 from ..core import modes
 from ..core.graph import Graph
 from ..core.node import Node, Record
 from ..core.op import Op
 from ..ops import Clone, Const, Input, StopGradient, TupleGet
 from ..tensor.grad import origin
-from ..tensor.interpret import interpret
 from ..tensor.rewrite import optimise
 from ..tensor.tensor import Tensor, made
 from .eager_interpreter import on_tensors
 from .partition import Split
 
 Arrays = tuple[Any, ...]
-Run = Callable[..., Arrays]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +99,7 @@ class Compiled:
         """The generated code of the way that was made last."""
         if not self.ways:
             self.way((), ())
-        return str(getattr([*self.ways.values()][-1].program, "source", "interpreted: no code is generated"))
+        return [*self.ways.values()][-1].run.source
 
     def way(self, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Way:
         """The way to run it on tensors of such specs, where these want a gradient; none, if nothing is said."""
@@ -127,8 +123,7 @@ class Compiled:
 class Way:
     """One way to run a graph.
 
-    plain     arrays → arrays: the results, then what is kept; as it is run op by op, in search of an error
-    program   the same, compiled
+    run       arrays → arrays: the results, then what is kept
     specs     of the results
     split     how it was cut; None where no gradient is wanted
     pulls     numbers of the results that gradients arrive at → the backward graph of those
@@ -140,9 +135,8 @@ class Way:
         split = Split(simple, wanted, {simple.inputs[i] for i in into.values()}) if any(wanted) else None
         self.split = split if split is not None and split.results else None
         self.graph = simple if self.split is None else self.split.forward
-        plain, own = bare(self.graph), partial(owned, results=len(graph.outputs), written=graph, into=into)
-        self.plain = own(plain)
-        self.program = compiled(own(optimised(plain, making.passes)), into, making)
+        own = partial(owned, results=len(graph.outputs), written=graph, into=into)
+        self.run = compiled(bare(self.graph), *making, into, own)
         self.specs = [None if y is None or isinstance(y.spec, Specs) else y.spec for y in graph.outputs]
         self.pulls: dict[tuple[int, ...], Compiled] = {}
         if self.split is not None:
@@ -150,10 +144,6 @@ class Way:
             self.rule = Backward(self.split.node(self.split.results[0]).spec, self)
             self.inputs = {x: i for i, x in enumerate(simple.inputs)}
             self.outputs = [(i, OutputRule(self.specs[i], i)) for i in self.split.results]  # type: ignore[arg-type]
-
-    def run(self, *arrays: Any) -> Arrays:
-        """The results, then what is kept. An error names the node and the line where it happened."""
-        return guarded(self.program, self.plain, arrays)
 
     def connect(self, op: Call, xs: Sequence[Tensor], ys: Sequence[Any], arrays: Arrays) -> None:
         """Record the run behind its results: one record, of which each result is an output."""
@@ -219,15 +209,6 @@ def result_spec(array: Any, spec: Spec | None) -> Spec:
 
 
 # -- arrays in, arrays out -----------------------------------------------------------------------------
-
-
-def compiled(graph: Graph, into: Mapping[int, int], making: Making) -> Run:
-    """The graph as a function of arrays; where they are not all on the CPU, op by op.
-
-    into    output → the input whose array takes it
-    """
-    on_cpu = all(x.spec.device is CPU for x in graph.inputs)
-    return Program(graph, making.threads, into) if on_cpu else partial(interpret, graph)
 
 
 def bare(graph: Graph) -> Graph:

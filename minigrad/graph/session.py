@@ -18,21 +18,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..base.device import CPU, Device, device_of
+from ..base.device import device_of
 from ..base.errors import GraphError, ShapeError
 from ..base.lengths import fits
 from ..base.pytree import leaves, planted
-from ..base.spec import Spec, Specs
-from ..compiler.blame import guarded
-from ..compiler.passes.pipeline import optimised
-from ..compiler.passes.specialise import hoist_copies, specialised
-from ..core.graph import Graph as Finished
+from ..base.spec import Spec
+from ..compiler.executable import Executable, compiled
+from ..compiler.passes.specialise import specialised
 from ..core.modes import current, in_mode
 from ..core.node import Node
 from ..core.versions import owner
-from ..tensor.codegen import function
 from ..tensor.inplace import write
-from ..tensor.rewrite import optimise
 from ..tracing.builder import Tracer
 from ..tracing.tracer import session_stack
 from .default import get_default_graph
@@ -49,22 +45,18 @@ class Plan:
     """A run, ready to be done again.
 
     pruned     what is read, written, executed
-    graph      the function, for shapes that are known
-    program    the same, compiled
+    run        the function, for shapes that are known
     sources    for each input, its place among the feeds, or the name of a variable or a captured tensor
     fetched    how many of the results are fetched
-    moved      (number of an input, the device to which it is copied before)
     """
 
     pruned: Pruned
-    graph: Finished
-    program: Any
+    run: Executable
     sources: tuple[int | str, ...]
     fetched: int
-    moved: tuple[tuple[int, Device], ...]
 
     executed = property(lambda self: self.pruned.executed, doc="The names of the nodes that ran.")
-    source = property(lambda self: getattr(self.program, "source", ""), doc="The Python that ran.")
+    source = property(lambda self: self.run.source, doc="The text that ran.")
 
     def __repr__(self) -> str:
         return f"<Run of {len(self.executed)} node{'s' * (len(self.executed) != 1)}: {', '.join(self.executed)}>"
@@ -151,7 +143,7 @@ class Session:
     def computed(self, plan: Plan, arrays: Sequence[Any]) -> list[Any]:
         """Read, compute, write, and hand out what was fetched."""
         given = self.given(plan, arrays)
-        ys = guarded(plan.program, plan.graph, given, self.trap_nan)
+        ys = plan.run.trapped(*given) if self.trap_nan else plan.run(*given)
         n = plan.fetched
         held = {*map(id, given)}  # what is in somebody's hands already
         for name, value in zip(plan.pruned.writes, ys[n:]):
@@ -175,8 +167,6 @@ class Session:
                 )
             else:
                 given.append(state.value)
-        for i, device in plan.moved:
-            given[i] = device.array(given[i])
         return given
 
     def write(self, name: str, value: Any) -> None:
@@ -226,20 +216,7 @@ def made(graph: Graph, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: S
         x.spec.with_shape(arrays[source].shape) if isinstance(source, int) else x.spec
         for x, source in zip(part.graph.inputs, sources)
     ]
-    before = specialised(part.graph, specs)
-    known = hoist_copies(before)
-    pairs = enumerate(zip(before.inputs, known.inputs))
-    moved = tuple((i, y.spec.device) for i, (x, y) in pairs if x.spec.device is not y.spec.device)
-    return Plan(part, known, compiled(known), sources, len(nodes), moved)
-
-
-def compiled(graph: Finished) -> Any:
-    """The graph as a function of arrays: a program for its device; on several, a call for each op."""
-    specs = [spec for x in graph.nodes for spec in (x.spec if isinstance(x.spec, Specs) else [x.spec])]
-    places = {spec.device for spec in specs} or {CPU}
-    if len(places) == 1:
-        return places.pop().program(optimised(graph))
-    return function(optimise(graph), "run", (places - {CPU}).pop())
+    return Plan(part, compiled(specialised(part.graph, specs)), sources, len(nodes))
 
 
 def fed_to(node: Node, data: Any) -> Any:

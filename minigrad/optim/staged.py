@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import ops
+from ..base.device import CPU
 from ..base.errors import GraphError
 from ..base.spec import Spec, spec_of
 from ..core.modes import no_grad
@@ -321,7 +322,6 @@ def update(
         rate = rate_of(optimizer, options)
         builder.noticed(rate, "options", rate.options)
         lr = builder.lift(options["lr"] if is_symbol(options["lr"]) else rate).astype(float)
-        settings = options | {"lr": lr.to(ps[0].device) if ps else lr}
         for company in counting_together(optimizer, ps):
             counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
             refuse_overlap(builder, counts)
@@ -329,8 +329,10 @@ def update(
                 if isinstance(count, Slot):
                     builder.noticed(count, "together", True)
             state: State = {name: builder.lift(count) for name, count in counts.items()}
-            optimizer.count(state, settings)
+            there, home = next((n.device for n in state.values()), CPU), company[0].device
+            optimizer.count(state, options | {"lr": lr.to(there)})
             changes += [(count, state[name]) for name, count in counts.items()]
+            state, settings = {name: n.to(home) for name, n in state.items()}, options | {"lr": lr.to(home)}
             for p in company:
                 changes += moved(optimizer, builder, p, gradient_of[id(p)], settings, state)
     return [give(place, value) for place, value in changes]

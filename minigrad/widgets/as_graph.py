@@ -17,7 +17,7 @@ from ..graph.function import TracedFunction
 from ..tensor.interpret import value, walked
 from .eager_run import LARGEST, beginning, drawn, words
 from .film import refuse_large
-from .recording import Listening, Printed
+from .recorded import Listening, Printed
 from .traced import arrays_of, trace_of
 
 

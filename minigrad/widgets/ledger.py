@@ -103,7 +103,7 @@ class Ledger:
             self.write(words)
         else:
             results = len(way.split.graph.outputs)
-            self.ran(way.program, before, lambda i: OTHER if i < results else SAVED)
+            self.ran(way.run.program, before, lambda i: OTHER if i < results else SAVED)
 
     def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         known = set(self.arrays)
@@ -122,7 +122,7 @@ class Ledger:
             lets = f", and lets go {freed:,} bytes that were kept for it" if freed > 0 else ""
             self.write(f"the derivative of {sign_of(node.op)} {sends}{lets}")
         else:
-            program = way.pull(tuple(sorted(gy))).way((), ()).program
+            program = way.pull(tuple(sorted(gy))).way((), ()).run.program
             self.ran(program, self.entries[-1].live, lambda i: GRADIENTS)  # what it reads is there until its end
 
     def ran(self, program: Program, before: Live | None, consumer: Callable[[int], int]) -> None:

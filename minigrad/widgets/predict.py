@@ -14,11 +14,11 @@ import traitlets
 
 from ..course.prediction import Told, prediction, revealed
 from ..course.question import Question
-from .form import Form
-from .widget import Plain, javascript
+from .question import Asking
+from .stepped import Plain, javascript
 
 
-class Predict(Form):
+class Predict(Asking):
     """Predict("boxes", "How many boxes will the picture have?")
 
     kind         number, option, truth, shape or order; `options` alone make it option, and else it is number

@@ -37,7 +37,7 @@ from ..tensor.interpret import is_constant, value, walked
 from .charts import RIGHT, Axis, Charted, across, chart, compact, upwards
 from .film import Choice, Cut, Panel, Reel, row, styled, table
 from .machine import Machine, seconds
-from .timing import took
+from .timed import took
 from .traced import traced
 
 LARGEST = 60  # ops

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...base.spec import Specs
-from ...compiler.passes.liveness import Ordered, lifetimes, memory_of
+from ...compiler.passes.liveness import Ordered, memory_of
 from ...compiler.program.memory_plan import Allocation, assign_offsets
 from ...core.graph import Graph
 from ...core.node import Node
@@ -48,11 +48,10 @@ def arena(graph: Graph, writers: Mapping[Node, str], into: Mapping[Node, Node]) 
     """
     order = graph.nodes
     place = {node: i for i, node in enumerate(order)}
-    found = Arena(memory_of(order), {node: end for node, (_, end) in lifetimes(graph).items()})
+    found = Arena(memory_of(order), dict(place))
     for i, node in enumerate(order):
         for x in node.inputs:
-            if not found.home[x].inputs:
-                found.last[found.home[x]] = i
+            found.last[found.home[x]] = i
     for y in graph.outputs:
         if y is not None:
             found.last[found.home[y]] = len(order)

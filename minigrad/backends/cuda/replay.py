@@ -10,7 +10,8 @@ A graph on a GPU: run once, recorded once, and replayed.
 
 The first call runs node by node, so that every kernel is compiled and every library has started. The second is recorded
 as it runs: its launches become one CUDA graph, which from then on starts with a single call, whatever its length. What
-cannot be recorded (an effect, a factorisation, a sort) splits it: parts are replayed, and what is between them is run.
+cannot be recorded (an effect, a factorisation, a sort, a branch, what is on the CPU) splits it: parts are replayed, and
+what is between them is run.
 
     copy in what moved  ·  replay  ·  run  ·  replay  ·  copy out the results
 
@@ -22,18 +23,22 @@ It has run on the simulated device, which obeys the same rules, and with kernels
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Literal
 
 from ... import ops
 from ...base.device import Device
 from ...base.errors import ShapeError
-from ...base.spec import Specs
-from ...compiler.passes.fuse import Fused, alone
+from ...base.lengths import fits
+from ...base.spec import Spec, Specs
+from ...compiler.executable import device_of
+from ...compiler.passes.fuse import Fused
+from ...compiler.passes.liveness import Ordered
 from ...core.graph import Graph
 from ...core.node import Node
-from ...core.op import Elementwise
+from ...core.op import Elementwise, Op
 from ...ops import Affine, ControlDep, Input, MatMul, Move, RandomChoice, RandomPermutation, StopGradient, TupleGet
 from ...tensor.interpret import is_constant, value
 from .arena import Arena, arena, late
@@ -60,14 +65,14 @@ class ReplayState:
         self.memory = self.machine.xp.empty(max(self.plan.size, 1), "u1")
         self.values: dict[Node, Any] = {}
         self.left: dict[Kernel, list[Any]] = {}
-        self.before: list[Place] = []
+        self.before: list[Place | None] = []
         self.bound: dict[int, Any] = {}
         self.moving: dict[int, Any] = {}
         self.recorded: list[Callable[[], None]] = []
         self.pool: Any = None
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        now = [self.place(a) for a in arrays]
+        now = [self.place(arrays[i]) if i in self.program.here else None for i in range(len(arrays))]
         if not self.before and arrays:
             self.plainly(arrays)
         elif not self.recorded or any(now[i] != self.place(x) for i, x in self.bound.items()):
@@ -90,7 +95,7 @@ class ReplayState:
 
     def plainly(self, arrays: tuple[Any, ...]) -> None:
         """Every node once, on the arrays themselves."""
-        self.values = dict(zip(self.program.graph.inputs, arrays))
+        self.values = self.program.constants | dict(zip(self.program.graph.inputs, arrays))
         for _, nodes in self.program.parts:
             for node in nodes:
                 self.run(node)
@@ -141,21 +146,24 @@ class ReplayState:
     # -- recording -----------------------------------------------------------------------------------
 
     def fill(self, arrays: tuple[Any, ...]) -> None:
-        """What is not bound, copied to where it was recorded."""
-        for i, buffer in self.moving.items():
-            buffer[...] = arrays[i]
+        """What is not bound, copied to where it was recorded; what is on another device, which no recording reads."""
+        for i, x in enumerate(self.program.graph.inputs):
+            if i in self.moving:
+                self.moving[i][...] = arrays[i]
+            elif i not in self.bound:
+                self.values[x] = arrays[i]
 
-    def record(self, arrays: tuple[Any, ...], now: list[Place]) -> None:
+    def record(self, arrays: tuple[Any, ...], now: list[Place | None]) -> None:
         """Records every part, and runs it."""
         inputs, targets = self.program.graph.inputs, self.program.into.values()
-        for i, x in enumerate(inputs):
+        for i in self.program.here:
             if i in targets or (now[i] == self.before[i] and i not in self.moving):
                 self.bound[i] = arrays[i]
             elif i not in self.moving:
                 self.bound.pop(i, None)
-                self.moving[i] = self.machine.xp.empty(x.spec.shape, x.spec.dtype)
+                self.moving[i] = self.machine.xp.empty(inputs[i].spec.shape, inputs[i].spec.dtype)
+        self.values = self.program.constants | {inputs[i]: a for i, a in (self.bound | self.moving).items()}
         self.fill(arrays)
-        self.values = {x: (self.bound | self.moving)[i] for i, x in enumerate(inputs)}
         self.recorded = []
         self.pool = self.machine.pool()
         for recordable, nodes in self.program.parts:
@@ -191,20 +199,18 @@ class ReplayState:
         return replayed
 
     def stretch(self, nodes: list[Node]) -> Callable[[], None]:
-        """Nodes that run each time anew; what they make is copied to where the parts that follow read it."""
+        """Nodes that run each time anew; what they make is copied to where recorded parts read it."""
         kept: dict[Node, Any] = {}
 
         def run() -> None:
             for node in nodes:
                 self.run(node)
-                made = self.values[node]
-                if isinstance(node.spec, Specs):
-                    continue  # its pieces are copied
-                if node in kept:
-                    kept[node][...] = made
-                else:
-                    kept[node] = made.copy()
-                self.values[node] = kept[node]
+                if node in self.program.replayed:
+                    if node in kept:
+                        kept[node][...] = self.values[node]
+                    else:
+                        kept[node] = self.values[node].copy()
+                    self.values[node] = kept[node]
 
         return run
 
@@ -217,7 +223,14 @@ RECORDED = {
     *("arithmetic", "comparison", "pointwise", "activation", "special", "movement", "reduce", "softmax", "standardise"),
     *("pattern", "leaf", "product", "index", "scan", "convolution", "pooling", "recurrent", "random"),
 }
-SORTED = RandomPermutation | RandomChoice  # CuPy sorts with thrust, which waits
+# What waits: copies, CuPy's sort by thrust; and cuBLAS, where it is not called by `product`.
+WAITING = Move | RandomPermutation | RandomChoice | MatMul | Affine
+
+
+def is_here(node: Node, device: Device) -> bool:
+    """Whether the node works on arrays of the device alone, of lengths that are known."""
+    specs = [s for x in (node, *node.inputs) for s in (x.spec if isinstance(x.spec, Specs) else (x.spec,))]
+    return all(spec.device is device and spec.is_known for spec in specs)
 
 
 def is_recordable(node: Node) -> bool:
@@ -227,7 +240,7 @@ def is_recordable(node: Node) -> bool:
         return isinstance(node.inputs[0].op, Fused) or is_recordable(node.inputs[0])
     home, _, family = type(op).__module__.rpartition(".")
     known = home == ops.__name__ and (family in RECORDED or isinstance(op, StopGradient | ControlDep))
-    return known and not op.effect and not isinstance(op, Move | SORTED)
+    return known and not op.effect and not isinstance(op, WAITING)
 
 
 def route_of(node: Node) -> Route:
@@ -246,32 +259,38 @@ def group(node: Node) -> Fused | None:
     if isinstance(node.op, Fused):
         found = node.op
     elif isinstance(node.op, Elementwise) and node.inputs and not node.op.effect:
-        found = Fused(alone(node.op, tuple(x.spec for x in node.inputs)))
+        found = lone(node.op, tuple(x.spec for x in node.inputs))
     else:
         return None
     kernel_of(found, [x.spec for x in node.inputs])
     return found
 
 
+@lru_cache(maxsize=1024)
+def lone(op: Op, specs: tuple[Spec, ...]) -> Fused:
+    """An elementwise op as a group of one."""
+    inputs = tuple(Node(Input(f"a{k}"), (), spec) for k, spec in enumerate(specs))
+    return Fused(Graph(inputs, (Node(op, inputs),)))
+
+
 class NodeRunner:
-    """Runs nodes, and keeps what it made for them: constants, and a kernel for each order of operands in memory.
+    """Runs nodes, and keeps what it made for them: a kernel for each order of operands in memory.
 
     values    node → its array; of several results, a tuple
     outs      where the results of a kernel or a product are written
     """
 
-    def __init__(self, machine: Machine):
-        self.machine = machine
-        self.constants: dict[Node, Any] = {}
+    def __init__(self, machine: Machine, device: Device):
+        self.machine, self.device = machine, device
         self.kernels: dict[tuple[Node, tuple[tuple[int, ...], ...]], tuple[Kernel, Run]] = {}
 
     def call(self, node: Node, values: Mapping[Node, Any]) -> Any:
-        """What the op's own forward gives."""
-        if is_constant(node):
-            if node not in self.constants:
-                self.constants[node] = value(node)
-            return self.constants[node]
-        return node.op.forward(self.machine.xp, *(values[x] for x in node.inputs))
+        """What the op's own forward gives; of an effect, in memory of its own."""
+        xs = [values[x] for x in node.inputs]
+        if not node.op.effect and is_here(node, self.device):
+            return node.op.forward(self.machine.xp, *xs)
+        y = value(node, *xs)
+        return y.copy() if any(y is x for x in xs) else y
 
     def product(self, node: Node, values: Mapping[Node, Any], out: Any) -> None:
         """x @ y, or x W + b, into `out`."""
@@ -316,8 +335,11 @@ class Replay:
     into       output → input, in whose own array it is written, once nobody reads its old value
     machine    what launches; that of the graph's device
 
+    here       numbers of the inputs that are on its device, and are read, or written
+    constants  what each is
     writers    the nodes that write where the plan says → how: a kernel, or a matrix product
     parts      the nodes in the order in which they run, in stretches: (whether it is recorded, its nodes)
+    replayed   what recorded nodes read
 
     What is handed out is the caller's. A call that comes while another is running has buffers of its own.
     """
@@ -331,20 +353,24 @@ class Replay:
     ):
         self.into = dict(into or {})
         targets = {y: graph.inputs[x] for i, x in self.into.items() if (y := graph.outputs[i]) is not None}
-        self.graph = graph = late(graph, targets)
         self.device = device_of(graph)
+        ours = {node for node in (*graph.nodes, *targets.values()) if is_here(node, self.device)}
+        self.graph = graph = gathered(late(graph, targets), ours)
+        self.here = [i for i, x in enumerate(graph.inputs) if x in ours]
         self.machine = machine or machine_of(self.device)
-        self.steps = NodeRunner(self.machine)
-        self.writers = {node: route for node in graph.nodes if (route := route_of(node)) != "call"}
-        self.parts = parts(graph, self.writers)
+        self.steps = NodeRunner(self.machine, self.device)
+        self.constants = {node: value(node) for node in graph.nodes if is_constant(node)}
+        self.writers = {node: route for node in graph.nodes if node in ours and (route := route_of(node)) != "call"}
+        self.parts = parts(graph, {node for node in ours if node in self.writers or is_recordable(node)})
+        self.replayed = {x for recorded, nodes in self.parts if recorded for node in nodes for x in node.inputs}
         self.plan: Arena = arena(graph, self.writers, targets)
         self.last_read = last_read(graph, self.plan)
         self.awaited = {x for recorded, nodes in self.parts if not recorded for node in nodes for x in node.inputs}
         self.idle: list[ReplayState] = []
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        came = [(a.shape, a.dtype) for a in arrays]
-        if came != [(x.spec.shape, x.spec.dtype) for x in self.graph.inputs]:
+        if len(arrays) != len(self.graph.inputs) or not all(map(is_for, arrays, self.graph.inputs)):
+            came = [(a.shape, a.dtype) for a in arrays]
             raise ShapeError(f"this program takes {[x.spec for x in self.graph.inputs]}, and got {came}")
         if not all(arrays[x].flags.c_contiguous for x in self.into.values()):
             return self.through_copies(arrays)
@@ -352,14 +378,13 @@ class Replay:
             state = self.idle.pop()
         except IndexError:
             state = ReplayState(self)
-        try:
-            return state(*arrays)
-        finally:
-            self.idle.append(state)
+        ys = state(*arrays)
+        self.idle.append(state)  # one that broke off is not used again: its recording has an end too soon
+        return ys
 
     def through_copies(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """A call with parameters that do not lie in memory as kernels write: on copies, and back."""
-        ys = list(self(*map(self.machine.xp.ascontiguousarray, arrays)))
+        ys = list(self(*(x.spec.device.xp.ascontiguousarray(a) for x, a in zip(self.graph.inputs, arrays))))
         for y, x in self.into.items():
             arrays[x][...] = ys[y]
             ys[y] = arrays[x]
@@ -381,16 +406,31 @@ class Replay:
         return self.plan.size
 
 
-def device_of(graph: Graph) -> Device:
-    """The device on which a graph runs: that of its first input; without inputs, of what it gives."""
-    nodes = [*graph.inputs, *(y for y in graph.outputs if y is not None)]
-    return nodes[0].spec.device
+def is_for(array: Any, x: Node) -> bool:
+    """Whether the array is what the input stands for."""
+    spec = x.spec
+    return bool(array.dtype == spec.dtype and (array.shape == spec.shape or fits(array.shape, spec.shape)))
 
 
-def parts(graph: Graph, writers: Mapping[Node, Route]) -> list[tuple[bool, list[Node]]]:
+def gathered(graph: Graph, here: Collection[Node]) -> Graph:
+    """The graph in an order in which what happens elsewhere, and the copies from there and to there, comes first where
+    it needs nothing of what is here, and last where nothing here needs it: so that it divides no recording."""
+    place: dict[Node, int] = {}
+    for node in graph.nodes:
+        place[node] = int(bool(node.inputs) and (node in here or any(place[x] for x in node.inputs)))
+    needed: set[Node] = set()
+    for node in reversed(graph.nodes):
+        if node in here or node in needed:
+            needed.update(node.inputs)
+        elif place[node]:
+            place[node] = 2
+    return Ordered(graph.inputs, graph.outputs, tuple(sorted(graph.nodes, key=place.__getitem__)))
+
+
+def parts(graph: Graph, recordable: Collection[Node]) -> list[tuple[bool, list[Node]]]:
     """The nodes in the order in which they run; of each stretch, whether it is recorded."""
-    nodes = [node for node in graph.nodes if not isinstance(node.op, Input)]
-    stretches = groupby(nodes, lambda node: node in writers or is_constant(node) or is_recordable(node))
+    nodes = [node for node in graph.nodes if not (isinstance(node.op, Input) or is_constant(node))]
+    stretches = groupby(nodes, recordable.__contains__)
     return [(recorded, list(part)) for recorded, part in stretches]
 
 

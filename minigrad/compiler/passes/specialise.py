@@ -2,11 +2,6 @@
 
 Every shape is worked out again, by each op's own `infer`, from the shapes that came. What an op had noted down of a
 length that was not known (the shape of a reshape, the number that a mean divides by) is replaced in its fields.
-
-What is fed arrives where it is needed: the copy to a device with which a run begins is no part of its program.
-
-A placeholder is on the CPU, and a graph for a GPU begins with `x.to("gpu")`. Whoever runs the graph makes that copy
-on handing the array over; what remains is on one device, and can be compiled for it.
 """
 
 from __future__ import annotations
@@ -15,14 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from ...base.device import Device
 from ...base.dimension import Formula
 from ...base.errors import GraphError, ShapeError
 from ...base.lengths import StandIn, at, fits, is_unknown, written
 from ...base.spec import Spec, Specs
 from ...core.graph import Graph
 from ...core.node import Node
-from ...ops import Const, Input, Move
+from ...ops import Const, Input
 
 Lengths = Mapping[str, int]
 
@@ -72,13 +66,13 @@ def noted(value: Any) -> Iterator[int]:
 def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
     """The graph with these lengths in the place of their names."""
     arrive = dict(zip(graph.inputs, specs, strict=True))
-    inputs: dict[Node, Node] = {x: x.naming(Node(x.op, (), arrive[x])) for x in graph.inputs}
+    inputs: dict[Node, Node] = {x: anew(x, Node(x.op, (), arrive[x])) for x in graph.inputs}
 
     def known(node: Node, xs: tuple[Node, ...]) -> Node:
         if node in inputs:
             return inputs[node]
         said = spec_at(node.spec, lengths)
-        new = node.naming(Node(fields_at(node.op, lengths), xs, None if xs else said))
+        new = anew(node, Node(fields_at(node.op, lengths), xs, None if xs else said))
         if not matches(new.spec, said):
             raise ShapeError(
                 f"{node}{built(node)} was taken to be {node.spec}, which is {said} in this run, and it is {new.spec}"
@@ -94,6 +88,11 @@ def matches(new: Any, said: Any) -> bool:
     if isinstance(said, Specs):
         return all(map(matches, new, said))
     return fits(new.shape, said.shape)
+
+
+def anew(old: Node, new: Node) -> Node:
+    """The new node under the old one's name."""
+    return old.naming(new) if hasattr(old, "naming") else new
 
 
 def lengths_in(inputs: Sequence[Node], specs: Sequence[Spec]) -> dict[str, int]:
@@ -149,27 +148,3 @@ def value_at(value: Any, lengths: Lengths) -> Any:
         case Graph():
             return with_lengths(value, lengths, [spec_at(x.spec, lengths) for x in value.inputs])
     return fields_at(value, lengths)
-
-
-def hoist_copies(graph: Graph) -> Graph:
-    """The graph with each input on the device to which all its readers move it."""
-    new = {x: x.naming(Node(x.op, (), Spec(x.spec.shape, x.spec.dtype, to))) for x, to in destinations(graph).items()}
-
-    def there(node: Node, xs: tuple[Node, ...]) -> Node:
-        if isinstance(node.op, Move) and node.inputs[0] in new:
-            return xs[0]
-        return new[node] if node in new else node if xs == node.inputs else Node(node.op, xs, node.spec)
-
-    return Graph(tuple(new.get(x, x) for x in graph.inputs), graph.rebuild(there).outputs)
-
-
-def destinations(graph: Graph) -> Mapping[Node, Device]:
-    """Input → the device to which it is moved, of those that are read nowhere else."""
-    inputs = {*graph.inputs}
-    read: dict[Node, set[Device]] = {x: set() for x in inputs}
-    for node in graph.nodes:
-        for x in inputs.intersection(node.inputs):
-            read[x].add(node.op.device if isinstance(node.op, Move) else x.spec.device)
-    for x in inputs.intersection(y for y in graph.outputs if y is not None):
-        read[x].add(x.spec.device)
-    return {x: homes.pop() for x, homes in read.items() if len(homes) == 1 and homes != {x.spec.device}}

@@ -19,7 +19,7 @@ NAME = "_minigrad_memory"
 
 
 @dataclass
-class NotebookState:
+class Memory:
     """predictions: by name, and the ledger where they are kept; attempts: at the exercises."""
 
     predictions: dict[str, Prediction] = field(default_factory=dict)
@@ -27,9 +27,9 @@ class NotebookState:
     attempts: Attempts | None = None
 
 
-def state_of(namespace: dict[str, Any]) -> NotebookState:
-    """The state of the notebook with these names, empty at first."""
-    if not isinstance(namespace.get(NAME), NotebookState):
-        namespace[NAME] = NotebookState()
-    kept: NotebookState = namespace[NAME]
+def memory(namespace: dict[str, Any]) -> Memory:
+    """The memory of the notebook with these names, empty at first."""
+    if not isinstance(namespace.get(NAME), Memory):
+        namespace[NAME] = Memory()
+    kept: Memory = namespace[NAME]
     return kept

@@ -8,10 +8,10 @@ from typing import Any
 import traitlets
 
 from ..course.question import CONFIDENCE
-from .widget import Widget, css
+from .stepped import Shown, css
 
 
-class Form(Widget):
+class Asking(Shown):
     """A widget that asks. A subclass says `text`, and what becomes of an answer in `answered`."""
 
     _css = css("stepper", "question")

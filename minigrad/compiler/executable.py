@@ -1,0 +1,92 @@
+"""From a graph to something that runs: the one way, whoever asks (a session, a traced function, a branch, a loop).
+
+    compiled(graph)                             an Executable: arrays in, arrays out
+
+What it becomes is decided here, by where its arrays are and by who looks on:
+
+    all on the CPU                  a Program: one Python function of NumPy calls, its memory planned
+    some on a GPU                   a Replay: a kernel for each fused group, recorded and replayed; what is on the CPU
+                                    runs between the recordings
+    in a block of trap_nan()        op by op, each result looked at                                          (blame.py)
+    where a run failed              op by op, once more, until an op fails, which the error names            (blame.py)
+
+Nothing else interprets arrays. Tensors whose every op is to be seen are not its business: on_tensors, in graph/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..base.device import CPU, Device
+from ..base.errors import BoundsError, GraphError, MinigradError
+from ..base.spec import Specs
+from ..core.graph import Graph
+from .blame import located, trap_nan, walk_now
+from .passes.pipeline import STANDARD, Pass, optimised
+
+KNOWN = {FloatingPointError, RuntimeWarning}  # NumPy's, that users ask for
+
+
+class Executable:
+    """(array of each input) → (array of each output); None where an output is None.
+
+    graph      as it was built: what runs op by op
+    program    the same, compiled
+
+    Where a run fails, the error names the op that failed, and the line where it was built.
+    """
+
+    def __init__(self, graph: Graph, program: Callable[..., tuple[Any, ...]]):
+        self.graph, self.program = graph, program
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        walk = walk_now.get()
+        if walk is not None:
+            return walk(self.graph, arrays)
+        try:
+            return self.program(*arrays)
+        except AssertionError:  # the user's own words
+            raise
+        except Exception as error:
+            found = None if getattr(error, "located", False) else located(self.graph, arrays)
+            if found is None:
+                raise
+            where, why = found
+            is_known = isinstance(why, MinigradError) or type(why) in KNOWN
+            kind = BoundsError if type(why) is IndexError else type(why) if is_known else GraphError
+            named: Any = kind(f"{where}: {why}")
+            named.located = True
+            raise named from error
+
+    def trapped(self, *arrays: Any) -> tuple[Any, ...]:
+        """The same op by op. Raises AnomalyError at the first op that makes a NaN or an infinity of finite numbers."""
+        with trap_nan():
+            return self(*arrays)
+
+    @property
+    def source(self) -> str:
+        """The text that runs: Python, or the kernels that have run."""
+        return str(getattr(self.program, "source", ""))
+
+
+def compiled(
+    graph: Graph,
+    passes: Sequence[Pass] = STANDARD,
+    threads: int = 1,
+    into: Mapping[int, int] | None = None,
+    finish: Callable[[Graph], Graph] = lambda graph: graph,
+) -> Executable:
+    """The graph, compiled for the device that it is on.
+
+    into      output → input, in whose own array it is written, once nobody reads its old value
+    finish    what is done to the graph at the very end, in either form
+    """
+    made = finish(optimised(graph, passes))
+    return Executable(finish(graph), device_of(graph).program(made, threads, into))
+
+
+def device_of(graph: Graph) -> Device:
+    """The device on which a graph runs: that of its arrays; of several, the one that is not the CPU."""
+    specs = (spec for x in graph.nodes for spec in (x.spec if isinstance(x.spec, Specs) else (x.spec,)))
+    return next((spec.device for spec in specs if spec.device is not CPU), CPU)
