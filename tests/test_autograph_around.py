@@ -467,3 +467,37 @@ def test_an_object_that_goes_with_the_trace_and_one_put_right_are_not_told_of():
 
     assert result == 4
     assert not found
+
+
+def test_a_list_that_a_called_function_fills_in_a_loop_is_refused():
+    seen = []
+
+    def note(x):
+        seen.append(1)
+        return x * 2
+
+    def f(x):
+        for _ in range(x.astype(int)):
+            x = note(x)
+        return x
+
+    with pytest.raises(ConversionError, match="`seen` is a Python list, and grows in a loop"):
+        mg.function(f)(mg.tensor(2.0))
+
+
+def test_a_traced_function_that_counts_is_refused_in_a_loop():
+    count = 0
+
+    @mg.function
+    def counting(x):
+        nonlocal count
+        count += 1
+        return x * 2
+
+    def f(x):
+        for _ in range(x.astype(int)):
+            x = counting(x)
+        return x
+
+    with pytest.raises(ConversionError, match=r"`count` is assigned by .*counting"):
+        mg.function(f)(mg.tensor(2.0))

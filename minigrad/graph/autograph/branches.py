@@ -24,7 +24,7 @@ from ...base.pytree import leaves, outline, planted
 from ...base.spec import Spec
 from ...ops.effect import PyFunc
 from ..control import cond
-from .leaked import assigned
+from .side_effects import assigned, unchanged
 from .state import (
     NUMBERS,
     NotReturned,
@@ -38,7 +38,6 @@ from .state import (
     same,
     symbolic,
     told,
-    unchanged,
 )
 
 BOOL = np.dtype(bool)

@@ -24,9 +24,9 @@ from ...core.modes import current
 from ...nn.module import Module
 from . import operators
 from .jumps import Unconvertible
-from .leaked import told_of
 from .operators import REPLACED
 from .scopes import Function, arguments, is_engine, is_foreign, mark_comprehensions
+from .side_effects import leaks_told
 from .source import EDITED, FUTURES, definition, mangled, source
 from .statements import Statements, reason_against
 
@@ -79,7 +79,7 @@ def watched(function: Any) -> Any:
 
     @wraps(function)
     def run(*args: Any, **options: Any) -> Any:
-        with told_of():
+        with leaks_told():
             return function(*args, **options)
 
     return run

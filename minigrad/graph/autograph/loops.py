@@ -31,7 +31,7 @@ from ...core.node import place
 from ..control import while_loop
 from ..subgraph import Inner
 from .branches import BOOL, Again, if_, ignored, noted, nothing, truth
-from .leaked import assigned
+from .side_effects import assigned, unchanged
 from .state import (
     NUMBERS,
     NotReturned,
@@ -46,7 +46,6 @@ from .state import (
     same,
     symbolic,
     told,
-    unchanged,
 )
 
 

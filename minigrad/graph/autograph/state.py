@@ -1,21 +1,14 @@
-"""Python's numbers in a graph: what stands for one is no tensor, and is never edited in place.
+"""The state of a branch or a loop: what its variables hold, and what of that can be part of a graph.
 
-`n += 1` gives a number another value, and beside a tensor the dtype that `n = n + x` has; of a tensor it edits the
-memory. A variable that began as a number, and that a branch or a loop has made a symbol of, is still a number.
-
-The state of a branch or a loop: what its variables hold, and what of that can be part of a graph.
-
-Tensors and numbers can; a number takes the dtype that it has beside the tensor it meets. Anything else (None, a
-string, a module) is Python's, and has to stay what it is wherever the graph decides.
+Tensors and numbers can; a number takes the dtype that it has beside the tensor it meets. A variable that began as a
+number stays one when a branch or a loop makes a symbol of it: `n += 1` gives it another value, where of a tensor it
+edits the memory. Anything else (None, a string, a module) is Python's, and has to stay what it is wherever the graph
+decides.
 """
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +21,6 @@ from ...core.op import Op
 from ...tensor.symbol import Symbol
 from ...tensor.tensor import Tensor
 from ...tracing.builder import Tracer
-from .closure_writes import bindings, mentioned
 
 NUMBERS = (bool, int, float)
 
@@ -150,67 +142,3 @@ def same(x: Any, y: Any) -> bool:
     if type(x) is not type(y) or isinstance(x, ARRAYS):
         return False
     return bool(x == y) if isinstance(x, (*NUMBERS, str, bytes, range, slice)) else False
-
-
-# -- what a block changes behind the back of its state -----------------------------------------------
-
-
-class Container(NamedTuple):
-    """A list, dictionary or set that a block can reach, and what was in it."""
-
-    name: str
-    now: Any
-    before: Any
-
-    def is_changed(self) -> bool:
-        if isinstance(self.now, set):
-            return bool(self.now != self.before)
-        if len(self.now) != len(self.before):
-            return True
-        now, before = (x.items() if isinstance(x, dict) else enumerate(x) for x in (self.now, self.before))
-        return any(k != j or x is not y for (k, x), (j, y) in zip(now, before))
-
-
-@contextmanager
-def unchanged(block: Callable[..., Any], kind: str, at: str, state: Any) -> Iterator[None]:
-    """A run of the block, for the graph, in which what is not its state must stay as it is: lists, counters.
-
-    The block is run once to be written down, however often the graph will run it. Raises ConversionError.
-    """
-    block = block.func if isinstance(block, partial) else block
-    bound = list(bindings(block, lambda its: (x for _, x in reached(its)), state))  # type: ignore[arg-type]
-    watched = [Container(name, x, x.copy()) for name, x in reached(block) if isinstance(x, list | dict | set)]
-    yield
-    for container in watched:
-        if container.is_changed():
-            grew = "grows" if len(container.now) > len(container.before) else "changes"
-            raise ConversionError(
-                f"{at}: `{container.name}` is a Python {type(container.now).__name__}, and {grew} in {kind} over "
-                "tensors, which is written down once and run as the graph decides. Keep what it collects in a tensor, "
-                "as mg.lax.scan does, or let Python decide: a loop over range(5) is unrolled"
-            )
-    for its in bound:
-        now = its.now()
-        if now is not its.before and (is_part(its.before) or any(map(symbolic, leaves(now)))):
-            raise ConversionError(
-                f"{at}: `{its.name}` is assigned by {its.by}(), which is called in {kind} over tensors; that is "
-                "written down once and run as the graph decides, and only what it assigns itself is counted. Let the "
-                f"function return the new value, and assign it there: {its.name.removeprefix('self.')} = …"
-            )
-
-
-def reached(block: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-    """The variables that the block's code names, and attributes that it names of them."""
-    code = block.__code__
-    names = mentioned(code)
-    found = {name: block.__globals__[name] for name in names if name in block.__globals__}
-    for name, cell in zip(code.co_freevars, block.__closure__ or ()):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # the cell is empty: the variable has no value yet
-            continue
-    for name, x in found.items():
-        yield name, x
-        if not isinstance(x, types.ModuleType | type):
-            fields = getattr(x, "__dict__", {})
-            yield from ((f"{name}.{attribute}", fields[attribute]) for attribute in names if attribute in fields)

@@ -1,0 +1,213 @@
+"""What a block does to Python's own objects: it runs once, to be written down, however often the graph will run it.
+
+What it assigns itself is its state, and goes on from turn to turn. Anything else that changes meanwhile, a list that
+grows, a counter that a function counts which it calls, would change once, and is refused. An attribute or a global that
+is state is right within the graph, and holds a symbol when the trace is over: that is worth a warning.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+from weakref import ref
+
+from ...base.errors import ConversionError
+from ...base.pytree import leaves
+from ...core.modes import current
+from ...core.node import place
+from ...tracing.builder import Tracer
+from .scopes import is_foreign
+from .state import is_part, symbolic
+
+NOTHING = object()
+
+
+class Place(NamedTuple):
+    """A variable, or an attribute, that a block can reach.
+
+    path      as the user writes it
+    holder    the cell, or the dictionary, that it is in
+    """
+
+    path: str
+    holder: Any
+    by: FunctionType
+
+    @property
+    def key(self) -> str:
+        return self.path.rpartition(".")[2]
+
+    def now(self) -> Any:
+        """What is there."""
+        if isinstance(self.holder, dict):
+            return self.holder.get(self.key, NOTHING)
+        try:
+            return self.holder.cell_contents
+        except ValueError:  # the variable has no value yet
+            return NOTHING
+
+
+def reached(block: FunctionType) -> Iterator[Place]:
+    """What the block names, and what the user's functions name that it can call by these names."""
+    todo: list[tuple[FunctionType, Any]] = [(block, NOTHING)]
+    seen: set[tuple[int, int]] = set()
+    for function, owner in todo:  # which grows meanwhile
+        if is_foreign(function) or (id(function), id(owner)) in seen:
+            continue
+        seen.add((id(function), id(owner)))
+        names = mentioned(function.__code__)
+        places = [Place(name, function.__globals__, function) for name in names]
+        places += [Place(n, c, function) for n, c in zip(function.__code__.co_freevars, function.__closure__ or ())]
+        for name, x in [*((its.path, its.now()) for its in places), ("self", owner)]:
+            fields = getattr(x, "__dict__", None)
+            if isinstance(fields, dict) and not isinstance(x, ModuleType | type):
+                places += [Place(f"{name}.{attribute}", fields, function) for attribute in names]
+        todo += [its for x in [owner, *(its.now() for its in places)] for its in functions_of(x, names)]
+        yield from places
+
+
+def functions_of(x: Any, names: Sequence[str]) -> Iterator[tuple[FunctionType, Any]]:
+    """The functions that may run where x is called, or its methods of these names are; with whose they are."""
+    x = getattr(x, "__dict__", {}).get("__wrapped__", x)  # mg.function keeps it there
+    if isinstance(x, MethodType):
+        x, owner = x.__func__, x.__self__
+    else:
+        owner = NOTHING
+    if isinstance(x, FunctionType):
+        yield x, owner
+        return
+    for name in (*names, "__call__", "forward"):
+        its = next((vars(c)[name] for c in type(x).__mro__ if name in vars(c)), None)
+        if isinstance(its, FunctionType):
+            yield its, x
+
+
+@cache
+def mentioned(code: CodeType) -> tuple[str, ...]:
+    """Globals and attributes that the code, and the functions in it, name."""
+    inner = (mentioned(its) for its in code.co_consts if isinstance(its, CodeType))
+    return tuple(dict.fromkeys((*code.co_names, *(name for names in inner for name in names))))
+
+
+@contextmanager
+def unchanged(block: Any, kind: str, at: str, set_: Any) -> Iterator[None]:
+    """A run of the block, for the graph, in which what is not its state must stay as it is. Raises ConversionError.
+
+    set_    the function that writes its state
+    """
+    places = {(id(its.holder), its.key): (its, its.now()) for its in reached(getattr(block, "func", block))}
+    copies = [(its.path, x, x.copy()) for its, x in places.values() if isinstance(x, list | dict | set)]
+    yield
+    for path, now, before in copies:
+        if is_changed(now, before):
+            raise ConversionError(
+                f"{at}: `{path}` is a Python {type(now).__name__}, and "
+                f"{'grows' if len(now) > len(before) else 'changes'} in {kind} over tensors, which is written down "
+                "once and run as the graph decides. Keep what it collects in a tensor, as mg.lax.scan does, or let "
+                "Python decide: a loop over range(5) is unrolled"
+            )
+    cells = set(map(id, set_.__closure__ or ()))
+    for its, before in places.values():
+        if id(its.holder) in cells or (isinstance(its.holder, dict) and its.key in set_.__code__.co_names):
+            continue
+        now = its.now()
+        if now is not before and (is_part(before) or any(map(symbolic, leaves(now)))):
+            raise ConversionError(
+                f"{at}: `{its.path}` is assigned by {its.by.__qualname__}(), or what it calls, in {kind} over tensors; "
+                "that is written down once and run as the graph decides, and only what it assigns itself is counted. "
+                f"Let the function return the new value, and assign it there: {its.path.removeprefix('self.')} = …"
+            )
+
+
+def is_changed(now: Any, before: Any) -> bool:
+    """Whether a list, dictionary or set has other things in it than it had."""
+    if isinstance(now, set) or len(now) != len(before):
+        return bool(now != before)
+    pairs = zip(*(x.items() if isinstance(x, dict) else enumerate(x) for x in (now, before)))
+    return any(k != j or x is not y for (k, x), (j, y) in pairs)
+
+
+# -- what still holds a symbol when the trace is over --------------------------------------------------
+
+
+class Leftover(NamedTuple):
+    """What a branch or a loop of the graph has assigned.
+
+    of      gives the object that has it, if that is still there
+    path    as the user writes it
+    kind    of statement
+    at      its line
+    """
+
+    of: Callable[[], Any]
+    path: str
+    kind: str
+    at: Any
+
+    def value(self) -> Any:
+        owner, key = self.of(), self.path.rpartition(".")[2]
+        return owner.get(key) if isinstance(owner, dict) else getattr(owner, key, None)
+
+
+class Open(threading.local):
+    """What was assigned in the outermost converted function that runs in this thread; None while none does."""
+
+    found: list[Leftover] | None = None
+
+
+opened = Open()
+
+
+@contextmanager
+def leaks_told() -> Iterator[None]:
+    """A run of a converted function; after the outermost one, a warning for each thing that still holds a symbol."""
+    if opened.found is not None:
+        yield
+        return
+    opened.found = []
+    try:
+        yield
+        found = {(id(its.of()), its.path): its for its in opened.found}
+    finally:
+        opened.found = None
+    if current.mode.builder is None or not current.mode.builder.chained:
+        return  # the graph of a session is still there, and its symbols may be used
+    for its in found.values():
+        symbols = [x for x in leaves(its.value()) if isinstance(x, Tracer)]
+        if symbols and its.at is not None:
+            warnings.warn_explicit(
+                f"`{its.path}` is assigned in the {its.kind} over tensors here, and holds {symbols[0]} when the trace "
+                "is over: a symbol, which has a value only while the graph runs. Return what it counts, and assign it "
+                "outside the traced function; or let it be a tensor, and edit it in place: x.add_(1)",
+                UserWarning,
+                its.at.file,
+                its.at.line,
+            )
+
+
+def assigned(names: Sequence[str], set_: Any, kind: str, at: Any = None) -> None:
+    """Note the attributes and globals among what a branch or a loop has assigned."""
+    if opened.found is None:
+        return
+    code, around = set_.__code__, set_.__globals__
+    cells = dict(zip(code.co_freevars, set_.__closure__ or ()))
+    for path in names:
+        root, *way = path.split(".")
+        if way:
+            owner: Any = cells[root].cell_contents if root in cells else around.get(root)
+            for name in way[:-1]:
+                owner = getattr(owner, name, None)
+        elif root in cells or root not in code.co_names:
+            continue
+        else:
+            owner = around
+        try:
+            of: Callable[[], Any] = ref(owner)
+        except TypeError:  # a dictionary of globals, an object with slots
+            of = partial(lambda its: its, owner)
+        opened.found.append(Leftover(of, path, kind, at or place()))
