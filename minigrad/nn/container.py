@@ -207,24 +207,22 @@ class Identity(Module):
 class Flatten(Module):
     """Axes start_dim to end_dim as one: (N, C, H, W) → (N, C·H·W)."""
 
+    _shown = "start_dim=", "end_dim="
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input: Any) -> Any:
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
 
 class Unflatten(Module):
     """Axis `dim` as several, of the lengths `unflattened_size`."""
+
+    _shown = "dim=", "unflattened_size="
 
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]):
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
     def forward(self, input: Any) -> Any:
         return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

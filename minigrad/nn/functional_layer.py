@@ -71,6 +71,8 @@ def numbered(base: type[Module], name: str = "", **inside: Any) -> list[type[Any
 class Padding(Module):
     """x (N, C, *size), or (C, *size), with a margin around its places: see functional.pad."""
 
+    _shown: ClassVar[tuple[str, ...]] = ("padding",)
+
     n: ClassVar[int]
     mode: ClassVar[str]
     value: float | None = None
@@ -81,19 +83,15 @@ class Padding(Module):
     def forward(self, input: Any) -> Any:
         return functional.pad(input, self.padding, self.mode, self.value)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
 
 class Constant(Padding):
     """The same with a margin of one value."""
 
+    _shown = "padding=", "value="
+
     def __init__(self, padding: Any, value: float):
         super().__init__(padding)
         self.value = value
-
-    def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
 
 
 ZeroPad1d, ZeroPad2d, ZeroPad3d = numbered(Padding, "ZeroPad", mode="constant")
@@ -178,6 +176,8 @@ class PReLU(Module):
     He et al. 2015, “Delving Deep into Rectifiers”, eq. 1. https://arxiv.org/abs/1502.01852
     """
 
+    _shown = ("num_parameters=",)
+
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, *, device: Device | str | None = None, dtype: Any = None
     ):
@@ -187,21 +187,17 @@ class PReLU(Module):
     def forward(self, input: Any) -> Any:
         return functional.prelu(input, self.weight)
 
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
-
 
 class Softmax(Module):
     """y = eˣ / Σ eˣ along the axis `dim`."""
+
+    _shown: ClassVar[tuple[str, ...]] = ("dim=",)
 
     def __init__(self, dim: int | None = None):
         self.dim = dim
 
     def forward(self, input: Any) -> Any:
         return functional.softmax(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class LogSoftmax(Softmax):
@@ -221,15 +217,16 @@ class Softmin(Softmax):
 class Softmax2d(Softmax):
     """y = eˣ / Σ eˣ over the channels of x (N, C, H, W), or (C, H, W)."""
 
+    _shown = ()
+
     def __init__(self) -> None:
         super().__init__(-3)
-
-    def extra_repr(self) -> str:
-        return ""
 
 
 class Dropout(Module):
     """Each element zero with probability p, the others divided by 1 − p: see functional.dropout."""
+
+    _shown = "p=", "inplace="
 
     function: ClassVar[str] = "dropout"
 
@@ -241,9 +238,6 @@ class Dropout(Module):
     def forward(self, input: Any, *, key: Any = None) -> Any:
         y = getattr(functional, self.function)(input, self.p, self.training, key=key)
         return input.copy_(y) if self.inplace and y is not input else y
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
 
 
 class OfChannels(Dropout):

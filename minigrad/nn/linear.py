@@ -31,6 +31,8 @@ class Linear(Module):
     The bounds keep the spread of y near that of x, whatever the width: LeCun et al. 1998, “Efficient BackProp”, §4.6.
     """
 
+    _shown = "in_features=", "out_features=", "bias="
+
     bias: Tensor | None
 
     def __init__(
@@ -58,9 +60,6 @@ class Linear(Module):
             raise ShapeError(f"{self} needs x (…, {self.in_features}), and got {input.spec}")
         return functional.linear(input, self.weight, self.bias)
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
 
 class Bilinear(Module):
     """y[k] = x₁ Wₖ x₂ᵀ + b[k]
@@ -68,6 +67,8 @@ class Bilinear(Module):
     weight    W (out_features, in1_features, in2_features), from U(−1/√in1, 1/√in1)
     bias      b (out_features,), likewise; None without
     """
+
+    _shown = "in1_features=", "in2_features=", "out_features=", "bias="
 
     bias: Tensor | None
 
@@ -93,12 +94,6 @@ class Bilinear(Module):
 
     def forward(self, input1: Any, input2: Any) -> Any:
         return functional.bilinear(input1, input2, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )
 
 
 def uniform_of_fan(fan_in: int, weight: Any, bias: Any, rng: np.random.Generator | None) -> None:

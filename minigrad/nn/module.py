@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -165,6 +165,7 @@ class Module(State):
     training    whether it is being trained: dropout and batch normalisation differ between the two
     """
 
+    _shown: ClassVar[tuple[str, ...]] = ()  # what its repr says: `p=` with its name, `p` without
     _hooks: dict[int, Hook]
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
@@ -302,8 +303,11 @@ class Module(State):
     # -- to read --------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
-        """What stands between the brackets of its repr: a layer's sizes, say."""
-        return ""
+        """What stands between the brackets of its repr: the attributes that `_shown` names, a layer's sizes, say."""
+        values = {name: getattr(self, name.rstrip("=")) for name in self._shown}
+        if "bias=" in values:
+            values["bias="] = values["bias="] is not None
+        return ", ".join(f"{name if name[-1] == '=' else ''}{x}" for name, x in values.items())
 
     def __repr__(self) -> str:
         extra = self.extra_repr()

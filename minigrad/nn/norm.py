@@ -42,6 +42,8 @@ class LayerNorm(Norm):
     weight, bias    w and b, of normalized_shape; b, or both, None without
     """
 
+    _shown = "normalized_shape", "eps=", "elementwise_affine=", "bias="
+
     def __init__(
         self,
         normalized_shape: int | tuple[int, ...],
@@ -59,15 +61,11 @@ class LayerNorm(Norm):
     def forward(self, input: Any) -> Any:
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
-        )
-
 
 class RMSNorm(Norm):
     """x / √(mean x² + ε) · w, over the last axes: see functional.rms_norm."""
+
+    _shown = "normalized_shape", "eps=", "elementwise_affine="
 
     def __init__(
         self,
@@ -85,15 +83,14 @@ class RMSNorm(Norm):
     def forward(self, x: Any) -> Any:
         return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-
 
 class GroupNorm(Norm):
     """(x − μ) / √(σ² + ε) · w + b for each group of channels of each example: see functional.group_norm.
 
     weight, bias    w and b (num_channels,); None without
     """
+
+    _shown = "num_groups", "num_channels", "eps=", "affine=", "bias="
 
     def __init__(
         self,
@@ -116,12 +113,6 @@ class GroupNorm(Norm):
     def forward(self, input: Any) -> Any:
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
-
 
 class Running(Norm):
     """Layers that follow the mean and variance of what they saw, for when training is over.
@@ -130,6 +121,8 @@ class Running(Norm):
     running_mean, running_var    (num_features,), buffers; None without
     num_batches_tracked          how many batches they have seen
     """
+
+    _shown = "num_features", "eps=", "momentum=", "affine=", "bias=", "track_running_stats="
 
     n: ClassVar[int]
     running_mean: Tensor | None
@@ -181,10 +174,6 @@ class Running(Norm):
             shapes = " or ".join(f"(N, {self.num_features}{', …' * (n > 2)}), {n} axes" for n in self.dims)
             raise ShapeError(f"{type(self).__name__}({self.num_features}) needs x {shapes}, and got {x.spec}")
         return x
-
-    def extra_repr(self) -> str:
-        said = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-        return said + f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
 
 
 class BatchNorm(Running):

@@ -59,9 +59,7 @@ class ASGD(Rule):
 
     options = Group(lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0, maximize=False)
     counters: ClassVar[dict[str, float]] = {**Rule.counters, "eta": 0.0, "rate": 0.0}  # of the next step, and of this
-
-    def carried(self, options: Group) -> tuple[str, ...]:
-        return ("ax",)
+    remembered = ("ax",)
 
     def count(self, state: State, options: Group) -> None:
         super().count(state, options)
@@ -121,9 +119,7 @@ class Rprop(Rule):
     """
 
     options = Group(lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), maximize=False)
-
-    def carried(self, options: Group) -> tuple[str, ...]:
-        return "prev", "step_size"
+    remembered = "prev", "step_size"
 
     def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, before: Any, s: Any) -> None:
         xp, (shrink, grow), (least, largest) = pad.xp, options["etas"], options["step_sizes"]
@@ -153,9 +149,7 @@ class Adagrad(Rule):
     """
 
     options = Group(lr=1e-2, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0, eps=1e-10, maximize=False)
-
-    def carried(self, options: Group) -> tuple[str, ...]:
-        return ("sum",)
+    remembered = ("sum",)
 
     def start(self, name: str, options: Group) -> float:
         return float(options["initial_accumulator_value"])
@@ -174,9 +168,7 @@ class Adadelta(Rule):
     """
 
     options = Group(lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0, maximize=False)
-
-    def carried(self, options: Group) -> tuple[str, ...]:
-        return "square_avg", "acc_delta"
+    remembered = "square_avg", "acc_delta"
 
     def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, v: Any, u: Any) -> None:
         xp, rho, eps = pad.xp, options["rho"], options["eps"]
@@ -231,9 +223,7 @@ class Adamax(Rule):
     """
 
     options = MEANS | Group(lr=2e-3, maximize=False)
-
-    def carried(self, options: Group) -> tuple[str, ...]:
-        return "exp_avg", "exp_inf"
+    remembered = "exp_avg", "exp_inf"
 
     def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, u: Any) -> None:
         (beta1, beta2), t = options["betas"], state["step"]
@@ -255,9 +245,7 @@ class NAdam(Rule):
     options = MEANS | Group(lr=2e-3, momentum_decay=4e-3, decoupled_weight_decay=False, maximize=False)
 
     counters: ClassVar[dict[str, float]] = {**Rule.counters, "mu_product": 1.0}
-
-    def carried(self, options: Group) -> tuple[str, ...]:
-        return "exp_avg", "exp_avg_sq"
+    remembered = "exp_avg", "exp_avg_sq"
 
     def momentum(self, t: int, options: Group) -> float:
         """μₜ"""
@@ -290,9 +278,7 @@ class RAdam(Rule):
     """
 
     options = MEANS | Group(decoupled_weight_decay=False, maximize=False)
-
-    def carried(self, options: Group) -> tuple[str, ...]:
-        return "exp_avg", "exp_avg_sq"
+    remembered = "exp_avg", "exp_avg_sq"
 
     def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, v: Any) -> None:
         (beta1, beta2), t = options["betas"], state["step"]
@@ -371,9 +357,7 @@ class Muon(Whole):
 
     options = Group(lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775, 2.0315))
     options |= Group(eps=1e-7, ns_steps=5, adjust_lr_fn=None, maximize=False, decoupled_weight_decay=True)
-
-    def carried(self, options: Group) -> tuple[str, ...]:
-        return ("momentum_buffer",)
+    remembered = ("momentum_buffer",)
 
     def add_param_group(self, param_group: Group) -> None:
         super().add_param_group(param_group)

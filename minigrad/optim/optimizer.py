@@ -42,6 +42,7 @@ class Optimizer:
     """
 
     counters: ClassVar[dict[str, float]] = {"step": 0}  # what `count` counts, and where each begins
+    remembered: ClassVar[tuple[str, ...]] = ()  # the arrays that `carried` names, whatever the options
 
     def __init__(self, params: Params, defaults: Group):
         self.defaults = defaults
@@ -162,7 +163,7 @@ class Optimizer:
 
     def carried(self, options: Group) -> tuple[str, ...]:
         """The names, in `state`, of the arrays that are remembered from step to step."""
-        return ()
+        return self.remembered
 
     def names(self, p: Any, options: Group) -> tuple[str, ...]:
         """The same of one parameter."""
