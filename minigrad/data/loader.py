@@ -1,8 +1,4 @@
-"""Collating: many samples become one batch, by stacking what is alike in them.
-
-Batches: a data set in small pieces, in a new order each time.
-
-DataLoader: a data set in batches, one epoch for each loop over it.
+"""DataLoader: a data set in batches, one epoch for each loop over it; samples become a batch by stacking.
 
 The order is decided in the loop's own thread, before any work is given out, and batches are handed over in that
 order: however many workers there are, the batches are the same. Workers are threads, since what is slow in

@@ -1,9 +1,4 @@
-"""The state of a module as a dictionary: what is saved, and what is loaded.
-
-Hooks: functions that a module calls before and after its forward pass, and after its backward.
-
-Modules: objects whose tensors are parameters and whose call is the forward pass.
-"""
+"""Modules: objects whose tensors are parameters and whose call is the forward pass; their hooks, and their state."""
 
 from __future__ import annotations
 
@@ -23,7 +18,7 @@ from ..tensor.tensor import Tensor
 from .tree import Tree, dotted, move_to
 
 
-class Loaded(NamedTuple):
+class IncompatibleKeys(NamedTuple):
     """Names that did not match, where loading was not strict."""
 
     missing_keys: list[str]
@@ -32,50 +27,7 @@ class Loaded(NamedTuple):
     def __repr__(self) -> str:
         if not any(self):
             return "<All keys matched successfully>"
-        return f"Loaded(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
-
-
-class State(Tree):
-    """A tree whose tensors can be copied out, and copied in."""
-
-    def state_dict(self, *, prefix: str = "") -> dict[str, Tensor]:
-        """Dotted name → a copy, for each parameter and each persistent buffer."""
-        return {prefix + name: Tensor(x.value.copy()) for name, x in self._named_state()}
-
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Loaded:
-        """Copy values in by name. All of them or, where an error is raised, none.
-
-        strict    whether every name must be in both
-
-        Raises StateError on names missing or unexpected, if strict, and on shapes that differ in any case.
-        """
-        mine = dict(self._named_state())
-        missing = [name for name in mine if name not in state_dict]
-        unexpected = [name for name in state_dict if name not in mine]
-        values = {name: array_of(state_dict[name]) for name in mine if name in state_dict}
-        faults = [
-            f"{name} is {mine[name].shape} here and {value.shape} there"
-            for name, value in values.items()
-            if value.shape != mine[name].shape
-        ]
-        if strict and missing:
-            faults.append(f"missing: {', '.join(missing)}")
-        if strict and unexpected:
-            faults.append(f"unexpected: {', '.join(map(str, unexpected))}")
-        if faults:
-            way = "; strict=False passes over names that do not match" if strict and (missing or unexpected) else ""
-            raise StateError(
-                f"the state does not fit {type(self).__name__}, and nothing was loaded{way}:\n  " + "\n  ".join(faults)
-            )
-        for name, value in values.items():
-            write(mine[name], mine[name].spec.device.array(value, mine[name].dtype))
-        return Loaded(missing, unexpected)
-
-    def _named_state(self) -> Iterator[tuple[str, Tensor]]:
-        for path, module in self.named_modules(remove_duplicate=False):
-            for name, x in (*module._own_parameters(), *module._own_buffers()):
-                if module._buffers.get(name, True):
-                    yield dotted(path, name), x
+        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
 def array_of(value: Any) -> Any:
@@ -100,7 +52,7 @@ def registered(hooks: dict[int, Any], hook: Hook, prepend: bool) -> Handle:
     return handle
 
 
-class Crossing:
+class BackwardHooks:
     """One call of a module that has backward hooks: the gradients at both of its ends, as they arrive.
 
     Each end is a copy of what came in or went out, so that only the gradients of this very call are seen.
@@ -159,7 +111,7 @@ def watched(x: Tensor, hook: Callable[[Any], Any]) -> Tensor:
     return y
 
 
-class Module(State):
+class Module(Tree):
     """Anything made of parameters. A subclass makes them in `__init__` and says `forward`.
 
     training    whether it is being trained: dropout and batch normalisation differ between the two
@@ -226,15 +178,56 @@ class Module(State):
             elif said is not None:
                 xs = said if isinstance(said, tuple) else (said,)
         backward = self._at("backward")
-        crossing = Crossing(self, [hook.function for hook in backward]) if backward else None
-        y = self.forward(*(xs if crossing is None else crossing.inputs(xs)), **options)
+        told = BackwardHooks(self, [hook.function for hook in backward]) if backward else None
+        y = self.forward(*(xs if told is None else told.inputs(xs)), **options)
         for hook in self._at("after"):
             said = hook.function(self, xs, options, y) if hook.with_kwargs else hook.function(self, xs, y)
             y = y if said is None else said
-        return y if crossing is None else crossing.outputs(y)
+        return y if told is None else told.outputs(y)
 
     def _at(self, moment: str) -> list[Hook]:
         return [hook for hook in self._hooks.values() if hook.moment == moment]
+
+    # -- state: what is saved, and what is loaded --------------------------------------------------
+
+    def state_dict(self, *, prefix: str = "") -> dict[str, Tensor]:
+        """Dotted name → a copy, for each parameter and each persistent buffer."""
+        return {prefix + name: Tensor(x.value.copy()) for name, x in self._named_state()}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
+        """Copy values in by name. All of them or, where an error is raised, none.
+
+        strict    whether every name must be in both
+
+        Raises StateError on names missing or unexpected, if strict, and on shapes that differ in any case.
+        """
+        mine = dict(self._named_state())
+        missing = [name for name in mine if name not in state_dict]
+        unexpected = [name for name in state_dict if name not in mine]
+        values = {name: array_of(state_dict[name]) for name in mine if name in state_dict}
+        faults = [
+            f"{name} is {mine[name].shape} here and {value.shape} there"
+            for name, value in values.items()
+            if value.shape != mine[name].shape
+        ]
+        if strict and missing:
+            faults.append(f"missing: {', '.join(missing)}")
+        if strict and unexpected:
+            faults.append(f"unexpected: {', '.join(map(str, unexpected))}")
+        if faults:
+            way = "; strict=False passes over names that do not match" if strict and (missing or unexpected) else ""
+            raise StateError(
+                f"the state does not fit {type(self).__name__}, and nothing was loaded{way}:\n  " + "\n  ".join(faults)
+            )
+        for name, value in values.items():
+            write(mine[name], mine[name].spec.device.array(value, mine[name].dtype))
+        return IncompatibleKeys(missing, unexpected)
+
+    def _named_state(self) -> Iterator[tuple[str, Tensor]]:
+        for path, module in self.named_modules(remove_duplicate=False):
+            for name, x in (*module._own_parameters(), *module._own_buffers()):
+                if module._buffers.get(name, True):
+                    yield dotted(path, name), x
 
     # -- all at once ----------------------------------------------------------------------------
 

@@ -1,6 +1,4 @@
-"""Parameter: a tensor that a module learns.
-
-What a module holds: parameters, buffers and other modules, each under its attribute's name.
+"""What a module holds: parameters, which are learned, buffers and other modules, each under its attribute's name.
 
 Names are dotted on the way down: `encoder.0.weight` is the weight of the part 0 of the part encoder.
 """

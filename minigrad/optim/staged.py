@@ -1,12 +1,9 @@
-"""Arithmetic that makes no arrays: an update writes over its operands, and over scratch that is used again.
+"""Update rules, run on arrays and written down in graphs: one definition of each optimiser.
 
-The words are PyTorch's: a name that ends in _ changes its first operand.
-
-The same update rules, written down instead of run.
-
-A rule changes arrays in place: `m *= β; m += …; p −= …`. Here it is given cells in their place. A cell holds a
-symbol, and to change it in place is to hold another: so the rule of an eager step, run once on cells, leaves in them
-the update as a graph. There is no second definition of any optimiser.
+A rule changes its operands in place: `m *= β; m += …; p −= …`. On arrays a Pad makes no new ones: its words, which are
+PyTorch's (a name that ends in _ changes its first operand), write over scratch that is used again. In a graph the rule
+is given cells: a cell holds a symbol, and to change it in place is to hold another. So the rule of an eager step, run
+once on cells, leaves in them the update as a graph.
 
 What is remembered takes part by reference: of tensors, in the optimiser's own state, so that eager and traced steps
 may follow one another; of a graph's variables, in variables beside them, of which each session has its own. So does
@@ -18,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from operator import add, mul, sub, truediv
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -137,6 +135,11 @@ def wanted(p: Any, g: Any, pad: Pad, options: Group) -> Any:
 UNTRACED = NOTES | {"lr"}  # what a group says that no trace holds as a constant
 
 
+def in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Cell, Any], Cell]:
+    """The operator, as a cell hears it: what it gives is held from now on."""
+    return lambda cell, o: cell.hold(operator(cell.symbol, cell.fitted(o)))
+
+
 class Cell:
     """A place for a symbol, which an operator in place replaces by the next one."""
 
@@ -144,18 +147,6 @@ class Cell:
 
     def __init__(self, symbol: Any = None):
         self.symbol = symbol
-
-    def __iadd__(self, o: Any) -> Cell:
-        return self.hold(self.symbol + self.fitted(o))
-
-    def __isub__(self, o: Any) -> Cell:
-        return self.hold(self.symbol - self.fitted(o))
-
-    def __imul__(self, o: Any) -> Cell:
-        return self.hold(self.symbol * self.fitted(o))
-
-    def __itruediv__(self, o: Any) -> Cell:
-        return self.hold(self.symbol / self.fitted(o))
 
     def hold(self, symbol: Any) -> Cell:
         self.symbol = symbol
@@ -166,6 +157,8 @@ class Cell:
         if isinstance(o, Cell):
             return o.symbol
         return o.astype(self.symbol.dtype).to(self.symbol.device) if isinstance(o, Tracer) else o
+
+    __iadd__, __isub__, __imul__, __itruediv__ = map(in_place, (add, sub, mul, truediv))
 
 
 class Words:

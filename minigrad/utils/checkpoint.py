@@ -40,7 +40,7 @@ def checkpoint(
     """
     if use_reentrant:
         raise ValueError("checkpoint has one form here, PyTorch's use_reentrant=False: leave the argument out")
-    part = Part(function, (args, options), random.default_generator.get_state() if preserve_rng_state else None)
+    part = Segment(function, (args, options), random.default_generator.get_state() if preserve_rng_state else None)
     with saved_tensors_hooks(part.promise, Promise.kept):
         y = function(*args, **options)
     part.whole = True
@@ -76,7 +76,7 @@ def in_turn(functions: list[Callable[..., Any]], x: Any) -> Any:
     return x
 
 
-class Part:
+class Segment:
     """A call that can be made again, and what it keeps when it is.
 
     specs     of what the first run would have kept
@@ -131,7 +131,7 @@ class EnoughError(BaseException):
 class Promise:
     """What a part would have kept, by number."""
 
-    part: Part
+    part: Segment
     number: int
 
     def kept(self) -> Tensor:
@@ -169,7 +169,7 @@ class Argument:
             return Argument(bare, x.requires_grad, None)
         return Argument(around.pack(bare), x.requires_grad, around.unpack)
 
-    def again(self, part: Part) -> Tensor:
+    def again(self, part: Segment) -> Tensor:
         """The argument with the same value and no history, for a second run."""
         if self.unpack is None and versions.edited_since(self.held.value, part.born):
             raise EditedError(

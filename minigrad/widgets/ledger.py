@@ -34,7 +34,7 @@ from ..core.versions import owner
 from ..draw.rules import sign_of
 from ..graph.compiled import Backward
 from ..tensor.tensor import Tensor
-from ..utils.checkpoint import Argument, Part, Promise
+from ..utils.checkpoint import Argument, Promise, Segment
 
 CONSUMERS = (
     "parameters",
@@ -80,7 +80,7 @@ class Ledger:
     arrays: dict[int, ref[Any]] = field(default_factory=dict)
     sent: set[int] = field(default_factory=set)  # ids of arrays that are gradients on their way
     records: WeakSet[Record] = field(default_factory=WeakSet)
-    parts: WeakSet[Part] = field(default_factory=WeakSet)
+    parts: WeakSet[Segment] = field(default_factory=WeakSet)
     programs: dict[Program, int] = field(default_factory=dict)  # program → bytes of its workspace
     called: Any = None  # the record of the compiled call that was told last
 
