@@ -16,8 +16,8 @@ from minigrad.compiler.passes.remat import QUICK, remat
 from minigrad.compiler.passes.verify import verify
 from minigrad.compiler.program.program import Program
 from minigrad.core.graph import Graph
+from minigrad.core.interpret import interpret
 from minigrad.functional import conv2d, cross_entropy, layer_norm, max_pool2d, scaled_dot_product_attention
-from minigrad.tensor.interpret import interpret
 from minigrad.tensor.rewrite import share
 from minigrad.tensor.symbol import placeholder
 from minigrad.tracing.gradients import gradients

@@ -13,7 +13,7 @@ from minigrad.base.errors import GraphError, NoValueError, ShapeError
 from minigrad.base.lengths import at, fresh, is_unknown, lengths_of, named, plain
 from minigrad.base.spec import Spec
 from minigrad.compiler.passes.specialise import specialised
-from minigrad.tensor.interpret import interpret
+from minigrad.core.interpret import interpret
 from minigrad.tracing.builder import GraphBuilder
 
 b, t = named("batch"), named("time")  # as the engine has them

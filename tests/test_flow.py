@@ -6,8 +6,8 @@ from written import Written
 
 import minigrad as mg
 from minigrad.compiler.program.program import Program
+from minigrad.core.interpret import interpret
 from minigrad.graph import py_func, scan
-from minigrad.tensor.interpret import interpret
 
 X = np.array([0.5, -1.0, 1.5])
 

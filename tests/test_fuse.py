@@ -12,7 +12,7 @@ from minigrad.compiler.passes.fuse import LARGEST, Fused, epilogues, fuse
 from minigrad.compiler.passes.liveness import bytes_moved
 from minigrad.compiler.passes.verify import verify
 from minigrad.core.graph import Graph
-from minigrad.tensor.interpret import interpret
+from minigrad.core.interpret import interpret
 from minigrad.tensor.symbol import placeholder
 
 RNG = np.random.default_rng(0)

@@ -17,10 +17,10 @@ from minigrad.compiler.passes.remat import flops, remat
 from minigrad.compiler.passes.transpose_rules import FAST_TRANSPOSES, narrow, transposes
 from minigrad.compiler.passes.verify import verify
 from minigrad.core.graph import Graph
+from minigrad.core.interpret import interpret
 from minigrad.core.node import NamedNode, Node, Place
 from minigrad.core.op import Elementwise
 from minigrad.tensor import rewrite
-from minigrad.tensor.interpret import interpret
 from minigrad.tensor.rewrite import share, simplify
 from minigrad.tensor.symbol import Symbol, placeholder
 from minigrad.tracing.gradients import gradients

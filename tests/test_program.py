@@ -16,7 +16,7 @@ from minigrad.base.spec import Spec
 from minigrad.compiler.passes.fuse import fuse
 from minigrad.compiler.program.program import Program
 from minigrad.core.graph import Graph
-from minigrad.tensor.interpret import interpret
+from minigrad.core.interpret import interpret
 from minigrad.tensor.symbol import placeholder
 from minigrad.tracing.gradients import gradients
 

@@ -24,8 +24,8 @@ from minigrad.compiler.passes.verify import verify
 from minigrad.compiler.program.program import Program
 from minigrad.compiler.schedule import Workers
 from minigrad.core.graph import Graph
+from minigrad.core.interpret import interpret
 from minigrad.core.node import Node
-from minigrad.tensor.interpret import interpret
 from minigrad.tensor.rewrite import simplify
 from minigrad.tensor.symbol import Symbol, placeholder
 from minigrad.tracing.gradients import gradients

@@ -20,9 +20,9 @@ from minigrad.base.errors import BoundsError, DeviceError, ShapeError
 from minigrad.base.spec import Spec
 from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised
 from minigrad.core.graph import Graph
+from minigrad.core.interpret import interpret
 from minigrad.core.op import Op
 from minigrad.ops.convolution import Window
-from minigrad.tensor.interpret import interpret
 from minigrad.tensor.symbol import placeholder
 from minigrad.tracing.gradients import gradients
 

@@ -12,9 +12,9 @@ from minigrad.base.spec import Spec
 from minigrad.compiler.passes.pipeline import optimised
 from minigrad.compiler.schedule import Workers, critical_path, estimate, schedule
 from minigrad.core.graph import Graph
+from minigrad.core.interpret import interpret
 from minigrad.core.node import Node
 from minigrad.core.op import Elementwise, Op
-from minigrad.tensor.interpret import interpret
 from minigrad.tensor.symbol import placeholder
 
 

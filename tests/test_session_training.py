@@ -6,9 +6,9 @@ import pytest
 import minigrad as mg
 from minigrad.base.errors import GraphError, NoGradientError, NoValueError
 from minigrad.base.spec import Spec
+from minigrad.core.interpret import interpret
 from minigrad.nn.utils import clip_grad_norm_, clip_grad_value_
 from minigrad.tensor.inplace import write
-from minigrad.tensor.interpret import interpret
 from minigrad.tracing.builder import GraphBuilder
 
 G = mg.graph

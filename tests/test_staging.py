@@ -6,7 +6,7 @@ import pytest
 import minigrad as mg
 from minigrad.base.errors import EditedError, GraphError, NoGradientError, NoValueError, ShapeError
 from minigrad.base.spec import Spec
-from minigrad.tensor.interpret import interpret
+from minigrad.core.interpret import interpret
 from minigrad.tracing.builder import GraphBuilder
 
 F = mg.nn.functional

@@ -10,7 +10,7 @@ from minigrad.compiler.passes.pipeline import STANDARD
 from minigrad.compiler.passes.specialise import specialised
 from minigrad.compiler.passes.verify import verify
 from minigrad.compiler.program.program import Program
-from minigrad.tensor.interpret import interpret
+from minigrad.core.interpret import interpret
 from minigrad.tracing.builder import GraphBuilder
 
 

@@ -52,7 +52,7 @@ import numpy as np
 import minigrad as mg
 from minigrad.compiler.passes.fold import fold
 from minigrad.compiler.passes.fuse import fuse
-from minigrad.tensor.interpret import interpret
+from minigrad.core.interpret import interpret
 from minigrad.compiler.passes.transpose_rules import transposes
 from minigrad.compiler.passes.liveness import bytes_moved
 from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised, steps

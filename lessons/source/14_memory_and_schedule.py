@@ -59,7 +59,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import nn
 from minigrad.core.versions import owner
-from minigrad.tensor.interpret import interpret, value
+from minigrad.core.interpret import interpret, value
 from minigrad.compiler.passes.liveness import Ordered, alive_bytes, lifetimes, ordered, peak_bytes
 from minigrad.compiler.passes.pipeline import STANDARD, optimised
 from minigrad.compiler.program.program import Program

@@ -16,9 +16,9 @@ import numpy as np
 
 from ..base.errors import AnomalyError
 from ..core.graph import Graph
+from ..core.interpret import value, walked
 from ..core.node import Node
 from ..ops.effect import Effect
-from ..tensor.interpret import value, walked
 
 Arrays = tuple[Any, ...]
 Walk = Callable[[Graph, Sequence[Any]], Arrays]

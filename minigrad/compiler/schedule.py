@@ -18,8 +18,8 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from ..core.graph import Graph
+from ..core.interpret import interpret, value
 from ..core.node import Node
-from ..tensor.interpret import interpret, value
 from .passes.liveness import users_of
 from .passes.remat import cost
 

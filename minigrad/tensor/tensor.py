@@ -27,8 +27,9 @@ from ..methods.arguments import axis_of
 from .conversion import array_of, text
 from .grad import GradFn, backward, keeping, leaf, origin, replacing
 from .inplace import InPlace, owns, view
-from .rules import plan, unrolled
+from .rules import plan
 from .symbol import Symbol
+from .unroll import unrolled
 
 
 class Tensor(InPlace, Operand):

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from ..compiler.control import Control
+from ..core.interpret import value, walked
 from ..core.node import NamedNode, Node
 from ..draw.graphs import placed, whole
 from ..draw.picture import Picture
 from ..draw.tensors import described
 from ..draw.words import listed
 from ..graph.function import TracedFunction
-from ..tensor.interpret import value, walked
 from .eager_run import LARGEST, beginning, drawn, words
 from .film import refuse_large
 from .recorded import Listening, Printed

@@ -28,12 +28,12 @@ from ..compiler.passes.pipeline import optimised
 from ..compiler.passes.remat import cost
 from ..compiler.program.program import Program
 from ..core.graph import Graph
+from ..core.interpret import is_constant, value, walked
 from ..core.node import Node
 from ..draw.rules import sign_of
 from ..draw.svg import text
 from ..draw.words import counted, number
 from ..ops import Input, TupleGet
-from ..tensor.interpret import is_constant, value, walked
 from .charts import RIGHT, Axis, Charted, across, chart, compact, upwards
 from .film import Choice, Cut, Panel, Reel, row, styled, table
 from .machine import Machine, seconds

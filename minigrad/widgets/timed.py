@@ -9,9 +9,9 @@ from time import perf_counter
 from typing import Any
 
 from ..core.graph import Graph
+from ..core.interpret import value, walked
 from ..core.node import Node
 from ..draw.words import number
-from ..tensor.interpret import value, walked
 
 RUNS = 7  # of which the fastest counts
 

@@ -22,7 +22,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.tensor.interpret import interpret
+from minigrad.core.interpret import interpret
 from minigrad.compiler.passes.liveness import bytes_moved
 from minigrad.compiler.passes.pipeline import optimised, steps
 from minigrad.course import check, solution
@@ -136,7 +136,7 @@ check("double_signs")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.tensor.interpret import interpret as referee
+from minigrad.core.interpret import interpret as referee
 
 NUMBERS = numeric.array([1.5, -2.0, 0.0, -0.0, numeric.inf])
 
@@ -285,7 +285,7 @@ check("shared_right")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.tensor.interpret import interpret as referee
+from minigrad.core.interpret import interpret as referee
 
 SQUARES = [numeric.array([[1.0, 2.0], [5.0, -3.0]]), numeric.array([[0.5, 4.0], [1.0, 7.0]])]
 
@@ -419,7 +419,7 @@ check("bytes_budget")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.tensor.interpret import interpret as referee
+from minigrad.core.interpret import interpret as referee
 from minigrad.compiler.passes.liveness import bytes_moved as count_bytes
 from minigrad.compiler.passes.pipeline import optimised as through_the_passes
 
@@ -528,7 +528,7 @@ check("own_pass")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.tensor.interpret import interpret as referee
+from minigrad.core.interpret import interpret as referee
 
 FLOATS = numeric.array([0.0, -0.0, 0.1, -0.3, 7.0, -1e300, 1e300, 800.0, numeric.inf, -numeric.inf, numeric.nan])
 OTHERS = [

@@ -37,10 +37,10 @@ from ...compiler.executable import device_of
 from ...compiler.passes.fuse import Fused
 from ...compiler.passes.liveness import Ordered
 from ...core.graph import Graph
+from ...core.interpret import is_constant, value
 from ...core.node import Node
 from ...core.op import Elementwise, Op
 from ...ops import Affine, ControlDep, Input, MatMul, Move, RandomChoice, RandomPermutation, StopGradient, TupleGet
-from ...tensor.interpret import is_constant, value
 from .arena import Arena, arena, late
 from .c import NotWritten
 from .kernel import Kernel

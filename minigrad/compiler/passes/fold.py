@@ -16,11 +16,11 @@ from ...base.device import CPU
 from ...base.dimension import Formula
 from ...base.lengths import is_unknown
 from ...core.graph import Graph
+from ...core.interpret import value
 from ...core.node import Node
 from ...core.op import Elementwise, Linear, Op
 from ...ops import const
 from ...ops.reduce import Reduction
-from ...tensor.interpret import value
 from ...tensor.rewrite import again, named
 
 LARGEST = 1 << 12  # bytes of a constant that is held

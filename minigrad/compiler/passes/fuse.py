@@ -22,6 +22,7 @@ from typing import Any
 from ...base.errors import ShapeError
 from ...base.spec import Spec, Specs
 from ...core.graph import Graph
+from ...core.interpret import interpret
 from ...core.node import Node
 from ...core.op import Elementwise, Op
 from ...ops import (
@@ -40,7 +41,6 @@ from ...ops import (
     Sum,
     TupleGet,
 )
-from ...tensor.interpret import interpret
 from ...tensor.rewrite import again, named
 
 LARGEST = 64  # nodes of a group: what a block of each leaves in the cache, and text that can still be read

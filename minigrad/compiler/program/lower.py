@@ -16,10 +16,10 @@ import numpy as np
 from ...base.device import CPU
 from ...base.spec import Spec, Specs
 from ...core.graph import Graph
+from ...core.interpret import value as computed
 from ...core.node import Node
 from ...core.op import Elementwise, Op
 from ...ops import BroadcastTo, ControlDep, Input, TupleGet
-from ...tensor.interpret import value as computed
 from ..passes.fuse import Fused
 from .abstract_array import AbstractArray
 from .buffer import Buffer, Shape, Step, laid_out, shell

@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..base.spec import Specs
-from ..core.graph import Graph
-from ..core.node import Node
-from ..ops import Input
+from .graph import Graph
+from .node import Node
 
 
 def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
@@ -31,10 +30,10 @@ def walked(graph: Graph, arrays: Sequence[Any], value_of: Callable[[Node, Sequen
 def value(node: Node, *xs: Any) -> Any:
     """What a node makes of its operands' arrays; of constants, which have a value, the array."""
     device = node.spec.device
-    if isinstance(node.op, Input):
-        raise TypeError(f"input {node.op.name!r} is read, and is not among the graph's inputs")
     if is_constant(node):
         return device.array(node.op.value, node.spec.dtype)  # type: ignore[attr-defined]
+    if not node.inputs and hasattr(node.op, "name"):
+        raise TypeError(f"input {node.op.name!r} is read, and is not among the graph's inputs")
     y = node.op.forward(device.xp, *xs)
     return y if isinstance(node.spec, Specs) else device.array(y)  # NumPy gives numbers for arrays of no axes
 

@@ -1,0 +1,113 @@
+"""A function of any number of operands, written out for one, two and three.
+
+In Python a loop over two operands costs as much as adding ten numbers, and `Tensor.apply` has five such
+loops. Few ops have more than three operands. So the function is read as text, and
+
+    def apply(self, op, *others):               def apply(self, op, second=NONE, third=NONE, *others):
+        [f(x) for x in (self, *others)]             if second is NONE:
+                                                        [f(self)]
+                                        →           elif third is NONE:
+                                                        [f(self), f(second)]
+                                                    …
+                                                    else:                         as it was
+
+Nothing is said twice, and a traceback still shows the line that was written. This is partial evaluation,
+as above: there of a rule for known specs, here of a loop for a known length.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from copy import deepcopy
+from functools import update_wrapper
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+NONE: Any = object()  # an operand that was not given
+
+SHAPE = """
+def shape(self, op, second=NONE, third=NONE, *others, NONE=NONE):
+    if second is NONE:
+        ONE
+    elif third is NONE:
+        TWO
+    elif not others:
+        THREE
+    else:
+        others = (second, third, *others)
+"""
+NAMES = ("self", "second", "third")
+
+
+def unrolled(f: F) -> F:
+    """f(self, op, *others), its loops written out for one, two and three operands; f itself if there is no text."""
+    try:
+        read = ast.parse(textwrap.dedent(inspect.getsource(f))).body[0]
+    except OSError:
+        return f
+    assert isinstance(read, ast.FunctionDef)
+    written = ast.parse(SHAPE)
+    (function,) = written.body
+    function.name = f.__name__  # type: ignore[attr-defined]
+    (case,) = function.body  # type: ignore[attr-defined]
+    for n in range(len(NAMES)):
+        case.body = with_operands(read.body, NAMES[: n + 1])
+        case, rest = case.orelse[0], case.orelse
+    rest += read.body
+    ast.increment_lineno(written, f.__code__.co_firstlineno - 1)
+    scope = {"NONE": NONE}
+    exec(compile(ast.fix_missing_locations(written), f.__code__.co_filename, "exec"), f.__globals__, scope)
+    return update_wrapper(scope[f.__name__], f)  # type: ignore[return-value]
+
+
+def with_operands(body: list[ast.stmt], names: tuple[str, ...]) -> list[ast.stmt]:
+    """The statements, for operands of these names."""
+    return [WithOperands(names).visit(deepcopy(statement)) for statement in body]
+
+
+class WithOperands(ast.NodeTransformer):
+    """`[f(x) for x in xs]`, `[f(x) for x in others]` and `*others` in a tuple, written out."""
+
+    def __init__(self, names: tuple[str, ...]):
+        self.names = names
+
+    def visit_ListComp(self, loop: ast.ListComp) -> ast.AST:
+        match loop.generators:
+            case [ast.comprehension(ast.Name(x), ast.Name(over))] if over in ("xs", "others"):
+                names = self.names if over == "xs" else self.names[1:]
+                return ast.List([Renamed(x, name).visit(deepcopy(loop.elt)) for name in names], ast.Load())
+        return loop
+
+    def visit_Call(self, call: ast.Call) -> ast.AST:
+        self.generic_visit(call)
+        match call:
+            case ast.Call(ast.Name("tuple"), [ast.List(elements)]):
+                return ast.Tuple(elements, ast.Load())
+        return call
+
+    def visit_Tuple(self, listed: ast.Tuple) -> ast.AST:
+        self.generic_visit(listed)
+        elements: list[ast.expr] = []
+        for element in listed.elts:
+            match element:
+                case ast.Starred(ast.Name("others")):
+                    elements += [ast.Name(name, listed.ctx) for name in self.names[1:]]
+                case ast.Starred(ast.List(written)):
+                    elements += written
+                case _:
+                    elements.append(element)
+        return ast.Tuple(elements, listed.ctx)
+
+
+class Renamed(ast.NodeTransformer):
+    """An expression in which one name is another."""
+
+    def __init__(self, old: str, new: str):
+        self.old, self.new = old, new
+
+    def visit_Name(self, name: ast.Name) -> ast.AST:
+        return ast.Name(self.new, ast.Load()) if name.id == self.old else name
