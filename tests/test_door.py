@@ -12,8 +12,8 @@ from minigrad import ops
 from minigrad.base.device import CPU
 from minigrad.base.spec import Spec
 from minigrad.core.op import ufunc_of
-from minigrad.tensor.rules import unrolled
 from minigrad.tensor.tensor import Tensor
+from minigrad.tensor.unroll import unrolled
 
 X = np.array([[0.5, -1.0], [2.0, 0.25]])
 CALLS = {
