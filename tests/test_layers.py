@@ -14,8 +14,8 @@ from minigrad.tensor.tensor import Tensor
 ROOT = Path(minigrad.__file__).parent
 COLUMN = """
 scalar base core ops methods tensor
-tracing random functions linalg special fft cuda autograd func functional compiler backends nn graph lax laws
-optim data utils
+tracing random functions linalg special fft cuda autograd func functional compiler backends graph lax laws
+nn optim data utils
 draw course widgets grading
 """.split()  # noqa: SIM905  (it is read as lines)
 DOORS = {"__init__", "__main__"}

@@ -14,8 +14,8 @@ from ..compiler.passes.pipeline import steps
 from ..compiler.passes.purify import graphs_of
 from ..core.graph import Graph
 from ..core.node import Node
-from ..nn.module import Module
 from ..tensor.tensor import Tensor
+from ..tracing.module import ModuleLike
 from .signature import Bound, WeakMethod
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def said(x: Any) -> str:
         return f"{x.spec}{', which requires a gradient' if x.tracked else ''}"
     if isinstance(x, np.ndarray):
         return str(spec_of(x))
-    if isinstance(x, Module) or " object at 0x" in repr(x):
+    if isinstance(x, ModuleLike) or " object at 0x" in repr(x):
         return f"a {type(x).__name__} at {id(x):#x}"
     text = repr(x)
     return text if len(text) <= 60 else text[:57] + "…"
@@ -64,7 +64,7 @@ def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
     found = list(arguments)
     owner = getattr(f, "__self__", None)
     if owner is not None:
-        found.append(("self" if not isinstance(owner, Module) else "", owner))
+        found.append(("self" if not isinstance(owner, ModuleLike) else "", owner))
     function = inspect.unwrap(getattr(f, "__func__", f))
     if inspect.isfunction(function):
         reached = inspect.getclosurevars(function)
@@ -73,7 +73,7 @@ def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
     for name, x in found:
         if isinstance(x, Tensor):
             named.setdefault(id(x), name)
-        elif isinstance(x, Module):
+        elif isinstance(x, ModuleLike):
             for path, part in (*x.named_parameters(name), *x.named_buffers(name)):
                 named.setdefault(id(part), path)
         elif isinstance(x, list | tuple):
@@ -85,7 +85,7 @@ def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
 
 def is_state(x: Any) -> bool:
     """Whether an attribute is looked into for tensors."""
-    return isinstance(x, Tensor | Module)
+    return isinstance(x, Tensor | ModuleLike)
 
 
 def explained(name: str, traces: Sequence[Trace], count: int) -> str:

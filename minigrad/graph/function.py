@@ -34,8 +34,8 @@ from ..compiler.passes.pipeline import FAST, STANDARD
 from ..core.graph import Graph
 from ..core.modes import current
 from ..methods import Operand
-from ..nn.module import Module
 from ..tensor.tensor import Tensor
+from ..tracing.module import ModuleLike
 from .autograph.convert import convert
 from .compiled import Making
 from .explain import explained, names_of, said, why
@@ -122,7 +122,8 @@ class TracedFunction:
         self.input_signature = specs_only(input_signature)
         self.autograph, self.reduce_retracing = autograph, reduce_retracing
         self.making = Making() if making is None else making
-        self.parameters = Parameters(f.forward if isinstance(f, Module) else f) if parameters is None else parameters
+        called = f.forward if isinstance(f, ModuleLike) else f
+        self.parameters = Parameters(called) if parameters is None else parameters
         self.traces: dict[Any, list[Trace]] = {}
         self.similar: dict[Any, list[Spec]] = {}  # signature without lengths → those of the latest trace
         self.history: list[Trace] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..nn.tree import Tree
+from ..tracing.module import ModuleLike
 
 Noted = Mapping[tuple[int, str], tuple[Callable[[], Any], Any]]
 
@@ -30,7 +30,7 @@ class Seen:
         self.learned = [x.tracked for x in self.captured]
         self.reach: Callable[[], Mapping[int, str]] = dict
         self.reached: dict[int, str] = {}
-        self.replaced = Tree.replaced
+        self.replaced = ModuleLike.replaced
 
     def within(self, reach: Callable[[], Mapping[int, str]]) -> None:
         """Let it be noticed when a module holds another tensor: reach() names, by id, what the function finds."""
@@ -43,10 +43,10 @@ class Seen:
             return False
         if self.pulled and [x.tracked for x in self.captured] != self.learned:
             return False
-        if self.replaced != Tree.replaced:
+        if self.replaced != ModuleLike.replaced:
             if not self.reached.keys() <= self.reach().keys():
                 return False
-            self.replaced = Tree.replaced
+            self.replaced = ModuleLike.replaced
         return not self.noted or all(read(of(), name) == value for (_, name), (of, value) in self.noted.items())
 
     def broken(self) -> Iterator[str]:

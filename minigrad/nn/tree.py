@@ -6,12 +6,13 @@ Names are dotted on the way down: `encoder.0.weight` is the weight of the part 0
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from ..base.device import Device
 from ..tensor.tensor import Tensor
+from ..tracing.module import ModuleLike
 
 
 class Parameter(Tensor):
@@ -42,7 +43,7 @@ def move_to(x: Tensor, dtype: Any, device: Device | str | None) -> None:
         x.grad = Tensor(grad.value, dtype, device=device)
 
 
-class Tree:
+class Tree(ModuleLike):
     """Parameters, buffers and modules, held as attributes.
 
     parameter    a Parameter, or any leaf tensor that requires a gradient: it is learned
@@ -52,7 +53,6 @@ class Tree:
     Other attributes, plain tensors and lists among them, are the module's own business.
     """
 
-    replaced: ClassVar[int] = 0  # how often a tensor or a module took the place of another, in all trees
     _parameters: set[str]
     _buffers: dict[str, bool]  # name → whether state_dict has it
 
@@ -78,7 +78,7 @@ class Tree:
         before = vars(self).get(name, value)
         object.__setattr__(self, name, value)
         if before is not value and isinstance(before, Tensor | Tree):
-            Tree.replaced += 1
+            ModuleLike.replaced += 1
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ...base.errors import ConversionError
 from ...core.modes import current
-from ...nn.module import Module
+from ...tracing.module import ModuleLike
 from . import operators
 from .jumps import Unconvertible
 from .operators import REPLACED
@@ -97,7 +97,7 @@ def call(function: Any) -> Any:
             return REPLACED.get(function, function)
         case partial():
             return partial(call(function.func), *function.args, **function.keywords)
-        case Module():
+        case ModuleLike():
             return module_called(function)
     its = vars(type(function)).get("__call__")
     return MethodType(called(its), function) if isinstance(its, FunctionType) and not stays(its) else function
@@ -123,7 +123,7 @@ def handing_on(function: Any) -> Any:
     return called
 
 
-def module_called(module: Module) -> Any:
+def module_called(module: Any) -> Any:
     """A call of the module in which it, and every module in it, has its `forward` converted."""
 
     def called(*xs: Any, **options: Any) -> Any:
