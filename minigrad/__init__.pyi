@@ -1,381 +1,126 @@
-from . import autograd as autograd
-from . import cuda as cuda
-from . import data as data
-from . import fft as fft
-from . import func as func
-from . import functional as functional
-from . import graph as graph
-from . import laws as laws
-from . import lax as lax
-from . import linalg as linalg
-from . import nn as nn
-from . import optim as optim
-from . import random as random
-from . import special as special
-from . import utils as utils
-from . import widgets as widgets
-from .autograd import Function as Function
-from .autograd import GradientTape as GradientTape
-from .autograd import custom_gradient as custom_gradient
-from .autograd import grad as grad
-from .autograd import gradcheck as gradcheck
-from .autograd import gradgradcheck as gradgradcheck
+# The table of contents of `mg`, name by name: what is loaded from where when it is first used, and what editors offer.
+# Laid out by scripts/phrasebook, which adds the methods that are functions: see functions/faces.py.
+
+from . import (
+    autograd as autograd, cuda as cuda, data as data, fft as fft, func as func, functional as functional,
+    graph as graph, laws as laws, lax as lax, linalg as linalg, nn as nn, optim as optim, random as random,
+    special as special, utils as utils, widgets as widgets,
+)
+from .autograd import (
+    Function as Function, GradientTape as GradientTape, custom_gradient as custom_gradient, grad as grad,
+    gradcheck as gradcheck, gradgradcheck as gradgradcheck,
+)
 from .base import errors as errors
-from .base.device import device as device
-from .base.device import gpu_status as gpu_status
-from .base.dtypes import bool as bool
-from .base.dtypes import double as double
-from .base.dtypes import finfo as finfo
-from .base.dtypes import float as float
-from .base.dtypes import float16 as float16
-from .base.dtypes import float32 as float32
-from .base.dtypes import float64 as float64
-from .base.dtypes import half as half
-from .base.dtypes import iinfo as iinfo
-from .base.dtypes import int as int
-from .base.dtypes import int8 as int8
-from .base.dtypes import int16 as int16
-from .base.dtypes import int32 as int32
-from .base.dtypes import int64 as int64
-from .base.dtypes import long as long
-from .base.dtypes import promote_types as promote_types
-from .base.dtypes import short as short
-from .base.dtypes import uint8 as uint8
-from .core.modes import enable_grad as enable_grad
-from .core.modes import inference_mode as inference_mode
-from .core.modes import is_grad_enabled as is_grad_enabled
-from .core.modes import is_inference_mode_enabled as is_inference_mode_enabled
-from .core.modes import no_grad as no_grad
-from .core.modes import set_grad_enabled as set_grad_enabled
+from .base.device import device as device, gpu_status as gpu_status
+from .base.dtypes import (
+    bool as bool, double as double, finfo as finfo, float as float, float16 as float16, float32 as float32,
+    float64 as float64, half as half, iinfo as iinfo, int as int, int16 as int16, int32 as int32, int64 as int64,
+    int8 as int8, long as long, promote_types as promote_types, short as short, uint8 as uint8,
+)
+from .core.modes import (
+    enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled,
+)
 from .draw import draw as draw
 from .func import vmap as vmap
-from .functional import cosine_similarity as cosine_similarity
-from .functional import cross_entropy as cross_entropy
-from .functional import log_softmax as log_softmax
-from .functional import mse_loss as mse_loss
-from .functional import softmax as softmax
-from .functional import where as where
-from .functions.algebra import addbmm as addbmm
-from .functions.algebra import addmm as addmm
-from .functions.algebra import addmv as addmv
-from .functions.algebra import addr as addr
-from .functions.algebra import baddbmm as baddbmm
-from .functions.algebra import bmm as bmm
-from .functions.algebra import cdist as cdist
-from .functions.algebra import chain_matmul as chain_matmul
-from .functions.algebra import cholesky as cholesky
-from .functions.algebra import cross as cross
-from .functions.algebra import det as det
-from .functions.algebra import dot as dot
-from .functions.algebra import einsum as einsum
-from .functions.algebra import inner as inner
-from .functions.algebra import inverse as inverse
-from .functions.algebra import logdet as logdet
-from .functions.algebra import matmul as matmul
-from .functions.algebra import matrix_exp as matrix_exp
-from .functions.algebra import matrix_power as matrix_power
-from .functions.algebra import mm as mm
-from .functions.algebra import mv as mv
-from .functions.algebra import outer as outer
-from .functions.algebra import slogdet as slogdet
-from .functions.algebra import tensordot as tensordot
-from .functions.algebra import vdot as vdot
-from .functions.creation import Size as Size
-from .functions.creation import arange as arange
-from .functions.creation import as_tensor as as_tensor
-from .functions.creation import clone as clone
-from .functions.creation import detach as detach
-from .functions.creation import empty as empty
-from .functions.creation import empty_like as empty_like
-from .functions.creation import eye as eye
-from .functions.creation import from_numpy as from_numpy
-from .functions.creation import full as full
-from .functions.creation import full_like as full_like
-from .functions.creation import is_floating_point as is_floating_point
-from .functions.creation import is_nonzero as is_nonzero
-from .functions.creation import is_tensor as is_tensor
-from .functions.creation import linspace as linspace
-from .functions.creation import logspace as logspace
-from .functions.creation import numel as numel
-from .functions.creation import ones as ones
-from .functions.creation import ones_like as ones_like
-from .functions.creation import result_type as result_type
-from .functions.creation import tril_indices as tril_indices
-from .functions.creation import triu_indices as triu_indices
-from .functions.creation import zero_ as zero_
-from .functions.creation import zeros as zeros
-from .functions.creation import zeros_like as zeros_like
-from .functions.indexing import argwhere as argwhere
-from .functions.indexing import bucketize as bucketize
-from .functions.indexing import gather as gather
-from .functions.indexing import index_add as index_add
-from .functions.indexing import index_copy as index_copy
-from .functions.indexing import index_fill as index_fill
-from .functions.indexing import index_put as index_put
-from .functions.indexing import index_select as index_select
-from .functions.indexing import masked_fill as masked_fill
-from .functions.indexing import masked_select as masked_select
-from .functions.indexing import narrow as narrow
-from .functions.indexing import nonzero as nonzero
-from .functions.indexing import scatter as scatter
-from .functions.indexing import scatter_add as scatter_add
-from .functions.indexing import searchsorted as searchsorted
-from .functions.indexing import select as select
-from .functions.indexing import take as take
-from .functions.indexing import take_along_dim as take_along_dim
-from .functions.movement import atleast_1d as atleast_1d
-from .functions.movement import atleast_2d as atleast_2d
-from .functions.movement import atleast_3d as atleast_3d
-from .functions.movement import block_diag as block_diag
-from .functions.movement import broadcast_shapes as broadcast_shapes
-from .functions.movement import broadcast_tensors as broadcast_tensors
-from .functions.movement import broadcast_to as broadcast_to
-from .functions.movement import cartesian_prod as cartesian_prod
-from .functions.movement import cat as cat
-from .functions.movement import chunk as chunk
-from .functions.movement import column_stack as column_stack
-from .functions.movement import combinations as combinations
-from .functions.movement import concat as concat
-from .functions.movement import concatenate as concatenate
-from .functions.movement import diag as diag
-from .functions.movement import diag_embed as diag_embed
-from .functions.movement import diagonal as diagonal
-from .functions.movement import dstack as dstack
-from .functions.movement import flatten as flatten
-from .functions.movement import flip as flip
-from .functions.movement import fliplr as fliplr
-from .functions.movement import flipud as flipud
-from .functions.movement import hstack as hstack
-from .functions.movement import kron as kron
-from .functions.movement import meshgrid as meshgrid
-from .functions.movement import moveaxis as moveaxis
-from .functions.movement import movedim as movedim
-from .functions.movement import permute as permute
-from .functions.movement import ravel as ravel
-from .functions.movement import repeat_interleave as repeat_interleave
-from .functions.movement import reshape as reshape
-from .functions.movement import roll as roll
-from .functions.movement import rot90 as rot90
-from .functions.movement import row_stack as row_stack
-from .functions.movement import split as split
-from .functions.movement import squeeze as squeeze
-from .functions.movement import stack as stack
-from .functions.movement import swapaxes as swapaxes
-from .functions.movement import swapdims as swapdims
-from .functions.movement import t as t
-from .functions.movement import tensor_split as tensor_split
-from .functions.movement import tile as tile
-from .functions.movement import trace as trace
-from .functions.movement import transpose as transpose
-from .functions.movement import tril as tril
-from .functions.movement import triu as triu
-from .functions.movement import unbind as unbind
-from .functions.movement import unflatten as unflatten
-from .functions.movement import unsqueeze as unsqueeze
-from .functions.movement import vstack as vstack
-from .functions.pointwise import abs as abs
-from .functions.pointwise import absolute as absolute
-from .functions.pointwise import acos as acos
-from .functions.pointwise import acosh as acosh
-from .functions.pointwise import add as add
-from .functions.pointwise import addcdiv as addcdiv
-from .functions.pointwise import addcmul as addcmul
-from .functions.pointwise import allclose as allclose
-from .functions.pointwise import arccos as arccos
-from .functions.pointwise import arccosh as arccosh
-from .functions.pointwise import arcsin as arcsin
-from .functions.pointwise import arcsinh as arcsinh
-from .functions.pointwise import arctan as arctan
-from .functions.pointwise import arctan2 as arctan2
-from .functions.pointwise import arctanh as arctanh
-from .functions.pointwise import asin as asin
-from .functions.pointwise import asinh as asinh
-from .functions.pointwise import atan as atan
-from .functions.pointwise import atan2 as atan2
-from .functions.pointwise import atanh as atanh
-from .functions.pointwise import bitwise_and as bitwise_and
-from .functions.pointwise import bitwise_not as bitwise_not
-from .functions.pointwise import bitwise_or as bitwise_or
-from .functions.pointwise import bitwise_xor as bitwise_xor
-from .functions.pointwise import ceil as ceil
-from .functions.pointwise import clamp as clamp
-from .functions.pointwise import clamp_max as clamp_max
-from .functions.pointwise import clamp_min as clamp_min
-from .functions.pointwise import clip as clip
-from .functions.pointwise import copysign as copysign
-from .functions.pointwise import cos as cos
-from .functions.pointwise import cosh as cosh
-from .functions.pointwise import deg2rad as deg2rad
-from .functions.pointwise import digamma as digamma
-from .functions.pointwise import div as div
-from .functions.pointwise import divide as divide
-from .functions.pointwise import eq as eq
-from .functions.pointwise import equal as equal
-from .functions.pointwise import erf as erf
-from .functions.pointwise import erfc as erfc
-from .functions.pointwise import erfinv as erfinv
-from .functions.pointwise import exp as exp
-from .functions.pointwise import exp2 as exp2
-from .functions.pointwise import expm1 as expm1
-from .functions.pointwise import fix as fix
-from .functions.pointwise import float_power as float_power
-from .functions.pointwise import floor as floor
-from .functions.pointwise import floor_divide as floor_divide
-from .functions.pointwise import fmax as fmax
-from .functions.pointwise import fmin as fmin
-from .functions.pointwise import fmod as fmod
-from .functions.pointwise import frac as frac
-from .functions.pointwise import ge as ge
-from .functions.pointwise import greater as greater
-from .functions.pointwise import greater_equal as greater_equal
-from .functions.pointwise import gt as gt
-from .functions.pointwise import heaviside as heaviside
-from .functions.pointwise import hypot as hypot
-from .functions.pointwise import i0 as i0
-from .functions.pointwise import isclose as isclose
-from .functions.pointwise import isfinite as isfinite
-from .functions.pointwise import isinf as isinf
-from .functions.pointwise import isnan as isnan
-from .functions.pointwise import le as le
-from .functions.pointwise import lerp as lerp
-from .functions.pointwise import less as less
-from .functions.pointwise import less_equal as less_equal
-from .functions.pointwise import lgamma as lgamma
-from .functions.pointwise import log as log
-from .functions.pointwise import log1p as log1p
-from .functions.pointwise import log2 as log2
-from .functions.pointwise import log10 as log10
-from .functions.pointwise import logaddexp as logaddexp
-from .functions.pointwise import logaddexp2 as logaddexp2
-from .functions.pointwise import logical_and as logical_and
-from .functions.pointwise import logical_not as logical_not
-from .functions.pointwise import logical_or as logical_or
-from .functions.pointwise import logical_xor as logical_xor
-from .functions.pointwise import logit as logit
-from .functions.pointwise import lt as lt
-from .functions.pointwise import maximum as maximum
-from .functions.pointwise import minimum as minimum
-from .functions.pointwise import mul as mul
-from .functions.pointwise import multiply as multiply
-from .functions.pointwise import mvlgamma as mvlgamma
-from .functions.pointwise import nan_to_num as nan_to_num
-from .functions.pointwise import ne as ne
-from .functions.pointwise import neg as neg
-from .functions.pointwise import negative as negative
-from .functions.pointwise import not_equal as not_equal
-from .functions.pointwise import polygamma as polygamma
-from .functions.pointwise import pow as pow
-from .functions.pointwise import rad2deg as rad2deg
-from .functions.pointwise import reciprocal as reciprocal
-from .functions.pointwise import relu as relu
-from .functions.pointwise import remainder as remainder
-from .functions.pointwise import round as round
-from .functions.pointwise import rsqrt as rsqrt
-from .functions.pointwise import sgn as sgn
-from .functions.pointwise import sigmoid as sigmoid
-from .functions.pointwise import sign as sign
-from .functions.pointwise import sin as sin
-from .functions.pointwise import sinc as sinc
-from .functions.pointwise import sinh as sinh
-from .functions.pointwise import sqrt as sqrt
-from .functions.pointwise import square as square
-from .functions.pointwise import sub as sub
-from .functions.pointwise import subtract as subtract
-from .functions.pointwise import tan as tan
-from .functions.pointwise import tanh as tanh
-from .functions.pointwise import true_divide as true_divide
-from .functions.pointwise import trunc as trunc
-from .functions.pointwise import xlogy as xlogy
-from .functions.random import bernoulli as bernoulli
-from .functions.random import multinomial as multinomial
-from .functions.random import normal as normal
-from .functions.random import rand as rand
-from .functions.random import rand_like as rand_like
-from .functions.random import randint as randint
-from .functions.random import randint_like as randint_like
-from .functions.random import randn as randn
-from .functions.random import randn_like as randn_like
-from .functions.random import randperm as randperm
-from .functions.reduction import all as all
-from .functions.reduction import amax as amax
-from .functions.reduction import amin as amin
-from .functions.reduction import aminmax as aminmax
-from .functions.reduction import any as any
-from .functions.reduction import argmax as argmax
-from .functions.reduction import argmin as argmin
-from .functions.reduction import argsort as argsort
-from .functions.reduction import bincount as bincount
-from .functions.reduction import corrcoef as corrcoef
-from .functions.reduction import count_nonzero as count_nonzero
-from .functions.reduction import cov as cov
-from .functions.reduction import cummax as cummax
-from .functions.reduction import cummin as cummin
-from .functions.reduction import cumprod as cumprod
-from .functions.reduction import cumsum as cumsum
-from .functions.reduction import cumulative_trapezoid as cumulative_trapezoid
-from .functions.reduction import diff as diff
-from .functions.reduction import dist as dist
-from .functions.reduction import histc as histc
-from .functions.reduction import isin as isin
-from .functions.reduction import kthvalue as kthvalue
-from .functions.reduction import logcumsumexp as logcumsumexp
-from .functions.reduction import logsumexp as logsumexp
-from .functions.reduction import max as max
-from .functions.reduction import mean as mean
-from .functions.reduction import median as median
-from .functions.reduction import min as min
-from .functions.reduction import msort as msort
-from .functions.reduction import nanmean as nanmean
-from .functions.reduction import nansum as nansum
-from .functions.reduction import norm as norm
-from .functions.reduction import prod as prod
-from .functions.reduction import quantile as quantile
-from .functions.reduction import sort as sort
-from .functions.reduction import std as std
-from .functions.reduction import std_mean as std_mean
-from .functions.reduction import sum as sum
-from .functions.reduction import topk as topk
-from .functions.reduction import trapezoid as trapezoid
-from .functions.reduction import trapz as trapz
-from .functions.reduction import unique as unique
-from .functions.reduction import unique_consecutive as unique_consecutive
-from .functions.reduction import var as var
-from .functions.reduction import var_mean as var_mean
-from .graph import Graph as Graph
-from .graph import Session as Session
-from .graph import TensorSpec as TensorSpec
-from .graph import Variable as Variable
-from .graph import assign as assign
-from .graph import cond as cond
-from .graph import constant as constant
-from .graph import control_dependencies as control_dependencies
-from .graph import custom_jvp as custom_jvp
-from .graph import custom_vjp as custom_vjp
-from .graph import eval_shape as eval_shape
-from .graph import executing_eagerly as executing_eagerly
-from .graph import function as function
-from .graph import get_collection as get_collection
-from .graph import global_variables as global_variables
-from .graph import global_variables_initializer as global_variables_initializer
-from .graph import gradients as gradients
-from .graph import group as group
-from .graph import jit as jit
-from .graph import make_jaxpr as make_jaxpr
-from .graph import placeholder as placeholder
-from .graph import print as print
-from .graph import probe as probe
-from .graph import py_func as py_func
-from .graph import stop_gradient as stop_gradient
-from .graph import trainable_variables as trainable_variables
-from .graph import while_loop as while_loop
-from .random import Generator as Generator
-from .random import get_rng_state as get_rng_state
-from .random import initial_seed as initial_seed
-from .random import manual_seed as manual_seed
-from .random import set_rng_state as set_rng_state
+from .functional import (
+    cosine_similarity as cosine_similarity, cross_entropy as cross_entropy, mse_loss as mse_loss, where as where,
+)
+from .functions.algebra import cdist as cdist, chain_matmul as chain_matmul, cross as cross, einsum as einsum
+from .functions.creation import (
+    Size as Size, arange as arange, as_tensor as as_tensor, detach as detach, empty as empty, empty_like as empty_like,
+    eye as eye, from_numpy as from_numpy, full as full, full_like as full_like, is_floating_point as is_floating_point,
+    is_nonzero as is_nonzero, is_tensor as is_tensor, linspace as linspace, logspace as logspace, ones as ones,
+    ones_like as ones_like, result_type as result_type, tril_indices as tril_indices, triu_indices as triu_indices,
+    zero_ as zero_, zeros as zeros, zeros_like as zeros_like,
+)
+from .functions.faces import (
+    abs as abs, absolute as absolute, acos as acos, acosh as acosh, add as add, addbmm as addbmm, addcdiv as addcdiv,
+    addcmul as addcmul, addmm as addmm, addmv as addmv, addr as addr, all as all, allclose as allclose, amax as amax,
+    amin as amin, aminmax as aminmax, angle as angle, any as any, arccos as arccos, arccosh as arccosh,
+    arcsin as arcsin, arcsinh as arcsinh, arctan as arctan, arctan2 as arctan2, arctanh as arctanh, argmax as argmax,
+    argmin as argmin, argsort as argsort, argwhere as argwhere, asin as asin, asinh as asinh, atan as atan,
+    atan2 as atan2, atanh as atanh,
+    baddbmm as baddbmm, bincount as bincount, bitwise_and as bitwise_and, bitwise_left_shift as bitwise_left_shift,
+    bitwise_not as bitwise_not, bitwise_or as bitwise_or, bitwise_right_shift as bitwise_right_shift,
+    bitwise_xor as bitwise_xor, bmm as bmm, broadcast_to as broadcast_to,
+    ceil as ceil, cholesky as cholesky, cholesky_inverse as cholesky_inverse, cholesky_solve as cholesky_solve,
+    chunk as chunk, clamp as clamp, clamp_max as clamp_max, clamp_min as clamp_min, clip as clip, clone as clone,
+    conj as conj, conj_physical as conj_physical, copysign as copysign, corrcoef as corrcoef, cos as cos, cosh as cosh,
+    count_nonzero as count_nonzero, cov as cov, cummax as cummax, cummin as cummin, cumprod as cumprod,
+    cumsum as cumsum, cumulative_trapezoid as cumulative_trapezoid,
+    deg2rad as deg2rad, det as det, diag as diag, diag_embed as diag_embed, diagflat as diagflat, diagonal as diagonal,
+    diagonal_scatter as diagonal_scatter, diff as diff, digamma as digamma, dist as dist, div as div, divide as divide,
+    dot as dot, dsplit as dsplit,
+    eq as eq, equal as equal, erf as erf, erfc as erfc, erfinv as erfinv, exp as exp, exp2 as exp2, expm1 as expm1,
+    fix as fix, flatten as flatten, flip as flip, fliplr as fliplr, flipud as flipud, float_power as float_power,
+    floor as floor, floor_divide as floor_divide, fmax as fmax, fmin as fmin, fmod as fmod, frac as frac,
+    gather as gather, ge as ge, greater as greater, greater_equal as greater_equal, gt as gt,
+    heaviside as heaviside, histc as histc, hsplit as hsplit, hypot as hypot,
+    i0 as i0, index_add as index_add, index_copy as index_copy, index_fill as index_fill, index_put as index_put,
+    index_reduce as index_reduce, index_select as index_select, inner as inner, inverse as inverse,
+    is_same_size as is_same_size, is_signed as is_signed, isclose as isclose, isfinite as isfinite, isin as isin,
+    isinf as isinf, isnan as isnan, isneginf as isneginf, isposinf as isposinf, isreal as isreal,
+    kthvalue as kthvalue,
+    ldexp as ldexp, le as le, lerp as lerp, less as less, less_equal as less_equal, lgamma as lgamma, log as log,
+    log10 as log10, log1p as log1p, log2 as log2, log_softmax as log_softmax, logaddexp as logaddexp,
+    logaddexp2 as logaddexp2, logcumsumexp as logcumsumexp, logdet as logdet, logical_and as logical_and,
+    logical_not as logical_not, logical_or as logical_or, logical_xor as logical_xor, logit as logit,
+    logsumexp as logsumexp, lt as lt,
+    masked_fill as masked_fill, masked_scatter as masked_scatter, masked_select as masked_select, matmul as matmul,
+    matrix_exp as matrix_exp, matrix_power as matrix_power, max as max, maximum as maximum, mean as mean,
+    median as median, min as min, minimum as minimum, mm as mm, moveaxis as moveaxis, movedim as movedim,
+    msort as msort, mul as mul, multiply as multiply, mv as mv, mvlgamma as mvlgamma,
+    nan_to_num as nan_to_num, nanmean as nanmean, nansum as nansum, narrow as narrow, ne as ne, neg as neg,
+    negative as negative, nonzero as nonzero, norm as norm, not_equal as not_equal, numel as numel,
+    outer as outer,
+    permute as permute, pinverse as pinverse, positive as positive, pow as pow, prod as prod, put as put,
+    quantile as quantile,
+    rad2deg as rad2deg, ravel as ravel, reciprocal as reciprocal, relu as relu, remainder as remainder,
+    repeat_interleave as repeat_interleave, reshape as reshape, resolve_conj as resolve_conj,
+    resolve_neg as resolve_neg, roll as roll, rot90 as rot90, round as round, rsqrt as rsqrt, rsub as rsub,
+    scatter as scatter, scatter_add as scatter_add, scatter_reduce as scatter_reduce, select as select,
+    select_scatter as select_scatter, sgn as sgn, sigmoid as sigmoid, sign as sign, signbit as signbit, sin as sin,
+    sinc as sinc, sinh as sinh, slice_scatter as slice_scatter, slogdet as slogdet, softmax as softmax, sort as sort,
+    split as split, split_with_sizes as split_with_sizes, sqrt as sqrt, square as square, squeeze as squeeze,
+    std as std, std_mean as std_mean, sub as sub, subtract as subtract, sum as sum, swapaxes as swapaxes,
+    swapdims as swapdims,
+    t as t, take as take, take_along_dim as take_along_dim, tan as tan, tanh as tanh, tensor_split as tensor_split,
+    tensordot as tensordot, tile as tile, topk as topk, trace as trace, transpose as transpose, trapezoid as trapezoid,
+    trapz as trapz, tril as tril, triu as triu, true_divide as true_divide, trunc as trunc,
+    unbind as unbind, unflatten as unflatten, unique as unique, unique_consecutive as unique_consecutive,
+    unsqueeze as unsqueeze,
+    var as var, var_mean as var_mean, vdot as vdot, vsplit as vsplit,
+    xlogy as xlogy,
+)
+from .functions.indexing import bucketize as bucketize, searchsorted as searchsorted
+from .functions.movement import (
+    atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
+    broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,
+    cat as cat, column_stack as column_stack, combinations as combinations, concat as concat,
+    concatenate as concatenate, dstack as dstack, hstack as hstack, kron as kron, meshgrid as meshgrid,
+    row_stack as row_stack, stack as stack, vstack as vstack,
+)
+from .functions.random import (
+    bernoulli as bernoulli, multinomial as multinomial, normal as normal, rand as rand, rand_like as rand_like,
+    randint as randint, randint_like as randint_like, randn as randn, randn_like as randn_like, randperm as randperm,
+)
+from .graph import (
+    Graph as Graph, Session as Session, TensorSpec as TensorSpec, Variable as Variable, assign as assign, cond as cond,
+    constant as constant, control_dependencies as control_dependencies, custom_jvp as custom_jvp,
+    custom_vjp as custom_vjp, eval_shape as eval_shape, executing_eagerly as executing_eagerly, function as function,
+    get_collection as get_collection, global_variables as global_variables,
+    global_variables_initializer as global_variables_initializer, gradients as gradients, group as group, jit as jit,
+    make_jaxpr as make_jaxpr, placeholder as placeholder, print as print, probe as probe, py_func as py_func,
+    stop_gradient as stop_gradient, trainable_variables as trainable_variables, while_loop as while_loop,
+)
+from .random import (
+    Generator as Generator, get_rng_state as get_rng_state, initial_seed as initial_seed, manual_seed as manual_seed,
+    set_rng_state as set_rng_state,
+)
 from .scalar.replay import replay as replay
 from .scalar.value import Value as Value
-from .tensor.tensor import Tensor as Tensor
-from .tensor.tensor import tensor as tensor
+from .special import polygamma as polygamma
+from .tensor.tensor import Tensor as Tensor, tensor as tensor
 
 __version__: str

@@ -1,6 +1,4 @@
-"""A module as a function of its parameters.
-
-Functions to functions: what a derivative is before there are graphs, tapes or `.grad`.
+"""Functions to functions: what a derivative is before there are graphs, tapes or `.grad`.
 
     grad(f)(x)              ∇f(x), for an f that gives a number
     vjp(f, x)               f(x), and the map gy → Jᵀ gy: one backward pass for each gy
@@ -8,6 +6,7 @@ Functions to functions: what a derivative is before there are graphs, tapes or `
     jacrev, jacfwd          J itself, a row or a column at a time
     hessian                 jacfwd(jacrev(f)): forward over reverse
     linearize(f, x)         f(x), and the map dx → J dx: f runs once, for however many dx
+    functional_call         a module as a function of its parameters
 
 They nest: `grad(grad(f))` is the second derivative. Arguments and results may be nested tuples, lists and
 dictionaries of tensors. Names and meaning are JAX's, which are torch.func's too.
@@ -25,6 +24,7 @@ from typing import Any
 
 from .autograd.forward_ad import Tangents
 from .autograd.gradient import basis, fresh, gradients, recorded, zeros_like
+from .autograd.gradient import jacobian as blocks_of
 from .base.dimension import needed
 from .base.errors import NoGradientError, ShapeError
 from .base.pytree import leaves, leaves_beside, planted
@@ -171,8 +171,7 @@ def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
         y, aux = level.run(f, with_arguments(args, chosen, level.trees), options, has_aux)
 
         def by_arguments(each: Tensor) -> Any:
-            rows = [leaves(level.pulled([each], [unit], retain=True)) for unit in basis(each)]
-            blocks = [block([row[i] for row in rows], 0, each, x) for i, x in enumerate(level.xs)]
+            blocks = blocks_of(each, level.xs, lambda unit: leaves(level.pulled([each], [unit], retain=True)))
             found = planted(level.shape, iter(blocks))
             return found[0] if isinstance(argnums, int) else found
 
@@ -206,7 +205,11 @@ def jacfwd(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
         columns = [[leaves(dy) for _, dy, _ in column] for column in passes]
 
         def by_arguments(k: int, each: Tensor) -> Any:
-            blocks = [block([column[k] for column in columns[i]], -1, each, x) for i, x in enumerate(xs)]
+            slices = [[column[k] for column in columns[i]] for i in range(len(xs))]
+            blocks = [
+                (stack(some, -1) if some else zeros_like(x)).reshape(each.shape + x.shape)
+                for some, x in zip(slices, xs)
+            ]
             found = planted(shape, iter(blocks))
             return found[0] if isinstance(argnums, int) else found
 
@@ -271,12 +274,7 @@ class Level:
 
     def pulled(self, ys: list[Any], gys: list[Any], retain: bool = False) -> list[Any]:
         """The gradients by the arguments, in their structure; zeros where there are none."""
-        wrt = [x.node for x in self.xs]
-        pairs = [(y, gy) for y, gy in zip(ys, gys, strict=True) if y.tracked]
-        gxs: list[Any] = [None] * len(wrt)
-        if pairs:
-            reached, arriving = [y for y, _ in pairs], [gy for _, gy in pairs]
-            gxs = gradients(reached, wrt, arriving, retain or self.keeps, self.keeps)
+        gxs = gradients(ys, [x.node for x in self.xs], gys, retain or self.keeps, self.keeps)
         given = [zeros_like(x) if gx is None else self.let_go(gx) for x, gx in zip(self.xs, gxs)]
         return list(planted(self.shape, iter(given)))
 
@@ -311,8 +309,3 @@ def with_arguments(args: tuple[Any, ...], places: list[int], new: Sequence[Any])
     """The arguments, those in some places replaced."""
     replaced = dict(zip(places, new))
     return tuple(replaced.get(i, x) for i, x in enumerate(args))
-
-
-def block(slices: list[Any], axis: int, y: Tensor, x: Tensor) -> Any:
-    """∂y/∂x from its rows, or its columns."""
-    return (stack(slices, axis) if slices else zeros_like(x)).reshape(y.shape + x.shape)

@@ -10,20 +10,20 @@ import numpy as np
 
 from . import ops
 from .base.errors import DTypeError
-from .functions import algebra
-from .functions.algebra import cholesky as cholesky
-from .functions.algebra import matmul as matmul
-from .functions.algebra import matrix_power as matrix_power
+from .functions import algebra, faces
 from .functions.creation import zeros
+from .functions.faces import cholesky as cholesky
+from .functions.faces import matmul as matmul
+from .functions.faces import matrix_power as matrix_power
 from .functions.movement import cat
 from .methods import Operand
 from .methods.arguments import hears
 from .tensor.lift import function, operand
 
-matrix_exp = hears(A="input")(algebra.matrix_exp)
+matrix_exp = hears(A="input")(faces.matrix_exp)
 inv = hears(A="input")(function(Operand.inv))
-det = hears(A="input")(algebra.det)
-slogdet = hears(A="input")(algebra.slogdet)
+det = hears(A="input")(faces.det)
+slogdet = hears(A="input")(faces.slogdet)
 solve = hears(A="input")(function(Operand.solve))
 eigh = function(Operand.eigh)
 eigvalsh = function(Operand.eigvalsh)

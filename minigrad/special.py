@@ -6,21 +6,27 @@ from math import inf, sqrt
 from typing import Any
 
 from . import ops
-from .functions.pointwise import digamma as digamma
-from .functions.pointwise import erf as erf
-from .functions.pointwise import erfc as erfc
-from .functions.pointwise import erfinv as erfinv
-from .functions.pointwise import exp2 as exp2
-from .functions.pointwise import expit as expit
-from .functions.pointwise import expm1 as expm1
-from .functions.pointwise import i0 as i0
-from .functions.pointwise import log1p as log1p
-from .functions.pointwise import logit as logit
-from .functions.pointwise import polygamma as polygamma
-from .functions.pointwise import round as round
-from .functions.pointwise import sinc as sinc
-from .functions.pointwise import xlogy as xlogy
+from .functions import faces
+from .functions.faces import digamma as digamma
+from .functions.faces import erf as erf
+from .functions.faces import erfc as erfc
+from .functions.faces import erfinv as erfinv
+from .functions.faces import exp2 as exp2
+from .functions.faces import expm1 as expm1
+from .functions.faces import i0 as i0
+from .functions.faces import log1p as log1p
+from .functions.faces import logit as logit
+from .functions.faces import round as round
+from .functions.faces import sinc as sinc
+from .functions.faces import xlogy as xlogy
 from .tensor.lift import operand
+
+expit = faces.sigmoid
+
+
+def polygamma(n: int, input: Any) -> Any:
+    """The derivative of ln Γ of order n + 1."""
+    return operand(input).polygamma(n)
 
 
 def xlog1py(input: Any, other: Any) -> Any:

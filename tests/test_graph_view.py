@@ -10,8 +10,8 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad.core.node import history, toposort
-from minigrad.draw.chart import Chart, Entry
 from minigrad.draw.hierarchy import Group, hierarchy
+from minigrad.draw.listing import Entry, Listing
 from minigrad.widgets import GraphView
 
 X = mg.ones(5, 4)
@@ -53,7 +53,7 @@ def test_it_has_every_recorded_node_and_every_use_of_one():
     assert len([row for row in view.items if "ops" not in row]) == len(order)
     assert len(pairs(view)) == sum(len(node.inputs) for node in order)
     assert all(tail < head for tail, head in pairs(view))
-    for i, entry in enumerate(view.overview.chart.entries):
+    for i, entry in enumerate(view.overview.listing.entries):
         node = entry.thing.node if isinstance(entry.thing, mg.Tensor) else entry.thing
         assert (view.items[i]["spec"], view.items[i]["bytes"]) == (str(node.spec), node.spec.nbytes)
 
@@ -225,7 +225,7 @@ def test_a_block_that_is_wired_otherwise_is_not_equal():
         made = [Entry("leaf", "", "x", "f64[3]", None)]
         for sign, inputs in wires:
             made.append(Entry("op", sign, "", "f64[3]", None, inputs=inputs))
-        return Chart("y", made)
+        return Listing("y", made)
 
     chain = [("tanh", (0,)), ("exp", (1,)), ("×", (2, 1)), ("tanh", (3,)), ("exp", (4,)), ("×", (5, 4))] * 1
     longer = [*chain, ("tanh", (6,)), ("exp", (7,)), ("×", (8, 7))]
@@ -236,10 +236,10 @@ def test_a_block_that_is_wired_otherwise_is_not_equal():
 
 
 def test_a_crowd_without_structure_is_cut_into_handfuls_of_handfuls():
-    chart = Chart("y", [Entry("leaf", "", "x", "f64[]", None)])
+    listing = Listing("y", [Entry("leaf", "", "x", "f64[]", None)])
     for i in range(10_000):
-        chart.entries.append(Entry("op", f"f{i}", "", "f64[]", None, inputs=(i,)))
-    root = hierarchy(chart, crowd=100)
+        listing.entries.append(Entry("op", f"f{i}", "", "f64[]", None, inputs=(i,)))
+    root = hierarchy(listing, crowd=100)
 
     assert [group.label for group in root.groups] == ["1–10000 of 10001", "10001–10001 of 10001"]
     widest, stack = 0, [root]
@@ -248,7 +248,7 @@ def test_a_crowd_without_structure_is_cut_into_handfuls_of_handfuls():
         widest = max(widest, len(group.children))
         stack += group.groups
     assert widest <= 100
-    assert len(root.ops(chart.entries)) == 10_000
+    assert len(root.ops(listing.entries)) == 10_000
 
 
 def test_a_loop_of_ten_thousand_steps_is_one_box():
@@ -270,7 +270,7 @@ def test_as_many_groups_are_open_as_there_is_room_for():
     assert few.opened == []
     assert len(few.overview.picture(4).boxes) == 4
     assert len(many.opened) == 9
-    assert len(many.overview.picture(60).boxes) == len(many.overview.chart.entries)
+    assert len(many.overview.picture(60).boxes) == len(many.overview.listing.entries)
 
 
 # -- what is picked -----------------------------------------------------------------------------------------
@@ -398,7 +398,7 @@ def test_a_graph_that_does_not_fit_a_picture_is_words():
     x = mg.ones(2).requires_grad_()
     y = sum(getattr(x, f)() * i for i, f in enumerate(["tanh", "exp", "sin", "cos"] * 50))
     view = GraphView(y, boxes=2000)
-    view.overview.root.children = [i for i, _ in enumerate(view.overview.chart.entries)]
+    view.overview.root.children = [i for i, _ in enumerate(view.overview.listing.entries)]
 
     with pytest.raises(ValueError, match="is not drawn"):
         _ = view.svg
@@ -416,8 +416,8 @@ def test_every_op_is_in_one_group_alone():
         else:
             found.append(child)
 
-    assert sorted(found) == list(range(len(view.overview.chart.entries)))
-    assert len(history(view.selected.node if view.selected else view.overview.chart.entries[-1].thing.node)) == 19
+    assert sorted(found) == list(range(len(view.overview.listing.entries)))
+    assert len(history(view.selected.node if view.selected else view.overview.listing.entries[-1].thing.node)) == 19
 
 
 def test_a_branch_is_a_group_with_both_ways_in_it():
@@ -440,7 +440,7 @@ def test_a_branch_is_a_group_with_both_ways_in_it():
         "1",
         "+ → y, f64[]",
     ]
-    entries = view.overview.chart.entries
+    entries = view.overview.listing.entries
     chosen = next(entry for entry in entries if entry.sign == "if")
     assert [entries[i].sign for i in chosen.inputs] == [">", "×", "exp"]
 
@@ -476,7 +476,7 @@ def test_the_gradient_of_a_loop_reads_what_it_kept_row_by_row():
         x = mg.placeholder("float64", (), name="x")
         y = mg.graph.while_loop(lambda y: y < 100, lambda y: (y * y,), (x,))[0]
         (g,) = mg.gradients(y, [x])
-    entries = GraphView([y, g]).overview.chart.entries
+    entries = GraphView([y, g]).overview.listing.entries
 
     row = next(entry for entry in entries if entry.sign == "row")
     assert [entries[i].sign for i in row.inputs] == ["while"]

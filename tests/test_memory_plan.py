@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from random_programs import graphs
 
 from minigrad.base.spec import Spec
-from minigrad.compiler.program import rows
 from minigrad.compiler.program.memory_plan import Allocation, assign_offsets, plan
-from minigrad.compiler.program.tiling import lowered
+from minigrad.compiler.program.tiling import in_rows, lowered
 from minigrad.core.graph import Graph
 from minigrad.tensor.symbol import placeholder
 
@@ -122,5 +121,5 @@ def test_a_new_value_waits_until_the_old_one_has_been_read():
 def test_rows_of_large_arrays_are_a_loop_and_small_arrays_are_not():
     for shape, loops in (((4096, 64), 1), ((64, 64), 0)):
         x = placeholder("x", Spec(shape, "f4"))
-        section = rows.in_rows(lowered(Graph((x.node,), (x.softmax(1).node,))))
+        section = in_rows(lowered(Graph((x.node,), (x.softmax(1).node,))))
         assert sum(s.loop is not None for s in section.steps) == loops

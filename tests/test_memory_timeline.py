@@ -11,7 +11,7 @@ import minigrad as mg
 from minigrad.widgets import MemoryTimeline
 from minigrad.widgets.ledger import CONSUMERS, Ledger
 from minigrad.widgets.memory_timeline import Switches, run, segments
-from minigrad.widgets.recorded import TooLong
+from minigrad.widgets.recording import TooLong
 
 nn = mg.nn
 MSE = nn.functional.mse_loss

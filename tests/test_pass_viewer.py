@@ -9,7 +9,7 @@ from endless import endless
 import minigrad as mg
 from minigrad.compiler.passes.pipeline import steps
 from minigrad.widgets import PassViewer
-from minigrad.widgets.recorded import TooLong
+from minigrad.widgets.recording import TooLong
 
 X, Y = mg.ones(5, 3), mg.zeros(5, 1)
 

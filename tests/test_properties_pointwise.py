@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import minigrad as mg
+from minigrad import functional as F
 from minigrad import laws, ops
 from minigrad.base import errors
-from minigrad.functions import activation as F
 from minigrad.tensor.tensor import Tensor
 
 DTYPES = ("f2", "f4", "f8", "i1", "i4", "i8", "u1", "?")

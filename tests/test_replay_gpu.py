@@ -571,10 +571,10 @@ def test_cupy_has_what_the_machine_uses(cupy, name):
 
 def test_cupy_takes_a_kernel_as_it_is_given(cupy):
     from minigrad.backends.cuda.kernel import kernel
-    from minigrad.backends.cuda.replay import lone
+    from minigrad.compiler.passes.fuse import Fused, alone
 
     spec = Spec((3,), "f4")
-    made = kernel(lone(ops.Exp(), (spec,)), [spec])
+    made = kernel(Fused(alone(ops.Exp(), (spec,))), [spec])
 
     raw = cupy.RawKernel(made.text, made.launches[0].name, options=OPTIONS)
 

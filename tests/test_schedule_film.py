@@ -8,7 +8,7 @@ from endless import endless, stubborn
 import minigrad as mg
 from minigrad.compiler.schedule import HANDOVER, critical_path, estimate, schedule
 from minigrad.widgets import Schedule
-from minigrad.widgets.recorded import TooLong
+from minigrad.widgets.recording import TooLong
 
 N = 256
 A, B, C = (mg.ones(N, N) for _ in range(3))

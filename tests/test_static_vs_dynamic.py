@@ -11,7 +11,7 @@ from endless import endless
 
 import minigrad as mg
 from minigrad.widgets import StaticVsDynamic
-from minigrad.widgets.recorded import TooLong, within
+from minigrad.widgets.recording import TooLong, within
 
 ONE, TWO = mg.tensor(1.0), mg.tensor(2.0)
 
@@ -267,7 +267,7 @@ def sleeping(x):
 
 @pytest.mark.parametrize("f", [silent, sleeping])
 def test_what_runs_no_lines_is_stopped_by_the_clock(f, monkeypatch):
-    monkeypatch.setattr("minigrad.widgets.recorded.SECONDS", 0.3)
+    monkeypatch.setattr("minigrad.widgets.recording.SECONDS", 0.3)
     threads = active_count()
 
     last = says(StaticVsDynamic(f, TWO))[-1]

@@ -7,7 +7,7 @@ import pytest
 from examples.widgets import WIDGETS
 
 from minigrad import widgets
-from minigrad.widgets.question import Asking
+from minigrad.widgets.form import Form
 
 JAVASCRIPT = {
     "GraphView": 36_000
@@ -39,7 +39,7 @@ def test_where_there_are_no_widgets_there_is_a_picture_and_the_text(widget):
     bundle, _ = widget._repr_mimebundle_()
     assert len(widget.text.splitlines()) > 1
     assert len(bundle["text/plain"].splitlines()) > 1
-    if isinstance(widget, Asking):
+    if isinstance(widget, Form):
         assert widget.text.splitlines()[0] in bundle["text/html"]
     else:
         assert len(re.findall(r"<(path|rect|line|circle|polygon|text)\b", bundle["image/svg+xml"])) > 3

@@ -336,7 +336,7 @@ print("equal:", interpret(wide, many)[0].tobytes() == pair(many)[0].tobytes())
 # ## Without a graph (1): memory that is not given back
 #
 # In eager mode nobody knows the future: memory is asked for when a result is made, and given back when the last name
-# lets it go. Asking the system is slow, and on a GPU giving back waits for all that runs. So there is a **caching
+# lets it go. Form the system is slow, and on a GPU giving back waits for all that runs. So there is a **caching
 # allocator**: what is given back is kept, and the next request of that size has it. Ours watches a real model: it sees
 # each array come, and is told when it goes.
 

@@ -14,9 +14,10 @@ from .. import ops
 from ..base.errors import NoGradientError, ShapeError
 from ..core import modes
 from ..methods import Operand
-from ..tensor.tensor import Tensor, made
+from ..tensor.tensor import Tensor
 from .forward_ad import Tangents
-from .gradient import basis, fresh, gradients, ones_like, recorded, zeros_like
+from .gradient import fresh, gradients, ones_like, recorded, zeros_like
+from .gradient import jacobian as jacobian_by
 
 Function = Callable[..., Any]
 
@@ -124,28 +125,14 @@ def answer(
     xs: list[Tensor], ys: list[Tensor], gys: list[Any], create_graph: bool, strict: bool = False, retain: bool = False
 ) -> list[Tensor]:
     """The gradient of the ys together at each x, zeros where there is none."""
-    pairs = [(y, gy) for y, gy in zip(ys, gys, strict=True) if y.tracked]
-    nodes = [x.node for x in xs]
-    gxs: list[Any] = [None] * len(xs)
-    if pairs:
-        gxs = gradients([y for y, _ in pairs], nodes, [gy for _, gy in pairs], retain or create_graph, create_graph)
+    gxs = gradients(ys, [x.node for x in xs], gys, retain or create_graph, create_graph)
     refuse_independent(gxs, strict)
     return [zeros_like(x) if gx is None else gx for x, gx in zip(xs, gxs)]
 
 
-def jacobian_rows(xs: list[Tensor], y: Tensor, create_graph: bool, strict: bool) -> list[Tensor]:
+def jacobian_rows(xs: list[Tensor], y: Tensor, create_graph: bool, strict: bool) -> list[Any]:
     """The Jacobians of y by each x, from one backward pass for each element of y."""
-    rows = [answer(xs, [y], [unit], create_graph, strict, retain=True) for unit in basis(y)]
-    columns = zip(*rows) if rows else [()] * len(xs)
-    return [stacked(column, x).reshape(y.shape + x.shape) for column, x in zip(columns, xs)]
-
-
-def stacked(rows: Any, x: Tensor) -> Tensor:
-    """Rows of x's shape as one tensor."""
-    if not rows:
-        return made(x.spec.device.xp.zeros((0, *x.shape), x.dtype), x.spec.with_shape((0, *x.shape)))
-    first, *others = rows
-    return first.apply(ops.Stack(0), *others)  # type: ignore[no-any-return]
+    return jacobian_by(y, xs, lambda unit: answer(xs, [y], [unit], create_graph, strict, retain=True))
 
 
 def directions(v: Any, beside: list[Tensor], kind: str) -> list[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from .. import ops
 from ..base.errors import DTypeError, GradcheckError
 from ..tensor.tensor import Tensor, tensor
-from .gradient import grad, recorded, zeros_like
+from .gradient import grad, gradients, recorded, zeros_like
 
 NUDGE = 6e-6
 
@@ -83,12 +83,9 @@ def gradgradcheck(
     def slope(*moving: Tensor) -> Tensor:
         with recorded():
             ts = [t if t.tracked else t.detach().requires_grad_() for t in moving[: len(places)]]
-            pairs = [(y, g) for y, g in zip(outputs(f(*put(given, places, ts))), moving[len(places) :]) if y.tracked]
-            tracked, arriving = [y for y, _ in pairs], [g for _, g in pairs]
-            if not pairs:
-                return zeros_like(ts[0])
-            gxs = grad(tracked, ts, arriving, create_graph=True, materialize_grads=True)
-        first, *others = (gx.reshape(-1) for gx in gxs)
+            ys, arriving = outputs(f(*put(given, places, ts))), [*moving[len(places) :]]
+            gxs = gradients(ys, [t.node for t in ts], arriving, create_graph=True)
+        first, *others = ((zeros_like(t) if gx is None else gx).reshape(-1) for t, gx in zip(ts, gxs))
         joined: Tensor = first.apply(ops.Concatenate(0), *others)
         return joined
 

@@ -90,13 +90,17 @@ def gradients(
     create_graph: bool = False,
     through: Callable[[Record], bool] | None = None,
 ) -> list[Tensor | None]:
-    """The gradient of the ys together at each node of wrt; None where there is none.
+    """The gradient of the ys together at each node of wrt; None where there is none. Constant ys have none.
 
     through    which ops a gradient passes; all, if it is not said
     """
+    moving = [(y, gy) for y, gy in zip(ys, gys, strict=True) if y.tracked]
+    if not moving:
+        return [None] * len(wrt)
+    ys, gys = ([*column] for column in zip(*moving))
     if (builder := modes.current.mode.builder) is not None:
         return in_graph(builder, ys, wrt, gys, create_graph)
-    if ys and isinstance(ys[0], Symbol):  # of a session's graph, whose block is closed
+    if isinstance(ys[0], Symbol):  # of a session's graph, whose block is closed
         with ys[0].builder.building():
             return gradients(ys, wrt, gys, retain_graph, create_graph, through)
     create_graph = create_graph or modes.followed()
@@ -162,6 +166,22 @@ def basis(y: Tensor) -> list[Tensor]:
         unit[i] = 1
         units.append(made(unit.reshape(y.shape), y.spec))
     return units
+
+
+def jacobian(y: Tensor, xs: Sequence[Tensor], pull: Callable[[Any], Sequence[Any]]) -> list[Any]:
+    """∂y/∂x, of shape (*y.shape, *x.shape), for each x, by `pull` of y's unit vectors; None where it gives none."""
+    rows = [pull(unit) for unit in basis(y)]
+    return [
+        None if rows and rows[0][i] is None else stacked([row[i] for row in rows], x).reshape(y.shape + x.shape)
+        for i, x in enumerate(xs)
+    ]
+
+
+def stacked(rows: Sequence[Any], x: Tensor) -> Any:
+    """Rows of x's shape as one tensor."""
+    if not rows:
+        return x.new_zeros((0, *x.shape))
+    return rows[0].apply(ops.Stack(0), *rows[1:])
 
 
 def ones_like(x: Tensor) -> Tensor:

@@ -27,8 +27,7 @@ from ..methods import Operand
 from ..ops import Input, Read
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
-from .functional import stacked
-from .gradient import basis, gradients, ones_like, zeros_like
+from .gradient import gradients, jacobian, ones_like, stacked, zeros_like
 
 
 class Open(threading.local):
@@ -125,9 +124,7 @@ class GradientTape:
         given(target)
         self._use()
         xs = leaves(sources)
-        columns = zip(*(self._pulled([target], [unit], xs, retain=True) for unit in basis(target)))
-        blocks = [None if rows[0] is None else stacked(rows, x) for rows, x in zip(columns, xs)] or [None] * len(xs)
-        found = [None if b is None else b.reshape(target.shape + x.shape) for b, x in zip(blocks, xs)]
+        found = jacobian(target, xs, lambda unit: self._pulled([target], [unit], xs, retain=True))
         if unconnected_gradients == "zero":
             found = [zeros_like(x).broadcast_to(target.shape + x.shape) if b is None else b for b, x in zip(found, xs)]
         return planted(sources, iter(found))
@@ -199,12 +196,8 @@ class GradientTape:
 
     def _pulled(self, ys: list[Tensor], gys: list[Any], xs: list[Tensor], retain: bool) -> list[Any]:
         """The gradients of the ys together by each x, through what the tape has heard."""
-        pairs = [(y, ones_like(y) if gy is None else gy) for y, gy in zip(ys, gys) if y.tracked]
-        nodes = [self._node(x) for x in xs]
-        if not pairs:
-            return [None] * len(xs)
-        reached, arriving = [y for y, _ in pairs], [gy for _, gy in pairs]
-        return gradients(reached, nodes, arriving, retain, bool(_open.tapes), self._heard)
+        arriving = [ones_like(y) if gy is None else gy for y, gy in zip(ys, gys)]
+        return gradients(ys, [self._node(x) for x in xs], arriving, retain, bool(_open.tapes), self._heard)
 
 
 def given(target: Any) -> list[Any]:

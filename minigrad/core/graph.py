@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from .node import NamedNode, Node, toposort
+from .node import Node, toposort
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,15 @@ class Graph:
         """Every node an output needs, inputs before users."""
         return toposort(*(y for y in self.outputs if y is not None))
 
+    @cached_property
+    def readers(self) -> dict[Node, list[Node]]:
+        """Node → those that read it, in order, each once."""
+        readers: dict[Node, list[Node]] = {node: [] for node in self.nodes}
+        for node in self.nodes:
+            for x in dict.fromkeys(node.inputs):
+                readers[x].append(node)
+        return readers
+
     def with_outputs(self, outputs: tuple[Node | None, ...]) -> Graph:
         """The graph with these outputs, each one of its nodes or computed from them."""
         return replace(self, outputs=outputs)
@@ -40,6 +49,6 @@ class Graph:
         for node in self.nodes:
             made = make(node, tuple(new[x] for x in node.inputs))
             if made not in named:
-                named[made] = node.naming(made) if type(made) is Node and isinstance(node, NamedNode) else made
+                named[made] = node.naming(made) if type(made) is Node else made
             new[node] = named[made]
         return replace(self, outputs=tuple(y and new[y] for y in self.outputs))

@@ -68,6 +68,10 @@ class Node:
         """The same op on other nodes; itself if they are its own."""
         return self if inputs == self.inputs else Node(self.op, inputs)
 
+    def naming(self, node: Node) -> Node:
+        """The node, under the name and place of this one, if it has any."""
+        return node
+
     def __repr__(self) -> str:
         return f"{self.op} → {self.spec}"
 

@@ -58,12 +58,14 @@ class Op(metaclass=Interned):
     """An operation with its parameters.
 
     symbol    the sign in drawings; None for the class name
+    method    what it is called as `x.exp()` and `mg.exp(x)`, both of which scripts/phrasebook writes; None for by hand
     inline    whether `forward` is one expression, which compiled code may write in place of a call
     is_view   whether the result may look at the operand's own memory
     effect    whether running it does more than give its result: such an op is neither shared nor folded
     """
 
     symbol: ClassVar[str | None] = None
+    method: ClassVar[str | None] = None
     inline: ClassVar[bool] = True
     is_view: ClassVar[bool] = False
     effect: ClassVar[bool] = False

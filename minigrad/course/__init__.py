@@ -8,19 +8,19 @@
 
 and in the lessons themselves:
 
-    question.py     what can be asked, how an answer is read, and how far off it is
-    prediction.py   an answer that is locked before it is computed, and reveal, which sets the two side by side
-    quiz.py         the questions that are asked at the end, their right answers, and what a wrong one shows
-    progress.py     what was answered, kept as plain data in the learner's folder
-    feedback.py     check: what an answer to an exercise is worth, and a hint; solution: a way to do it
-    scoring.py      what check says of a whole notebook
-    comparison.py   numbers that should be others, as a picture
-    attempts.py     what was tried in the exercises, kept in the same way
-    journal.py      how it is kept: lines that are added and never changed
-    standing.py     how far the learner has come, as data, as text and as a table with bars
-    exercise.py     what is known of an exercise, and the verdict
-    probe.py        how a learner's work is looked at, and never trusted
-    memory.py       what a notebook has told the course so far
+    question.py         what can be asked, how an answer is read, and how far off it is
+    prediction.py       an answer that is locked before it is computed, and reveal, which sets the two side by side
+    quiz.py             the questions that are asked at the end, their right answers, and what a wrong one shows
+    progress.py         what was answered, kept as plain data in the learner's folder
+    feedback.py         check: what an answer to an exercise is worth, and a hint; solution: a way to do it
+    scoring.py          what check says of a whole notebook
+    comparison.py       numbers that should be others, as a picture
+    attempts.py         what was tried in the exercises, kept in the same way
+    journal.py          how it is kept: lines that are added and never changed
+    standing.py         how far the learner has come, as data, as text and as a table with bars
+    exercise.py         what is known of an exercise, and the verdict
+    probe.py            how a learner's work is looked at, and never trusted
+    notebook_state.py   what a notebook has told the course so far
 
 Only the standard library is imported to start, so that a broken installation can still say what is broken.
 """

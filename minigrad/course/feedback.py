@@ -17,7 +17,7 @@ from minigrad.course import exercise
 from minigrad.course.attempts import Attempts, Tried
 from minigrad.course.comparison import CAME, WANTED, Comparison, comparison
 from minigrad.course.exercise import Part, Verdict
-from minigrad.course.memory import memory
+from minigrad.course.notebook_state import state_of
 
 WORDS = {"todo": "not attempted yet", "fail": "not yet", "pass": "right", "wait": "waits for a reader"}
 CODE = re.compile(r"`([^`]+)`")
@@ -133,7 +133,7 @@ def further(verdict: Verdict, tried: Tried) -> list[str]:
 
 def attempts_in(namespace: dict[str, Any]) -> Attempts:
     """Where the attempts of the notebook with these names are kept."""
-    kept = memory(namespace)
+    kept = state_of(namespace)
     if kept.attempts is None:
         kept.attempts = Attempts()
     return kept.attempts

@@ -16,7 +16,7 @@ from threading import RLock
 from typing import Any
 
 from minigrad.course.journal import Record
-from minigrad.course.memory import memory
+from minigrad.course.notebook_state import state_of
 from minigrad.course.progress import Ledger
 from minigrad.course.question import CONFIDENCE, Question, question
 
@@ -140,7 +140,7 @@ class Prediction:
 
 def prediction(asked: Question, namespace: dict[str, Any]) -> Prediction:
     """The prediction of that name in the notebook with these names; one that was locked before is locked."""
-    kept = memory(namespace)
+    kept = state_of(namespace)
     if kept.ledger is None:
         kept.ledger = Ledger()
     found = kept.predictions.get(asked.name)
@@ -162,7 +162,7 @@ def reveal(name: str, actual: Any) -> Told:
 
 def revealed(name: str, actual: Any, namespace: dict[str, Any]) -> Told:
     """reveal, for the notebook with these names."""
-    kept = memory(namespace)
+    kept = state_of(namespace)
     found = kept.predictions.get(name)
     if found is None:
         stored = (kept.ledger or Ledger()).find(name)

@@ -16,7 +16,7 @@ from minigrad.course import exercise
 from minigrad.course.attempts import Attempts
 from minigrad.course.exercise import Exercise
 from minigrad.course.feedback import note
-from minigrad.course.memory import NAME, Memory
+from minigrad.course.notebook_state import NAME, NotebookState
 from minigrad.course.probe import Outcome, limited
 
 CELL_SECONDS = 10.0
@@ -45,7 +45,7 @@ def score(work: str | Path | dict[str, Any], name: str | None = None) -> dict[st
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return unscored(f"{path.name} is no notebook: {type(error).__name__}: {error}")
     # A memory of its own, that no file keeps: what is scored here was tried by somebody else.
-    namespace: dict[str, Any] = {"__name__": "__main__", NAME: Memory(attempts=Attempts(path=None))}
+    namespace: dict[str, Any] = {"__name__": "__main__", NAME: NotebookState(attempts=Attempts(path=None))}
     cells = {n: ran for n, source in enumerate(sources, 1) if (ran := run(source, namespace))}
     return {**marks(the_exercise, namespace), "cells": cells}
 

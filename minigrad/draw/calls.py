@@ -20,7 +20,7 @@ from ..core.op import Op
 from ..nn.module import Module
 from ..tensor.tensor import Tensor
 from ..tracing.builder import GraphBuilder
-from .chart import Path, Scope
+from .listing import Path, Scope
 
 
 class Calls:

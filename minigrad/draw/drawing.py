@@ -50,12 +50,12 @@ def picture_of(x: object, namespace: Mapping[str, object]) -> Picture:
     if "minigrad.tensor.symbol" in sys.modules:
         from ..core.graph import Graph
         from ..tensor.symbol import Symbol
-        from .graphs import picture_of_graph, picture_of_stage, picture_of_symbols
+        from .graphs import picture_of_graph, picture_of_session_graph, picture_of_symbols
 
         if isinstance(x, Graph):
             return picture_of_graph(x, namespace)
-        if is_stage(x):
-            return picture_of_stage(x, namespace)
+        if is_session_graph(x):
+            return picture_of_session_graph(x, namespace)
         if is_traced(x):
             return picture_of_graph(only_graph(x), namespace)
         listed = list(x) if isinstance(x, list | tuple) else [x]
@@ -95,7 +95,7 @@ def is_tensor(x: object) -> TypeGuard[Tensor]:
     return engine is not None and isinstance(x, engine.Tensor)
 
 
-def is_stage(x: object) -> TypeGuard[Building]:
+def is_session_graph(x: object) -> TypeGuard[Building]:
     """Whether x is a Graph for sessions, asked without importing what builds graphs."""
     built = sys.modules.get("minigrad.graph.graph")
     return built is not None and isinstance(x, built.Graph)

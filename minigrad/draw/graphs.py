@@ -29,7 +29,7 @@ def picture_of_graph(graph: Graph, namespace: Mapping[str, object]) -> Picture:
     return picture_of_nodes([y for y in graph.outputs if y is not None], namespace)
 
 
-def picture_of_stage(graph: Building, namespace: Mapping[str, object]) -> Picture:
+def picture_of_session_graph(graph: Building, namespace: Mapping[str, object]) -> Picture:
     """All that was built so far. Raises TypeError where that is nothing."""
     if not graph.order:
         raise TypeError(f"{graph!r} has no picture: nothing is in it yet")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .chart import Chart, Entry, Path
+from .listing import Entry, Listing, Path
 
 LONGEST_BLOCK = 64  # children in one block of a repetition
 WORTH = 4  # boxes that a repetition must spare
@@ -56,20 +56,20 @@ class Group:
         return [*(self.outer.around if self.outer else ()), self]
 
 
-def hierarchy(chart: Chart, crowd: int = CROWD) -> Group:
+def hierarchy(listing: Listing, crowd: int = CROWD) -> Group:
     """The whole as one group. Leaves that belong to no scope are put where all their users are."""
-    root = Group("graph", chart.output)
-    by_scope(root, chart.entries)
+    root = Group("graph", listing.output)
+    by_scope(root, listing.entries)
     for group in inside_out(root):
-        group.children = folded(group.children, chart.entries)
+        group.children = folded(group.children, listing.entries)
     home = homes(root)
-    for i, users in enumerate(users_of(chart.entries)):
-        if chart.entries[i].path is None:
+    for i, users in enumerate(users_of(listing.entries)):
+        if listing.entries[i].path is None:
             meeting(root, [home[user] for user in users]).children.append(i)
     for group in inside_out(root):
-        let_out(group, chart.entries)
+        let_out(group, listing.entries)
     for group in inside_out(root):
-        group.children.sort(key=lambda child: first(child, chart.entries))
+        group.children.sort(key=lambda child: first(child, listing.entries))
         group.children = handfuls(group.children, crowd)
         for child in group.groups:
             child.outer = group

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .chart import Chart, Entry
 from .hierarchy import Group
+from .listing import Entry, Listing
 from .picture import UNKNOWN, Arrow, Box, Picture
 from .words import counted
 
@@ -16,9 +16,9 @@ LONGEST = 400  # lines of an outline
 
 @dataclass(frozen=True)
 class Overview:
-    """A chart, in groups."""
+    """A listing, in groups."""
 
-    chart: Chart
+    listing: Listing
     root: Group
 
     def opened(self, boxes: int) -> list[Group]:
@@ -50,7 +50,7 @@ class Overview:
             id = f"b{len(drawn) + 1}"
             drawn.append(self.box_of(child, id))
             shown |= dict.fromkeys(self.inside(child), id)
-        entries = self.chart.entries
+        entries = self.listing.entries
         uses = ((shown[x], shown[i]) for i, entry in enumerate(entries) for x in entry.inputs)
         between = dict.fromkeys((tail, head) for tail, head in uses if tail != head)
         return Picture(tuple(drawn), tuple(Arrow(f"a{i}", *ends) for i, ends in enumerate(between, 1)))
@@ -61,7 +61,7 @@ class Overview:
             sign = child.label if child.kind == "repeat" else ""
             name = child.of if child.kind == "repeat" else child.label
             return Box(id, "op", name or "blocks", sign, self.size(child), "", "")
-        entry = self.chart.entries[child]
+        entry = self.listing.entries[child]
         return Box(id, entry.kind, entry.name, entry.sign, entry.spec, entry.value, "", entry.kept)
 
     def inside(self, child: int | Group) -> list[int]:
@@ -79,7 +79,7 @@ class Overview:
     def size(self, group: Group) -> str:
         """What a group is and how much is in it: Linear, 1 op."""
         of = f"{group.of}, " if group.of and group.kind != "repeat" else ""
-        return of + counted(len(group.ops(self.chart.entries)), "op", "ops")
+        return of + counted(len(group.ops(self.listing.entries)), "op", "ops")
 
     # -- in words ---------------------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ class Overview:
         lines: list[str] = []
         for line in self.lines():
             if len(lines) == LONGEST:
-                lines.append(f"… and more: {counted(len(self.chart.entries), 'node', 'nodes')} in all")
+                lines.append(f"… and more: {counted(len(self.listing.entries), 'node', 'nodes')} in all")
                 break
             lines.append(line)
         return "\n".join(lines)
@@ -100,7 +100,7 @@ class Overview:
             if isinstance(child, str):
                 yield INDENT * depth + child
             elif isinstance(child, int):
-                yield INDENT * depth + words(self.chart.entries[child])
+                yield INDENT * depth + words(self.listing.entries[child])
             else:
                 yield f"{INDENT * depth}{child.label}: {child.of if child.kind == 'repeat' else self.size(child)}"
                 inner: list[int | Group | str] = [*child.children]

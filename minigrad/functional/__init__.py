@@ -13,13 +13,14 @@ Differentiation is the ops' business: nothing here says a derivative.
 
 from ..functions.activation import (
     celu, elu, gelu, glu, hardshrink, hardsigmoid, hardswish, hardtanh, leaky_relu, logsigmoid, mish, prelu, relu,
-    relu6, selu, sigmoid, silu, softplus, softshrink, softsign, tanh, tanhshrink, threshold,
+    relu6, selu, silu, softplus, softshrink, softsign, tanhshrink, threshold,
 )
+from ..functions.faces import log_softmax, sigmoid, softmax, tanh
 from ..functions.indexing import one_hot
 from ..functions.movement import pad
 from .activation import (
     alpha_dropout, cosine_similarity, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout, gumbel_softmax,
-    log_softmax, pairwise_distance, pdist, rrelu, scaled_dot_product_attention, softmax, softmin,
+    pairwise_distance, pdist, rrelu, scaled_dot_product_attention, softmin,
 )
 from .convolution import (
     bilinear, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, fold, linear, unfold,

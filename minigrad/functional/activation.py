@@ -15,8 +15,6 @@ from ..functions.movement import broadcast_tensors
 from ..methods import Operand
 from ..tensor.lift import function, operand
 
-softmax = function(Operand.softmax)
-log_softmax = function(Operand.log_softmax)
 softmin = function(Operand.softmin)
 
 
@@ -195,7 +193,7 @@ def scaled_dot_product_attention(
 def attention_weights(q: Any, k: Any, mask: Any, scale: float) -> Any:
     """softmax(q kᵀ · scale + mask), (…, L, S). A query that may look nowhere has none: NaN."""
     scores = (q * scale) @ k.mT
-    return softmax(scores if mask is None else scores + mask, -1)
+    return (scores if mask is None else scores + mask).softmax(-1)
 
 
 def added(q: Any, mask: Any) -> Any:

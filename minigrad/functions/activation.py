@@ -35,8 +35,6 @@ def can_be_in_place(f: Callable[..., Any]) -> Callable[..., Any]:
     return written
 
 
-sigmoid = function(Operand.sigmoid)
-tanh = function(Operand.tanh)
 logsigmoid = function(Operand.logsigmoid)
 softplus = function(Operand.softplus)
 gelu = function(Operand.gelu)

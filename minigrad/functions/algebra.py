@@ -8,32 +8,9 @@ from .. import ops
 from ..base.dimension import said
 from ..base.errors import AxisError, ShapeError
 from ..base.spec import broadcast_shape
-from ..methods import Operand
 from ..methods import algebra as contraction
-from ..methods.arguments import axis_of, hears
-from ..tensor.lift import function, operand, operands
-
-matmul = function(Operand.matmul)
-mm = function(Operand.mm)
-bmm = function(Operand.bmm)
-mv = function(Operand.mv)
-dot = function(Operand.dot)
-vdot = hears(other="tensor")(dot)
-outer = function(Operand.outer)
-inner = function(Operand.inner)
-tensordot = hears(a="input", b="other")(function(Operand.tensordot))
-addmm = function(Operand.addmm)
-addmv = function(Operand.addmv)
-addr = function(Operand.addr)
-addbmm = function(Operand.addbmm)
-baddbmm = function(Operand.baddbmm)
-matrix_power = function(Operand.matrix_power)
-matrix_exp = function(Operand.matrix_exp)
-inverse = function(Operand.inverse)
-det = function(Operand.det)
-logdet = function(Operand.logdet)
-slogdet = function(Operand.slogdet)
-cholesky = function(Operand.cholesky)
+from ..methods.arguments import axis_of
+from ..tensor.lift import operand, operands
 
 
 def einsum(equation: str, *xs: Any) -> Any:

@@ -216,8 +216,6 @@ def as_tensor(data: Any, dtype: Any = None, device: Place = None) -> Tensor:
 
 Size = tuple[int, ...]  # a shape is Python's own tuple: mg.Size([2, 3]) == (2, 3)
 
-numel = function(Operand.numel)
-clone = function(Tensor.clone)
 detach = function(Tensor.detach)
 zero_ = function(Tensor.zero_)
 

@@ -8,25 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..base.errors import BoundsError, DTypeError, GraphError, ShapeError
-from ..methods import Operand
-from ..tensor.lift import function, operand, operands
-
-select = function(Operand.select)
-narrow = function(Operand.narrow)
-take = function(Operand.take)
-take_along_dim = function(Operand.take_along_dim)
-gather = function(Operand.gather)
-scatter = function(Operand.scatter)
-scatter_add = function(Operand.scatter_add)
-index_select = function(Operand.index_select)
-index_add = function(Operand.index_add)
-index_copy = function(Operand.index_copy)
-index_fill = function(Operand.index_fill)
-index_put = function(Operand.index_put)
-masked_select = function(Operand.masked_select)
-masked_fill = function(Operand.masked_fill)
-nonzero = function(Operand.nonzero)
-argwhere = function(Operand.nonzero)
+from ..tensor.lift import operand, operands
 
 
 def one_hot(x: Any, num_classes: int = -1) -> Any:

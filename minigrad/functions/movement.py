@@ -12,43 +12,8 @@ from .. import ops
 from ..base.errors import ShapeError
 from ..base.spec import broadcast_shape
 from ..methods import Operand
-from ..methods.arguments import hears, hears_dim
-from ..tensor.lift import function, operand, operands
-
-SECTIONS = "indices_or_sections"
-
-reshape = function(Operand.reshape)
-flatten = function(Operand.flatten)
-unflatten = function(Operand.unflatten)
-ravel = function(Operand.ravel)
-squeeze = function(Operand.squeeze)
-unsqueeze = function(Operand.unsqueeze)
-permute = function(Operand.permute)
-transpose = function(Operand.transpose)
-swapaxes = function(Operand.swapaxes)
-swapdims = function(Operand.swapdims)
-movedim = function(Operand.movedim)
-moveaxis = function(Operand.moveaxis)
-t = function(Operand.t)
-flip = function(Operand.flip)
-fliplr = function(Operand.fliplr)
-flipud = function(Operand.flipud)
-roll = function(Operand.roll)
-rot90 = function(Operand.rot90)
-broadcast_to = function(Operand.broadcast_to)
-tile = function(Operand.tile)
-repeat_interleave = function(Operand.repeat_interleave)
-split = hears(tensor="input", split_size_or_sections="split_size")(function(Operand.split))
-chunk = function(Operand.chunk)
-tensor_split = hears(sections=SECTIONS, indices=SECTIONS)(function(Operand.tensor_split))
-unbind = function(Operand.unbind)
-tril = function(Operand.tril)
-triu = function(Operand.triu)
-trace = function(Operand.trace)
-diag = function(Operand.diag)
-diagonal = function(Operand.diagonal)
-diag_embed = function(Operand.diag_embed)
-
+from ..methods.arguments import hears_dim
+from ..tensor.lift import operand, operands
 
 # -- many to one ----------------------------------------------------------------------------------
 

@@ -19,10 +19,9 @@ from ..base.pytree import leaves
 from ..compiler.control import Cond, While
 from ..methods import Operand
 from ..tracing.builder import GraphBuilder, Tracer
-from .branches import Part, Variables, made, outside_of, pass_on
 from .default import builder_of
 from .structure import Side, again, agreed, filled, names_of_variables, shown, wrapping
-from .subgraph import Carries, Left
+from .subgraph import Subgraph, Variables, made, outside_of, pass_on
 
 Function = Callable[..., Any]
 
@@ -39,14 +38,13 @@ def cond(
     if builder is None or isinstance(pred, bool | np.bool_):
         return true_fn(*operands) if pred else false_fn(*operands)
     p = truth(builder, pred, "cond() chooses by")
-    true = Part("the true branch", builder, true_fn, lambda part: operands)
-    false = Part("the false branch", builder, false_fn, lambda part: operands)
-    one, other = (Side(part.builder, part.result, f"in {part}") for part in (true, false))
+    true = Subgraph(builder, "the true branch").write(true_fn, lambda part: operands)
+    false = Subgraph(builder, "the false branch").write(false_fn, lambda part: operands)
+    one, other = (Side(part, part.result, f"in {part}") for part in (true, false))
     true.outputs, false.outputs = agreed(one, other, "both branches of cond() give the same structure and specs")
-    left = Left(builder, (true.builder, false.builder))
-    edited = list({id(what): what for part in (true, false) for what in part.edited()}.values()) + left.whats
+    edited = list({id(what): what for part in (true, false) for what in part.edited_outside()}.values())
     for part in (true, false):
-        part.outputs += [part.builder.lift(what) for what in edited]
+        part.outputs += map(part.lift, edited)
     given, kept = len(true.outputs) - len(edited), (true.of_effects(), false.of_effects())
     true.outputs += [*kept[0], *map(true.zeros, kept[1])]
     false.outputs += [*map(false.zeros, kept[0]), *kept[1]]
@@ -55,7 +53,6 @@ def cond(
     found = made(builder, op, (p, *outside), edited, (given, 0), name)
     for part in (true, false):
         pass_on(builder, found, part)
-    left.taken()
     return filled(true.result, found)
 
 
@@ -99,29 +96,24 @@ def traced_loop(
 ) -> Any:
     """A loop as one op: the graphs of its test and its body, which carry the variables and what they edit."""
     variables = Variables(builder, loop_vars, shape_invariants, names=names_of_variables(body, loop_vars))
-    carries = Carries(builder)
-    test = Part("the test", builder, cond, variables.arguments, carries=carries)
-    step = carries.through(
-        lambda: Part("the body", builder, body, variables.arguments, lambda result: again(loop_vars, result), carries)
-    )
-    carries.only_read(test.builder)
+    test = Subgraph(builder, "the test").write(cond, variables.arguments)
+    step = Subgraph(builder, "the body").write(body, variables.arguments, lambda result: again(loop_vars, result))
     refuse_no_truth(test)
-    test.outputs = [truth(test.builder, test.result, "while_loop() goes on by")]
+    test.outputs = [truth(test, test.result, "while_loop() goes on by")]
     step.outputs = variables.carried(step, step.result, "while_loop()")
-    carries.checked(step, variables.start)
-    edited = step.edited() + carries.whats
+    step.refuse_gradients_through_turns()
+    edited = step.edited_outside()
     outside = outside_of(test, step, but=edited)
     body_graph = step.step(edited, outside)
     op = While(test.graph(edited, outside), body_graph, len(variables.start) + len(edited))
     operands = (*variables.start, *edited, *outside)
     found = made(builder, op, operands, edited, (len(variables.start), 0), name)
-    carries.taken()
     return filled(loop_vars, variables.left(step, found, may_skip=True))
 
 
-def refuse_no_truth(test: Part) -> None:
+def refuse_no_truth(test: Subgraph) -> None:
     """Raises GraphError where the test of a loop edits something, or gives no truth value."""
-    edited = ", ".join(map(str, test.edited()))
+    edited = ", ".join(map(str, test.edited_outside()))
     if edited or not isinstance(test.result, Operand | bool | np.bool_):
         raise GraphError(
             f"the test of while_loop(), {test.place}, gives one truth value and edits nothing; it gave {test.result!r}"

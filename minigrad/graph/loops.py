@@ -14,11 +14,10 @@ from ..functions.creation import empty
 from ..functions.movement import stack
 from ..tensor.lift import operand
 from ..tracing.builder import GraphBuilder
-from .branches import Part, Variables, made, outside_of
 from .control import while_loop
 from .default import builder_of
 from .structure import filled, is_value, wrapping
-from .subgraph import Carries
+from .subgraph import Subgraph, Variables, made, outside_of
 
 
 def scan(
@@ -47,23 +46,17 @@ def traced_scan(
 ) -> tuple[Any, Any]:
     """A scan as one op. An error about its variables says what the user has called."""
     carries, slices = Variables(builder, init), Variables(builder, xs, row=True)
-    grads = Carries(builder)
-    body = grads.through(
-        lambda: Part(
-            "the body", builder, f, lambda part: (carries.arguments(part), slices.arguments(part)), pair, grads
-        )
-    )
+    body = Subgraph(builder, "the body").write(f, lambda its: (carries.arguments(its), slices.arguments(its)), pair)
     body.outputs = carries.carried(body, body.result[0], called)
-    grads.checked(body, carries.start, slices.start)
-    edited = body.edited() + grads.whats
-    ys = [body.builder.lift(y) for y in leaves(body.result[1]) if is_value(y)]
+    body.refuse_gradients_through_turns()
+    edited = body.edited_outside()
+    ys = [body.lift(y) for y in leaves(body.result[1]) if is_value(y)]
     outside = outside_of(body, but=edited)
     n, m = len(carries.start), len(slices.start)
     graph = body.step(edited, outside, ys, m)
     op = Scan(graph, n + len(edited), m, reverse, None if m else steps)
     operands = (*carries.start, *edited, *slices.start, *outside)
     found = made(builder, op, operands, edited, (n, len(ys)), None)
-    grads.taken()
     last = carries.left(body, found[:n], may_skip=type(steps) is not int or is_unknown(steps) or steps == 0)
     return filled(init, last), filled(body.result[1], found[n:])
 
@@ -85,8 +78,8 @@ def of_no_steps(f: Any, init: Any, xs: Any) -> Any:
     """The ys of no step at all: how long a row would be, f says on symbols."""
     builder = GraphBuilder()
     carries, slices = Variables(builder, init), Variables(builder, xs, row=True)
-    body = Part("the body", builder, f, lambda part: (carries.arguments(part), slices.arguments(part)), pair)
-    ys = [body.builder.lift(y) for y in leaves(body.result[1]) if is_value(y)]
+    body = Subgraph(builder, "the body").write(f, lambda its: (carries.arguments(its), slices.arguments(its)), pair)
+    ys = [body.lift(y) for y in leaves(body.result[1]) if is_value(y)]
     return filled(body.result[1], (empty((0, *y.shape), dtype=y.dtype) for y in ys))
 
 

@@ -94,7 +94,7 @@ class Pruning:
         """The input for something that is read."""
         if what not in self.inputs:
             word = re.sub(r"\W|^(?=\d)", "_", name_of(like))
-            self.inputs[what] = like.naming(Node(ops.Input(f"{word}_{len(self.inputs)}"), (), like.spec))  # type: ignore[attr-defined]
+            self.inputs[what] = like.naming(Node(ops.Input(f"{word}_{len(self.inputs)}"), (), like.spec))
         return self.inputs[what]
 
     def state(self, name: str, like: Node) -> Node:
@@ -117,7 +117,7 @@ class Pruning:
         """The variable holds another value from here on."""
         if type(node.op) is not ops.Assign:
             before = self.holds[variable] if variable in self.holds else self.state(variable, node)
-            x = node.naming(Node(ops.Add() if isinstance(node.op, ops.AssignAdd) else ops.Sub(), (before, x)))  # type: ignore[attr-defined]
+            x = node.naming(Node(ops.Add() if isinstance(node.op, ops.AssignAdd) else ops.Sub(), (before, x)))
         self.new[node] = self.holds[variable] = x
         self.written[variable] = None
 

@@ -1,79 +1,156 @@
-"""The builders of branches and of bodies, and what these do to `.grad`: it is carried out of them as edits are.
+"""Subgraphs: a branch, a test, a body, each a function written down as a graph of its own.
 
-Inner      of a branch: reads the `.grad` that was made outside
-Left       what two branches leave there, brought together
-Turn       of a loop's test and body: what `.grad` is before a turn
-Carries    what goes on from turn to turn
+What it reads from outside becomes an operand of the op, and what it edits in place there becomes a result, which the
+graph outside takes up. So all subgraphs of an op are functions of the same operands, with results of the same specs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from ..base.errors import GraphError, NoGradientError, ShapeError
+from ..base.lengths import fits, lengths_of
+from ..base.pytree import leaves, paths
 from ..base.spec import Spec
-from ..core.node import Node
+from ..compiler.control import Cond, Control
+from ..compiler.passes.purify import drawn
+from ..core.graph import Graph as Finished
+from ..core.modes import current, in_mode
+from ..core.node import NamedNode, Node
+from ..core.op import Op
+from ..ops import ControlDep, TupleGet
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Captured, GraphBuilder, Tracer
 from ..tracing.gradients import gradients, total
+from .graph import UPDATE_OPS, Graph
+from .structure import Side, agreed, filled, is_value, place_of, shapes_in, without_ops
 
-WAY_OUT = "begin with w.grad = mg.zeros_like(w), so that there is one in any case"
 
+class Subgraph(GraphBuilder):
+    """The builder of a branch, of a test, or of a body.
 
-class Inner(GraphBuilder):
-    """The builder of a branch, or of a body.
-
-    reached    its arguments at which the gradient of a backward() arrived
+    title      what errors call it
+    result     what the function returned
+    outputs    the results of its graph, in order
+    starts     argument of a loop's body → what it is before the first turn
+    own        its nodes
+    asked      what gradients were asked for, as the builder outside knows it; and the arguments that they came by
     """
 
     outer: GraphBuilder
     way_out = property(lambda self: self.outer.way_out)
 
-    def __init__(self, outer: GraphBuilder):
+    def __init__(self, outer: GraphBuilder, title: str = "a block"):
         super().__init__(outer)
-        self.reached: set[Node] = set()
+        self.title = title
+        self.outputs: list[Tracer] = []
+        self.starts: dict[Node, Tracer] = {}
+        self.own: set[Node] = set()
+        self.asked: list[tuple[list[Any], set[Node]]] = []
 
-    def left(self) -> None:
-        """What was set is carried on by Left, or by Carries."""
+    def write(
+        self, f: Callable[..., Any], arguments: Callable[[Subgraph], Sequence[Any]], normal: Any = lambda result: result
+    ) -> Subgraph:
+        """Run the function on the arguments, which it is here that become symbols."""
+        self.place = place_of(f)
+        with self.building():
+            self.result = normal(without_ops(f(*arguments(self))))
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.place})"
+
+    def edited_outside(self) -> list[Any]:
+        """What it edits in place that is from outside."""
+        return [captured.what for captured in self.edited.values()]
+
+    def of_effects(self) -> list[Tracer]:
+        """Values that come of effects: backward, which computes the others again, could not compute these."""
+        return [Tracer(node, self) for node in drawn(Finished((), tuple(y.node for y in self.outputs)))]
+
+    def zeros(self, x: Tracer) -> Tracer:
+        """Zeros, where the other branch gives x."""
+        with self.building():
+            return self.lift(0).astype(x.dtype).broadcast_to(x.shape)
+
+    def graph(self, edited: Sequence[Any], outside: Sequence[Any], sliced: int = 0) -> Finished:
+        """Of what is carried (arguments, and what is edited), sliced, and read outside. The last result is True, after
+        all effects.
+        """
+        with self.building():
+            (done,) = self.after_effects([self.lift(True)])
+            for what in (*edited, *outside):
+                self.lift(what)
+        also, reads = ([self.captured[id(what)].input for what in some] for some in (edited, outside))
+        carried = len(self.inputs) - sliced
+        inputs = (*self.inputs[:carried], *also, *self.inputs[carried:], *reads)
+        return Finished(inputs, tuple(y.node for y in (*self.outputs, done)))
+
+    def step(
+        self, edited: Sequence[Any], outside: Sequence[Any], ys: Sequence[Tracer] = (), sliced: int = 0
+    ) -> Finished:
+        """The same of a loop's body, which also gives what backward will need: the carries before the step."""
+        self.outputs += [self.lift(what) for what in edited]
+        carried = len(self.outputs)
+        self.outputs += ys
+        kept = self.of_effects()
+        graph = self.graph(edited, outside, sliced)
+        *given, done = graph.outputs
+        before = [x for x, y in zip(graph.inputs[:carried], given) if y is not None and x.spec == y.spec]
+        return Finished(graph.inputs, (*given, *before, *(y.node for y in kept), done))
+
+    # -- gradients that are asked for in it ------------------------------------------------------------
+
+    def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> NamedNode:
+        self.own.add(node := super().node(op, inputs, spec, name))
+        return node
+
+    def input(self, name: str, spec: Spec) -> NamedNode:
+        self.own.add(node := super().input(name, spec))
+        return node
 
     def leaves(self) -> list[Any]:
         return list({id(x): x for x in (*super().leaves(), *self.outer.leaves())}.values())
 
     def reads(self, x: Any) -> list[Node]:
-        return [] if isinstance(x, Tensor) and id(x) not in self.captured else super().reads(x)
+        return [] if x is None or (isinstance(x, Tensor) and id(x) not in self.captured) else super().reads(x)
 
     def gradients(
         self, ys: Sequence[Any], xs: Sequence[Any], grad_ys: Sequence[Any] | None = None, stop: Sequence[Any] = ()
     ) -> list[Any]:
         """The same, through what was computed outside as well."""
+        sources = [self.seen_outside(x) for x in xs]
+        stops = [its for x in stop if (its := self.seen_outside(x)) is not None]
         with self.building():
-            seeds, places = self.seeds(ys, grad_ys), [self.reads(x) for x in xs]
+            seeds = self.seeds(ys, grad_ys)
+            places = [self.reads(its if id(its) in self.captured else x) for its, x in zip(sources, xs)]
             stopped = {node for x in stop for node in self.reads(x)}
             outside = [c for c in self.captured.values() if isinstance(c.what, Tracer) and is_float(c.input)]
             through = [*(c.input for c in outside), *filter(is_float, self.inputs)]
             found = gradients(seeds, {*through, *(node for nodes in places for node in nodes)}, stopped)
+            came_by, known = found.keys() & self.starts.keys(), [x for x in sources if x is not None]
+            for node in came_by:
+                self.refuse_through(node, any(depends(self.outer, self.starts[node], known)))
+            self.asked.append((known, came_by))
             sums = [[found[node] for node in nodes if node in found] for nodes in places]
-            self.reached |= found.keys() & {*self.inputs}
             for c in outside:
                 if c.input in found and c.input not in stopped:
-                    for gs, g in zip(sums, self.from_outside_of(c, found[c.input], xs, stop)):
+                    for gs, g in zip(sums, self.from_outside_of(c, found[c.input], sources, stops)):
                         gs += [] if g is None else [g]
             return [total(gs) for gs in sums]
 
-    def from_outside_of(self, c: Captured, gy: Any, xs: Sequence[Any], stop: Sequence[Any]) -> list[Any]:
+    def from_outside_of(self, c: Captured, gy: Any, sources: Sequence[Any], stops: Sequence[Any]) -> list[Any]:
         """⟨gy, ∂c/∂x⟩ for each x: c is computed outside, and so is its gradient, of which gy, one number, is a factor.
 
         Raises NoGradientError where c has several elements, and depends on an x.
         """
-        sources, stops = ([self.seen_outside(x) for x in some] for some in (xs, stop))
-        asked = [i for i, x in enumerate(sources) if x is not c.what]  # of c itself, gy is the whole of it
-        with self.outer.building():
-            y = self.outer.lift(c.what)
-            one = y if y.spec.size == 1 else y.sum()
-        found: list[Any] = [None] * len(xs)
-        for i, g in zip(asked, self.outer.gradients([one], [sources[i] for i in asked], None, stops)):
-            if g is not None and one is not y:
+        asked = [i for i, x in enumerate(sources) if x is not None and x is not c.what]  # of c itself, gy is all of it
+        y = self.outer.lift(c.what)
+        found: list[Any] = [None] * len(sources)
+        for i, g in zip(asked, self.outer.gradients([one_of(y)], [sources[i] for i in asked], None, stops)):
+            if g is not None and y.spec.size != 1:
                 raise NoGradientError(
                     f"a gradient is asked for in a branch, or the body of a loop, and passes {y}, which is computed "
                     "outside: that can be one number, such as a loss. Compute it inside, or detach() it"
@@ -82,18 +159,29 @@ class Inner(GraphBuilder):
         return found
 
     def seen_outside(self, x: Any) -> Any:
-        """x as the builder outside knows it."""
+        """x as the builder outside knows it; None where it does not."""
         if not isinstance(x, Tracer) or x.builder is not self:
             return x
-        return next((c.what for c in self.captured.values() if c.symbol is x), Tracer(x.node, self.outer))
+        its = (c.what for c in self.captured.values() if c.symbol is x or getattr(c.what, "node", None) is x.node)
+        return next(its, None if x.node in self.own else Tracer(x.node, self.outer))
 
-    def ends_as(self, what: Any, g: Any, leaf: Any) -> None:
-        """What is captured under `what` has g's value at the end. Raises ShapeError where that does not fit."""
-        with self.building():
-            y, captured = self.lift(g), self.capture(what)
-            if y.shape != what.shape:
-                raise ShapeError(f"the .grad of {leaf.spec} is {what.spec} outside, and {y.spec} in a branch or a loop")
-            self.captured[id(what)] = Captured(what, self.captured[id(what)].input, y.astype(captured.dtype))
+    def refuse_gradients_through_turns(self) -> None:
+        """Raises NoGradientError where a gradient, asked for in the body, would go on through the turns before."""
+        arguments = [Tracer(node, self) for node in self.inputs]
+        for xs, came_by in [*self.asked]:
+            todo = [i for i, node in enumerate(self.inputs) if node in came_by]
+            for i in todo:  # which grows meanwhile
+                for y in self.outputs[i : i + 1]:
+                    self.refuse_through(self.inputs[i], any(depends(self, y, xs)))
+                    todo += [j for j, passes in enumerate(depends(self, y, arguments)) if passes and j not in todo]
+
+    def refuse_through(self, argument: Node, is_through: bool) -> None:
+        if is_through:
+            raise NoGradientError(
+                f"a gradient in the body of a loop goes back to {self.starts[argument]}, which comes from the turn "
+                "before, or from outside, and depends there on what the gradient is asked for: detach() it at the "
+                "beginning of the body, or compute the loss of all turns, and its gradient after the loop"
+            )
 
 
 def is_float(node: Any) -> bool:
@@ -101,197 +189,173 @@ def is_float(node: Any) -> bool:
     return isinstance(node.spec, Spec) and node.spec.is_float
 
 
-def before(outer: GraphBuilder, leaf: Any) -> Any:
-    """A symbol of its own, outside, for the .grad that the leaf has there; None where there is none."""
-    g = outer.grad_to_add(leaf)
-    return None if g is None else Tracer(outer.lift(g).node, outer)
+def one_of(y: Tracer) -> Tracer:
+    """One number that depends on all of y."""
+    with y.builder.building():
+        return y if y.spec.size == 1 else y.sum()
 
 
-def zeros(outer: GraphBuilder, leaf: Any) -> Tracer:
-    """A .grad to begin with, where there is none."""
-    with outer.building():
-        z = outer.lift(0).astype(leaf.dtype).broadcast_to(leaf.shape)
-        return Tracer(z.node, outer)
-
-
-class Left:
-    """What two branches leave in `.grad`.
-
-    whats    of each leaf whose .grad a branch has set, what stands for it outside
-    """
-
-    def __init__(self, outer: GraphBuilder, builders: Sequence[Inner]):
-        self.outer = outer
-        self.whats: list[Tracer] = []
-        self.set: list[tuple[Any, Tracer | None]] = []
-        for leaf in {key: leaf for builder in builders for key, (leaf, _) in builder.grads.items()}.values():
-            now = outer.grad_to_add(leaf)
-            after = [builder.grad_to_add(leaf) for builder in builders]
-            if all(g is now for g in after):
-                continue
-            if all(g is None for g in after):
-                self.set.append((leaf, None))
-                continue
-            if any(g is None for g in after):
-                raise GraphError(
-                    f"the .grad of {leaf.spec} is a tensor after one branch and None after the other, and the graph, "
-                    f"which decides when it runs, needs one kind of value: {WAY_OUT}"
-                )
-            what = zeros(outer, leaf) if now is None else before(outer, leaf)
-            for builder, g in zip(builders, after):
-                builder.ends_as(what, g, leaf)
-            self.whats.append(what)
-            self.set.append((leaf, what))
-
-    def taken(self) -> None:
-        """What they leave is what there is from here on."""
-        for leaf, what in self.set:
-            self.outer.grads[id(leaf)] = leaf, what
-
-
-class Turn(Inner):
-    """The builder of a loop's test, or body: a `.grad` is what the turn before has left.
-
-    missed    id of a leaf → the leaf, whose .grad was found to be None before the turn
-    """
-
-    def __init__(self, outer: GraphBuilder, carries: Carries):
-        super().__init__(outer)
-        self.carries = carries
-        self.missed: dict[int, Any] = {}
-
-    def grad_of(self, x: Any, before: Any) -> Any:
-        if id(x) not in self.grads and id(x) in self.carries.empty:
-            raise GraphError(
-                f"the .grad of {x.spec} is read in a loop, and is None before the first turn and a tensor before "
-                f"the others: {WAY_OUT}"
-            )
-        return self.grad_to_add(x)
-
-    def grad_to_add(self, x: Any) -> Any:
-        if id(x) not in self.grads:
-            what = self.carries.start(x)
-            if what is None:
-                self.missed[id(x)] = x
-                return None
-            self.grads[id(x)] = x, self.capture(what)
-        return self.grads[id(x)][1]
-
-
-class Carries:
-    """The `.grad` that go on from turn to turn of a loop.
-
-    starts    id of a leaf → (the leaf, what stands outside for its .grad before the first turn)
-    empty     ids of leaves whose .grad is None there, and that begin with zeros
-    whats     what stands outside for those that change
-    """
-
-    def __init__(self, outer: GraphBuilder):
-        self.outer = outer
-        self.starts: dict[int, tuple[Any, Tracer]] = {}
-        self.empty: set[int] = set()
-        self.whats: list[Tracer] = []
-        self.set: list[tuple[Any, Tracer, Any]] = []
-
-    def start(self, leaf: Any) -> Tracer | None:
-        """What stands for its .grad before the first turn; None if it is None in every turn."""
-        if id(leaf) not in self.starts:
-            what = before(self.outer, leaf)
-            if what is None and id(leaf) not in self.empty:
-                return None
-            self.starts[id(leaf)] = leaf, zeros(self.outer, leaf) if what is None else what
-        return self.starts[id(leaf)][1]
-
-    def through(self, written: Callable[[], Any]) -> Any:
-        """The body, written down once more where it turns out that a .grad begins with zeros."""
-        while True:
-            body = written()
-            new = [leaf for leaf, g in body.builder.grads.values() if g is not None and self.start(leaf) is None]
-            self.empty |= set(map(id, new))
-            if not any(id(leaf) in body.builder.missed for leaf in new):
-                self.ended(body.builder)
-                return body
-
-    def ended(self, builder: Turn) -> None:
-        """Note what the body leaves."""
-        for leaf, g in list(builder.grads.values()):
-            what = self.start(leaf)
-            if what is None or self.is_as_it_was(builder, what, g):
-                continue
-            if g is None:
-                raise GraphError(
-                    f"the .grad of {leaf.spec} is a tensor before a turn of a loop and None after it, and the graph, "
-                    "which decides when it runs, needs one kind of value: end with w.grad = mg.zeros_like(w), or call "
-                    "zero_grad() before the loop as well"
-                )
-            edited = self.outer.grad_to_add(leaf) if g is builder.capture(what) else None
-            if isinstance(edited, Tracer) and id(edited) in builder.captured:
-                raise GraphError(
-                    f"the .grad of {leaf.spec} is edited in place in a loop, and read there under another name "
-                    "besides: let that be a tensor of its own, as w.grad.clone() is"
-                )
-            builder.ends_as(what, g, leaf)
-            self.whats.append(what)
-            self.set.append((leaf, what, edited))
-
-    def is_as_it_was(self, builder: Turn, what: Tracer, g: Any) -> bool:
-        """Whether g is what the turn began with."""
-        c = builder.captured.get(id(what))
-        return c is not None and g is c.symbol and g.node is c.input
-
-    def only_read(self, test: Any) -> None:
-        """Raises GraphError where the test sets a .grad, or has found None where the body leaves a tensor."""
-        for leaf, g in test.grads.values():
-            what = self.start(leaf)
-            if what is None or not self.is_as_it_was(test, what, g):
-                raise GraphError(f"the test of a loop sets the .grad of {leaf.spec}: set it in the body")
-        for key, leaf in test.missed.items():
-            if key in self.empty:
-                raise GraphError(
-                    f"the .grad of {leaf.spec} is read by the test of a loop, and is None before the first turn and a "
-                    f"tensor before the others: {WAY_OUT}"
-                )
-
-    def checked(self, body: Any, *starts: Sequence[Tracer]) -> None:
-        """Raises NoGradientError where backward() has gone, in the body, to a variable that depends on a leaf."""
-        first = [x for some in starts for x in some]
-        todo = [i for i, node in enumerate(body.builder.inputs) if node in body.builder.reached]
-        for i in todo:  # which grows meanwhile
-            after = body.outputs[i : i + 1]
-            if depends(self.outer, first[i]) or any(depends(body.builder, y) for y in after):
-                raise NoGradientError(
-                    f"backward() in the body of a loop goes back to {first[i]}, which comes from the turn "
-                    "before, or from outside, and depends there on what requires a gradient: detach() it at the "
-                    "beginning of the body, or compute the loss of all turns, and its gradient after the loop"
-                )
-            for y in after:
-                todo += [j for j in arguments_of(body.builder, y) if j not in todo]
-
-    def taken(self) -> None:
-        """What the last turn leaves is what there is from here on."""
-        for leaf, what, edited in self.set:
-            if isinstance(edited, Tracer):
-                self.outer.take(edited, what)
-            else:
-                self.outer.grads[id(leaf)] = leaf, what
-
-
-def depends(builder: GraphBuilder, y: Any) -> bool:
-    """Whether a gradient passes from y to a leaf."""
+def depends(builder: GraphBuilder, y: Any, xs: Sequence[Any]) -> list[bool]:
+    """Of each x, whether a gradient passes from y to it."""
     y = builder.lift(y)
     if not is_float(y.node):
-        return False
-    with builder.building():
-        one = y if y.spec.size == 1 else y.sum()
-    return any(g is not None for g in builder.gradients([one], builder.leaves()))
+        return [False] * len(xs)
+    return [g is not None for g in builder.gradients([one_of(y)], xs)]
 
 
-def arguments_of(builder: Inner, y: Any) -> list[int]:
-    """The numbers of the arguments to which a gradient passes from y."""
-    y = builder.lift(y)
-    if not is_float(y.node):
-        return []
-    with builder.building():
-        one = y if y.spec.size == 1 else y.sum()
-        found = gradients(builder.seeds([one], None), {*filter(is_float, builder.inputs)})
-    return [i for i, node in enumerate(builder.inputs) if node in found]
+class Variables:
+    """The variables of a loop; or what a loop goes along, of which it sees a row at each step.
+
+    start     what they are before the first step, in the graph outside
+    names     what they are called inside
+    specs     of each, at every step
+    opened    the lengths that may change
+    """
+
+    def __init__(
+        self,
+        builder: GraphBuilder,
+        tree: Any,
+        invariants: Any = None,
+        row: bool = False,
+        names: Sequence[str] | None = None,
+    ):
+        self.tree = tree
+        values = [(path, leaf) for path, leaf in zip(paths(tree, "loop_vars"), leaves(tree)) if is_value(leaf)]
+        self.start = [builder.lift(leaf) for _, leaf in values]
+        self.specs = [x.spec.with_shape(x.shape[1:]) if row else x.spec for x in self.start]
+        called = [*(names or ())]
+        self.names = called if len(called) == len(self.start) else ["row" if row else "carry"] * len(self.start)
+        self.opened: set[int] = set()
+        if invariants is not None:
+            shapes = shapes_in(invariants)
+            if len(shapes) != len(values):
+                raise ShapeError(f"shape_invariants says a shape for each loop variable: {len(values)}, not {shapes}")
+            self.specs = [self.invariant(path, x, shape) for (path, _), x, shape in zip(values, self.start, shapes)]
+
+    def invariant(self, path: str, x: Tracer, shape: Any) -> Spec:
+        """The spec of a variable at every step, lengths left open. Raises ShapeError where it begins as another."""
+        said = lengths_of(tuple(x.shape if shape is None else shape), lambda axis: None)
+        if not fits(x.shape, said):
+            raise ShapeError(f"{path} is {x.spec}, and shape_invariants says {shape}")
+        self.opened |= {n for n, m in zip(said, x.shape) if n != m}
+        return x.spec.with_shape(said)
+
+    def arguments(self, part: Subgraph) -> Any:
+        """The variables as a part sees them."""
+        self.symbols = [part.argument(name, spec) for name, spec in zip(self.names, self.specs)]
+        self.seen = filled(self.tree, self.symbols)
+        part.starts |= {symbol.node: x for symbol, x in zip(self.symbols, self.start)}
+        part.stands |= {id(symbol): x for symbol, x in zip(self.symbols, self.start)}
+        return self.seen
+
+    def carried(self, part: Subgraph, result: Any, who: str) -> list[Tracer]:
+        """The values of a step's result. Raises an error where they are not what the variables were before it."""
+        before = Side(part, self.seen, "before the step")
+        after = Side(part, result, f"after it ({part.place})")
+        hint = "; an axis whose length may change is None in shape_invariants=" if who == "while_loop()" else ""
+        law = f"a variable of {who} keeps its structure, dtype and shape"
+        return agreed(before, after, law, hint, self.opened)[1]
+
+    def left(self, part: Subgraph, ys: list[Tracer], may_skip: bool) -> list[Tracer]:
+        """The results of a loop. What each turn edits in place, and gives, is what the loop began with, edited."""
+        pass_on(part.outer, ys, part, self, may_skip)
+        for i, (symbol, x) in enumerate(zip(self.symbols, self.start)):
+            if symbol.node is not part.inputs[i] and part.outputs[i] is symbol:
+                part.outer.take(x, ys[i])
+                ys[i] = x
+            elif symbol.node is not part.inputs[i]:
+                part.outer.edits(symbol, x)
+        return ys
+
+
+def made(
+    builder: GraphBuilder,
+    op: Control,
+    operands: Sequence[Any],
+    edited: Sequence[Any],
+    counts: tuple[int, int],
+    name: str | None,
+) -> list[Tracer]:
+    """The results of the op that were asked for, those for what is edited taken up.
+
+    counts    how many results come before these, and how many after
+    name      of the scope in which they are, in the graph of a session
+    """
+    if not operands:
+        raise GraphError(f"{op} needs something to work on: a loop variable, or a tensor that it reads")
+    first, more = counts
+    with builder.building(), builder.name_scope(name) if name and isinstance(builder, Graph) else nullcontext():
+        with in_mode(recording=True):  # no_grad() was heeded in the parts; what they pass on is not computed there
+            y = builder.apply(op, tuple(begun(builder, op, operands, edited)))
+            pieces = [builder.applied(TupleGet(i), (y,)) for i in range(first + len(edited) + more)]
+        for piece in pieces:
+            piece.root = None  # it has memory of its own
+        y.views.clear()
+        asked = pieces[:first] + pieces[first + len(edited) :]
+        return after_assigning(builder, edited, pieces[first:], asked)
+
+
+def pass_on(
+    builder: GraphBuilder,
+    ys: Sequence[Tracer],
+    part: Subgraph,
+    variables: Variables | None = None,
+    may_skip: bool = True,
+) -> None:
+    """Note what each result may be that was there before: what the part gives of it, and what a loop begins with.
+
+    may_skip    whether the loop may have no turn
+    """
+    outside = {id(c.symbol): c.what for c in part.captured.values()}
+    symbols, start = ([], []) if variables is None else (variables.symbols, variables.start)
+    place = {id(symbol): i for i, symbol in enumerate(symbols)}
+    begun = [{id(x): x} for x in start]
+    found: list[dict[int, Any]] = [{**its} for its in begun] if begun and may_skip else [{} for _ in ys]
+    for _ in range(len(symbols) + 1):  # what a variable passes on to another, the next turn passes on to a third
+        for its, y in zip(found, part.outputs):
+            for memory in map(id, y.origins()):
+                if memory in outside:
+                    its[memory] = outside[memory]
+                elif memory in place:
+                    its |= begun[place[memory]] | found[place[memory]]
+    for y, whats in zip(ys, found):
+        for what in whats.values():
+            here = what if getattr(what, "builder", None) is builder else builder.captured.get(id(what), y)
+            source = (here if isinstance(here, Tracer) else here.symbol).memory
+            if not any(source is x for x in (y, *y.passed)):
+                y.passed.append(source)
+                source.views.add(y)
+
+
+def begun(builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: Sequence[Any]) -> Sequence[Any]:
+    """The operands; what is edited, in the graph of a session, as the assignments of the run before it left it."""
+    if not isinstance(builder, Graph):
+        return operands
+    first, last = (1, len(operands)) if isinstance(op, Cond) else (op.carried - len(edited), op.carried)  # type: ignore[attr-defined]
+    latest = {id(what): builder.latest(what) for what in edited}
+    return [latest.get(id(x), x) if first <= i < last else x for i, x in enumerate(operands)]
+
+
+def after_assigning(
+    builder: GraphBuilder, edited: Sequence[Any], values: Sequence[Tracer], ys: list[Tracer]
+) -> list[Tracer]:
+    """The ys, once what is edited has its value: in the graph of a session, which runs what is asked for, they wait."""
+    before = set(map(id, builder.get_collection(UPDATE_OPS))) if isinstance(builder, Graph) else set()
+    for what, value in zip(edited, values):
+        if isinstance(builder, Graph):
+            builder.become(what, value)
+        else:
+            is_leaf = isinstance(what, Tensor) and what.requires_grad and what.is_leaf  # which no gradient passes
+            with in_mode(recording=current.mode.recording and not is_leaf):
+                builder.take(what, value)
+    if not isinstance(builder, Graph) or not edited:
+        return ys
+    updates = [update for update in builder.get_collection(UPDATE_OPS) if id(update) not in before]
+    return [builder.applied(ControlDep(), (y, *updates)) for y in ys]
+
+
+def outside_of(*parts: Subgraph, but: Sequence[Any] = ()) -> list[Any]:
+    """What the parts read from outside, each once."""
+    found = {id(c.what): c.what for part in parts for c in part.captured.values()}
+    return [what for key, what in found.items() if key not in set(map(id, but))]

@@ -148,6 +148,7 @@ class Algebra:
     def bmm(self, mat2: Any) -> Self: return self._of_axes("bmm", 3, self.lift(mat2), 3)
     def mv(self, vec: Any) -> Self: return self._of_axes("mv", 2, self.lift(vec), 1)
     def dot(self, tensor: Any) -> Self: return self._of_axes("dot", 1, self.lift(tensor), 1)
+    vdot = dot
 
     def _of_axes(self, name: str, left: int, o: Self, right: int) -> Self:
         """self @ o. Raises ShapeError where they have not the number of axes that the name promises."""

@@ -263,6 +263,8 @@ class Indexing:
             return self.lift(np.empty((count, 0), np.int64))
         return columns[0].apply(ops.Stack(1), *columns[1:])
 
+    argwhere = nonzero
+
     # -- counted through ----------------------------------------------------------------------
 
     @hears_dim

@@ -111,7 +111,6 @@ class Pointwise:
     def bitwise_right_shift(self, other: Any) -> Self: return self // self.lift(2) ** other
     def floor_divide(self, other: Any) -> Self: return self // other
     def remainder(self, other: Any) -> Self: return self % other
-    def fmod(self, other: Any) -> Self: return self.apply(ops.Fmod(), other)
     def true_divide(self, other: Any) -> Self: return self / other
 
     def div(self, other: Any, *, rounding_mode: str | None = None) -> Self:
@@ -129,22 +128,15 @@ class Pointwise:
 
     def _times(self, other: Any, alpha: Any) -> Any: return other if alpha == 1 else self.lift(other) * alpha
 
-    subtract, multiply, divide, negative, absolute = sub, mul, div, neg, __abs__
+    subtract, multiply, divide, negative = sub, mul, div, neg
     greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 
     # -- functions of two numbers, and three ----------------------------------------------------
 
-    def hypot(self, other: Any) -> Self: return self.apply(ops.Hypot(), other)
-    def atan2(self, other: Any) -> Self: return self.apply(ops.Atan2(), other)
-    def copysign(self, other: Any) -> Self: return self.apply(ops.CopySign(), other)
-    def logaddexp(self, other: Any) -> Self: return self.apply(ops.LogAddExp(), other)
     def logaddexp2(self, other: Any) -> Self: return (self * log(2)).logaddexp(self.lift(other) * log(2)) / log(2)
     def ldexp(self, other: Any) -> Self: return self * self.lift(other).exp2()
     def float_power(self, exponent: Any) -> Self: return self.astype(float) ** self.lift(exponent).astype(float)
-    def xlogy(self, other: Any) -> Self: return self.apply(ops.XLogY(), other)
     def heaviside(self, values: Any) -> Self: return self.apply(ops.Heaviside(), values)
-    def maximum(self, other: Any) -> Self: return self.apply(ops.Maximum(), other)
-    def minimum(self, other: Any) -> Self: return self.apply(ops.Minimum(), other)
     def fmax(self, other: Any) -> Self: return self.where((self >= other) | self.lift(other).isnan(), other)
     def fmin(self, other: Any) -> Self: return self.where((self <= other) | self.lift(other).isnan(), other)
 
@@ -165,8 +157,6 @@ class Pointwise:
         """x + value · a / b"""
         return self + self.lift(tensor1) / tensor2 * value
 
-    arctan2 = atan2
-
     def where(self, condition: Any, other: Any) -> Self:
         """self where the condition holds, other elsewhere."""
         c = self.lift(condition).astype(bool)
@@ -174,8 +164,16 @@ class Pointwise:
             return self.apply(ops.Kept(), c)
         return c.apply(ops.Where(), self, self.lift(other))
 
-    # -- exponentials, logarithms, roots ------------------------------------------------------
-
+    # -- written by scripts/phrasebook: a method for each op that names one ---------------------
+    def relu(self) -> Self: return self.apply(ops.Relu())
+    def fmod(self, other: Any) -> Self: return self.apply(ops.Fmod(), other)
+    def hypot(self, other: Any) -> Self: return self.apply(ops.Hypot(), other)
+    def atan2(self, other: Any) -> Self: return self.apply(ops.Atan2(), other)
+    def copysign(self, other: Any) -> Self: return self.apply(ops.CopySign(), other)
+    def logaddexp(self, other: Any) -> Self: return self.apply(ops.LogAddExp(), other)
+    def xlogy(self, other: Any) -> Self: return self.apply(ops.XLogY(), other)
+    def maximum(self, other: Any) -> Self: return self.apply(ops.Maximum(), other)
+    def minimum(self, other: Any) -> Self: return self.apply(ops.Minimum(), other)
     def exp(self) -> Self: return self.apply(ops.Exp())
     def exp2(self) -> Self: return self.apply(ops.Exp2())
     def expm1(self) -> Self: return self.apply(ops.Expm1())
@@ -185,11 +183,6 @@ class Pointwise:
     def log1p(self) -> Self: return self.apply(ops.Log1p())
     def sqrt(self) -> Self: return self.apply(ops.Sqrt())
     def rsqrt(self) -> Self: return self.apply(ops.Rsqrt())
-    def square(self) -> Self: return self.apply(ops.Pow(2))
-    def reciprocal(self) -> Self: return self.lift(1).apply(ops.Div(), self)
-
-    # -- angles, hyperbolas, the error function -----------------------------------------------
-
     def sin(self) -> Self: return self.apply(ops.Sin())
     def cos(self) -> Self: return self.apply(ops.Cos())
     def tan(self) -> Self: return self.apply(ops.Tan())
@@ -202,18 +195,29 @@ class Pointwise:
     def asinh(self) -> Self: return self.apply(ops.Asinh())
     def acosh(self) -> Self: return self.apply(ops.Acosh())
     def atanh(self) -> Self: return self.apply(ops.Atanh())
+    def abs(self) -> Self: return self.apply(ops.Abs())
+    def sign(self) -> Self: return self.apply(ops.Sign())
+    def floor(self) -> Self: return self.apply(ops.Floor())
+    def ceil(self) -> Self: return self.apply(ops.Ceil())
+    def trunc(self) -> Self: return self.apply(ops.Trunc())
     def erf(self) -> Self: return self.apply(ops.Erf())
     def erfc(self) -> Self: return self.apply(ops.Erfc())
+    def erfinv(self) -> Self: return self.apply(ops.ErfInv())
+    # -- to here --------------------------------------------------------------------------------
 
+    absolute, sgn, fix = abs, sign, trunc
+    arcsin, arccos, arctan, arcsinh, arccosh, arctanh, arctan2 = asin, acos, atan, asinh, acosh, atanh, atan2
+
+    # -- of one op, or of several -----------------------------------------------------------------
+
+    def square(self) -> Self: return self.apply(ops.Pow(2))
+    def reciprocal(self) -> Self: return self.lift(1).apply(ops.Div(), self)
     def deg2rad(self: Any) -> Any: return self.real_valued() * (pi / 180)
     def rad2deg(self: Any) -> Any: return self.real_valued() * (180 / pi)
-
-    arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
 
     # -- by an integral or a series -------------------------------------------------------------
 
     def i0(self) -> Self: return self.apply(ops.BesselI(0))
-    def erfinv(self) -> Self: return self.apply(ops.ErfInv())
     def lgamma(self) -> Self: return self.apply(ops.PolyGamma(-1))
     def digamma(self) -> Self: return self.apply(ops.PolyGamma(0))
 
@@ -234,11 +238,6 @@ class Pointwise:
 
     # -- size, sign, whole numbers --------------------------------------------------------------
 
-    def abs(self) -> Self: return self.apply(ops.Abs())
-    def sign(self) -> Self: return self.apply(ops.Sign())
-    def floor(self) -> Self: return self.apply(ops.Floor())
-    def ceil(self) -> Self: return self.apply(ops.Ceil())
-    def trunc(self) -> Self: return self.apply(ops.Trunc())
     def round(self, decimals: int = 0) -> Self: return self.apply(ops.Round(decimals))
     __round__ = round
     def frac(self) -> Self: return self.apply(ops.Sub(), self.trunc())
@@ -247,7 +246,7 @@ class Pointwise:
     def positive(self) -> Self: return self
     def angle(self: Any) -> Any: return self.real_valued().where(self.isnan(), self.lift(pi).where(self < 0, 0.0))
 
-    fix, sgn, real = trunc, sign, property(positive, doc="Itself: there is no imaginary part.")
+    real = property(positive, doc="Itself: there is no imaginary part.")
     conj = conj_physical = resolve_conj = resolve_neg = positive
 
     # -- what is no number, and what is out of bounds -----------------------------------------------
@@ -282,7 +281,6 @@ class Pointwise:
     # -- activations: integers count as floats, and float16 as float32 where an exponential is on the way ---
 
     def sigmoid(self) -> Self: return self.real_valued()._gathered(ops.Sigmoid())
-    def relu(self) -> Self: return self.apply(ops.Relu())
     def logsigmoid(self) -> Self: return self.real_valued().apply(ops.LogSigmoid())
     def silu(self) -> Self: return self.real_valued()._gathered(ops.Silu())
     def mish(self) -> Self: return self.real_valued()._gathered(ops.Mish())
@@ -349,3 +347,8 @@ class Pointwise:
     def real_valued(self) -> Self:
         """self, if it holds floats; else the same numbers in float64."""
         return self if self.spec.is_float else self.astype(float)
+
+
+for _op in ops.TABLE:  # the op has said what it is
+    if _op.method:
+        getattr(Pointwise, _op.method).__doc__ = _op.__doc__

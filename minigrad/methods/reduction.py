@@ -340,6 +340,8 @@ class Reduction:
         """∫ y dx along an axis, by straight lines between samples: at places x, or dx apart."""
         return self._trapezoids(x, dx, dim).sum(dim)
 
+    trapz = trapezoid
+
     def cumulative_trapezoid(self, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
         """The same up to each sample but the first."""
         return self._trapezoids(x, dx, dim).cumsum(dim)

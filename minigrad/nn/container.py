@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from itertools import groupby
 from typing import Any, Self
 
@@ -10,115 +10,91 @@ from .module import Module
 from .tree import Parameter, learned
 
 
-class Row(Module):
+class PartList(Module, MutableSequence[Any]):
     """Parts named '0', '1', …, as a list of them."""
 
-    wanted = "modules"
-
-    def _row(self) -> list[Any]:
-        return [part for name, part in vars(self).items() if name.isdecimal()]
-
-    def _fits(self, part: Any) -> Any:
-        if isinstance(part, Module):
-            return part
-        raise TypeError(
-            f"{type(self).__name__} is made of {self.wanted}, and number {len(self)} is {part!r}: "
-            "write a Module that calls it"
-        )
-
-    def _renumber(self, parts: list[Any]) -> None:
-        for i in range(len(self)):
-            delattr(self, str(i))
+    def __init__(self, parts: Iterable[Any] = ()):
         self.extend(parts)
 
-    def append(self, part: Any) -> Self:
+    def _named_parts(self) -> list[tuple[str, Any]]:
+        return [(name, part) for name, part in vars(self).items() if name.isdecimal()]
+
+    def _fitting(self, part: Any, name: str) -> Any:
+        """The part, if it may be one."""
+        if isinstance(part, Module):
+            return part
+        kind = type(self).__name__
+        raise TypeError(f"{kind} is made of modules, and number {name} is {part!r}: write a Module that calls it")
+
+    def _become(self, parts: list[Any]) -> None:
+        for name, _ in self._named_parts():
+            delattr(self, name)
+        self.extend(parts)
+
+    def append(self, part: Any) -> Self:  # type: ignore[override]
         """One more at the end."""
-        setattr(self, str(len(self)), self._fits(part))
+        name = str(len(self))
+        setattr(self, name, self._fitting(part, name))
         return self
 
-    def extend(self, parts: Iterable[Any]) -> Self:
+    def extend(self, parts: Iterable[Any]) -> Self:  # type: ignore[override]
         """Several more at the end."""
         for part in parts:
             self.append(part)
         return self
 
-    def insert(self, index: int, part: Any) -> Self:
+    def insert(self, index: int, part: Any) -> Self:  # type: ignore[override]
         """One more before place `index`."""
-        parts = self._row()
-        parts.insert(index, self._fits(part))
-        self._renumber(parts)
+        parts = list(self)
+        parts.insert(index, self._fitting(part, str(len(parts))))
+        self._become(parts)
         return self
 
     def __getitem__(self, index: Any) -> Any:
-        return type(self)._of(self._row()[index]) if isinstance(index, slice) else self._row()[index]
+        found = self._named_parts()[index]
+        return type(self)([part for _, part in found]) if isinstance(index, slice) else found[1]
 
-    def __setitem__(self, index: int, part: Any) -> None:
-        setattr(self, str(range(len(self))[index]), self._fits(part))
+    def __setitem__(self, index: Any, part: Any) -> None:
+        setattr(self, self._named_parts()[index][0], self._fitting(part, str(index)))
 
     def __delitem__(self, index: Any) -> None:
-        parts = self._row()
+        parts = list(self)
         del parts[index]
-        self._renumber(parts)
+        self._become(parts)
 
     def __len__(self) -> int:
-        return len(self._row())
+        return len(self._named_parts())
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._row())
-
-    @classmethod
-    def _of(cls, parts: list[Any]) -> Self:
-        return cls(parts)
+        return (part for _, part in self._named_parts())
 
 
-class Sequential(Module):
+class Sequential(PartList):
     """Modules, one after the other."""
 
     def __init__(self, *modules: Module | Mapping[str, Module]):
         """The modules in order; or one dictionary of them, by name."""
         named = modules[0] if len(modules) == 1 and isinstance(modules[0], Mapping) else None
         for name, module in enumerate(modules) if named is None else named.items():
-            self._add(str(name), module)
+            setattr(self, str(name), self._fitting(module, str(name)))
+
+    def _named_parts(self) -> list[tuple[str, Any]]:
+        return list(self._modules())
 
     def forward(self, input: Any) -> Any:
         for _, module in self._modules():
             input = module(input)
         return input
 
-    def append(self, module: Module) -> Self:
-        """One more module at the end."""
-        self._add(str(len(self)), module)
-        return self
-
-    def extend(self, modules: Iterable[Module]) -> Self:
-        """Several more modules at the end."""
-        for module in modules:
-            self.append(module)
-        return self
-
-    def _add(self, name: str, module: Any) -> None:
-        if not isinstance(module, Module):
-            raise TypeError(
-                f"Sequential is made of modules, and number {name} is {module!r}: write a Module that calls it"
-            )
-        setattr(self, name, module)
-
     def __getitem__(self, index: Any) -> Any:
-        parts = list(self._modules())
-        return Sequential(dict(parts[index])) if isinstance(index, slice) else parts[index][1]
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self._modules())
-
-    def __iter__(self) -> Iterator[Module]:
-        return (module for _, module in self._modules())
+        return Sequential(dict(self._named_parts()[index])) if isinstance(index, slice) else super().__getitem__(index)
 
 
-class ModuleList(Row):
+class ModuleList(PartList):
     """A list of modules, for a forward pass that is written by hand."""
 
     def __init__(self, modules: Iterable[Module] = ()):
-        self.extend(modules)
+        super().__init__(modules)
 
     def __repr__(self) -> str:
         """Modules that read alike, one after the other, in one line: (0-2): 3 x …"""
@@ -131,35 +107,30 @@ class ModuleList(Row):
         return "\n".join([f"{type(self).__name__}(", *lines, ")"]) if lines else f"{type(self).__name__}()"
 
 
-class ParameterList(Row):
+class ParameterList(PartList):
     """A list of parameters; tensors that are none become parameters."""
 
-    wanted = "parameters"
-
     def __init__(self, values: Iterable[Any] = ()):
-        self.extend(values)
+        super().__init__(values)
 
-    def _fits(self, part: Any) -> Any:
+    def _fitting(self, part: Any, name: str) -> Any:
         return part if learned(part) else Parameter(part)
 
     def extra_repr(self) -> str:
         return ", ".join(f"({i}): Parameter {p.spec}" for i, p in enumerate(self))
 
 
-class ModuleDict(Module):
+class ModuleDict(Module, MutableMapping[str, Any]):
     """Modules by name, for a forward pass that is written by hand."""
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # a module is itself, whatever it holds
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()):
         self.update(modules)
 
-    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Add the modules of a dictionary, in place of those of the same name."""
-        for name, module in dict(modules).items():
-            self[name] = module
-
     def __setitem__(self, name: str, module: Module) -> None:
         if name in self:
-            del self[name]
+            delattr(self, name)
         self.register_module(name, module)
 
     def __getitem__(self, name: str) -> Any:
@@ -169,29 +140,11 @@ class ModuleDict(Module):
         self[name]  # a KeyError, where there is none
         delattr(self, name)
 
-    def pop(self, name: str) -> Any:
-        """Take a module out."""
-        module = self[name]
-        del self[name]
-        return module
-
-    def keys(self) -> Iterable[str]:
-        return dict(self._modules()).keys()
-
-    def values(self) -> Iterable[Any]:
-        return dict(self._modules()).values()
-
-    def items(self) -> Iterable[tuple[str, Any]]:
-        return dict(self._modules()).items()
-
-    def __contains__(self, name: object) -> bool:
-        return name in dict(self._modules())
-
     def __len__(self) -> int:
         return len(dict(self._modules()))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
+        return iter(dict(self._modules()))
 
 
 class Identity(Module):

@@ -1,8 +1,4 @@
-"""What recurrent layers and cells have in common: the op of each, and how it is called.
-
-Recurrent cells: one step of a layer, for loops that are written by hand.
-
-Recurrent layers: a state that each element of a sequence changes.
+"""Recurrent layers: a state that each element of a sequence changes; and cells, one step for a loop written by hand.
 
     RNN     h' = tanh(W x + b + U h + c)
     GRU     h' = (1 − z) n + z h
@@ -14,7 +10,7 @@ Each layer is one op on the whole sequence (ops/recurrent.py). Sequences of diff
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,46 +27,72 @@ from .module import Module
 from .tree import parameter
 from .utils.rnn import PackedSequence, packed_lengths
 
-OPS: dict[str, Any] = {"tanh": ops.Elman, "relu": ops.ElmanRelu, "lstm": ops.Lstm, "gru": ops.Gru}
-STATES = {kind: op.states for kind, op in OPS.items()}  # how many states each has
+ELMAN = {"tanh": ops.Elman, "relu": ops.ElmanRelu}
 
 
-class Weights(NamedTuple):
-    """Of one layer in one direction: W of the input, U of the state before, and their biases, or None."""
+class Recurrent(Module):
+    """What layers and cells have in common: an op, four parameters for each layer and direction, and states.
 
-    W: Any
-    U: Any
-    b: Any
-    c: Any
-
-
-def states_after(kind: str, x: Any, weights: Weights, start: Any, batch_sizes: tuple[int, ...] | None = None) -> Any:
-    """The states (S, T, N, H) after each element of x (T, N, features), from start (S, N, H).
-
-    What the input says to the gates is one product for all steps, and only what the state says is left to the loop.
-    """
-    W, U, b, c = weights
-    op = OPS[kind](batch_sizes)
-    if b is None:
-        return functional.linear(x, W).apply(op, U, start)
-    if kind == "gru":
-        return functional.linear(x, W, b).apply(op, U, start, c)
-    return functional.linear(x, W, b + c).apply(op, U, start)
-
-
-class Cell(Module):
-    """One step.
-
-    weight_ih    W (gates · hidden_size, input_size)
+    weight_ih    W (gates · hidden_size, features), of the gates one below the other
     weight_hh    U (gates · hidden_size, hidden_size)
     bias_ih      b (gates · hidden_size,); None without
     bias_hh      c, likewise
+
+    All are from U(−1/√hidden_size, 1/√hidden_size).
     """
 
-    gates: ClassVar[int]
-    kind: ClassVar[str]
+    op: Any
+    input_size: int
+    hidden_size: int
     bias_ih: Tensor | None
-    bias_hh: Tensor | None
+
+    def _use(self, nonlinearity: str) -> None:
+        if nonlinearity not in ELMAN:
+            raise ValueError(f"{type(self).__name__}'s nonlinearity is 'tanh' or 'relu', and got {nonlinearity!r}")
+        self.nonlinearity, self.op = nonlinearity, ELMAN[nonlinearity]
+
+    def _make(self, features: int, bias: bool, suffix: str = "", **where: Any) -> None:
+        rows = self.op.gates * self.hidden_size
+        self.register_parameter(f"weight_ih{suffix}", parameter(rows, features, **where))
+        self.register_parameter(f"weight_hh{suffix}", parameter(rows, self.hidden_size, **where))
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(name + suffix, parameter(rows, **where) if bias else None)
+
+    def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
+        """Draw every weight and bias anew."""
+        rng = init.source(rng)
+        for p in self.parameters():
+            uniform_of_fan(self.hidden_size, p, None, rng)
+
+    def _tuple(self, hx: Any) -> tuple[Any, ...]:
+        return tuple(hx) if self.op.states > 1 else (hx,)
+
+    def _start(self, x: Any, hx: Any, shape: tuple[int, ...]) -> list[Any]:
+        """The states at the start, of that shape each: zeros if none are given."""
+        if hx is None:
+            return [zeros(shape, dtype=x.dtype, device=x.spec.device)] * self.op.states
+        states = [x.lift(h) for h in self._tuple(hx)]
+        if len(states) != self.op.states or any(h.shape != shape for h in states):
+            got = ", ".join(str(h.spec) for h in states)
+            raise ShapeError(f"{self} of {x.spec} starts from {self.op.states} of states {shape}, and got {got}")
+        return states
+
+    def _states_after(self, x: Any, suffix: str, start: Any, batch_sizes: tuple[int, ...] | None = None) -> Any:
+        """The states (S, T, N, H) after each element of x (T, N, features), from start (S, N, H).
+
+        What the input says to the gates is one product for all steps, and only what the state says is left to the loop.
+        """
+        W, U, b, c = (getattr(self, name + suffix) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
+        op = self.op(batch_sizes)
+        if b is None:
+            return functional.linear(x, W).apply(op, U, start)
+        if self.op is ops.Gru:
+            return functional.linear(x, W, b).apply(op, U, start, c)
+        return functional.linear(x, W, b + c).apply(op, U, start)
+
+
+class RecurrentCell(Recurrent):
+    """One step: input (N, input_size) or (input_size,), and states with hidden_size in its place."""
 
     def __init__(
         self,
@@ -83,18 +105,8 @@ class Cell(Module):
         rng: np.random.Generator | None = None,
     ):
         self.input_size, self.hidden_size = input_size, hidden_size
-        rows, where = self.gates * hidden_size, {"device": device, "dtype": dtype}
-        self.weight_ih = parameter(rows, input_size, **where)
-        self.weight_hh = parameter(rows, hidden_size, **where)
-        self.register_parameter("bias_ih", parameter(rows, **where) if bias else None)
-        self.register_parameter("bias_hh", parameter(rows, **where) if bias else None)
+        self._make(input_size, bias, device=device, dtype=dtype)
         self.reset_parameters(rng)
-
-    def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
-        """Draw every weight and bias anew."""
-        rng = init.source(rng)
-        for p in self.parameters():
-            uniform_of_fan(self.hidden_size, p, None, rng)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The state after input (N, input_size) or (input_size,); hx has hidden_size in its place, zeros if None."""
@@ -102,68 +114,42 @@ class Cell(Module):
         if x.ndim not in (1, 2) or x.shape[-1] != self.input_size:
             raise ShapeError(f"{self} needs x (N, {self.input_size}) or ({self.input_size},), and got {x.spec}")
         shape = (*x.shape[:-1], self.hidden_size)
-        if hx is None:
-            states = [zeros(shape, dtype=x.dtype, device=x.spec.device)] * STATES[self.kind]
-        else:
-            states = [x.lift(h) for h in (hx if STATES[self.kind] > 1 else (hx,))]
-        if len(states) != STATES[self.kind] or any(h.shape != shape for h in states):
-            got = ", ".join(str(h.spec) for h in states)
-            raise ShapeError(f"{self} takes {STATES[self.kind]} of states {shape} beside {x.spec}, and got {got}")
-        start = stack(states).reshape(len(states), -1, self.hidden_size)
-        weights = Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        after = states_after(self.kind, x.reshape(1, -1, self.input_size), weights, start)
-        states = after.reshape(len(states), *shape).unbind(0)
-        return states if len(states) > 1 else states[0]
+        start = stack(self._start(x, hx, shape)).reshape(self.op.states, -1, self.hidden_size)
+        states = self._states_after(x.reshape(1, -1, self.input_size), "", start).reshape(self.op.states, *shape)
+        return states.unbind(0) if self.op.states > 1 else states[0]
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}{'' if self.bias_ih is not None else ', bias=False'}"
 
 
-class RNNCell(Cell):
+class RNNCell(RecurrentCell):
     """h' = tanh(W x + b + U h + c), or relu in place of tanh."""
-
-    gates = 1
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", **options: Any
     ):
-        if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"RNNCell's nonlinearity is 'tanh' or 'relu', and got {nonlinearity!r}")
-        self.nonlinearity = nonlinearity
+        self._use(nonlinearity)
         super().__init__(input_size, hidden_size, bias, **options)
 
-    @property
-    def kind(self) -> str:  # type: ignore[override]
-        return self.nonlinearity
 
-
-class LSTMCell(Cell):
+class LSTMCell(RecurrentCell):
     """(h', c'): see LSTM."""
 
-    gates, kind = 4, "lstm"
+    op = ops.Lstm
 
 
-class GRUCell(Cell):
+class GRUCell(RecurrentCell):
     """h': see GRU."""
 
-    gates, kind = 3, "gru"
+    op = ops.Gru
 
 
-class Recurrent(Module):
-    """Layers of recurrent cells, one on the outputs of the other.
+class RecurrentLayer(Recurrent):
+    """Layers of recurrent cells, one on the outputs of the other: weight_ih_l0, weight_ih_l1, …
 
-    weight_ih_l0, …    W (gates · hidden_size, input_size), of the gates one below the other; from layer 1 on the
-                       input is the outputs of the layer below
-    weight_hh_l0, …    U (gates · hidden_size, hidden_size)
-    bias_ih_l0, …      b (gates · hidden_size,); None of them without bias
-    bias_hh_l0, …      c, likewise
-    …_reverse          those of the direction from the end, if bidirectional
-
-    All are from U(−1/√hidden_size, 1/√hidden_size).
+    From layer 1 on the features are the outputs of the layer below. …_reverse are those of the direction from the
+    end, if bidirectional.
     """
-
-    gates: ClassVar[int]
-    kind: ClassVar[str]
 
     def __init__(
         self,
@@ -181,28 +167,16 @@ class Recurrent(Module):
     ):
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout, self.bidirectional = bias, batch_first, dropout, bidirectional
-        rows = self.gates * hidden_size
         for layer in range(num_layers):
-            below = hidden_size * self._directions if layer else input_size
-            for suffix in self._suffixes(layer):
-                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, below), "weight_hh": (rows, hidden_size)}
-                shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
-                for name, shape in shapes.items():
-                    setattr(self, name + suffix, parameter(*shape, dtype=dtype, device=device))
+            suffixes = self._suffixes(layer)
+            for suffix in suffixes:
+                self._make(
+                    hidden_size * len(suffixes) if layer else input_size, bias, suffix, device=device, dtype=dtype
+                )
         self.reset_parameters(rng)
 
-    @property
-    def _directions(self) -> int:
-        return 2 if self.bidirectional else 1
-
     def _suffixes(self, layer: int) -> tuple[str, ...]:
-        return (f"_l{layer}", f"_l{layer}_reverse")[: self._directions]
-
-    def reset_parameters(self, rng: np.random.Generator | None = None) -> None:
-        """Draw every weight and bias anew."""
-        rng = init.source(rng)
-        for p in self.parameters():
-            uniform_of_fan(self.hidden_size, p, None, rng)
+        return (f"_l{layer}", f"_l{layer}_reverse")[: 1 + self.bidirectional]
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """The outputs of the last layer, and the states each layer ends with.
@@ -228,7 +202,7 @@ class Recurrent(Module):
             x = x.unsqueeze(1)
             if hx is not None:
                 states = tuple(operand(h).unsqueeze(1) for h in self._tuple(hx))
-                hx = states if STATES[self.kind] > 1 else states[0]
+                hx = states if self.op.states > 1 else states[0]
         elif self.batch_first:
             x = x.swapaxes(0, 1)
         if not len(x):
@@ -250,7 +224,7 @@ class Recurrent(Module):
             outputs = []
             for d, suffix in enumerate(self._suffixes(layer)):
                 turned = x if d == 0 else backwards(x, lengths)
-                states = states_after(self.kind, turned, self._weights(suffix), start[len(ends)], still_there(lengths))
+                states = self._states_after(turned, suffix, start[len(ends)], still_there(lengths))
                 outputs.append(states[0] if d == 0 else backwards(states[0], lengths))
                 ends.append(states[:, -1] if lengths is None else states[:, lengths - 1, np.arange(len(lengths))])
             x = outputs[0] if len(outputs) == 1 else cat(outputs, 2)
@@ -258,29 +232,17 @@ class Recurrent(Module):
                 x = functional.dropout(x, self.dropout, self.training)
         return x, stack(ends, 1)
 
-    def _weights(self, suffix: str) -> Weights:
-        W, U = getattr(self, "weight_ih" + suffix), getattr(self, "weight_hh" + suffix)
-        return Weights(W, U, *(getattr(self, n + suffix) if self.bias else None for n in ("bias_ih", "bias_hh")))
-
-    def _tuple(self, hx: Any) -> tuple[Any, ...]:
-        return tuple(hx) if STATES[self.kind] > 1 else (hx,)
-
     def _states(self, x: Any, hx: Any, order: Any) -> list[Any]:
         """The states at the start, (S, N, hidden_size) for each layer and direction, in the order of a packed batch."""
-        rows, N = self.num_layers * self._directions, x.shape[1]
+        rows, shape = self.num_layers * (1 + self.bidirectional), (x.shape[1], self.hidden_size)
         if hx is None:
-            zero = zeros(STATES[self.kind], N, self.hidden_size, dtype=x.dtype, device=x.spec.device)
-            return [zero] * rows
-        states, shape = [x.lift(h) for h in self._tuple(hx)], (rows, N, self.hidden_size)
-        if len(states) != STATES[self.kind] or any(h.shape != shape for h in states):
-            got = ", ".join(str(h.spec) for h in states)
-            raise ShapeError(f"{type(self).__name__} starts from {STATES[self.kind]} of states {shape}, and got {got}")
-        whole = stack(states if order is None else [h[:, order] for h in states], 1)
-        return list(whole.unbind(0))
+            return [zeros(self.op.states, *shape, dtype=x.dtype, device=x.spec.device)] * rows
+        states = self._start(x, hx, (rows, *shape))
+        return list(stack(states if order is None else [h[:, order] for h in states], 1).unbind(0))
 
     def _result(self, ends: Any, order: Any) -> Any:
         states = ends.unbind(0) if order is None else ends[:, :, order].unbind(0)
-        return states if STATES[self.kind] > 1 else states[0]
+        return states if self.op.states > 1 else states[0]
 
     def extra_repr(self) -> str:
         options = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
@@ -288,45 +250,37 @@ class Recurrent(Module):
         return ", ".join([f"{self.input_size}, {self.hidden_size}", *said])
 
 
-class RNN(Recurrent):
+class RNN(RecurrentLayer):
     """h' = tanh(W x + b + U h + c), or relu in place of tanh; the output is h'.
 
     Elman 1990, “Finding Structure in Time”. Parameters and shapes: see Recurrent.
     """
 
-    gates = 1
-
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", **options: Any
     ):
-        if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"RNN's nonlinearity is 'tanh' or 'relu', and got {nonlinearity!r}")
-        self.nonlinearity = nonlinearity
+        self._use(nonlinearity)
         super().__init__(input_size, hidden_size, num_layers, **options)
 
-    @property
-    def kind(self) -> str:  # type: ignore[override]
-        return self.nonlinearity
 
-
-class LSTM(Recurrent):
+class LSTM(RecurrentLayer):
     """c' = f c + i g,  h' = o tanh c'; i, f, o = σ and g = tanh of W x + b + U h + c, a quarter each, as i f g o.
 
     The output is h'; states are the two (h, c). Hochreiter & Schmidhuber 1997, “Long Short-Term Memory”, with the
     forget gate of Gers et al. 2000. Parameters and shapes: see Recurrent.
     """
 
-    gates, kind = 4, "lstm"
+    op = ops.Lstm
 
 
-class GRU(Recurrent):
+class GRU(RecurrentLayer):
     """h' = (1 − z) n + z h;  r, z = σ(W x + b + U h + c),  n = tanh(W x + b + r (U h + c)), in the order r z n.
 
     The output is h'. Cho et al. 2014, “Learning Phrase Representations using RNN Encoder–Decoder”, eq. 5 to 8; r is
     applied after the product with U. Parameters and shapes: see Recurrent.
     """
 
-    gates, kind = 3, "gru"
+    op = ops.Gru
 
 
 # -- sequences of different lengths, padded ------------------------------------------------------------

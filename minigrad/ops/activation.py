@@ -48,7 +48,7 @@ class LogSigmoid(Elementwise):
 class Relu(Elementwise):
     """y = max(x, 0); its slope at 0 is taken as 0"""
 
-    symbol = "relu"
+    symbol = method = "relu"
 
     def forward(self, xp, x): return xp.maximum(x, 0)
     def partials(self, y, x): return ~(y <= 0),

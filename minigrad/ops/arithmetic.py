@@ -127,7 +127,7 @@ class Remainder(Elementwise):
 class Fmod(Elementwise):
     """z = x − y · (x / y without its fraction), with the sign of x: C's fmod"""
 
-    symbol = "fmod"
+    symbol = method = "fmod"
 
     def forward(self, xp, x, y): return xp.fmod(x, y)
     def partials(self, z, x, y): return 1, -(x / y).trunc()
@@ -139,7 +139,7 @@ class Fmod(Elementwise):
 class Hypot(Elementwise):
     """z = √(x² + y²), without forming a large square"""
 
-    symbol = "hypot"
+    symbol = method = "hypot"
 
     def forward(self, xp, x, y): return xp.hypot(x, y)
     def partials(self, z, x, y): return x / z, y / z
@@ -148,7 +148,7 @@ class Hypot(Elementwise):
 class Atan2(Elementwise):
     """z = the angle of the point (y, x), in (−π, π]: the tangent of z is x / y"""
 
-    symbol = "atan2"
+    symbol = method = "atan2"
 
     def forward(self, xp, x, y): return xp.arctan2(x, y)
 
@@ -162,7 +162,7 @@ class Atan2(Elementwise):
 class CopySign(Elementwise):
     """z = |x| with the sign of y, which 0 and NaN have too"""
 
-    symbol = "copysign"
+    symbol = method = "copysign"
 
     def forward(self, xp, x, y): return xp.copysign(x, y)
     def partials(self, z, x, y): return x.sign() * y.lift(1).apply(self, y), 0
@@ -171,7 +171,7 @@ class CopySign(Elementwise):
 class LogAddExp(Elementwise):
     """z = ln(eˣ + eʸ), without forming a large e"""
 
-    symbol = "logaddexp"
+    symbol = method = "logaddexp"
 
     def forward(self, xp, x, y): return xp.logaddexp(x, y)
     def partials(self, z, x, y): return (x - y).sigmoid(), (y - x).sigmoid()
@@ -180,7 +180,7 @@ class LogAddExp(Elementwise):
 class XLogY(Elementwise):
     """z = x ln y, and 0 where x is 0: what 0 ln 0 tends to"""
 
-    symbol = "xlogy"
+    symbol = method = "xlogy"
 
     def forward(self, xp, x, y): return x * xp.log(xp.where(xp.equal(x, 0) * xp.equal(y, y), 1, y))
 

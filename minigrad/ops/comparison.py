@@ -177,7 +177,7 @@ class Extremum(Elementwise):
 class Maximum(Extremum):
     """z = max(x, y); where they tie, each has half of the gradient"""
 
-    symbol = "max"
+    symbol, method = "max", "maximum"
 
     def forward(self, xp, x, y): return xp.maximum(x, y)
     def lost(self, x, y): return x < y
@@ -186,7 +186,7 @@ class Maximum(Extremum):
 class Minimum(Extremum):
     """z = min(x, y); where they tie, each has half of the gradient"""
 
-    symbol = "min"
+    symbol, method = "min", "minimum"
 
     def forward(self, xp, x, y): return xp.minimum(x, y)
     def lost(self, x, y): return x > y

@@ -64,7 +64,7 @@ LOW, HIGH = -6, 28  # beyond: erf is −1 to the last digit, and erfc too small 
 class Erf(Elementwise):
     """y = erf x = 2/√π ∫₀ˣ e^(−t²) dt"""
 
-    symbol = "erf"
+    symbol = method = "erf"
     inline = False
 
     @blockwise
@@ -77,7 +77,7 @@ class Erf(Elementwise):
 class Erfc(Elementwise):
     """y = 1 − erf x, exact where erf is nearly 1"""
 
-    symbol = "erfc"
+    symbol = method = "erfc"
     inline = False
 
     @blockwise
@@ -195,6 +195,8 @@ class Special(Elementwise):
 
 class ErfInv(Special):
     """The y with erf y = x"""
+
+    method = "erfinv"
 
     def double(self, xp, x): return deviate(xp, x / 2, (1 - xp.abs(x)) / 2) * sqrt(0.5)
     def partials(self, y, x): return (y * y).exp() * (sqrt(pi) / 2),

@@ -66,14 +66,10 @@ def written_over(graph: Graph) -> dict[Node, Node]:
 
     What an op makes that is no view is memory of its own; and if no reader is one either, nothing else looks at it.
     """
-    readers: dict[Node, list[Node]] = {}
-    for node in graph.nodes:
-        for x in node.inputs:
-            readers.setdefault(x, []).append(node)
     kept = set(graph.outputs)
     over: dict[Node, Node] = {}
-    for x, users in readers.items():
-        last = users[-1]
+    for x in dict.fromkeys(x for node in graph.nodes for x in node.inputs):
+        *_, last = users = graph.readers[x]
         is_ours = bool(x.inputs and x.spec.shape) and not x.op.is_view and x not in kept
         fits = last.spec == x.spec and not any(user.op.is_view for user in users)
         if is_ours and fits and last not in over and name_of_ufunc(last):

@@ -142,9 +142,12 @@ def as_it_was(x: Any) -> Any:
     return x.placed(x.value.copy(), origin(x)) if modes.current.mode.watchers else x
 
 
-def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method, its result written into the tensor itself: `add_` of `add`."""
+def in_place(names: str) -> list[Callable[..., Any]]:
+    """The twins of methods: `add_` is `add`, its result written into the tensor itself."""
+    return [twin(getattr(Operand, name)) for name in names.split()]
 
+
+def twin(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def edit(self: Any, *others: Any, **options: Any) -> Any:
         old = as_it_was(self)
@@ -240,100 +243,40 @@ class InPlace:
             return builder.apply(ops.NextKey(sequence), (0,)).apply(op)
         return self.lift(sequence.next_words()).apply(op)
 
-    # -- operators ------------------------------------------------------------------------------
+    # -- operators, arithmetic and logic --------------------------------------------------------
 
-    __iadd__ = in_place(Operand.__add__)
-    __isub__ = in_place(Operand.__sub__)
-    __imul__ = in_place(Operand.__mul__)
-    __itruediv__ = in_place(Operand.__truediv__)
-    __ifloordiv__ = in_place(Operand.__floordiv__)
-    __imod__ = in_place(Operand.__mod__)
-    __ipow__ = in_place(Operand.__pow__)
-    __iand__ = in_place(Operand.__and__)
-    __ior__ = in_place(Operand.__or__)
-    __ixor__ = in_place(Operand.__xor__)
+    __iadd__, __isub__, __imul__, __itruediv__ = in_place("__add__ __sub__ __mul__ __truediv__")
+    __ifloordiv__, __imod__, __ipow__ = in_place("__floordiv__ __mod__ __pow__")
+    __iand__, __ior__, __ixor__ = in_place("__and__ __or__ __xor__")
 
-    # -- arithmetic and logic -------------------------------------------------------------------
-
-    add_ = in_place(Operand.add)
-    sub_ = subtract_ = in_place(Operand.sub)
-    mul_ = multiply_ = in_place(Operand.mul)
-    div_ = divide_ = in_place(Operand.div)
-    true_divide_ = in_place(Operand.true_divide)
-    floor_divide_ = in_place(Operand.floor_divide)
-    remainder_ = in_place(Operand.remainder)
-    fmod_ = in_place(Operand.fmod)
-    pow_ = in_place(Operand.pow)
-    neg_ = negative_ = in_place(Operand.neg)
-    addcmul_ = in_place(Operand.addcmul)
-    addcdiv_ = in_place(Operand.addcdiv)
-    addmm_ = in_place(Operand.addmm)
-    lerp_ = in_place(Operand.lerp)
-    hypot_ = in_place(Operand.hypot)
-    atan2_ = in_place(Operand.atan2)
-    logical_and_ = in_place(Operand.logical_and)
-    logical_or_ = in_place(Operand.logical_or)
-    logical_xor_ = in_place(Operand.logical_xor)
-    logical_not_ = in_place(Operand.logical_not)
-    bitwise_and_ = in_place(Operand.bitwise_and)
-    bitwise_or_ = in_place(Operand.bitwise_or)
-    bitwise_xor_ = in_place(Operand.bitwise_xor)
-    bitwise_not_ = in_place(Operand.bitwise_not)
+    add_, sub_, subtract_, mul_, multiply_, div_, divide_ = in_place("add sub subtract mul multiply div divide")
+    true_divide_, floor_divide_, remainder_, pow_, neg_ = in_place("true_divide floor_divide remainder pow neg")
+    negative_, addcmul_, addcdiv_, addmm_, lerp_ = in_place("negative addcmul addcdiv addmm lerp")
+    logical_and_, logical_or_, logical_xor_ = in_place("logical_and logical_or logical_xor")
+    logical_not_, bitwise_and_, bitwise_or_ = in_place("logical_not bitwise_and bitwise_or")
+    bitwise_xor_, bitwise_not_ = in_place("bitwise_xor bitwise_not")
 
     # -- functions of each element ----------------------------------------------------------------
 
-    abs_ = absolute_ = in_place(Operand.abs)
-    sign_ = sgn_ = in_place(Operand.sign)
-    floor_ = in_place(Operand.floor)
-    ceil_ = in_place(Operand.ceil)
-    trunc_ = fix_ = in_place(Operand.trunc)
-    round_ = in_place(Operand.round)
-    frac_ = in_place(Operand.frac)
-    clamp_ = clip_ = in_place(Operand.clamp)
-    clamp_min_ = in_place(Operand.clamp_min)
-    clamp_max_ = in_place(Operand.clamp_max)
-    nan_to_num_ = in_place(Operand.nan_to_num)
-    exp_ = in_place(Operand.exp)
-    exp2_ = in_place(Operand.exp2)
-    expm1_ = in_place(Operand.expm1)
-    log_ = in_place(Operand.log)
-    log2_ = in_place(Operand.log2)
-    log10_ = in_place(Operand.log10)
-    log1p_ = in_place(Operand.log1p)
-    sqrt_ = in_place(Operand.sqrt)
-    rsqrt_ = in_place(Operand.rsqrt)
-    square_ = in_place(Operand.square)
-    reciprocal_ = in_place(Operand.reciprocal)
-    sin_ = in_place(Operand.sin)
-    cos_ = in_place(Operand.cos)
-    tan_ = in_place(Operand.tan)
-    asin_ = arcsin_ = in_place(Operand.asin)
-    acos_ = arccos_ = in_place(Operand.acos)
-    atan_ = arctan_ = in_place(Operand.atan)
-    sinh_ = in_place(Operand.sinh)
-    cosh_ = in_place(Operand.cosh)
-    tanh_ = in_place(Operand.tanh)
-    asinh_ = in_place(Operand.asinh)
-    acosh_ = in_place(Operand.acosh)
-    atanh_ = in_place(Operand.atanh)
-    erf_ = in_place(Operand.erf)
-    erfc_ = in_place(Operand.erfc)
-    sigmoid_ = in_place(Operand.sigmoid)
-    relu_ = in_place(Operand.relu)
+    absolute_, sgn_, round_, frac_, fix_, reciprocal_ = in_place("absolute sgn round frac fix reciprocal")
+    clamp_, clip_, clamp_min_, clamp_max_, square_ = in_place("clamp clip clamp_min clamp_max square")
+    arcsin_, arccos_, arctan_, arcsinh_, arccosh_ = in_place("arcsin arccos arctan arcsinh arccosh")
+    arctanh_, arctan2_, sigmoid_, nan_to_num_ = in_place("arctanh arctan2 sigmoid nan_to_num")
+
+    # -- written by scripts/phrasebook: their twins -------------------------------------------------
+    relu_, fmod_, hypot_, atan2_, copysign_, logaddexp_ = in_place("relu fmod hypot atan2 copysign logaddexp")
+    xlogy_, maximum_, minimum_, exp_, exp2_, expm1_, log_ = in_place("xlogy maximum minimum exp exp2 expm1 log")
+    log2_, log10_, log1p_, sqrt_, rsqrt_, sin_, cos_, tan_ = in_place("log2 log10 log1p sqrt rsqrt sin cos tan")
+    asin_, acos_, atan_, sinh_, cosh_, tanh_, asinh_, acosh_ = in_place("asin acos atan sinh cosh tanh asinh acosh")
+    atanh_, abs_, sign_, floor_, ceil_, trunc_, erf_, erfc_ = in_place("atanh abs sign floor ceil trunc erf erfc")
+    (erfinv_,) = in_place("erfinv")
+    # -- to here ------------------------------------------------------------------------------------
 
     # -- running totals, parts of a matrix, places --------------------------------------------------
 
-    cumsum_ = in_place(Operand.cumsum)
-    cumprod_ = in_place(Operand.cumprod)
-    tril_ = in_place(Operand.tril)
-    triu_ = in_place(Operand.triu)
-    masked_fill_ = in_place(Operand.masked_fill)
-    index_add_ = in_place(Operand.index_add)
-    index_copy_ = in_place(Operand.index_copy)
-    index_fill_ = in_place(Operand.index_fill)
-    index_put_ = in_place(Operand.index_put)
-    scatter_ = in_place(Operand.scatter)
-    scatter_add_ = in_place(Operand.scatter_add)
+    cumsum_, cumprod_, tril_, triu_, masked_fill_ = in_place("cumsum cumprod tril triu masked_fill")
+    index_add_, index_copy_, index_fill_, index_put_ = in_place("index_add index_copy index_fill index_put")
+    scatter_, scatter_add_ = in_place("scatter scatter_add")
 
 
 def above_0(what: str, x: float, below: float = inf) -> float:

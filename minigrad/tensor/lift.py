@@ -12,8 +12,8 @@ from ..methods import Operand
 from .tensor import Tensor
 
 
-def operand(x: Any) -> Any:
-    """x if ops apply to it already, else a tensor of it.
+def operand(x: Any, beside: Any = None) -> Any:
+    """x if ops apply to it already, else a tensor of it, in the dtype that a number has beside another operand.
 
     Raises TypeError for a list of tensors, whose numbers alone would go into the new one.
     """
@@ -21,7 +21,7 @@ def operand(x: Any) -> Any:
         return x
     if isinstance(x, list | tuple) and any(isinstance(leaf, Operand) for leaf in leaves(x)):
         raise TypeError("a tensor is wanted, and a list of tensors came: mg.stack(…) makes one of them")
-    return Tensor(x)
+    return Tensor(x) if beside is None else beside.lift(x)
 
 
 def operands(xs: Any, name: str) -> list[Any]:
@@ -35,11 +35,15 @@ def operands(xs: Any, name: str) -> list[Any]:
 
 
 def function(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method as a function of whatever can be made an operand."""
+    """The method as a function of whatever can be made an operand.
+
+    A number takes the dtype it has beside the first tensor: `mg.pow(2, x)` of float32 is float32, as 2 ** x is.
+    """
 
     @wraps(method)
     def called(input: Any, *others: Any, **options: Any) -> Any:
-        return method(operand(input), *others, **options)
+        beside = None if isinstance(input, Operand) else next((o for o in others if isinstance(o, Operand)), None)
+        return method(operand(input, beside), *others, **options)
 
     called.__qualname__ = method.__name__
     return called

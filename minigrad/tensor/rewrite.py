@@ -20,40 +20,15 @@ import numpy as np
 
 from ..base.spec import Spec
 from ..core.graph import Graph
-from ..core.node import NamedNode, Node
+from ..core.node import Node
 from ..core.op import Elementwise, Op
-from ..ops import (
-    Abs,
-    Add,
-    Affine,
-    Alias,
-    And,
-    BroadcastTo,
-    Cast,
-    Clone,
-    Const,
-    Contiguous,
-    Div,
-    Equal,
-    Flip,
-    MatMul,
-    Maximum,
-    Minimum,
-    Mul,
-    Neg,
-    Not,
-    NotEqual,
-    Or,
-    Pow,
-    Relu,
-    Reshape,
-    Several,
-    Sub,
-    Transpose,
-    Where,
-    Xor,
-    const,
-)
+from ..ops.activation import Relu
+from ..ops.arithmetic import Add, Div, Mul, Neg, Pow, Sub
+from ..ops.comparison import And, Equal, Maximum, Minimum, Not, NotEqual, Or, Where, Xor
+from ..ops.leaf import Alias, Clone, Const, Several, const
+from ..ops.movement import BroadcastTo, Contiguous, Flip, Reshape, Transpose
+from ..ops.pointwise import Abs, Cast
+from ..ops.product import Affine, MatMul
 from ..ops.reduce import Reduction
 
 Rewrite = Callable[[Node], Node | None]
@@ -252,12 +227,7 @@ def tried_on(op: type[Op], rules: tuple[Rewrite, ...]) -> tuple[Rewrite, ...]:
 
 def again(node: Node, inputs: tuple[Node, ...]) -> Node:
     """The node on other inputs of the same specs, under its name; itself if they are its own."""
-    return node if inputs == node.inputs else named(node, Node(node.op, inputs, node.spec))
-
-
-def named(node: Node, new: Node) -> Node:
-    """The new node, under the old one's name and place if it has them."""
-    return node.naming(new) if isinstance(node, NamedNode) else new
+    return node if inputs == node.inputs else node.naming(Node(node.op, inputs, node.spec))
 
 
 def share(graph: Graph) -> Graph:

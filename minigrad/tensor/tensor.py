@@ -254,7 +254,7 @@ class Tensor(InPlace, Operand):
     @grad.setter
     def grad(self, grad: Tensor | None) -> None:
         if (builder := current.mode.builder) is not None:
-            builder.grads[id(self)] = self, grad
+            builder.set_grad(self, grad)
         elif grad is not None and (not isinstance(grad, Tensor) or grad.spec.shape != self.spec.shape):
             raise ShapeError(f"the gradient of {self.spec} is a tensor of that shape, and got {grad!r}")
         else:

@@ -81,15 +81,6 @@ class GraphBuilder(Pulled):
         """A block whose ops become nodes of this graph."""
         with in_mode(builder=self):
             yield self
-        self.left()
-
-    def left(self) -> None:
-        """Told of the end of a block. Raises GraphError where a `.grad` was set that nobody would carry on."""
-        if self.outer is not None and self.grads:
-            raise GraphError(
-                "a .grad is set in a function that the graph writes down apart: set it outside of that function, or "
-                "take autograd.grad(loss, parameters), and return what it gives"
-            )
 
     # -- nodes --------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from functools import partial, reduce
 from operator import add
 from typing import Any
 
-from ..base.errors import NoGradientError, ShapeError
+from ..base.errors import GraphError, NoGradientError, ShapeError
 from ..base.spec import Specs
 from ..core.backward import pullback
 from ..core.modes import current
@@ -63,6 +63,7 @@ class Pulled:
     grads: dict[int, tuple[Any, Any]]
     lift: Any
     building: Any
+    is_own: Any
 
     def gradients(
         self, ys: Sequence[Any], xs: Sequence[Any], grad_ys: Sequence[Any] | None = None, stop: Sequence[Any] = ()
@@ -115,14 +116,14 @@ class Pulled:
         self.pulling()
         leaves = self.leaves()
         found = self.gradients([y], leaves, None if gradient is None else [gradient])
-        if self.outer is None and all(g is None for g in found):
+        if all(g is None for g in found):
             raise NoGradientError(
                 f"backward() adds to the .grad of tensors from outside the graph that require a gradient, and {y} "
                 "depends on none: make them with requires_grad=True; or take mg.gradients(loss, [w]), for any node w"
             )
         for x, g in zip(leaves, found):
             if g is not None:
-                before = x.grad if builder is None else self.grad_to_add(x)
+                before = x.grad
                 if isinstance(before, Tensor) and before is getattr(x, "_grad", None):
                     raise NoGradientError(
                         f"backward() in a graph adds to the .grad of {x.spec}, which was there before the graph: "
@@ -145,11 +146,15 @@ class Pulled:
             return self.grads[id(x)][1]
         return before if self.outer is None else self.outer.grad_of(x, before)
 
-    def grad_to_add(self, x: Any) -> Any:
-        """The same, for who adds to it: where there is none yet, a loop may have begun with zeros."""
-        if id(x) in self.grads or self.outer is None:
-            return self.grad_of(x, getattr(x, "_grad", None))
-        return self.outer.grad_to_add(x)
+    def set_grad(self, x: Any, grad: Any) -> None:
+        """x.grad = grad. Raises GraphError in a branch or a loop, where x is from outside: a run may not come there."""
+        if self.outer is not None and not self.is_own(x) and grad is not x.grad:
+            raise GraphError(
+                f"the .grad of {x.spec}, a tensor from outside, is set, or added to by backward(), in a branch or a "
+                "loop of a graph, or in a function that is written down apart. Take mg.autograd.grad(loss, xs) there, "
+                "which leaves .grad alone; let the block return what it gives, and set .grad after it"
+            )
+        self.grads[id(x)] = x, grad
 
     def leaves(self) -> list[Any]:
         """The captured leaves that require a gradient."""

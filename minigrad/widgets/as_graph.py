@@ -17,7 +17,7 @@ from ..draw.words import listed
 from ..graph.function import TracedFunction
 from .eager_run import LARGEST, beginning, drawn, words
 from .film import refuse_large
-from .recorded import Listening, Printed
+from .recording import Listening, Printed
 from .traced import arrays_of, trace_of
 
 

@@ -29,7 +29,7 @@ from ..ops import Const
 from ..tensor.grad import origin
 from ..tensor.tensor import Tensor
 from .film import refuse_large
-from .recorded import Computed, recorded
+from .recording import Computed, recorded
 
 LARGEST = 24  # boxes; they are drawn twice, side by side
 MOST = 6  # numbers that go in or come out: each is a pass

@@ -20,16 +20,16 @@ from ..draw.drawing import picture_of, replay_of
 from ..draw.names import variables
 from ..draw.picture import UNKNOWN, Box, Picture
 from ..draw.svg import colours, heats, svg
-from .questions import NEAR, checked, listed_questions
-from .stepped import Plain, Stepped, css, javascript
-from .steps import Step, steps_of
+from .chain_rule_steps import Step, steps_of
+from .gradient_questions import NEAR, checked, listed_questions
+from .widget import Plain, SteppedWidget, css, javascript
 
 LARGEST = 60  # boxes; more do not fit a screen at a size that can be read
 CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # which the browser draws
 VIEWS = ("numbers", "formulas")  # of the local derivatives, on the arrows: fields of a step
 
 
-class ChainRule(Stepped):
+class ChainRule(SteppedWidget):
     """Forward and backward over the graph of y, one step at a time.
 
     index      the step on the screen: read it, or set it to go there
@@ -46,7 +46,7 @@ class ChainRule(Stepped):
     _esm = javascript("stepper", "heat", "asking", "chain_rule")
     _css = css("stepper", "chain_rule") + colours(".mg-widget", ".mg-widget", heat.LIGHT, heat.DARK)
 
-    shown = (*Stepped.shown, "pictures", "view", "asks", "answers", "near")
+    shown = (*SteppedWidget.shown, "pictures", "view", "asks", "answers", "near")
     pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)  # view → SVG
     view = traitlets.Enum(VIEWS, VIEWS[0]).tag(sync=True)
     asks = traitlets.Bool(False).tag(sync=True)

@@ -15,7 +15,7 @@ from ..draw.words import listed, number
 from ..graph.explain import names_of
 from ..ops import Const
 from ..tensor.tensor import Tensor
-from .recorded import Computed, Printed, Ran, TooLong, recorded
+from .recording import Computed, Printed, Ran, TooLong, recorded
 
 LARGEST = 60  # boxes of one graph; more do not fit beside another at a size that can be read
 MOST_PRINTED = 2000  # characters that are shown; each step has them all

@@ -19,7 +19,7 @@ import traitlets
 
 from ..draw.picture import Picture
 from ..draw.svg import STYLE
-from .stepped import Plain, Stepped, css, javascript
+from .widget import Plain, SteppedWidget, css, javascript
 
 Ids = Sequence[str]
 
@@ -90,7 +90,7 @@ class Choice:
     options: Sequence[str]
 
 
-class Film(Stepped):
+class Film(SteppedWidget):
     """A widget that plays reels.
 
     choice    the number of the option, for each thing that can be chosen: read it, or set it

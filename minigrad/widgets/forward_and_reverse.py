@@ -20,7 +20,7 @@ from ..draw.svg import STYLE, svg
 from ..draw.words import counted, listed, number
 from .both_modes import BothModes, Pass
 from .film import Cut, Film, Panel, Reel
-from .stepped import css
+from .widget import css
 
 PHASES = ("given", "forward mode", "reverse mode", "done")
 TANGENT, COTANGENT = "tangent", "cotangent"

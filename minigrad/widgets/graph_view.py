@@ -14,24 +14,24 @@ from typing import Any
 
 import traitlets
 
-from ..draw.chart import Chart
-from ..draw.chart_of import chart_of
 from ..draw.hierarchy import CROWD, Group, hierarchy
 from ..draw.layout import LayoutError
+from ..draw.listing import Listing
+from ..draw.listing_of import listing_of
 from ..draw.names import variables
 from ..draw.overview import Overview
 from ..draw.svg import STYLE, svg
 from ..draw.words import counted, shorten
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
-from .stepped import Plain, Shown, css, javascript
+from .widget import Plain, Widget, css, javascript
 
 LARGEST = 50_000  # nodes: a page of them is 5 MB
 BOXES = 60  # that are open at first; more do not fit a screen at a size that can be read
 STILL = 60  # boxes of the picture that stands still
 
 
-class GraphView(Shown):
+class GraphView(Widget):
     """A graph to walk about in: drag, zoom, search, open and close groups, pick a node.
 
     x        a Tensor, a Value, a Graph, symbols of one, a traced function, or a Module
@@ -47,7 +47,7 @@ class GraphView(Shown):
     _esm = javascript("graph_layout", "graph_box", "graph_save", "graph_view")
     _css = css("graph_view") + STYLE
 
-    shown = (*Shown.shown, "items", "arrows", "notes", "opened", "chosen")
+    shown = (*Widget.shown, "items", "arrows", "notes", "opened", "chosen")
     items: traitlets.List[Plain] = traitlets.List().tag(sync=True)
     arrows: traitlets.List[int] = traitlets.List(traitlets.Int()).tag(sync=True)
     notes: traitlets.List[str] = traitlets.List().tag(sync=True)
@@ -56,20 +56,20 @@ class GraphView(Shown):
 
     def __init__(self, x: object, *args: Any, names: Mapping[str, object] | None = None, boxes: int = BOXES):
         namespace = variables(sys._getframe(1)) if names is None else names
-        chart = chart_of(x, args, namespace)
-        if len(chart.entries) > LARGEST:
+        listing = listing_of(x, args, namespace)
+        if len(listing.entries) > LARGEST:
             raise ValueError(
-                f"GraphView shows a graph of up to {LARGEST:,} nodes, and this one has {len(chart.entries):,}. View a "
+                f"GraphView shows a graph of up to {LARGEST:,} nodes, and this has {len(listing.entries):,}. View a "
                 "part: any value on the way there has a smaller graph of its own, and so has each module"
             )
-        self.overview = Overview(chart, hierarchy(chart, max(boxes, CROWD)))
+        self.overview = Overview(listing, hierarchy(listing, max(boxes, CROWD)))
         self.groups = groups_in(self.overview.root)
-        number = {group: len(chart.entries) + i for i, group in enumerate(self.groups)}
+        number = {group: len(listing.entries) + i for i, group in enumerate(self.groups)}
         super().__init__(
-            label=f"The graph of {chart.output}",
+            label=f"The graph of {listing.output}",
             items=rows(self.overview, number),
-            arrows=[end for i, entry in enumerate(chart.entries) for x in entry.inputs for end in (x, i)],
-            notes=[*chart.notes, *troubles(chart)],
+            arrows=[end for i, entry in enumerate(listing.entries) for x in entry.inputs for end in (x, i)],
+            notes=[*listing.notes, *troubles(listing)],
             opened=[number[group] for group in self.overview.opened(boxes)],
         )
 
@@ -81,7 +81,7 @@ class GraphView(Shown):
         return None if self.chosen < 0 else self.thing(self.chosen)
 
     def thing(self, number: int) -> Any:
-        entries = self.overview.chart.entries
+        entries = self.overview.listing.entries
         return entries[number].thing if number < len(entries) else thing_of(self.groups[number - len(entries)], entries)
 
     def select(self, x: object) -> None:
@@ -89,7 +89,7 @@ class GraphView(Shown):
         self.chosen = -1 if x is None else self.number(x)
 
     def number(self, x: object) -> int:
-        entries = self.overview.chart.entries
+        entries = self.overview.listing.entries
         if isinstance(x, str):
             names = [*(entry.name for entry in entries), *(group.label for group in self.groups)]
             found = [i for i, name in enumerate(names) if name == x]
@@ -110,7 +110,7 @@ class GraphView(Shown):
     def close(self) -> None:
         """Take the view away, and let go of what it showed."""
         super().close()
-        self.overview, self.groups = Overview(Chart(""), Group("graph", "")), []
+        self.overview, self.groups = Overview(Listing(""), Group("graph", "")), []
 
     # -- where it cannot run ----------------------------------------------------------------------
 
@@ -148,11 +148,11 @@ class GraphView(Shown):
             return {"text/plain": f"{self!r}\n{self.text}\n({error})"}
 
     def __repr__(self) -> str:
-        nodes = counted(len(self.overview.chart.entries), "node", "nodes")
+        nodes = counted(len(self.overview.listing.entries), "node", "nodes")
         return f"GraphView({nodes}, {counted(len(self.groups), 'group', 'groups')}; {self.label})"
 
 
-# -- from a chart to plain data ---------------------------------------------------------------------------------------
+# -- from a listing to plain data -------------------------------------------------------------------------------------
 
 
 def groups_in(root: Group) -> list[Group]:
@@ -165,7 +165,7 @@ def groups_in(root: Group) -> list[Group]:
 
 def rows(overview: Overview, number: Mapping[Group, int]) -> list[Plain]:
     """Each entry, then each group, without what is empty; `in` is the group around it, −1 for none."""
-    entries = overview.chart.entries
+    entries = overview.listing.entries
     around = {child: number.get(group, -1) for group in [overview.root, *number] for child in group.children}
     nodes = (
         {
@@ -208,10 +208,10 @@ def node_of(thing: Any) -> Any:
     return thing.node if isinstance(thing, Tensor | Symbol) else thing
 
 
-def troubles(chart: Chart) -> list[str]:
+def troubles(listing: Listing) -> list[str]:
     """A sentence about values that are no numbers."""
-    first = next((entry for entry in chart.entries if entry.trouble), None)
+    first = next((entry for entry in listing.entries if entry.trouble), None)
     if first is None:
         return []
-    count = sum(bool(entry.trouble) for entry in chart.entries)
+    count = sum(bool(entry.trouble) for entry in listing.entries)
     return [f"NaN or inf is in {counted(count, 'value', 'values')}, first in {first.said}: {first.trouble}."]

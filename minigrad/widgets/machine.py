@@ -13,7 +13,7 @@ from ..compiler.program.program import Program
 from ..core.graph import Graph
 from ..core.node import Node
 from ..ops import Add, Input
-from .timed import fastest
+from .timing import fastest
 
 SIDES = (256, 512, 1024)  # of the square matrices that are multiplied
 LARGE, SMALL = 1 << 26, 1 << 17  # bytes that are copied: more than a cache holds, and less

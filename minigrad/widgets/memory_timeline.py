@@ -34,7 +34,7 @@ from ..utils.checkpoint import checkpoint
 from .charts import BOTTOM, LEFT, RIGHT, TOP, Charted, across, bars, chart, compact, swatch, upwards
 from .film import Choice, Cut, Panel, Reel, table
 from .ledger import CONSUMERS, WORKSPACE, Entry, Ledger
-from .recorded import within
+from .recording import within
 
 MICRO = (1, 2, 4)
 PHASES = ("start", "forward", "backward", "update")

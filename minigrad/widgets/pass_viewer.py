@@ -25,7 +25,7 @@ from ..draw.svg import svg
 from ..draw.words import counted, listed, number
 from ..graph.function import TracedFunction
 from .film import Cut, Film, Panel, Reel, code, refuse_large, row, table
-from .timed import fastest
+from .timing import fastest
 from .traced import arrays_of, trace_of
 
 LARGEST = 60  # boxes

@@ -14,11 +14,11 @@ import traitlets
 
 from ..course.prediction import Told, prediction, revealed
 from ..course.question import Question
-from .question import Asking
-from .stepped import Plain, javascript
+from .form import Form
+from .widget import Plain, javascript
 
 
-class Predict(Asking):
+class Predict(Form):
     """Predict("boxes", "How many boxes will the picture have?")
 
     kind         number, option, truth, shape or order; `options` alone make it option, and else it is number

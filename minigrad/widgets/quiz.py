@@ -15,11 +15,11 @@ import traitlets
 
 from ..course.prediction import prediction
 from ..course.quiz import quiz
-from .question import Asking
-from .stepped import Plain, javascript
+from .form import Form
+from .widget import Plain, javascript
 
 
-class Quiz(Asking):
+class Quiz(Form):
     """Quiz("00_start_here") asks the questions of the lesson of that name.
 
     questions    a .toml file of one's own, in the place of the package's; its form is told in minigrad/course/quiz.py

@@ -37,7 +37,7 @@ from ..ops import Input, TupleGet
 from .charts import RIGHT, Axis, Charted, across, chart, compact, upwards
 from .film import Choice, Cut, Panel, Reel, row, styled, table
 from .machine import Machine, seconds
-from .timed import took
+from .timing import took
 from .traced import traced
 
 LARGEST = 60  # ops

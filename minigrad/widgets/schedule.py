@@ -28,7 +28,7 @@ from ..draw.svg import text
 from ..draw.words import counted, listed, number
 from .charts import WIDTH, Charted, picture
 from .film import Choice, Cut, Panel, Reel, row, table
-from .timed import measured, took
+from .timing import measured, took
 from .traced import traced
 
 WORKERS = (1, 2, 4)

@@ -22,7 +22,7 @@ from ..graph.function import TracedFunction, function
 from .as_graph import AsGraph, Untraced
 from .eager_run import EagerRun, Moment, beginning, words
 from .film import Choice, Cut, Film, Panel, Reel, code, said
-from .recorded import TooLong
+from .recording import TooLong
 
 MOST_MOMENTS = 100  # of a run that was stopped
 PHASES = ("eager | built", "done | run")

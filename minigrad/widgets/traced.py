@@ -10,7 +10,7 @@ from ..core.graph import Graph
 from ..graph.function import TracedFunction, function
 from ..graph.trace import Trace
 from ..tensor.tensor import Tensor
-from .recorded import patience
+from .recording import patience
 
 
 def traced(widget: str, f: Callable[..., Any], args: Sequence[Any], most: int) -> tuple[Graph, list[Any]]:

@@ -16,7 +16,7 @@ from ..core.modes import no_grad
 from ..draw.svg import STYLE
 from ..draw.words import number
 from ..tensor.tensor import Tensor
-from .stepped import Plain
+from .widget import Plain
 
 GAP = 0.2  # seconds from one look to the next, at least,
 SOON = 20  # once there were so many; before, in proportion

@@ -19,7 +19,6 @@ from ..course.probe import halt
 from ..draw.svg import STYLE
 from ..draw.words import counted, number
 from ..tensor.tensor import Tensor
-from .stepped import Plain, Stepped, css, javascript
 from .training import (
     HALTED,
     MOST_FRAMES,
@@ -38,12 +37,13 @@ from .training import (
     thinned,
     threshold_of,
 )
+from .widget import Plain, SteppedWidget, css, javascript
 
 ROWS = 10  # of the table, for each run
 PATIENCE = 2.0  # seconds that a step has to end in when the view is closed
 
 
-class TrainingView(Stepped):
+class TrainingView(SteppedWidget):
     """view = TrainingView(model, loss_fn, (x, y), optimizer), then view.run(500)
 
     model        anything that gives an output for an x; loss_fn(output, y) gives the loss

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 import minigrad as mg
 from minigrad.draw.words import number
 from minigrad.widgets import ChainRule
-from minigrad.widgets.stepped import javascript
+from minigrad.widgets.widget import javascript
 
 # Presses a key, and says how many milliseconds later the screen was another: written to, and painted.
 TIMED = """async (key) => {

@@ -36,7 +36,7 @@ UNDOCUMENTED = {  # what PyTorch hears too, and what it says nowhere
         name: ["input, unbiased", "input, dim, unbiased, keepdim=False"]
         for name in ("var", "std", "var_mean", "std_mean")
     },
-    **{name: ["input"] for name in ("relu", "detach", "arccosh", "atanh", "matrix_exp")},
+    **{name: ["input"] for name in ("relu", "detach", "arccosh", "arctanh", "atanh", "matrix_exp")},
     "clamp_max": ["input, max"],
     "clamp_min": ["input, min"],
     "cov": ["input, *, correction=1, fweights=None, aweights=None"],
@@ -46,6 +46,7 @@ UNDOCUMENTED = {  # what PyTorch hears too, and what it says nowhere
     "less": ["input, other"],
     "log_softmax": ["input, dim, *, dtype=None"],
     "masked_fill": ["input, mask, value"],
+    "rsub": ["input, other, *, alpha=1"],
     "softmax": ["input, dim, *, dtype=None"],
 }
 RANDOM = re.compile(

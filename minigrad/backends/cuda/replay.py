@@ -24,7 +24,6 @@ It has run on the simulated device, which obeys the same rules, and with kernels
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import lru_cache
 from itertools import groupby
 from typing import Any, Literal
 
@@ -32,14 +31,14 @@ from ... import ops
 from ...base.device import Device
 from ...base.errors import ShapeError
 from ...base.lengths import fits
-from ...base.spec import Spec, Specs
+from ...base.spec import Specs
 from ...compiler.executable import device_of
-from ...compiler.passes.fuse import Fused
+from ...compiler.passes.fuse import Fused, alone
 from ...compiler.passes.liveness import Ordered
 from ...core.graph import Graph
 from ...core.interpret import is_constant, value
 from ...core.node import Node
-from ...core.op import Elementwise, Op
+from ...core.op import Elementwise
 from ...ops import Affine, ControlDep, Input, MatMul, Move, RandomChoice, RandomPermutation, StopGradient, TupleGet
 from .arena import Arena, arena, late
 from .c import NotWritten
@@ -259,18 +258,11 @@ def group(node: Node) -> Fused | None:
     if isinstance(node.op, Fused):
         found = node.op
     elif isinstance(node.op, Elementwise) and node.inputs and not node.op.effect:
-        found = lone(node.op, tuple(x.spec for x in node.inputs))
+        found = Fused(alone(node.op, tuple(x.spec for x in node.inputs)))
     else:
         return None
     kernel_of(found, [x.spec for x in node.inputs])
     return found
-
-
-@lru_cache(maxsize=1024)
-def lone(op: Op, specs: tuple[Spec, ...]) -> Fused:
-    """An elementwise op as a group of one."""
-    inputs = tuple(Node(Input(f"a{k}"), (), spec) for k, spec in enumerate(specs))
-    return Fused(Graph(inputs, (Node(op, inputs),)))
 
 
 class NodeRunner:

@@ -22,32 +22,16 @@ import numpy as np
 from ...base.dimension import divided
 from ...base.lengths import is_unknown
 from ...core.node import Node
-from ...ops import (
-    Add,
-    Affine,
-    ArgMaxPool,
-    BroadcastTo,
-    Const,
-    Convolution,
-    Div,
-    Kept,
-    LessEqual,
-    MatMul,
-    MaxPool,
-    Mean,
-    Mul,
-    Neg,
-    Not,
-    PutTaps,
-    Relu,
-    ReluDifferential,
-    Reshape,
-    Sigmoid,
-    Sub,
-    Sum,
-    SumOfProducts,
-    Tanh,
-)
+from ...ops.activation import Relu, ReluDifferential, Sigmoid
+from ...ops.arithmetic import Add, Div, Mul, Neg, Sub
+from ...ops.comparison import Kept, LessEqual, Not
+from ...ops.convolution import Convolution
+from ...ops.leaf import Const
+from ...ops.movement import BroadcastTo, Reshape
+from ...ops.pointwise import Tanh
+from ...ops.pooling import ArgMaxPool, MaxPool, PutTaps
+from ...ops.product import Affine, MatMul
+from ...ops.reduce import Mean, Sum, SumOfProducts
 from ...tensor.rewrite import Rewrite, about, in_order, number
 from .fold import Folded
 

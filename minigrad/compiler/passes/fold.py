@@ -21,7 +21,7 @@ from ...core.node import Node
 from ...core.op import Elementwise, Linear, Op
 from ...ops import const
 from ...ops.reduce import Reduction
-from ...tensor.rewrite import again, named
+from ...tensor.rewrite import again
 
 LARGEST = 1 << 12  # bytes of a constant that is held
 WORK = 1 << 16  # elements of an operand that is computed with, which may be a broadcast
@@ -58,7 +58,7 @@ def fold(graph: Graph) -> Graph:
             known[new] = array = value(new, *(known[x] for x in inputs))
         if new.op.is_view or not inputs or array.nbytes > LARGEST or not array.flags.c_contiguous:
             return new
-        held = named(node, Node(leaf(array), (), new.spec))  # under its name at once: the next one looks it up
+        held = node.naming(Node(leaf(array), (), new.spec))  # under its name at once: the next one looks it up
         known[held] = array
         return held
 

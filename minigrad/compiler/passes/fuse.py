@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ...base.errors import ShapeError
@@ -25,23 +26,14 @@ from ...core.graph import Graph
 from ...core.interpret import interpret
 from ...core.node import Node
 from ...core.op import Elementwise, Op
-from ...ops import (
-    Add,
-    Affine,
-    BroadcastTo,
-    Const,
-    Convolution,
-    ConvolutionTranspose,
-    Input,
-    MatMul,
-    Max,
-    Mean,
-    Min,
-    Reshape,
-    Sum,
-    TupleGet,
-)
-from ...tensor.rewrite import again, named
+from ...ops.arithmetic import Add
+from ...ops.convolution import Convolution, ConvolutionTranspose
+from ...ops.effect import TupleGet
+from ...ops.leaf import Const, Input
+from ...ops.movement import BroadcastTo, Reshape
+from ...ops.product import Affine, MatMul
+from ...ops.reduce import Max, Mean, Min, Sum
+from ...tensor.rewrite import again
 
 LARGEST = 64  # nodes of a group: what a block of each leaves in the cache, and text that can still be read
 
@@ -85,6 +77,13 @@ class Fused(Op):
         return f"Fused({self.symbol})"
 
 
+@lru_cache(maxsize=1024)
+def alone(op: Op, specs: tuple[Spec, ...]) -> Graph:
+    """An op as a graph of its own."""
+    inputs = tuple(Node(Input(f"a{i}"), (), spec) for i, spec in enumerate(specs))
+    return Graph(inputs, (Node(op, inputs),))
+
+
 def is_loop(node: Node) -> bool:
     """Whether the node computes each element by itself, and reads more than numbers."""
     return isinstance(node.op, Elementwise) and not node.op.effect and not all(map(is_number, node.inputs))
@@ -114,7 +113,6 @@ def fuse(graph: Graph, reductions: bool = False) -> Graph:
     is computed twice: only constants and broadcasts, which cost nothing, are repeated in each group that reads them.
     A group of more than LARGEST nodes is cut, in the order of computing.
     """
-    readers = readers_of(graph)
     kept = set(graph.outputs)
     made: dict[Node, Node] = {}  # a node of the graph → what stands for it
     for part in parts(graph, reductions):
@@ -123,7 +121,7 @@ def fuse(graph: Graph, reductions: bool = False) -> Graph:
             made[node] = again(node, tuple(made[x] for x in node.inputs))
         else:
             inside = set(part)
-            results = [n for n in part if n in kept or not inside.issuperset(readers.get(n, ()))]
+            results = [n for n in part if n in kept or not inside.issuperset(graph.readers[n])]
             made |= fused(part, results, made)
     return Graph(graph.inputs, tuple(y and made[y] for y in graph.outputs))
 
@@ -142,8 +140,8 @@ def fused(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Nod
         body[node] = again(node, tuple(body[x] for x in node.inputs))
     loop = Node(Fused(Graph(inputs, tuple(body[y] for y in results))), tuple(made[x] for x in arrays))
     if len(results) == 1:
-        return {results[0]: named(results[0], loop)}
-    return {y: named(y, Node(TupleGet(i), (loop,))) for i, y in enumerate(results)}
+        return {results[0]: results[0].naming(loop)}
+    return {y: y.naming(Node(TupleGet(i), (loop,))) for i, y in enumerate(results)}
 
 
 PRODUCTS = (MatMul, Affine, Convolution, ConvolutionTranspose)  # a group that reads one of these first is its epilogue
@@ -212,23 +210,14 @@ class Groups:
         self.parent[self.of(x)] = self.of(y)
 
 
-def readers_of(graph: Graph) -> dict[Node, list[Node]]:
-    """Node → those that read it, in order."""
-    readers: dict[Node, list[Node]] = {}
-    for node in graph.nodes:
-        for x in dict.fromkeys(node.inputs):
-            readers.setdefault(x, []).append(node)
-    return readers
-
-
 def epilogues(graph: Graph) -> Graph:
     """affine(x, W, b) → affine(x, W) + b, and so for convolution, where loops read it: they take the bias along."""
-    readers, kept = readers_of(graph), set(graph.outputs)
+    kept = set(graph.outputs)
 
     def freed(node: Node, inputs: tuple[Node, ...]) -> Node:
         if type(node.op) not in (Affine, Convolution) or len(inputs) < 3 or node in kept:
             return again(node, inputs)
-        if not all(is_loop(reader) and reader.spec.shape == node.spec.shape for reader in readers[node]):
+        if not all(is_loop(reader) and reader.spec.shape == node.spec.shape for reader in graph.readers[node]):
             return again(node, inputs)
         x, w, b = inputs
         if isinstance(node.op, Convolution):

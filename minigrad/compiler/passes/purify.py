@@ -14,7 +14,7 @@ from ...base.errors import NoGradientError
 from ...base.lengths import named as length_named
 from ...base.spec import Specs
 from ...core.graph import Graph
-from ...core.node import NamedNode, Node
+from ...core.node import Node
 from ...core.op import Op
 from ...ops import ControlDep, TupleGet
 from ...ops.effect import Shown
@@ -32,8 +32,7 @@ def purify(graph: Graph) -> tuple[Graph, dict[Node, Node]]:
             return inputs[0]
         new = node.with_inputs(inputs)
         if node.op.effect and graphs_of(node.op):
-            new = Node(without_effects(node.op), inputs, node.spec)
-            new = node.naming(new) if isinstance(node, NamedNode) else new
+            new = node.naming(Node(without_effects(node.op), inputs, node.spec))
         before[new] = node
         return new
 

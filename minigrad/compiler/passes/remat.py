@@ -18,25 +18,10 @@ from ...base.spec import Specs
 from ...core.graph import Graph
 from ...core.node import NamedNode, Node
 from ...core.op import Elementwise, Op
-from ...ops import (
-    Abs,
-    Add,
-    Cast,
-    Equal,
-    Greater,
-    GreaterEqual,
-    Less,
-    LessEqual,
-    Maximum,
-    Minimum,
-    Mul,
-    Neg,
-    NotEqual,
-    Relu,
-    ReluDifferential,
-    Sub,
-    Where,
-)
+from ...ops.activation import Relu, ReluDifferential
+from ...ops.arithmetic import Add, Mul, Neg, Sub
+from ...ops.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, Maximum, Minimum, NotEqual, Where
+from ...ops.pointwise import Abs, Cast
 from ...tensor.rewrite import again
 from .liveness import alive_bytes, lifetimes, memory_of, ordered, peak_bytes
 
@@ -121,19 +106,12 @@ def made_late(graph: Graph, worst: int, needed: list[Node]) -> Graph:
         return graph
     late: dict[Node, Node] = {}
     for node in needed:
-        late[node] = renamed(node, Node(node.op, tuple(late.get(x, x) for x in node.inputs), node.spec))
+        late[node] = new = Node(node.op, tuple(late.get(x, x) for x in node.inputs), node.spec)
+        if isinstance(node, NamedNode):
+            late[node] = NamedNode(new.op, new.inputs, new.spec, f"{node.name}_again", node.place)
     after = set(graph.nodes[worst + 1 :])
 
     def read(node: Node, inputs: tuple[Node, ...]) -> Node:
         return again(node, tuple(late.get(x, x) for x in inputs) if node in after else inputs)
 
     return graph.rebuild(read)
-
-
-def renamed(node: Node, new: Node) -> Node:
-    """The new node under a name that tells whose second making it is."""
-    return (
-        NamedNode(new.op, new.inputs, new.spec, f"{node.name}_again", node.place)
-        if isinstance(node, NamedNode)
-        else new
-    )

@@ -66,13 +66,13 @@ def noted(value: Any) -> Iterator[int]:
 def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
     """The graph with these lengths in the place of their names."""
     arrive = dict(zip(graph.inputs, specs, strict=True))
-    inputs: dict[Node, Node] = {x: anew(x, Node(x.op, (), arrive[x])) for x in graph.inputs}
+    inputs: dict[Node, Node] = {x: x.naming(Node(x.op, (), arrive[x])) for x in graph.inputs}
 
     def known(node: Node, xs: tuple[Node, ...]) -> Node:
         if node in inputs:
             return inputs[node]
         said = spec_at(node.spec, lengths)
-        new = anew(node, Node(fields_at(node.op, lengths), xs, None if xs else said))
+        new = node.naming(Node(fields_at(node.op, lengths), xs, None if xs else said))
         if not matches(new.spec, said):
             raise ShapeError(
                 f"{node}{built(node)} was taken to be {node.spec}, which is {said} in this run, and it is {new.spec}"
@@ -88,11 +88,6 @@ def matches(new: Any, said: Any) -> bool:
     if isinstance(said, Specs):
         return all(map(matches, new, said))
     return fits(new.shape, said.shape)
-
-
-def anew(old: Node, new: Node) -> Node:
-    """The new node under the old one's name."""
-    return old.naming(new) if hasattr(old, "naming") else new
 
 
 def lengths_in(inputs: Sequence[Node], specs: Sequence[Spec]) -> dict[str, int]:

@@ -17,24 +17,11 @@ import numpy as np
 from ...core.graph import Graph
 from ...core.node import Node
 from ...core.op import Elementwise
-from ...ops import (
-    Abs,
-    Add,
-    Affine,
-    BroadcastTo,
-    Cast,
-    Div,
-    MatMul,
-    Maximum,
-    Minimum,
-    Mul,
-    Neg,
-    Reshape,
-    Sqrt,
-    Sub,
-    Transpose,
-    Where,
-)
+from ...ops.arithmetic import Add, Div, Mul, Neg, Sub
+from ...ops.comparison import Maximum, Minimum, Where
+from ...ops.movement import BroadcastTo, Reshape, Transpose
+from ...ops.pointwise import Abs, Cast, Sqrt
+from ...ops.product import Affine, MatMul
 from ...tensor.rewrite import Rewrite, about, again, settled, simplify
 
 # -- transposes -----------------------------------------------------------------------------------------
@@ -99,19 +86,8 @@ def transposes(graph: Graph, rules: tuple[Rewrite, ...] = TRANSPOSES) -> Graph:
 
 # -- broadcasts -----------------------------------------------------------------------------------------
 
-EXACT = {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Neg,
-    Abs,
-    Sqrt,
-    Cast,
-    Maximum,
-    Minimum,
-    Where,
-}  # rounded the same way, however they are run
+# Rounded the same way, however they are run.
+EXACT = {Add, Sub, Mul, Div, Neg, Abs, Sqrt, Cast, Maximum, Minimum, Where}
 
 
 def narrow(graph: Graph) -> Graph:

@@ -153,6 +153,11 @@ class Step:
         """Whether it only says where to look."""
         return self.result is not None and self.result.kind == "view"
 
+    @property
+    def touched(self) -> list[Buffer]:
+        """The memories that it reads or writes; a view only looks at one."""
+        return [] if self.is_view else [r for v in self.operands for r in v.roots]
+
     def may_lie_over(self, written: int, read: int) -> bool:
         """Whether operand `written` may be the very memory of operand `read`."""
         return self.over is None or (written, read) in self.over

@@ -20,7 +20,7 @@ from ...core.interpret import value as computed
 from ...core.node import Node
 from ...core.op import Elementwise, Op
 from ...ops import BroadcastTo, ControlDep, Input, TupleGet
-from ..passes.fuse import Fused
+from ..passes.fuse import Fused, alone
 from .abstract_array import AbstractArray
 from .buffer import Buffer, Shape, Step, laid_out, shell
 from .record import Recorder
@@ -79,7 +79,7 @@ class Lowering:
         if isinstance(node.op, Elementwise) and is_long(node.spec.shape, xs) and calls(template) > 1:
             if are_rows(node.spec.shape, node.spec, xs):
                 return self.instance(node, template, xs)
-            return self.in_blocks(node, alone(node), xs)
+            return self.in_blocks(node, alone(node.op, tuple(x.spec for x in node.inputs)), xs)
         return self.instance(node, template, xs)
 
     def narrow(self, node: Node, xs: list[Any]) -> list[Any]:
@@ -167,7 +167,7 @@ def is_long(shape: Shape, xs: list[Buffer]) -> bool:
 
 
 def are_rows(shape: Shape, spec: Any, xs: list[Buffer]) -> bool:
-    """Whether a loop over that shape may as well be steps over rows, which go together with others: see rows.py."""
+    """Whether a loop over that shape may as well be steps over rows, which go together with others: see tiling.py."""
     whole = all(s.shape == shape for s in (spec if isinstance(spec, Specs) else (spec,)))
     flat = all(x.shell.flags.c_contiguous for x in xs if x.shell.shape == shape)
     return whole and flat and len(shape) > 1 and shape[0] > 1 and prod(shape[1:]) <= BLOCK
@@ -223,9 +223,3 @@ def recorded(op: Op, layouts: tuple[Layout, ...], spec: Spec) -> Template | None
 def calls(template: Template) -> int:
     """How many of its steps go over the elements."""
     return sum(not s.is_view for s in template.steps)
-
-
-def alone(node: Node) -> Graph:
-    """The node as a graph of its own."""
-    inputs = tuple(Node(Input(f"a{i}"), (), x.spec) for i, x in enumerate(node.inputs))
-    return Graph(inputs, (Node(node.op, inputs, node.spec),))

@@ -166,7 +166,7 @@ def late(steps: list[Step], wanted: Mapping[Buffer, Buffer]) -> list[Step]:
 
 def last_uses(steps: Iterable[Step]) -> dict[Buffer, int]:
     """Root → the step that reads or writes it last."""
-    return {r: k for k, s in enumerate(steps) if not s.is_view for v in s.operands for r in v.roots}
+    return {r: k for k, s in enumerate(steps) for r in s.touched}
 
 
 def first_writes(steps: Iterable[Step]) -> dict[Buffer, int]:

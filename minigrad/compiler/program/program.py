@@ -35,9 +35,8 @@ from ...ops import Input
 from .buffer import Step
 from .emit import text_of
 from .memory_plan import MemoryPlan, plan
-from .rows import in_rows
 from .source import Text
-from .tiling import lowered
+from .tiling import in_rows, lowered
 
 ALONE = 1 << 18  # multiplications: up to there OpenBLAS takes one thread by itself
 SMALL = 1 << 24  # up to there, less than a millisecond, several threads are not worth their waking

@@ -31,8 +31,7 @@ from ...core.node import NamedNode, Node
 from ..passes.pipeline import optimised
 from .buffer import Buffer, Section, Step, copied_order
 from .memory_plan import plan
-from .rows import in_rows
-from .tiling import lowered
+from .tiling import in_rows, lowered
 
 if TYPE_CHECKING:
     from .emit import Lines

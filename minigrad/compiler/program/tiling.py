@@ -1,19 +1,23 @@
-"""How the axes of a loop are cut: *leading* ones, which become one axis and are cut into blocks, and *trailing* ones,
-which each block has whole.
+"""Tiling: what goes over large arrays is done on a block at a time, which stays in the cache.
 
-Elements are taken in the order in which they lie in memory. An operand that broadcasts does so along all leading axes
-(a bias: every block reads the same) or none (a mean per row: blocks read their part).
+A group of elementwise ops becomes a loop. Its axes are *leading* ones, which become one axis and are cut into blocks,
+and *trailing* ones, which each block has whole; elements are taken in the order in which they lie in memory. An operand
+that broadcasts does so along all leading axes (a bias: every block reads the same) or none (a mean per row: blocks read
+their part). A full reduction makes one number of each block, and one of those at the end: the blocks are always the
+same, and so is the result, however many threads there are. Under a sum, a product is a `dot`, and a sum two sums: that
+reads less, and is why reductions are in a loop only where another order of adding was allowed.
 
-Loops over blocks: a group of elementwise ops on large arrays, run on a piece that stays in the cache at a time.
-
-A full reduction makes one number of each block, in an array of their own, and one of those at the end. The blocks are
-always the same, and so is the result, however many threads there are. Under a sum, a product is a `dot`, and a sum
-two sums: that reads less, and is why reductions are in a loop only where another order of adding was allowed.
+Steps that treat each row by itself become a loop as well. A softmax finds each row's largest element, subtracts it,
+takes the exponential, adds up, divides: five steps, and each would read and write all of memory. But a row's result
+needs that row only; so steps that follow one another and write arrays of as many rows are the body of one loop, and
+what only they use is as large as a block. The arithmetic is the same, to the last bit.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -288,13 +292,10 @@ COMBINE: dict[type[Op], np.ufunc] = {Sum: np.add, Mean: np.add, Max: np.maximum,
 def terms_of(graph: Graph, y: Node) -> list[tuple[Node, ...]]:
     """The nodes whose full reductions make up y: (x,) for that of x, (u, v) for the dot product of u and v."""
     (x,) = y.inputs
-    readers: dict[Node, int] = {}
-    for reader in graph.nodes:
-        for i in reader.inputs:
-            readers[i] = readers.get(i, 0) + 1
 
     def terms(x: Node) -> list[tuple[Node, ...]]:
-        is_ours = readers.get(x) == 1 and x not in graph.outputs and x.spec.dtype.kind == "f"
+        read = sum(reader.inputs.count(x) for reader in graph.nodes)
+        is_ours = read == 1 and x not in graph.outputs and x.spec.dtype.kind == "f"
         if is_ours and isinstance(x.op, Add | Mul) and all(i.spec == x.spec for i in x.inputs):
             return [x.inputs] if isinstance(x.op, Mul) else [t for i in x.inputs for t in terms(i)]
         return [(x,)]
@@ -309,3 +310,164 @@ def combined(recorder: Recorder, y: Node, partials: Buffer) -> Buffer:
     if isinstance(y.op, Mean):
         recorder.ufunc(np.true_divide, (recorder.abstract(out), y.op.count(y.inputs[0].spec)), out)
     return out
+
+
+# -- rows ---------------------------------------------------------------------------------------------
+
+
+def in_rows(section: Section) -> Section:
+    """The section, its runs of steps over rows as loops."""
+    uses = uses_of(section.steps)
+    kept = {r for y in section.outputs if y is not None for r in y.roots}
+    steps: list[Step] = []
+    run = RowRun()
+    for step in section.steps:
+        if not (run.takes(step) or run.passes(step)):
+            steps += run.finished(uses, kept)
+            run = RowRun()
+            if not run.takes(step):
+                steps.append(step)
+    steps += run.finished(uses, kept)
+    return Section(section.arguments, seen(steps, section.outputs), section.outputs)
+
+
+def seen(steps: list[Step], outputs: Iterable[Buffer | None]) -> list[Step]:
+    """The steps, but for the views that nobody uses any more."""
+    used: set[Buffer | None] = set(outputs)
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if not step.is_view or step.result in used:
+            kept.append(step)
+            used.update(step.operands)
+    return kept[::-1]
+
+
+def uses_of(steps: Iterable[Step]) -> Counter[Buffer]:
+    """How often each memory is used."""
+    return Counter(root for step in steps for root in step.touched)
+
+
+@dataclass
+class RowRun:
+    """Steps that may be one loop.
+
+    views    the views among them, which come first
+    after    steps among them that cannot be in the loop, and may as well come after it
+    rows     how many rows everything has
+    byrow    root → whether each of its rows was only read and written by steps of that row
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    views: list[Step] = field(default_factory=list)
+    after: list[Step] = field(default_factory=list)
+    rows: int = 0
+    byrow: dict[Buffer, bool] = field(default_factory=dict)
+    written: set[Buffer] = field(default_factory=set)
+
+    def takes(self, step: Step) -> bool:
+        """Whether the step can be one of them; if so, it is."""
+        if step.leads is None or step.loop is not None or len(step.writes) != 1 or not self.fits(step):
+            return False
+        (out,) = step.written
+        rows = out.shell.shape[0]
+        byrow: dict[Buffer, bool] = {}
+        for v, leads in zip(step.operands, step.leads, strict=True):
+            for root in v.roots:
+                byrow[root] = byrow.get(root, self.byrow.get(root, True)) and leads and is_by_row(v, rows)
+        if any(not fine for root, fine in byrow.items() if root in self.written or root is out.root):
+            return False
+        if self.after and conflict(step, self.after):
+            return False
+        self.steps.append(step)
+        self.rows = rows
+        self.byrow |= byrow
+        self.written.add(out.root)
+        return True
+
+    def fits(self, step: Step) -> bool:
+        """Whether the step is over as many rows; the first one over enough of them, none of them too long."""
+        (out,) = step.written
+        rows = out.shell.shape[0]
+        if self.steps:
+            return bool(rows == self.rows)
+        size = max(v.shell.size for v in leading_operands(step))
+        return bool(rows > 1 and size > BLOCK >= size // rows)
+
+    def passes(self, step: Step) -> bool:
+        """Whether the step may be left for later, or is a view, which is no work; if so, it is."""
+        if step.is_view and not any(r.kind == "made" for r in step.operands[0].roots):
+            self.views.append(step)
+            return True
+        if not self.steps or len(self.after) == MOST_AFTER:
+            return False
+        self.after.append(step)
+        return True
+
+    def finished(self, uses: Mapping[Buffer, int], kept: set[Buffer]) -> list[Step]:
+        """The steps, as a loop if that is worth while."""
+        width = max((v.shell.size // self.rows for s in self.steps for v in leading_operands(s)), default=0)
+        loop = [looped(self, max(1, BLOCK // width), uses, kept)] if len(self.steps) > 1 else self.steps
+        return [*self.views, *loop, *self.after]
+
+
+MOST_AFTER = 64  # steps that a run may pass by
+
+
+def conflict(step: Step, others: Iterable[Step]) -> bool:
+    """Whether the step may not come before the others: one of them writes what it uses, or uses what it writes."""
+    touched = set(step.touched)
+    written = {r for v in step.written for r in v.roots}
+    made = set(step.operands)
+    return any(
+        other.result in made
+        or not made.isdisjoint(other.results)
+        or any(r in touched for v in other.written for r in v.roots)
+        or any(r in written for r in other.touched)
+        for other in others
+    )
+
+
+def leading_operands(step: Step) -> list[Buffer]:
+    """The operands that have rows."""
+    assert step.leads is not None
+    return [v for v, leads in zip(step.operands, step.leads) if leads]
+
+
+def is_by_row(v: Buffer, rows: int) -> bool:
+    """Whether row i of v lies within the i-th part of its memory."""
+    root = v.root
+    pitch, rest = divmod(root.nbytes, rows)
+    if rest or len(v.roots) > 1 or root.kind not in ("planned", "argument") or v.shell.shape[0] != rows:
+        return False
+    inner = [s * (n - 1) for s, n in zip(v.shell.strides[1:], v.shell.shape[1:])]
+    inside = min(inner, default=0) >= 0 and 0 <= v.offset <= pitch - sum(inner) - v.shell.itemsize
+    return bool(v.shell.strides[0] == pitch and inside)
+
+
+def looped(run: RowRun, rows: int, uses: Mapping[Buffer, int], kept: set[Buffer]) -> Step:
+    """The run as one step, `rows` rows at a time. What only its steps use has a buffer of so many rows."""
+    own = {
+        r: Buffer(shell((rows * (r.nbytes // run.rows),), np.dtype(np.uint8)), "planned")
+        for r, n in uses_of(run.steps).items()
+        if r.kind == "planned" and n == uses[r] and r not in kept and run.byrow[r]
+    }
+    arguments: dict[tuple[Buffer, bool], Buffer] = {}  # (of the run, whether it has rows) → its block
+    views: dict[Buffer, Buffer] = {}  # into the buffers
+
+    def block(v: Buffer, leads: bool) -> Buffer:
+        if v.kind == "constant" and not leads:
+            return v
+        part = block_shell(v, rows, leads)
+        if v.root in own:
+            return views.setdefault(v, Buffer(part, "view", (own[v.root],), v.offset))
+        return arguments.setdefault((v, leads), Buffer(part, "argument"))
+
+    body = [
+        Step(s.text, tuple(map(block, s.operands, s.leads or ())), s.writes, None, s.scope, s.over, s.quiet, s.node)
+        for s in run.steps
+    ]
+    blocks, cut = tuple(arguments.values()), tuple(leads for _, leads in arguments)
+    written = {v for s in body for v in s.written}
+    writes = tuple(i for i, v in enumerate(blocks) if v in written)
+    loop = TiledLoop(plan(Section(blocks, body, ()), {}), blocks, run.rows, rows, cut, ())
+    return loop.step(tuple(v for v, _ in arguments), writes, writes, run.steps[-1].node)

@@ -29,7 +29,7 @@ from ...base.spec import Spec
 from ...core.modes import current
 from ...core.node import place
 from ..control import while_loop
-from ..subgraph import Inner
+from ..subgraph import Subgraph
 from .branches import BOOL, Again, if_, ignored, noted, nothing, truth
 from .side_effects import assigned, unchanged
 from .state import (
@@ -163,7 +163,7 @@ class Loop:
 
         Which dtype that is, is found by one turn, written into a graph that is thrown away.
         """
-        with Inner(current.mode.builder).building():
+        with Subgraph(current.mode.builder).building():
             self.set_(self.before)
             self.turn(turn)
             y = self.get()[self.names.index(name)]

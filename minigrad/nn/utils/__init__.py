@@ -49,35 +49,27 @@ def total_norm(grads: list[Any], norm_type: float) -> Any:
 
 def clip_grad_value_(parameters: Tensors, clip_value: float) -> None:
     """Cut each gradient's elements, in place, to −clip_value … clip_value."""
-    if current.mode.builder is not None:
-        for p in with_gradient(parameters):
-            p.grad = p.grad.clamp(-clip_value, clip_value)  # type: ignore[union-attr]
-        return
     for g in gradients(parameters):
-        write(g, g.value.clip(-clip_value, clip_value))
+        if current.mode.builder is None:
+            write(g, g.value.clip(-clip_value, clip_value))
+        else:
+            with no_grad():
+                g.clamp_(-clip_value, clip_value)
 
 
-def with_gradient(parameters: Tensors) -> list[Tensor]:
-    """Those that have a gradient."""
-    each = [parameters] if isinstance(parameters, Tensor) else parameters
-    return [p for p in each if p.grad is not None]
-
-
-def gradients(parameters: Tensors) -> list[Tensor]:
+def gradients(parameters: Tensors) -> list[Any]:
     """The gradients there are."""
-    return [p.grad for p in with_gradient(parameters)]  # type: ignore[misc]
+    each = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [p.grad for p in each if p.grad is not None]
 
 
 def clipped_in_graph(parameters: Tensors, max_norm: float, norm_type: float) -> Any:
-    """clip_grad_norm_ while a graph is built: each `.grad` becomes the scaled one."""
-    ps = with_gradient(parameters)
-    if not ps:
-        return Tensor(0.0)
-    grads: list[Any] = [p.grad for p in ps]
+    """clip_grad_norm_ while a graph is built."""
+    grads = gradients(parameters)
     total = total_norm(grads, norm_type)
-    scale = (max_norm / (total + 1e-6)).clamp(max=1)
-    for p, g in zip(ps, grads):
-        p.grad = g * scale.astype(g.dtype)
+    with no_grad():
+        for g in grads:
+            g.mul_((max_norm / (total + 1e-6)).clamp(max=1).astype(g.dtype))
     return total
 
 

@@ -16,8 +16,8 @@ from ..compiler.control import Cond, Control
 from ..compiler.passes.purify import graphs_of
 from ..core.graph import Graph
 from ..core.node import Node, toposort
-from .chart import Entry, Path, Scope, charted
 from .graphs import is_constant, pieces, whole
+from .listing import Entry, Path, Scope, entries_of
 from .rules import sign_of
 
 WORDS = {"true": "if it holds", "false": "if not", "test": "before each turn", "body": "at each turn"}
@@ -63,7 +63,7 @@ class Opened:
 
     def entries(self, ops: Iterable[Node]) -> list[Entry]:
         nodes = [each for node in ops for each in self.unfolded(Inside(node))]
-        return charted(nodes, self.operands, lambda each: is_constant(each.node), self.entry)
+        return entries_of(nodes, self.operands, lambda each: is_constant(each.node), self.entry)
 
     def unfolded(self, at: Inside) -> Iterator[Inside]:
         """The op, after all that is inside of it."""

@@ -19,7 +19,7 @@ NAME = "_minigrad_memory"
 
 
 @dataclass
-class Memory:
+class NotebookState:
     """predictions: by name, and the ledger where they are kept; attempts: at the exercises."""
 
     predictions: dict[str, Prediction] = field(default_factory=dict)
@@ -27,9 +27,9 @@ class Memory:
     attempts: Attempts | None = None
 
 
-def memory(namespace: dict[str, Any]) -> Memory:
-    """The memory of the notebook with these names, empty at first."""
-    if not isinstance(namespace.get(NAME), Memory):
-        namespace[NAME] = Memory()
-    kept: Memory = namespace[NAME]
+def state_of(namespace: dict[str, Any]) -> NotebookState:
+    """The state of the notebook with these names, empty at first."""
+    if not isinstance(namespace.get(NAME), NotebookState):
+        namespace[NAME] = NotebookState()
+    kept: NotebookState = namespace[NAME]
     return kept

@@ -1,4 +1,4 @@
-"""Readers: from each kind of graph to a chart."""
+"""Readers: from each kind of graph to a listing."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ..tensor.grad import origin
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
 from .calls import Calls
-from .chart import Chart, Entry, Path, Scope, charted
 from .graphs import constant, is_constant, kind_of, named, own_name, pieces, whole
-from .inside import Opened
+from .listing import Entry, Listing, Path, Scope, entries_of
 from .names import names_in
 from .picture import UNKNOWN
 from .rules import sign_of
 from .scalars import reads_of
+from .subgraphs import Opened
 from .tensors import described, read_by, values_of
 from .words import listed, number, shorten
 
@@ -40,9 +40,9 @@ LONGEST_LINE = 60  # characters
 # -- graphs that ran --------------------------------------------------------------------------------------------------
 
 
-def chart_of_tensors(
+def listing_of_tensors(
     ys: Sequence[Tensor], namespace: Mapping[str, object], calls: Calls | None = None, given: Sequence[Tensor] = ()
-) -> Chart:
+) -> Listing:
     """What was recorded behind some tensors.
 
     calls    of the modules that recorded it
@@ -69,11 +69,11 @@ def chart_of_tensors(
         found.line = " ".join(lines.get(node, "").split()) if calls is None else line_of(calls.places.get(node))
         return found
 
-    entries = charted(ops or ends, lambda node: node.inputs, is_constant, entry)
+    entries = entries_of(ops or ends, lambda node: node.inputs, is_constant, entry)
     freed = any(node.saved is None for node in ops)
     lost = calls is not None and not unknown and any(not node.inputs and node not in values for node in order)
     notes = [alone(ys)] * (not ops) + [FREED] * freed + [LOST] * lost + [unknown] * bool(unknown)
-    return Chart(called(entries, [tensor_of(end, ys, calls) for end in ends]), entries, notes)
+    return Listing(called(entries, [tensor_of(end, ys, calls) for end in ends]), entries, notes)
 
 
 FREED = "A backward() has been through this graph and has freed what it had kept."
@@ -115,13 +115,13 @@ def trouble(array: Any) -> str:
 # -- graphs that are built before they run ----------------------------------------------------------------------------
 
 
-def chart_of_nodes(
+def listing_of_nodes(
     outputs: Sequence[Node],
     namespace: Mapping[str, object],
     calls: Calls | None = None,
     given: Sequence[Node] = (),
     own: Mapping[Node, str] | None = None,
-) -> Chart:
+) -> Listing:
     """What some nodes are computed from, in the order in which it was built, where that is known.
 
     own    what inputs are called by those who made the graph
@@ -143,10 +143,10 @@ def chart_of_nodes(
         return static(node, named(node, names, read), path, read.get(node, ()))
 
     entries = Opened(entry, static, names, read).entries(ops or outputs)
-    return Chart(called(entries, [whole(y) for y in outputs]), entries)
+    return Listing(called(entries, [whole(y) for y in outputs]), entries)
 
 
-def chart_of_stage(graph: Building, namespace: Mapping[str, object]) -> Chart:
+def listing_of_session_graph(graph: Building, namespace: Mapping[str, object]) -> Listing:
     """All that was built so far in a graph for sessions, by name scopes."""
     scopes: dict[str, Scope] = {}
     names = names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)
@@ -163,7 +163,7 @@ def chart_of_stage(graph: Building, namespace: Mapping[str, object]) -> Chart:
 
     ops = [node for node in order if node.inputs or node not in read]
     entries = Opened(entry, static, names, results).entries(ops)
-    return Chart("all that was built so far", entries)
+    return Listing("all that was built so far", entries)
 
 
 def static(node: Node, name: str, path: Path | None, results: Sequence[Node] = ()) -> Entry:
@@ -223,7 +223,7 @@ def called(entries: Sequence[Entry], ends: Sequence[Any]) -> str:
 # -- the scalar engine ------------------------------------------------------------------------------------------------
 
 
-def chart_of_value(y: Value, namespace: Mapping[str, object]) -> Chart:
+def listing_of_value(y: Value, namespace: Mapping[str, object]) -> Listing:
     """The graph of a Value."""
     order = values_before(y)
     names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
@@ -238,6 +238,6 @@ def chart_of_value(y: Value, namespace: Mapping[str, object]) -> Chart:
         return Entry(kind, v.op, name, "", v, None, v in kept, number(v.data), bad, path=path)
 
     ops = [v for v in order if v.parents] or [y]
-    entries = charted(ops, lambda v: [parent for parent, _ in v.parents], lambda v: isinstance(v, Constant), entry)
+    entries = entries_of(ops, lambda v: [parent for parent, _ in v.parents], lambda v: isinstance(v, Constant), entry)
     note = f"{names.get(y, 'This Value')} has no history: it was given, and not computed"
-    return Chart(called(entries, [y]), entries, [note] * (not y.parents))
+    return Listing(called(entries, [y]), entries, [note] * (not y.parents))

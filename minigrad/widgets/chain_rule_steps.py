@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from ..draw.heat import Heat
 from ..draw.picture import Box, Picture, Replay, Share
 from ..draw.words import counted, is_number, listed, number, shorten, written
-from .questions import Question, of_seed, of_share
+from .gradient_questions import Question, of_seed, of_share
 
 Equation = tuple[tuple[str | Heat, str], ...]  # numbers, each with what it is, and the signs between them
 TIMES, PLUS, EQUALS = ("×", ""), ("+", ""), ("=", "")

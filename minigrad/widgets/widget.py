@@ -33,7 +33,7 @@ def css(*names: str) -> str:
     return "\n".join([colours(".mg-widget", ".mg-widget"), *texts])
 
 
-class Shown(anywidget.AnyWidget):
+class Widget(anywidget.AnyWidget):
     """A widget. A subclass says `svg` and `text`, and what its JavaScript reads, in `shown`.
 
     label    what it is of, in a line
@@ -80,14 +80,14 @@ class Shown(anywidget.AnyWidget):
         return {**data, **self.fallback}, metadata
 
 
-class Stepped(Shown):
+class SteppedWidget(Widget):
     """A widget with steps.
 
     steps    plain data, of which each has a sentence, `say`, and a `phase`
     index    the step on the screen: read it, or set it to go there
     """
 
-    shown = (*Shown.shown, "steps", "index")
+    shown = (*Widget.shown, "steps", "index")
 
     steps: traitlets.List[Plain] = traitlets.List().tag(sync=True)
     index = traitlets.Int(0).tag(sync=True)

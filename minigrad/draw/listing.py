@@ -1,7 +1,7 @@
 """A graph of any size as a list of entries: what is known of each node, beside the node itself.
 
-A `Picture` is for graphs that are looked at whole; a chart is for those that are opened part by part. Each engine has
-its reader (charts.py), and hierarchy.py puts the entries into groups.
+A `Picture` is for graphs that are looked at whole; a listing is for those that are opened part by part. Each engine has
+its reader (listing_readers.py), and hierarchy.py puts the entries into groups.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Entry:
 
 
 @dataclass
-class Chart:
+class Listing:
     """A graph.
 
     entries    inputs before users
@@ -79,7 +79,7 @@ class Chart:
     notes: list[str] = field(default_factory=list)
 
 
-def charted(
+def entries_of(
     ops: Iterable[N],
     operands: Callable[[N], Sequence[N]],
     is_constant: Callable[[N], bool],

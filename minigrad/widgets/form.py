@@ -8,10 +8,10 @@ from typing import Any
 import traitlets
 
 from ..course.question import CONFIDENCE
-from .stepped import Shown, css
+from .widget import Widget, css
 
 
-class Asking(Shown):
+class Form(Widget):
     """A widget that asks. A subclass says `text`, and what becomes of an answer in `answered`."""
 
     _css = css("stepper", "question")

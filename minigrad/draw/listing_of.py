@@ -1,4 +1,4 @@
-"""`chart_of`: the chart of anything that has a graph. What has none before it is called, is called."""
+"""`listing_of`: the listing of anything that has a graph. What has none before it is called, is called."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from ..scalar.value import Value
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
 from .calls import Calls
-from .chart import Chart
-from .charts import chart_of_nodes, chart_of_stage, chart_of_tensors, chart_of_value
-from .drawing import is_stage, is_traced, only_graph
+from .drawing import is_session_graph, is_traced, only_graph
+from .listing import Listing
+from .listing_readers import listing_of_nodes, listing_of_session_graph, listing_of_tensors, listing_of_value
 
 
-def chart_of(x: object, args: Sequence[Any], namespace: Mapping[str, object]) -> Chart:
-    """The chart of anything that has a graph."""
+def listing_of(x: object, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
+    """The listing of anything that has a graph."""
     if isinstance(x, Module):
-        return chart_of_module(x, args, namespace)
+        return listing_of_module(x, args, namespace)
     if is_traced(x):
-        return chart_of_traced(x, args, namespace)
+        return listing_of_traced(x, args, namespace)
     if args:
         raise TypeError(f"example arguments are for a traced function or a Module, and {type(x).__name__} is neither")
     if isinstance(x, Value):
-        return chart_of_value(x, namespace)
-    if is_stage(x):
+        return listing_of_value(x, namespace)
+    if is_session_graph(x):
         if not x.order:
             raise TypeError(f"{x!r} has nothing to view: nothing is in it yet")
-        return chart_of_stage(x, namespace)
+        return listing_of_session_graph(x, namespace)
     if isinstance(x, Graph):
-        return chart_of_nodes([y for y in x.outputs if y is not None], namespace, given=x.inputs)
+        return listing_of_nodes([y for y in x.outputs if y is not None], namespace, given=x.inputs)
     several = list(x) if isinstance(x, list | tuple) else [x]
     tensors = [y for y in several if isinstance(y, Tensor)]
     symbols = [y for y in several if isinstance(y, Symbol)]
     if tensors and len(tensors) == len(several):
-        return chart_of_tensors(tensors, namespace)
+        return listing_of_tensors(tensors, namespace)
     if symbols and len(symbols) == len(several):
-        return chart_of_nodes([y.node for y in symbols], namespace)
+        return listing_of_nodes([y.node for y in symbols], namespace)
     raise TypeError(
         f"what has a graph is a Tensor, a Value, a Graph, symbols of one, a traced function or a Module; {x!r} of type "
         f"{type(x).__name__} has none"
     )
 
 
-def chart_of_module(module: Module, args: Sequence[Any], namespace: Mapping[str, object]) -> Chart:
+def listing_of_module(module: Module, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """What a call of the module records. Raises TypeError without an example, or where nothing comes out of it."""
     if not args:
         raise TypeError(f"a module has a graph when it is called: GraphView({type(module).__name__.lower()}, x)")
@@ -60,16 +60,16 @@ def chart_of_module(module: Module, args: Sequence[Any], namespace: Mapping[str,
         raise TypeError(f"{type(module).__name__} gave {y!r}, in which there is no tensor")
     given = [each for each in leaves(args) if isinstance(each, Tensor)]
     inputs = {"input" if len(given) == 1 else f"input {n}": x for n, x in enumerate(given, 1)}
-    chart = chart_of_tensors(ys, {**named(module), **namespace, **inputs}, calls, given)
-    chart.output = f"a call of {type(module).__name__}"
-    return chart
+    listing = listing_of_tensors(ys, {**named(module), **namespace, **inputs}, calls, given)
+    listing.output = f"a call of {type(module).__name__}"
+    return listing
 
 
-def chart_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping[str, object]) -> Chart:
+def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """What a traced function is as a graph: traced once more, while the modules that it reaches are watched."""
     if not args:
         graph = only_graph(f)
-        chart = chart_of_nodes([y for y in graph.outputs if y is not None], namespace)
+        listing = listing_of_nodes([y for y in graph.outputs if y is not None], namespace)
     else:
         calls = Calls(modules_of(f.python_function))
         again = TracedFunction(f.python_function, f.input_signature, f.autograph)
@@ -77,9 +77,9 @@ def chart_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping[s
             trace = again.trace_for(*args)
         outputs = [y for y in trace.graph.outputs if y is not None]
         own = dict(zip(trace.graph.inputs, trace.names, strict=True))
-        chart = chart_of_nodes(outputs, namespace, calls, trace.graph.inputs[: trace.given], own)
-    chart.output = f.__name__
-    return chart
+        listing = listing_of_nodes(outputs, namespace, calls, trace.graph.inputs[: trace.given], own)
+    listing.output = f.__name__
+    return listing
 
 
 def modules_of(f: Callable[..., Any]) -> dict[str, Module]:
