@@ -59,8 +59,8 @@ class GraphView(Widget):
         listing = listing_of(x, args, namespace)
         if len(listing.entries) > LARGEST:
             raise ValueError(
-                f"GraphView shows a graph of up to {LARGEST:,} nodes, and this has {len(listing.entries):,}. View a "
-                "part: any value on the way there has a smaller graph of its own, and so has each module"
+                f"GraphView shows a graph of up to {LARGEST:,} nodes, and this one has {len(listing.entries):,}. View "
+                "a part: any value on the way there has a smaller graph of its own, and so has each module"
             )
         self.overview = Overview(listing, hierarchy(listing, max(boxes, CROWD)))
         self.groups = groups_in(self.overview.root)
