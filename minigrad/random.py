@@ -118,14 +118,16 @@ class Generator:
         return self
 
     def initial_seed(self) -> int:
+        """The seed it began at."""
         return self.sequence.state[0]
 
     def get_state(self) -> tuple[int, int]:
         """(seed, how many keys were given out): with `set_state`, to draw the same again."""
         return self.sequence.state
 
-    def set_state(self, state: tuple[int, int]) -> None:
-        self.sequence.set_state(state)
+    def set_state(self, new_state: tuple[int, int]) -> None:
+        """Go on from there."""
+        self.sequence.set_state(new_state)
 
     def next_key(self, device: Device | str | None = None) -> Tensor:
         """The next key of the sequence; while a graph is built, the next at each of its runs."""
@@ -135,32 +137,11 @@ class Generator:
         return Tensor(self.sequence.next_words(), device=device)
 
 
+# The default sequence, behind mg.rand, mg.randn, … and dropout: what it is asked are functions of `mg` as well.
 default_generator = Generator(sequence=default_sequence)
-
-
-def manual_seed(seed: int) -> Generator:
-    """Start the key sequence behind mg.rand, mg.randn, … and dropout over, at this seed."""
-    return default_generator.manual_seed(seed)
-
-
-def initial_seed() -> int:
-    """The seed of the default sequence."""
-    return default_generator.initial_seed()
-
-
-def get_rng_state() -> tuple[int, int]:
-    """Where the default sequence stands; with `set_rng_state`, to draw the same again."""
-    return default_generator.get_state()
-
-
-def set_rng_state(new_state: tuple[int, int]) -> None:
-    """Let the default sequence go on from there."""
-    default_generator.set_state(new_state)
-
-
-def next_key(device: Device | str | None = None) -> Tensor:
-    """The next key of the default sequence."""
-    return default_generator.next_key(device)
+manual_seed, initial_seed = default_generator.manual_seed, default_generator.initial_seed
+get_rng_state, set_rng_state = default_generator.get_state, default_generator.set_state
+next_key = default_generator.next_key
 
 
 @contextmanager

@@ -21,7 +21,6 @@ view view_as reshape_as contiguous expand expand_as repeat unfold sum_to sum_to_
 linear inv solve solve_triangular eigh eigvalsh standardise rms_normalise polygamma
 expit logsigmoid silu mish softplus gelu softmin
 """
-SECTIONS = "indices_or_sections"
 HEARD = {  # other words for an argument, which PyTorch's function has and its method has not
     "max": {"other": "dim"},
     "min": {"other": "dim"},
@@ -32,7 +31,7 @@ HEARD = {  # other words for an argument, which PyTorch's function has and its m
     "cumulative_trapezoid": {"y": "input"},
     "isin": {"elements": "input"},
     "split": {"tensor": "input", "split_size_or_sections": "split_size"},
-    "tensor_split": {"sections": SECTIONS, "indices": SECTIONS},
+    "tensor_split": {"sections": "indices_or_sections", "indices": "indices_or_sections"},
 }
 
 for name in sorted({*dir(Operand)} - {*ALONE.split()}):
