@@ -1,8 +1,8 @@
 """Derivatives, beyond Tensor.backward: gradients as values, ops of one's own, and referees for both."""
 
-from . import forward_ad, functional, graph
-from .function import custom_gradient, Function
-from .gradcheck import gradcheck, gradgradcheck
-from .gradient import backward, grad
-from .graph import detect_anomaly, set_detect_anomaly
-from .tape import GradientTape
+from . import forward_ad as forward_ad, functional as functional, graph as graph
+from .function import Function as Function, custom_gradient as custom_gradient
+from .gradcheck import gradcheck as gradcheck, gradgradcheck as gradgradcheck
+from .gradient import backward as backward, grad as grad
+from .graph import detect_anomaly as detect_anomaly, set_detect_anomaly as set_detect_anomaly
+from .tape import GradientTape as GradientTape

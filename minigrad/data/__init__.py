@@ -1,8 +1,10 @@
 """Data sets, the batches to train on, and data small enough to travel with the course."""
 
 from .dataset import (
-    BatchSampler, ConcatDataset, Dataset, IterableDataset, random_split, RandomSampler, Sampler, SequentialSampler,
-    Subset, SubsetRandomSampler, TensorDataset, WeightedRandomSampler,
+    BatchSampler as BatchSampler, ConcatDataset as ConcatDataset, Dataset as Dataset,
+    IterableDataset as IterableDataset, RandomSampler as RandomSampler, Sampler as Sampler,
+    SequentialSampler as SequentialSampler, Subset as Subset, SubsetRandomSampler as SubsetRandomSampler,
+    TensorDataset as TensorDataset, WeightedRandomSampler as WeightedRandomSampler, random_split as random_split,
 )
-from .datasets import digits, moons, Names, names, Split, text
-from .loader import batches, DataLoader, default_collate
+from .datasets import Names as Names, Split as Split, digits as digits, moons as moons, names as names, text as text
+from .loader import DataLoader as DataLoader, batches as batches, default_collate as default_collate

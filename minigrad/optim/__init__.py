@@ -1,8 +1,9 @@
 """Optimisers: each is its update rule, written as in its paper; and schedules of their learning rate."""
 
-from . import lr_scheduler
+from . import lr_scheduler as lr_scheduler
 from .first_order import (
-    Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, ASGD, Muon, NAdam, RAdam, RMSprop, Rprop, SGD,
+    ASGD as ASGD, Adadelta as Adadelta, Adafactor as Adafactor, Adagrad as Adagrad, Adam as Adam, AdamW as AdamW,
+    Adamax as Adamax, Muon as Muon, NAdam as NAdam, RAdam as RAdam, RMSprop as RMSprop, Rprop as Rprop, SGD as SGD,
 )
-from .lbfgs import LBFGS
-from .optimizer import Optimizer
+from .lbfgs import LBFGS as LBFGS
+from .optimizer import Optimizer as Optimizer
