@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.base.errors import GraphError
+from minigrad.base.errors import GraphError, ShapeError
 
 OPEN = [mg.TensorSpec((None, None), "float64")]
 SHAPES = [(3, 2), (5, 4), (1, 1)]
@@ -146,6 +146,69 @@ def test_a_language_model_is_traced_once_for_all_shapes():
 def test_numbers_are_no_lengths_because_they_are_large_or_small(x):
     f = mg.function(lambda y: y.shape[0] * y * x, input_signature=[mg.TensorSpec((None,), np.float64)])
     assert f(mg.ones(3)).numpy()[0] == 3 * x
+
+
+@pytest.mark.parametrize("large", [1 << 45, (1 << 45) + (1 << 21), (1 << 45) - 1, 3 << 45])
+@pytest.mark.parametrize(
+    "door",
+    [
+        row("slice", lambda v, n: v[:n] + v[-n:]),
+        row("slice with steps", lambda v, n: v[::n] * v[n:].sum()),
+        row("broadcast", lambda v, n: mg.ones(()).expand(n)[:3].sum() * v),
+        row("shape", lambda v, n: v * mg.zeros(n, 0).shape[0]),
+        row("pad", lambda v, n: v * mg.full((1,), n)),
+        row("float64", lambda v, n: v * np.float64(n)),
+        row("int64", lambda v, n: v * np.int64(n)),
+        row("tensor", lambda v, n: v * mg.tensor(n)),
+        row("arange", lambda v, n: mg.arange(n, n + 3).sum() * v),
+        row("clamp", lambda v, n: (v * n).clamp(-n, n)),
+        row("roll", lambda v, n: v.roll(n)),
+        row("index", lambda v, n: v[mg.tensor([n - n])] + n),
+        row("power", lambda v, n: v ** (1 / n) * v.shape[0]),
+        row("with a length", lambda v, n: v * (v.shape[0] + n) * (v.shape[0] * n // 3 % 7)),
+        row("where", lambda v, n: v.where(v > n, n)),
+    ],
+)  # fmt: skip
+def test_a_number_of_any_size_is_a_number_at_every_door(door, large):
+    """A length was a number from 2⁴⁵ on, once."""
+    traced = mg.function(lambda v: door(v, large), input_signature=[mg.TensorSpec((None,), "float64")])
+    for n in (3, 4):
+        x = mg.arange(n, dtype="float64") + 1
+        assert np.array_equal(traced(x).numpy(), door(x, large).numpy())
+
+
+def test_a_large_number_that_is_fed_is_a_number():
+    with mg.Graph().as_default() as graph:
+        x = mg.placeholder("int64", (None,))
+        y = x[0] - x.shape[0]
+    with mg.Session(graph) as session:
+        assert session.run(y, {x: [1 << 45, 1]}) == (1 << 45) - 2
+
+
+@pytest.mark.parametrize("shape", [("",), ("?1",), ("rows + 1",)])
+def test_the_name_of_a_length_is_a_word(shape):
+    with pytest.raises(ShapeError, match="the name of a length is a word"):
+        mg.placeholder("float64", shape)
+
+
+def test_a_result_that_is_fed_beside_what_it_is_made_of_has_the_length_that_follows():
+    with mg.Graph().as_default() as graph:
+        x = mg.placeholder("float64", (None,))
+        y = mg.cat([x, x])
+        z = x.sum() + y.sum() * (y.shape[0] // 2)
+    with mg.Session(graph) as session:
+        assert session.run(z, {x: np.ones(3), y: np.ones(6)}) == 21
+        with pytest.raises(ShapeError, match=r"a length that is batch·2 came as 8, which other inputs say is 6"):
+            session.run(z, {x: np.ones(3), y: np.ones(8)})
+
+
+def test_zeros_of_either_sign_are_two_numbers():
+    """Const(0.0 · n) was Const(−0.0 · n), as equal ops are one."""
+    f = mg.function(
+        lambda x: (x / (0.0 * x.shape[0]), x / (-0.0 * x.shape[0])), input_signature=[mg.TensorSpec((None,), "float64")]
+    )
+    with np.errstate(divide="ignore"):
+        assert [y.numpy()[0] for y in f(mg.ones(2))] == [np.inf, -np.inf]
 
 
 @pytest.mark.parametrize("read", [math.log, math.log2, math.isqrt, lambda n: math.gcd(n, 6), math.sqrt])

@@ -355,6 +355,26 @@ PAIRS = [
     lambda x, y: mg.func.grad(lambda v: mg.cat([v[y.shape[0] :], y]).square().sum())(x),
 ]
 
+# f(x), x of shape (n, m)
+GRIDS = [
+    lambda x: x.reshape(-1) * (x.shape[0] * x.shape[1]),
+    lambda x: x.reshape(x.shape[1], x.shape[0]).T - x,
+    lambda x: x.T.reshape(x.shape),
+    lambda x: x[1:, :-1] - x[:-1, 1:],
+    lambda x: x.diagonal() * x.diagonal().shape[0],
+    lambda x: (x - x.mean(0)) / x.shape[1] + x.mean(1, keepdims=True),
+    lambda x: x @ x.T / x.shape[1],
+    lambda x: mg.einsum("ij,ik->jk", x, x[:, :2]),
+    lambda x: mg.cat([x, x[:1]], 0).reshape(-1, x.shape[1]),
+    lambda x: mg.stack([x, x * 2]).reshape(2 * x.shape[0], -1),
+    lambda x: F.layer_norm(x, (x.shape[1],)),
+    mg.func.grad(lambda v: (v @ v.T).square().mean()),
+    mg.func.grad(lambda v: (v[1:] * v[:-1]).sum() / v.size),
+    mg.func.grad(lambda v: (v.softmax(1).mean(0) * v[-1]).sum()),
+    mg.func.grad(lambda v: mg.cat([v, v.flip(1)], 1)[:, v.shape[1] - 1 :].square().mean()),
+    mg.func.grad(lambda v: mg.func.grad(lambda u: (u**3).mean())(v).diagonal().sum()),
+]
+
 
 def outcome(run, *args):
     """What a run gives, or the error with which it is refused."""
@@ -513,6 +533,11 @@ def test_one_graph_of_a_matrix(f):
 @pytest.mark.parametrize("f", named("PAIRS"))
 def test_one_graph_of_two_lengths(f):
     compare(f, [("n",), ("m",)])
+
+
+@pytest.mark.parametrize("f", named("GRIDS"))
+def test_one_graph_of_a_matrix_of_two_lengths(f):
+    compare(f, [("n", "m")], compiled=False)
 
 
 @pytest.mark.parametrize("f", [*VECTORS[::8], *PAIRS[::2]])

@@ -7,8 +7,8 @@ from types import NoneType
 from typing import Any
 
 from .. import ops
+from ..base.dimension import is_unknown
 from ..base.errors import GraphError, NoGradientError
-from ..base.lengths import is_unknown
 from ..core import modes
 from ..core.backward import run_backward
 from ..core.node import Record, history

@@ -11,9 +11,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from .device import CPU, Device, device_of
-from .dimension import said
+from .dimension import bounds, is_unknown, said
 from .errors import DeviceError, ShapeError
-from .lengths import bounds, is_unknown, length
 
 _known: WeakValueDictionary[Any, Spec] = WeakValueDictionary()
 _making = Lock()
@@ -29,7 +28,7 @@ class Spec:
     ndim        number of axes
     nbytes      bytes of storage, contiguous
     is_float    whether it can carry a gradient: integers and booleans cannot
-    is_known    whether every length is; one that is not is a stand-in
+    is_known    whether every length is; one that is not is a Length
     lengths     the shape as Python code has it, in which one that is not known is a Dimension
 
     Equal specs are one object, so that to compare two, or to look one up, takes no longer than `is`.
@@ -60,7 +59,7 @@ class Spec:
             if spec is None:
                 spec = object.__new__(cls)
                 spec.is_known = not any(map(is_unknown, shape))
-                spec.shape = shape if spec.is_known else tuple(map(length, shape))
+                spec.shape = shape
                 spec.lengths = shape if spec.is_known else tuple(map(said, spec.shape))
                 spec.dtype, spec.device = dtype, device
                 spec.size, spec.ndim, spec.is_float = prod(shape), len(shape), dtype.kind == "f"

@@ -135,7 +135,7 @@ class While(Control):
         return loop_gradients(self, Scan, gy, y, *xs)
 
     def flops(self, y: Any, *xs: Any) -> int:
-        return STEPS * (flops(self.test) + flops(self.body))
+        return STEPS * (flops(self.test) + flops(self.body))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, repr=False)

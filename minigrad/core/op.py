@@ -36,7 +36,6 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..base.errors import DTypeError, NoGradientError
-from ..base.lengths import with_names
 from ..base.spec import Spec, broadcast
 from . import formula
 
@@ -104,7 +103,7 @@ class Op(metaclass=Interned):
         return type(self).__name__
 
     def __str__(self) -> str:
-        return with_names(repr(self).removesuffix("()"))
+        return repr(self).removesuffix("()")
 
 
 class Elementwise(Op):

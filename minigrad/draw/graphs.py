@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..base.dimension import Formula
-from ..base.lengths import StandIn
+from ..base.dimension import Formula, Length
 from ..core.graph import Graph
 from ..core.node import Node, toposort
 from ..ops import Const, ControlDep, Input, Read, TupleGet
@@ -146,5 +145,5 @@ def own_name(node: Node) -> str:
 
 
 def constant(value: float | Formula) -> str:
-    """A constant as text; a length that is known only when the graph runs, by its name."""
-    return repr(value) if isinstance(value, Formula | StandIn) else number(value)
+    """A constant as text; one made of lengths that only a run knows, as its formula."""
+    return repr(value) if isinstance(value, Formula | Length) else number(value)

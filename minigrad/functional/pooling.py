@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..base.dimension import is_unknown
 from ..base.errors import BoundsError, ShapeError
-from ..base.lengths import is_unknown
 from ..functions.movement import pad
 from ..methods.arguments import whole
 from ..tensor.lift import operand

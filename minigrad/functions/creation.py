@@ -15,9 +15,8 @@ import numpy as np
 
 from ..base.device import CPU, Device, device_of
 from ..base.device import device as device_called
-from ..base.dimension import Dimension, Formula, needed, unsaid
+from ..base.dimension import Dimension, Formula, is_unknown, needed, unsaid
 from ..base.errors import DTypeError, GraphError, ShapeError
-from ..base.lengths import is_unknown
 from ..methods import Operand, lengths
 from ..tensor.lift import function, operand
 from ..tensor.symbol import Symbol

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from ..autograd.function_in_graph import Custom
 from ..autograd.function_rule import Arrivals, Once, Output, OutputRule
+from ..base.dimension import is_unknown
 from ..base.errors import NoGradientError
-from ..base.lengths import is_unknown
 from ..base.spec import Spec, Specs, spec_of
 from ..compiler.executable import compiled
 from ..compiler.passes.pipeline import STANDARD, Pass

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..base.dimension import unsaid
+from ..base.dimension import is_unknown, unsaid
 from ..base.errors import ShapeError
-from ..base.lengths import is_unknown
 from ..base.pytree import leaves, leaves_beside
 from ..compiler.control import Scan
 from ..functions.creation import empty

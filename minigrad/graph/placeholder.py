@@ -14,8 +14,8 @@ import numpy as np
 from .. import ops
 from ..base.device import CPU, Device
 from ..base.device import device as device_called
+from ..base.dimension import lengths_of
 from ..base.errors import DTypeError, GraphError, ShapeError
-from ..base.lengths import lengths_of
 from ..base.pytree import leaves
 from ..base.spec import Spec
 from ..compiler.passes.fold import leaf
@@ -134,23 +134,22 @@ class TensorSpec:
         return Tensor(np.zeros([n if isinstance(n, int) else 1 for n in self.shape], spec.dtype), device=spec.device)
 
     def spec(self) -> Spec:
-        """As the engine says it, open lengths as Dimensions."""
+        """As the engine says it, open lengths as Lengths."""
         shape = lengths_of(tuple(self.shape), lambda axis: "batch" if axis == 0 else None)
         return Spec(shape, np.dtype(self.dtype), CPU if self.device is None else device_called(self.device))
 
     def accepted(self, x: Any, name: str) -> Tensor:
         """x as a tensor of this spec. Raises ShapeError or DTypeError where it is none."""
-        said = self.spec()
-        tensor = x if isinstance(x, Tensor) else Tensor(fitting(x, said, f"argument {name}"), device=said.device)
-        wanted = tuple(self.shape)
+        tensor = x if isinstance(x, Tensor) else Tensor(fitting(x, self.spec(), f"argument {name}"), device=self.device)
+        wanted, dtype = tuple(self.shape), np.dtype(self.dtype)
         fits = len(wanted) == tensor.ndim and all(
             n in (None, m) or isinstance(n, str) for n, m in zip(wanted, tensor.shape)
         )
         if not fits:
             raise ShapeError(f"argument {name} has shape {wanted} in input_signature, and came as {tensor.spec}")
-        if tensor.dtype != said.dtype:
+        if tensor.dtype != dtype:
             raise DTypeError(
-                f"argument {name} is {said.dtype} in input_signature, and came as {tensor.spec}: use .to({said.dtype})"
+                f"argument {name} is {dtype} in input_signature, and came as {tensor.spec}: use .to({dtype})"
             )
         return tensor
 

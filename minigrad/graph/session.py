@@ -19,8 +19,8 @@ from typing import Any, Self
 import numpy as np
 
 from ..base.device import device_of
+from ..base.dimension import fits
 from ..base.errors import GraphError, ShapeError
-from ..base.lengths import fits
 from ..base.pytree import leaves, planted
 from ..base.spec import Spec
 from ..compiler.executable import Executable, compiled

@@ -18,8 +18,8 @@ from weakref import ref
 
 import numpy as np
 
+from ..base.dimension import fresh
 from ..base.errors import GraphError
-from ..base.lengths import fresh
 from ..base.spec import Spec
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Tracer
@@ -105,7 +105,7 @@ def loosened(key: Key) -> Key:
 
 def relaxed(before: Sequence[Spec], now: Sequence[Spec]) -> list[Spec]:
     """The specs, with an unknown length for each that has changed; for those that changed alike, the same one."""
-    unknown: defaultdict[tuple[int, int], int] = defaultdict(fresh)
+    unknown: defaultdict[tuple[int, int], Any] = defaultdict(fresh)
     return [
         new.with_shape(tuple(n if n == m else unknown[n, m] for n, m in zip(old.shape, new.shape)))
         for old, new in zip(before, now, strict=True)

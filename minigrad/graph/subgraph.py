@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from ..base.dimension import fits, lengths_of
 from ..base.errors import GraphError, NoGradientError, ShapeError
-from ..base.lengths import fits, lengths_of
 from ..base.pytree import leaves, paths
 from ..base.spec import Spec
 from ..compiler.control import Cond, Control

@@ -23,9 +23,8 @@ import numpy as np
 from .. import ops
 from ..base.device import CPU, Device
 from ..base.device import device as device_called
-from ..base.dimension import Dimension, said
+from ..base.dimension import Dimension, is_unknown, said
 from ..base.errors import DTypeError, NoValueError
-from ..base.lengths import is_unknown
 from ..base.spec import Spec
 from ..core.op import Op
 from .algebra import Algebra

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.dimension import Dimension
+from ..base.dimension import is_unknown, unsaid
 from ..base.errors import AxisError, DTypeError, ShapeError
 from ..base.spec import Spec
 
@@ -33,6 +33,12 @@ def whole(n: Any) -> int:
     return operator.index(n)
 
 
+def length(n: Any) -> Any:
+    """The same of a length that may not be known yet."""
+    n = unsaid(n)
+    return n if is_unknown(n) else whole(n)
+
+
 def flag(given: Any) -> bool:
     """A flag. Raises DTypeError on what is neither True nor False: in sum(0, 1), 1 was meant for an axis."""
     if isinstance(given, bool | np.bool_):
@@ -44,7 +50,7 @@ def integers(given: tuple[Any, ...]) -> tuple[int, ...]:
     """Integers given one by one, or as one sequence: `(2, 3)` of both `f(2, 3)` and `f((2, 3))`."""
     if len(given) == 1 and isinstance(given[0], tuple | list):
         given = tuple(given[0])
-    return tuple(n.number if isinstance(n, Dimension) else whole(n) for n in given)
+    return tuple([n if type(n) is int else length(n) for n in given])
 
 
 def lengths(given: tuple[Any, ...]) -> tuple[int, ...]:

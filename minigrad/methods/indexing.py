@@ -21,9 +21,8 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from .. import ops
-from ..base.dimension import needed, unsaid
+from ..base.dimension import bounds, needed, out_of_order, unsaid
 from ..base.errors import BoundsError, DTypeError, ShapeError
-from ..base.lengths import bounds, out_of_order
 from .arguments import hears_dim
 
 

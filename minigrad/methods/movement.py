@@ -16,9 +16,8 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ops
-from ..base.dimension import needed, said
+from ..base.dimension import is_unknown, needed, said
 from ..base.errors import AxisError, ShapeError
-from ..base.lengths import is_unknown
 from .arguments import hears_dim, integers, whole
 
 

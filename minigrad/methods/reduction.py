@@ -25,9 +25,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .. import ops
-from ..base.dimension import needed, unsaid
+from ..base.dimension import needed, out_of_order, unsaid
 from ..base.errors import BoundsError, ShapeError
-from ..base.lengths import out_of_order
 from ..core.op import Op
 from ..ops.scan import along
 from .arguments import flag, hears_dim, integers, whole

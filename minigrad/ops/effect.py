@@ -20,8 +20,8 @@ from weakref import ref
 
 import numpy as np
 
+from ..base.dimension import fits
 from ..base.errors import DTypeError, ShapeError
-from ..base.lengths import fits
 from ..base.spec import Spec, Specs
 from ..core.op import Op
 

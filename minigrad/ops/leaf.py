@@ -10,9 +10,8 @@ from math import copysign, prod
 from typing import Any
 
 from ..base.device import Device
-from ..base.dimension import Formula
+from ..base.dimension import Unknown
 from ..base.errors import ShapeError
-from ..base.lengths import is_unknown
 from ..base.spec import Spec
 from ..core.op import Linear, Op
 
@@ -39,9 +38,9 @@ class Input(Op):
     name: str
 
 
-def const(number: float | Formula) -> Const:
+def const(number: float | Unknown) -> Const:
     """The op of a Python number, or of one that was calculated from lengths."""
-    return Const(number, 1.0 if is_unknown(number) or isinstance(number, Formula) else copysign(1.0, number))
+    return Const(number, 1.0 if isinstance(number, Unknown) else copysign(1.0, number))
 
 
 class Alias(Linear):

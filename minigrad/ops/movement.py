@@ -23,11 +23,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from ..base.dimension import bounds, clamped, formula, is_unknown, quotient
 from ..base.errors import ShapeError
-from ..base.lengths import at, bounds, clamped, is_unknown, length, named, plain
 from ..base.spec import Spec, broadcast_shape, common_device
 from ..core.op import Linear, Op
 from .index import Index
@@ -60,10 +61,10 @@ class Reshape(Linear):
 def worked_out(shape: tuple[int, ...], x: Spec) -> tuple[int, ...]:
     """The shape with its one −1 replaced by the length that fits. Raises ShapeError if none does, or any."""
     known = -prod(shape)
-    rest = known and plain(x.size) % plain(known)  # of stand-ins: of a product one of them is divided exactly
-    if known == 0 or (rest and not is_unknown(x.size)):
+    n = quotient(x.size, known) if known else None
+    if n is None and not (is_unknown(known) or (known and is_unknown(x.size))):
         raise ShapeError(f"cannot reshape {x} ({x.size} elements) into {shape}: no length fits the −1")
-    n = x.size // known if rest else length(plain(x.size) // plain(known))
+    n = x.size // known if n is None else n
     return tuple(n if m == -1 else m for m in shape)
 
 
@@ -248,14 +249,13 @@ class Pad(Linear):
     def jvp(self, dxs, y, *xs): return dxs[0].apply(Pad(self.widths))
 
 
-def diagonal_length(rows: int, columns: int, offset: int) -> int:
+def diagonal_length(rows: Any, columns: Any, offset: int) -> Any:
     """How many elements lie on a diagonal; `offset` counts above the main one."""
     down, across = rows + min(offset, 0), columns - max(offset, 0)
     least, other = sorted((down, across))  # a length that is not known is the larger
-    low, high = bounds(length(other - least)) if is_unknown(least) else (0, 0)
+    low, high = bounds(other - least) if is_unknown(least) else (0, 0)
     if low < 0 < high:
-        name = f"min({rows}, {columns}, {offset})"
-        return named(name, lambda lengths: diagonal_length(at(rows, lengths), at(columns, lengths), offset))
+        return formula(f"min({rows}, {columns}, {offset})", diagonal_length, rows, columns, offset)
     least, other = (other, least) if low < 0 else (least, other)
     return clamped(other, 0, max(least, 0)) if is_unknown(other) and not is_unknown(least) else clamped(least)
 

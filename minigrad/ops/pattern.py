@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
 from types import EllipsisType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.dimension import Dimension, needed, unsaid
+from ..base.dimension import Dimension, Length, bounds, clamped, formula, is_unknown, needed
 from ..base.errors import BoundsError, DTypeError, ShapeError
-from ..base.lengths import at, bounds, clamped, is_unknown, length, named
-from ..base.lengths import written as as_formula
 from ..base.spec import Spec, broadcast_shape
 
 
@@ -23,6 +21,7 @@ class Slice(NamedTuple):
     step: int | None = None
 
 
+WHOLE = (int, Length)  # numbers in a pattern
 ARRAY = "array"  # where an operand goes in a pattern
 PLACES = "places"  # the same, made of a mask: no two of its places are equal
 
@@ -39,11 +38,11 @@ def pattern_of(index: Any, shape: tuple[int, ...]) -> tuple[Pattern, list[Any]]:
     whole = index if isinstance(index, tuple) else (index,)
     for position, part in enumerate(whole):
         if isinstance(part, slice):
-            parts.append(Slice(unsaid(part.start), unsaid(part.stop), unsaid(part.step)))
+            parts.append(Slice(place(part.start), place(part.stop), place(part.step)))
         elif part is None or part is Ellipsis:
             parts.append(part)
         elif isinstance(part, int | np.integer | Dimension) and not isinstance(part, bool):
-            parts.append(part.number if isinstance(part, Dimension) else int(part))
+            parts.append(place(part) if isinstance(part, Dimension) else int(part))
         else:
             part = part if hasattr(part, "dtype") else np.asarray(part, dtype=None if np.size(part) else np.int64)
             if part.dtype.kind == "b" and part.ndim:
@@ -64,11 +63,18 @@ def pattern_of(index: Any, shape: tuple[int, ...]) -> tuple[Pattern, list[Any]]:
     return tuple(parts), arrays
 
 
+def place(n: Any) -> Any:
+    """A place, or a bound of a slice, of which the length may not be known yet. Raises GraphError for a float."""
+    if isinstance(n, Dimension):
+        return n.number if is_unknown(n.number) else operator.index(n)
+    return n
+
+
 def steps_of(index: Any, shape: tuple[int, ...]) -> list[tuple[Pattern, list[Any]]]:
     """The same, in two steps where numbers come as arrays beside longer ones: as integers do, they go first."""
     pattern, arrays = pattern_of(index, shape)
     sizes = iter([array.ndim for array in arrays])
-    is_number = [isinstance(p, int) or (isinstance(p, str) and not next(sizes)) for p in pattern]
+    is_number = [isinstance(p, WHOLE) or (isinstance(p, str) and not next(sizes)) for p in pattern]
     numbers, rest = [a for a in arrays if not a.ndim], [a for a in arrays if a.ndim]
     if not numbers or not rest:
         return [(pattern, arrays)]
@@ -108,16 +114,16 @@ def integers_first(pattern: Pattern) -> tuple[Any, ...] | None:
     The integers of an index are applied before its arrays, as in PyTorch: NumPy takes an integer for one more array,
     and then moves what arrays that stand apart choose to the front.
     """
-    kinds = {type(p) for p in pattern}
+    kinds = {int if isinstance(p, Length) else type(p) for p in pattern}
     if not {int, str} <= kinds:
         return None
-    return tuple(p if p is Ellipsis or isinstance(p, int) else slice(None) for p in pattern if p is not None)
+    return tuple(p if p is Ellipsis or isinstance(p, WHOLE) else slice(None) for p in pattern if p is not None)
 
 
 def filled(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The index again, as NumPy wants it; beside arrays without its integers, which come first."""
     rest = iter(arrays)
-    pattern = tuple(p for p in pattern if not isinstance(p, int)) if arrays else pattern
+    pattern = tuple(p for p in pattern if not isinstance(p, WHOLE)) if arrays else pattern
     return tuple(next(rest) if isinstance(p, str) else slice(*p) if isinstance(p, Slice) else p for p in pattern)
 
 
@@ -178,9 +184,9 @@ def open_region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[in
     """The same where lengths are unknown, and too large for NumPy: it says with lengths of 1 where what arrays choose
     goes, and the rest is worked out axis by axis.
     """
-    shell, first = np.empty((1,) * x.ndim), integers_first(tuple(0 if isinstance(p, int) else p for p in pattern))
+    shell, first = np.empty((1,) * x.ndim), integers_first(tuple(0 if isinstance(p, WHOLE) else p for p in pattern))
     choices = tuple(np.zeros((2,) * max((a.ndim for a in arrays), default=0), np.intp) for _ in arrays)
-    whole: Pattern = tuple(Slice() if isinstance(p, Slice) else 0 if isinstance(p, int) else p for p in pattern)
+    whole: Pattern = tuple(Slice() if isinstance(p, Slice) else 0 if isinstance(p, WHOLE) else p for p in pattern)
     try:
         shell = (shell if first is None else shell[first])[filled(whole, choices)]
     except IndexError as reason:
@@ -206,36 +212,35 @@ def left(pattern: Pattern, x: Spec) -> list[int]:
         else:
             axis, n = next(axes)
             if isinstance(p, Slice):
-                lengths.append(extent(p, n))
-            elif isinstance(p, int) and not -n <= p < n:
+                lengths.append(extent(n, *p))
+            elif isinstance(p, WHOLE) and not -n <= p < n:
                 raise BoundsError(
                     f"{written(pattern)} of {x}: index {p} is out of bounds for axis {axis} of {n}"
                 )
     return lengths
 
 
-def extent(part: Slice, n: int) -> int:
+def extent(n: Any, start: Any, stop: Any, step: Any) -> Any:
     """How many of n places a slice takes; where that depends on the run, a length with a rule.
 
     One up to another unknown length takes it to be inside, and is refused in a run in which it is not.
     """
-    if not any(map(is_unknown, (n, *(bound for bound in part if bound is not None)))):
-        return len(range(*slice(*part).indices(n)))
-    start, stop, step = part
+    if not any(map(is_unknown, (n, start, stop, step))):
+        return len(range(*slice(start, stop, step).indices(n)))
     before, whole = 0 if start is None else start, n if stop is None else stop
-    if step in (None, 1) and all(bounds(length(m))[0] >= 0 for m in (before, whole - before, n - whole)):
-        return length(whole - before)
+    if step in (None, 1) and all(bounds(m)[0] >= 0 for m in (before, whole - before, n - whole)):
+        return whole - before
     first, end = from_end(start, n, 0), from_end(stop, n, n)
     if step in (None, 1) and first is not None and end is not None:
-        (start, from_right), (stop, to_right) = first, end
+        (left, from_right), (right, to_right) = first, end
         if to_right and not from_right:
-            return clamped(length(n - start - stop))
+            return clamped(n - left - right)
         if to_right == from_right:
-            most = start - stop if from_right else stop - start
-            return clamped(length(n - (stop if from_right else start)), 0, most) if most > 0 else 0
+            most = left - right if from_right else right - left
+            return clamped(n - (right if from_right else left), 0, most) if most > 0 else 0
     if step in (None, 1) and is_unknown(whole) and bounds(whole)[0] >= 0 and first is not None and not first[1]:
-        return length(whole - first[0])
-    return named(f"{as_formula(n)}[{span(part)}]", lambda lengths: extent(with_lengths(part, lengths), at(n, lengths)))
+        return whole - first[0]
+    return formula(f"{n}[{span(Slice(start, stop, step))}]", extent, n, start, stop, step)
 
 
 def from_end(bound: int | None, n: int, whole: int) -> tuple[int, bool] | None:
@@ -243,13 +248,8 @@ def from_end(bound: int | None, n: int, whole: int) -> tuple[int, bool] | None:
     bound = whole if bound is None else bound
     if not is_unknown(bound):
         return abs(bound), bound < 0
-    after = length(n - bound)
+    after = n - bound
     return None if is_unknown(after) else (max(after, 0), True)
-
-
-def with_lengths(part: Slice, lengths: Mapping[str, int]) -> Slice:
-    """The slice, its bounds known."""
-    return Slice(*(None if bound is None else at(bound, lengths) for bound in part))
 
 
 def fits_region(pattern: Pattern, x: Spec, value: Spec, arrays: tuple[Spec, ...]) -> None:

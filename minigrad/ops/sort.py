@@ -11,8 +11,8 @@ from math import log2
 
 import numpy as np
 
+from ..base.dimension import out_of_order
 from ..base.errors import BoundsError, ShapeError
-from ..base.lengths import out_of_order
 from ..core.op import Op
 from .scan import along
 

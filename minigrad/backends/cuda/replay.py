@@ -29,8 +29,8 @@ from typing import Any, Literal
 
 from ... import ops
 from ...base.device import Device
+from ...base.dimension import fits
 from ...base.errors import ShapeError
-from ...base.lengths import fits
 from ...base.spec import Specs
 from ...compiler.executable import device_of
 from ...compiler.passes.fuse import Fused, alone

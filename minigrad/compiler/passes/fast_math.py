@@ -19,8 +19,7 @@ from math import prod
 
 import numpy as np
 
-from ...base.dimension import divided
-from ...base.lengths import is_unknown
+from ...base.dimension import divided, is_unknown
 from ...core.node import Node
 from ...ops.activation import Relu, ReluDifferential, Sigmoid
 from ...ops.arithmetic import Add, Div, Mul, Neg, Sub

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...base.device import CPU
-from ...base.dimension import Formula
-from ...base.lengths import is_unknown
+from ...base.dimension import Unknown
 from ...core.graph import Graph
 from ...core.interpret import value
 from ...core.node import Node
@@ -68,7 +67,7 @@ def fold(graph: Graph) -> Graph:
 def can_be_read(leaf: Node) -> bool:
     """Whether a leaf's value is known when the graph is compiled."""
     number = getattr(leaf.op, "value", None)
-    return number is not None and leaf.spec.device is CPU and not is_unknown(number) and not isinstance(number, Formula)
+    return number is not None and leaf.spec.device is CPU and not isinstance(number, Unknown)
 
 
 def can_be_folded(node: Node) -> bool:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from ...base.dimension import named
 from ...base.errors import NoGradientError
-from ...base.lengths import named as length_named
 from ...base.spec import Specs
 from ...core.graph import Graph
 from ...core.node import Node
@@ -19,7 +19,7 @@ from ...core.op import Op
 from ...ops import ControlDep, TupleGet
 from ...ops.effect import Shown
 
-STEPS = length_named("?steps")  # of every While: its stacks are read by loops only, which go along them
+STEPS: Any = named("?steps")  # of every While: its stacks are read by loops only, which go along them
 Output = tuple[Node, int | None]  # a node of one result; or which one of several
 
 

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from ...base.dimension import Formula
+from ...base.dimension import Formula, Length, Unknown, at, fits, is_unknown
 from ...base.errors import GraphError, ShapeError
-from ...base.lengths import StandIn, at, fits, is_unknown, written
 from ...base.spec import Spec, Specs
 from ...core.graph import Graph
 from ...core.node import Node
-from ...ops import Const, Input
+from ...ops import Const, Input, const
 
 Lengths = Mapping[str, int]
 
@@ -33,7 +32,7 @@ def specialised(graph: Graph, specs: Sequence[Spec]) -> Graph:
 def decided(graph: Graph) -> Graph:
     """The graph, if no op in it needs a length that is still unknown. An array may have one: it brings its shape."""
     for node in graph.nodes:
-        lengths = [written(n) for n in noted(node.op)]
+        lengths = [*noted(node.op)]
         if lengths:
             raise GraphError(
                 f"{node.op.kind}{built(node)} needs the length {lengths[0]}, which no "
@@ -48,16 +47,16 @@ def built(node: Node) -> str:
     return "" if place is None else f", built at {place},"
 
 
-def noted(value: Any) -> Iterator[int]:
+def noted(value: Any) -> Iterator[Length]:
     """The unknown lengths in an op's fields, but for those of the graphs in it: a graph has inputs of its own."""
     match value:
         case Graph():
             return
-        case StandIn():
+        case Length():
             yield value
         case tuple():
-            for part in value:  # a whole number in a tuple that is large enough to be an unknown length is one
-                yield from [part] if is_unknown(part) else noted(part)
+            for part in value:
+                yield from noted(part)
         case _ if is_dataclass(value) and not isinstance(value, type):
             for f in fields(value):
                 yield from noted(getattr(value, f.name))
@@ -97,15 +96,19 @@ def lengths_in(inputs: Sequence[Node], specs: Sequence[Spec]) -> dict[str, int]:
         name = x.op.name if isinstance(x.op, Input) else str(x)
         fits = len(spec.shape) == len(x.spec.shape)
         for n, real in zip(x.spec.shape, spec.shape) if fits else ():
-            if is_unknown(n) and lengths.setdefault(written(n), real) != real:
+            if is_unknown(n) and lengths.setdefault(str(n), real) != real:
                 raise ShapeError(
-                    f"{name} is {x.spec}, and came as {spec}: the length {written(n)} is {lengths[written(n)]} in "
+                    f"{name} is {x.spec}, and came as {spec}: the length {n} is {lengths[str(n)]} in "
                     "another input of the same run. Lengths that may differ need different names in their shapes, as "
                     'in ("rows", 3)'
                 )
             fits = fits and (is_unknown(n) or n == real)
         if not fits:
             raise ShapeError(f"{name} wants {x.spec}, and got {spec}")
+    for n in {n for x in inputs for n in x.spec.shape if is_unknown(n)}:
+        told = at(n, {name: real for name, real in lengths.items() if name != str(n)})
+        if not is_unknown(told) and told != lengths[str(n)]:  # of a result that is fed beside what it is made of
+            raise ShapeError(f"a length that is {n} came as {lengths[str(n)]}, which other inputs say is {told}")
     return lengths
 
 
@@ -118,8 +121,10 @@ def spec_at(spec: Any, lengths: Lengths) -> Any:
 
 def fields_at(op: Any, lengths: Lengths) -> Any:
     """The op, or another thing made of fields, the lengths in them known; the very same one, if it has none."""
-    if not is_dataclass(op) or isinstance(op, type) or (isinstance(op, Const) and type(op.value) is int):
+    if not is_dataclass(op) or isinstance(op, type):
         return op
+    if isinstance(op, Const):
+        return const(at(op.value, lengths)) if isinstance(op.value, Unknown) else op
     before = {f.name: getattr(op, f.name) for f in fields(op)}
     after = {name: value_at(value, lengths) for name, value in before.items()}
     return op if all(after[name] is before[name] for name in before) else replace(op, **after)
@@ -128,16 +133,12 @@ def fields_at(op: Any, lengths: Lengths) -> Any:
 def value_at(value: Any, lengths: Lengths) -> Any:
     """A field of an op, its lengths known; the very same one, if it has none."""
     match value:
-        case bool():
-            return value
-        case int():
-            return at(value, lengths) if is_unknown(value) else value
         case tuple() if not isinstance(value, Specs):
             new = [value_at(v, lengths) for v in value]
             same = all(a is b for a, b in zip(new, value))
             return value if same else type(value)(*new) if hasattr(value, "_fields") else tuple(new)
-        case Formula():
-            return value.at(lengths)
+        case Length() | Formula():
+            return at(value, lengths)
         case Spec() | Specs():
             return spec_at(value, lengths)
         case Graph():

@@ -12,8 +12,7 @@ are kept. BLAS may add in another order for it, so that rule is of fast_math.
 
 from __future__ import annotations
 
-import numpy as np
-
+from ...base.spec import broadcast_shape
 from ...core.graph import Graph
 from ...core.node import Node
 from ...core.op import Elementwise
@@ -103,10 +102,10 @@ def narrow(graph: Graph) -> Graph:
             small[new] = small.get(inputs[0], inputs[0])
         elif isinstance(node.op, Elementwise) and not node.op.effect:
             xs = tuple(small.get(x, x) for x in inputs)
-            shape = np.broadcast_shapes(*(x.spec.shape for x in xs))
+            shape = broadcast_shape(*(x.spec.shape for x in xs))
             if xs != inputs and shape == node.spec.shape:
                 return Node(node.op, xs, node.spec)
-            if xs != inputs and type(node.op) in EXACT:
+            if xs != inputs and shape is not None and type(node.op) in EXACT:
                 small[new] = Node(node.op, xs, node.spec.with_shape(shape))
         return new
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ...base.lengths import is_unknown
+from ...base.dimension import is_unknown
 
 Shape = tuple[int, ...]
 MANY = 1 << 20  # steps of a loop, in the shape of a stack whose rows alone are looked at
@@ -32,9 +32,8 @@ HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape does, and
 @lru_cache(maxsize=4096)
 def shell(shape: Shape, dtype: np.dtype, strides: Shape | None = None) -> np.ndarray:
     """An array without memory: to be asked for its shape, strides and views, never for an element."""
-    strides = contiguous(shape, dtype.itemsize) if strides is None else strides
-    told = tuple(MANY if is_unknown(n) else n for n in shape)  # of a loop: NumPy knows no array of 2⁶³ bytes
-    return as_strided(np.empty(1, dtype), told, strides)
+    told = tuple(MANY if is_unknown(n) else n for n in shape)
+    return as_strided(np.empty(1, dtype), told, contiguous(told, dtype.itemsize) if strides is None else strides)
 
 
 def reshaped(x: np.ndarray, shape: Shape) -> np.ndarray | None:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...base.device import CPU
-from ...base.lengths import is_unknown
+from ...base.dimension import is_unknown
 from ...base.spec import Specs
 from ...core.graph import Graph
 from ...core.node import NamedNode, Node
