@@ -116,7 +116,7 @@ class Schedule:
             line = ["·"] * width
             for slot in (s for s in self.slots if s.worker == worker):
                 first, last = (int(t / whole * (width - 1)) for t in (slot.start, slot.end))
-                line[first : last + 1] = (slot.node.op.symbol or slot.node.op.kind)[0] * (last + 1 - first)
+                line[first : last + 1] = slot.node.op.label[0] * (last + 1 - first)
             lines.append(f"{worker}  {''.join(line)}")
         times = f"{1e3 * self.seconds:.3f} ms; alone {1e3 * self.alone:.3f}, critical path {1e3 * self.path:.3f}"
         return "\n".join([*lines, times])

@@ -7,7 +7,7 @@
     flops     specs → number of scalar operations
 
 An op is a frozen dataclass: its fields are its static parameters (axes, exponents…), so two equal
-ops are interchangeable, and `repr(op)` is its label in every listing and drawing.
+ops are interchangeable, and `repr(op)` is its text in every listing.
 
 Three families cover nearly the whole table, and each fixes what its members have in common:
 
@@ -56,7 +56,7 @@ class Interned(type):
 class Op(metaclass=Interned):
     """An operation with its parameters.
 
-    symbol    the sign in drawings; None for the class name
+    symbol    the sign in drawings; None for the class name in small letters
     method    what it is called as `x.exp()` and `mg.exp(x)`, both of which scripts/phrasebook writes; None for by hand
     inline    whether `forward` is one expression, which compiled code may write in place of a call
     is_view   whether the result may look at the operand's own memory
@@ -65,7 +65,7 @@ class Op(metaclass=Interned):
 
     symbol: ClassVar[str | None] = None
     method: ClassVar[str | None] = None
-    inline: ClassVar[bool] = True
+    inline: ClassVar[bool] = False
     is_view: ClassVar[bool] = False
     effect: ClassVar[bool] = False
 
@@ -98,6 +98,11 @@ class Op(metaclass=Interned):
         return {}
 
     @property
+    def label(self) -> str:
+        """What stands for it in drawings: its symbol, or its class in small letters."""
+        return self.symbol or type(self).__name__.lower()
+
+    @property
     def kind(self) -> str:
         """What kind of op it is, in one word."""
         return type(self).__name__
@@ -108,6 +113,8 @@ class Op(metaclass=Interned):
 
 class Elementwise(Op):
     """y[i] = f(x₁[i], x₂[i], …), with NumPy broadcasting."""
+
+    inline = True
 
     def partials(self, y: Any, *xs: Any) -> tuple[Any, ...]:
         """∂y/∂x₁, ∂y/∂x₂, …: one per operand, None where there is none to speak of; a mask for slopes of 1 and 0."""
@@ -144,6 +151,8 @@ def scaled(g: Any, p: Any) -> Any:
 
 class Linear(Op):
     """y = A x for a fixed linear map A: moving, copying, selecting or summing elements."""
+
+    inline = True
 
     def adjoint(self, gy: Any, x: Any) -> Any:
         """Aᵀ gy. Only the spec of x is known here: a linear map keeps nothing for backward."""

@@ -94,4 +94,4 @@ def bracketed(x: Node, sign: str, position: int) -> str:
 
 def sign_of(op: Op) -> str:
     """The sign that stands for an op in drawings."""
-    return op.symbol or type(op).__name__.lower()
+    return op.label

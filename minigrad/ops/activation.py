@@ -48,7 +48,7 @@ class LogSigmoid(Elementwise):
 class Relu(Elementwise):
     """y = max(x, 0); its slope at 0 is taken as 0"""
 
-    symbol = method = "relu"
+    method = "relu"
 
     def forward(self, xp, x): return xp.maximum(x, 0)
     def partials(self, y, x): return ~(y <= 0),
@@ -106,8 +106,6 @@ class Hardswish(Elementwise):
     https://arxiv.org/abs/1905.02244
     """
 
-    symbol = "hardswish"
-
     def forward(self, xp, x): return x * (xp.minimum(xp.maximum(x + 3, 0), 6) / 6)
     def vjp(self, gy, y, x): return self.sloped(gy, x),
     def jvp(self, dxs, y, x): return self.sloped(dxs[0], x)
@@ -123,8 +121,6 @@ class Softplus(Elementwise):
 
     beta: float = 1.0
     threshold: float = 20.0
-
-    symbol = "softplus"
 
     def forward(self, xp, x):
         low = xp.minimum(x * self.beta, self.threshold)
@@ -149,8 +145,6 @@ class Elu(Elementwise):
     scale: float = 1.0
     input_scale: float = 1.0
 
-    symbol = "elu"
-
     def forward(self, xp, x):
         below = xp.expm1(xp.minimum(x, 0) * self.input_scale) * (self.alpha * self.scale)
         return xp.where(x > 0, x * self.scale, below)
@@ -163,7 +157,6 @@ class Elu(Elementwise):
 class Silu(Elementwise):
     """y = x σ(x)"""
 
-    symbol = "silu"
     inline = False
 
     @np.errstate(over="ignore")
@@ -180,7 +173,6 @@ class Silu(Elementwise):
 class Mish(Elementwise):
     """y = x tanh(ln(1 + eˣ)). Misra 2019, eq. 1. https://arxiv.org/abs/1908.08681"""
 
-    symbol = "mish"
     inline = False
 
     @np.errstate(over="ignore")
@@ -200,7 +192,6 @@ class Gelu(Elementwise):
     Hendrycks & Gimpel 2016, "Gaussian Error Linear Units", section 2. https://arxiv.org/abs/1606.08415
     """
 
-    symbol = "gelu"
     inline = False
 
     @blockwise

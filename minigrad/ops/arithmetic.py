@@ -56,8 +56,6 @@ class Div(Elementwise):
 class Neg(Elementwise):
     """y = −x"""
 
-    symbol = "neg"
-
     def forward(self, xp, x): return -x
     def partials(self, y, x): return -1,
 
@@ -127,7 +125,7 @@ class Remainder(Elementwise):
 class Fmod(Elementwise):
     """z = x − y · (x / y without its fraction), with the sign of x: C's fmod"""
 
-    symbol = method = "fmod"
+    method = "fmod"
 
     def forward(self, xp, x, y): return xp.fmod(x, y)
     def partials(self, z, x, y): return 1, -(x / y).trunc()
@@ -139,7 +137,7 @@ class Fmod(Elementwise):
 class Hypot(Elementwise):
     """z = √(x² + y²), without forming a large square"""
 
-    symbol = method = "hypot"
+    method = "hypot"
 
     def forward(self, xp, x, y): return xp.hypot(x, y)
     def partials(self, z, x, y): return x / z, y / z
@@ -148,7 +146,7 @@ class Hypot(Elementwise):
 class Atan2(Elementwise):
     """z = the angle of the point (y, x), in (−π, π]: the tangent of z is x / y"""
 
-    symbol = method = "atan2"
+    method = "atan2"
 
     def forward(self, xp, x, y): return xp.arctan2(x, y)
 
@@ -162,7 +160,7 @@ class Atan2(Elementwise):
 class CopySign(Elementwise):
     """z = |x| with the sign of y, which 0 and NaN have too"""
 
-    symbol = method = "copysign"
+    method = "copysign"
 
     def forward(self, xp, x, y): return xp.copysign(x, y)
     def partials(self, z, x, y): return x.sign() * y.lift(1).apply(self, y), 0
@@ -171,7 +169,7 @@ class CopySign(Elementwise):
 class LogAddExp(Elementwise):
     """z = ln(eˣ + eʸ), without forming a large e"""
 
-    symbol = method = "logaddexp"
+    method = "logaddexp"
 
     def forward(self, xp, x, y): return xp.logaddexp(x, y)
     def partials(self, z, x, y): return (x - y).sigmoid(), (y - x).sigmoid()
@@ -180,7 +178,7 @@ class LogAddExp(Elementwise):
 class XLogY(Elementwise):
     """z = x ln y, and 0 where x is 0: what 0 ln 0 tends to"""
 
-    symbol = method = "xlogy"
+    method = "xlogy"
 
     def forward(self, xp, x, y): return x * xp.log(xp.where(xp.equal(x, 0) * xp.equal(y, y), 1, y))
 

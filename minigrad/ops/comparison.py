@@ -72,23 +72,17 @@ class NotEqual(Question):
 class IsNaN(Question):
     """y = whether x is no number"""
 
-    symbol = "isnan"
-
     def forward(self, xp, x): return xp.isnan(x)
 
 
 class IsInf(Question):
     """y = whether x is ∞ or −∞"""
 
-    symbol = "isinf"
-
     def forward(self, xp, x): return xp.isinf(x)
 
 
 class IsFinite(Question):
     """y = whether x is a number, and neither ∞ nor −∞"""
-
-    symbol = "isfinite"
 
     def forward(self, xp, x): return xp.isfinite(x)
 
@@ -115,15 +109,11 @@ class Or(Question):
 class Xor(Question):
     """z = either x or y, bit by bit"""
 
-    symbol = "xor"
-
     def forward(self, xp, x, y): return xp.bitwise_xor(x, y)
 
 
 class Not(Question):
     """y = not x, bit by bit"""
-
-    symbol = "not"
 
     def forward(self, xp, x): return ~x
 
@@ -134,7 +124,6 @@ class Not(Question):
 class Kept(Elementwise):
     """z = t where c holds, 0 elsewhere: `Where` of 0, and what becomes of a gradient on its way through a choice"""
 
-    symbol = "kept"
     inline = False
 
     @blockwise
@@ -154,8 +143,6 @@ def emptied(xp, t, where):
 
 class Where(Elementwise):
     """z = x where c holds, y elsewhere"""
-
-    symbol = "where"
 
     def forward(self, xp, c, x, y): return xp.where(c, x, y)
     def partials(self, z, c, x, y): return None, c, ~c
@@ -199,8 +186,6 @@ class Clamp(Elementwise):
     min: float | None
     max: float | None
 
-    symbol = "clamp"
-
     def forward(self, xp, x):
         x = x if self.min is None else xp.maximum(x, self.min)
         return x if self.max is None else xp.minimum(x, self.max)
@@ -227,8 +212,6 @@ class NanToNum(Elementwise):
 
 class Heaviside(Elementwise):
     """z = 0 for x < 0, y for x = 0, 1 for x > 0"""
-
-    symbol = "heaviside"
 
     def forward(self, xp, x, y): return xp.heaviside(x, y)
     def partials(self, z, x, y): return 0, x == 0

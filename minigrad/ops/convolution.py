@@ -202,7 +202,6 @@ class Unfold(Linear):
 
     window: Window
 
-    symbol = "unfold"
     inline = False
 
     def infer(self, x):
@@ -226,7 +225,6 @@ class Windows(Linear):
     size: int
     step: int
 
-    symbol = "windows"
     inline = False
     is_view = True
 
@@ -253,7 +251,6 @@ class Fold(Linear):
     window: Window
     size: tuple[int, ...]
 
-    symbol = "fold"
     inline = False
 
     def infer(self, y):
@@ -280,8 +277,6 @@ class Trilinear(Op):
 
     window: Window
     groups: int = 1
-
-    inline = False
 
     def spec(self, shape: tuple[int, ...], *operands: Spec) -> Spec:
         """The result of that shape."""

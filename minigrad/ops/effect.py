@@ -45,6 +45,8 @@ class TupleGet(Op):
     """y = xs[i], one of several results"""
 
     i: int
+
+    inline = True
     is_view = True
 
     def infer(self, xs): return xs[self.i]
@@ -59,6 +61,7 @@ class TupleGet(Op):
 class StopGradient(Op):
     """y = x, and no gradient passes; or it passes to what x was before an edit that nobody recorded"""
 
+    inline = True
     is_view = True
 
     def infer(self, x, *before): return x
@@ -73,7 +76,6 @@ class ControlDep(Op):
     """y = x, once each of the others has been computed: an edge that only says "before" """
 
     is_view = True
-    inline = False
 
     def infer(self, x, *waits): return x
     def forward(self, xp, x, *waits): return x
@@ -89,7 +91,6 @@ class Effect(Op):
     """
 
     effect = True
-    inline = False
     repeats: ClassVar[bool] = True
 
     def flops(self, y, *xs): return 0
@@ -181,9 +182,6 @@ class Read(Op):
     variable: str
     spec: Spec
 
-    symbol = "read"
-    inline = False
-
     def infer(self, *waits): return self.spec
     def vjp(self, gy, y, *waits): return tuple(None for _ in waits)
     def flops(self, y, *waits): return 0
@@ -196,7 +194,6 @@ class Assign(Op):
     variable: str
 
     symbol = "←"
-    inline = False
 
     def infer(self, x, *waits): return x
     def vjp(self, gy, y, x, *waits): return (None, *(None for _ in waits))
@@ -217,9 +214,6 @@ class AssignSub(Assign):
 
 class Group(Op):
     """All of these; it gives nothing"""
-
-    symbol = "group"
-    inline = False
 
     def infer(self, *xs): return Specs(())
     def flops(self, y, *xs): return 0

@@ -26,8 +26,6 @@ from .movement import Concatenate, Diagonal, OnDiagonal, Tril, Triu
 class OfSquare(Op):
     """An op of one square matrix, floating; the result has its shape, if `infer` says nothing else."""
 
-    inline = False
-
     def infer(self, x):
         check_square(self, x)
         return x
@@ -47,9 +45,6 @@ class Inverse(OfSquare):
 
 class Solve(Op):
     """y = a⁻¹ b, which is a y = b solved, for a (…, n, n) and b (…, n, k)"""
-
-    symbol = "solve"
-    inline = False
 
     def infer(self, a, b):
         check_square(self, a)
@@ -79,8 +74,6 @@ class Solve(Op):
 
 class Det(OfSquare):
     """y = det x"""
-
-    symbol = "det"
 
     def infer(self, x): return super().infer(x).with_shape(x.shape[:-2])
     def forward(self, xp, x): return xp.linalg.det(x)
@@ -184,8 +177,6 @@ class Cholesky(OfSymmetric):
     Murray 2016, “Differentiation of the Cholesky decomposition”, eq. 8–10. https://arxiv.org/abs/1602.07527
     """
 
-    symbol = "cholesky"
-
     def forward(self, xp, x): return factored(self, xp.linalg.cholesky, self.part(x))
 
     def vjp(self, gy, y, x):
@@ -219,8 +210,6 @@ class Eigenvectors(OfSymmetric):
 
     Where two eigenvalues are equal there is no derivative: Giles 2008, section 3.1.
     """
-
-    symbol = "eigenvectors"
 
     def forward(self, xp, x): return xp.linalg.eigh(self.part(x))[1]
     def vjp(self, gy, y, x): return symmetric(y @ ((y.mT @ gy) * self.closeness(x)) @ y.mT),
@@ -286,7 +275,6 @@ def lower_half(x):
 class OfMatrix(Op):
     """An op of one matrix, floating; `shape` says the last two lengths of the result."""
 
-    inline = False
     shape: ClassVar[Any]
 
     def infer(self, x):
@@ -393,8 +381,6 @@ class Exchanged(Op):
     """The order of n rows in which the exchanges of `Pivots` leave them"""
 
     n: int
-
-    inline = False
 
     def infer(self, p): return Spec((*p.shape[:-1], self.n), np.dtype(np.int64), p.device)
 

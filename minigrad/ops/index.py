@@ -38,8 +38,6 @@ class Indexed(Op):
 
     pattern: Pattern
 
-    inline = False
-
     @cached_property
     def basic(self) -> tuple[Any, ...] | None:
         """The index itself, if there is no array in it. Its result is a view, also where it is one element."""
@@ -221,9 +219,6 @@ class Last(Op):
     writer: Any
     shape: tuple[int, ...]
 
-    symbol = "last"
-    inline = False
-
     def infer(self, *arrays):
         x = Spec(self.shape, np.dtype(bool))
         return Spec(self.writer.region(x, arrays), x.dtype, arrays[0].device)
@@ -243,8 +238,6 @@ class AlongAxis(Op):
     """What the three have in common: the axis, counted from the left."""
 
     axis: int
-
-    inline = False
 
     def flops(self, y, *xs): return 0
 
@@ -291,8 +284,6 @@ class AlongAxis(Op):
 @dataclass(frozen=True)
 class Gather(AlongAxis):
     """y[…, i, …] = x[…, index[…, i, …], …]. Raises BoundsError (an IndexError) outside 0 … length − 1."""
-
-    symbol = "gather"
 
     def infer(self, x, index):
         self.fits(x, index)
@@ -369,9 +360,6 @@ class SearchSorted(Op):
     """
 
     right: bool = False
-
-    symbol = "searchsorted"
-    inline = False
 
     def infer(self, row, x):
         if row.ndim != 1:

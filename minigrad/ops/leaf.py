@@ -46,7 +46,6 @@ def const(number: float | Unknown) -> Const:
 class Alias(Linear):
     """y = x, at a place of its own in the graph: what is done to y's gradient is not done to x's."""
 
-    symbol = "alias"
     inline = False
     is_view = True
 
@@ -75,8 +74,6 @@ class Several(Alias):
 
 class Clone(Linear):
     """y = x, in memory of its own."""
-
-    symbol = "clone"
 
     def infer(self, x): return x
     def forward(self, xp, x): return x.copy()

@@ -44,7 +44,6 @@ class Reshape(Linear):
 
     shape: tuple[int, ...]
 
-    symbol = "reshape"
     is_view = True
 
     def infer(self, x):
@@ -87,7 +86,6 @@ class View(Reshape):
 class Contiguous(Linear):
     """y = x, its elements in memory in the order of its axes: a copy, if x's are not."""
 
-    symbol = "contiguous"
     inline = False
     is_view = True
 
@@ -102,7 +100,6 @@ class Transpose(Linear):
 
     axes: tuple[int, ...]
 
-    symbol = "transpose"
     is_view = True
 
     def infer(self, x):
@@ -138,8 +135,6 @@ class Flip(Linear):
 
     axes: tuple[int, ...]
 
-    symbol = "flip"
-
     def infer(self, x): return x
     def forward(self, xp, x): return xp.flip(x, self.axes).copy()
     def adjoint(self, gy, x): return gy.flip(self.axes)
@@ -151,8 +146,6 @@ class Roll(Linear):
 
     shifts: tuple[int, ...]
     axes: tuple[int, ...]
-
-    symbol = "roll"
 
     def infer(self, x): return x
     def forward(self, xp, x): return xp.roll(x, self.shifts, self.axes)
@@ -167,8 +160,6 @@ class Joining(Op):
     """
 
     axis: int
-
-    inline = False
 
     def jvp(self, dxs, y, *xs): return dxs[0].apply(self, *dxs[1:])
     def flops(self, y, *xs): return 0
@@ -207,8 +198,6 @@ class Concatenate(Joining):
 class Stack(Joining):
     """y = x₁, x₂, … along a new axis: y[…, i, …] = xᵢ."""
 
-    symbol = "stack"
-
     def infer(self, *xs):
         if len({x.shape for x in xs}) > 1:
             raise ShapeError(f"stack needs tensors of one shape, and got {', '.join(map(str, xs))}")
@@ -228,7 +217,6 @@ class Pad(Linear):
     widths: tuple[tuple[int, int], ...]
     value: float = 0.0
 
-    symbol = "pad"
     inline = False
 
     def infer(self, x):
@@ -266,7 +254,6 @@ class Diagonal(Linear):
 
     offset: int = 0
 
-    symbol = "diagonal"
     inline = False
     is_view = True
 
@@ -333,16 +320,12 @@ class Triangle(Linear):
 class Tril(Triangle):
     """y = x on and below a diagonal of the last two axes, 0 above."""
 
-    symbol = "tril"
-
     def forward(self, xp, x): return xp.tril(x, self.offset)
 
 
 @dataclass(frozen=True)
 class Triu(Triangle):
     """y = x on and above a diagonal of the last two axes, 0 below."""
-
-    symbol = "triu"
 
     def forward(self, xp, x): return xp.triu(x, self.offset)
 
@@ -354,7 +337,6 @@ class ViewScatter(Op):
     ops: tuple[Op, ...]
 
     symbol = "overlay"
-    inline = False
 
     def infer(self, x, part): return x
 

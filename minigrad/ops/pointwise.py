@@ -18,7 +18,7 @@ from ..core.op import Elementwise
 class Exp(Elementwise):
     """y = eˣ"""
 
-    symbol = method = "exp"
+    method = "exp"
 
     def forward(self, xp, x): return xp.exp(x)
     def partials(self, y, x): return y,
@@ -27,7 +27,7 @@ class Exp(Elementwise):
 class Exp2(Elementwise):
     """y = 2ˣ"""
 
-    symbol = method = "exp2"
+    method = "exp2"
 
     def forward(self, xp, x): return xp.exp2(x)
     def partials(self, y, x): return y * log(2),
@@ -36,7 +36,7 @@ class Exp2(Elementwise):
 class Expm1(Elementwise):
     """y = eˣ − 1, exact for small x"""
 
-    symbol = method = "expm1"
+    method = "expm1"
 
     def forward(self, xp, x): return xp.expm1(x)
     def partials(self, y, x): return y + 1,
@@ -45,7 +45,7 @@ class Expm1(Elementwise):
 class Log(Elementwise):
     """y = ln x"""
 
-    symbol = method = "log"
+    method = "log"
 
     def forward(self, xp, x): return xp.log(x)
     def partials(self, y, x): return 1 / x,
@@ -54,7 +54,7 @@ class Log(Elementwise):
 class Log2(Elementwise):
     """y = log₂ x"""
 
-    symbol = method = "log2"
+    method = "log2"
 
     def forward(self, xp, x): return xp.log2(x)
     def partials(self, y, x): return 1 / (x * log(2)),
@@ -63,7 +63,7 @@ class Log2(Elementwise):
 class Log10(Elementwise):
     """y = log₁₀ x"""
 
-    symbol = method = "log10"
+    method = "log10"
 
     def forward(self, xp, x): return xp.log10(x)
     def partials(self, y, x): return 1 / (x * log(10)),
@@ -72,7 +72,7 @@ class Log10(Elementwise):
 class Log1p(Elementwise):
     """y = ln(1 + x), exact for small x"""
 
-    symbol = method = "log1p"
+    method = "log1p"
 
     def forward(self, xp, x): return xp.log1p(x)
     def partials(self, y, x): return 1 / (x + 1),
@@ -105,7 +105,7 @@ class Rsqrt(Elementwise):
 class Sin(Elementwise):
     """y = sin x"""
 
-    symbol = method = "sin"
+    method = "sin"
 
     def forward(self, xp, x): return xp.sin(x)
     def partials(self, y, x): return x.cos(),
@@ -114,7 +114,7 @@ class Sin(Elementwise):
 class Cos(Elementwise):
     """y = cos x"""
 
-    symbol = method = "cos"
+    method = "cos"
 
     def forward(self, xp, x): return xp.cos(x)
     def partials(self, y, x): return -x.sin(),
@@ -123,7 +123,7 @@ class Cos(Elementwise):
 class Tan(Elementwise):
     """y = tan x"""
 
-    symbol = method = "tan"
+    method = "tan"
 
     def forward(self, xp, x): return xp.tan(x)
     def partials(self, y, x): return 1 + y * y,
@@ -132,7 +132,7 @@ class Tan(Elementwise):
 class Asin(Elementwise):
     """y = the angle in [−π/2, π/2] whose sine is x"""
 
-    symbol = method = "asin"
+    method = "asin"
 
     def forward(self, xp, x): return xp.arcsin(x)
     def partials(self, y, x): return (1 - x * x).rsqrt(),
@@ -141,7 +141,7 @@ class Asin(Elementwise):
 class Acos(Elementwise):
     """y = the angle in [0, π] whose cosine is x"""
 
-    symbol = method = "acos"
+    method = "acos"
 
     def forward(self, xp, x): return xp.arccos(x)
     def partials(self, y, x): return -(1 - x * x).rsqrt(),
@@ -150,7 +150,7 @@ class Acos(Elementwise):
 class Atan(Elementwise):
     """y = the angle in (−π/2, π/2) whose tangent is x"""
 
-    symbol = method = "atan"
+    method = "atan"
 
     def forward(self, xp, x): return xp.arctan(x)
     def partials(self, y, x): return 1 / (1 + x * x),
@@ -162,7 +162,7 @@ class Atan(Elementwise):
 class Sinh(Elementwise):
     """y = (eˣ − e⁻ˣ) / 2"""
 
-    symbol = method = "sinh"
+    method = "sinh"
 
     def forward(self, xp, x): return xp.sinh(x)
     def partials(self, y, x): return x.cosh(),
@@ -171,7 +171,7 @@ class Sinh(Elementwise):
 class Cosh(Elementwise):
     """y = (eˣ + e⁻ˣ) / 2"""
 
-    symbol = method = "cosh"
+    method = "cosh"
 
     def forward(self, xp, x): return xp.cosh(x)
     def partials(self, y, x): return x.sinh(),
@@ -180,7 +180,7 @@ class Cosh(Elementwise):
 class Tanh(Elementwise):
     """y = tanh x = sinh x / cosh x"""
 
-    symbol = method = "tanh"
+    method = "tanh"
 
     def forward(self, xp, x): return xp.tanh(x)
     def partials(self, y, x): return 1 - y * y,
@@ -189,7 +189,7 @@ class Tanh(Elementwise):
 class Asinh(Elementwise):
     """y = ln(x + √(x² + 1)), whose sinh is x"""
 
-    symbol = method = "asinh"
+    method = "asinh"
 
     def forward(self, xp, x): return xp.arcsinh(x)
     def partials(self, y, x): return (x * x + 1).rsqrt(),
@@ -198,7 +198,7 @@ class Asinh(Elementwise):
 class Acosh(Elementwise):
     """y = ln(x + √(x² − 1)) ≥ 0, whose cosh is x"""
 
-    symbol = method = "acosh"
+    method = "acosh"
 
     def forward(self, xp, x): return xp.arccosh(x)
     def partials(self, y, x): return (x * x - 1).rsqrt(),
@@ -207,7 +207,7 @@ class Acosh(Elementwise):
 class Atanh(Elementwise):
     """y = ½ ln((1 + x) / (1 − x)), whose tanh is x"""
 
-    symbol = method = "atanh"
+    method = "atanh"
 
     def forward(self, xp, x): return xp.arctanh(x)
     def partials(self, y, x): return 1 / (1 - x * x),
@@ -219,7 +219,7 @@ class Atanh(Elementwise):
 class Abs(Elementwise):
     """y = |x|; its slope at 0 is taken as 0"""
 
-    symbol = method = "abs"
+    method = "abs"
 
     def forward(self, xp, x): return xp.abs(x)
     def partials(self, y, x): return x.sign(),
@@ -234,7 +234,7 @@ class Flat(Elementwise):
 class Sign(Flat):
     """y = −1, 0 or 1, the sign of x"""
 
-    symbol = method = "sign"
+    method = "sign"
 
     def forward(self, xp, x): return xp.sign(x)
 
@@ -242,7 +242,7 @@ class Sign(Flat):
 class Floor(Flat):
     """y = ⌊x⌋, the largest whole number that is at most x"""
 
-    symbol = method = "floor"
+    method = "floor"
 
     def forward(self, xp, x): return xp.floor(x)
 
@@ -250,7 +250,7 @@ class Floor(Flat):
 class Ceil(Flat):
     """y = ⌈x⌉, the smallest whole number that is at least x"""
 
-    symbol = method = "ceil"
+    method = "ceil"
 
     def forward(self, xp, x): return xp.ceil(x)
 
@@ -258,7 +258,7 @@ class Ceil(Flat):
 class Trunc(Flat):
     """y = x without its fraction"""
 
-    symbol = method = "trunc"
+    method = "trunc"
 
     def forward(self, xp, x): return xp.trunc(x)
 
@@ -268,8 +268,6 @@ class Round(Flat):
     """y = x to a number of decimals; halves go to the even neighbour"""
 
     decimals: int = 0
-
-    symbol = "round"
 
     def forward(self, xp, x): return xp.round(x, self.decimals)
 

@@ -36,8 +36,6 @@ class Pooling(Op):
 class MaxPool(Pooling):
     """y = the largest element of each window; padding is smaller than any"""
 
-    symbol = "maxpool"
-
     def forward(self, xp, x):
         for axis, places in enumerate(self.window.places(self, x.shape[2:]), 2):
             x = highest(xp, x, axis, self.window.axis(axis - 2, x.shape[axis], places), places)
@@ -56,8 +54,6 @@ class ArgMaxPool(Pooling):
 
     Where a maximum is no number, it equals nothing, and the last tap is named.
     """
-
-    symbol = "argmaxpool"
 
     def infer(self, x, y): return y.with_dtype(counter(self.window))
 
@@ -147,8 +143,6 @@ class AvgPool(Pooling, Linear):
     """y = the mean of each window, over what lies in x and in `counted` places of padding before and after it"""
 
     counted: tuple[tuple[int, int], ...]
-
-    symbol = "avgpool"
 
     def forward(self, xp, x):
         dtype, size = x.dtype, x.shape[2:]

@@ -38,6 +38,7 @@ class MatMul(Op):
     """z = x @ y over the last two axes: (…, m, k) @ (…, k, n) → (…, m, n)."""
 
     symbol = "@"
+    inline = True
 
     def infer(self, x, y):
         if min(x.ndim, y.ndim) < 2 or x.shape[-1] != y.shape[-2]:
@@ -67,9 +68,6 @@ class Affine(Op):
     """
 
     transposed: bool = False
-
-    symbol = "affine"
-    inline = False
 
     def infer(self, x, w, *b):
         wanted = "(n, k)" if self.transposed else "(k, n)"
@@ -116,8 +114,6 @@ class Contract(Op):
     left: str
     right: str
     out: str
-
-    inline = False
 
     @property
     def symbol(self): return f"{self.left},{self.right}→{self.out}"
@@ -179,7 +175,6 @@ class AttentionWeights(Op):
     causal: bool = False
 
     symbol = "weights"
-    inline = False
 
     def infer(self, q, k, *mask):
         if min(q.ndim, k.ndim) < 2 or q.shape[-1] != k.shape[-1]:
@@ -224,9 +219,6 @@ class Attention(Op):
 
     scale: float
     causal: bool = False
-
-    symbol = "attention"
-    inline = False
 
     @property
     def weights(self) -> AttentionWeights:

@@ -32,7 +32,6 @@ class Random(Op):
     shape: tuple[int, ...]
     dtype: np.dtype
 
-    inline = False
     kinds = "f"
 
     def infer(self, key):
@@ -190,8 +189,6 @@ class RandomPermutation(Op):
 
     n: int
 
-    inline = False
-
     def infer(self, key):
         a_key(self, key)
         return Spec((self.n,), np.dtype(np.int64), key.device)
@@ -217,8 +214,6 @@ class SplitKey(Op):
 
     count: int
 
-    inline = False
-
     def infer(self, key):
         a_key(self, key)
         return Spec((self.count, 2), key.dtype, key.device)
@@ -230,8 +225,6 @@ class SplitKey(Op):
 
 class FoldIn(Op):
     """y = the key that an integer n leads to: one key per step, or per layer, with no list of them kept."""
-
-    inline = False
 
     def infer(self, key, n):
         a_key(self, key)
@@ -256,8 +249,6 @@ class RandomChoice(Op):
 
     count: int
     replacement: bool
-
-    inline = False
 
     def infer(self, key, w):
         a_key(self, key)

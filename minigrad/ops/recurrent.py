@@ -45,8 +45,6 @@ class Stepping(Op):
 
     batch_sizes: tuple[int, ...] | None = None
 
-    inline = False
-
     def steps(self, T: int, N: int) -> Sequence[tuple[int, int]]:
         """Each step, with the number of sequences that have it. States that are not there are 0."""
         return list(enumerate(self.batch_sizes or (N,) * T))
@@ -265,7 +263,6 @@ class Gru(Recurrent):
     after U. https://arxiv.org/abs/1406.1078
     """
 
-    symbol = "gru"
     gates = 3
 
     def forward(self, xp, a, U, start, *c):
@@ -305,7 +302,6 @@ class Lstm(Recurrent):
     Hochreiter & Schmidhuber 1997, “Long Short-Term Memory”, with the forget gate of Gers et al. 2000.
     """
 
-    symbol = "lstm"
     gates, states = 4, 2
 
     def forward(self, xp, a, U, start):

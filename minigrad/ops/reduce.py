@@ -29,6 +29,8 @@ class Reduction(Op):
     axes: tuple[int, ...]
     keepdims: bool = False
 
+    inline = True
+
     def infer(self, x):
         one = np.ones((1,) * x.ndim, x.dtype)
         return Spec(self.reduced(x.shape), self.forward(np, one).dtype, x.device)
@@ -57,8 +59,6 @@ class Reduction(Op):
 class Sum(Reduction):
     """y = Σ x"""
 
-    symbol = "sum"
-
     def forward(self, xp, x): return x.sum(self.axes, keepdims=self.keepdims)
     def vjp(self, gy, y, x): return self.spread(gy, x).broadcast_to(x.shape),
     def jvp(self, dxs, y, x): return dxs[0].apply(self)
@@ -68,7 +68,6 @@ class Sum(Reduction):
 class Mean(Reduction):
     """y = Σ x / n, and no number where n = 0"""
 
-    symbol = "mean"
     inline = False
 
     def forward(self, xp, x):
@@ -94,7 +93,6 @@ class SumOfProducts(Op):
     axes: tuple[int, ...]
 
     symbol = "Σ×"
-    inline = False
 
     def infer(self, x, y):
         if x.shape != y.shape:
@@ -137,7 +135,6 @@ class Var(Reduction):
 
     correction: float = 1
 
-    symbol = "var"
     inline = False
 
     def forward(self, xp, x):
@@ -240,8 +237,6 @@ class Extreme(Reduction):
 class Max(Extreme):
     """y = max x; tied elements share the gradient equally."""
 
-    symbol = "max"
-
     def forward(self, xp, x): return x.max(self.axes, keepdims=self.keepdims)
     def surpassed(self, x, y): return x < y
 
@@ -249,8 +244,6 @@ class Max(Extreme):
 @dataclass(frozen=True)
 class Min(Extreme):
     """y = min x; tied elements share the gradient equally."""
-
-    symbol = "min"
 
     def forward(self, xp, x): return x.min(self.axes, keepdims=self.keepdims)
     def surpassed(self, x, y): return x > y

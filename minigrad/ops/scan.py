@@ -40,8 +40,6 @@ class CumSum(Linear):
     axis: int
     reverse: bool = False
 
-    symbol = "cumsum"
-
     def infer(self, x): return x.with_dtype(np.cumsum(np.empty(0, x.dtype)).dtype)
 
     def forward(self, xp, x):
@@ -60,7 +58,6 @@ class Shift(Linear):
     axis: int
     by: int
 
-    symbol = "shift"
     inline = False
 
     def infer(self, x): return x
@@ -82,9 +79,6 @@ class Recurrence(Op):
 
     axis: int
     reverse: bool = False
-
-    symbol = "recurrence"
-    inline = False
 
     def infer(self, b, a):
         if b.shape != a.shape:
@@ -124,9 +118,6 @@ class CumProd(Op):
     exclusive: bool = False
     reverse: bool = False
 
-    symbol = "cumprod"
-    inline = False
-
     def infer(self, x): return x.with_dtype(np.cumprod(np.empty(0, x.dtype)).dtype)
 
     def forward(self, xp, x):
@@ -163,9 +154,6 @@ class LogCumSumExp(Op):
 
     axis: int
 
-    symbol = "logcumsumexp"
-    inline = False
-
     def infer(self, x): return x
 
     def forward(self, xp, x):
@@ -195,9 +183,6 @@ class ArgCumMax(Op):
     """y[t] = where the largest of x[≤ t] stands along the axis: the last such place. No number counts as largest."""
 
     axis: int
-
-    symbol = "argcummax"
-    inline = False
 
     def infer(self, x): return x.with_dtype(np.int64)
 

@@ -75,9 +75,6 @@ class Softmax(Op):
 
     axis: int
 
-    symbol = "softmax"
-    inline = False
-
     def infer(self, x): return x
 
     def forward(self, xp, x):
@@ -104,7 +101,6 @@ class LogSoftmax(Op):
     axis: int
 
     symbol = "log softmax"
-    inline = False
 
     def infer(self, x): return x
 
@@ -124,7 +120,6 @@ class LogSoftmax(Op):
 class LogSumExp(Reduction):
     """y = ln Σ eˣ, from the largest x down, so that no e is taken of a large number."""
 
-    symbol = "logsumexp"
     inline = False
 
     def forward(self, xp, x):
@@ -158,7 +153,6 @@ class CrossEntropy(Op):
     """
 
     symbol = "cross entropy"
-    inline = False
 
     def infer(self, x, k):
         if x.ndim != 2 or k.shape != x.shape[:1]:
@@ -189,7 +183,6 @@ class Chosen(Op):
     """y = x[k] of each row: x (N, C), integers k (N,) → (N,)"""
 
     symbol = "xₖ"
-    inline = False
 
     def infer(self, x, k): return x.with_shape(k.shape)
     def forward(self, xp, x, k): return x[xp.arange(len(k)), k]
@@ -202,7 +195,6 @@ class MinusOneHot(Op):
     """y = x − onehot(k), (N, C): 1 is taken off the k-th of each row"""
 
     symbol = "− 1ₖ"
-    inline = False
 
     def infer(self, x, k): return x
 
@@ -220,7 +212,6 @@ class SoftmaxMinusOneHot(Op):
     """y = softmax(x) − onehot(k): what was said, less what is true. The slope of the cross-entropy, (N, C)."""
 
     symbol = "p − 1ₖ"
-    inline = False
 
     def infer(self, x, k): return x
 

@@ -26,9 +26,6 @@ class ArgSort(Op):
     axis: int
     descending: bool = False
 
-    symbol = "argsort"
-    inline = False
-
     def infer(self, x): return x.with_dtype(np.int64)
 
     def forward(self, xp, x):
@@ -53,9 +50,6 @@ class ArgTopK(Op):
     axis: int
     k: int
     largest: bool = True
-
-    symbol = "argtopk"
-    inline = False
 
     def infer(self, x):
         if out_of_order(0, self.k, n := x.shape[self.axis]):
@@ -83,7 +77,7 @@ class ArgMax(Op):
     axis: int
     keepdims: bool = False
 
-    symbol = "argmax"
+    inline = True
 
     def infer(self, x):
         if x.shape[self.axis] == 0:

@@ -64,7 +64,7 @@ LOW, HIGH = -6, 28  # beyond: erf is −1 to the last digit, and erfc too small 
 class Erf(Elementwise):
     """y = erf x = 2/√π ∫₀ˣ e^(−t²) dt"""
 
-    symbol = method = "erf"
+    method = "erf"
     inline = False
 
     @blockwise
@@ -77,7 +77,7 @@ class Erf(Elementwise):
 class Erfc(Elementwise):
     """y = 1 − erf x, exact where erf is nearly 1"""
 
-    symbol = method = "erfc"
+    method = "erfc"
     inline = False
 
     @blockwise

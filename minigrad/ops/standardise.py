@@ -32,7 +32,6 @@ class Centre(Linear):
 
     axes: tuple[int, ...]
 
-    symbol = "centre"
     inline = False
 
     def infer(self, x): return x
@@ -49,7 +48,6 @@ class InverseRMS(Op):
     eps: float
 
     symbol = "1/rms"
-    inline = False
 
     def infer(self, x): return x.with_shape(summing(x.shape, self.axes)[1])
 
@@ -71,7 +69,6 @@ class RMSNormalise(Op):
     eps: float
 
     symbol = "÷ rms"
-    inline = False
 
     def infer(self, x): return x
     def forward(self, xp, x): return x * InverseRMS(self.axes, self.eps).forward(xp, x)
@@ -95,9 +92,6 @@ class Standardise(Op):
 
     axes: tuple[int, ...]
     eps: float
-
-    symbol = "standardise"
-    inline = False
 
     def infer(self, x, *affine):
         for p in affine:

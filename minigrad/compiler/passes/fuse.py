@@ -52,7 +52,7 @@ class Fused(Op):
 
     @property
     def symbol(self) -> str:  # type: ignore[override]
-        return " ".join(str(n.op.symbol or n.op.kind) for n in self.body.nodes if n.inputs)
+        return " ".join(n.op.label for n in self.body.nodes if n.inputs)
 
     @property
     def shape(self) -> tuple[int, ...]:
