@@ -20,20 +20,17 @@ from .gradient import fresh, gradients, ones_like, recorded, zeros_like
 from .gradient import jacobian as jacobian_by
 
 Function = Callable[..., Any]
+Pair = tuple[Any, Any]
 
 
-def vjp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """func(*inputs), and vᵀ J: the gradient when v arrives at the outputs; 1 for an output of one element."""
     xs, ys, y = called(func, inputs, create_graph)
     gxs = answer(xs, ys, directions(v, ys, "output"), create_graph, strict)
     return let_go(y, create_graph), alike(inputs, gxs)
 
 
-def jvp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """func(*inputs), and J v: how the outputs move when the inputs move by v. By forward mode, in one pass."""
     if modes.current.mode.builder is not None:
         return jvp_in_graph(func, inputs, v, strict)
@@ -74,9 +71,7 @@ def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: boo
     return alike(inputs, [alike(inputs, row) for row in blocks])
 
 
-def vhp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """func(*inputs), and vᵀ H: backward through backward."""
     xs, ys, y = called(func, inputs, create_graph)
     number(y, "vhp")
@@ -85,9 +80,7 @@ def vhp(
     return let_go(y, create_graph), alike(inputs, products)
 
 
-def hvp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """func(*inputs), and H v: the same as vhp, the Hessian being symmetric."""
     return vhp(func, inputs, v, create_graph, strict)
 

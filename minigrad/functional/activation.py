@@ -14,6 +14,7 @@ from ..functions.creation import ones_like
 from ..functions.movement import broadcast_tensors
 from ..methods import Operand
 from ..tensor.lift import function, operand
+from .convolution import over_axes
 
 softmin = function(Operand.softmin)
 
@@ -48,29 +49,18 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, *, key: Any = Non
     return masked(x, x.shape, p, training, key)
 
 
-def dropout1d(input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
-    """Dropout of whole channels of x (N, C, L), or (C, L): neighbours in one are too alike to be dropped one by one.
+def channel_dropout(n: int, input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
+    """Dropout of whole channels of x (N, C, *size), or (C, *size): neighbours in one are too alike to be dropped alone.
 
-    Tompson et al. 2015, “Efficient Object Localization Using Convolutional Networks”, §3.2.
-    https://arxiv.org/abs/1411.4280
+    Tompson et al. 2015, “Efficient Object Localization Using Convolutional Networks”, §3.2. Over two axes, three are
+    (N, C, L), as in PyTorch. https://arxiv.org/abs/1411.4280
     """
-    return by_channel(operand(input), 3, p, training, key)
-
-
-def dropout2d(input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
-    """dropout1d's like for x (N, C, H, W): of three axes the first is the batch, as in PyTorch."""
-    return by_channel(operand(input), 0, p, training, key)
-
-
-def dropout3d(input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
-    """dropout1d's like for x (N, C, D, H, W), or (C, D, H, W)."""
-    return by_channel(operand(input), 5, p, training, key)
-
-
-def by_channel(x: Any, batched: int, p: float, training: bool, key: Any) -> Any:
-    """Dropout of whole channels: axis 1 of a batch, which has that many axes or more; axis 0 of one example."""
-    kept = 2 if x.ndim >= batched else 1
+    x = operand(input)
+    kept = 2 if n == 2 or x.ndim >= n + 2 else 1
     return masked(x, x.shape[:kept] + (1,) * (x.ndim - kept), p, training, key)
+
+
+dropout1d, dropout2d, dropout3d = over_axes(channel_dropout, "dropout")
 
 
 def masked(x: Any, shape: tuple[int, ...], p: float, training: bool, key: Any) -> Any:

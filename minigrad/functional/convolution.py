@@ -1,6 +1,4 @@
-"""Layers that multiply by a matrix, as functions.
-
-Convolutions, with PyTorch's names and arguments: x (N, C, *size), or (C, *size) for one example.
+"""Matrices and convolutions that multiply x: of images and sequences, x (N, C, *size), or (C, *size) for one example.
 
 Numbers are given one for all axes, or one per axis. A kernel is not mirrored: mathematics calls this correlation.
 """
@@ -48,15 +46,15 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 Lengths = int | tuple[int, ...] | list[int]
 
 
-def over_axes(f: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    """f(n, input, …), which is of the last n axes, as the functions f1d, f2d and f3d."""
+def over_axes(f: Callable[..., Any], name: str = "") -> tuple[Callable[..., Any], ...]:
+    """f(n, input, …), which is of the last n axes, as the functions f1d, f2d and f3d, or as those of another name."""
 
     def over(n: int) -> Callable[..., Any]:
         def g(*xs: Any, **options: Any) -> Any:
             return f(n, *xs, **options)
 
         wanted = signature(f)
-        g.__name__ = g.__qualname__ = f"{f.__name__}{n}d"
+        g.__name__ = g.__qualname__ = f"{name or f.__name__}{n}d"
         g.__module__, g.__doc__ = f.__module__, f.__doc__
         g.__signature__ = wanted.replace(parameters=list(wanted.parameters.values())[1:])  # type: ignore[attr-defined]
         return g

@@ -246,17 +246,13 @@ class Windowed(Module):
         return x
 
     def extra_repr(self) -> str:
-        none = (0,) * self.n
-        return "".join(
-            [
-                f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}",
-                "" if self.padding == none else f", padding={self.padding}",
-                "" if self.dilation == (1,) * self.n else f", dilation={self.dilation}",
-                "" if self.output_padding == none else f", output_padding={self.output_padding}",
-                "" if self.groups == 1 else f", groups={self.groups}",
-                "" if self.bias is not None else ", bias=False",
-            ]
-        )
+        none, ones = (0,) * self.n, (1,) * self.n
+        usual = {"padding": none, "dilation": ones, "output_padding": none, "groups": 1, "bias": True}
+        usual |= {"padding_mode": "zeros"}
+        found = {name: getattr(self, name) for name in usual} | {"bias": self.bias is not None}
+        said = [f"{name}={x}" for name, x in found.items() if x != usual[name]]
+        sizes = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        return ", ".join([sizes, *said])
 
 
 class Conv(Windowed):
@@ -276,10 +272,6 @@ class Conv(Windowed):
             padding = 0
         convolution = getattr(functional, f"conv{self.n}d")
         return convolution(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
-
-    def extra_repr(self) -> str:
-        mode = "" if self.padding_mode == "zeros" else f", padding_mode={self.padding_mode}"
-        return super().extra_repr() + mode
 
 
 Conv1d, Conv2d, Conv3d = numbered(Conv)

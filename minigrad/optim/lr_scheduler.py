@@ -107,23 +107,24 @@ def closed_form(*counts: str) -> Callable[[Callable[..., float]], type[Any]]:
 
     def made(f: Callable[..., float]) -> type[Any]:
         _, _, *told = signature(f).parameters.values()
-        first, *_, last = signature(LRScheduler).parameters.values()
-        wanted = Signature([first, *told, last])
+        itself, first, last = signature(LRScheduler.__init__).parameters.values()
+        wanted = Signature([itself, first, *told, last])
 
-        def __init__(self: Any, *given: Any, **named: Any) -> None:
+        def __init__(*given: Any, **named: Any) -> None:
             bound = wanted.bind(*given, **named)
             bound.apply_defaults()
-            (_, optimizer), *options, (_, last_epoch) = bound.arguments.items()
-            for name, value in options:
-                value = count(self, name, value) if name in counts else value
-                setattr(self, name, list(value) if isinstance(value, Iterator) else value)
+            self, optimizer, *options, last_epoch = bound.arguments.values()
+            for option, value in zip(told, options):
+                value = count(self, option.name, value) if option.name in counts else value
+                setattr(self, option.name, list(value) if isinstance(value, Iterator) else value)
             LRScheduler.__init__(self, optimizer, last_epoch)
 
         def lr_at(self: Any, t: float, base: float, group: int = 0) -> float:
-            return f(t, base, **{p.name: getattr(self, p.name) for p in told})
+            return f(t, base, *(getattr(self, option.name) for option in told))
 
-        inside = {"__init__": __init__, "lr_at": lr_at, "__signature__": wanted}
-        return type(f.__name__, (LRScheduler,), inside | {"__doc__": f.__doc__, "__module__": f.__module__})
+        __init__.__signature__ = wanted  # type: ignore[attr-defined]
+        inside = {"__init__": __init__, "lr_at": lr_at, "__doc__": f.__doc__, "__module__": f.__module__}
+        return type(f.__name__, (LRScheduler,), inside)
 
     return made
 
@@ -444,7 +445,9 @@ class ReduceLROnPlateau:
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self.reduce()
+            for group, lowest in zip(self.optimizer.param_groups, self.min_lrs):
+                lr = max(group["lr"] * self.factor, lowest)
+                group["lr"] = lr if group["lr"] - lr > self.eps else group["lr"]
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
 
     def better(self, metric: float) -> bool:
@@ -453,12 +456,6 @@ class ReduceLROnPlateau:
         margin = sign * self.threshold
         bound = self.best * (1 + margin) if self.threshold_mode == "rel" else self.best + margin
         return sign * metric > sign * bound
-
-    def reduce(self) -> None:
-        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs):
-            lr = max(group["lr"] * self.factor, lowest)
-            if group["lr"] - lr > self.eps:
-                group["lr"] = lr
 
     def get_last_lr(self) -> list[float]:
         """The rates now, one for each group."""
