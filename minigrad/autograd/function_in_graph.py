@@ -14,9 +14,10 @@ from typing import Any
 from ..base.errors import NoGradientError, ShapeError
 from ..base.spec import Spec, Specs
 from ..core.graph import Graph
+from ..core.interpret import applied
 from ..core.node import Node
 from ..core.op import Op
-from ..ops import Const, TupleGet
+from ..ops import TupleGet
 from ..tracing.builder import GraphBuilder, Tracer
 
 
@@ -64,15 +65,8 @@ class Custom(Op):
 
 def spliced(graph: Graph, like: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
     """The graph applied to operands: its ops once more, of `like`'s kind."""
-    values: dict[Node, Any] = dict(zip(graph.inputs, inputs, strict=True))
-    for node in graph.nodes:
-        if isinstance(node.op, Const):
-            made = like.builder.node if isinstance(like, Tracer) else Node
-            values[node] = like.at_node(made(node.op, (), node.spec))
-        elif node not in values:
-            x, *others = (values[n] for n in node.inputs)
-            values[node] = x.apply(node.op, *others)
-    return tuple(None if y is None else values[y] for y in graph.outputs)
+    made = like.builder.node if isinstance(like, Tracer) else Node
+    return applied(graph, inputs, lambda constant: like.at_node(made(constant.op, (), constant.spec)))
 
 
 class Derivative:

@@ -48,15 +48,11 @@ def located(graph: Graph, arrays: Sequence[Any]) -> tuple[str, Exception] | None
 
     What has an effect has it a second time, if it can fail: a Python function is called again, nothing is printed.
     """
-    values = dict(zip(graph.inputs, arrays, strict=True))
     with walking(repeated):
-        for node in graph.nodes:
-            if node not in values:
-                xs = [values[x] for x in node.inputs]
-                try:
-                    values[node] = again(node, xs)
-                except Exception as error:
-                    return getattr(error, "failed", ""), error  # of the innermost: in a branch or a loop, the op in it
+        try:
+            repeated(graph, arrays)
+        except Exception as error:
+            return getattr(error, "failed", ""), error  # of the innermost: in a branch or a loop, the op in it
     return None
 
 

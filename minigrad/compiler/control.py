@@ -29,13 +29,13 @@ from .executable import Executable, compiled
 from .passes.purify import STEPS, graphs_of
 from .passes.specialise import specialised
 from .program.buffer import Step
-from .program.source import GrowingStack, Line, branch, for_loop, while_loop
+from .program.source import Line, branch, for_loop, while_loop
 
 if TYPE_CHECKING:
     from .program.emit import Lines
 
 
-Run = Callable[..., tuple[Any, ...]]
+Run = Callable[[Graph, Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,11 +45,16 @@ class Control(Op):
     inline = False
 
     graphs = property(lambda self: tuple(graphs_of(self).values()), doc="Its graphs.")
+    functions = cached_property(lambda self: {id(graph): Inner(graph) for graph in self.graphs})
     gives = property(lambda self: (self.body,), doc="Those whose results are its results.")
 
     @cached_property
     def effect(self) -> bool:  # type: ignore[override]
         return any(node.op.effect for graph in self.graphs for node in graph.nodes)
+
+    def run(self, graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """What one of its graphs gives for these arrays."""
+        return self.functions[id(graph)](*arrays)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(graph.nodes)} nodes" for graph in self.graphs)
@@ -71,13 +76,8 @@ class Cond(Control):
         return Specs(results(self.true))
 
     def forward(self, xp: Any, p: Any, *k: Any) -> tuple[Any, ...]:
-        chosen = self.runs[0 if p else 1]
-        return chosen(*k)
-
-    @cached_property
-    def runs(self) -> tuple[Run, Run]:
-        """The branches, as functions."""
-        return owning(self.true), owning(self.false)
+        chosen = self.true if p else self.false
+        return owned(self.run(chosen, k), chosen, 1)
 
     def written(self, lines: Lines, step: Step) -> list[Line]:
         return branch(self, lines, step)
@@ -89,8 +89,30 @@ class Cond(Control):
         return max(flops(self.true), flops(self.false))
 
 
+class Loop(Control):
+    """An op that runs its body again and again."""
+
+    body: Graph
+    carried: int
+
+    def turns(self, xs: Sequence[Any], run: Run) -> tuple[Sequence[Any], list[Sequence[Any]]]:
+        """The last carries, and the ys of each step, where run(graph, operands) gives the results of a graph."""
+        raise NotImplementedError
+
+    def forward(self, xp: Any, *xs: Any) -> tuple[Any, ...]:
+        carries, rows = self.turns(xs, self.run)
+        specs = results(self.body)[self.carried :]
+        return *owned(carries, self.body, len(rows)), *(
+            y.device.xp.stack([ys[i] for ys in rows]) if rows else y.device.xp.empty((0, *row(y)), y.dtype)
+            for i, y in enumerate(specs)
+        )
+
+    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+        return loop_gradients(self, Scan, gy, y, *xs)
+
+
 @dataclass(frozen=True, repr=False)
-class While(Control):
+class While(Loop):
     """c, ys = body(c, k) as long as test(c, k): the operands are c and k, the results the last c and stacks of the ys
 
     carried    how many c there are
@@ -110,36 +132,24 @@ class While(Control):
         carries = (x.spec for x in self.body.inputs[: self.carried])
         return Specs((*carries, *stacked(STEPS, results(self.body)[self.carried :])))
 
-    def forward(self, xp: Any, *xs: Any) -> tuple[Any, ...]:
-        n, (test, body) = self.carried, self.runs
+    def turns(self, xs: Sequence[Any], run: Run) -> tuple[Sequence[Any], list[Sequence[Any]]]:
+        n, rows = self.carried, []
         carries, k = xs[:n], xs[n:]
-        stacks = [GrowingStack(y.device.xp, row(y), y.dtype) for y in results(self.body)[n:]]
-        steps = 0
-        while test(*carries, *k)[0]:
-            ys = body(*carries, *k)
+        while run(self.test, (*carries, *k))[0]:
+            ys = run(self.body, (*carries, *k))
             carries = ys[:n]
-            for stack, y in zip(stacks, ys[n:]):
-                stack.put(y)
-            steps += 1
-        return *owned(carries, self.body, steps), *(stack.filled for stack in stacks)
-
-    @cached_property
-    def runs(self) -> tuple[Run, Run]:
-        """The test and the body, as functions."""
-        return Inner(self.test), Inner(self.body)
+            rows.append(ys[n:])
+        return carries, rows
 
     def written(self, lines: Lines, step: Step) -> list[Line]:
         return while_loop(self, lines, step)
-
-    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
-        return loop_gradients(self, Scan, gy, y, *xs)
 
     def flops(self, y: Any, *xs: Any) -> int:
         return STEPS * (flops(self.test) + flops(self.body))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, repr=False)
-class Scan(Control):
+class Scan(Loop):
     """c, y[t] = body(c, x[t], k) for each t: the operands are c, x and k, the results the last c and stacks of the ys
 
     carried    how many c there are
@@ -169,27 +179,17 @@ class Scan(Control):
         ys = results(self.body)
         return Specs((*ys[:n], *stacked(self.steps(xs), ys[n:])))
 
-    def forward(self, xp: Any, *xs: Any) -> tuple[Any, ...]:
-        n, m, steps = self.carried, self.carried + self.sliced, self.steps(xs)
+    def turns(self, xs: Sequence[Any], run: Run) -> tuple[Sequence[Any], list[Sequence[Any]]]:
+        n, m, steps, rows = self.carried, self.carried + self.sliced, range(self.steps(xs)), []
         carries, slices, k = xs[:n], xs[n:m], xs[m:]
-        stacks = [y.device.xp.empty((steps, *row(y)), y.dtype) for y in results(self.body)[n:]]
-        for t in reversed(range(steps)) if self.reverse else range(steps):
-            ys = self.run(*carries, *[x[t, ...] for x in slices], *k)
+        for t in reversed(steps) if self.reverse else steps:
+            ys = run(self.body, (*carries, *[x[t, ...] for x in slices], *k))
             carries = ys[:n]
-            for stack, y in zip(stacks, ys[n:]):
-                stack[t] = y
-        return *owned(carries, self.body, steps), *stacks
-
-    @cached_property
-    def run(self) -> Run:
-        """The body, as a function."""
-        return Inner(self.body)
+            rows.append(ys[n:])
+        return carries, rows[::-1] if self.reverse else rows
 
     def written(self, lines: Lines, step: Step) -> list[Line]:
         return for_loop(self, lines, step)
-
-    def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
-        return loop_gradients(self, Scan, gy, y, *xs)
 
     def flops(self, y: Any, *xs: Any) -> int:
         return self.steps(xs) * flops(self.body)  # type: ignore[no-any-return]
@@ -246,12 +246,6 @@ class Inner:
         if run is None:
             run = self.made[specs] = compiled(specialised(self.graph, specs) if specs else self.graph)
         return run(*arrays)
-
-
-def owning(graph: Graph) -> Run:
-    """The graph as a function whose results are arrays of their own."""
-    run = Inner(graph)
-    return lambda *arrays: owned(run(*arrays), graph, 1)
 
 
 def owned(ys: Sequence[Any], graph: Graph, steps: int) -> tuple[Any, ...]:

@@ -1,6 +1,11 @@
-"""The interpreter: a graph run op by op, each by its own `forward`. Slow, and the oracle of all that is fast.
+"""The interpreter: a graph run op by op. One walk, and whoever runs a graph op by op reads it in a way of their own.
 
-Whatever a pass makes of a graph, and whatever code is generated for it, gives what this gives.
+interpret(graph, *arrays)           each op by its own `forward`: slow, and the oracle of all that is fast. Whatever
+                                    a pass makes of a graph, and whatever code is generated for it, gives what this
+                                    gives
+applied(graph, xs, leaf)            each op applied to tensors or symbols: run where it is recorded, or written down
+                                    in another graph
+walked(graph, xs, value_of)         each node by what is said: timed, drawn, searched for a NaN
 """
 
 from __future__ import annotations
@@ -25,6 +30,14 @@ def walked(graph: Graph, arrays: Sequence[Any], value_of: Callable[[Node, Sequen
         if node not in values:
             values[node] = value_of(node, [values[x] for x in node.inputs])
     return tuple(None if y is None else values[y] for y in graph.outputs)
+
+
+def applied(graph: Graph, xs: Sequence[Any], leaf: Callable[[Node], Any]) -> tuple[Any, ...]:
+    """The outputs for operands that ops are applied to.
+
+    leaf    a node without operands → what it is among such
+    """
+    return walked(graph, xs, lambda node, xs: xs[0].apply(node.op, *xs[1:]) if xs else leaf(node))
 
 
 def value(node: Node, *xs: Any) -> Any:

@@ -73,7 +73,7 @@ class Compiled:
         self.is_open = any(is_unknown(n) and n != STEPS for x in graph.inputs for n in x.spec.shape)
         self.ways: dict[Any, Way] = {}
 
-    def __call__(self, xs: Sequence[Tensor]) -> list[Any]:
+    def __call__(self, xs: Sequence[Tensor]) -> Sequence[Any]:
         mode = modes.current.mode
         if mode.watchers and modes.followed():
             return on_tensors(self.graph, xs)

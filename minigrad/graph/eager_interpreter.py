@@ -13,23 +13,19 @@ from ..autograd.function import Function
 from ..autograd.function_in_graph import Custom
 from ..base.errors import NoGradientError
 from ..base.spec import Spec, Specs, spec_of
-from ..compiler.control import Cond, Scan, While, results
+from ..compiler.control import Cond, Loop, results
 from ..core.graph import Graph
+from ..core.interpret import value, walked
 from ..core.node import Node
-from ..core.op import Op
 from ..ops import Stack, TupleGet
-from ..tensor.tensor import Tensor, made
+from ..tensor.tensor import made
 
 Tensors = Sequence[Any]
 
 
-def on_tensors(graph: Graph, xs: Tensors) -> list[Any]:
+def on_tensors(graph: Graph, xs: Tensors) -> tuple[Any, ...]:
     """The outputs, as tensors."""
-    values: dict[Node, Any] = dict(zip(graph.inputs, xs, strict=True))
-    for node in graph.nodes:
-        if node not in values:
-            values[node] = result(node, [values[x] for x in node.inputs])
-    return [None if y is None else values[y] for y in graph.outputs]
+    return walked(graph, xs, result)
 
 
 def result(node: Node, xs: Tensors) -> Any:
@@ -41,31 +37,15 @@ def result(node: Node, xs: Tensors) -> Any:
         n = op.results
         again: type[Again] = type(op.name, (Again,), {})
         return again.apply(op, tuple(xs[:n]), *xs[n:])
-    if not xs:
-        return constant(node)
-    if isinstance(node.spec, Specs):
-        return several(op, xs)
-    return xs[0].apply(op, *xs[1:])
-
-
-def constant(node: Node) -> Tensor:
-    """The tensor of a leaf, or of an op without operands: a random key, say."""
-    device = node.spec.device
-    value = node.op.value if hasattr(node.op, "value") else node.op.forward(device.xp)
-    return made(device.array(value, node.spec.dtype), node.spec)
-
-
-def several(op: Op, xs: Tensors) -> tuple[Any, ...]:
-    """What an op of several results gives."""
-    match op:
-        case Cond():
-            return tuple(on_tensors(op.true if xs[0] else op.false, xs[1:]))
-        case While():
-            return while_loop(op, xs)
-        case Scan():
-            return scan(op, xs)
-    arrays: Any = op.forward(xs[0].spec.device.xp, *(x.value for x in xs))
-    return tuple(made(y, spec_of(y)) for y in arrays)  # nobody sees into it, and so they stand still
+    if isinstance(op, Cond):
+        return on_tensors(op.true if xs[0] else op.false, xs[1:])
+    if isinstance(op, Loop):
+        carries, rows = op.turns(xs, on_tensors)
+        return (*carries, *stacked(rows, results(op.body)[op.carried :]))
+    if isinstance(node.spec, Specs):  # nobody sees into it, and so its results stand still
+        arrays: Any = op.forward(node.spec.device.xp, *(x.value for x in xs))
+        return tuple(made(y, spec_of(y)) for y in arrays)
+    return xs[0].apply(op, *xs[1:]) if xs else made(value(node), node.spec)
 
 
 class Again(Function):
@@ -92,32 +72,7 @@ class Again(Function):
                 op.refused
                 or f"{op} has a backward rule of its own, and no forward one: take mg.custom_jvp, or write its jvp"
             )
-        return tuple(on_tensors(op.tangents, [*dxs[2 : 2 + n], *ctx.saved_tensors]))
-
-
-def while_loop(op: While, xs: Tensors) -> tuple[Any, ...]:
-    """c, ys = body(c, k) as long as test(c, k)"""
-    n = op.carried
-    carries, k = list(xs[:n]), xs[n:]
-    rows: list[list[Any]] = []
-    while on_tensors(op.test, [*carries, *k])[0]:
-        ys = on_tensors(op.body, [*carries, *k])
-        carries = ys[:n]
-        rows.append(ys[n:])
-    return (*carries, *stacked(rows, results(op.body)[n:]))
-
-
-def scan(op: Scan, xs: Tensors) -> tuple[Any, ...]:
-    """c, y[t] = body(c, x[t], k) for each t"""
-    n, m = op.carried, op.carried + op.sliced
-    carries, slices, k = list(xs[:n]), xs[n:m], xs[m:]
-    rows: list[list[Any]] = []
-    steps = range(op.steps(xs))
-    for t in reversed(steps) if op.reverse else steps:
-        ys = on_tensors(op.body, [*carries, *(x[t] for x in slices), *k])
-        carries = ys[:n]
-        rows.append(ys[n:])
-    return (*carries, *stacked(rows[::-1] if op.reverse else rows, results(op.body)[n:]))
+        return on_tensors(op.tangents, [*dxs[2 : 2 + n], *ctx.saved_tensors])
 
 
 def stacked(rows: Sequence[Tensors], specs: Sequence[Spec]) -> list[Any]:

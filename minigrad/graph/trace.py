@@ -318,7 +318,7 @@ class Trace:
             return as_traced or not any(has_history(xs[i]) for i, *_ in self.edits)
         return True not in [x.tracked for x in xs]
 
-    def on_arrays(self, xs: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    def on_arrays(self, xs: Sequence[Any], arrays: Sequence[Any]) -> Sequence[Any]:
         """The results, as tensors where the caller gets them, once what changes has changed."""
         way = self.run.way((), xs)
         ys = list(way.run(*arrays))
@@ -333,7 +333,7 @@ class Trace:
             leaf._grad = ys[g] if isinstance(g, int) else g
         return ys
 
-    def on_tensors(self, xs: Sequence[Any]) -> list[Any]:
+    def on_tensors(self, xs: Sequence[Any]) -> Sequence[Any]:
         """The same where results have a history, or somebody looks on."""
         with modes.in_mode(recording=modes.current.mode.recording and not self.is_flat):
             ys = self.run(xs)

@@ -22,8 +22,8 @@ import numpy as np
 from ..base.errors import NoGradientError
 from ..base.spec import Spec
 from ..core.graph import Graph
+from ..core.interpret import applied, value
 from ..core.op import Op, ufunc_of
-from ..ops import Const
 from .codegen import function
 from .rewrite import optimise
 from .symbol import placeholder
@@ -54,14 +54,7 @@ class Rule:
         """What `node` sends to its inputs for a tensor gy: the graph run on tensors, each at its place."""
         slots = (node, *node.inputs)
         kept = (gy.placed(array, slots[slot]) for slot, array in zip(self.reads, saved))
-        values = dict(zip(self.graph.inputs, (gy, *kept)))
-        for step in self.graph.nodes:
-            if isinstance(step.op, Const):
-                values[step] = gy.placed(step.spec.device.array(step.op.value, step.spec.dtype), step)
-            elif step.inputs:
-                x, *others = (values[n] for n in step.inputs)
-                values[step] = x.apply(step.op, *others)
-        return tuple(None if y is None else values[y] for y in self.graph.outputs)
+        return applied(self.graph, (gy, *kept), lambda constant: gy.placed(value(constant), constant))
 
 
 @dataclass
