@@ -1,114 +1,106 @@
-"""Which results may share memory on a GPU: every buffer at one place of one block, for good.
+"""Where results lie on a GPU: every buffer at one place of one block, for good.
 
-Replaying needs addresses that never change. So what kernels and matrix products write is placed beforehand: two
-results have the same bytes only if one is read for the last time before the other is written. A kernel may write over
-an operand that it reads at the very element it writes; and a parameter's next value over the parameter.
+Replaying needs addresses that never change. So what kernels and matrix products write is planned beforehand, as for a
+program on the CPU (compiler/program/memory_plan.py), with a node as a step: a kernel may write over an operand that it
+reads at the very element it writes; and a parameter's next value over the parameter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from ...base.spec import Specs
-from ...compiler.passes.liveness import Ordered, memory_of
-from ...compiler.program.memory_plan import Allocation, assign_offsets
+from ...compiler.program.buffer import Buffer, Section, Step, hull
+from ...compiler.program.memory_plan import Allocation, plan
 from ...core.graph import Graph
+from ...core.interpret import is_constant
 from ...core.node import Node
-from ...ops import TupleGet
+from ...ops import Input, TupleGet
 
 
-@dataclass(eq=False)
 class Arena:
-    """Where results are.
+    """The memory of a graph's results.
 
-    home      node → the node whose memory it is in
-    last      node that makes an array → the place in the order of who reads it last; of results, one beyond
-    buffers   node that makes an array → its memory
-    results   writer → its results, by number: itself, or its pieces
-    over      loop → (which result, which operand): what it writes over an operand
-    adopted   node → the input in whose own array it is written
+    writers   node that writes where it is told → how: a "kernel" may write over what it reads
+    into      output → the input that shall become it
+
+    pieces    writer → the nodes that pick one of its results
+    order     the nodes as they run: a parameter's next value, where that can be, once the old one was read
+    buffers   node → what stands for its array; of several results, a tuple
+    memory    buffer that a writer fills → where it is
+    inputs    argument → its node
+    over      writer → (which result, which operand): what it writes over an operand
+    done      node → those whose arrays nobody needs once it has run
     size      bytes of it all
     """
 
-    home: dict[Node, Node]
-    last: dict[Node, int]
-    buffers: dict[Node, Allocation] = field(default_factory=dict)
-    results: dict[Node, dict[int, Node]] = field(default_factory=dict)
-    over: dict[Node, frozenset[tuple[int, int]]] = field(default_factory=dict)
-    adopted: dict[Node, Node] = field(default_factory=dict)
-    size: int = 0
+    def __init__(self, graph: Graph, writers: Mapping[Node, str], into: Mapping[int, Node]):
+        self.buffers: dict[Node, Buffer | tuple[Buffer, ...]] = {}
+        steps = [step for node in dict.fromkeys((*graph.inputs, *graph.nodes)) for step in self.steps(node, writers)]
+        arguments = [self.of(x)[0] for x in graph.inputs]
+        self.inputs = dict(zip(arguments, graph.inputs))
+        ys = {i: y for i, y in enumerate(graph.outputs) if y is not None}
+        outputs = {i: self.of(y)[0] for i, y in ys.items()}
+        given = {i: x for i, x in into.items() if outputs[i].kind == "planned" and ys[i].spec == x.spec}
+        looked_at = {r for i, y in outputs.items() if i not in given for r in y.roots}
+        own = {i: self.of(x)[0] for i, x in given.items() if looked_at.isdisjoint((outputs[i], *self.of(x)))}
+        steps.append(Step("", tuple(y for i, y in outputs.items() if i not in own)))  # they live to the end
+        section = Section(tuple(arguments), steps, tuple(outputs[i] for i in own))
+        planned = plan(section, {j: arguments.index(x) for j, x in enumerate(own.values())})
+        self.pieces = {x: [n for n in graph.readers[x] if isinstance(n.op, TupleGet)] for x in writers}
+        self.order = [n for s in planned.steps if s.node for n in (s.node, *self.pieces.get(s.node, ()))]
+        self.memory: dict[Buffer, Allocation] = planned.allocations
+        self.size = planned.size
+        self.over = {node: self.written_over(node) for node in writers}
+        self.done = self.let_go(planned.steps, planned.last, {*ys.values()})
 
+    def of(self, node: Node) -> tuple[Buffer, ...]:
+        """The buffers of a node's results."""
+        found = self.buffers[node]
+        return found if isinstance(found, tuple) else (found,)
 
-def arena(graph: Graph, writers: Mapping[Node, str], into: Mapping[Node, Node]) -> Arena:
-    """The memory of what the writers make.
+    def steps(self, node: Node, writers: Mapping[Node, str]) -> list[Step]:
+        """The node as a step; none if it is an input, a constant, or one of a writer's results."""
+        several = isinstance(node.spec, Specs)
+        shells = [hull(spec) for spec in (node.spec if isinstance(node.spec, Specs) else (node.spec,))]
+        if isinstance(node.op, Input) or is_constant(node):
+            self.buffers[node] = Buffer(shells[0], "argument" if isinstance(node.op, Input) else "constant")
+            return []
+        xs = tuple(b for x in node.inputs for b in self.of(x))
+        if isinstance(node.op, TupleGet) and node.inputs[0] in writers:
+            self.buffers[node] = xs[node.op.i]
+            return []
+        if node in writers:
+            outs = tuple(Buffer(each, "planned") for each in shells)
+            self.buffers[node] = outs if several else outs[0]
+            over = None if writers[node] == "kernel" else frozenset[tuple[int, int]]()
+            return [Step("", (*xs, *outs), tuple(range(len(xs), len(xs) + len(outs))), over=over, node=node)]
+        self.buffers[node] = made = Buffer(shells[0], "made")
+        if several or node.op.is_view or node.op.effect:
+            made.roots = (made, *dict.fromkeys(r for x in xs for r in x.roots))
+        return [Step("", xs, result=made, node=node)]
 
-    writers   node that writes where it is told → how: a "kernel" may write over what it reads
-    into      result → the input that shall become it
-    """
-    order = graph.nodes
-    place = {node: i for i, node in enumerate(order)}
-    found = Arena(memory_of(order), dict(place))
-    for i, node in enumerate(order):
-        for x in node.inputs:
-            found.last[found.home[x]] = i
-    for y in graph.outputs:
-        if y is not None:
-            found.last[found.home[y]] = len(order)
-    for node in order:
-        if node in writers and not isinstance(node.spec, Specs):
-            found.results[node] = {0: node}
-        elif isinstance(node.op, TupleGet) and node.inputs[0] in writers:
-            one = found.results.setdefault(node.inputs[0], {}).setdefault(node.op.i, node)
-            found.last[one] = max(found.last[one], found.last[node])  # two pieces of one number are one array
-    for node, route in writers.items():
-        ys = found.results[node]
-        over = {i: settled(found, node, y, place[node], route == "kernel", into) for i, y in ys.items()}
-        found.over[node] = frozenset((i, k) for i, k in over.items() if k is not None)
-    found.size = assign_offsets(dict.fromkeys(found.buffers.values()))
-    return found
+    def adopted(self, y: Buffer) -> Node | None:
+        """The input in whose own array a result is written."""
+        home = self.memory.get(y)
+        return None if home is None or home.argument is None else self.inputs[home.argument]
 
+    def written_over(self, node: Node) -> frozenset[tuple[int, int]]:
+        """Which of its results a writer writes over which of its operands."""
+        xs = [self.of(x)[0] for x in node.inputs]
+        return frozenset(
+            (i, k)
+            for i, y in enumerate(self.of(node))
+            for k, x in enumerate(xs)
+            if x is self.memory[y].argument or self.memory.get(x) is self.memory[y]
+        )
 
-def late(graph: Graph, into: Mapping[Node, Node]) -> Graph:
-    """The graph in an order in which, where that can be, a parameter's next value is made once the old one was read."""
-    order = graph.nodes
-    home = memory_of(order)
-    place: dict[Node, float] = {node: i for i, node in enumerate(order)}
-    readers: dict[Node, list[Node]] = {}  # of a node; and of the memory it is in
-    for node in order:
-        for x in dict.fromkeys((*node.inputs, *(home[x] for x in node.inputs))):
-            readers.setdefault(x, []).append(node)
-    for y, target in into.items():
-        maker = y.inputs[0] if isinstance(y.op, TupleGet) else y
-        family = [maker, *(r for r in readers.get(maker, ()) if isinstance(r.op, TupleGet))]
-        if all(set(readers.get(member, ())) <= set(family) for member in family):
-            read = max((place[r] for r in readers.get(target, ()) if r not in family), default=-1)
-            if read > place[maker]:
-                place |= {member: read + (1 + i) / (1 + len(order)) for i, member in enumerate(family)}
-    return Ordered(graph.inputs, graph.outputs, tuple(sorted(order, key=place.__getitem__)))
-
-
-def settled(found: Arena, node: Node, y: Node, now: int, may_overwrite: bool, into: Mapping[Node, Node]) -> int | None:
-    """Gives the result y of a node its memory. The operand that it is written over, if it is."""
-    target = into.get(y)
-    if target is not None and target.spec == y.spec and found.last.get(target, -1) <= now:
-        k = alone(found, node, target) if may_overwrite else None
-        if k is not None or found.last.get(target, -1) < now:
-            found.adopted[y] = target
-            return k
-    for k, x in enumerate(node.inputs if may_overwrite else ()):
-        buffer = found.buffers.get(x)
-        free = buffer is not None and x.spec == y.spec and found.last[x] == now and buffer.last == now
-        if free and alone(found, node, x) == k:
-            assert buffer is not None
-            found.buffers[y] = buffer
-            buffer.last = found.last[y]
-            return k
-    found.buffers[y] = Allocation(y.spec.nbytes, now, found.last[y])
-    return None
-
-
-def alone(found: Arena, node: Node, x: Node) -> int | None:
-    """Which operand of the node x is, if no other looks at its memory."""
-    near = [k for k, operand in enumerate(node.inputs) if found.home[operand] is x]
-    return near[0] if len(near) == 1 and node.inputs[near[0]] is x else None
+    def let_go(self, steps: list[Step], last: Mapping[Buffer, int], outputs: set[Node]) -> dict[Node, list[Node]]:
+        """Node → those whose arrays nobody needs once it has run."""
+        done: dict[Node, list[Node]] = {}
+        for node in self.order:
+            ends = [last[y] for y in self.of(node) if y in last]
+            reader = pieces[-1] if (pieces := self.pieces.get(node)) else steps[max(ends)].node if ends else node
+            if node not in outputs and reader is not None:
+                done.setdefault(reader, []).append(node)
+        return done

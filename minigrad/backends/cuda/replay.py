@@ -23,7 +23,7 @@ It has run on the simulated device, which obeys the same rules, and with kernels
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal
 
@@ -35,12 +35,13 @@ from ...base.spec import Specs
 from ...compiler.executable import device_of
 from ...compiler.passes.fuse import Fused, alone
 from ...compiler.passes.liveness import Ordered
+from ...compiler.program.buffer import Buffer
 from ...core.graph import Graph
 from ...core.interpret import is_constant, value
 from ...core.node import Node
 from ...core.op import Elementwise
-from ...ops import Affine, ControlDep, Input, MatMul, Move, RandomChoice, RandomPermutation, StopGradient, TupleGet
-from .arena import Arena, arena, late
+from ...ops import Affine, ControlDep, MatMul, Move, RandomChoice, RandomPermutation, StopGradient, TupleGet
+from .arena import Arena
 from .c import NotWritten
 from .kernel import Kernel
 from .kernel import kernel as kernel_of
@@ -98,7 +99,7 @@ class ReplayState:
         for _, nodes in self.program.parts:
             for node in nodes:
                 self.run(node)
-                for x in self.program.last_read.get(node, ()):
+                for x in self.plan.done.get(node, ()):
                     del self.values[x]
 
     def run(self, node: Node) -> None:
@@ -108,36 +109,32 @@ class ReplayState:
         if route is None:
             self.values[node] = steps.call(node, self.values)
             return
-        specs = node.spec if isinstance(node.spec, Specs) else (node.spec,)
-        results = plan.results.get(node, {})
-        outs = [
-            self.buffer(results[i]) if i in results else self.machine.xp.empty(spec.shape, spec.dtype)
-            for i, spec in enumerate(specs)
-        ]
+        outs = [self.array(y) for y in plan.of(node)]
         if route == "kernel":
             steps.kernel(node, self.values, outs, plan.over[node], self.left)
         else:
             steps.product(node, self.values, outs[0])
         self.values[node] = tuple(outs) if isinstance(node.spec, Specs) else outs[0]
 
-    def buffer(self, y: Node) -> Any:
+    def array(self, y: Buffer) -> Any:
         """Where a result is written."""
-        if y in self.plan.adopted:
-            return self.values[self.plan.adopted[y]]
-        start = self.plan.buffers[y].offset
+        own = self.plan.adopted(y)
+        if own is not None:
+            return self.values[own]
+        start = self.plan.memory[y].offset
         assert start is not None, "the plan gives a place to everything that is written"
-        return self.memory[start : start + y.spec.nbytes].view(y.spec.dtype).reshape(y.spec.shape)
+        return self.memory[start : start + y.nbytes].view(y.shell.dtype).reshape(y.shell.shape)
 
     def results(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """What is returned. Copies first: some may look at inputs that are then written over."""
-        graph, into, adopted = self.program.graph, self.program.into, self.plan.adopted
+        graph, into = self.program.graph, self.program.into
         given: list[Any] = []
         for i, y in enumerate(graph.outputs):
-            copied = y is not None and (i not in into or not self.plan.home[y].inputs)
+            copied = y is not None and (i not in into or any(r in self.plan.inputs for r in self.plan.of(y)[0].roots))
             given.append(None if y is None else self.values[y].copy() if copied else self.values[y])
         for i, x in into.items():
             y = graph.outputs[i]
-            if y is not None and adopted.get(y) is not graph.inputs[x]:
+            if y is not None and self.plan.adopted(self.plan.of(y)[0]) is not graph.inputs[x]:
                 arrays[x][...] = given[i]
             given[i] = arrays[x]
         return tuple(given)
@@ -179,7 +176,7 @@ class ReplayState:
         def all_of_them() -> None:
             for node in nodes:
                 self.run(node)
-                for x in self.program.last_read.get(node, ()):
+                for x in self.plan.done.get(node, ()):
                     if x not in self.program.awaited:
                         self.values.pop(x, None)  # its memory is the pool's again, for the next node to take
 
@@ -344,19 +341,18 @@ class Replay:
         machine: Machine | None = None,
     ):
         self.into = dict(into or {})
-        targets = {y: graph.inputs[x] for i, x in self.into.items() if (y := graph.outputs[i]) is not None}
+        targets = {i: graph.inputs[x] for i, x in self.into.items() if graph.outputs[i] is not None}
         self.device = device_of(graph)
         ours = {node for node in (*graph.nodes, *targets.values()) if is_here(node, self.device)}
-        self.graph = graph = gathered(late(graph, targets), ours)
+        self.graph = graph = gathered(graph, ours)
         self.here = [i for i, x in enumerate(graph.inputs) if x in ours]
         self.machine = machine or machine_of(self.device)
         self.steps = NodeRunner(self.machine, self.device)
         self.constants = {node: value(node) for node in graph.nodes if is_constant(node)}
         self.writers = {node: route for node in graph.nodes if node in ours and (route := route_of(node)) != "call"}
-        self.parts = parts(graph, {node for node in ours if node in self.writers or is_recordable(node)})
+        self.plan = Arena(graph, self.writers, targets)
+        self.parts = parts(self.plan.order, {node for node in ours if node in self.writers or is_recordable(node)})
         self.replayed = {x for recorded, nodes in self.parts if recorded for node in nodes for x in node.inputs}
-        self.plan: Arena = arena(graph, self.writers, targets)
-        self.last_read = last_read(graph, self.plan)
         self.awaited = {x for recorded, nodes in self.parts if not recorded for node in nodes for x in node.inputs}
         self.idle: list[ReplayState] = []
 
@@ -419,24 +415,7 @@ def gathered(graph: Graph, here: Collection[Node]) -> Graph:
     return Ordered(graph.inputs, graph.outputs, tuple(sorted(graph.nodes, key=place.__getitem__)))
 
 
-def parts(graph: Graph, recordable: Collection[Node]) -> list[tuple[bool, list[Node]]]:
+def parts(order: Sequence[Node], recordable: Collection[Node]) -> list[tuple[bool, list[Node]]]:
     """The nodes in the order in which they run; of each stretch, whether it is recorded."""
-    nodes = [node for node in graph.nodes if not (isinstance(node.op, Input) or is_constant(node))]
-    stretches = groupby(nodes, recordable.__contains__)
+    stretches = groupby(order, recordable.__contains__)
     return [(recorded, list(part)) for recorded, part in stretches]
-
-
-def last_read(graph: Graph, plan: Arena) -> dict[Node, list[Node]]:
-    """Node → those whose arrays nobody needs once it has run."""
-    order = graph.nodes
-    place = {node: i for i, node in enumerate(order)}
-    until = {node: plan.last.get(plan.home[node], place[node]) for node in order}
-    for node in order:
-        for x in node.inputs:
-            if isinstance(x.spec, Specs):  # as long as its pieces
-                until[x] = max(until[x], until[node])
-    done: dict[Node, list[Node]] = {}
-    for node, i in until.items():
-        if node.inputs and i < len(order):
-            done.setdefault(order[i], []).append(node)
-    return done

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ...base.dimension import is_unknown
+from ...base.spec import Spec
 
 Shape = tuple[int, ...]
 MANY = 1 << 20  # steps of a loop, in the shape of a stack whose rows alone are looked at
@@ -34,6 +35,11 @@ def shell(shape: Shape, dtype: np.dtype, strides: Shape | None = None) -> np.nda
     """An array without memory: to be asked for its shape, strides and views, never for an element."""
     told = tuple(MANY if is_unknown(n) else n for n in shape)
     return as_strided(np.empty(1, dtype), told, contiguous(told, dtype.itemsize) if strides is None else strides)
+
+
+def hull(spec: Spec) -> np.ndarray:
+    """The shell of an array that comes as it likes: for all we know, contiguous, and, of a length not known, large."""
+    return shell(tuple(int(n) if n < 1 << 40 else 1 << 16 for n in spec.shape), spec.dtype)
 
 
 def reshaped(x: np.ndarray, shape: Shape) -> np.ndarray | None:

@@ -22,7 +22,7 @@ from ...core.op import Elementwise, Op
 from ...ops import BroadcastTo, ControlDep, Input, TupleGet
 from ..passes.fuse import Fused, alone
 from .abstract_array import AbstractArray
-from .buffer import Buffer, Shape, Step, laid_out, shell
+from .buffer import Buffer, Shape, Step, hull, laid_out, shell
 from .record import Recorder
 
 BLOCK = 1 << 16  # elements of a loop's block: a few arrays of so many stay in the cache
@@ -183,11 +183,6 @@ def can_record(node: Node, xs: list[Any]) -> bool:
     """Whether the node may be taken apart into steps."""
     single = not any(isinstance(x, tuple) for x in xs) and not isinstance(node.spec, Specs)
     return single and not node.op.effect and all(map(is_planned, (node.spec, *(x.spec for x in node.inputs))))
-
-
-def hull(spec: Spec) -> np.ndarray:
-    """The shell of an array that comes as it likes: for all we know, contiguous, and, of a length not known, large."""
-    return shell(tuple(int(n) if n < 1 << 40 else 1 << 16 for n in spec.shape), spec.dtype)
 
 
 def constant(node: Node) -> Buffer:
