@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.graph.graph import Graph
+from minigrad.graph import Graph
 from minigrad.graph.placeholder import placeholder
 from minigrad.graph.session import Session
 from minigrad.graph.variable import Variable

@@ -23,7 +23,7 @@ def there(a, **options):
 
 def programs(f):
     """What a traced function's latest trace runs as."""
-    return [way.run.program for way in f.latest.run.ways.values()]
+    return [way.run.program for way in f.latest.run.variants.values()]
 
 
 def gradient(f, *xs, of):
@@ -90,8 +90,8 @@ def test_forward_and_backward_graphs_are_kernels(jit_compile):
         x = there(X + k)
         np.testing.assert_allclose(gradient(traced, x, of=w), gradient(f, x, of=w), **EXACT)
 
-    (way,) = traced.latest.run.ways.values()
-    (backward,) = way.pull((0,)).ways.values()
+    (way,) = traced.latest.run.variants.values()
+    (backward,) = way.pull((0,)).variants.values()
     assert type(way.run.program) is type(backward.run.program) is Replay
 
 
@@ -102,8 +102,8 @@ def test_what_the_kernels_say_is_what_the_function_gives(jit_compile):
     w = there(np.full((4, 2), 0.3), requires_grad=True)
     f = mg.function(lambda x: ((x @ w + 0.5).tanh() ** 2 * x.sum()).mean(), jit_compile=jit_compile)
     expected = [gradient(f, there(X), of=w) for _ in range(2)][-1], f(there(X)).numpy()
-    (way,) = f.latest.run.ways.values()
-    (backward,) = way.pull((0,)).ways.values()
+    (way,) = f.latest.run.variants.values()
+    (backward,) = way.pull((0,)).variants.values()
 
     for run in (way.run, backward.run):
         assert run.program.kernels

@@ -125,8 +125,8 @@ def test_planned_buffers_are_those_of_the_programs():
     net, (x, y) = chain(2), batch()
     loss = mg.function(lambda x, y: MSE(net(x), y))
     loss(x, y).backward()
-    (way,) = loss.history[-1].run.ways.values()
-    (backward,) = (each.run.program for pull in way.pulls.values() for each in pull.ways.values())
+    (way,) = loss.history[-1].run.variants.values()
+    (backward,) = (each.run.program for pull in way.pulls.values() for each in pull.variants.values())
     entries = run(net, MSE, x, y, mg.optim.Adam(net.parameters()), 2, Switches(False, 1, True))
 
     sizes = [way.run.program.text.size, backward.text.size]

@@ -528,13 +528,13 @@ def test_a_scheduler_is_no_part_of_a_graph_and_says_so():
 
 
 def test_ever_new_lengths_do_not_make_a_trace_grow_for_ever(monkeypatch):
-    monkeypatch.setattr("minigrad.graph.compiled.MOST_WAYS", 3)
+    monkeypatch.setattr("minigrad.graph.compiled.MOST_VARIANTS", 3)
     double = mg.function(lambda x: (x * 2).sum(), input_signature=[mg.TensorSpec((None,), np.float64)])
     for n in range(1, 9):
         x = mg.ones(n)
         assert double(x).item() == 2 * n
     ((trace,),) = double.traces.values()
-    assert len(trace.run.ways) == 3
+    assert len(trace.run.variants) == 3
     assert double(mg.ones(1)).item() == 2
 
 

@@ -466,7 +466,7 @@ Predict("programs", "How many programs are made for 40 lengths, from one trace?"
 open_length = mg.function(energy, input_signature=[mg.TensorSpec((None,))])
 for length in range(1, 41):
     open_length(mg.ones(length))
-programs = len(open_length.history[-1].run.ways)
+programs = len(open_length.history[-1].run.variants)
 print(f"traced {open_length.trace_count} time, {programs} programs")
 reveal("programs", programs)
 

@@ -30,13 +30,13 @@ from ..tensor.grad import origin
 from ..tensor.rewrite import optimise
 from ..tensor.tensor import Tensor, made
 from .eager_interpreter import on_tensors
-from .partition import Split
+from .partition import Partition
 
 Arrays = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Call(Op, metaclass=Once):
+class CompiledCall(Op, metaclass=Once):
     """A run of a compiled graph, as an op."""
 
     name: str
@@ -49,10 +49,10 @@ class Call(Op, metaclass=Once):
         return self.name
 
 
-MOST_WAYS = 64  # of one graph; each has buffers of its own, and lengths may be ever new
+MOST_VARIANTS = 64  # of one graph; each has buffers of its own, and lengths may be ever new
 
 
-class Making(NamedTuple):
+class CompileOptions(NamedTuple):
     """How a graph is made a program: after which passes, and for how many threads."""
 
     passes: tuple[Pass, ...] = STANDARD
@@ -64,14 +64,14 @@ class Compiled:
 
     graph    as it was built; lengths in it may be unknown
     into     output → the input whose own array it is written into, once that was read for the last time
-    making   how it is compiled
+    compile_options   how it is compiled
     """
 
-    def __init__(self, graph: Graph, name: str, into: Mapping[int, int], making: Making):
-        self.graph, self.name, self.into, self.making = graph, name, dict(into), making
-        self.op = Call(name)
+    def __init__(self, graph: Graph, name: str, into: Mapping[int, int], compile_options: CompileOptions):
+        self.graph, self.name, self.into, self.compile_options = graph, name, dict(into), compile_options
+        self.op = CompiledCall(name)
         self.is_open = any(is_unknown(n) and n != STEPS for x in graph.inputs for n in x.spec.shape)
-        self.ways: dict[Any, Way] = {}
+        self.variants: dict[Any, Variant] = {}
 
     def __call__(self, xs: Sequence[Tensor]) -> Sequence[Any]:
         mode = modes.current.mode
@@ -80,11 +80,14 @@ class Compiled:
         wanted = tuple([x.tracked for x in xs]) if mode.recording else ()
         if True not in wanted:
             wanted = ()
-        way = self.way(wanted, xs)
-        arrays = way.run(*[x.value for x in xs])
-        ys = [None if spec is None else made(array, result_spec(array, spec)) for array, spec in zip(arrays, way.specs)]
-        if way.split is not None:
-            way.connect(self.op, xs, ys, arrays)
+        variant = self.variant(wanted, xs)
+        arrays = variant.run(*[x.value for x in xs])
+        ys = [
+            None if spec is None else made(array, result_spec(array, spec))
+            for array, spec in zip(arrays, variant.specs)
+        ]
+        if variant.split is not None:
+            variant.connect(self.op, xs, ys, arrays)
         elif mode.tracked is None:
             for y in ys:
                 if y is not None:
@@ -96,31 +99,31 @@ class Compiled:
 
     @property
     def source(self) -> str:
-        """The generated code of the way that was made last."""
-        if not self.ways:
-            self.way((), ())
-        return [*self.ways.values()][-1].run.source
+        """The generated code of the variant that was made last."""
+        if not self.variants:
+            self.variant((), ())
+        return [*self.variants.values()][-1].run.source
 
-    def way(self, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Way:
-        """The way to run it on tensors of such specs, where these want a gradient; none, if nothing is said."""
+    def variant(self, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Variant:
+        """The variant to run it on tensors of such specs, where these want a gradient; none, if nothing is said."""
         key = (wanted, *[x.spec for x in xs]) if self.is_open else wanted
-        return self.ways.get(key) or self.another(key, wanted, xs)
+        return self.variants.get(key) or self.another(key, wanted, xs)
 
-    def another(self, key: Any, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Way:
-        """A way that there was not yet; where there are many, in the place of the oldest."""
+    def another(self, key: Any, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Variant:
+        """A variant that there was not yet; where there are many, in the place of the oldest."""
         if None in wanted:
             raise NoGradientError(
                 f"{self.name} reads {xs[wanted.index(None)].spec}, which was made in inference_mode, and no recorded "
                 "op can use it: make it under no_grad() instead, or take x.clone() of it here"
             )
         graph = specialised(self.graph, [x.spec for x in xs]) if self.is_open else self.graph
-        if len(self.ways) >= MOST_WAYS:
-            self.ways.pop(next(iter(self.ways)), None)
-        way = self.ways[key] = Way(graph, tuple(map(bool, wanted)), self.into, self.making)
-        return way
+        if len(self.variants) >= MOST_VARIANTS:
+            self.variants.pop(next(iter(self.variants)), None)
+        variant = self.variants[key] = Variant(graph, tuple(map(bool, wanted)), self.into, self.compile_options)
+        return variant
 
 
-class Way:
+class Variant:
     """One way to run a graph.
 
     run       arrays → arrays: the results, then what is kept
@@ -129,14 +132,16 @@ class Way:
     pulls     numbers of the results that gradients arrive at → the backward graph of those
     """
 
-    def __init__(self, graph: Graph, wanted: tuple[bool, ...], into: Mapping[int, int], making: Making):
-        self.making = making
+    def __init__(
+        self, graph: Graph, wanted: tuple[bool, ...], into: Mapping[int, int], compile_options: CompileOptions
+    ):
+        self.compile_options = compile_options
         simple = optimise(graph) if any(wanted) else graph  # what is cut in two is made small before
-        split = Split(simple, wanted, {simple.inputs[i] for i in into.values()}) if any(wanted) else None
+        split = Partition(simple, wanted, {simple.inputs[i] for i in into.values()}) if any(wanted) else None
         self.split = split if split is not None and split.results else None
         self.graph = simple if self.split is None else self.split.forward
         own = partial(owned, results=len(graph.outputs), written=graph, into=into)
-        self.run = compiled(bare(self.graph), *making, into, own)
+        self.run = compiled(bare(self.graph), *compile_options, into, own)
         self.specs = [None if y is None or isinstance(y.spec, Specs) else y.spec for y in graph.outputs]
         self.pulls: dict[tuple[int, ...], Compiled] = {}
         if self.split is not None:
@@ -145,7 +150,7 @@ class Way:
             self.inputs = {x: i for i, x in enumerate(simple.inputs)}
             self.outputs = [(i, OutputRule(self.specs[i], i)) for i in self.split.results]  # type: ignore[arg-type]
 
-    def connect(self, op: Call, xs: Sequence[Tensor], ys: Sequence[Any], arrays: Arrays) -> None:
+    def connect(self, op: CompiledCall, xs: Sequence[Tensor], ys: Sequence[Any], arrays: Arrays) -> None:
         """Record the run behind its results: one record, of which each result is an output."""
         split = self.split
         assert split is not None  # there is something to record
@@ -159,7 +164,7 @@ class Way:
         """The backward function of the gradients that arrive at those results."""
         if numbers not in self.pulls:
             assert self.split is not None  # a record asks
-            self.pulls[numbers] = Compiled(self.split.backward(numbers), "backward", {}, self.making)
+            self.pulls[numbers] = Compiled(self.split.backward(numbers), "backward", {}, self.compile_options)
         return self.pulls[numbers]
 
 
@@ -171,25 +176,25 @@ class Backward:
     """
 
     spec: Spec
-    way: Way
+    variant: Variant
 
     @property
     def reads(self) -> tuple[None, ...]:
-        return tuple(None for _ in self.way.split.kept) if self.way.split is not None else ()
+        return tuple(None for _ in self.variant.split.kept) if self.variant.split is not None else ()
 
     def keep(self, slots: Arrays) -> Arrays:
         return slots
 
     def pull(self, gy: Arrivals, *saved: Any) -> Arrays:
         numbers = tuple(sorted(gy))
-        backward = self.way.pull(numbers)
-        way = backward.way((), ())
-        return way.run(*[gy[i] for i in numbers], *saved)
+        backward = self.variant.pull(numbers)
+        variant = backward.variant((), ())
+        return variant.run(*[gy[i] for i in numbers], *saved)
 
     def trace(self, node: Record, gy: Arrivals, *saved: Any) -> Arrays:
         """The same on tensors, what was kept being placed where it was computed."""
         numbers = tuple(sorted(gy))
-        split = self.way.split
+        split = self.variant.split
         assert split is not None  # it was recorded
         places = {x: node.inputs[i] for i, x in enumerate(split.sources)}
         n = len(split.graph.outputs)
@@ -200,7 +205,7 @@ class Backward:
                 shared = Record(Output(n + i), (node,), OutputRule(x.spec, n + i), ())
                 y = y.placed(array, places.get(x, shared))
             kept.append(y)
-        return tuple(self.way.pull(numbers)([*(gy[i] for i in numbers), *kept]))
+        return tuple(self.variant.pull(numbers)([*(gy[i] for i in numbers), *kept]))
 
 
 def result_spec(array: Any, spec: Spec | None) -> Spec:

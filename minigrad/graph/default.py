@@ -16,29 +16,29 @@ from typing import Any
 from ..core.modes import current
 from ..tracing.builder import GraphBuilder, Tracer
 from ..tracing.tracer import get_default_session
-from .graph import Graph
+from .graph import StaticGraph
 
 
 class Defaults(threading.local):
     """Of this thread: the graph outside all blocks."""
 
     def __init__(self) -> None:
-        self.graph = Graph()
+        self.graph = StaticGraph()
 
 
 defaults = Defaults()
 
 
-def get_default_graph() -> Graph:
+def get_default_graph() -> StaticGraph:
     """The graph that placeholders and variables are made in just now."""
     graph, session = open_graph(), get_default_session()
     return graph if graph is not None else defaults.graph if session is None else session.graph
 
 
-def open_graph() -> Graph | None:
+def open_graph() -> StaticGraph | None:
     """The graph that is being built, for a session."""
     builder = current.mode.builder
-    while builder is not None and not isinstance(builder, Graph):
+    while builder is not None and not isinstance(builder, StaticGraph):
         builder = builder.outer
     return builder
 
@@ -50,7 +50,7 @@ def executing_eagerly() -> bool:
 
 def reset_default_graph() -> None:
     """Begin anew with an empty graph outside all blocks."""
-    defaults.graph = Graph()
+    defaults.graph = StaticGraph()
 
 
 def builder_of(xs: Iterable[Any]) -> GraphBuilder | None:
@@ -98,7 +98,7 @@ def gradients(
     builder = builder_or_default([*targets, *sources])
     arriving = None if grad_ys is None else several(grad_ys)
     stop = [] if stop_gradients is None else several(stop_gradients)
-    with builder.name_scope(name) if isinstance(builder, Graph) else nullcontext():
+    with builder.name_scope(name) if isinstance(builder, StaticGraph) else nullcontext():
         return builder.gradients(targets, sources, arriving, stop)
 
 

@@ -35,7 +35,7 @@ def result(node: Node, xs: Tensors) -> Any:
         return xs[0][op.i]
     if isinstance(op, Custom):
         n = op.results
-        again: type[Again] = type(op.name, (Again,), {})
+        again: type[HeldFunction] = type(op.name, (HeldFunction,), {})
         return again.apply(op, tuple(xs[:n]), *xs[n:])
     if isinstance(op, Cond):
         return on_tensors(op.true if xs[0] else op.false, xs[1:])
@@ -48,7 +48,7 @@ def result(node: Node, xs: Tensors) -> Any:
     return xs[0].apply(op, *xs[1:]) if xs else made(value(node), node.spec)
 
 
-class Again(Function):
+class HeldFunction(Function):
     """A Function that a graph holds, called with tensors: its derivatives are the graphs of those that were written."""
 
     @staticmethod

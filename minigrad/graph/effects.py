@@ -19,7 +19,7 @@ from ..core.modes import current
 from ..methods import Operand
 from ..tracing.builder import Tracer
 from .default import builder_or_default
-from .graph import Graph
+from .graph import StaticGraph
 
 
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[Any]:
@@ -29,7 +29,7 @@ def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContex
     """
     xs = [] if control_inputs is None else list(control_inputs)
     builder = builder_or_default(xs)
-    if not isinstance(builder, Graph):
+    if not isinstance(builder, StaticGraph):
         return nullcontext()
     return builder.control_dependencies(None if control_inputs is None else xs)
 
@@ -39,7 +39,7 @@ def group(*inputs: Any, name: str | None = None) -> Tracer:
     builder = builder_or_default(inputs)
     with builder.building():
         nodes = tuple(builder.lift(x).node for x in inputs if x is not None)
-    waits = builder.waiting.waits if isinstance(builder, Graph) and builder.waiting else ()
+    waits = builder.waiting.waits if isinstance(builder, StaticGraph) and builder.waiting else ()
     return Tracer(builder.node(ops.Group(), (*nodes, *waits), Specs(()), "group" if name is None else name), builder)
 
 
@@ -53,7 +53,7 @@ def identity(input: Any, name: str | None = None) -> Tracer:
     builder = builder_or_default([input])
     with builder.building():
         x = builder.lift(input)
-        (x,) = builder.after_waits([x]) if isinstance(builder, Graph) else (x,)
+        (x,) = builder.after_waits([x]) if isinstance(builder, StaticGraph) else (x,)
         return Tracer(builder.node(ops.ControlDep(), (x.node,), name="Identity" if name is None else name), builder)
 
 
@@ -139,7 +139,7 @@ def probe(x: Any, name: str | None = None) -> Probe:
     builder = builder_or_default([x])
     with builder.building():
         kept = builder.apply(op, (x,))
-        if isinstance(builder, Graph):
+        if isinstance(builder, StaticGraph):
             builder.probes.append(kept.node)
     return found
 

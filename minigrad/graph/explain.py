@@ -45,7 +45,7 @@ def why(arguments: Arguments, before: Sequence[Trace]) -> str:
         return "it is the first call"
     nearest = min(reversed(before), key=lambda trace: len(differences(trace.arguments, arguments)))
     changes = differences(nearest.arguments, arguments)
-    return "; ".join(changes or [*nearest.seen.broken()] or ["an argument is another object"])
+    return "; ".join(changes or [*nearest.guards.broken()] or ["an argument is another object"])
 
 
 def differences(before: Arguments, now: Arguments) -> list[str]:
@@ -119,7 +119,7 @@ def about(trace: Trace, number: int) -> str:
         if found:
             whole = ", ".join(each.replace(" ", TIE) for each in found)
             lines += wrap(f"  {name:<11} {whole}", WIDTH, subsequent_indent=" " * 14)
-    table = repr(steps(trace.graph, trace.run.making.passes)).replace("\n", "\n    ")
+    table = repr(steps(trace.graph, trace.run.compile_options.passes)).replace("\n", "\n    ")
     return "\n".join([*lines, "  passes", f"    {table}"]).replace(TIE, " ")
 
 

@@ -37,7 +37,7 @@ from ..methods import Operand
 from ..tensor.tensor import Tensor
 from ..tracing.module import ModuleLike
 from .autograph.convert import convert
-from .compiled import Making
+from .compiled import CompileOptions
 from .explain import explained, names_of, said, why
 from .placeholder import TensorSpec, specs_only
 from .signature import (
@@ -105,7 +105,7 @@ class TracedFunction:
         input_signature: Sequence[Any] | None = None,
         autograph: bool = True,
         reduce_retracing: bool = False,
-        making: Making | None = None,
+        compile_options: CompileOptions | None = None,
         parameters: Parameters | None = None,
     ):
         if not callable(f):
@@ -121,7 +121,7 @@ class TracedFunction:
         self.python_function = f
         self.input_signature = specs_only(input_signature)
         self.autograph, self.reduce_retracing = autograph, reduce_retracing
-        self.making = Making() if making is None else making
+        self.compile_options = CompileOptions() if compile_options is None else compile_options
         called = f.forward if isinstance(f, ModuleLike) else f
         self.parameters = Parameters(called) if parameters is None else parameters
         self.traces: dict[Any, list[Trace]] = {}
@@ -155,10 +155,10 @@ class TracedFunction:
             args = self.announced(args, options)
         key = self.key(args, options, tensors)
         for each in self.traces.get(key, ()):
-            if each.seen.holds():
+            if each.guards.holds():
                 return each, args, options
         for each in self.traces.get(loosened(key), ()) if self.reduce_retracing else ():
-            if each.seen.holds() and fits(each, tensors):
+            if each.guards.holds() and fits(each, tensors):
                 return each, args, options
         return None, args, options
 
@@ -219,10 +219,10 @@ class TracedFunction:
             names_of(self.python_function, named),
             self.__name__,
             why(arguments, self.history),
-            self.making,
+            self.compile_options,
         )
         made.arguments = arguments
-        made.seen.within(partial(names_of, self.python_function, ()))
+        made.guards.within(partial(names_of, self.python_function, ()))
         return made
 
     def opened(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -278,7 +278,7 @@ class TracedFunction:
         known: TracedFunction | None = self.instances.get(instance)
         if known is None:
             parameters = Parameters(MethodType(self.python_function, instance))
-            options = (self.input_signature, self.autograph, self.reduce_retracing, self.making, parameters)
+            options = (self.input_signature, self.autograph, self.reduce_retracing, self.compile_options, parameters)
             known = self.instances[instance] = TracedFunction(WeakMethod(self.python_function, instance), *options)
         return known
 
@@ -295,7 +295,7 @@ class TracedFunction:
     def get_concrete_function(self, *args: Any) -> TracedFunction:
         """The function of tensors such as these, or of such TensorSpecs, alone: traced now, and once."""
         specs = planted(args, (TensorSpec.from_tensor(Tensor(x)) if is_tensor(x) else x for x in leaves(args)))
-        made = TracedFunction(self.python_function, specs, self.autograph, False, self.making)
+        made = TracedFunction(self.python_function, specs, self.autograph, False, self.compile_options)
         made.trace_for(*planted(specs, (x.example() for x in leaves(specs))))
         return made
 
@@ -362,5 +362,5 @@ def function(
             jit_compile=jit_compile,
             threads=threads,
         )
-    making = Making(FAST if jit_compile else STANDARD, threads)
-    return TracedFunction(func, input_signature, autograph, reduce_retracing, making)
+    compile_options = CompileOptions(FAST if jit_compile else STANDARD, threads)
+    return TracedFunction(func, input_signature, autograph, reduce_retracing, compile_options)

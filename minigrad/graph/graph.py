@@ -47,8 +47,8 @@ class Waiting(NamedTuple):
     inside: set[Node]
 
 
-class Graph(GraphBuilder):
-    """A graph under construction, for sessions to run.
+class StaticGraph(GraphBuilder):
+    """A graph under construction, for sessions to run: mg.Graph. What one run needs is a Graph of core/.
 
     symbols       name → the symbol of that name, in the order in which they were made
     order         node → its place in that order, which is an order to run in
@@ -285,6 +285,9 @@ class Graph(GraphBuilder):
 
     def __repr__(self) -> str:
         return f"<Graph of {len(self.order)} nodes, {len(self.collections[GLOBAL_VARIABLES])} variables>"
+
+
+Graph = StaticGraph  # its public name
 
 
 def line_of(node: Node) -> str:

@@ -15,7 +15,7 @@ from ..tracing.module import ModuleLike
 Noted = Mapping[tuple[int, str], tuple[Callable[[], Any], Any]]
 
 
-class Seen:
+class Guards:
     """What was seen while tracing.
 
     captured    name → what the graph reads from outside

@@ -16,7 +16,7 @@ from ..compiler.passes.pipeline import FAST
 from ..core.modes import current, in_mode
 from ..methods import Operand
 from ..tensor.tensor import Tensor
-from .compiled import Making
+from .compiled import CompileOptions
 from .function import TracedFunction
 from .graph import line_of, name_of
 from .placeholder import TensorSpec
@@ -32,7 +32,7 @@ class Jitted(TracedFunction):
     """
 
     def __init__(self, f: Callable[..., Any], positions: Iterable[int], names: Iterable[str]):
-        super().__init__(f, autograph=False, making=Making(FAST))
+        super().__init__(f, autograph=False, compile_options=CompileOptions(FAST))
         known = self.parameters.names
         at = {i % len(known) if i < 0 else i for i in positions} | {known.index(n) for n in names if n in known}
         self.static: frozenset[Any] = frozenset(at | {known[i] for i in at if i < len(known)} | set(names))

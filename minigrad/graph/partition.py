@@ -46,7 +46,7 @@ from ..tracing.gradients import gradients
 CHEAP = (Add, Sub, Mul, Div, Neg, Abs, Maximum, Minimum, Clamp, Where, Question, Flat, Relu, Cast, BroadcastTo)
 
 
-class Split:
+class Partition:
     """forward: inputs → (results, what is kept); backward: (gradients of results, what was kept) → gradients of inputs.
 
     graph      the whole, as it is computed without gradients

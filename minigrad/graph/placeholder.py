@@ -25,7 +25,7 @@ from ..tensor.inplace import KINDS
 from ..tensor.tensor import Tensor
 from ..tracing.builder import GraphBuilder, Tracer
 from .default import get_default_graph
-from .graph import Graph
+from .graph import StaticGraph
 
 Shape = Sequence[int | str | None] | None
 
@@ -67,7 +67,7 @@ def constant(value: Any, dtype: Any = None, shape: Sequence[int] | None = None, 
     """
     called = "Const" if name is None else name
     builder = current.mode.builder
-    if builder is not None and not isinstance(outermost(builder), Graph):
+    if builder is not None and not isinstance(outermost(builder), StaticGraph):
         return written_down(value, dtype, shape, called, builder)
     graph = get_default_graph()
     if isinstance(value, int | float) and shape is None:

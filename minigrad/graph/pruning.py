@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from .. import ops
 from ..base.errors import GraphError
 from ..base.spec import Spec, Specs
-from ..core.graph import Graph as Finished
+from ..core.graph import Graph
 from ..core.node import NamedNode, Node
-from .graph import Graph, name_of
+from .graph import StaticGraph, name_of
 
 DONE = Node(ops.const(True), (), Spec((), bool))
 
@@ -32,13 +32,13 @@ class Pruned:
     executed    the names of the nodes that run
     """
 
-    graph: Finished
+    graph: Graph
     reads: tuple[Node | str, ...]
     writes: tuple[str, ...]
     executed: tuple[str, ...]
 
 
-def needed(graph: Graph, fetches: Iterable[Node], fed: frozenset[Node]) -> list[Node]:
+def needed(graph: StaticGraph, fetches: Iterable[Node], fed: frozenset[Node]) -> list[Node]:
     """Every node that the fetches depend on, in the order in which they were built, each once."""
     found: set[Node] = set()
     stack = list(fetches)
@@ -63,7 +63,7 @@ class Pruning:
     last      the last effect
     """
 
-    def __init__(self, graph: Graph, fed: frozenset[Node]):
+    def __init__(self, graph: StaticGraph, fed: frozenset[Node]):
         self.graph, self.fed = graph, fed
         self.new: dict[Node, Node] = {}
         self.inputs: dict[Node | str, Node] = {}
@@ -131,7 +131,7 @@ class Pruning:
             self.last = self.new[node]
 
 
-def pruned(graph: Graph, fetches: Sequence[Node], fed: Sequence[Node]) -> Pruned:
+def pruned(graph: StaticGraph, fetches: Sequence[Node], fed: Sequence[Node]) -> Pruned:
     """The part of the graph that makes the fetches of what is fed."""
     chosen = frozenset(fed)
     order = needed(graph, fetches, chosen)
@@ -142,7 +142,7 @@ def pruned(graph: Graph, fetches: Sequence[Node], fed: Sequence[Node]) -> Pruned
     effects = [] if walk.last is None else [Node(ops.ControlDep(), (DONE, walk.last))]
     outputs = [*results, *(walk.holds[name] for name in walk.written), *effects]
     return Pruned(
-        Finished(tuple(walk.inputs.values()), tuple(outputs)),
+        Graph(tuple(walk.inputs.values()), tuple(outputs)),
         tuple(walk.inputs),
         tuple(walk.written),
         tuple(name_of(node) for node in order if node not in chosen),

@@ -32,7 +32,7 @@ from ..tensor.inplace import write
 from ..tracing.builder import Tracer
 from ..tracing.tracer import session_stack
 from .default import get_default_graph
-from .graph import Graph, name_of
+from .graph import StaticGraph, name_of
 from .placeholder import fitting
 from .pruning import Pruned, pruned
 from .variable import GraphVariable, Variable
@@ -41,7 +41,7 @@ MOST_PLANS = 512  # per graph; a program of ever new shapes starts over rather t
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """A run, ready to be done again.
 
     pruned     what is read, written, executed
@@ -70,12 +70,12 @@ class Session:
     last_run    what the last run executed
     """
 
-    def __init__(self, graph: Graph | None = None, *, trap_nan: bool = False):
+    def __init__(self, graph: StaticGraph | None = None, *, trap_nan: bool = False):
         self.graph = get_default_graph() if graph is None else graph
         self.trap_nan = trap_nan
         self.values: dict[str, Any] = {}
         self.closed = False
-        self.last_run: Plan | None = None
+        self.last_run: RunPlan | None = None
         self.lock = threading.RLock()
 
     # -- one run ------------------------------------------------------------------------------------
@@ -122,25 +122,25 @@ class Session:
         nodes = tuple(map(self.node, feed_dict))
         return nodes, [fed_to(node, x) for x, node in zip(feed_dict.values(), nodes)]
 
-    def plan(self, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any]) -> Plan:
+    def plan(self, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any]) -> RunPlan:
         """The plan for these fetches and feeds of these shapes, found again or made now."""
         plans = self.graph.plans
         key = nodes, fed, tuple([a.shape for a in arrays]), len(self.graph.probes)
-        found: Plan | None = plans.get(key)
+        found: RunPlan | None = plans.get(key)
         if found is None:
             if len(plans) >= MOST_PLANS:
                 plans.clear()
             found = plans[key] = made(self.graph, nodes, fed, arrays)
         return found
 
-    def done(self, plan: Plan, arrays: Sequence[Any]) -> list[Any]:
+    def done(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
         """Run it; alone, if variables get new values: two threads that both add 1 add 2."""
         if not plan.pruned.writes:
             return self.computed(plan, arrays)
         with self.lock:
             return self.computed(plan, arrays)
 
-    def computed(self, plan: Plan, arrays: Sequence[Any]) -> list[Any]:
+    def computed(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
         """Read, compute, write, and hand out what was fetched."""
         given = self.given(plan, arrays)
         ys = plan.run.trapped(*given) if self.trap_nan else plan.run(*given)
@@ -151,7 +151,7 @@ class Session:
             held.add(id(owner(value)))
         return [None if y is None else handed_out(y, held, given) for y in ys[:n]]
 
-    def given(self, plan: Plan, arrays: Sequence[Any]) -> list[Any]:
+    def given(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
         """An array for each input. Raises GraphError where a variable has no value yet."""
         values, states = self.values, self.graph.states
         given = []
@@ -207,7 +207,7 @@ class Session:
         return f"<Session of {self.graph!r}: {state}>"
 
 
-def made(graph: Graph, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any]) -> Plan:
+def made(graph: StaticGraph, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any]) -> RunPlan:
     """The plan of a run: pruned, its lengths known, compiled."""
     part = pruned(graph, nodes, fed)
     place = {node: i for i, node in enumerate(fed)}
@@ -216,7 +216,7 @@ def made(graph: Graph, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: S
         x.spec.with_shape(arrays[source].shape) if isinstance(source, int) else x.spec
         for x, source in zip(part.graph.inputs, sources)
     ]
-    return Plan(part, compiled(specialised(part.graph, specs)), sources, len(nodes))
+    return RunPlan(part, compiled(specialised(part.graph, specs)), sources, len(nodes))
 
 
 def fed_to(node: Node, data: Any) -> Any:

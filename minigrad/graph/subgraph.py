@@ -16,7 +16,7 @@ from ..base.pytree import leaves, paths
 from ..base.spec import Spec
 from ..compiler.control import Cond, Control
 from ..compiler.passes.purify import drawn
-from ..core.graph import Graph as Finished
+from ..core.graph import Graph
 from ..core.modes import current, in_mode
 from ..core.node import NamedNode, Node
 from ..core.op import Op
@@ -24,7 +24,7 @@ from ..ops import ControlDep, TupleGet
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Captured, GraphBuilder, Tracer
 from ..tracing.gradients import gradients, total
-from .graph import UPDATE_OPS, Graph
+from .graph import UPDATE_OPS, StaticGraph
 from .structure import Side, agreed, filled, is_value, place_of, shapes_in, without_ops
 
 
@@ -68,14 +68,14 @@ class Subgraph(GraphBuilder):
 
     def of_effects(self) -> list[Tracer]:
         """Values that come of effects: backward, which computes the others again, could not compute these."""
-        return [Tracer(node, self) for node in drawn(Finished((), tuple(y.node for y in self.outputs)))]
+        return [Tracer(node, self) for node in drawn(Graph((), tuple(y.node for y in self.outputs)))]
 
     def zeros(self, x: Tracer) -> Tracer:
         """Zeros, where the other branch gives x."""
         with self.building():
             return self.lift(0).astype(x.dtype).broadcast_to(x.shape)
 
-    def graph(self, edited: Sequence[Any], outside: Sequence[Any], sliced: int = 0) -> Finished:
+    def graph(self, edited: Sequence[Any], outside: Sequence[Any], sliced: int = 0) -> Graph:
         """Of what is carried (arguments, and what is edited), sliced, and read outside. The last result is True, after
         all effects.
         """
@@ -86,11 +86,9 @@ class Subgraph(GraphBuilder):
         also, reads = ([self.captured[id(what)].input for what in some] for some in (edited, outside))
         carried = len(self.inputs) - sliced
         inputs = (*self.inputs[:carried], *also, *self.inputs[carried:], *reads)
-        return Finished(inputs, tuple(y.node for y in (*self.outputs, done)))
+        return Graph(inputs, tuple(y.node for y in (*self.outputs, done)))
 
-    def step(
-        self, edited: Sequence[Any], outside: Sequence[Any], ys: Sequence[Tracer] = (), sliced: int = 0
-    ) -> Finished:
+    def step(self, edited: Sequence[Any], outside: Sequence[Any], ys: Sequence[Tracer] = (), sliced: int = 0) -> Graph:
         """The same of a loop's body, which also gives what backward will need: the carries before the step."""
         self.outputs += [self.lift(what) for what in edited]
         carried = len(self.outputs)
@@ -99,7 +97,7 @@ class Subgraph(GraphBuilder):
         graph = self.graph(edited, outside, sliced)
         *given, done = graph.outputs
         before = [x for x, y in zip(graph.inputs[:carried], given) if y is not None and x.spec == y.spec]
-        return Finished(graph.inputs, (*given, *before, *(y.node for y in kept), done))
+        return Graph(graph.inputs, (*given, *before, *(y.node for y in kept), done))
 
     # -- gradients that are asked for in it ------------------------------------------------------------
 
@@ -285,7 +283,7 @@ def made(
     if not operands:
         raise GraphError(f"{op} needs something to work on: a loop variable, or a tensor that it reads")
     first, more = counts
-    with builder.building(), builder.name_scope(name) if name and isinstance(builder, Graph) else nullcontext():
+    with builder.building(), builder.name_scope(name) if name and isinstance(builder, StaticGraph) else nullcontext():
         with in_mode(recording=True):  # no_grad() was heeded in the parts; what they pass on is not computed there
             y = builder.apply(op, tuple(begun(builder, op, operands, edited)))
             pieces = [builder.applied(TupleGet(i), (y,)) for i in range(first + len(edited) + more)]
@@ -330,7 +328,7 @@ def pass_on(
 
 def begun(builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: Sequence[Any]) -> Sequence[Any]:
     """The operands; what is edited, in the graph of a session, as the assignments of the run before it left it."""
-    if not isinstance(builder, Graph):
+    if not isinstance(builder, StaticGraph):
         return operands
     first, last = (1, len(operands)) if isinstance(op, Cond) else (op.carried - len(edited), op.carried)  # type: ignore[attr-defined]
     latest = {id(what): builder.latest(what) for what in edited}
@@ -341,15 +339,15 @@ def after_assigning(
     builder: GraphBuilder, edited: Sequence[Any], values: Sequence[Tracer], ys: list[Tracer]
 ) -> list[Tracer]:
     """The ys, once what is edited has its value: in the graph of a session, which runs what is asked for, they wait."""
-    before = set(map(id, builder.get_collection(UPDATE_OPS))) if isinstance(builder, Graph) else set()
+    before = set(map(id, builder.get_collection(UPDATE_OPS))) if isinstance(builder, StaticGraph) else set()
     for what, value in zip(edited, values):
-        if isinstance(builder, Graph):
+        if isinstance(builder, StaticGraph):
             builder.become(what, value)
         else:
             is_leaf = isinstance(what, Tensor) and what.requires_grad and what.is_leaf  # which no gradient passes
             with in_mode(recording=current.mode.recording and not is_leaf):
                 builder.take(what, value)
-    if not isinstance(builder, Graph) or not edited:
+    if not isinstance(builder, StaticGraph) or not edited:
         return ys
     updates = [update for update in builder.get_collection(UPDATE_OPS) if id(update) not in before]
     return [builder.applied(ControlDep(), (y, *updates)) for y in ys]

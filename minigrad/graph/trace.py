@@ -31,12 +31,12 @@ from ..ops import StopGradient, TupleGet
 from ..tensor.inplace import renew, settle, write
 from ..tensor.tensor import Tensor, made
 from ..tracing.builder import Captured, GraphBuilder, Tracer
-from .compiled import Compiled, Making, result_spec
-from .guards import Seen
+from .compiled import Compiled, CompileOptions, result_spec
+from .guards import Guards
 from .signature import leaked
 
 
-class Slot:
+class GradSlot:
     """The .grad of a leaf, as something that a graph reads: whatever tensor it is by then."""
 
     tracked = False
@@ -131,7 +131,7 @@ class Tracing(GraphBuilder):
             self.noticed(x, "grad", before is not None)
             if before is None:
                 return None
-            slot = Slot(x, before.spec)
+            slot = GradSlot(x, before.spec)
             self.grads[id(x)] = x, self.reading(slot, f"{self.path(x)}.grad")
         return self.grads[id(x)][1]
 
@@ -234,7 +234,7 @@ class Trace:
     reason      why it was made, in a sentence
     """
 
-    def __init__(self, builder: Tracing, result: Any, name: str, reason: str, making: Making):
+    def __init__(self, builder: Tracing, result: Any, name: str, reason: str, compile_options: CompileOptions):
         self.reason = reason
         for key, (leaf, g) in builder.grads.items():
             if isinstance(g, Tensor) and builder.is_own(g):  # each run makes another
@@ -243,7 +243,7 @@ class Trace:
         self.places = [results.place(leaf) for leaf in leaves(result)]
         self.template = planted(result, repeat(None))
         self.grads: list[tuple[Tensor, Any]] = []
-        slots = {id(c.symbol): i for i, c in enumerate(builder.captured.values()) if isinstance(c.what, Slot)}
+        slots = {id(c.symbol): i for i, c in enumerate(builder.captured.values()) if isinstance(c.what, GradSlot)}
         given = len(builder.arguments)
         symbols = [symbol for _, symbol in builder.arguments] + [c.symbol for c in builder.captured.values()]
         inputs = [*builder.inputs, *(c.input for c in builder.captured.values())]
@@ -262,7 +262,7 @@ class Trace:
         self.nodes = [x.node for x in self.captured]
         self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
         self.names = [builder.paths[node.name] for node in inputs]
-        self.seen = Seen(dict(zip(self.names[given:], self.captured)), builder.noted, builder.pulled)
+        self.guards = Guards(dict(zip(self.names[given:], self.captured)), builder.noted, builder.pulled)
         self.grad_names = [f"{builder.path(leaf)}.grad" for leaf, _ in self.grads]
         self.given = given
         self.fitting: dict[tuple[Spec, ...], bool] = {}
@@ -273,7 +273,7 @@ class Trace:
         self.is_flat = builder.pulled  # backward() was run inside, and what it read is let go
         self.handed = {*map(number_in, self.places), *(g for _, g in self.grads if type(g) is int)} - {-1}
         self.alone = bool(len(self.places) == 1 and self.places[0][0] == "result" and isinstance(result, Tracer))
-        self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits}, making)
+        self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits}, compile_options)
 
     def changed(self) -> list[str]:
         """What has another value after a run."""
@@ -320,15 +320,15 @@ class Trace:
 
     def on_arrays(self, xs: Sequence[Any], arrays: Sequence[Any]) -> Sequence[Any]:
         """The results, as tensors where the caller gets them, once what changes has changed."""
-        way = self.run.way((), xs)
-        ys = list(way.run(*arrays))
+        variant = self.run.variant((), xs)
+        ys = list(variant.run(*arrays))
         for i, y, _ in self.edits:
             if ys[y] is not arrays[i]:  # the program has not written it there itself
                 arrays[i][...] = ys[y]
         if self.edits:
             versions.edit(*[arrays[i] for i, *_ in self.edits])
         for i in self.handed:
-            ys[i] = made(ys[i], result_spec(ys[i], way.specs[i]))
+            ys[i] = made(ys[i], result_spec(ys[i], variant.specs[i]))
         for leaf, g in self.grads:
             leaf._grad = ys[g] if isinstance(g, int) else g
         return ys
@@ -391,7 +391,7 @@ def refuse_twice(edits: Sequence[Edit], arrays: Sequence[Any], xs: Sequence[Any]
 
 def renewed(x: Any, y: Tensor) -> None:
     """x takes the value that a run has computed for it, and its history."""
-    if isinstance(x, Slot):
+    if isinstance(x, GradSlot):
         x = x.leaf.grad
     if y.value is x.value:
         versions.edit(x.value)
@@ -409,7 +409,7 @@ def trace(
     known: Mapping[int, str],
     name: str,
     reason: str,
-    making: Making,
+    compile_options: CompileOptions,
 ) -> Trace:
     """The trace of one call.
 
@@ -421,6 +421,6 @@ def trace(
     try:
         with builder.building(), modes.in_mode(recording=True, tracked=False, watchers=()):
             result = call(symbols)
-            return Trace(builder, result, name, reason, making)
+            return Trace(builder, result, name, reason, compile_options)
     finally:
         builder.closed = True

@@ -25,7 +25,7 @@ from ..tracing.builder import GraphBuilder, Tracer
 from ..tracing.tracer import get_default_session, session_or_default
 from .default import executing_eagerly, get_default_graph, open_graph
 from .effects import group
-from .graph import GLOBAL_VARIABLES, TRAINABLE_VARIABLES, Graph
+from .graph import GLOBAL_VARIABLES, TRAINABLE_VARIABLES, StaticGraph
 
 
 class Variable:
@@ -149,7 +149,7 @@ class GraphVariable(Variable, Tracer):
         builder: GraphBuilder = current.mode.builder or self.builder
         with builder.building():
             y = self.fitting(builder.lift(value, self.spec))
-            if isinstance(builder, Graph):
+            if isinstance(builder, StaticGraph):
                 return builder.assigned(self, y, op, name)
             return in_a_branch(builder, self, op, y)
 

@@ -21,7 +21,7 @@ from ..core.modes import current, enable_grad, no_grad
 from ..core.versions import edit
 from ..graph import effects
 from ..graph.default import builder_of, gradients
-from ..graph.graph import Graph
+from ..graph.graph import StaticGraph
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Tracer
 from . import staged
@@ -218,7 +218,7 @@ class Optimizer:
         pairs = [(p, g) for g, p in grads_and_vars if g is not None]
         self._refuse_strange(pairs)
         builder = builder_of([g for _, g in pairs])
-        if isinstance(builder, Graph):
+        if isinstance(builder, StaticGraph):
             with builder.building():
                 given = staged.update(self, builder, pairs, builder.assigned)
                 counted = [] if global_step is None else [global_step.assign_add(1)]

@@ -122,7 +122,7 @@ class Ledger:
             lets = f", and lets go {freed:,} bytes that were kept for it" if freed > 0 else ""
             self.write(f"the derivative of {sign_of(node.op)} {sends}{lets}")
         else:
-            program = way.pull(tuple(sorted(gy))).way((), ()).run.program
+            program = way.pull(tuple(sorted(gy))).variant((), ()).run.program
             self.ran(program, self.entries[-1].live, lambda i: GRADIENTS)  # what it reads is there until its end
 
     def ran(self, program: Program, before: Live | None, consumer: Callable[[int], int]) -> None:
@@ -236,7 +236,7 @@ def way_of(record: Any) -> Any:
     """How a compiled graph was run whose record this is; None of any other."""
     rule = getattr(record, "rule", None)
     rule = rule.rule if isinstance(rule, Unpacking) else rule
-    return rule.way if isinstance(rule, Backward) else None
+    return rule.variant if isinstance(rule, Backward) else None
 
 
 def handed(plan: MemoryPlan, k: int, consumer: Callable[[int], int]) -> dict[int, int]:

@@ -43,12 +43,12 @@ from .state import (
 BOOL = np.dtype(bool)
 
 
-class Again(Exception):
+class Retrace(Exception):
     """The branches, or the body, are to be written down once more, now that this is known."""
 
 
 @dataclass
-class Leaf:
+class FirstLeaf:
     """What the first branch leaves in one place.
 
     value     what it is
@@ -59,7 +59,7 @@ class Leaf:
     symbol: Any
 
 
-class Fork:
+class Merge:
     """Two branches, and what they leave brought together.
 
     like      (variable, place in it) → spec of the tensor that a number has to fit
@@ -74,11 +74,11 @@ class Fork:
     def chosen(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> list[Any]:
         """The values after the branch that the graph will choose."""
         while True:
-            self.first: list[list[Leaf]] = []
+            self.first: list[list[FirstLeaf]] = []
             self.trees: list[tuple[Any, Any]] = []
             try:
                 results = iter(cond(test, lambda: self.true(then()), lambda: self.false(otherwise())))
-            except Again:
+            except Retrace:
                 continue
             return [self.after(name, *pair, results) for name, pair in zip(self.names, self.trees)]
 
@@ -97,8 +97,8 @@ class Fork:
             return values
         return [NotReturned(x.name) if isinstance(x, Undefined) else x for x in values]
 
-    def leaf(self, name: str, i: int, x: Any) -> Leaf:
-        return Leaf(x, self.fitted(x, self.like.get((name, i))) if is_part(x) else None)
+    def leaf(self, name: str, i: int, x: Any) -> FirstLeaf:
+        return FirstLeaf(x, self.fitted(x, self.like.get((name, i))) if is_part(x) else None)
 
     def fitted(self, x: Any, spec: Spec | None) -> Any:
         """x in the graph, and a number of that dtype."""
@@ -112,7 +112,7 @@ class Fork:
             x = self.trees[k][0]
             if isinstance(x, NotReturned) and not isinstance(y, Undefined):
                 self.filled[name] = y
-                raise Again
+                raise Retrace
             if isinstance(y, NotReturned) and not isinstance(x, Undefined):
                 y = filling(x)
             self.trees[k] = x, y
@@ -135,7 +135,7 @@ class Fork:
                 raise self.refused(name, f"{told(first.value)} after one branch and {told(its)} after the other")
         return results
 
-    def second(self, name: str, i: int, first: Leaf, y: Any) -> Any:
+    def second(self, name: str, i: int, first: FirstLeaf, y: Any) -> Any:
         symbol = first.symbol
         if isinstance(y, NUMBERS):
             its = lifted(y, symbol.spec) if not isinstance(y, bool) or symbol.dtype == BOOL else lifted(y)
@@ -147,7 +147,7 @@ class Fork:
             return its
         if is_number(first.value) and (name, i) not in self.like and np.can_cast(symbol.dtype, its.dtype, "same_kind"):
             self.like[name, i] = its.spec
-            raise Again
+            raise Retrace
         raise self.refused(name, f"{symbol.dtype} after one branch and {its.dtype} after the other")
 
     def refused(self, name: str, what: str) -> ConversionError:
@@ -186,7 +186,7 @@ def noted(what: str, at: str) -> Iterator[None]:
     """A run of a block for the graph: what the user's own code raises there says why it ran."""
     try:
         yield
-    except Again:
+    except Retrace:
         raise
     except Exception as error:
         if not isinstance(error, MinigradError):
@@ -201,7 +201,7 @@ def noted(what: str, at: str) -> Iterator[None]:
 def handled() -> None:
     """The beginning of a user's `except`. Raises ConversionError for what no run by Python need have raised."""
     error = sys.exception()
-    if isinstance(error, Again | ConversionError):
+    if isinstance(error, Retrace | ConversionError):
         raise error
     for each in getattr(error, "exceptions", (error,)):
         if (early := getattr(each, "early", None)) is not None:
@@ -271,7 +271,7 @@ def if_(
 
         return run
 
-    after = Fork(names, "`if`").chosen(truth(test, "`if`"), leaving(then), leaving(otherwise))
+    after = Merge(names, "`if`").chosen(truth(test, "`if`"), leaving(then), leaving(otherwise))
     set_((*after, *before[len(names) :]))
     assigned(names, set_, "`if`")
 
@@ -283,13 +283,13 @@ def if_expression(test: Any, then: Callable[[], Any], otherwise: Callable[[], An
     """then() if test else otherwise()"""
     if not symbolic(test):
         return then() if test else otherwise()
-    fork = Fork(["the value"], "`if` expression")
+    merge = Merge(["the value"], "`if` expression")
 
     def noting(side: Callable[[], Any]) -> list[Any]:
-        with noted("both sides of this `if` expression are", fork.place):
+        with noted("both sides of this `if` expression are", merge.place):
             return [side()]
 
-    return fork.chosen(truth(test, "`if` expression"), lambda: noting(then), lambda: noting(otherwise))[0]
+    return merge.chosen(truth(test, "`if` expression"), lambda: noting(then), lambda: noting(otherwise))[0]
 
 
 def and_(first: Any, *rest: Callable[[], Any]) -> Any:
@@ -317,13 +317,13 @@ def either(first: Any, kind: str, then: Callable[[], Any], otherwise: Callable[[
     def told_true(value: Any) -> list[Any]:
         return [value if as_it_is or isinstance(value, bool) else truth(lifted(value), kind)]
 
-    fork = Fork(["the value"], kind)
+    merge = Merge(["the value"], kind)
 
     def noting(side: Callable[[], Any]) -> list[Any]:
-        with noted(f"both sides of this {kind} are", fork.place):
+        with noted(f"both sides of this {kind} are", merge.place):
             return told_true(side())
 
-    return fork.chosen(truth(first, kind), lambda: noting(then), lambda: noting(otherwise))[0]
+    return merge.chosen(truth(first, kind), lambda: noting(then), lambda: noting(otherwise))[0]
 
 
 def filter_(test: Any) -> Any:

@@ -179,7 +179,7 @@ def generated(function: FunctionType) -> Conversion:
         raise Unconvertible(reason)
     mangled(tree, function.__qualname__)
     mark_comprehensions(tree)
-    names = Names(tree, code)
+    names = FreshNames(tree, code)
     ag = names.fresh("ag")
     rewrite = Statements(ag, function.__globals__, names.bound, names.fresh)
     if isinstance(tree, ast.Lambda):
@@ -190,7 +190,7 @@ def generated(function: FunctionType) -> Conversion:
     return Conversion(ag, new, compiled(new, code, ag, names))
 
 
-class Names:
+class FreshNames:
     """The names that a function uses, and new ones beside them.
 
     bound    those that are not its module's
@@ -216,7 +216,7 @@ class Names:
         return new
 
 
-def compiled(tree: Any, code: CodeType, ag: str, names: Names) -> CodeType:
+def compiled(tree: Any, code: CodeType, ag: str, names: FreshNames) -> CodeType:
     """The code of the tree, with the same free names as the function's own, and `ag`."""
     free = " = ".join((*code.co_freevars, ag))
     (factory,) = ast.parse(f"def factory():\n    {free} = None").body

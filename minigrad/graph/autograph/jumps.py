@@ -53,7 +53,7 @@ class Here(NamedTuple):
         return self._replace(plain=False)
 
 
-class Lowering:
+class JumpLowering:
     """A function's body without jumps.
 
     fresh       name → one that is not in use

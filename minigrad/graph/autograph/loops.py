@@ -30,7 +30,7 @@ from ...core.modes import current
 from ...core.node import place
 from ..control import while_loop
 from ..subgraph import Subgraph
-from .branches import BOOL, Again, if_, ignored, noted, nothing, truth
+from .branches import BOOL, Retrace, if_, ignored, noted, nothing, truth
 from .side_effects import assigned, unchanged
 from .state import (
     NUMBERS,
@@ -314,7 +314,7 @@ class Loop:
         )
 
 
-class Unlike(Again):
+class Unlike(Retrace):
     """A variable that has to begin as something like y."""
 
     def __init__(self, name: str, y: Any):

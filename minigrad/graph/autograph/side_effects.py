@@ -27,7 +27,7 @@ from .state import is_part, symbolic
 NOTHING = object()
 
 
-class Place(NamedTuple):
+class Watched(NamedTuple):
     """A variable, or an attribute, that a block can reach.
 
     path      as the user writes it
@@ -52,7 +52,7 @@ class Place(NamedTuple):
             return NOTHING
 
 
-def reached(block: FunctionType) -> Iterator[Place]:
+def reached(block: FunctionType) -> Iterator[Watched]:
     """What the block names, and what the user's functions name that it can call by these names."""
     todo: list[tuple[FunctionType, Any]] = [(block, NOTHING)]
     seen: set[tuple[int, int]] = set()
@@ -61,12 +61,12 @@ def reached(block: FunctionType) -> Iterator[Place]:
             continue
         seen.add((id(function), id(owner)))
         names = mentioned(function.__code__)
-        places = [Place(name, function.__globals__, function) for name in names]
-        places += [Place(n, c, function) for n, c in zip(function.__code__.co_freevars, function.__closure__ or ())]
+        places = [Watched(name, function.__globals__, function) for name in names]
+        places += [Watched(n, c, function) for n, c in zip(function.__code__.co_freevars, function.__closure__ or ())]
         for name, x in [*((its.path, its.now()) for its in places), ("self", owner)]:
             fields = getattr(x, "__dict__", None)
             if isinstance(fields, dict) and not isinstance(x, ModuleType | type):
-                places += [Place(f"{name}.{attribute}", fields, function) for attribute in names]
+                places += [Watched(f"{name}.{attribute}", fields, function) for attribute in names]
         todo += [its for x in [owner, *(its.now() for its in places)] for its in functions_of(x, names)]
         yield from places
 
@@ -154,13 +154,13 @@ class Leftover(NamedTuple):
         return owner.get(key) if isinstance(owner, dict) else getattr(owner, key, None)
 
 
-class Open(threading.local):
+class Assignments(threading.local):
     """What was assigned in the outermost converted function that runs in this thread; None while none does."""
 
     found: list[Leftover] | None = None
 
 
-opened = Open()
+opened = Assignments()
 
 
 @contextmanager

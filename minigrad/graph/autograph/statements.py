@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .expressions import Expressions, assigns
-from .jumps import Block, Lowering, at, exits, passed
+from .jumps import Block, JumpLowering, at, exits, passed
 from .scopes import Function, Liveness, arguments, attributes_written, inside, written
 
 
@@ -199,7 +199,7 @@ class Statements(Blocks):
     def function(self, function: ast.FunctionDef) -> ast.FunctionDef:
         """The function, converted. Raises Unconvertible."""
         head, body = docstring(function.body)
-        lowering = Lowering(self.fresh)
+        lowering = JumpLowering(self.fresh)
         body = lowering.body(body) if body else body
         self.result, self.flags = lowering.result, lowering.flags
         self.first_argument = next(iter(arguments(function)), None)
