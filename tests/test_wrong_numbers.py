@@ -36,6 +36,22 @@ def test_pooling_a_sum_of_two_images_has_a_derivative():
     np.testing.assert_array_equal(WAYS["compiled"](slope)(a, b), slope(a, b))
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_what_numpy_gives_of_no_axes_is_no_view(way):
+    """np.flip of an array of no axes is a number, a copy. A program made it once, as a view of memory that was not yet
+    written, and read it in each run: 1e15 for 0.67, another number in each process.
+    """
+
+    def slope(x):
+        y = x.median().flip(0)
+        return y, mg.autograd.grad((y * 0.7).sin(), [x], create_graph=True)[0]
+
+    x = mg.tensor(np.array([0.4], "f4"), requires_grad=True)
+    y, gx = WAYS[way](slope)(x)
+
+    np.testing.assert_allclose(gx.numpy(), 0.7 * np.cos(0.7 * y.numpy()), rtol=1e-6)
+
+
 def test_what_backward_reads_is_chosen_in_the_end():
     """To keep v² · (x − v) a derivative of it was needed, which read (x − v) and v²; of these it could be made again,
     so it was kept no more; then nobody asked for its parts, and it was kept: for ever, in a process of its own here.

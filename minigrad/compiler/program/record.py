@@ -70,7 +70,9 @@ class Recorder:
         return self.abstract(out)
 
     def view(self, x: Buffer, text: str, seen: np.ndarray, **scope: Any) -> AbstractArray:
-        """x looked at in another way."""
+        """x looked at in another way. Raises Unrecordable where that is a number: of no axes NumPy gives a copy."""
+        if not isinstance(seen, np.ndarray):
+            raise Unrecordable(text)
         value = Buffer(seen, "view", x.roots, x.offset + address(seen) - address(x.shell))
         if x.kind == "constant":
             return self.abstract(Buffer(seen, "constant", array=eval(text.format("x"), dict(scope), {"x": x.array})))
