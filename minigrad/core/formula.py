@@ -1,6 +1,6 @@
 """Writing instead of computing.
 
-`forward` is ordinary code against a module `xp`. Given numpy or cupy it computes; given the pen it
+`forward` is ordinary code against a module `xp`. Given numpy or cupy it computes; given names it
 writes the formula it would have computed. The text is a line of compiled code (compiler/), the
 label of a drawing, and what `cost` counts.
 """

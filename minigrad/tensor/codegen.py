@@ -5,7 +5,7 @@
         t1 = gy * x0                            # f64[3]
         return t0, t1
 
-Each line is an op's own `forward`, written by the pen; an op that is no single expression is called. An
+Each line is an op's own `forward`, written as a formula; an op that is no single expression is called. An
 array that was made here and is read for the last time is written over: `t1 = xp.subtract(c0, t0, out=t0)`.
 """
 

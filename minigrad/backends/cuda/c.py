@@ -4,7 +4,7 @@ What NumPy means by its functions of one element, where C has another meaning fo
 
 Each is a template of C++, so that one text serves every dtype. A kernel begins with those it uses.
 
-A pen for C: `forward`, given a module that writes, says what one element of the result is.
+A formula in C: `forward`, given a module that writes, says what one element of the result is.
 
     Sigmoid().forward(C, x)   →   (1.0f / (1.0f + expf((-x))))
 

@@ -327,7 +327,7 @@ class Writer:
             return
         y: Expr = node.op.forward(C, *(values[x] for x in node.inputs))
         if y.dtype != dtype:
-            raise NotWritten(f"{node.op} → {node.spec} is {y.dtype} in C: the pen and NumPy do not agree")
+            raise NotWritten(f"{node.op} → {node.spec} is {y.dtype} in C: the formula and NumPy do not agree")
         name = f"t{sum(n.inputs != () for n in values)}"
         lines, y = named(y, name)
         for part, x in lines:

@@ -1,6 +1,6 @@
 """The recorder: `forward` runs on it instead of arrays, and what it does is written down as steps.
 
-An op says its computation once, against `xp`. Given NumPy it computes; given a pen it writes a formula; given this
+An op says its computation once, against `xp`. Given NumPy it computes; given names it writes a formula; given this
 recorder, whose arrays are *abstract*, with a shape, a dtype and strides but no elements, it leaves a list of NumPy
 calls, each with an array to write into. `1 / (1 + xp.exp(-x))` becomes
 
