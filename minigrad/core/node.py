@@ -21,7 +21,7 @@ from .versions import now
 ENGINE = str(Path(__file__).parents[1])
 
 
-class Derivative(Protocol):
+class BackwardRule(Protocol):
     """The rule by which a record answers a gradient: compiled from its op (tensor/rules.py), or written by hand.
 
     spec     of the gradient that arrives
@@ -158,11 +158,11 @@ class Record(Node):
 
     needs_grad = True
 
-    def __init__(self, op: Op, inputs: tuple[Node, ...], rule: Derivative, slots: tuple[Any, ...]):
+    def __init__(self, op: Op, inputs: tuple[Node, ...], rule: BackwardRule, slots: tuple[Any, ...]):
         self.op = op
         self.inputs = inputs
         self.spec = rule.spec
-        self.rule: Derivative = rule
+        self.rule: BackwardRule = rule
         self.saved = rule.keep(slots)
         self.born = now()
         self.hooks: Hooks | None = None

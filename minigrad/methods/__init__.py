@@ -34,7 +34,7 @@ from .arguments import lengths as lengths
 from .indexing import Indexing
 from .movement import Movement
 from .pointwise import Pointwise
-from .reduction import Reduction
+from .reduction import Reductions
 
 
 class Sized:
@@ -62,7 +62,7 @@ def count(spec: Spec) -> Count | UnknownCount:
     return n
 
 
-class Operand(Pointwise, Movement, Indexing, Reduction, Algebra):
+class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
     """Something with a spec that ops can be applied to."""
 
     __slots__ = ()

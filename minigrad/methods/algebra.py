@@ -7,7 +7,7 @@ An equation is brought to what one op can say, letter by letter:
     length 1          an axis that broadcasts is dropped
     only one has it   and the result has not: summed at once
 
-Then operands are contracted in pairs, from the left, each pair one matrix product (ops/product.py).
+Then operands are contracted in pairs, from the left, each pair one matrix product (ops/matmul.py).
 
 Products of matrices and vectors, and what square matrices hide.
 """

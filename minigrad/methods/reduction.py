@@ -46,7 +46,7 @@ class Found(NamedTuple):
     indices: Any
 
 
-class Reduction:
+class Reductions:
     """Sums and their kin. PyTorch's `dim` and `keepdim` are heard as `axis` and `keepdims`."""
 
     __slots__ = ()

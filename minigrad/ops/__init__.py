@@ -6,7 +6,7 @@
     reduce scan sort                                          many elements to one, to running ones, in order
     pattern index                                             some of the elements, and writing there
     softmax standardise                                       rows brought to a common scale
-    product factor                                            matrices
+    matmul linalg                                             matrices
     convolution pooling                                       windows that slide
     recurrent                                                 sequences
     random                                                    numbers drawn by a key
@@ -35,12 +35,13 @@ from .comparison import (
 )
 from .convolution import Convolution, ConvolutionFilter, ConvolutionTranspose, Fold, Unfold, Windows
 from .effect import AssignAdd, AssignSub, ControlDep, Group, Keep, Print, PyFunc, Read, StopGradient, TupleGet
-from .factor import (
+from .index import Gather, Index, IndexAdd, IndexSet, Last, Scatter, ScatterAdd, SearchSorted
+from .leaf import Alias, Clone, Const, Input, Leaf, Move, Several
+from .linalg import (
     Cholesky, Cofactors, Det, Eigenvalues, Eigenvectors, Exchanged, Inverse, LogAbsDet, Lu, MatrixExp, Orthonormal,
     Pivots, PseudoInverse, SignDet, Solve, Svd,
 )
-from .index import Gather, Index, IndexAdd, IndexSet, Last, Scatter, ScatterAdd, SearchSorted
-from .leaf import Alias, Clone, Const, Input, Leaf, Move, Several
+from .matmul import Affine, Attention, AttentionWeights, Contract, MatMul
 from .movement import (
     BroadcastTo, Concatenate, Contiguous, Diagonal, Flip, OnDiagonal, Pad, Reshape, Roll, Stack, Transpose, Tril, Triu,
     View, ViewScatter,
@@ -52,7 +53,6 @@ from .pointwise import (
 from .pooling import (
     AdaptiveAvgPool, AdaptiveAvgUnpool, ArgMaxPool, AvgPool, AvgUnpool, MaxPool, PutTaps, TakeTaps, TapPlaces,
 )
-from .product import Affine, Attention, AttentionWeights, Contract, MatMul
 from .random import (
     FoldIn, NextKey, RandomBernoulli, RandomBits, RandomChoice, RandomIntegers, RandomNormal, RandomPermutation,
     RandomTruncatedNormal, RandomUniform, SplitKey,

@@ -31,8 +31,8 @@ import numpy as np
 from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
 from ..core.op import Op
+from .matmul import rows
 from .movement import Concatenate, Pad, Stack
-from .product import rows
 from .scan import Shift
 
 

@@ -36,7 +36,7 @@ from .grad import origin
 KINDS = {"b": 0, "u": 1, "i": 1, "f": 2}  # a number of one kind fits into its own, and into later ones
 
 
-class Alias(NamedTuple):
+class ViewInfo(NamedTuple):
     """What a view knows of the memory it looks at.
 
     root    the tensor that owns it
@@ -52,7 +52,7 @@ def view(y: Any, x: Any, op: Op) -> None:
     if y.value.base is None or versions.owner(y.value) is not versions.owner(x.value):
         return
     root, way = getattr(x, "alias", None) or (x, ())
-    y.alias = Alias(root, (*way, op))
+    y.alias = ViewInfo(root, (*way, op))
     if root.tracked and root.is_leaf:
         return  # it is edited unrecorded or not at all, and its views keep their place
     views = root.views = getattr(root, "views", None) or []

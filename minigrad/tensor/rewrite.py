@@ -26,9 +26,9 @@ from ..ops.activation import Relu
 from ..ops.arithmetic import Add, Div, Mul, Neg, Pow, Sub
 from ..ops.comparison import And, Equal, Maximum, Minimum, Not, NotEqual, Or, Where, Xor
 from ..ops.leaf import Alias, Clone, Const, Several, const
+from ..ops.matmul import Affine, MatMul
 from ..ops.movement import BroadcastTo, Contiguous, Flip, Reshape, Transpose
 from ..ops.pointwise import Abs, Cast
-from ..ops.product import Affine, MatMul
 from ..ops.reduce import Reduction
 
 Rewrite = Callable[[Node], Node | None]

@@ -32,7 +32,7 @@ MOST_PLANS = 256  # per op; a program of ever new shapes starts over rather than
 
 
 @dataclass(frozen=True)
-class Rule:
+class CompiledRule:
     """A compiled derivative.
 
     spec     of the op's result, and so of the gradient that arrives
@@ -70,9 +70,9 @@ class Plan:
     operands: tuple[Spec, ...]
     spec: Spec
     run: Callable[..., Any]
-    rules: dict[tuple[bool | None, ...], Rule | None] = field(default_factory=dict)
+    rules: dict[tuple[bool | None, ...], CompiledRule | None] = field(default_factory=dict)
 
-    def rule(self, wanted: tuple[bool | None, ...]) -> Rule | None:
+    def rule(self, wanted: tuple[bool | None, ...]) -> CompiledRule | None:
         """The derivative towards the wanted operands; None where no gradient can pass.
 
         Raises NoGradientError where an operand was made in inference_mode.
@@ -107,7 +107,7 @@ def runner(op: Op, operands: tuple[Spec, ...], spec: Spec) -> Callable[..., Any]
     return run if spec.shape or xp is not np else lambda *xs: np.asarray(run(*xs))  # NumPy gives numbers for 0-d arrays
 
 
-def staged(plan: Plan, wanted: tuple[bool, ...]) -> Rule | None:
+def staged(plan: Plan, wanted: tuple[bool, ...]) -> CompiledRule | None:
     """The op's vjp run on symbols, simplified, compiled."""
     slots = [placeholder("y", plan.spec), *(placeholder(f"x{i}", s) for i, s in enumerate(plan.operands))]
     gy = placeholder("gy", plan.spec)
@@ -119,7 +119,7 @@ def staged(plan: Plan, wanted: tuple[bool, ...]) -> Rule | None:
     reads = tuple(i for i, slot in enumerate(slots) if slot.node in graph.nodes)
     graph = Graph((gy.node, *(slots[i].node for i in reads)), graph.outputs)
     pull = function(graph, "pull", plan.spec.device)
-    return Rule(plan.spec, reads, keeper(reads), graph, pull, pull.source)  # type: ignore[attr-defined]
+    return CompiledRule(plan.spec, reads, keeper(reads), graph, pull, pull.source)  # type: ignore[attr-defined]
 
 
 def keeper(reads: tuple[int, ...]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:

@@ -217,7 +217,7 @@ Route = Literal["kernel", "product", "call"]
 # recorded. A test holds them to it on the simulated device. What is not listed runs between the recorded parts.
 RECORDED = {
     *("arithmetic", "comparison", "pointwise", "activation", "special", "movement", "reduce", "softmax", "standardise"),
-    *("pattern", "leaf", "product", "index", "scan", "convolution", "pooling", "recurrent", "random"),
+    *("pattern", "leaf", "matmul", "index", "scan", "convolution", "pooling", "recurrent", "random"),
 }
 # What waits: copies, CuPy's sort by thrust; and cuBLAS, where it is not called by `product`.
 WAITING = Move | RandomPermutation | RandomChoice | MatMul | Affine

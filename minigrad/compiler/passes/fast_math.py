@@ -26,10 +26,10 @@ from ...ops.arithmetic import Add, Div, Mul, Neg, Sub
 from ...ops.comparison import Kept, LessEqual, Not
 from ...ops.convolution import Convolution
 from ...ops.leaf import Const
+from ...ops.matmul import Affine, MatMul
 from ...ops.movement import BroadcastTo, Reshape
 from ...ops.pointwise import Tanh
 from ...ops.pooling import ArgMaxPool, MaxPool, PutTaps
-from ...ops.product import Affine, MatMul
 from ...ops.reduce import Mean, Sum, SumOfProducts
 from ...tensor.rewrite import Rewrite, about, in_order, number
 from .fold import Folded

@@ -30,8 +30,8 @@ from ...ops.arithmetic import Add
 from ...ops.convolution import Convolution, ConvolutionTranspose
 from ...ops.effect import TupleGet
 from ...ops.leaf import Const, Input
+from ...ops.matmul import Affine, MatMul
 from ...ops.movement import BroadcastTo, Reshape
-from ...ops.product import Affine, MatMul
 from ...ops.reduce import Max, Mean, Min, Sum
 from ...tensor.rewrite import again
 

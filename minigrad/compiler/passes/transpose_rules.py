@@ -18,9 +18,9 @@ from ...core.node import Node
 from ...core.op import Elementwise
 from ...ops.arithmetic import Add, Div, Mul, Neg, Sub
 from ...ops.comparison import Maximum, Minimum, Where
+from ...ops.matmul import Affine, MatMul
 from ...ops.movement import BroadcastTo, Reshape, Transpose
 from ...ops.pointwise import Abs, Cast, Sqrt
-from ...ops.product import Affine, MatMul
 from ...tensor.rewrite import Rewrite, about, again, settled, simplify
 
 # -- transposes -----------------------------------------------------------------------------------------
