@@ -30,14 +30,14 @@ from ..tensor.tensor import Tensor
 from .gradient import gradients, jacobian, ones_like, stacked, zeros_like
 
 
-class Open(threading.local):
+class OpenTapes(threading.local):
     """The tapes that are listening in this thread."""
 
     def __init__(self) -> None:
         self.tapes: list[GradientTape] = []
 
 
-_open = Open()
+_open = OpenTapes()
 
 
 class GradientTape:

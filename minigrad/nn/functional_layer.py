@@ -57,18 +57,23 @@ def by_place(option: Parameter) -> Parameter:
     return option.replace(kind=Parameter.POSITIONAL_OR_KEYWORD) if option.name == "inplace" else option
 
 
-def over_axes(function: str, base: type[FunctionLayer], *told: str) -> list[type[Any]]:
+def layers(function: str, base: type[FunctionLayer], *told: str) -> list[type[Any]]:
     """The modules of a function over one, two and three axes, named after their base, which says what they do."""
-    return [layer(f"{base.__name__}{n}d", f"{function}{n}d", base.__doc__ or "", *told, base=base) for n in (1, 2, 3)]
+    return [layer(f"{named(base)}{n}d", f"{function}{n}d", base.__doc__ or "", *told, base=base) for n in (1, 2, 3)]
 
 
 def numbered(base: type[Module], name: str = "", **inside: Any) -> list[type[Any]]:
     """The module over n = 1, 2 and 3 axes, which differ in n alone."""
     inside |= {"__doc__": base.__doc__, "__module__": "minigrad.nn"}
-    return [type(f"{name or base.__name__}{n}d", (base,), inside | {"n": n}) for n in (1, 2, 3)]
+    return [type(f"{name or named(base)}{n}d", (base,), inside | {"n": n}) for n in (1, 2, 3)]
 
 
-class Padding(Module):
+def named(base: type[Any]) -> str:
+    """What the modules over n axes are called before their number: MaxPool, of MaxPoolNd."""
+    return base.__name__.removesuffix("Nd")
+
+
+class PaddingNd(Module):
     """x (N, C, *size), or (C, *size), with a margin around its places: see functional.pad."""
 
     _shown: ClassVar[tuple[str, ...]] = ("padding",)
@@ -84,7 +89,7 @@ class Padding(Module):
         return functional.pad(input, self.padding, self.mode, self.value)
 
 
-class Constant(Padding):
+class ConstantPadNd(PaddingNd):
     """The same with a margin of one value."""
 
     _shown = "padding=", "value="
@@ -94,11 +99,11 @@ class Constant(Padding):
         self.value = value
 
 
-ZeroPad1d, ZeroPad2d, ZeroPad3d = numbered(Padding, "ZeroPad", mode="constant")
-ConstantPad1d, ConstantPad2d, ConstantPad3d = numbered(Constant, "ConstantPad", mode="constant")
-ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = numbered(Padding, "ReflectionPad", mode="reflect")
-ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = numbered(Padding, "ReplicationPad", mode="replicate")
-CircularPad1d, CircularPad2d, CircularPad3d = numbered(Padding, "CircularPad", mode="circular")
+ZeroPad1d, ZeroPad2d, ZeroPad3d = numbered(PaddingNd, "ZeroPad", mode="constant")
+ConstantPad1d, ConstantPad2d, ConstantPad3d = numbered(ConstantPadNd, mode="constant")
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = numbered(PaddingNd, "ReflectionPad", mode="reflect")
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = numbered(PaddingNd, "ReplicationPad", mode="replicate")
+CircularPad1d, CircularPad2d, CircularPad3d = numbered(PaddingNd, "CircularPad", mode="circular")
 
 
 Upsample = layer("Upsample", "interpolate", "x (N, C, *size) in another size: see functional.interpolate.")
@@ -156,7 +161,7 @@ class Bounded(FunctionLayer):
 Hardtanh = layer("Hardtanh", "hardtanh", "y = x between min_val and max_val, and those two outside.", base=Bounded)
 
 
-class Random(FunctionLayer):
+class RandomLayer(FunctionLayer):
     """What is random in training."""
 
     def _options(self) -> dict[str, Any]:
@@ -164,7 +169,7 @@ class Random(FunctionLayer):
 
 
 RReLU = layer(
-    "RReLU", "rrelu", "y = x where x > 0, a x elsewhere, a drawn anew.", "lower", "upper", "inplace", base=Random
+    "RReLU", "rrelu", "y = x where x > 0, a x elsewhere, a drawn anew.", "lower", "upper", "inplace", base=RandomLayer
 )
 
 
@@ -240,7 +245,7 @@ class Dropout(Module):
         return input.copy_(y) if self.inplace and y is not input else y
 
 
-class OfChannels(Dropout):
+class DropoutNd(Dropout):
     """Each channel of x (N, C, *size) or (C, *size) zero with probability p: see functional.dropout1d and its kin."""
 
     n: ClassVar[int]
@@ -250,7 +255,7 @@ class OfChannels(Dropout):
         return f"dropout{self.n}d"
 
 
-Dropout1d, Dropout2d, Dropout3d = numbered(OfChannels, "Dropout")
+Dropout1d, Dropout2d, Dropout3d = numbered(DropoutNd)
 
 
 class AlphaDropout(Dropout):
@@ -265,7 +270,7 @@ class FeatureAlphaDropout(Dropout):
     function = "feature_alpha_dropout"
 
 
-class MaxPool(FunctionLayer):
+class MaxPoolNd(FunctionLayer):
     """The largest element of each window. A stride of None is the window's length."""
 
     quiet: ClassVar[tuple[str, ...]] = ("return_indices",)
@@ -277,39 +282,39 @@ class MaxPool(FunctionLayer):
         self.stride = self.kernel_size if self.stride is None else self.stride
 
 
-class AvgPool(MaxPool):
+class AvgPoolNd(MaxPoolNd):
     """The mean of each window. A stride of None is the window's length."""
 
     quiet = "ceil_mode", "count_include_pad", "divisor_override"
 
 
-class MaxUnpool(MaxPool):
+class MaxUnpoolNd(MaxPoolNd):
     """Each number at the place that MaxPool said, with return_indices; zeros elsewhere."""
 
     quiet = ("output_size",)
 
 
-class LPPool(MaxPool):
+class LPPoolNd(MaxPoolNd):
     """(Σ xᵖ)^(1/p) of each window, p being norm_type. A stride of None is the window's length."""
 
 
-class AdaptiveMaxPool(FunctionLayer):
+class AdaptiveMaxPoolNd(FunctionLayer):
     """The largest element of each of output_size windows that cover the axes evenly; None keeps an axis."""
 
     quiet = ("return_indices",)
 
 
-class AdaptiveAvgPool(FunctionLayer):
+class AdaptiveAvgPoolNd(FunctionLayer):
     """The mean of each of output_size windows that cover the axes evenly; None keeps an axis."""
 
 
 LENGTHS = "kernel_size", "stride", "padding", "dilation", "return_indices"
-MaxPool1d, MaxPool2d, MaxPool3d = over_axes("max_pool", MaxPool, *LENGTHS)
-AvgPool1d, AvgPool2d, AvgPool3d = over_axes("avg_pool", AvgPool, "kernel_size")
-MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = over_axes("max_unpool", MaxUnpool, "kernel_size")
-LPPool1d, LPPool2d, LPPool3d = over_axes("lp_pool", LPPool, "norm_type", "kernel_size")
-AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = over_axes("adaptive_max_pool", AdaptiveMaxPool, "output_size")
-AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = over_axes("adaptive_avg_pool", AdaptiveAvgPool, "output_size")
+MaxPool1d, MaxPool2d, MaxPool3d = layers("max_pool", MaxPoolNd, *LENGTHS)
+AvgPool1d, AvgPool2d, AvgPool3d = layers("avg_pool", AvgPoolNd, "kernel_size")
+MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = layers("max_unpool", MaxUnpoolNd, "kernel_size")
+LPPool1d, LPPool2d, LPPool3d = layers("lp_pool", LPPoolNd, "norm_type", "kernel_size")
+AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = layers("adaptive_max_pool", AdaptiveMaxPoolNd, "output_size")
+AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = layers("adaptive_avg_pool", AdaptiveAvgPoolNd, "output_size")
 
 
 class Loss(FunctionLayer):

@@ -255,7 +255,7 @@ class Windowed(Module):
         return ", ".join([sizes, *said])
 
 
-class Conv(Windowed):
+class ConvNd(Windowed):
     """y = x ⋆ W + b: see functional.conv1d and its kin.
 
     weight          W (out_channels, in_channels / groups, *kernel_size)
@@ -274,10 +274,10 @@ class Conv(Windowed):
         return convolution(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
-Conv1d, Conv2d, Conv3d = numbered(Conv)
+Conv1d, Conv2d, Conv3d = numbered(ConvNd)
 
 
-class ConvTranspose(Windowed):
+class ConvTransposeNd(Windowed):
     """The transpose of a convolution: see functional.conv_transpose1d and its kin.
 
     weight            (in_channels, out_channels / groups, *kernel_size)
@@ -318,4 +318,4 @@ class ConvTranspose(Windowed):
         return convolution(x, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
 
 
-ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = numbered(ConvTranspose)
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = numbered(ConvTransposeNd)

@@ -17,7 +17,7 @@ from .module import Module
 from .tree import parameter
 
 
-class Norm(Module):
+class AffineNorm(Module):
     """Layers with a scale, one where it starts, and a shift, zero; either may be None."""
 
     weight: Tensor | None
@@ -36,7 +36,7 @@ class Norm(Module):
             init.zeros_(self.bias)
 
 
-class LayerNorm(Norm):
+class LayerNorm(AffineNorm):
     """(x − μ) / √(σ² + ε) · w + b, over the last axes: see functional.layer_norm.
 
     weight, bias    w and b, of normalized_shape; b, or both, None without
@@ -62,7 +62,7 @@ class LayerNorm(Norm):
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
-class RMSNorm(Norm):
+class RMSNorm(AffineNorm):
     """x / √(mean x² + ε) · w, over the last axes: see functional.rms_norm."""
 
     _shown = "normalized_shape", "eps=", "elementwise_affine="
@@ -84,7 +84,7 @@ class RMSNorm(Norm):
         return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
 
-class GroupNorm(Norm):
+class GroupNorm(AffineNorm):
     """(x − μ) / √(σ² + ε) · w + b for each group of channels of each example: see functional.group_norm.
 
     weight, bias    w and b (num_channels,); None without
@@ -114,7 +114,7 @@ class GroupNorm(Norm):
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
-class Running(Norm):
+class RunningNorm(AffineNorm):
     """Layers that follow the mean and variance of what they saw, for when training is over.
 
     weight, bias                 w and b (num_features,); None without
@@ -176,7 +176,7 @@ class Running(Norm):
         return x
 
 
-class BatchNorm(Running):
+class BatchNormNd(RunningNorm):
     """(x − μ) / √(σ² + ε) · w + b for each channel: see functional.batch_norm."""
 
     @property
@@ -198,10 +198,10 @@ class BatchNorm(Running):
         return functional.batch_norm(input, *self._options(self._momentum()))
 
 
-BatchNorm1d, BatchNorm2d, BatchNorm3d = numbered(BatchNorm)
+BatchNorm1d, BatchNorm2d, BatchNorm3d = numbered(BatchNormNd)
 
 
-class InstanceNorm(Running):
+class InstanceNormNd(RunningNorm):
     """(x − μ) / √(σ² + ε) · w + b for each channel of each example: see functional.instance_norm."""
 
     def __init__(
@@ -224,4 +224,4 @@ class InstanceNorm(Running):
         return functional.instance_norm(input, *self._options(momentum))
 
 
-InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = numbered(InstanceNorm)
+InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = numbered(InstanceNormNd)

@@ -30,7 +30,7 @@ from .utils.rnn import PackedSequence, packed_lengths
 ELMAN = {"tanh": ops.Elman, "relu": ops.ElmanRelu}
 
 
-class Recurrent(Module):
+class RecurrentBase(Module):
     """What layers and cells have in common: an op, four parameters for each layer and direction, and states.
 
     weight_ih    W (gates · hidden_size, features), of the gates one below the other
@@ -91,7 +91,7 @@ class Recurrent(Module):
         return functional.linear(x, W, b + c).apply(op, U, start)
 
 
-class RecurrentCell(Recurrent):
+class RNNCellBase(RecurrentBase):
     """One step: input (N, input_size) or (input_size,), and states with hidden_size in its place."""
 
     def __init__(
@@ -122,7 +122,7 @@ class RecurrentCell(Recurrent):
         return f"{self.input_size}, {self.hidden_size}{'' if self.bias_ih is not None else ', bias=False'}"
 
 
-class RNNCell(RecurrentCell):
+class RNNCell(RNNCellBase):
     """h' = tanh(W x + b + U h + c), or relu in place of tanh."""
 
     def __init__(
@@ -132,19 +132,19 @@ class RNNCell(RecurrentCell):
         super().__init__(input_size, hidden_size, bias, **options)
 
 
-class LSTMCell(RecurrentCell):
+class LSTMCell(RNNCellBase):
     """(h', c'): see LSTM."""
 
     op = ops.Lstm
 
 
-class GRUCell(RecurrentCell):
+class GRUCell(RNNCellBase):
     """h': see GRU."""
 
     op = ops.Gru
 
 
-class RecurrentLayer(Recurrent):
+class RNNBase(RecurrentBase):
     """Layers of recurrent cells, one on the outputs of the other: weight_ih_l0, weight_ih_l1, …
 
     From layer 1 on the features are the outputs of the layer below. …_reverse are those of the direction from the
@@ -250,10 +250,10 @@ class RecurrentLayer(Recurrent):
         return ", ".join([f"{self.input_size}, {self.hidden_size}", *said])
 
 
-class RNN(RecurrentLayer):
+class RNN(RNNBase):
     """h' = tanh(W x + b + U h + c), or relu in place of tanh; the output is h'.
 
-    Elman 1990, “Finding Structure in Time”. Parameters and shapes: see Recurrent.
+    Elman 1990, “Finding Structure in Time”. Parameters and shapes: see RNNBase.
     """
 
     def __init__(
@@ -263,21 +263,21 @@ class RNN(RecurrentLayer):
         super().__init__(input_size, hidden_size, num_layers, **options)
 
 
-class LSTM(RecurrentLayer):
+class LSTM(RNNBase):
     """c' = f c + i g,  h' = o tanh c'; i, f, o = σ and g = tanh of W x + b + U h + c, a quarter each, as i f g o.
 
     The output is h'; states are the two (h, c). Hochreiter & Schmidhuber 1997, “Long Short-Term Memory”, with the
-    forget gate of Gers et al. 2000. Parameters and shapes: see Recurrent.
+    forget gate of Gers et al. 2000. Parameters and shapes: see RNNBase.
     """
 
     op = ops.Lstm
 
 
-class GRU(RecurrentLayer):
+class GRU(RNNBase):
     """h' = (1 − z) n + z h;  r, z = σ(W x + b + U h + c),  n = tanh(W x + b + r (U h + c)), in the order r z n.
 
     The output is h'. Cho et al. 2014, “Learning Phrase Representations using RNN Encoder–Decoder”, eq. 5 to 8; r is
-    applied after the product with U. Parameters and shapes: see Recurrent.
+    applied after the product with U. Parameters and shapes: see RNNBase.
     """
 
     op = ops.Gru

@@ -15,11 +15,11 @@ from ..base.errors import ShapeError
 from ..core.modes import no_grad
 from ..tensor.tensor import Tensor
 from .groups import Group, State
-from .optimizer import Rule
-from .staged import Cell, Pad, Words, power, sqrt, wanted, where
+from .optimizer import UpdateRule
+from .staged import Cell, Scratch, Words, power, sqrt, wanted, where
 
 
-class SGD(Rule):
+class SGD(UpdateRule):
     """p ← p − lr g;  with momentum  b ← μ b + (1 − τ) g  and  p ← p − lr b
 
     Robbins & Monro 1951, “A Stochastic Approximation Method”, eq. 6. Momentum: Polyak 1964, “Some methods of
@@ -39,7 +39,7 @@ class SGD(Rule):
     def carried(self, options: Group) -> tuple[str, ...]:
         return ("momentum_buffer",) if options["momentum"] else ()
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, b: Any = None) -> None:
+    def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, b: Any = None) -> None:
         direction = g
         if b is not None:
             b *= options["momentum"]
@@ -51,14 +51,18 @@ class SGD(Rule):
         pad.add_(p, direction, -options["lr"])
 
 
-class ASGD(Rule):
+class ASGD(UpdateRule):
     """p ← (1 − λ η) p − η g, with η = lr / (1 + λ lr t)^α after t steps; ax is the mean of p from step t0 on
 
     Polyak & Juditsky 1992, “Acceleration of stochastic approximation by averaging”, eq. 3: state["ax"] is the answer.
     """
 
     options = Group(lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0, maximize=False)
-    counters: ClassVar[dict[str, float]] = {**Rule.counters, "eta": 0.0, "rate": 0.0}  # of the next step, and of this
+    counters: ClassVar[dict[str, float]] = {
+        **UpdateRule.counters,
+        "eta": 0.0,
+        "rate": 0.0,
+    }  # of the next step, and of this
     remembered = ("ax",)
 
     def count(self, state: State, options: Group) -> None:
@@ -67,14 +71,14 @@ class ASGD(Rule):
         state["rate"] = where(t == 1, lr, state.get("eta", 0.0))
         state["eta"] = lr / power(1 + options["lambd"] * lr * t, options["alpha"])
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, ax: Any) -> None:
+    def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, ax: Any) -> None:
         p *= 1 - options["lambd"] * state["rate"]
         pad.add_(p, g, -state["rate"])
         since = state["step"] - 1 - options["t0"]
         pad.lerp_(ax, p, 1 / where(since > 1, since, 1))
 
 
-class RMSprop(Rule):
+class RMSprop(UpdateRule):
     """v ← α v + (1 − α) g²;  p ← p − lr g / (√v + ε)
 
     Tieleman & Hinton 2012, “Neural Networks for Machine Learning”, lecture 6.5.
@@ -90,7 +94,7 @@ class RMSprop(Rule):
         centre = ("grad_avg",) if options["centered"] else ()
         return ("square_avg", *centre, "momentum_buffer") if options["momentum"] else ("square_avg", *centre)
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, v: Any, *means: Any) -> None:
+    def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, v: Any, *means: Any) -> None:
         carried = dict(zip(self.carried(options)[1:], means))
         pad.mean_square_(v, g, 1 - options["alpha"])
         if options["centered"]:
@@ -108,7 +112,7 @@ class RMSprop(Rule):
             pad.addcdiv_(p, g, spread, -options["lr"])
 
 
-class Rprop(Rule):
+class Rprop(UpdateRule):
     """s ← η₊ s where the gradient has kept its sign, η₋ s where it has turned;  p ← p − s sign(g), but not there
 
     Each number has a step of its own, and the size of its gradient does not count.
@@ -121,7 +125,7 @@ class Rprop(Rule):
     options = Group(lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), maximize=False)
     remembered = "prev", "step_size"
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, before: Any, s: Any) -> None:
+    def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, before: Any, s: Any) -> None:
         xp, (shrink, grow), (least, largest) = pad.xp, options["etas"], options["step_sizes"]
         s += where(state["step"] == 1, options["lr"], 0)
         turn = xp.sign(xp.multiply(g, before, out=pad.term), out=pad.term)
@@ -139,7 +143,7 @@ class Rprop(Rule):
         p -= step
 
 
-class Adagrad(Rule):
+class Adagrad(UpdateRule):
     """s ← s + g²;  p ← p − lr g / (√s + ε)
 
     A number that seldom has a gradient moves far when it has one. Duchi, Hazan & Singer 2011, “Adaptive Subgradient
@@ -154,13 +158,13 @@ class Adagrad(Rule):
     def start(self, name: str, options: Group) -> float:
         return float(options["initial_accumulator_value"])
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, s: Any) -> None:
+    def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, s: Any) -> None:
         s += pad.square(g)
         rate = options["lr"] / (1 + (state["step"] - 1) * options["lr_decay"])
         pad.addcdiv_(p, g, pad.root(s, options["eps"]), -rate)
 
 
-class Adadelta(Rule):
+class Adadelta(UpdateRule):
     """v ← ρ v + (1 − ρ) g²;  δ = √(u + ε) / √(v + ε) g;  u ← ρ u + (1 − ρ) δ²;  p ← p − lr δ
 
     The step is in the unit of p, not of 1 / p as the gradient is. Zeiler 2012, “ADADELTA: An Adaptive Learning Rate
@@ -170,7 +174,7 @@ class Adadelta(Rule):
     options = Group(lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0, maximize=False)
     remembered = "square_avg", "acc_delta"
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, v: Any, u: Any) -> None:
+    def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, v: Any, u: Any) -> None:
         xp, rho, eps = pad.xp, options["rho"], options["eps"]
         pad.mean_square_(v, g, 1 - rho)
         ratio = xp.divide(xp.add(u, eps, out=pad.second), xp.add(v, eps, out=pad.term), out=pad.term)
@@ -182,7 +186,7 @@ class Adadelta(Rule):
 MEANS = Group(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0)
 
 
-class Adam(Rule):
+class Adam(UpdateRule):
     """m ← β₁ m + (1 − β₁) g;  v ← β₂ v + (1 − β₂) g²;  p ← p − lr m̂ / (√v̂ + ε)
 
     with m̂ = m / (1 − β₁ᵗ) and v̂ = v / (1 − β₂ᵗ): both means began at 0, and this undoes it. A step is of size
@@ -197,7 +201,9 @@ class Adam(Rule):
     def carried(self, options: Group) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if options["amsgrad"] else 2]
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, v: Any, v_max: Any = None) -> None:
+    def move(
+        self, p: Any, g: Any, pad: Scratch, options: Group, state: State, m: Any, v: Any, v_max: Any = None
+    ) -> None:
         (beta1, beta2), t = options["betas"], state["step"]
         pad.lerp_(m, g, 1 - beta1)
         pad.mean_square_(v, g, 1 - beta2)
@@ -216,7 +222,7 @@ class AdamW(Adam):
     options = Adam.options | Group(weight_decay=1e-2, decoupled_weight_decay=True)
 
 
-class Adamax(Rule):
+class Adamax(UpdateRule):
     """m ← β₁ m + (1 − β₁) g;  u ← max(β₂ u, |g| + ε);  p ← p − lr / (1 − β₁ᵗ) m / u
 
     Adam with the largest recent gradient for a spread. Kingma & Ba 2015, “Adam”, algorithm 2.
@@ -225,7 +231,7 @@ class Adamax(Rule):
     options = MEANS | Group(lr=2e-3, maximize=False)
     remembered = "exp_avg", "exp_inf"
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, u: Any) -> None:
+    def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, m: Any, u: Any) -> None:
         (beta1, beta2), t = options["betas"], state["step"]
         pad.lerp_(m, g, 1 - beta1)
         u *= beta2
@@ -235,7 +241,7 @@ class Adamax(Rule):
         pad.addcdiv_(p, m, u, -options["lr"] / (1 - power(beta1, t)))
 
 
-class NAdam(Rule):
+class NAdam(UpdateRule):
     """Adam with Nesterov's look ahead:  p ← p − lr (μₜ₊₁ m / (1 − ∏μ μₜ₊₁) + (1 − μₜ) g / (1 − ∏μ)) / (√v̂ + ε)
 
     where μₜ = β₁ (1 − ½ 0.96^(ψ t)) warms the momentum up, and ∏μ is the product of those so far.
@@ -244,7 +250,7 @@ class NAdam(Rule):
 
     options = MEANS | Group(lr=2e-3, momentum_decay=4e-3, decoupled_weight_decay=False, maximize=False)
 
-    counters: ClassVar[dict[str, float]] = {**Rule.counters, "mu_product": 1.0}
+    counters: ClassVar[dict[str, float]] = {**UpdateRule.counters, "mu_product": 1.0}
     remembered = "exp_avg", "exp_avg_sq"
 
     def momentum(self, t: int, options: Group) -> float:
@@ -256,7 +262,7 @@ class NAdam(Rule):
         super().count(state, options)
         state["mu_product"] = state.get("mu_product", 1.0) * self.momentum(state["step"], options)
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, v: Any) -> None:
+    def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, m: Any, v: Any) -> None:
         (beta1, beta2), t, so_far = options["betas"], state["step"], state["mu_product"]
         now, ahead = self.momentum(t, options), self.momentum(t + 1, options)
         pad.lerp_(m, g, 1 - beta1)
@@ -268,7 +274,7 @@ class NAdam(Rule):
         pad.addcdiv_(p, m, spread, -rate * ahead / (1 - so_far * ahead))
 
 
-class RAdam(Rule):
+class RAdam(UpdateRule):
     """Adam that waits until it knows the spread:  p ← p − lr r m̂ / √v̂,  and  p ← p − lr m̂ while ρ ≤ 5
 
     ρ = ρ∞ − 2 t β₂ᵗ / (1 − β₂ᵗ), with ρ∞ = 2 / (1 − β₂) − 1, is how many gradients v has seen, in effect; and
@@ -280,7 +286,7 @@ class RAdam(Rule):
     options = MEANS | Group(decoupled_weight_decay=False, maximize=False)
     remembered = "exp_avg", "exp_avg_sq"
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any, v: Any) -> None:
+    def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, m: Any, v: Any) -> None:
         (beta1, beta2), t = options["betas"], state["step"]
         pad.lerp_(m, g, 1 - beta1)
         pad.mean_square_(v, g, 1 - beta2)
@@ -297,13 +303,13 @@ class RAdam(Rule):
             pad.addcdiv_(p, m, spread, -rate * sqrt(where(known, r2, 1)) * sqrt(where(known, unbiased, 1)))
 
 
-class Whole(Rule):
+class Whole(UpdateRule):
     """Optimisers whose `move` is given cells (staged.py): places for operands, which an operator in place replaces."""
 
     def sweep(self, p: Any, g: Any, means: list[Any], options: Group, state: State) -> None:
         with no_grad():
             cells = [Cell(Tensor(x)) for x in (p, *means)]
-            pad = Pad(Words(), Cell(), Cell(), Cell())
+            pad = Scratch(Words(), Cell(), Cell(), Cell())
             self.move(cells[0], wanted(cells[0], Cell(Tensor(g)), pad, options), pad, options, state, *cells[1:])
         for array, cell in zip((p, *means), cells):
             array[...] = cell.symbol.value
@@ -327,7 +333,7 @@ class Adafactor(Whole):
             return (*p.shape[:-1], 1)
         return (*p.shape[:-2], 1, p.shape[-1]) if name == "col_var" else p.shape
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, *means: Any) -> None:
+    def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, *means: Any) -> None:
         x, gx, t, lr = p.symbol, g.symbol, state["step"], options["lr"]
         least, least_size = options["eps"]
         least = float(np.finfo(x.dtype).eps) if least is None else least
@@ -365,7 +371,7 @@ class Muon(Whole):
             if p.ndim != 2:
                 raise ShapeError(f"Muon moves matrices, and got {p.spec}: give the other parameters to AdamW")
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, m: Any) -> None:
+    def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, m: Any) -> None:
         mu, (a, b, c), (rows, columns) = options["momentum"], options["ns_coefficients"], p.symbol.shape
         pad.lerp_(m, g, 1 - mu)
         x = short(g.symbol + (m.symbol - g.symbol) * mu if options["nesterov"] else m.symbol)

@@ -12,10 +12,10 @@ from ..base.errors import GraphError
 from ..core.modes import current, enable_grad
 from ..core.versions import edit
 from .groups import Group
-from .optimizer import Rule
+from .optimizer import UpdateRule
 
 
-class Probe(NamedTuple):
+class Trial(NamedTuple):
     """What was found t times a direction away: the loss, its gradient, and its slope in that direction."""
 
     t: float
@@ -24,7 +24,7 @@ class Probe(NamedTuple):
     slope: float
 
 
-class LBFGS(Rule):
+class LBFGS(UpdateRule):
     """p ← p + t d, with d = −H g; H undoes what the last `history_size` steps s did to the gradient: H y = s
 
     Several such steps for each call, for which `closure` computes the loss anew, its backward included. Eager alone.
@@ -62,7 +62,7 @@ class LBFGS(Rule):
             if slope > -o["tolerance_change"]:
                 break
             if o["line_search_fn"]:
-                probe, start = partial(self.probe, closure, x, d), Probe(0.0, loss, g, slope)
+                probe, start = partial(self.probe, closure, x, d), Trial(0.0, loss, g, slope)
                 t, loss, g, _ = strong_wolfe(probe, start, t, most - self.evals, o["tolerance_change"] / abs(d).max())
             past["t"] = t
             if o["line_search_fn"] or i + 1 == o["max_iter"]:
@@ -93,11 +93,11 @@ class LBFGS(Rule):
         past |= {"g": g, "d": d}
         return d
 
-    def probe(self, closure: Callable[[], Any], x: Any, d: Any, t: float) -> Probe:
+    def probe(self, closure: Callable[[], Any], x: Any, d: Any, t: float) -> Trial:
         """What is found t times d away from x."""
         self.place(x + t * d)
         loss, g = self.loss_and_gradient(closure)
-        return Probe(t, float(loss), g, g @ d)
+        return Trial(t, float(loss), g, g @ d)
 
     def loss_and_gradient(self, closure: Callable[[], Any]) -> tuple[Any, Any]:
         """The loss here, and its gradient in one axis. Counts itself."""
@@ -126,16 +126,16 @@ class LBFGS(Rule):
         self.past = deepcopy(state_dict["past"])
 
 
-def strong_wolfe(probe: Callable[[float], Probe], start: Probe, t: float, most: int, least: float) -> Probe:
+def strong_wolfe(probe: Callable[[float], Trial], start: Trial, t: float, most: int, least: float) -> Trial:
     """Where the loss has fallen by a ten-thousandth of what the slope promised, and the slope is below 9/10 of itself.
 
     First steps grow until such a place is passed; then the bracket around it is made smaller.
     """
 
-    def breaks_armijo(p: Probe) -> bool:
+    def breaks_armijo(p: Trial) -> bool:
         return bool(p.loss > start.loss + 1e-4 * p.t * start.slope)
 
-    def meets_curvature(p: Probe) -> bool:
+    def meets_curvature(p: Trial) -> bool:
         return bool(abs(p.slope) <= -0.9 * start.slope)
 
     before, now, n = start, probe(t), 0
@@ -168,7 +168,7 @@ def strong_wolfe(probe: Callable[[float], Probe], start: Probe, t: float, most: 
     return best
 
 
-def cubic(a: Probe, b: Probe, low: float, high: float) -> float:
+def cubic(a: Trial, b: Trial, low: float, high: float) -> float:
     """Where the cubic through two losses and slopes is least, from low to high: Nocedal & Wright 2006, eq. 3.59."""
     a, b = (a, b) if a.t <= b.t else (b, a)
     mean = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)

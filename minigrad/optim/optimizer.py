@@ -26,7 +26,7 @@ from ..tensor.tensor import Tensor
 from ..tracing.builder import Tracer
 from . import staged
 from .groups import Group, Params, State, checked, groups_of, members, refuse_symbol, refuse_twice
-from .staged import WORKING, Pad, wanted
+from .staged import WORKING, Scratch, wanted
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
 PIECE_OFF_CPU = 1 << 22  # there a call is dear
@@ -151,7 +151,7 @@ class Optimizer:
             pad = self.pad(p_)
             self.move(p_, wanted(p_, g_, pad, options), pad, options, state, *means_)
 
-    def move(self, p: Any, g: Any, pad: Pad, options: Group, state: State, *means: Any) -> None:
+    def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, *means: Any) -> None:
         """Change p, a piece of a parameter, in place.
 
         g        the gradient there
@@ -245,16 +245,16 @@ class Optimizer:
 
     # -- memory --------------------------------------------------------------------------
 
-    def pad(self, p: Any) -> Pad:
+    def pad(self, p: Any) -> Scratch:
         """Scratch for a piece: the same memory for every piece of one dtype."""
         xp, n = device_of(p).xp, p.size
         key = xp, p.dtype
         whole = self.scratch.get(key)
         if whole is None or whole.term.size < n:
-            whole = self.scratch[key] = Pad(xp, *[xp.empty(n, p.dtype) for _ in Pad._fields[1:]])
+            whole = self.scratch[key] = Scratch(xp, *[xp.empty(n, p.dtype) for _ in Scratch._fields[1:]])
         if whole.term.size == n:
             return whole
-        return Pad(xp, whole.term[:n], whole.second[:n], whole.gradient[:n])
+        return Scratch(xp, whole.term[:n], whole.second[:n], whole.gradient[:n])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "scratch": {}, "slots": {}}  # a copy makes its own
@@ -303,7 +303,7 @@ class Optimizer:
             group |= {name: x for name, x in loaded.items() if name != "params"}
 
 
-class Rule(Optimizer):
+class UpdateRule(Optimizer):
     """An optimiser whose arguments are its options: name → what it is where it is not said, in their order."""
 
     options: ClassVar[Group] = {}

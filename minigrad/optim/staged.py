@@ -1,9 +1,9 @@
 """Update rules, run on arrays and written down in graphs: one definition of each optimiser.
 
-A rule changes its operands in place: `m *= β; m += …; p −= …`. On arrays a Pad makes no new ones: its words, which are
-PyTorch's (a name that ends in _ changes its first operand), write over scratch that is used again. In a graph the rule
-is given cells: a cell holds a symbol, and to change it in place is to hold another. So the rule of an eager step, run
-once on cells, leaves in them the update as a graph.
+A rule changes its operands in place: `m *= β; m += …; p −= …`. On arrays Scratch makes no new ones: its words, which
+are PyTorch's (a name that ends in _ changes its first operand), write over memory that is used again. In a graph the
+rule is given cells: a cell holds a symbol, and to change it in place is to hold another. So the rule of an eager step,
+run once on cells, leaves in them the update as a graph.
 
 What is remembered takes part by reference: of tensors, in the optimiser's own state, so that eager and traced steps
 may follow one another; of a graph's variables, in variables beside them, of which each session has its own. So does
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 WORKING = {np.dtype(np.float16): np.dtype(np.float32)}  # the precision of the update, where it is not the parameter's
 
 
-class Pad(NamedTuple):
+class Scratch(NamedTuple):
     """Three scratch arrays as large as the operands, and the words that write on them.
 
     xp          the module that computes
@@ -116,7 +116,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     return x if condition else y
 
 
-def wanted(p: Any, g: Any, pad: Pad, options: Group) -> Any:
+def wanted(p: Any, g: Any, pad: Scratch, options: Group) -> Any:
     """The gradient of what is minimised: of −f to maximise f, and of f + λ/2 |p|² to decay the weights.
 
     Decoupled, p shrinks by itself and the gradient stays as it is:
@@ -174,7 +174,7 @@ class Words:
 # -- what is remembered ---------------------------------------------------------------------------------
 
 
-class Slot(Tensor):
+class StateSlot(Tensor):
     """What an optimiser remembers, as a tensor that a graph captures: read, whenever it runs, where it is remembered.
 
     name      under which it is remembered
@@ -269,7 +269,7 @@ def slot(optimizer: Optimizer, owners: Sequence[Any], name: str) -> Any:
         return optimizer.state[owners[0]][name]
     key = (name, *map(id, owners))
     if key not in optimizer.slots:
-        optimizer.slots[key] = Slot(optimizer, owners, name)
+        optimizer.slots[key] = StateSlot(optimizer, owners, name)
     return optimizer.slots[key]
 
 
@@ -319,7 +319,7 @@ def update(
             counts = {name: slot(optimizer, company, name) for name in optimizer.counters}
             refuse_overlap(builder, counts)
             for count in counts.values():
-                if isinstance(count, Slot):
+                if isinstance(count, StateSlot):
                     builder.noticed(count, "together", True)
             state: State = {name: builder.lift(count) for name, count in counts.items()}
             there, home = next((n.device for n in state.values()), CPU), company[0].device
@@ -338,7 +338,7 @@ def moved(
     dtype = WORKING.get(p.dtype, p.dtype)
     slots = slots_of(optimizer, p, options, dtype)
     cell, *means = (Cell(builder.lift(x).astype(dtype)) for x in (p, *slots.values()))
-    pad = Pad(Words(), Cell(), Cell(), Cell())
+    pad = Scratch(Words(), Cell(), Cell(), Cell())
     g_cell = wanted(cell, Cell(builder.lift(g).astype(dtype)), pad, options)
     optimizer.move(cell, g_cell, pad, options, state, *means)
     return [(p, cell.symbol), *((place, m.symbol) for place, m in zip(slots.values(), means))]
@@ -355,10 +355,10 @@ def rate_of(optimizer: Optimizer, group: Group) -> Rate:
 
 def refuse_overlap(builder: GraphBuilder, counts: dict[str, Any]) -> None:
     """Raises GraphError where one graph would count the steps of a parameter in two places."""
-    there = [c.what for c in builder.captured.values() if isinstance(c.what, Slot) and c.what.buffer is not None]
+    there = [c.what for c in builder.captured.values() if isinstance(c.what, StateSlot) and c.what.buffer is not None]
     for count in counts.values():
         for other in there:
-            is_same_count = isinstance(count, Slot) and other.name == count.name
+            is_same_count = isinstance(count, StateSlot) and other.name == count.name
             if is_same_count and other is not count and not other.ids.isdisjoint(count.ids):
                 raise GraphError(
                     "one graph steps some parameters together, and some of them again without the others, whose steps "
