@@ -1,4 +1,4 @@
-"""Pooling, with PyTorch's names and arguments: x (N, C, *size), or (C, *size) for one example."""
+"""Pooling: one number for each window of x (N, C, *size), or (C, *size) for one example."""
 
 from __future__ import annotations
 

@@ -1,12 +1,9 @@
-"""Pictures in other sizes: x (N, C, *size), over up to three axes, one after the other.
+"""Pictures x (N, C, *size) in other sizes, and read between their places.
 
-Each element of the result is a sum of few elements of x, with weights that depend on its place alone; so along one
-axis resizing is to gather those elements and to add them up, whatever the mode.
-
-Pictures read between their places: at points that a tensor says, so that where to look can be learned.
-
-Points are from −1 to 1 along each axis, x first: Jaderberg et al. 2015, “Spatial Transformer Networks”, §3.
-https://arxiv.org/abs/1506.02025
+Each element of the result is a sum of few elements of x. In another size their weights depend on its place alone; so
+along one axis resizing is to gather those elements and to add them up, whatever the mode. Read at points that a tensor
+says, where to look can be learned: points are from −1 to 1 along each axis, x first. Jaderberg et al. 2015, “Spatial
+Transformer Networks”, §3. https://arxiv.org/abs/1506.02025
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Operations as functions: `mg.exp(x)` beside `x.exp()`, family by family. The names are PyTorch's."""
+"""Operations as functions, with PyTorch's names: every method, and what takes several tensors or none."""

@@ -1,4 +1,4 @@
-"""Linear algebra as functions: `mg.matmul(x, y)` beside `x @ y`, and what takes several operands."""
+"""Linear algebra of several operands: sums of products, distances of all pairs, chains of matrices."""
 
 from __future__ import annotations
 

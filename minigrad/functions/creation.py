@@ -1,9 +1,7 @@
-"""Tensors made of nothing but their shape, or of arrays that are there. The names are PyTorch's.
+"""Tensors made of nothing but their shape, or of arrays that are there; and what a tensor is.
 
 All take `dtype`, `device` and `requires_grad`. Real numbers are float64 unless `dtype` says otherwise, as Python's
 own are; PyTorch's are float32.
-
-The tensor itself: what it is, and others like it. The names are PyTorch's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Choosing and writing by index, as functions. The names are PyTorch's."""
+"""Numbers to places, and places to numbers: rows of a unit matrix, and where in a sorted row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moving, joining and cutting, as functions. The names, and where an axis is said, are PyTorch's."""
+"""Joining tensors, laying them beside one another, and giving one a margin."""
 
 from __future__ import annotations
 

@@ -172,6 +172,9 @@ class Pointwise:
     def copysign(self, other: Any) -> Self: return self.apply(ops.CopySign(), other)
     def logaddexp(self, other: Any) -> Self: return self.apply(ops.LogAddExp(), other)
     def xlogy(self, other: Any) -> Self: return self.apply(ops.XLogY(), other)
+    def isnan(self) -> Self: return self.apply(ops.IsNaN())
+    def isinf(self) -> Self: return self.apply(ops.IsInf())
+    def isfinite(self) -> Self: return self.apply(ops.IsFinite())
     def maximum(self, other: Any) -> Self: return self.apply(ops.Maximum(), other)
     def minimum(self, other: Any) -> Self: return self.apply(ops.Minimum(), other)
     def exp(self) -> Self: return self.apply(ops.Exp())
@@ -251,12 +254,9 @@ class Pointwise:
 
     # -- what is no number, and what is out of bounds -----------------------------------------------
 
-    def isnan(self) -> Self: return self.apply(ops.IsNaN())
-    def isinf(self) -> Self: return self.apply(ops.IsInf())
     def isreal(self: Any) -> Any: return self.isinf() | True
     def isneginf(self: Any) -> Any: return self.isinf() & (self < 0)
     def isposinf(self: Any) -> Any: return self.isinf() & (self > 0)
-    def isfinite(self) -> Self: return self.apply(ops.IsFinite())
 
     def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:
         """Numbers in place of NaN, ∞ and −∞; the last two become the largest of the dtype if none is given."""

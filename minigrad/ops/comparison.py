@@ -72,17 +72,23 @@ class NotEqual(Question):
 class IsNaN(Question):
     """y = whether x is no number"""
 
+    method = "isnan"
+
     def forward(self, xp, x): return xp.isnan(x)
 
 
 class IsInf(Question):
     """y = whether x is ∞ or −∞"""
 
+    method = "isinf"
+
     def forward(self, xp, x): return xp.isinf(x)
 
 
 class IsFinite(Question):
     """y = whether x is a number, and neither ∞ nor −∞"""
+
+    method = "isfinite"
 
     def forward(self, xp, x): return xp.isfinite(x)
 

@@ -3,15 +3,10 @@
 `x.add_(y)` computes x + y, writes it where x was, and gives x the history of the sum. Others may look at
 the same memory. Views of x, and what x is a view of, are told: the tensor that owns the memory becomes
 `ViewScatter(its old self, x)`, and every view of it becomes a view of that. What backward kept is not told,
-and need not be: the clock says that it was kept before the edit, and backward refuses (core/backward.py).
+and need not be: its version says that it was kept before the edit, and backward refuses (core/backward.py).
 
-What fills a tensor in place: a number on its diagonal, or random numbers. The names are PyTorch's.
-
-Random numbers come from the sequence that mg.manual_seed starts, or from the `generator` that is given.
-
-The table of in-place methods: `exp_` is `exp`, its result written into the tensor itself.
-
-What gives another shape or dtype has no such twin: the memory stays what it is.
+Some methods fill a tensor anew: by random numbers of the sequence that mg.manual_seed starts, or of a `generator`. The
+others are twins: `exp_` is `exp`. What gives another shape or dtype has none, as the memory stays what it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A method's second face: `mg.exp(x)` for `x.exp()`, where x may be a number, a list or an array as well."""
+"""What is no operand yet made one, and a method as a function of it: `mg.exp(x)` for `x.exp()`, x being [1, 2]."""
 
 from __future__ import annotations
 
