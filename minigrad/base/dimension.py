@@ -231,10 +231,9 @@ def worked_out(operation: Operation, n: Any, m: Any) -> Any:
         case operator.pow if bounds(m)[0] < 0:
             return m.refuse(f"{n} ** {m}")
         case operator.floordiv | operator.mod if isinstance(m, int) and m:
-            terms = terms_of(n)
-            if all(factor % m == 0 for product, factor in terms.items() if product):  # whatever the lengths are
-                is_rest = operation is operator.mod
-                return terms.get((), 0) % m if is_rest else polynomial({p: f // m for p, f in terms.items()})
+            constant = terms_of(n).get((), 0)
+            if (q := quotient(n - constant, m)) is not None:  # whatever the lengths are
+                return constant % m if operation is operator.mod else q + constant // m
     low = 0 if min(bounds(n)[0], bounds(m)[0]) >= 0 else -inf
     return formula(f"{beside(n)} {SIGNS[operation]} {beside(m)}", operation, n, m, low=low)
 
@@ -242,21 +241,15 @@ def worked_out(operation: Operation, n: Any, m: Any) -> Any:
 def at(n: Any, lengths: Mapping[str, int]) -> Any:
     """A number, once lengths are known: those that are still unknown stay."""
     match n:
+        case (str() | Length() | Formula()) if str(n) in lengths:
+            return lengths[str(n)]
+        case str():
+            return named(n)
+        case Length():
+            return sum(prod((at(factor, lengths) for factor in product), start=size) for product, size in n.terms)
         case Formula():
             return n.operation(*(at(m, lengths) for m in n.numbers))
-        case Length() if str(n) in lengths:
-            return lengths[str(n)]
-        case Length():
-            values = {f: known(f, lengths) for product, _ in n.terms for f in product}
-            return sum(prod((values[f] for f in product), start=size) for product, size in n.terms)
     return n
-
-
-def known(factor: Any, lengths: Mapping[str, int]) -> Any:
-    """A factor of a Length, once lengths are known."""
-    if str(factor) in lengths:
-        return lengths[str(factor)]
-    return at(factor, lengths) if isinstance(factor, Formula) else named(factor)
 
 
 def bounds(n: Any) -> Bounds:
@@ -266,13 +259,11 @@ def bounds(n: Any) -> Bounds:
     low: float = 0
     high: float = 0
     for product, size in n.terms:
-        least: float = size
-        most: float = size
+        ends: list[float] = [size]
         for factor in product:
-            ends = (factor.low, factor.high) if isinstance(factor, Formula) else (0, inf)
-            corners = [a * b if a and b else 0 for a in (least, most) for b in ends]
-            least, most = min(corners), max(corners)
-        low, high = low + least, high + most
+            span = (factor.low, factor.high) if isinstance(factor, Formula) else (0, inf)
+            ends = [a * b if a and b else 0 for a in ends for b in span]
+        low, high = low + min(ends), high + max(ends)
     return low, high
 
 
@@ -315,7 +306,7 @@ def is_unknown(n: Any) -> bool:
 
 def fits(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
     """Whether a shape is the wanted one, of which some lengths may be unknown."""
-    return len(shape) == len(wanted) and all(is_unknown(m) or n == m for n, m in zip(shape, wanted))
+    return len(shape) == len(wanted) and all(isinstance(m, Length) or n == m for n, m in zip(shape, wanted))
 
 
 def lengths_of(shape: Any, axis_names: Callable[[int], str | None]) -> tuple[Any, ...]:

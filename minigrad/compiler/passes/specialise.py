@@ -116,7 +116,7 @@ def spec_at(spec: Any, lengths: Lengths) -> Any:
     """The spec, its lengths known."""
     if isinstance(spec, Specs):
         return Specs(spec_at(s, lengths) for s in spec)
-    return spec.with_shape(tuple(at(n, lengths) for n in spec.shape))
+    return spec if spec.is_known else spec.with_shape(tuple(at(n, lengths) for n in spec.shape))
 
 
 def fields_at(op: Any, lengths: Lengths) -> Any:

@@ -102,10 +102,10 @@ def narrow(graph: Graph) -> Graph:
             small[new] = small.get(inputs[0], inputs[0])
         elif isinstance(node.op, Elementwise) and not node.op.effect:
             xs = tuple(small.get(x, x) for x in inputs)
-            shape = broadcast_shape(*(x.spec.shape for x in xs))
-            if xs != inputs and shape == node.spec.shape:
+            shape = None if xs == inputs else broadcast_shape(*(x.spec.shape for x in xs))
+            if shape == node.spec.shape:
                 return Node(node.op, xs, node.spec)
-            if xs != inputs and shape is not None and type(node.op) in EXACT:
+            if shape is not None and type(node.op) in EXACT:
                 small[new] = Node(node.op, xs, node.spec.with_shape(shape))
         return new
 
