@@ -19,8 +19,8 @@ from typing import Any
 from .base.pytree import leaves, planted
 from .functional import where
 from .graph import control
-from .graph.loops import fori_loop as fori_loop
-from .graph.loops import scan as scan
+from .graph.control import fori_loop as fori_loop
+from .graph.control import scan as scan
 
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .errors import ShapeError
@@ -67,6 +67,12 @@ def planted(tree: Any, new: Iterator[Any]) -> Any:
         case dict():
             return {name: planted(branch, new) for name, branch in tree.items()}
     return next(new)
+
+
+def substituted(tree: Any, is_chosen: Callable[[Any], bool], new: Iterable[Any]) -> Any:
+    """The tree with others, in order, in the place of the leaves that are chosen."""
+    others = iter(new)
+    return planted(tree, iter([next(others) if is_chosen(leaf) else leaf for leaf in leaves(tree)]))
 
 
 def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:

@@ -17,7 +17,7 @@ from ..compiler.blame import trap_nan as trap_nan
 from ..tracing.tracer import get_default_session as get_default_session
 from .control import case as case, cond as cond, switch_case as switch_case, while_loop as while_loop
 from .custom import custom_jvp as custom_jvp, custom_vjp as custom_vjp
-from .default import (
+from .graph import (
     add_to_collection as add_to_collection, executing_eagerly as executing_eagerly, get_collection as get_collection,
     get_default_graph as get_default_graph, gradients as gradients, name_scope as name_scope,
     reset_default_graph as reset_default_graph,
@@ -36,7 +36,7 @@ from .graph import (
     UPDATE_OPS as UPDATE_OPS,
 )
 from .jit import eval_shape as eval_shape, jit as jit, make_jaxpr as make_jaxpr
-from .loops import fori_loop as fori_loop, scan as scan
+from .control import fori_loop as fori_loop, scan as scan
 from .placeholder import (
     TensorSpec as TensorSpec, constant as constant, placeholder as placeholder,
     placeholder_with_default as placeholder_with_default,

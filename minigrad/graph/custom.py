@@ -24,7 +24,7 @@ import numpy as np
 from ..autograd.function import Function, custom_gradient
 from ..autograd.gradient import fresh, gradients, recorded, zeros_like
 from ..base.errors import NoGradientError, ShapeError
-from ..base.pytree import leaves, leaves_beside, planted
+from ..base.pytree import leaves, leaves_beside, planted, substituted
 from ..core.modes import current
 from ..methods import Operand
 from ..tensor.lift import operand
@@ -35,12 +35,6 @@ Box = list[Any]
 def is_tensor(x: Any) -> bool:
     """Whether an argument can have a gradient: a tensor, or an array."""
     return isinstance(x, Operand | np.ndarray)
-
-
-def with_tensors(args: Any, tensors: Sequence[Any]) -> Any:
-    """The arguments with other tensors."""
-    new = iter(tensors)
-    return planted(args, (next(new) if is_tensor(x) else x for x in leaves(args)))
 
 
 class Inside(threading.local):
@@ -90,7 +84,7 @@ class custom_vjp:
         assert self.rule is not None  # it was called, and so has one
         fwd, bwd = self.rule
         with self.inside:
-            y, residuals = fwd(*with_tensors(args, tensors))
+            y, residuals = fwd(*substituted(args, is_tensor, tensors))
         box.append(y)
         apart = [x for i, x in enumerate(args) if i in self.apart]
         rest = tuple(x for i, x in enumerate(args) if i not in self.apart)
@@ -171,7 +165,7 @@ class Transposed(Function):
         ctx.f, ctx.args = f, args
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
-        box.append(f.fun(*with_tensors(args, tensors)))
+        box.append(f.fun(*substituted(args, is_tensor, tensors)))
         ys = leaves(box[0])
         return tuple(ys) if len(ys) > 1 else ys[0]
 
@@ -197,5 +191,5 @@ def moved(ctx: Any, xs: Sequence[Any], dxs: Sequence[Any]) -> list[Any]:
     given = iter(dxs)
     tangents = planted(ctx.args, (next(given) if is_tensor(x) else None for x in leaves(ctx.args)))
     with ctx.f.inside:
-        _, dy = ctx.f.rule(with_tensors(ctx.args, xs), tangents)
+        _, dy = ctx.f.rule(substituted(ctx.args, is_tensor, xs), tangents)
     return leaves(dy)

@@ -18,8 +18,7 @@ from ..base.spec import Spec, Specs
 from ..core.modes import current
 from ..methods import Operand
 from ..tracing.builder import Tracer
-from .default import builder_or_default
-from .graph import StaticGraph
+from .graph import StaticGraph, builder_or_default
 
 
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[Any]:

@@ -28,7 +28,7 @@ from weakref import ref
 import numpy as np
 
 from ..base.errors import GraphError, MinigradError
-from ..base.pytree import leaves, leaves_beside, outline, planted
+from ..base.pytree import leaves, leaves_beside, outline, planted, substituted
 from ..base.spec import Spec
 from ..compiler.passes.pipeline import FAST, STANDARD
 from ..core.graph import Graph
@@ -47,7 +47,6 @@ from .signature import (
     Instances,
     Parameters,
     WeakMethod,
-    arrays_as_tensors,
     key_of,
     loosened,
     objects_in,
@@ -214,7 +213,7 @@ class TracedFunction:
         arguments = [(name, said(x)) for name, x in named]
         names = [name for name, x in named if is_tensor(x)]
         made = trace(
-            lambda symbols: self.opened(*arrays_as_tensors((args, options), iter(symbols))),
+            lambda symbols: self.opened(*substituted((args, options), is_tensor, symbols)),
             list(zip(names, tensors, specs, strict=True)),
             names_of(self.python_function, named),
             self.__name__,

@@ -9,8 +9,9 @@
         session.run(w.initializer)
         session.run(y, {x: data})
 
-It is a builder that stays open: what its symbols are operands of becomes part of it, inside the block or not. Outside
-every block there is the default graph of the thread (default.py). Names and meaning are TensorFlow 1's.
+It is a builder that stays open: what its symbols are operands of becomes part of it, inside the block or not. Where no
+graph is named, the default graph is meant: that of the innermost `with graph.as_default():`, else that of the innermost
+`with Session(graph):`, else one that every thread has. Names and meaning are TensorFlow 1's.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -27,10 +28,12 @@ import numpy as np
 from .. import ops
 from ..base.errors import EditedError, GraphError
 from ..base.spec import Spec
+from ..core.modes import current
 from ..core.node import NamedNode, Node, place
 from ..core.op import Op
 from ..tensor.tensor import Tensor, tensor
 from ..tracing.builder import Captured, GraphBuilder, Tracer
+from ..tracing.tracer import get_default_session
 
 VALID = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 GLOBAL_VARIABLES, TRAINABLE_VARIABLES, UPDATE_OPS = "variables", "trainable_variables", "update_ops"
@@ -299,3 +302,91 @@ def name_of(node: Node) -> str:
     """A node's name."""
     name: str = node.name  # type: ignore[attr-defined]
     return name
+
+
+class Defaults(threading.local):
+    """Of this thread: the graph outside all blocks."""
+
+    def __init__(self) -> None:
+        self.graph = StaticGraph()
+
+
+defaults = Defaults()
+
+
+def get_default_graph() -> StaticGraph:
+    """The graph that placeholders and variables are made in just now."""
+    graph, session = open_graph(), get_default_session()
+    return graph if graph is not None else defaults.graph if session is None else session.graph
+
+
+def open_graph() -> StaticGraph | None:
+    """The graph that is being built, for a session."""
+    builder = current.mode.builder
+    while builder is not None and not isinstance(builder, StaticGraph):
+        builder = builder.outer
+    return builder
+
+
+def executing_eagerly() -> bool:
+    """Whether ops run, rather than become nodes of a static graph."""
+    return current.mode.builder is None
+
+
+def reset_default_graph() -> None:
+    """Begin anew with an empty graph outside all blocks."""
+    defaults.graph = StaticGraph()
+
+
+def builder_of(xs: Iterable[Any]) -> GraphBuilder | None:
+    """What an op on these becomes part of: the graph that is being built, else theirs; None where values meet."""
+    if current.mode.builder is not None:
+        return current.mode.builder  # type: ignore[no-any-return]
+    return next((x.builder for x in xs if isinstance(x, Tracer)), None)
+
+
+def builder_or_default(xs: Iterable[Any]) -> GraphBuilder:
+    """The same; the default graph, where values meet."""
+    builder = builder_of(xs)
+    return get_default_graph() if builder is None else builder
+
+
+def name_scope(name: str | None) -> AbstractContextManager[str]:
+    """A block of the default graph in which names begin with this one and a slash."""
+    return get_default_graph().name_scope(name)
+
+
+def get_collection(name: str) -> list[Any]:
+    """What is in the default graph's collection of that name."""
+    return get_default_graph().get_collection(name)
+
+
+def add_to_collection(name: str, value: Any) -> None:
+    """Put something into a collection of the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    stop_gradients: Any = None,
+) -> list[Any]:
+    """Σ ⟨grad_y, ∂y/∂x⟩ for each x, over all ys; None where no y depends on x.
+
+    ys, xs            one tensor, or several; an x may be a result inside the graph
+    grad_ys           what arrives at each y: ones, where it is None
+    stop_gradients    what is taken as constant: ∂y/∂x is along the ways that do not pass there
+    """
+    targets, sources = several(ys), several(xs)
+    builder = builder_or_default([*targets, *sources])
+    arriving = None if grad_ys is None else several(grad_ys)
+    stop = [] if stop_gradients is None else several(stop_gradients)
+    with builder.name_scope(name) if isinstance(builder, StaticGraph) else nullcontext():
+        return builder.gradients(targets, sources, arriving, stop)
+
+
+def several(xs: Any) -> list[Any]:
+    """One, or several, as a list."""
+    return list(xs) if isinstance(xs, Sequence) else [xs]

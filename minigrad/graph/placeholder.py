@@ -24,8 +24,7 @@ from ..tensor.conversion import array_of
 from ..tensor.inplace import KINDS
 from ..tensor.tensor import Tensor
 from ..tracing.builder import GraphBuilder, Tracer
-from .default import get_default_graph
-from .graph import StaticGraph
+from .graph import StaticGraph, get_default_graph
 
 Shape = Sequence[int | str | None] | None
 

@@ -31,8 +31,7 @@ from ..core.versions import owner
 from ..tensor.inplace import write
 from ..tracing.builder import Tracer
 from ..tracing.tracer import session_stack
-from .default import get_default_graph
-from .graph import StaticGraph, name_of
+from .graph import StaticGraph, get_default_graph, name_of
 from .placeholder import fitting
 from .pruning import Pruned, pruned
 from .variable import GraphVariable, Variable

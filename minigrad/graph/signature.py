@@ -20,6 +20,7 @@ import numpy as np
 
 from ..base.dimension import fresh
 from ..base.errors import GraphError
+from ..base.pytree import leaves, paths
 from ..base.spec import Spec
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Tracer
@@ -120,33 +121,6 @@ def leaked(x: Tracer) -> str:
     )
 
 
-def arrays_as_tensors(tree: Any, tensors: Iterator[Any]) -> Any:
-    """The arguments with other tensors: one from `tensors` for each tensor or array, in order."""
-    match tree:
-        case tuple() if hasattr(tree, "_fields"):
-            return type(tree)(*(arrays_as_tensors(each, tensors) for each in tree))
-        case tuple() | list():
-            return type(tree)(arrays_as_tensors(each, tensors) for each in tree)
-        case dict():
-            return {name: arrays_as_tensors(each, tensors) for name, each in tree.items()}
-        case Tensor() | np.ndarray():
-            return next(tensors)
-    return tree
-
-
-def paths(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """(how Python reaches it, argument) for everything in an argument that is no container."""
-    match tree:
-        case tuple() | list():
-            for i, each in enumerate(tree):
-                yield from paths(each, f"{path}[{i}]")
-        case dict():
-            for name, each in tree.items():
-                yield from paths(each, f"{path}[{name!r}]")
-        case _:
-            yield path, tree
-
-
 class Parameters:
     """The parameters of a Python function: what was said by name, or not at all, is put in its place."""
 
@@ -176,7 +150,7 @@ class Parameters:
     def leaves(self, args: tuple[Any, ...], options: dict[str, Any]) -> list[tuple[str, Any]]:
         """(name, argument) for everything that came, containers opened."""
         named = [(self.name(i), x) for i, x in enumerate(args)] + list(options.items())
-        return [leaf for name, x in named for leaf in paths(x, name)]
+        return [leaf for name, x in named for leaf in zip(paths(x, name), leaves(x))]
 
 
 class WeakMethod:

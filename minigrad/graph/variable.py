@@ -23,9 +23,8 @@ from ..tensor.inplace import KINDS
 from ..tensor.tensor import Tensor, tensor
 from ..tracing.builder import GraphBuilder, Tracer
 from ..tracing.tracer import get_default_session, session_or_default
-from .default import executing_eagerly, get_default_graph, open_graph
 from .effects import group
-from .graph import GLOBAL_VARIABLES, TRAINABLE_VARIABLES, StaticGraph
+from .graph import GLOBAL_VARIABLES, TRAINABLE_VARIABLES, StaticGraph, executing_eagerly, get_default_graph, open_graph
 
 
 class Variable:

@@ -20,8 +20,7 @@ from ..base.errors import GraphError, NoGradientError, ShapeError
 from ..core.modes import current, enable_grad, no_grad
 from ..core.versions import edit
 from ..graph import effects
-from ..graph.default import builder_of, gradients
-from ..graph.graph import StaticGraph
+from ..graph.graph import StaticGraph, builder_of, gradients
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Tracer
 from . import staged

@@ -24,7 +24,7 @@ import numpy as np
 
 from ...base.dimension import Dimension
 from ...base.errors import ConversionError
-from ...base.pytree import leaves, outline, paths, planted
+from ...base.pytree import leaves, outline, paths, planted, substituted
 from ...base.spec import Spec
 from ...core.modes import current
 from ...core.node import place
@@ -246,7 +246,7 @@ class Loop:
     def state(self, start: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
         """The values of the variables, with these symbols in the places of what the graph carries."""
         places = iter(symbols)
-        return [planted(x, iter([next(places) if is_part(leaf) else leaf for leaf in leaves(x)])) for x in start]
+        return [substituted(x, is_part, places) for x in start]
 
     def left(self, name: str, x: Any) -> Any:
         """What a variable holds after the loop."""

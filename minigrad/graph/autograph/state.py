@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import ConversionError
-from ...base.pytree import leaves
+from ...base.pytree import leaves, tree_map
 from ...base.spec import Spec
 from ...core.modes import current
 from ...core.node import place, spot
@@ -112,14 +112,11 @@ def dtype_of(x: Any) -> np.dtype[Any]:
 
 def filling(x: Any) -> Any:
     """Something with the structure, shapes and dtypes of x, which nobody reads."""
-    if isinstance(x, tuple | list):
-        parts = [filling(part) for part in x]
-        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-    if isinstance(x, dict):
-        return {key: filling(part) for key, part in x.items()}
-    if isinstance(x, ARRAYS):
-        return lifted(False).astype(x.dtype).broadcast_to(tuple(x.shape))
-    return x
+
+    def like(leaf: Any) -> Any:
+        return lifted(False).astype(leaf.dtype).broadcast_to(tuple(leaf.shape)) if isinstance(leaf, ARRAYS) else leaf
+
+    return tree_map(like, x)
 
 
 def told(x: Any) -> str:
