@@ -1,8 +1,4 @@
-"""What CuPy has, and may be asked for: the names and parameters in cupy.txt, which the simulated device keeps to.
-
-What a device is made to do, counted: see simulated.py.
-
-A GPU made of NumPy: arrays that obey CuPy's rules, and count what a GPU would make expensive.
+"""A GPU made of NumPy: arrays that obey CuPy's rules, and count what a GPU would make expensive.
 
     launches    kernels started: an op on one number costs as much as one on ten thousand
     copies      transfers between host and device, and their bytes

@@ -1,19 +1,15 @@
-"""How C spells NumPy's dtypes and functions: {0} and {1} are the operands, already in the dtype that is computed in.
-
-What NumPy means by its functions of one element, where C has another meaning for it or no name at all.
-
-Each is a template of C++, so that one text serves every dtype. A kernel begins with those it uses.
-
-A formula in C: `forward`, given a module that writes, says what one element of the result is.
+"""A formula in C: `forward`, given a module that writes, says what one element of the result is.
 
     Sigmoid().forward(C, x)   →   (1.0f / (1.0f + expf((-x))))
 
-The other formula (core/formula.py) writes Python, whose operators find out their types when they run. C must be told.
-So each expression has a dtype, and what NumPy would compute in, and what would come out, NumPy itself is asked
-(`ufunc.resolve_dtypes`); literals are written in that type. Half precision is computed in single, as on a GPU, and
-rounded where an op's result is: the value every reader sees is the one that could be stored.
+core/formula.py writes Python so, whose operators find out their types when they run. C must be told. So each expression
+has a dtype, and what NumPy would compute in, and what would come out, NumPy itself is asked (`ufunc.resolve_dtypes`);
+literals are written in that type. Half precision is computed in single, as on a GPU, and rounded where an op's result
+is: the value every reader sees is the one that could be stored.
 
-What one expression uses twice is one object here, and `named` gives it a name: a line of its own, computed once.
+The tables say how C spells NumPy's dtypes and functions, with {0} and {1} for the operands; where C has another meaning
+for one or no name at all, FUNCTIONS has it as a template of C++, so that one text serves every dtype. What one
+expression uses twice is one object here, and `named` gives it a name: a line of its own, computed once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Where an element lies: the index, in an operand's memory, of what element i of a loop reads.
-
-A full reduction in a kernel: each thread has one number of its share, and a block's numbers become one, pairwise.
-
-A fused group as one kernel of CUDA C: one thread takes one element of the loop, then the next one of its share.
+"""A fused group as one kernel of CUDA C: one thread takes one element of the loop, then the next one of its share.
 
     extern "C" __global__ void fused_add_tanh_5c0ffee5(
         const float* __restrict__ a0,               // f32[64, 128]

@@ -1,24 +1,17 @@
-"""A matrix product as one call of cuBLAS, which CuPy would refuse to make while a graph is recorded.
-
-cuBLAS counts along columns, so it sees each of our matrices transposed. z = x y is therefore asked for as zᵀ = yᵀ xᵀ,
-with the operands in the other order, and nothing is moved. An operand that is itself transposed in memory is told to
-be so.
-
-cuBLAS Library User's Guide, sections 2.7.1 (gemm) and 2.8.12 (GemmStridedBatchedEx). https://docs.nvidia.com/cuda/cublas
-
-What launches: CuPy, or the simulated device behind CuPy's rules. A machine
-
-    loads       a kernel                     → a function of (operands, results, partials)
-    multiplies  by one call of cuBLAS
-    records     what a function launches     → a function that launches it all again, in one go
-    lends xp    its array module, whose matrix products are of our making, so that they can be recorded
+"""What launches kernels and multiplies matrices: CuPy, or the simulated device behind CuPy's rules.
 
 Recording is CUDA's stream capture: nothing runs, what would run is written down, with the addresses it was given. So
 nothing may be read by the host meanwhile, and memory that was allocated must stay allocated: it comes from a pool that
 belongs to the recording.
 
-CuPy 14.2 refuses every call of cuBLAS, cuSOLVER and cuRAND while recording (cupy_backends/cuda/libs/cublas.pyx), hence
-the products above. The CuPy machine is written against CuPy 14.2 and its names are checked; it has met no GPU yet.
+CuPy 14.2 refuses every call of cuBLAS, cuSOLVER and cuRAND while recording (cupy_backends/cuda/libs/cublas.pyx), so a
+matrix product is one call of cuBLAS of our own. cuBLAS counts along columns, and sees each of our matrices transposed:
+z = x y is asked for as zᵀ = yᵀ xᵀ, with the operands in the other order, and nothing is moved. An operand that is
+itself transposed in memory is told to be so.
+
+cuBLAS Library User's Guide, sections 2.7.1 (gemm) and 2.8.12 (GemmStridedBatchedEx). https://docs.nvidia.com/cuda/cublas
+
+The CuPy machine is written against CuPy 14.2 and its names are checked; it has met no GPU yet.
 """
 
 from __future__ import annotations

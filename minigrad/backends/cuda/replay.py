@@ -1,17 +1,14 @@
-"""The buffers of one call at a time, and what was recorded on them.
+"""A graph on a GPU: run once, recorded once, and replayed.
 
-One node of a graph, run on a machine: a kernel, a matrix product, or the op's own forward.
+The first call runs node by node, so that every kernel is compiled and every library has started:
 
-kernel    fused groups, and every elementwise op that C can say; written into its buffer
-product   MatMul and Affine, by cuBLAS; written into its buffer
-call      everything else, by op.forward(xp, …), in memory of its own
+    kernel     fused groups, and every elementwise op that C can say; written into its buffer
+    product    MatMul and Affine, by cuBLAS; written into its buffer
+    call       everything else, by op.forward(xp, …), in memory of its own
 
-A graph on a GPU: run once, recorded once, and replayed.
-
-The first call runs node by node, so that every kernel is compiled and every library has started. The second is recorded
-as it runs: its launches become one CUDA graph, which from then on starts with a single call, whatever its length. What
-cannot be recorded (an effect, a factorisation, a sort, a branch, what is on the CPU) splits it: parts are replayed, and
-what is between them is run.
+The second call is recorded as it runs: its launches become one CUDA graph, which from then on starts with a single
+call, whatever its length. What cannot be recorded (an effect, a factorisation, a sort, a branch, what is on the CPU)
+splits it: parts are replayed, and what is between them is run.
 
     copy in what moved  ·  replay  ·  run  ·  replay  ·  copy out the results
 

@@ -1,8 +1,7 @@
 """Rules that are true of numbers, and of the numbers in a computer but for rounding or the sign of a 0.
 
-They apply where speed was asked for before the last bit: see pipeline.py, FAST.
-
-Rules about pooling: what is done to every element alike is done after it, to a quarter as many.
+They apply where speed was asked for before the last bit: see pipeline.py, FAST. Those about pooling do after it, to a
+quarter as many elements, what is done to every element alike.
 
     max of relu(x)               →  relu(max of x)            relu keeps the order
     max of (x + b)               →  (max of x) + b            so does adding what is equal in all of a window
@@ -10,7 +9,7 @@ Rules about pooling: what is done to every element alike is done after it, to a 
     Σ of put taps(g)             →  Σ of g
 
 The place of the maximum is then that of x. Where x is below 0 relu made ties, but gave them no gradient; where
-rounding made a tie of x + b, the gradient now goes to the one that was larger: these rules are fast_math, too.
+rounding made a tie of x + b, the gradient now goes to the one that was larger.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """What a program does, in steps: the level below nodes, where every result has a place in memory.
 
-A node says *what* to compute. A step is one call of NumPy, with the array it writes into; and a buffer is an
-array that steps read and write, known by its shape, dtype and strides before there is any memory for it. Many buffers
-look into one memory: a reshape, a slice. Such a memory is itself a buffer, the *root* of those that look into it.
+A node says *what* to compute. A step is one call of NumPy, with the array it writes into; and a buffer is an array that
+steps read and write, known by its shape, dtype and strides before there is any memory for it. Many buffers look into
+one memory: a reshape, a slice. Such a memory is itself a buffer, the *root* of those that look into it.
 
     argument    given at each call
     constant    known when the program is made
     planned     memory that the program plans: see memory_plan.py
     made        an array that a step brings along, where NumPy knows no `out=` or the op cannot be followed
 
-The order of axes in memory, as NumPy chooses it for a result. In that order a sum is added up, to the last bit.
+The axes of a result lie in memory in the order that NumPy chooses: in that order a sum is added up, to the last bit.
 """
 
 from __future__ import annotations

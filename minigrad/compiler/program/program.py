@@ -1,16 +1,13 @@
-"""How many threads a matrix product may take.
-
-BLAS, which multiplies matrices for NumPy, wakes all its threads for every product of more than about 64 × 64 × 64, and
-has them spin until the last is done. Where products are small that costs more than it gives; where other work wants the
-processors, a network of small layers becomes slower by tens of times. So a program whose products are all small runs
-with one BLAS thread, and gives the others back at its end.
-
-A program: a graph compiled to one Python function of NumPy calls, with all memory planned.
+"""A program: a graph compiled to one Python function of NumPy calls, with all memory planned.
 
     Graph  →  steps (lower.py, record.py, tiling.py)  →  plan (memory_plan.py)  →  text (emit.py)  →  Program
 
 What it hands out is the caller's, and no later call writes over it. What it works in is kept from call to call; a call
 that comes while another is running has a workspace of its own.
+
+BLAS, which multiplies matrices for NumPy, wakes all its threads for every product of more than about 64 × 64 × 64, and
+has them spin until the last is done: a network of small layers becomes slower by tens of times. So a program whose
+products are all small runs with one BLAS thread, and gives the others back at its end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The text of a program on its way: its lines, and the names they use.
-
-Branches and loops in the text of a program: the `if`, `while` and `for` of Python.
+"""The text of a program on its way: its lines, the names they use, and the branches and loops among them.
 
     Cond                                While                               Scan
     greater(b0, c0, b1)                 t0 = x.copy()                       t0 = x
