@@ -1,8 +1,8 @@
 """Which call of which module made a node: the engine does not note it, so the calls are watched while they happen.
 
 Every module gets a hook before and a hook after its forward pass, for the length of a `with`. Both note the moment: of
-a node that ran, the engine's clock knows when it was born; in a graph that is being built, the names that were given so
-far are a clock too, for each node adds one, at the end.
+a node that ran, the engine knows when it was born; in a graph that is being built, the names that were given so
+far tell the time, for each node adds one, at the end.
 """
 
 from __future__ import annotations
