@@ -26,6 +26,7 @@ from ..core.graph import Graph
 from ..core.op import Op
 from .control_grad import cond_gradients, loop_gradients
 from .executable import Executable, compiled
+from .passes.liveness import memory_of
 from .passes.purify import STEPS, graphs_of
 from .passes.specialise import specialised
 from .program.buffer import Step
@@ -250,12 +251,6 @@ class Inner:
 
 def owned(ys: Sequence[Any], graph: Graph, steps: int) -> tuple[Any, ...]:
     """Results of a graph, those copied that may look at the memory of an operand: all, if there was no step."""
-    return tuple(y.copy() if steps == 0 or looks else y for y, looks in zip(ys, borrowed(graph)))
-
-
-def borrowed(graph: Graph) -> list[bool]:
-    """For each output, whether it may look at what the graph was given, or at a constant."""
-    home: dict[Any, Any] = {}
-    for node in graph.nodes:
-        home[node] = home[node.inputs[0]] if node.inputs and (node.op.is_view or node.op.effect) else node
-    return [y is not None and not home[y].inputs for y in graph.outputs]
+    home = memory_of(graph.nodes)
+    looks = [y is not None and not home[y].inputs for y in graph.outputs]
+    return tuple(y.copy() if steps == 0 or look else y for y, look in zip(ys, looks))

@@ -15,14 +15,17 @@ Nothing else interprets arrays. Tensors whose every op is to be seen are not its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ..base.device import CPU, Device
 from ..base.errors import BoundsError, GraphError, MinigradError
 from ..base.spec import Specs
 from ..core.graph import Graph
+from ..core.node import Node
+from ..ops import Clone, Const, Input
 from .blame import located, trap_nan, walk_now
+from .passes.liveness import memory_of
 from .passes.pipeline import STANDARD, Pass, optimised
 
 KNOWN = {FloatingPointError, RuntimeWarning}  # NumPy's, that users ask for
@@ -90,3 +93,30 @@ def device_of(graph: Graph) -> Device:
     """The device on which a graph runs: that of its arrays; of several, the one that is not the CPU."""
     specs = (spec for x in graph.nodes for spec in (x.spec if isinstance(x.spec, Specs) else (x.spec,)))
     return next((spec.device for spec in specs if spec.device is not CPU), CPU)
+
+
+def owned(graph: Graph, written: Graph | None = None, into: Collection[int] = ()) -> Graph:
+    """The graph with copies where one result would share the memory of another, of an input or of a constant.
+
+    written    the graph as it was built, of which those results that share memory there may share it here
+    into       outputs that are written into an array of their own
+
+    Two ops on equal operands became one, x + 0 became x: of that the caller, who may edit a result, must see nothing.
+    """
+    home = memory_of([*graph.nodes, *([] if written is None else written.nodes)])
+    seen: dict[Node, Node] = {}
+    outputs: list[Node | None] = []
+    for i, y in enumerate(graph.outputs):
+        if y is not None and not isinstance(y.spec, Specs):
+            was = None if written is None else written.outputs[i] if i < len(written.outputs) else y
+            op = Clone() if was is None else was.op
+            own = Node(op, (), y.spec) if was is None or i in into else home[was]
+            if seen.setdefault(home[y], own) is not own or (is_given(home[y]) and not is_given(own)):
+                y = Node(Clone(), (y,))
+        outputs.append(y)
+    return graph.with_outputs(tuple(outputs))
+
+
+def is_given(node: Node) -> bool:
+    """Whether its memory belongs to somebody else."""
+    return isinstance(node.op, Input | Const)

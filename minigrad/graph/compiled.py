@@ -17,7 +17,7 @@ from ..autograd.function_rule import Arrivals, Once, Output, OutputRule
 from ..base.dimension import is_unknown
 from ..base.errors import NoGradientError
 from ..base.spec import Spec, Specs, spec_of
-from ..compiler.executable import compiled
+from ..compiler.executable import compiled, owned
 from ..compiler.passes.pipeline import STANDARD, Pass
 from ..compiler.passes.purify import STEPS
 from ..compiler.passes.specialise import specialised
@@ -25,7 +25,7 @@ from ..core import modes
 from ..core.graph import Graph
 from ..core.node import Node, Record
 from ..core.op import Op
-from ..ops import Clone, Const, Input, StopGradient, TupleGet
+from ..ops import StopGradient, TupleGet
 from ..tensor.grad import origin
 from ..tensor.rewrite import optimise
 from ..tensor.tensor import Tensor, made
@@ -140,7 +140,7 @@ class Variant:
         split = Partition(simple, wanted, {simple.inputs[i] for i in into.values()}) if any(wanted) else None
         self.split = split if split is not None and split.results else None
         self.graph = simple if self.split is None else self.split.forward
-        own = partial(owned, results=len(graph.outputs), written=graph, into=into)
+        own = partial(owned, written=graph, into=into)
         self.run = compiled(bare(self.graph), *compile_options, into, own)
         self.specs = [None if y is None or isinstance(y.spec, Specs) else y.spec for y in graph.outputs]
         self.pulls: dict[tuple[int, ...], Compiled] = {}
@@ -228,34 +228,3 @@ def bare(graph: Graph) -> Graph:
         return node.with_inputs(xs)
 
     return graph.rebuild(plain)
-
-
-def owned(graph: Graph, results: int, written: Graph, into: Mapping[int, int]) -> Graph:
-    """The graph with copies where one result would share the memory of another, of an input or of a constant.
-
-    written    the graph as it was built, where a view of an input is still told from a copy
-    into       output → the input whose array takes it
-
-    Two ops on equal operands became one, x + 0 became x: of that the caller, who may edit a result, must see nothing.
-    """
-    seen: dict[Node, Node] = {}
-    outputs: list[Node | None] = []
-    for i, (y, was) in enumerate(zip(graph.outputs, (*written.outputs, *graph.outputs[results:]))):
-        if y is not None and was is not None and not isinstance(y.spec, Specs):
-            memory, own = home(y), Node(was.op, (), was.spec) if i in into else home(was)
-            if seen.setdefault(memory, own) is not own or (shared(memory) and not shared(own)):
-                y = Node(Clone(), (y,))
-        outputs.append(y)
-    return graph.with_outputs(tuple(outputs))
-
-
-def home(node: Node) -> Node:
-    """The node in whose memory this one is."""
-    while node.op.is_view and node.inputs and not isinstance(node.op, TupleGet):
-        node = node.inputs[0]
-    return node
-
-
-def shared(node: Node) -> bool:
-    """Whether the memory belongs to somebody else."""
-    return isinstance(node.op, Input | Const)

@@ -23,11 +23,10 @@ from ..base.dimension import fits
 from ..base.errors import GraphError, ShapeError
 from ..base.pytree import leaves, planted
 from ..base.spec import Spec
-from ..compiler.executable import Executable, compiled
+from ..compiler.executable import Executable, compiled, owned
 from ..compiler.passes.specialise import specialised
 from ..core.modes import current, in_mode
 from ..core.node import Node
-from ..core.versions import owner
 from ..tensor.inplace import write
 from ..tracing.builder import Tracer
 from ..tracing.tracer import session_stack
@@ -144,11 +143,9 @@ class Session:
         given = self.given(plan, arrays)
         ys = plan.run.trapped(*given) if self.trap_nan else plan.run(*given)
         n = plan.fetched
-        held = {*map(id, given)}  # what is in somebody's hands already
         for name, value in zip(plan.pruned.writes, ys[n:]):
-            self.write(name, own(value, held, given))
-            held.add(id(owner(value)))
-        return [None if y is None else handed_out(y, held, given) for y in ys[:n]]
+            self.write(name, value)
+        return [None if y is None else handed_out(y) for y in ys[:n]]
 
     def given(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
         """An array for each input. Raises GraphError where a variable has no value yet."""
@@ -215,7 +212,7 @@ def made(graph: StaticGraph, nodes: tuple[Node, ...], fed: tuple[Node, ...], arr
         x.spec.with_shape(arrays[source].shape) if isinstance(source, int) else x.spec
         for x, source in zip(part.graph.inputs, sources)
     ]
-    return RunPlan(part, compiled(specialised(part.graph, specs)), sources, len(nodes))
+    return RunPlan(part, compiled(specialised(part.graph, specs), finish=owned), sources, len(nodes))
 
 
 def fed_to(node: Node, data: Any) -> Any:
@@ -228,20 +225,7 @@ def fed_to(node: Node, data: Any) -> Any:
     return array
 
 
-def own(y: Any, held: set[int], given: Sequence[Any]) -> Any:
-    """y, in memory of its own: not that of an array that is held, or of a view of one that was given."""
-    if y.base is None:
-        return y.copy() if id(y) in held else y
-    memory = owner(y)
-    return y.copy() if id(memory) in held or any(memory is owner(x) for x in given) else y
-
-
-def handed_out(y: Any, held: set[int], given: Sequence[Any]) -> Any:
-    """A result as the user gets it: a NumPy array of their own; a number, where it has no axes."""
-    if not isinstance(y, np.ndarray):
-        y = device_of(y).read(y)
-    if not y.shape:
-        return y[()]
-    y = own(y, held, given)
-    held.add(id(owner(y)))
-    return y
+def handed_out(y: Any) -> Any:
+    """A result as the user gets it: a NumPy array; a number, where it has no axes."""
+    y = y if isinstance(y, np.ndarray) else device_of(y).read(y)
+    return y if y.shape else y[()]

@@ -17,6 +17,7 @@ from ...base.spec import Spec, Specs
 from ...core.graph import Graph
 from ...core.node import Node
 from ...ops import TupleGet
+from ...ops.effect import Shown
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
     """Node → whose memory it is in: its own, or, for a view, its operand's. Of several results each has its own."""
     home: dict[Node, Node] = {}
     for node in order:
-        is_view = node.op.is_view and node.inputs and not isinstance(node.op, TupleGet)
+        is_view = (node.op.is_view or isinstance(node.op, Shown)) and node.inputs and not isinstance(node.op, TupleGet)
         home[node] = home[node.inputs[0]] if is_view else node
     return home
 
