@@ -47,14 +47,11 @@ def layer(name: str, function: str, doc: str, *told: str, base: type[FunctionLay
     """The module of a function: its arguments are those named, and then those of the function's that have a default."""
     known = signature(getattr(functional, function)).parameters
     rest = (p for p in known.values() if p.default is not Parameter.empty and p.name not in (*told, *ASKED))
-    options = Signature([*(known[name] for name in told), *map(by_place, rest)])
+    kind = Parameter.POSITIONAL_OR_KEYWORD  # `inplace` may be said without its name, as in ReLU(True)
+    rest = (p.replace(kind=kind) if p.name == "inplace" else p for p in rest)
+    options = Signature([*(known[name] for name in told), *rest])
     inside = {"function": function, "__signature__": options, "__doc__": doc, "__module__": "minigrad.nn"}
     return type(name, (base,), inside)
-
-
-def by_place(option: Parameter) -> Parameter:
-    """The option; `inplace` may be said without its name, as in ReLU(True)."""
-    return option.replace(kind=Parameter.POSITIONAL_OR_KEYWORD) if option.name == "inplace" else option
 
 
 def layers(function: str, base: type[FunctionLayer], *told: str) -> list[type[Any]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from math import inf
 from numbers import Real
 from typing import Any
 
@@ -23,25 +24,13 @@ Params = Operand | Iterable[Operand] | Iterable[Group]
 NOTES = {"params", "initial_lr", "name"}  # what a group may say beside the optimiser's options
 
 
-def nonnegative(x: Any) -> bool:
-    return isinstance(x, Real) and float(x) >= 0
-
-
 def is_symbol(x: Any) -> bool:
     """Whether x is one number that a graph computes when it runs."""
     return isinstance(x, Symbol) and not x.spec.shape
 
 
-def fraction(x: Any) -> bool:
-    return nonnegative(x) and x <= 1
-
-
-def decay(x: Any) -> bool:
-    return nonnegative(x) and x < 1
-
-
-def two_decays(x: Any) -> bool:
-    return isinstance(x, Sequence) and len(x) == 2 and all(map(decay, x))
+def nonnegative(x: Any, most: float = inf) -> bool:
+    return isinstance(x, Real) and 0 <= float(x) <= most
 
 
 NOT_NEGATIVE = ["momentum", "weight_decay", "alpha", "lr_decay", "initial_accumulator_value", "momentum_decay",
@@ -51,14 +40,17 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(NOT_NEGATIVE, (nonnegative, "a number that is not negative")),
     "eps": (lambda x: nonnegative(x) or isinstance(x, tuple | list), "a number that is not negative"),
     "dampening": (lambda x: isinstance(x, Real), "a number"),
-    "rho": (fraction, "a number from 0 to 1"),
+    "rho": (lambda x: nonnegative(x, 1), "a number from 0 to 1"),
     "d": (lambda x: isinstance(x, Real) and float(x) >= 1, "a number that is at least 1"),
     "etas": (
         lambda x: len(x) == 2 and 0 < x[0] < 1 < x[1],
         "two numbers, the first between 0 and 1, the second above 1",
     ),
     "adjust_lr_fn": (lambda x: x in (None, "original", "match_rms_adamw"), "None, 'original' or 'match_rms_adamw'"),
-    "betas": (two_decays, "two numbers, each at least 0 and below 1"),
+    "betas": (
+        lambda x: isinstance(x, Sequence) and len(x) == 2 and all(nonnegative(b) and b < 1 for b in x),
+        "two numbers, each at least 0 and below 1",
+    ),
 }
 
 
