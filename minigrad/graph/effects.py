@@ -1,7 +1,4 @@
-"""Before and after: what a run does beside computing values, in which order.
-
-Looking into a graph while it runs: print what passes, keep it, let Python see it.
-"""
+"""What a run does beside computing values, and in which order: wait, print what passes, keep it, show it to Python."""
 
 from __future__ import annotations
 

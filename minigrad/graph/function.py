@@ -1,6 +1,4 @@
-"""Traced functions, run as the Python functions that they are: to step through one, or to see it print.
-
-function: a Python function that is traced once for each kind of call, and from then on runs as a graph.
+"""function: a Python function that is traced once for each kind of call, and from then on runs as a graph.
 
     @mg.function
     def step(x, target):
@@ -9,8 +7,9 @@ function: a Python function that is traced once for each kind of call, and from 
         return loss
 
 Python runs while it is traced, and then no more: a print, an append, a counter, a branch on a Python value happen in
-the trace alone. Which calls share a trace is said in signature.py; what a trace is, in trace.py. Inside another trace
-the function is inlined. Names and meaning are those of TensorFlow 2's `tf.function`.
+the trace alone. After `run_functions_eagerly()` it runs as the Python function that it is, to be stepped through. Which
+calls share a trace is said in signature.py; what a trace is, in trace.py. Inside another trace the function is inlined.
+Names and meaning are those of TensorFlow 2's `tf.function`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Where a graph begins: what is given at each run, and what never changes.
-
-TensorSpec: a tensor as it is announced, before there is one. The words are TensorFlow's.
-"""
+"""Where a graph begins: what is given at each run, announced by its TensorSpec; and what never changes."""
 
 from __future__ import annotations
 

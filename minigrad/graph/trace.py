@@ -1,6 +1,4 @@
-"""The builder of a trace: what a Python function does to symbols, and to tensors with values, while it is traced.
-
-A trace: one run of a Python function on symbols, and the graph that it left behind.
+"""A trace: one run of a Python function on symbols, and the graph that it left behind.
 
 The graph is a function of the arguments' tensors and of what the Python function reached by itself: parameters, global
 tensors, constants. Those are captured by reference, and read whenever the graph runs. What the Python function changed

@@ -1,7 +1,4 @@
-"""The gradient of a graph is more graph: backpropagation run on symbols.
-
-Gradients while a graph is built: more nodes of it, and the `.grad` that a leaf has at this point of it.
-"""
+"""The gradient of a graph is more graph: backpropagation run on symbols, and the `.grad` of a leaf at this point."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
-"""Two branches written down for the graph, and what they leave brought together, variable by variable.
+"""if, and, or, not, comparisons, assert: decided by Python if the condition has a value, by the graph if it has none.
 
-Each begins with the same state. Where a number of one branch meets a tensor of the other, it takes the tensor's
-dtype; if it was the first branch that gave the number, both are written down once more.
-
-if, and, or, not, comparisons, assert: decided by Python if the condition has a value, by the graph if it has none.
-
-Where the graph decides, both branches are written down.
+Where the graph decides, both branches are written down, and what they leave is brought together, variable by variable.
+Each begins with the same state. Where a number of one branch meets a tensor of the other, it takes the tensor's dtype;
+if it was the first branch that gave the number, both are written down once more.
 """
 
 from __future__ import annotations

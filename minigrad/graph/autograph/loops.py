@@ -1,15 +1,10 @@
-"""What a loop of the graph goes over: the rows of a symbolic tensor, range() of one, and what is made of these.
-
-A loop in the graph: its body is written down once, and what it leaves in its variables goes on to the next turn.
-
-So the state has the same structure, shapes and dtypes after each turn as before it. Where a number turns out to become
-a tensor, or something without a value to get one, the loop begins with something of that kind, and is written anew.
-
-while and for: run by Python while the condition has a value, written into the graph as soon as it has none.
+"""while and for: run by Python while the condition has a value, written into the graph as soon as it has none.
 
 `while True:` with a `break` on a tensor so runs its first turn here, and the rest in the graph. A loop over a Python
-list is unrolled; one over a symbolic tensor, or range() of one, is a loop of the graph, whose body is written down
-once: there the state has the same structure, shapes and dtypes after each turn as before it.
+list is unrolled; one over the rows of a symbolic tensor, or range() of one, is a loop of the graph. Its body is written
+down once, and what it leaves in its variables goes on to the next turn: so the state has the same structure, shapes and
+dtypes after each turn as before it. Where a number turns out to become a tensor, or something without a value to get
+one, the loop begins with something of that kind, and is written anew.
 """
 
 from __future__ import annotations

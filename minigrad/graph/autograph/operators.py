@@ -1,6 +1,6 @@
-"""Python's own functions that ask a tensor for its value, as functions that do not have to.
+"""What generated code calls, as `ag.NAME`: each looks at the values it gets, and lets Python or the graph decide.
 
-What generated code calls, as `ag.NAME`: each looks at the values it gets, and lets Python or the graph decide.
+Those of branches.py and loops.py, and Python's own functions that ask a tensor for its value, and here need not.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Whose code a function is: the user's is converted, that of Python, of libraries and of the engine is not.
-
-Which names a piece of a function writes and reads, and which of them are alive around its `if`s and loops.
+"""Which names a piece of a function writes and reads, and which of them are alive around its `if`s and loops.
 
 A name is alive at a point if what it holds there may still be read. What a branch or a loop body writes is its
 state only as far as it is alive outside; the rest is local to it, and nobody else's concern. (Aho, Lam, Sethi,
 Ullman 2007, “Compilers”, section 9.2.5.) Reads are counted generously: a name held alive for nothing costs little.
+
+Beside it, whose code a function is: the user's is converted, that of Python, of libraries and of the engine is not.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Blocks as functions: `def if_1():`, which shares the variables of the function around it as far as they are state.
-
-On the way through a block the names that certainly have a value are kept in view: `Undefined` goes before the others.
-
-if, while and for, as calls: each block becomes a function, which an operator calls, or makes a graph of.
+"""if, while and for, as calls: each block becomes a function, which an operator calls, or makes a graph of.
 
     if x > 0:              def if_1():                         def set_1(state):
         y = x                  nonlocal y                          nonlocal y
@@ -12,7 +8,8 @@ if, while and for, as calls: each block becomes a function, which an operator ca
                                y = -x
 
 The variables that a block writes, and that are alive around it, are its state: the operator reads them all at once
-by one function and writes them by the other. The functions are numbered by the line of their statement.
+by one function and writes them by the other. The functions are numbered by the line of their statement. On the way
+through a block the names that certainly have a value are kept in view: `Undefined` goes before the others.
 """
 
 from __future__ import annotations
