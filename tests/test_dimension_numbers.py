@@ -185,9 +185,9 @@ def test_a_large_number_that_is_fed_is_a_number():
         assert session.run(y, {x: [1 << 45, 1]}) == (1 << 45) - 2
 
 
-@pytest.mark.parametrize("shape", [("",), ("?1",), ("rows + 1",)])
-def test_the_name_of_a_length_is_a_word(shape):
-    with pytest.raises(ShapeError, match="the name of a length is a word"):
+@pytest.mark.parametrize("shape", [("",), ("?1",), ("rows + 1",), (-1, 3), (2.5,)])
+def test_a_length_is_a_number_or_a_word(shape):
+    with pytest.raises(ShapeError, match="a length is a whole number, None where a run says it, or a word"):
         mg.placeholder("float64", shape)
 
 

@@ -315,11 +315,18 @@ def lengths_of(shape: Any, axis_names: Callable[[int], str | None]) -> tuple[Any
     axis_names    what None means on an axis: the name of a length, or None for one of its own
     """
     lengths: list[Any] = []
-    for axis, n in enumerate(shape):
-        if isinstance(n, str) and not n.isidentifier():
-            raise ShapeError(f"the name of a length is a word, as in ('rows', 3), and got {n!r}")
-        name = axis_names(axis) if n is None else n if isinstance(n, str) else None
-        lengths.append(named(name) if name else fresh() if n is None else unsaid(n))
+    for axis, n in enumerate(map(unsaid, shape)):
+        if n is None:
+            name = axis_names(axis)
+            lengths.append(named(name) if name else fresh())
+        elif isinstance(n, str) and n.isidentifier():
+            lengths.append(named(n))
+        elif is_unknown(n) or (isinstance(n, int | np.integer) and n >= 0):
+            lengths.append(n if is_unknown(n) else int(n))
+        else:
+            raise ShapeError(
+                f"a length is a whole number, None where a run says it, or a word, as in ('rows', 3), and got {n!r}"
+            )
     return tuple(lengths)
 
 
