@@ -128,7 +128,7 @@ def len_(x: Any) -> Any:
     return x.shape[0] if symbolic(x) and x.shape else len(x)
 
 
-class Loop:
+class TracedLoop:
     """A loop in the graph.
 
     start     variable → what it begins with instead of what it is: a number in the dtype that it will have, a filling
@@ -345,7 +345,7 @@ def while_(
             test()
         body()
 
-    Loop("`while`", body, get, set_, names).run(lambda: truth(lifted(test()), "`while`"), turn)
+    TracedLoop("`while`", body, get, set_, names).run(lambda: truth(lifted(test()), "`while`"), turn)
     if assigns:
         test()
 
@@ -366,7 +366,7 @@ def for_(
     if isinstance(items, Rows):
         if items.most == 0:
             return
-        counted(items, Loop("`for`", body, get, set_, names), body, test)
+        counted(items, TracedLoop("`for`", body, get, set_, names), body, test)
         return
     going: Any = True
     for item in items:
@@ -379,7 +379,7 @@ def for_(
             return
 
 
-def counted(items: Rows, loop: Loop, body: Callable[[Any], None], test: Callable[[], Any] | None) -> None:
+def counted(items: Rows, loop: TracedLoop, body: Callable[[Any], None], test: Callable[[], Any] | None) -> None:
     """The loop over the rows in the graph: a while loop that counts."""
     at: Any = 0
     get, set_ = loop.get, loop.set_
