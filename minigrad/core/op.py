@@ -17,12 +17,7 @@ Three families cover nearly the whole table, and each fixes what its members hav
 
 Rules receive tensors (y, x₁, x₂, …) and use only their methods and operators. So this module and the
 table import no Tensor, and the same rule serves eager backward, compiled plans, staged graphs and
-second derivatives.
-
-Is this op one NumPy ufunc? Then its plan calls that, and no Python stands between.
-
-`forward` is run on operands that answer every ufunc by noting it down. Nobody declares which ops these
-are: an op whose forward is `x * y` is found out.
+second derivatives. An op whose `forward` is one NumPy ufunc is found out, and its plan calls that (`ufunc_of`).
 """
 
 from __future__ import annotations

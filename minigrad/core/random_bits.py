@@ -15,7 +15,7 @@ passes TestU01's BigCrush.
 It is written in uint64 arithmetic against `xp`, so NumPy and CuPy give the same bits; in place, and
 a block at a time, so that on a CPU the work stays in the cache.
 
-The sequence of keys behind random numbers that are drawn without one: mg.rand, dropout, x.normal_().
+What is drawn without a key (mg.rand, dropout, x.normal_()) takes the next one of a `Sequence`.
 """
 
 from __future__ import annotations

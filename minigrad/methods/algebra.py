@@ -1,6 +1,7 @@
-"""Einstein's summation: `einsum("bij,bjk->bik", x, y)`, letters for axes, those not in the result summed over.
+"""Products of matrices and vectors, what square matrices hide, and Einstein's summation of them all.
 
-An equation is brought to what one op can say, letter by letter:
+In `einsum("bij,bjk->bik", x, y)` letters stand for axes, and those not in the result are summed over. It is brought to
+what one op can say, letter by letter:
 
     …                 becomes letters of its own, lined up from the right
     ii                the diagonal is taken
@@ -8,8 +9,6 @@ An equation is brought to what one op can say, letter by letter:
     only one has it   and the result has not: summed at once
 
 Then operands are contracted in pairs, from the left, each pair one matrix product (ops/matmul.py).
-
-Products of matrices and vectors, and what square matrices hide.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""x.at[i].set(v): JAX's words for a new tensor that differs from x in some places.
-
-Choosing elements by their places, and writing there. Names and meaning are PyTorch's.
+"""Choosing elements by their places, and writing there. Names and meaning are PyTorch's; x.at[i].set(v) is JAX's.
 
     by any index      x[…]  index_set  index_put
     along one axis    select narrow index_select index_add index_copy index_fill

@@ -5,7 +5,7 @@
     movement                                                  the same elements in other places
     reduce scan sort                                          many elements to one, to running ones, in order
     pattern index                                             some of the elements, and writing there
-    softmax standardise                                       rows brought to a common scale
+    normalise                                                 rows brought to a common scale
     matmul linalg                                             matrices
     convolution pooling                                       windows that slide
     recurrent                                                 sequences
@@ -46,6 +46,10 @@ from .movement import (
     BroadcastTo, Concatenate, Contiguous, Diagonal, Flip, OnDiagonal, Pad, Reshape, Roll, Stack, Transpose, Tril, Triu,
     View, ViewScatter,
 )
+from .normalise import (
+    Centre, Chosen, CrossEntropy, InverseRMS, LogSoftmax, LogSumExp, MinusOneHot, RMSNormalise, Softmax,
+    SoftmaxMinusOneHot, Standardise,
+)
 from .pointwise import (
     Abs, Acos, Acosh, Asin, Asinh, Atan, Atanh, Cast, Ceil, Cos, Cosh, Exp, Exp2, Expm1, Floor, Log, Log10, Log1p, Log2,
     Round, Rsqrt, Sign, Sin, Sinh, Sqrt, Tan, Tanh, Trunc,
@@ -60,10 +64,8 @@ from .random import (
 from .recurrent import Elman, ElmanRelu, Gru, LinearRecurrence, Lstm
 from .reduce import All, Any, Max, Mean, Min, Norm, Prod, Std, Sum, SumOfProducts, Var
 from .scan import ArgCumMax, ArgCumMin, CumProd, CumSum, LogCumSumExp, Recurrence, Shift
-from .softmax import Chosen, CrossEntropy, LogSoftmax, LogSumExp, MinusOneHot, Softmax, SoftmaxMinusOneHot
 from .sort import ArgMax, ArgMin, ArgSort, ArgTopK
 from .special import BesselI, Erf, ErfInv, Erfc, PolyGamma
-from .standardise import Centre, InverseRMS, RMSNormalise, Standardise
 # -- to here --------------------------------------------------------------------------------------
 
 # What is held to the laws: each that computes, and does no more, but for those of effect.py.

@@ -1,8 +1,6 @@
-"""Activations: functions of one number that stand between the layers of a network.
+"""Activations, which stand between the layers of a network, and a loss that no other ops make up well.
 
 They take floats. An exponential may overflow to ∞ without a word: 1 / ∞ is the 0 that the function tends to.
-
-Losses that are no sound composition of other ops.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""Several results, and an order: what a graph with control flow needs besides arithmetic.
+"""Several results, an order, and effects: what a graph needs besides arithmetic.
 
 An op has one result. Where it truly has several (both ends of a loop, what a branch returns), the result is a
 tuple, its spec is a Specs, and `TupleGet(i)` picks one. The gradients of the pieces come together in a `Cotangents`.
 
-Ops that do more than give a result: they print, keep a value to be looked at, or call what the user wrote.
-
-Variables in a graph: a graph is a function, so what it reads is given to it, and what it assigns it gives back.
-
-These ops only stand in the graph that a user builds. A run replaces them: a read by an input, an assignment by a
-result (graph/pruning.py). They name their variable by its name in the graph.
+An op with an effect prints, keeps a value to be looked at, or calls what the user wrote. Reads and assignments of a
+variable, which they name, only stand in the graph that a user builds: a run replaces a read by an input, an assignment
+by a result (graph/pruning.py), for a graph is a function.
 """
 
 from __future__ import annotations

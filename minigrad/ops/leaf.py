@@ -1,6 +1,4 @@
-"""Where graphs begin: nodes without inputs.
-
-The same numbers, elsewhere: in the graph, in memory, on another device.
+"""Where graphs begin, nodes without inputs; and the same numbers elsewhere: in the graph, in memory, on a device.
 """
 
 from __future__ import annotations

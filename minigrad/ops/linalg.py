@@ -1,11 +1,8 @@
-"""Square matrices: inverses, equations, determinants, factors. They lie in the last two axes; those before are a batch.
+"""Matrices: inverses, equations, determinants, factors. They lie in the last two axes; those before are a batch.
 
 Where a rule is not a line of calculus, it is from Giles 2008, “Collected matrix derivative results for forward and
-reverse mode algorithmic differentiation”, with the section given.
-
-Matrices of any shape, taken apart. They lie in the last two axes.
-
-Townsend 2016, “Differentiating the SVD”; Walter and Lehmann 2010, arXiv:1001.1654; Golub and Pereyra 1973, eq. 4.12.
+reverse mode algorithmic differentiation”, with the section given; of those that are not square, from Townsend 2016,
+“Differentiating the SVD”; Walter and Lehmann 2010, arXiv:1001.1654; Golub and Pereyra 1973, eq. 4.12.
 """
 
 from __future__ import annotations

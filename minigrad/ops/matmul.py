@@ -30,8 +30,8 @@ import numpy as np
 from ..base.errors import ShapeError
 from ..base.spec import Spec, broadcast_shape, common_device
 from ..core.op import Op
+from .normalise import exponentials
 from .reduce import SumOfProducts
-from .softmax import exponentials
 
 
 class MatMul(Op):

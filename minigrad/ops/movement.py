@@ -1,4 +1,4 @@
-"""Movement ops: same elements, other places. Linear all, and free of arithmetic.
+"""Movement ops: same elements, other places, and zeros between. Linear all, and free of arithmetic.
 
 Each one's adjoint sends the gradient back the way the element came:
 
@@ -7,16 +7,10 @@ Each one's adjoint sends the gradient back the way the element came:
     broadcast_to  ↔  sum
     flip          ↔  flip
     roll          ↔  roll the other way
-
-Joining: many tensors to one. The gradient is cut where they were put together.
-
-Placing: elements kept where they are, or put into a larger tensor; everything else is zero.
-
-pad         ↔  the middle
-diagonal    ↔  a matrix that is zero but for its diagonal
-tril, triu  ↔  themselves
-
-What an in-place edit of a view does to the tensor that owns the memory.
+    cat, stack    ↔  a cut where they were put together
+    pad           ↔  the middle
+    diagonal      ↔  a matrix that is zero but for its diagonal
+    tril, triu    ↔  themselves
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ A window is a box, so what is done to it is done along one axis after the other.
 to one place, the first where it stands, in the order of reading. Where that is, is a tensor of integers, `ArgMaxPool`;
 to take from those places and to put into them are linear ops, each the other's adjoint. So pooling has derivatives of
 every order, and none is found by scattering.
-
-Adaptive pooling: the number of windows is given, and each is as long as it must be, one axis at a time.
+In adaptive pooling the number of windows is given, and each is as long as it must be.
 """
 
 from __future__ import annotations

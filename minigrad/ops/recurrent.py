@@ -1,23 +1,19 @@
-"""What a small change of a recurrent network's states becomes, from step to step: a linear recurrence.
+"""Recurrent networks, a whole sequence at a time: a state s, which every element of the sequence changes.
+
+    a        (T, N, g H)    what the input says to g gates of H units; T steps of N sequences
+    U        (g H, H)       what the state before says to them
+    start    (S, N, H)      the state before the first step: S of them, h, or h and c
+    y        (S, T, N, H)   the states after each
+
+A network says how it computes, and its slopes: how much each step moves with what comes into it. What a small change of
+the states becomes, from step to step, is one linear recurrence for all of them:
 
     change      ds[t] = db[t] + J[t] ds[t − 1]        from the first step on
     gradient    gs[t] = gb[t] + J[t + 1]ᵀ gs[t + 1]   from the last: backpropagation through time
 
 (Werbos 1990, “Backpropagation through time: what it does and how to do it”.) Each is the other's transpose, so the two
 are each other's derivative, and one op, run either way, has derivatives of every order. The Jacobian J of a network of
-gates is not formed: it is told by slopes (recurrent.py).
-
-Axes: S states, of which each is h, or h and c; T steps; N sequences of the batch; g gates; H units.
-
-Recurrent networks, a whole sequence at a time: a state s, which every element of the sequence changes.
-
-    a        (T, N, g H)    what the input says to g gates of H units; T steps of N sequences
-    U        (g H, H)       what the state before says to them
-    start    (S, N, H)      the state before the first step: h, or h and c
-    y        (S, T, N, H)   the states after each
-
-A network says how it computes, and its slopes: how much each step moves with what comes into it. What follows for the
-whole sequence is one linear recurrence for all of them.
+gates is not formed: the slopes tell it.
 """
 
 from __future__ import annotations

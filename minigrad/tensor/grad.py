@@ -1,7 +1,4 @@
-"""GradFn: one recorded op under the names PyTorch gives its derivative.
-
-What a tensor promises about its derivative: PyTorch's words, over the one backward pass.
-"""
+"""Where a backward pass begins and ends: the gradients that arrive from outside, and those that leaves accumulate."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""What a tensor is asked that has no value yet: its place in memory, its gradient, others of its kind.
+"""Tracer: an operand in a graph that is being built. What is done to it goes to that graph: see builder.py.
 
-A function that was written for tensors with values is traced on symbols, and asks them the same. What can be answered
-without a value is; the rest says that there is none.
-
-The sessions whose `with` blocks are open in this thread: the innermost is meant where none is named.
-
-Tracer: an operand in a graph that is being built. What is done to it goes to that graph: see builder.py.
+A function that was written for tensors is traced on tracers, and asks them the same. What can be answered without a
+value is; the rest says that there is none.
 """
 
 from __future__ import annotations
