@@ -40,7 +40,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "exp": ("exp({a})", "{g} * {y}"),
     "log": ("log({a})", "{g} * (1.0 / {a})"),
     "tanh": ("tanh({a})", "{g} * (1.0 - {y} * {y})"),
-    "relu": ("{a} if {a} > 0.0 else 0.0", "({g} if {a} > 0.0 else {g} * 0.0)"),
+    "relu": ("0.0 if {a} <= 0.0 else {a}", "({g} * 0.0 if {a} <= 0.0 else {g})"),
 }
 
 
