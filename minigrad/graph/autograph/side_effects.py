@@ -21,6 +21,7 @@ from ...base.pytree import leaves
 from ...core.modes import current
 from ...core.node import place
 from ...tracing.builder import Tracer
+from ..effects import Probe
 from .scopes import is_foreign
 from .state import is_part, symbolic
 
@@ -125,7 +126,9 @@ def unchanged(block: Any, kind: str, at: str, set_: Any) -> Iterator[None]:
 
 
 def is_changed(now: Any, before: Any) -> bool:
-    """Whether a list, dictionary or set has other things in it than it had."""
+    """Whether a list, dictionary or set has other things in it than it had; a Probe, which fills in runs, is none."""
+    if isinstance(now, dict):
+        now, before = ({k: x for k, x in its.items() if not isinstance(x, Probe)} for its in (now, before))
     if isinstance(now, set) or len(now) != len(before):
         return bool(now != before)
     pairs = zip(*(x.items() if isinstance(x, dict) else enumerate(x) for x in (now, before)))
