@@ -196,8 +196,8 @@ def test_a_weights_gradient_comes_as_soon_as_it_can_so_that_nothing_waits_for_it
             return x.sum()
 
         traced(mg.ones(100, 16)).backward()
-        (way,) = traced.history[-1].run.variants.values()
-        return way.pull((0,)).way((), ()).run.program.peak_bytes - sum(w.nbytes for w in weights)
+        (variant,) = traced.history[-1].run.variants.values()
+        return variant.pull((0,)).variant((), ()).run.program.peak_bytes - sum(w.nbytes for w in weights)
 
     assert workspace(12) == workspace(6)
 
