@@ -1,4 +1,4 @@
-"""Function: an op whose forward and backward are written by hand, when composing ops will not do.
+"""Function, an op whose forward and backward are written by hand; and custom_gradient, a function that brings its own.
 
     class Cube(Function):
         @staticmethod
@@ -16,7 +16,7 @@
 Of the engine it needs nothing: its record has a rule of its own (function_rule.py), which calls `backward`
 where a compiled rule runs generated code.
 
-A function that brings its own gradient, in TensorFlow's words.
+A gradient of one's own in TensorFlow's words:
 
     @custom_gradient
     def log1pexp(x):
@@ -24,7 +24,7 @@ A function that brings its own gradient, in TensorFlow's words.
         return (1 + e).log(), lambda gy: gy * (1 - 1 / (1 + e))
 
 What f computes is recorded as ever, so that the gradient, which closes over some of it, as over e here, can be
-differentiated again. What f gives is let go of that record, and gets one with f's own rule: a Function (function.py).
+differentiated again. What f gives is let go of that record, and gets one with f's own rule: it is a Function, as above.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     compiled(graph)                             an Executable: arrays in, arrays out
 
-What it becomes is decided here, by where its arrays are and by who looks on:
+What it becomes is decided by where its arrays are (`programs` of their Device), and by whether a NaN is looked for:
 
     all on the CPU                  a Program: one Python function of NumPy calls, its memory planned
     some on a GPU                   a Replay: a kernel for each fused group, recorded and replayed; what is on the CPU

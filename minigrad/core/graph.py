@@ -41,7 +41,7 @@ class Graph:
     def rebuild(self, make: Callable[[Node, tuple[Node, ...]], Node]) -> Graph:
         """The graph made anew: each node becomes make(node, its new inputs), inputs first.
 
-        What is put in the place of staged nodes takes over the name and the line of the first of them.
+        What is put in the place of named nodes takes over the name and the line of the first of them.
         Nodes that nothing uses any more are not reached: dead code needs no pass.
         """
         new: dict[Node, Node] = {}

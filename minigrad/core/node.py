@@ -1,6 +1,6 @@
 """The one intermediate representation: a Node is an op applied to nodes.
 
-The same nodes are recorded behind eager tensors (to run backward), staged by a rule or a trace (to
+The same nodes are recorded behind eager tensors (to run backward), written down by a rule or a trace (to
 optimise and compile) and drawn on the screen. A graph is whatever can be reached from a node.
 """
 
@@ -127,7 +127,7 @@ class NamedNode(Node):
 
 
 class Source(Node):
-    """Where a graph begins: a tensor that no recorded op made.
+    """A leaf, where a graph begins: a tensor that no recorded op made.
 
     needs_grad    whether it was asked for a gradient
     tensor        a weak reference to it

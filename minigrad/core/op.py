@@ -2,7 +2,7 @@
 
     infer     specs of the operands → spec of the result        (checks; never computes)
     forward   arrays → array                                    (written once, against `xp`)
-    vjp       gy, the gradient of the result → gx, the gradients of the operands
+    vjp       gy, the gradient (cotangent) of the result → gx, the gradients of the operands
     jvp       dx, the tangents of the operands → dy, the tangent of the result
     flops     specs → number of scalar operations
 
@@ -16,7 +16,7 @@ Three families cover nearly the whole table, and each fixes what its members hav
     Op            anything else       says everything
 
 Rules receive tensors (y, x₁, x₂, …) and use only their methods and operators. So this module and the
-table import no Tensor, and the same rule serves eager backward, compiled plans, staged graphs and
+table import no Tensor, and the same rule serves eager backward, compiled rules, static graphs and
 second derivatives. An op whose `forward` is one NumPy ufunc is found out, and its plan calls that (`ufunc_of`).
 """
 

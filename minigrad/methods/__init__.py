@@ -2,7 +2,7 @@
 
 Two things are operands: a Tensor, which has a value (tensor/tensor.py), and a Symbol, which has only a place
 in a graph (tensor/symbol.py). The rules of the op table use what is written here and nothing else, so they
-cannot tell the two apart. What every operand has is in this file, and the phrasebook in those beside it:
+cannot tell the two apart. What every operand has is in this file, and the methods in those beside it:
 
     pointwise     functions of each element
     movement      the same elements in other places; pieces

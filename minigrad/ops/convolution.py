@@ -1,4 +1,4 @@
-"""Sliding windows: the geometry that convolution, pooling and unfolding share.
+"""Convolution, and the geometry of sliding windows that it shares with pooling and unfolding.
 
 Along one axis a window of k taps stands at places o = 0, 1, …, and its tap t reads the element
 
@@ -16,7 +16,7 @@ What all windows read, one after the other, is as many times x as a window has t
 that stay in the cache, each used up before the next is made. The windows at places a, a + 1, … are those at
 0, 1, … of a window with a · stride less of padding before: a block is a window like any other.
 
-Convolution: one form in three variables, seen from each of them.
+Convolution is one form in three variables, seen from each of them:
 
     T(x, w, gy) = Σ gy · (x ⋆ w)        x (N, C, *size)   w (O, C / groups, *kernel)   y (N, O, *places)
 

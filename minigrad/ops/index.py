@@ -7,7 +7,7 @@ An index is a pattern, which is part of the op, and the integer arrays in it, wh
     IndexAdd    zeros, with x added at the pattern
     IndexSet    x, with a value written at the pattern
 
-Gathering along an axis, and its adjoint. Here an index has an element for every element of the result:
+Gather, Scatter and ScatterAdd have an index for every element of the result:
 
     gather         y[i, j] = x[index[i, j], j]              along axis 0, and likewise along others
     scatter_add    y[index[i, j], j] += x[i, j]             into zeros
@@ -34,7 +34,7 @@ from .pattern import ARRAY, Pattern, array_axes, filled, fits_region, integers_f
 
 @dataclass(frozen=True)
 class Indexed(Op):
-    """What the three have in common: the pattern, and the arrays that go into it."""
+    """What Index, IndexAdd and IndexSet have in common: the pattern, and the arrays that go into it."""
 
     pattern: Pattern
 
@@ -235,7 +235,7 @@ class Last(Op):
 
 @dataclass(frozen=True)
 class AlongAxis(Op):
-    """What the three have in common: the axis, counted from the left."""
+    """What Gather, Scatter and ScatterAdd have in common: the axis, counted from the left."""
 
     axis: int
 

@@ -1,6 +1,6 @@
-"""Matrix product: the op that pays for everything else; and the layer made of it.
+"""Products of matrices: MatMul, the op that pays for everything else, and the layer made of it; and two more.
 
-Contraction: what einsum does to two operands, `ij,jk->ik`, as one batched matrix product.
+Contract: what einsum does to two operands, `ij,jk->ik`, as one batched matrix product.
 
 Every letter is of one of four kinds, and each kind is one axis of the product:
 
@@ -11,9 +11,8 @@ Every letter is of one of four kinds, and each kind is one axis of the product:
 
 So the gradients are contractions too, with the roles of x, y and the result exchanged.
 
-Attention, which does not keep its weights: L × S of them for each head, the largest array of a transformer.
-
-They are needed again in backward, and there they are computed again, which costs less time than it saves memory.
+Attention does not keep its weights, L × S of them for each head, the largest array of a transformer: they are computed
+again in backward, which costs less time than it saves memory.
 
 Vaswani et al. 2017, “Attention Is All You Need”, eq. 1. https://arxiv.org/abs/1706.03762
 Rabe and Staats 2021, “Self-attention Does Not Need O(n²) Memory”. https://arxiv.org/abs/2112.05682

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 from weakref import ref
 
 from .. import ops
@@ -16,9 +16,6 @@ from ..core.hooks import Hook
 from ..core.modes import followed
 from ..core.node import Node, Record, Source, depending_on, history
 from ..methods import Operand
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ the same memory. Views of x, and what x is a view of, are told: the tensor that 
 `ViewScatter(its old self, x)`, and every view of it becomes a view of that. What backward kept is not told,
 and need not be: its version says that it was kept before the edit, and backward refuses (core/backward.py).
 
-Some methods fill a tensor anew: by random numbers of the sequence that mg.manual_seed starts, or of a `generator`. The
-others are twins: `exp_` is `exp`. What gives another shape or dtype has none, as the memory stays what it is.
+Each method with an underscore is the twin of one without: `exp_` is `exp`, written back; what gives another shape or
+dtype has none. `uniform_`, `normal_` and their kin fill anew, by the sequence of mg.manual_seed or a `generator`.
 """
 
 from __future__ import annotations

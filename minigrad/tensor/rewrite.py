@@ -2,6 +2,7 @@
 
 A rule is a function from a node to a better node, or None. Its docstring is the algebra it states. A rule may not
 change what a node is: one that would give another spec does not apply.
+Const(c, sign) is a number; its sign tells 0 from −0.
 
 RULES hold to the last bit, in the arithmetic that computers have (IEEE 754). Much that is true of numbers is not true
 there, and so is no rule: x + 0 makes 0 of −0; x · 0 is not 0 for ∞; x − x is not 0 for ∞; −(x − y) and y − x are 0 of

@@ -38,7 +38,9 @@ class Tensor(InPlace, Operand):
     value      the array
     spec       its shape, dtype and device
     node       where it came from; None as long as nobody asked
-    tracked    whether backward will pass through it
+    tracked    whether backward will pass through it; None if it was made in inference_mode
+    alias      if it is a view: of what
+    views      who else looks at its memory (inplace.py)
     """
 
     __slots__ = ("__weakref__", "_grad", "alias", "node", "spec", "tracked", "value", "views")

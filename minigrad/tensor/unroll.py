@@ -12,7 +12,7 @@ loops. Few ops have more than three operands. So the function is read as text, a
                                                     else:                         as it was
 
 Nothing is said twice, and a traceback still shows the line that was written. This is partial evaluation,
-as above: there of a rule for known specs, here of a loop for a known length.
+as in rules.py: there of a rule for known specs, here of a loop for a known length.
 """
 
 from __future__ import annotations

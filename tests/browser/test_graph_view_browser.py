@@ -114,7 +114,7 @@ def test_all_groups_open_to_all_nodes_with_all_arrows(visit, tmp_path):
     page = visit(path).page
     page.get_by_role("button", name="Open all groups").click()
 
-    assert shown(page) == list(range(len(view.overview.chart.entries)))
+    assert shown(page) == list(range(len(view.overview.listing.entries)))
     uses = {(a, b) for a, b in zip(view.arrows[::2], view.arrows[1::2])}
     drawn = page.locator(".mg-arrow path").first.get_attribute("d")
     assert drawn.count("M") == len(uses)
@@ -210,7 +210,7 @@ def test_focus_and_hover_say_what_the_engine_knows(visit, tmp_path):
     path, view = saved(tmp_path)
     page = visit(path).page
     for name in ("6.weight", "input"):
-        entry = view.overview.chart.entries[item(view, name=name)]
+        entry = view.overview.listing.entries[item(view, name=name)]
         box(page, item(view, name=name)).focus()
         details = page.locator(".mg-details").text_content()
         assert f"shape {entry.thing.shape}dtype f64bytes {entry.thing.nbytes} B" in details
@@ -352,7 +352,7 @@ def test_how_soon_a_click_is_answered(visit, tmp_path, record_property, nodes):
     page.get_by_role("button", name="Open all groups").click()
     boxes = len(shown(page))
 
-    assert boxes == len(view.overview.chart.entries) == nodes
+    assert boxes == len(view.overview.listing.entries) == nodes
     group, select = map(statistics.median, page.evaluate(CLICKS))
     record_property("latency", f"GraphView, {boxes} boxes: opened {opened:.0f}, group {group:.1f}, select {select:.1f}")
 

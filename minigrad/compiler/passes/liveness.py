@@ -1,4 +1,4 @@
-"""When each node runs, and what is alive meanwhile.
+"""Liveness: when each node runs, and what is alive meanwhile.
 
 An array is alive from the node that makes it to the last one that reads it, itself or through a view; results to the
 end. The most bytes alive at one moment is the peak, and it depends on the order: a gradient that waits while the next

@@ -4,7 +4,7 @@ specs       each node's spec is what its op infers from its operands'
 inputs      are Input nodes, each listed once, each by a name of its own; and no other Input is reached
 leaves      nothing else stands without operands but constants, and ops with an effect
 order       no node depends on itself
-names       no two staged nodes have one name
+names       no two named nodes have one name
 effects     a pass has left each exactly once
 subgraphs   (a fused loop, a branch) are graphs of which all this is true
 """
@@ -57,7 +57,7 @@ def inputs_are_listed(graph: Graph, nodes: Iterable[Node]) -> None:
 
 
 def names_are_unique(nodes: Iterable[Node]) -> None:
-    """No two inputs, and no two staged nodes, have one name."""
+    """No two inputs, and no two named nodes, have one name."""
     for names in (
         Counter(n.op.name for n in nodes if isinstance(n.op, Input)),
         Counter(n.name for n in nodes if isinstance(n, NamedNode)),
