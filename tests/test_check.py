@@ -330,3 +330,9 @@ def test_a_learner_can_see_what_was_run():
         "<summary>What was run</summary><pre>a, b = (Node(3.0), Node(-2.0))\nmultiply(a, b).data</pre>"
         in (note._repr_mimebundle_()["text/html"])
     )
+
+
+def test_check_of_a_name_that_is_like_no_part_guesses_none():
+    """Of 'corner' it was once asked whether 'horner' was meant, which is of another exercise altogether."""
+    for name in ("corner", "hover", "nowhere", "other", "passes", "x"):
+        assert "Did you mean" not in repr(said(f"said = check({name!r})"))

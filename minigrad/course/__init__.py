@@ -20,6 +20,7 @@ and in the lessons themselves:
     standing.py         how far the learner has come, as data, as text and as a table with bars
     exercise.py         what is known of an exercise, and the verdict
     probe.py            how a learner's work is looked at, and never trusted
+    apart.py            where: in a process that can be ended
     notebook_state.py   what a notebook has told the course so far
 
 Only the standard library is imported to start, so that a broken installation can still say what is broken.

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minigrad.course.probe import UNENDED, Outcome, Probe, observe, parsed
+from minigrad.course.apart import observe
+from minigrad.course.probe import UNENDED, Outcome, Probe, parsed
 
 SLIPS = ("NameError", "UnboundLocalError")  # a name that was mistyped: it costs no attempt and no hint
 ANSWERS = Path(__file__).resolve().parent / "answers"
@@ -215,6 +216,10 @@ def became(came: Outcome, gave: str, got: str) -> str:
         case "stuck":
             then = "restart the kernel, and look for a loop that never ends"
             return f"is still running, and could not be stopped: {then}."
+        case "died":
+            return "ended the process it ran in: is there an exit(), or a structure without end?"
+        case "raised" if came.value.endswith("MemoryError"):
+            return "needed more memory than a check has: is there something that grows without end?"
     told = f" ({came.told})" if came.told else ""
     missing = " Something is None there: is a `return` missing?" if "'NoneType'" in came.told else ""
     return f"raised {came.value}{told}.{missing}"

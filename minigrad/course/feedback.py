@@ -190,7 +190,7 @@ def parts_there_are(asked: Any, asker: str = "check") -> Note:
     """The parts that can be checked, for somebody who asked for none of them."""
     exercises = list(exercise.every())
     names = [part.name for each in exercises for part in each.parts]
-    near = get_close_matches(str(asked), names, 1)
+    near = get_close_matches(str(asked), [name for name in names if name[0] == str(asked)[:1]], 1, 0.75)
     news = f"{asker} takes the name of a part." if asked is None else f"There is no part {asked!r}."
     if near:
         news += f" Did you mean {near[0]!r}?"

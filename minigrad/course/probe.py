@@ -6,8 +6,9 @@ data. So a class that claims to be equal to everything is just a class, and a ve
 that is judged.
 
 Each probe runs on a thread of its own, in a scope of its own, with its output discarded and nobody to ask, and is
-stopped when its time is up. What cannot be stopped: one call into C that never returns, code that catches every
-exception for ever, and os._exit. The first two leave a thread behind, and the learner is told to restart the kernel.
+stopped when its time is up. What cannot be stopped on a thread: one call into C that never returns, code that catches
+every exception for ever, and os._exit. Whoever looks does so in a process that can be ended: apart.py does it in a
+notebook, and the grader in its sandbox.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ BUSY = 10  # times as long by the clock as in work, at most
 SLEEPING = 0.02  # of a core: less has a thread that waits, and not one that others keep waiting
 SECONDS = 2.0  # for a probe: they take milliseconds, and a slow disk may have to load a module first
 GRACE = 0.5  # seconds that code may take to stop when told to
-UNENDED = ("endless", "stuck")  # kinds of outcomes: it was stopped, or could not be
+UNENDED = ("endless", "stuck", "died")  # kinds of outcomes: it was stopped, could not be, or ended its process
 MOST_ITEMS = 10_000
 MOST_BITS = 4096  # of a whole number
 DEEPEST = 20
@@ -42,7 +43,8 @@ DEEPEST = 20
 class Outcome:
     """What became of a probe.
 
-    kind     gave, raised, odd (no plain data), todo (not written yet), endless (stopped), stuck (could not be stopped)
+    kind     gave, raised, odd (no plain data), todo (not written yet), endless (stopped), stuck (could not be stopped),
+             died (it ended the process it ran in)
     value    what it gave; or the name of the exception, or of the odd type
     told     the exception's own words, and where in the learner's code it came from
     """
@@ -122,6 +124,7 @@ def words(error: BaseException, namespace: dict[str, Any]) -> str:
         said = " ".join(str(error).split())[:300]
     except Exception:
         said = ""
+    said = said.encode("utf-8", "backslashreplace").decode()  # half a character cannot be shown, or sent
     function, line = place(error, namespace)
     where = f"in line {line} of the cell of `{function}`" if function else ""
     return ", ".join(filter(None, [said, where]))
@@ -156,7 +159,7 @@ def limited(call: Callable[[], Outcome], seconds: float) -> Outcome:
             done.set()
 
     thread = threading.Thread(target=work, daemon=True)
-    with contextlib.redirect_stdout(Nowhere()), contextlib.redirect_stderr(Nowhere()), nobody_asked(), said_again():
+    with silent(), said_again():
         thread.start()
         try:
             wait(done, clocks, seconds)
@@ -187,15 +190,19 @@ def worked(clocks: list[int]) -> float:
 
 
 @contextlib.contextmanager
-def nobody_asked() -> Iterator[None]:
-    """A block in which `input` raises as it does in a sandbox: a box in the notebook would outlive the probe."""
+def silent() -> Iterator[None]:
+    """A block in which what is printed is kept nowhere, and `input` raises as it does in a sandbox.
+
+    A box in the notebook would outlive the probe.
+    """
 
     def ask(prompt: object = "") -> str:
         raise EOFError("input() has nobody to ask in a check: what a function needs comes in as its arguments")
 
     before, builtins.input = builtins.input, ask
     try:
-        yield
+        with contextlib.redirect_stdout(Nowhere()), contextlib.redirect_stderr(Nowhere()):
+            yield
     finally:
         builtins.input = before
 

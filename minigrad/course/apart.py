@@ -1,0 +1,144 @@
+"""Probes in a process of their own: whatever an answer does, it can be stopped, and the notebook goes on.
+
+A thread cannot be stopped within a call into C, as `7**10**8` or a regular expression that tries everything. So where a
+process can be forked, a copy of the notebook's looks at the answer. It has all names as they are now, it may take so
+much memory and no more, and it answers with plain data, a line for each probe. What it changes is changed in the copy.
+
+A fork copies one thread; a lock that another thread held is held for ever in the copy. So of a copy that waits, and
+does not work, nothing is believed: that probe and the rest are looked at again in the notebook's own process.
+
+There, and where no process is forked (Windows; macOS, whose libraries do not bear it; beside a GPU), probes run on a
+thread. If nothing else has run for long, for one call holds Python, the process ends, and Jupyter starts another:
+what restarting the kernel by hand would do, and what nobody can ask for any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import json
+import os
+import select
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from minigrad.course.probe import BUSY, SECONDS, SLEEPING, UNENDED, Outcome, Probe, evaluated, limited, parsed, silent
+
+LOOK = 0.02  # seconds between two looks at how a copy is doing
+HELD = 5.0  # seconds beyond all other limits, after which one call has held Python for too long
+MEMORY = (1 << 30) + (8 << 20) * (os.cpu_count() or 1)  # bytes for an answer, and for a thread on each core
+
+
+def observe(probes: str, namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
+    """What each probe gives on these names. After one that had to be stopped, the rest are not run."""
+    asked = list(parsed(probes))
+    outcomes = in_a_copy(asked, namespace, seconds) if forks() else []
+    while len(outcomes) < len(asked) and not (outcomes and outcomes[-1].kind in UNENDED):
+        outcomes.append(in_this_process(asked[len(outcomes)], namespace, seconds))
+    return outcomes
+
+
+def forks() -> bool:
+    """Whether a copy of this process can look at an answer: what holds a GPU does not survive a fork."""
+    return sys.platform == "linux" and not any(name in sys.modules for name in ("cupy", "torch.cuda"))
+
+
+def in_this_process(asked: Probe, namespace: dict[str, Any], seconds: float) -> Outcome:
+    """What a probe gives on a thread; the process ends if that thread lets no other run."""
+    look = partial(evaluated, asked, namespace)
+    if sys.platform == "emscripten":
+        return limited(look, seconds)
+    with Path(os.devnull).open("w") as nowhere:
+        faulthandler.dump_traceback_later(BUSY * seconds + HELD, exit=True, file=nowhere)
+        try:
+            return limited(look, seconds)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+
+def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> list[Outcome]:
+    """What a copy of this process gives for each probe; fewer, if it was left waiting."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings(action="ignore"):  # that there are threads: see above
+        child = os.fork()
+    if child == 0:
+        try:
+            os.setsid()  # so that what interrupts the notebook does not come here
+            thread = threading.Thread(
+                target=answer, args=(asked, namespace, seconds, writer)
+            )  # without the cell's modes
+            thread.start()
+            thread.join()
+        finally:
+            os._exit(0)
+    os.close(writer)
+    try:
+        return list(islice(told(child, reader, seconds), len(asked)))
+    finally:  # also when the learner interrupts the kernel
+        os.close(reader)
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(OSError):
+                kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def told(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
+    """What the copy says; at last `endless` or `died`, if it comes to that, and nothing if it waits."""
+    line, since, before = b"", time.monotonic(), 0.0
+    while True:
+        if select.select([reader], [], [], LOOK)[0]:
+            data = os.read(reader, 1 << 16)
+            if not data:
+                yield Outcome("died")
+                return
+            *lines, line = (line + data).split(b"\n")
+            yield from (Outcome(*json.loads(each)) for each in lines)
+            since, before = time.monotonic(), worked(child)
+        past, work = time.monotonic() - since, worked(child) - before
+        if work >= seconds or past >= BUSY * seconds:
+            yield Outcome("endless")
+            return
+        if past >= seconds and work <= SLEEPING * past:
+            return
+
+
+def worked(child: int) -> float:
+    """Seconds that a process has had of the cores."""
+    return time.clock_gettime(~child << 3 | 2)  # the clock of a process, as clock_getcpuclockid(3) gives it
+
+
+# -- in the copy ----------------------------------------------------------------------------------
+
+
+def answer(asked: list[Probe], namespace: dict[str, Any], seconds: float, writer: int) -> None:
+    """Say what each probe gives, as soon as it has."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    limit(round(seconds * len(asked)) + 10)
+    with silent():
+        for each in asked:
+            outcome = evaluated(each, namespace)
+            os.write(writer, json.dumps([outcome.kind, outcome.value, outcome.told]).encode() + b"\n")
+
+
+def limit(seconds: int) -> None:
+    """So much memory, no file of what a crash leaves, and an end of its own if the notebook ends before it."""
+    import resource
+
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    for what, most in (
+        (resource.RLIMIT_AS, pages * resource.getpagesize() + MEMORY),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CPU, seconds),
+    ):
+        hard = resource.getrlimit(what)[1]
+        resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))

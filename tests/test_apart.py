@@ -1,0 +1,151 @@
+"""Answers that would take the notebook with them, looked at where they can be stopped: the notebook goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minigrad.course import apart, exercise
+from minigrad.course.exercise import judged, part_of
+
+HELD = {
+    "a power": "def f(x): return 7 ** 10 ** 8",
+    "a regular expression": "import re\ndef f(x): return re.match('(a+)+$', 'a' * 60 + 'b')",
+    "a sum without end": "def f(x): return sum(iter(int, 1))",
+    "a loop that catches all": (
+        "def f(x):\n while True:\n  try:\n   while True: pass\n  except BaseException: pass"
+    ),
+}  # fmt: skip
+PART = part_of("f", {"points": 1, "defines": ["f"], "open": True, "probes": "f(1)\nf(2)\nf(3)", "hints": ["."],
+                     "expected": [["gave", 2], ["gave", 4], ["gave", 6]], "wrong": []})  # fmt: skip
+forking = pytest.mark.skipif(not apart.forks(), reason="no process is forked here")
+
+
+def names_after(source: str) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(source, "<cell>", "exec"), namespace)
+    return namespace
+
+
+def kinds(source: str, seconds: float = 0.3) -> list[str]:
+    return [outcome.kind for outcome in apart.observe(PART.probes, names_after(source), seconds)]
+
+
+@forking
+@pytest.mark.parametrize("source", HELD.values(), ids=HELD)
+def test_what_holds_python_is_stopped_and_what_came_before_it_counts(source):
+    """Each of them froze the notebook: on a thread, nothing else ran again."""
+    assert kinds(source) == ["endless"]
+    assert kinds(f"{source}\ng = f\ndef f(x): return 2 if x == 1 else g(x)") == ["gave", "endless"]
+
+
+@forking
+@pytest.mark.parametrize("grown", ["[0]", "'ab'", "__import__('numpy').zeros(1000)"])
+def test_what_grows_without_end_is_refused_the_memory_and_says_so(grown, monkeypatch):
+    monkeypatch.setattr(apart, "MEMORY", 200 << 20)
+    more = "__import__('numpy').concatenate([x, x])" if "numpy" in grown else "x + x"
+    verdict = judged(PART, names_after(f"def f(x):\n    x = {grown}\n    while True: x = {more}"), [])
+
+    assert "needed more memory than a check has" in verdict.says[0]
+
+
+@forking
+def test_what_ends_its_process_is_said_to_and_costs_no_attempt():
+    for source in ("import os\ndef f(x): os._exit(0)", "import os\ndef f(x): os.kill(os.getpid(), 9)"):
+        verdict = judged(PART, names_after(source), [])
+
+        assert "ended the process it ran in" in verdict.says[0]
+        assert verdict.attempt == ""
+
+
+def test_what_an_answer_needs_of_its_notebook_is_there_and_what_it_changes_is_not():
+    source = (
+        "import math\nimport minigrad as mg\nw, t, seen = mg.Value(2.0), mg.tensor([2.0]), []\n"
+        "def made(n):\n    def g(x): return x * n + math.floor(0.5)\n    return g\n"
+        "double, times = made(2), made\n"
+        "def f(x):\n    seen.append(x)\n    return double(x) + (w * 0).data + (t * 0).sum().item() + times(0)(x)\n"
+    )
+    namespace = names_after(source)
+
+    assert judged(PART, namespace, []).state == "pass"
+    assert namespace["seen"] == ([] if apart.forks() else [1, 2, 3])
+
+
+@forking
+def test_a_copy_that_waits_for_a_thread_it_has_not_is_not_believed():
+    source = (
+        "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\npool.submit(int).result()\n"
+        "def f(x): return pool.submit(lambda: 2 * x).result(60)"
+    )
+    assert kinds(source) == ["gave", "gave", "gave"]
+
+
+@forking
+def test_nothing_is_left_of_the_copies():
+    before = sorted(Path("/proc/self/fd").iterdir())
+    for source in ("def f(x): return 2 * x", HELD["a power"], "import os\ndef f(x): os._exit(0)"):
+        kinds(source)
+
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_where_no_process_is_forked_a_process_that_is_held_ends_and_others_go_on():
+    program = (
+        "from minigrad.course import apart\napart.forks, apart.BUSY, apart.HELD = lambda: False, 1, 0.5\n"
+        "print([o.value for o in apart.observe('f(1)\\nf(2)', {'f': lambda x: 2 * x}, 0.2)], flush=True)\n"
+        "apart.observe('f()', {'f': lambda: sum(iter(int, 1))}, 0.2)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=120)
+
+    assert (ran.stdout, ran.returncode) == ("[2, 4]\n", 1)
+
+
+def test_half_a_character_in_an_error_can_be_shown():
+    """JSON of it could not be encoded, and the notebook showed nothing at all."""
+    note = exercise.difference(PART, "f(1)", exercise.Outcome("gave", 2), apart.observe(
+        "f(1)", names_after("def f(x): raise ValueError('\\ud800')"))[0])  # fmt: skip
+
+    assert "raised ValueError (\\ud800, in line 1" in note
+    assert note.encode()
+
+
+# -- in a real kernel -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """What a cell shows in a kernel."""
+    manager = pytest.importorskip("jupyter_client.manager")
+    kernel, client = manager.start_new_kernel(kernel_name="python3")
+
+    def run(source: str) -> str:
+        told: list[str] = []
+
+        def read(message: Any) -> None:
+            content = message["content"]
+            told.append(content.get("text", "") or content.get("data", {}).get("text/plain", ""))
+
+        client.execute_interactive(source, output_hook=read, timeout=120)
+        return "".join(told)
+
+    run("from minigrad.course import check\nclass Node: pass\nkept = 42")
+    yield run
+    client.stop_channels()
+    kernel.shutdown_kernel(now=True)
+
+
+@forking
+@pytest.mark.parametrize("source", [*HELD.values(), "def f(x):\n x = [x]\n while True: x += x"], ids=[*HELD, "a list"])
+def test_a_kernel_gives_its_verdict_lives_and_has_its_variables(source, shown):
+    told = shown(source.replace("f(x)", "add(x, y)") + "\nmultiply = add\nNode = lambda n: n\ncheck('product')")
+
+    assert told.startswith("product: not yet (0 of 2 points).")
+    assert "was stopped: is there a loop" in told or "needed more memory" in told
+    assert shown("print(kept)") == "42\n"
