@@ -25,7 +25,7 @@ from secrets import token_hex
 from typing import Any
 
 from . import inside
-from .watch import stop, talked
+from .watch import kill, stop, talked
 
 PACKAGE = Path(__file__).resolve().parents[1]
 HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what no submission may read
@@ -74,11 +74,20 @@ class Reply:
 class Sandbox:
     """A way to run a job.
 
-    kind    bubblewrap, container or none
+    kind       bubblewrap, container or none
+    running    what runs now; once it is `over`, nothing begins any more
     """
 
     kind: str
     limits: Limits = field(default_factory=Limits)
+    running: set[subprocess.Popen[bytes]] = field(default_factory=set, repr=False, compare=False)
+    over: bool = False
+
+    def end(self) -> None:
+        """End whatever runs, for good."""
+        self.over = True
+        for process in list(self.running):
+            kill(process)
 
     def run(self, job: dict[str, Any], slot: int = 0) -> Reply:
         """Run a job.
@@ -92,9 +101,13 @@ class Sandbox:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
             env=None if self.kind == "container" else ENVIRONMENT, cwd="/" if os.name == "posix" else None,
         )  # fmt: skip
+        self.running.add(process)
+        if self.over:
+            kill(process)
         try:
             out, why = talked(process, json.dumps({**job, "limits": limits}).encode(), self.limits)
         finally:
+            self.running.discard(process)
             stop(process)
             if self.kind == "container":
                 end_container(command)

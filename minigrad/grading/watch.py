@@ -77,8 +77,20 @@ def used(pid: int) -> int:
 
 def stop(process: subprocess.Popen[bytes]) -> None:
     """End a sandbox, and with it all that is in it."""
-    process.kill()
+    kill(process)
     process.wait(GRACE)
     for pipe in filter(None, (process.stdin, process.stdout)):
         with contextlib.suppress(OSError):
             pipe.close()
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a sandbox at any moment: one that has only begun does not yet die with its parent."""
+    if process.poll() is not None:
+        return
+    with contextlib.suppress(psutil.Error):
+        outermost = psutil.Process(process.pid)
+        outermost.suspend()  # so that it starts nothing more
+        for each in outermost.children(recursive=True):
+            each.kill()
+    process.kill()

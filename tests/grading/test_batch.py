@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from grading.cases import CASES, NAME, ROOT, UNTOUCHED
@@ -12,7 +14,7 @@ from minigrad.course.exercise import ANSWERS
 from minigrad.grading import alike, command, pages, tables
 from minigrad.grading.batch import Batch, Course, Here
 from minigrad.grading.collect import submissions
-from minigrad.grading.sandbox import Limits, Reply, Sandbox
+from minigrad.grading.sandbox import Limits, NoSandbox, Reply, Sandbox, found
 
 RIGHT = CASES["as_it_should_be"].data
 
@@ -104,6 +106,23 @@ def test_without_time_there_is_no_score(tmp_path):
     (result,) = batch(tmp_path, Told(None)).run(hand_in(tmp_path / "in", ada=RIGHT))
     assert (result["status"], result["points"], tables.score(result)) == ("failed", 0, "")
     assert result["notes"] == ["Nothing could be looked at: it was still running after 60 s, and was stopped."]
+
+
+def test_what_runs_in_a_sandbox_is_ended_when_it_is_over_and_nothing_begins_after():
+    try:
+        sandbox = found()
+    except NoSandbox as error:
+        pytest.skip(str(error))
+    sleeps = {"cells": [["a", "import time\ntime.sleep(1e6)"]], "parts": [["p", [], "1"]]}
+    with ThreadPoolExecutor() as pool:
+        running = [pool.submit(sandbox.run, sleeps, slot) for slot in range(2)]
+        while len(sandbox.running) < 2:
+            time.sleep(0.01)
+        sandbox.end()
+        replies = [future.result(30) for future in [*running, pool.submit(sandbox.run, sleeps, 2)]]
+    assert [reply.data for reply in replies] == [None] * 3
+    assert max(reply.seconds for reply in replies) < Limits().cell
+    assert not sandbox.running
 
 
 def test_two_students_of_names_that_look_alike_have_files_of_their_own(tmp_path):
