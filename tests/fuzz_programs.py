@@ -127,10 +127,17 @@ class Program:
             body += [f"g = L.autograd.grad({loss}, [{', '.join(asked)}], create_graph=True, materialize_grads=True)"]
             results += ["*g"]
         elif self.tail == "backward":
-            kept = [y for y in results if y[0] == "v"]
+            kept = [y for y in results if y[0] == "v" and not self.edits(y)]  # what of those: docs/differences.md
             body += [*(f"{y}.retain_grad()" for y in kept), f"({loss}).backward()"]
             results += [f"{y}.grad" for y in (*asked, *kept)]
         return "\n    ".join([f"def f({', '.join(xs)}):", *body, f"return {', '.join(results)},"]) + "\n"
+
+    def edits(self, name):
+        """Whether a line edits the value of that name in place."""
+        return any(
+            re.match(rf"(with L.no_grad\(\):\s+)?{name}(\[.*\] ?[-+*]?= ?|\.\w+_\(| [-+*/]= )", text)
+            for text in self.lines
+        )
 
     def function(self, library):
         """f, with L for the library; its source is where AutoGraph looks for it."""
@@ -385,7 +392,7 @@ def check(made, counts=None, ways=WAYS):
 def live(made):
     """The program without lines whose value nobody reads: no result, and no line but edits of that value alone."""
     for line in made.lines:
-        name = line.split(" = ")[0]
+        name = line.removeprefix("with L.no_grad():\n").lstrip().split(" = ")[0]
         others = [text for text in made.lines if name in re.findall(r"\w+", text) and text is not line]
         if not name.isalnum() or name in made.results or not all(re.match(rf"{name}\W", text) for text in others):
             continue

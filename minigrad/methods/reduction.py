@@ -258,10 +258,15 @@ class Reductions:
 
     @hears_dim
     def median(self, axis: int | None = None, keepdims: bool = False) -> Any:
-        """The middle element, the lower of two: of all, or along an axis (values, indices). NaN where there is one."""
+        """The middle element, the lower of two: of all, or along an axis (values, indices). NaN where there is one.
+
+        Of all, tied elements share the gradient equally; along an axis one of them has it all.
+        """
         if axis is None:
             needed(f"median of {self.spec}, to find the middle,", *self.spec.shape)
-            return self.reshape(self.size).median(0).values
+            middle = self.reshape(self.size).median(0).values
+            others = (self != middle) & (middle == middle)
+            return self.masked_fill(others, -inf).amax() if self.spec.is_float else middle
         x, a = self._single(axis)
         needed(f"median of {self.spec}, to find the middle,", n := x.spec.shape[a])
         if n == 0:

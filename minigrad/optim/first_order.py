@@ -36,7 +36,7 @@ class SGD(UpdateRule):
         if self.defaults["nesterov"] and (momentum == 0 or dampening != 0):
             raise ValueError(f"Nesterov's step looks along an undamped momentum: {momentum=}, {dampening=}")
 
-    def carried(self, options: Group) -> tuple[str, ...]:
+    def carried(self, p: Any, options: Group) -> tuple[str, ...]:
         return ("momentum_buffer",) if options["momentum"] else ()
 
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, b: Any = None) -> None:
@@ -90,12 +90,12 @@ class RMSprop(UpdateRule):
 
     options = Group(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False, maximize=False)
 
-    def carried(self, options: Group) -> tuple[str, ...]:
+    def carried(self, p: Any, options: Group) -> tuple[str, ...]:
         centre = ("grad_avg",) if options["centered"] else ()
         return ("square_avg", *centre, "momentum_buffer") if options["momentum"] else ("square_avg", *centre)
 
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, v: Any, *means: Any) -> None:
-        carried = dict(zip(self.carried(options)[1:], means))
+        carried = dict(zip(self.carried(p, options)[1:], means))
         pad.mean_square_(v, g, 1 - options["alpha"])
         if options["centered"]:
             m = carried["grad_avg"]
@@ -198,7 +198,7 @@ class Adam(UpdateRule):
 
     options = MEANS | Group(amsgrad=False, maximize=False, decoupled_weight_decay=False)
 
-    def carried(self, options: Group) -> tuple[str, ...]:
+    def carried(self, p: Any, options: Group) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if options["amsgrad"] else 2]
 
     def move(
@@ -325,7 +325,7 @@ class Adafactor(Whole):
     options = Group(lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, maximize=False)
     options |= Group(decoupled_weight_decay=True)
 
-    def names(self, p: Any, options: Group) -> tuple[str, ...]:
+    def carried(self, p: Any, options: Group) -> tuple[str, ...]:
         return ("row_var", "col_var") if p.ndim > 1 else ("variance",)
 
     def shape(self, p: Any, name: str) -> tuple[int, ...]:

@@ -126,7 +126,7 @@ class Optimizer:
 
     def update(self, p: Tensor, g: Any, options: Group) -> None:
         """Move p, piece by piece. A float16 parameter is moved in float32, where ε and g² do not vanish."""
-        value, state, carried = p.value, self.state[p], self.names(p, options)
+        value, state, carried = p.value, self.state[p], self.carried(p, options)
         dtype = WORKING.get(value.dtype, value.dtype)
         if type(state.get("step")) not in COUNTED:  # a graph has counted: see staged.py
             state |= {name: state[name].item() for name in self.counters if name in state}
@@ -146,8 +146,9 @@ class Optimizer:
     def sweep(self, p: Any, g: Any, means: list[Any], options: Group, state: State) -> None:
         """Change the arrays p and means, piece by piece."""
         flat = [x.reshape(-1) for x in (p, g, *means)]
-        for p_, g_, *means_ in pieces(flat, PIECE if device_of(p) is CPU else PIECE_OFF_CPU):
-            pad = self.pad(p_)
+        device = device_of(p)
+        for p_, g_, *means_ in pieces(flat, PIECE if device is CPU else PIECE_OFF_CPU):
+            pad = self.pad(p_, device.xp)
             self.move(p_, wanted(p_, g_, pad, options), pad, options, state, *means_)
 
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, *means: Any) -> None:
@@ -160,13 +161,9 @@ class Optimizer:
         """
         raise NotImplementedError(f"{self.name} does not say how it moves a parameter")
 
-    def carried(self, options: Group) -> tuple[str, ...]:
-        """The names, in `state`, of the arrays that are remembered from step to step."""
+    def carried(self, p: Any, options: Group) -> tuple[str, ...]:
+        """The names, in `state`, of the arrays that are remembered of p from step to step."""
         return self.remembered
-
-    def names(self, p: Any, options: Group) -> tuple[str, ...]:
-        """The same of one parameter."""
-        return self.carried(options)
 
     def shape(self, p: Any, name: str) -> tuple[int, ...]:
         """The shape of what is remembered of p under that name."""
@@ -244,10 +241,9 @@ class Optimizer:
 
     # -- memory --------------------------------------------------------------------------
 
-    def pad(self, p: Any) -> Scratch:
+    def pad(self, p: Any, xp: Any) -> Scratch:
         """Scratch for a piece: the same memory for every piece of one dtype."""
-        xp, n = device_of(p).xp, p.size
-        key = xp, p.dtype
+        n, key = p.size, (xp, p.dtype)
         whole = self.scratch.get(key)
         if whole is None or whole.term.size < n:
             whole = self.scratch[key] = Scratch(xp, *[xp.empty(n, p.dtype) for _ in Scratch._fields[1:]])

@@ -256,11 +256,11 @@ class Rate(Tensor):
 def slots_of(optimizer: Optimizer, p: Any, options: Group, dtype: Any) -> dict[str, Any]:
     """Name → what remembers it, of the arrays that the rule carries for p."""
     state = optimizer.state[p]
-    for name in optimizer.names(p, options):
+    for name in optimizer.carried(p, options):
         if name not in state:
             array = p.spec.device.xp.full(optimizer.shape(p, name), optimizer.start(name, options), dtype)
             state[name] = beside(p, f"{optimizer.name}/{name}", array) if isinstance(p, GraphVariable) else array
-    return {name: slot(optimizer, [p], name) for name in optimizer.names(p, options)}
+    return {name: slot(optimizer, [p], name) for name in optimizer.carried(p, options)}
 
 
 def slot(optimizer: Optimizer, owners: Sequence[Any], name: str) -> Any:
