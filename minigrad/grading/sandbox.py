@@ -19,6 +19,7 @@ import sysconfig
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from secrets import token_hex
@@ -44,6 +45,7 @@ class Limits:
     """What a submission may use.
 
     cell, part, all    seconds: for one cell, for the probes of one part, for everything
+    patience           how many times as long everything may take by the clock, where others keep the machine busy
     memory             bytes, of all its processes together
     disk               bytes, in each of three folders that are kept in memory
     processes          at once
@@ -52,6 +54,7 @@ class Limits:
     cell: float = 10.0
     part: float = 10.0
     all: float = 60.0
+    patience: float = 4.0
     memory: int = 2 << 30
     disk: int = 32 << 20
     processes: int = 64
@@ -94,7 +97,7 @@ class Sandbox:
 
         slot    which of the sandboxes that run at once it is; each has a user id of its own
         """
-        limits = {"cell": self.limits.cell, "part": self.limits.part, "all": self.limits.all}
+        limits = {name: getattr(self.limits, name) for name in ("cell", "part", "all", "patience", "memory")}
         command = COMMANDS[self.kind](self.limits, slot)
         start = time.monotonic()
         process = subprocess.Popen(
@@ -176,7 +179,7 @@ def engine() -> str | None:
 # -- the commands -----------------------------------------------------------------------------------
 
 
-PROGRAM = [sys.executable, "-I", inside.__file__, str(PACKAGE.parent)]
+PROGRAM = [sys.executable, "-s", "-P", inside.__file__, str(PACKAGE.parent)]
 
 
 def in_bubblewrap(limits: Limits, slot: int) -> list[str]:
@@ -197,7 +200,14 @@ def bubblewrap(limits: Limits, slot: int, program: list[str]) -> list[str]:
     command += become(STRANGER + slot) if root else []
     command += ["prlimit", f"--nproc={limits.processes}", f"--as={2 * limits.memory}", f"--fsize={limits.disk}"]
     command += [f"--cpu={int(limits.all) + 5}", "--nofile=256", "--core=0", "--"]
-    return command + program
+    return command + unshuffled() + program
+
+
+@cache
+def unshuffled() -> list[str]:
+    """Begin with the addresses of every other time, where the machine lets us: sets are in the order of addresses."""
+    able = shutil.which("setarch") and not subprocess.run(["setarch", "-R", "true"], check=False).returncode
+    return ["setarch", "-R"] if able else []
 
 
 def rights() -> list[str]:

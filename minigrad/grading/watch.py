@@ -17,10 +17,12 @@ REPLY = 8 << 20
 
 
 class Bounds(Protocol):
-    """Seconds for everything, and bytes of all its processes."""
+    """Seconds for everything, how many times as long by the clock, and bytes of all its processes."""
 
     @property
     def all(self) -> float: ...
+    @property
+    def patience(self) -> float: ...
     @property
     def memory(self) -> int: ...
 
@@ -54,7 +56,7 @@ def talked(process: subprocess.Popen[bytes], job: bytes, limits: Bounds) -> tupl
 
 def watched(process: subprocess.Popen[bytes], reading: threading.Thread, limits: Bounds) -> str:
     """Wait for the end of the answer; why it did not come, in a word."""
-    deadline = time.monotonic() + limits.all + GRACE
+    deadline = time.monotonic() + limits.patience * limits.all + GRACE
     while reading.is_alive():
         reading.join(LOOK)
         if used(process.pid) > limits.memory:

@@ -5,7 +5,7 @@ from copy import deepcopy
 
 import pytest
 from grading.cases import CASES, NAME, ROOT
-from grading.cases.case import SOLVED, after
+from grading.cases.case import SOLVED, after, write
 
 from minigrad.grading.grade import grade, task
 from minigrad.grading.sandbox import Limits, NoSandbox, found
@@ -26,6 +26,21 @@ def test_it_gets_what_it_deserves(sandbox, name):
     case = CASES[name]
     result = grade(case.data, task(NAME, ROOT / "exercises"), sandbox)
     assert (result["points"], result["status"]) == (case.points, case.status), result
+
+
+def test_the_same_bytes_get_the_same_score(sandbox):
+    """What a set gives first is by the hash of a text, and by the address of an object."""
+    nb = deepcopy(SOLVED)
+    write(nb, "zero", "zero_says = max({'a', 'b', 'c', 'd'}, key=len)")
+    write(nb, "visits", "times_at_x = 1024\nnodes = 10 + next(iter({Node(i % 2) for i in range(40)})).data")
+    tries = [grade(json.dumps(nb).encode(), task(NAME, ROOT / "exercises"), sandbox) for _ in range(8)]
+    assert len({(each["points"], each["status"]) for each in tries}) == 1, [each["points"] for each in tries]
+
+
+def test_a_given_cell_that_came_back_changed_is_told(sandbox):
+    result = grade(CASES["an_import_added_to_a_given_cell"].data, task(NAME, ROOT / "exercises"), sandbox)
+    (note,) = result["notes"]
+    assert note.startswith("Cell 'given' is the exercise's own, and came back changed")
 
 
 def test_a_plot_is_no_trouble():

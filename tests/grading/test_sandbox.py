@@ -97,7 +97,12 @@ def test_its_processes_are_few_and_end_with_it(inside):
 
 def test_memory_of_all_its_processes_together_has_an_end(sandbox):
     hungry = type(sandbox)(sandbox.kind, Limits(cell=20, part=20, all=60, memory=300 << 20))
-    reply = hungry.run(
-        {"cells": [["c", "x = b'1' * (500 << 20)\nimport time; time.sleep(5)"]], "parts": [["p", [], "1"]]}
-    )
+    many = "import os, time\nfor _ in range(3): os.fork()\nx = b'1' * (80 << 20)\ntime.sleep(5)"
+    reply = hungry.run({"cells": [["c", many]], "parts": [["p", [], "1"]]})
     assert (reply.data, reply.why) == (None, "memory")
+
+
+def test_one_process_takes_none_of_the_memory_that_others_need(sandbox):
+    hungry = type(sandbox)(sandbox.kind, Limits(cell=20, part=20, all=60, memory=300 << 20))
+    reply = hungry.run({"cells": [["c", "x = b'1' * (200 << 20)"]], "parts": [["p", [], "1"]]})
+    assert (reply.data["cells"]["c"], reply.data["parts"]["p"]) == ("MemoryError: ", [["gave", 1, ""]])

@@ -107,3 +107,123 @@ def a_number_without_end(nb):
 @case(8)
 def a_list_in_itself(nb):
     write(nb, "product", "def multiply(a, b):\n    x = []\n    x.append(x)\n    return Node(x, x)")
+
+
+@case(8)
+def doubles_without_end(nb):
+    write(nb, "product", "def multiply(a, b):\n    x = [1]\n    while True: x += x")
+
+
+@case(10)
+def doubles_without_end_at_the_top(nb):
+    before(nb, "x = 'abc'\nwhile True: x += x")
+
+
+@case(8)
+def doubles_in_a_child(nb):
+    write(nb, "product", "import os\ndef multiply(a, b):\n    x = [1]\n    os.fork()\n    while True: x += x")
+
+
+@case(8)
+def recursion_without_limit(nb):
+    write(nb, "product", "import sys\nsys.setrecursionlimit(10 ** 8)\ndef multiply(a, b):\n    return multiply(b, a)")
+
+
+@case(8, "crashed")
+def recursion_through_c_without_limit(nb):
+    write(
+        nb,
+        "product",
+        "import sys\nsys.setrecursionlimit(10 ** 8)\nclass Deep:\n    def __repr__(self): return repr([self])\n"
+        "def multiply(a, b):\n    return repr(Deep())",
+    )
+
+
+@case(10)
+def a_recursion_limit_raised(nb):
+    write(
+        nb,
+        "visits",
+        "import sys\nsys.setrecursionlimit(20_000)\ndef depth(n): return 0 if n == 0 else 1 + depth(n - 1)\n"
+        "times_at_x = depth(9_000) - 7_976\nnodes = 11",
+    )
+    write(
+        nb,
+        "product",
+        "def multiply(a, b):\n    depth(9_000)\n    return Node(a.data * b.data, ((a, b.data), (b, a.data)))",
+    )
+
+
+@case(8)
+def sleeps_in_an_answer(nb):
+    write(nb, "product", "import time\ndef multiply(a, b):\n    time.sleep(1e6)")
+
+
+@case(10)
+def a_busy_thread_left_behind(nb):
+    before(
+        nb, "import threading\ndef work():\n    while True: pass\nthreading.Thread(target=work, daemon=True).start()"
+    )
+
+
+@case(10, "crashed")
+def waits_for_a_busy_child(nb):
+    before(nb, "import os\nchild = os.fork()\nwhile child == 0: pass\nos.wait()")
+
+
+@case(10, "crashed")
+def takes_signals_away_and_goes_on(nb):
+    before(
+        nb,
+        "import signal\nfor number in (signal.SIGALRM, signal.SIGPROF, signal.SIGTERM):\n"
+        "    signal.signal(number, signal.SIG_IGN)\nwhile True: pass",
+    )
+
+
+@case(10)
+def signals_taken_in_a_cell_before(nb):
+    before(nb, "import signal\nsignal.signal(signal.SIGPROF, signal.SIG_IGN)\nsignal.alarm(1)")
+
+
+@case(10, "crashed")
+def stopped_though_a_cell_before_took_the_signals(nb):
+    before(nb, "while True: pass")
+    before(nb, "import signal\nsignal.signal(signal.SIGPROF, lambda *a: None)")
+
+
+@case(10, "crashed")
+def closes_every_file(nb):
+    before(nb, "import os\nos.closerange(0, 1000)")
+
+
+@case(10)
+def closes_the_usual_files(nb):
+    before(nb, "import os\nos.closerange(0, 3)")
+
+
+@case(10)
+def traces_and_never_collects(nb):
+    before(
+        nb,
+        "import gc, sys, threading\ngc.disable()\nsys.settrace(lambda *a: None)\nthreading.setprofile(lambda *a: None)",
+    )
+
+
+@case(10)
+def forks_and_goes_on(nb):
+    before(nb, "import os\nos.fork()")
+
+
+@case(10)
+def a_long_number_on_the_way(nb):
+    write(
+        nb,
+        "visits",
+        "import sys\nsys.set_int_max_str_digits(0)\ntimes_at_x = len(str(10 ** 20_000)) - 18_977\nnodes = 11",
+    )
+
+
+@case(10, "crashed")
+def ends_its_process_in_cell_after_cell(nb):
+    for _ in range(12):
+        before(nb, "import os\nos._exit(0)")
