@@ -19,7 +19,7 @@ from minigrad.course.exercise import Exercise, Part, named, verdict
 from minigrad.course.probe import Outcome
 
 from .sandbox import Reply, Sandbox
-from .submission import Released, Submission, Unreadable, digest_of, read, released, to_run, within
+from .submission import Released, Submission, Unreadable, digest_of, edited, read, released, to_run, within
 
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
 MOST_WORDS = 500  # characters of what an exception said
@@ -28,6 +28,7 @@ TROUBLE = {
     "memory": "it used more than {memory} MB of memory, and was stopped",
     "ended": "its process ended before anything could be looked at",
 }
+EDITED = "Cell {!r} is the exercise's own, and came back changed: it was run as it is, and then as the exercise has it."
 ENDED = {
     "died": "Looking at it ended the process: is there an exit(), or a structure without end?",
     "memory": "It used more memory than there is.",
@@ -76,6 +77,8 @@ def grade(data: bytes, task: Task, sandbox: Sandbox, slot: int = 0) -> dict[str,
             f"It says that it answers {submission.exercise[:80]!r}, and is graded as {task.exercise.name}."
         )
     result["minutes"] = submission.minutes
+    changed = dict.fromkeys(cell.name for cell in submission.cells if edited(cell, task.released))
+    result["notes"] += [EDITED.format(name) for name in changed]
     cells = to_run(submission, task.released)
     parts = [[part.name, list(part.defines), part.probes] for part in task.exercise.parts if not part.manual]
     result["parts"] |= {part.name: to_be_read(part, submission, task) for part in task.exercise.parts if part.manual}

@@ -1,7 +1,7 @@
 """Reading what somebody handed in: a file of any content, of which nothing is believed and nothing is run.
 
-Cells of the exercise are known by the name that nbgrader gave them, or by their id. Where the exercise gives code, its
-own text is run and not what came back; cells that check are left out; all others are run as they are, in their order.
+Cells of the exercise are known by the name that nbgrader gave them, or by their id. All are run as they came back, in
+their order; where the exercise gives code, its own text is run after what came back in its place.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -171,11 +171,27 @@ def released(path: Path) -> Released:
 
 
 def to_run(submission: Submission, exercise: Released) -> list[Cell]:
-    """The code to run: the exercise's own where it gave some, the learner's everywhere else, in the learner's order."""
+    """The code to run, in the learner's order, with the exercise's own after what a learner made of it."""
     names = {cell.name for cell in submission.cells}
     missing = [Cell(name, source) for name, source in exercise.given.items() if name not in names]
-    cells = [Cell(cell.name, exercise.given.get(cell.name, cell.source)) for cell in submission.cells]
-    return unique([*missing, *(cell for cell in cells if cell.name not in exercise.checks)])
+    return unique([*missing, *chain.from_iterable(with_given(cell, exercise) for cell in submission.cells)])
+
+
+def with_given(cell: Cell, exercise: Released) -> Iterator[Cell]:
+    if edited(cell, exercise):
+        yield Cell(f"{cell.name} (as handed in)", cell.source)
+    yield Cell(cell.name, exercise.given.get(cell.name, cell.source))
+
+
+def edited(cell: Cell, exercise: Released) -> bool:
+    """Whether a cell is the exercise's own, and came back with another text, be it one line more."""
+    given = exercise.given.get(cell.name, cell.source)
+    return written(cell.source) != written(given)
+
+
+def written(source: str) -> list[str]:
+    """Its lines, but for what nobody sees at their ends."""
+    return [line.rstrip() for line in source.rstrip().splitlines()]
 
 
 def unique(cells: list[Cell]) -> list[Cell]:

@@ -32,9 +32,15 @@ def test_times_that_are_none_are_passed_over(time):
 EXERCISE = Released({"given": "x = 1"}, ("part",), ("check-part",))
 
 
-def test_the_exercises_own_code_is_run_and_not_what_came_back():
-    handed = read(notebook(cell("x = 2", "given"), cell("y = 3", "part"), cell("check('part')", "check-part")))
-    assert [(each.name, each.source) for each in to_run(handed, EXERCISE)] == [("given", "x = 1"), ("part", "y = 3")]
+def test_the_exercises_own_code_is_run_after_what_came_back_in_its_place():
+    handed = read(notebook(cell("import numpy\nx = 2", "given"), cell("y = 3", "part")))
+    told = [(each.name, each.source) for each in to_run(handed, EXERCISE)]
+    assert told == [("given (as handed in)", "import numpy\nx = 2"), ("given", "x = 1"), ("part", "y = 3")]
+
+
+def test_a_space_that_nobody_sees_is_no_change():
+    handed = read(notebook(cell("x = 1  \r\n\n", "given")))
+    assert [each.name for each in to_run(handed, EXERCISE)] == ["given"]
 
 
 def test_code_that_is_missing_comes_first_and_copies_keep_their_order():
