@@ -6,7 +6,6 @@ writes every result once, under the submission's own name, so that nothing is lo
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -43,7 +42,7 @@ class There:
 
 def there(data: bytes, task: Task, limits: Limits, unsafe: bool) -> dict[str, Any]:
     """On a worker: the result of a submission, in that machine's sandbox."""
-    return grade(data, task, sandbox_of(limits, unsafe), os.getpid() % 5000)
+    return grade(data, task, sandbox_of(limits, unsafe))
 
 
 @cache

@@ -24,7 +24,8 @@ from .submission import Released, Submission, Unreadable, digest_of, edited, rea
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
 MOST_WORDS = 500  # characters of what an exception said
 TROUBLE = {
-    "time": "it was still running after {all:g} s, and was stopped",
+    "cpu": "it had used {all:g} s of processor time, and was stopped",
+    "late": "it was still running after {clock:g} s, and was stopped",
     "memory": "it used more than {memory} MB of memory, and was stopped",
     "ended": "its process ended before anything could be looked at",
 }
@@ -57,7 +58,7 @@ def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
     return Task(named(name, answers), released(exercises / f"{name}.ipynb"), answers is not None)
 
 
-def grade(data: bytes, task: Task, sandbox: Sandbox, slot: int = 0) -> dict[str, Any]:
+def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
     """The result of a submission; it never raises for anything that is in the data."""
     result: dict[str, Any] = {
         "exercise": task.exercise.name,
@@ -82,7 +83,7 @@ def grade(data: bytes, task: Task, sandbox: Sandbox, slot: int = 0) -> dict[str,
     cells = to_run(submission, task.released)
     parts = [[part.name, list(part.defines), part.probes] for part in task.exercise.parts if not part.manual]
     result["parts"] |= {part.name: to_be_read(part, submission, task) for part in task.exercise.parts if part.manual}
-    reply = sandbox.run({"cells": [[cell.name, cell.source] for cell in cells], "parts": parts}, slot)
+    reply = sandbox.run({"cells": [[cell.name, cell.source] for cell in cells], "parts": parts})
     return judged(result, task, reply, sandbox)
 
 
@@ -104,7 +105,8 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox) -
     result["seconds"] = round(reply.seconds, 2)
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
     if not parts and not all(part.manual for part in task.exercise.parts):
-        limits = {"all": sandbox.limits.all, "memory": sandbox.limits.memory >> 20}
+        clock = sandbox.limits.patience * sandbox.limits.all
+        limits = {"all": sandbox.limits.all, "clock": clock, "memory": sandbox.limits.memory >> 20}
         return result | {"status": "failed", "notes": [*result["notes"], trouble(reply.why or "ended", limits)]}
     for name, error in cells.items():
         if isinstance(error, str) and error:

@@ -1,7 +1,8 @@
 """Where submissions run: without files, network, other processes, and with little memory, time and disk.
 
 On Linux bubblewrap gives a process a world of its own: the system's libraries and this Python to read, three small
-folders in memory to write, no network, no other process, no course. Elsewhere a container engine does. Where there is
+folders in memory to write, no network, no other process, no course; a user id (users.py), a filter of system calls
+(seccomp.py) and a control group (cgroup.py) of its own besides. Elsewhere a container engine does. Where there is
 neither, nothing is graded unless somebody says that it may be without, `unsafe`: then only the time is limited.
 
 docs/security.md says what that promises, and what not.
@@ -25,12 +26,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from . import inside
-from .watch import kill, stop, talked
+from . import cgroup, inside, seccomp, users
+from .watch import first_inside, kill, stop, talked
 
 PACKAGE = Path(__file__).resolve().parents[1]
 HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what no submission may read
-STRANGER = 60_000  # the first of the user ids that submissions run under, where we are root
 CACHE = "/home/student/.cache/matplotlib"
 IMAGE = "minigrad-grading"
 KILLING = 30  # seconds that an engine may take to end a container
@@ -65,7 +65,8 @@ class Reply:
     """What came out of a sandbox.
 
     data    what the inside says, read from JSON; None if nothing that can be read
-    why     in a word, where there is none: time, memory, ended
+    why     cpu, its processes used up their seconds; late, it ran for too long by the clock, perhaps as others kept
+            the machine busy; memory, its processes had more than there is; ended, it gave nothing by itself
     """
 
     data: Any = None
@@ -92,31 +93,42 @@ class Sandbox:
         for process in list(self.running):
             kill(process)
 
-    def run(self, job: dict[str, Any], slot: int = 0) -> Reply:
-        """Run a job.
+    def run(self, job: dict[str, Any]) -> Reply:
+        """Run a job."""
+        with contextlib.ExitStack() as held:
+            user = held.enter_context(users.own())
+            group = held.enter_context(cgroup.group(self.limits)) if self.kind == "bubblewrap" else cgroup.Group({})
+            rules = held.enter_context(seccomp.file())
+            return self.told(job, group.joined(COMMANDS[self.kind](self.limits, user, rules)), group, rules)
 
-        slot    which of the sandboxes that run at once it is; each has a user id of its own
-        """
+    def missing(self) -> list[str]:
+        """What is not enforced on this machine, each in words."""
+        if self.kind == "none":
+            return ["there is no sandbox: every submission can read and write all that you can, and use all there is"]
+        return [*cgroup.missing(), *seccomp.missing()] if self.kind == "bubblewrap" else []
+
+    def told(self, job: dict[str, Any], command: list[str], group: cgroup.Group, rules: int) -> Reply:
         limits = {name: getattr(self.limits, name) for name in ("cell", "part", "all", "patience", "memory")}
-        command = COMMANDS[self.kind](self.limits, slot)
         start = time.monotonic()
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
             env=None if self.kind == "container" else ENVIRONMENT, cwd="/" if os.name == "posix" else None,
+            pass_fds=[rules] if self.kind == "bubblewrap" else [],
         )  # fmt: skip
         self.running.add(process)
         if self.over:
             kill(process)
+        first = first_inside(process) if self.kind == "bubblewrap" else None
         try:
-            out, why = talked(process, json.dumps({**job, "limits": limits}).encode(), self.limits)
+            out, why = talked(process, json.dumps({**job, "limits": limits}).encode(), self.limits, group)
         finally:
             self.running.discard(process)
-            stop(process)
+            stop(process, first)
             if self.kind == "container":
                 end_container(command)
         seconds = time.monotonic() - start
         try:
-            return Reply(json.loads(out), "", seconds)
+            return Reply(json.loads(out), why, seconds)
         except (ValueError, RecursionError):
             return Reply(None, why or "ended", seconds)
 
@@ -154,9 +166,11 @@ def no_bubblewrap() -> str:
     programs = [name for name in ("bwrap", "prlimit", "setpriv") if shutil.which(name) is None]
     if programs:
         return f"bubblewrap needs {' and '.join(programs)}, which {'is' if len(programs) == 1 else 'are'} not installed"
-    tried = subprocess.run(
-        bubblewrap(Limits(), 0, ["/bin/true"]), check=False, capture_output=True, text=True, timeout=20, env=ENVIRONMENT
-    )
+    with users.own() as user, seccomp.file() as rules:
+        command = bubblewrap(Limits(), user, rules, ["/bin/true"])
+        tried = subprocess.run(
+            command, check=False, capture_output=True, text=True, timeout=20, env=ENVIRONMENT, pass_fds=[rules]
+        )
     if tried.returncode == 0:
         return ""
     way = " (Ubuntu 24.04 allows it after: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0)"
@@ -182,22 +196,23 @@ def engine() -> str | None:
 PROGRAM = [sys.executable, "-s", "-P", inside.__file__, str(PACKAGE.parent)]
 
 
-def in_bubblewrap(limits: Limits, slot: int) -> list[str]:
-    return bubblewrap(limits, slot, PROGRAM)
+def in_bubblewrap(limits: Limits, user: int, rules: int) -> list[str]:
+    return bubblewrap(limits, user, rules, PROGRAM)
 
 
-def bubblewrap(limits: Limits, slot: int, program: list[str]) -> list[str]:
+def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> list[str]:
     """A program in a sandbox of bubblewrap's. Root becomes a stranger; anybody else is one in a world of his own."""
     root = os.geteuid() == 0
     command = ["bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
     command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
-    command += rights() if root else ["--unshare-user"]
-    command += ["--proc", "/proc", "--dev", "/dev"]
+    command += rights() if root else ["--unshare-user", *no_more_users()]
+    command += ["--seccomp", str(rules)] if not seccomp.missing() else []
+    command += ["--proc", "/proc", "--ro-bind-try", "/dev/null", "/proc/keys", "--dev", "/dev"]
     for folder in ("/dev/shm", "/tmp", "/home/student"):
         command += ["--size", str(limits.disk), "--perms", "1777", "--tmpfs", folder]
     command += [*system(), *readable(), *hidden(), *fonts()]
     command += ["--chdir", "/home/student", "--"]
-    command += become(STRANGER + slot) if root else []
+    command += become(user) if root else []
     command += ["prlimit", f"--nproc={limits.processes}", f"--as={2 * limits.memory}", f"--fsize={limits.disk}"]
     command += [f"--cpu={int(limits.all) + 5}", "--nofile=256", "--core=0", "--"]
     return command + unshuffled() + program
@@ -214,6 +229,13 @@ def rights() -> list[str]:
     """What root keeps until it has become a stranger: the right to become one, and to give the rest up for good."""
     kept = (["--cap-add", f"CAP_{name}"] for name in ("SETUID", "SETGID", "SETPCAP"))
     return ["--cap-drop", "ALL", *chain.from_iterable(kept)]
+
+
+@cache
+def no_more_users() -> list[str]:
+    """That no process makes a world of users of its own again, where bubblewrap knows how: since 0.8."""
+    told = subprocess.run(["bwrap", "--help"], check=False, capture_output=True, text=True, timeout=20).stdout
+    return ["--disable-userns"] if "--disable-userns" in told else []
 
 
 def become(user: int) -> list[str]:
@@ -272,12 +294,12 @@ def hidden() -> Iterator[str]:
             yield from ("--perms", "0755", "--tmpfs", str(PACKAGE / name))
 
 
-def in_container(limits: Limits, slot: int) -> list[str]:
+def in_container(limits: Limits, user: int, rules: int) -> list[str]:
     memory = f"{limits.memory >> 20}m"
     disk = f"size={limits.disk >> 20}m,mode=1777"
     command = [engine() or "docker", "run", "--rm", "--interactive", "--network=none", "--read-only", "--cap-drop=ALL"]
     command += ["--security-opt=no-new-privileges", f"--memory={memory}", f"--memory-swap={memory}", "--cpus=1"]
-    command += [f"--pids-limit={limits.processes}", f"--user={STRANGER + slot}", f"--tmpfs=/tmp:{disk}"]
+    command += [f"--pids-limit={limits.processes}", f"--user={user}", f"--tmpfs=/tmp:{disk}"]
     command += [f"--shm-size={limits.disk >> 20}m", f"--name={IMAGE}-{token_hex(8)}"]
     command += [f"--ulimit=fsize={limits.disk}", "--ulimit=nofile=256", "--ulimit=core=0"]
     command += [f"--tmpfs=/home/student:{disk}", "--workdir=/home/student", "--env=HOME=/home/student"]
@@ -291,7 +313,7 @@ def end_container(command: list[str]) -> None:
         subprocess.run([command[0], "kill", name], check=False, capture_output=True, timeout=KILLING)
 
 
-def without(limits: Limits, slot: int) -> list[str]:
+def without(limits: Limits, user: int, rules: int) -> list[str]:
     return PROGRAM
 
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import select
 import subprocess
 import threading
 import time
+from pathlib import Path
 from typing import Protocol
 
 import psutil  # type: ignore[import-untyped]
 
+from .cgroup import Group
+
 LOOK = 0.1  # seconds between two looks at what a sandbox uses
 GRACE = 10  # seconds beyond the time that the inside keeps by itself
+ENDING = 10  # seconds in which a process that is killed has to end
 REPLY = 8 << 20
 
 
@@ -27,7 +33,7 @@ class Bounds(Protocol):
     def memory(self) -> int: ...
 
 
-def talked(process: subprocess.Popen[bytes], job: bytes, limits: Bounds) -> tuple[bytes, str]:
+def talked(process: subprocess.Popen[bytes], job: bytes, limits: Bounds, group: Group) -> tuple[bytes, str]:
     """What a process answers to a job; and in a word why it was stopped, if it was."""
     answer = bytearray()
 
@@ -47,40 +53,60 @@ def talked(process: subprocess.Popen[bytes], job: bytes, limits: Bounds) -> tupl
     threads = [threading.Thread(target=work, daemon=True) for work in (write, read)]
     for thread in threads:
         thread.start()
-    why = watched(process, threads[1], limits)
-    stop(process)
+    why = watched(process, threads[1], limits, group)
+    kill(process)
     for thread in threads:
         thread.join(5)
-    return bytes(answer), why
+    return bytes(answer), "memory" if group.out_of_memory() else why
 
 
-def watched(process: subprocess.Popen[bytes], reading: threading.Thread, limits: Bounds) -> str:
+def watched(process: subprocess.Popen[bytes], reading: threading.Thread, limits: Bounds, group: Group) -> str:
     """Wait for the end of the answer; why it did not come, in a word."""
     deadline = time.monotonic() + limits.patience * limits.all + GRACE
     while reading.is_alive():
         reading.join(LOOK)
-        if used(process.pid) > limits.memory:
+        seconds, memory = group.seconds(), 0
+        if seconds is None or "memory" not in group.folders:
+            seconds, memory = used(process.pid)
+        if memory > limits.memory:
             return "memory"
+        if seconds > limits.all + GRACE:
+            return "cpu"
         if time.monotonic() > deadline:
-            return "time"
+            return "late"
     return ""
 
 
-def used(pid: int) -> int:
-    """Bytes in memory of a process and all that it has started."""
-    total = 0
-    try:
+def used(pid: int) -> tuple[float, int]:
+    """Seconds of processors, and bytes in memory, of a process and all that it has started."""
+    seconds, memory = 0.0, 0
+    with contextlib.suppress(psutil.Error):
         for each in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
-            total += each.memory_info().rss
-    except psutil.Error:
-        pass
-    return total
+            with contextlib.suppress(psutil.Error):
+                seconds += sum(each.cpu_times()[:4])  # its own, and those of its children that have ended
+                memory += share(each)
+    return seconds, memory
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a sandbox, and with it all that is in it."""
+def share(process: psutil.Process) -> int:
+    """Bytes of a process; what it shares is divided by those who share it, if it lets itself be looked at."""
+    try:
+        told = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+        return int(re.findall(r"^Pss: +(\d+) kB", told, re.MULTILINE)[0]) << 10
+    except (OSError, IndexError):
+        return int(process.memory_info().rss)
+
+
+def stop(process: subprocess.Popen[bytes], first: int | None = None) -> None:
+    """End a sandbox, and with it all that is in it.
+
+    first    the file of its first process, as `first_inside` gives it
+    """
     kill(process)
-    process.wait(GRACE)
+    process.wait(ENDING)
+    if first is not None:
+        select.select([first], [], [], ENDING)
+        os.close(first)
     for pipe in filter(None, (process.stdin, process.stdout)):
         with contextlib.suppress(OSError):
             pipe.close()
@@ -96,3 +122,17 @@ def kill(process: subprocess.Popen[bytes]) -> None:
         for each in outermost.children(recursive=True):
             each.kill()
     process.kill()
+
+
+def first_inside(process: subprocess.Popen[bytes]) -> int | None:
+    """A file that can be read when the first process in a sandbox is gone, which is after all others in it.
+
+    To be asked before the sandbox has its job, so that the process is there.
+    """
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    with contextlib.suppress(OSError):
+        while process.poll() is None:
+            if first := children.read_text().split():
+                return os.pidfd_open(int(first[0]))
+            time.sleep(0.001)
+    return None

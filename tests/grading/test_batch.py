@@ -26,11 +26,11 @@ class Told(Sandbox):
         super().__init__("none", Limits())
         self.answer, self.error, self.jobs = answer, error, []
 
-    def run(self, job, slot=0):
+    def run(self, job):
         self.jobs.append(job)
         if self.error is not None and len(self.jobs) == 1:
             raise self.error
-        return Reply(self.answer, "" if self.answer else "time", 0.1)
+        return Reply(self.answer, "" if self.answer else "late", 0.1)
 
 
 def hand_in(folder, **files):
@@ -105,7 +105,7 @@ def test_one_bad_submission_stops_no_other(tmp_path):
 def test_without_time_there_is_no_score(tmp_path):
     (result,) = batch(tmp_path, Told(None)).run(hand_in(tmp_path / "in", ada=RIGHT))
     assert (result["status"], result["points"], tables.score(result)) == ("failed", 0, "")
-    assert result["notes"] == ["Nothing could be looked at: it was still running after 60 s, and was stopped."]
+    assert result["notes"] == ["Nothing could be looked at: it was still running after 240 s, and was stopped."]
 
 
 def test_what_runs_in_a_sandbox_is_ended_when_it_is_over_and_nothing_begins_after():
@@ -115,11 +115,11 @@ def test_what_runs_in_a_sandbox_is_ended_when_it_is_over_and_nothing_begins_afte
         pytest.skip(str(error))
     sleeps = {"cells": [["a", "import time\ntime.sleep(1e6)"]], "parts": [["p", [], "1"]]}
     with ThreadPoolExecutor() as pool:
-        running = [pool.submit(sandbox.run, sleeps, slot) for slot in range(2)]
+        running = [pool.submit(sandbox.run, sleeps) for _ in range(2)]
         while len(sandbox.running) < 2:
             time.sleep(0.01)
         sandbox.end()
-        replies = [future.result(30) for future in [*running, pool.submit(sandbox.run, sleeps, 2)]]
+        replies = [future.result(30) for future in [*running, pool.submit(sandbox.run, sleeps)]]
     assert [reply.data for reply in replies] == [None] * 3
     assert max(reply.seconds for reply in replies) < Limits().cell
     assert not sandbox.running

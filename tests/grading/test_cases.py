@@ -10,7 +10,7 @@ from grading.cases.case import SOLVED, after, write
 from minigrad.grading.grade import grade, task
 from minigrad.grading.sandbox import Limits, NoSandbox, found
 
-LIMITS = Limits(cell=2, part=8, all=40)
+LIMITS = Limits(cell=2, part=8, all=40, memory=512 << 20)
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,19 @@
 """The walls of the sandbox, one by one: what is asked from inside is answered, and the answer is looked at here."""
 
+import contextlib
 import os
+import platform
 import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from grading.cases import ROOT
 
-from minigrad.grading.sandbox import Limits, NoSandbox, found
+from minigrad.grading import cgroup, users, watch
+from minigrad.grading.sandbox import Limits, NoSandbox, Sandbox, found
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +71,7 @@ def test_it_has_no_rights_and_can_get_none(inside):
     assert rights[:2] == ["0" * 16] * 2
     if os.geteuid() == 0:
         assert rights[2:] == ["0" * 16, "1"]
-        assert inside("import os", "os.getuid()") >= 60_000
+        assert inside("import os", "os.getuid()") in users.IDS
 
 
 def test_what_it_writes_is_small_and_is_nowhere_else(inside, tmp_path):
@@ -95,10 +101,19 @@ def test_its_processes_are_few_and_end_with_it(inside):
     assert 10 < inside(*lines, "forked()") < 64
 
 
-def test_memory_of_all_its_processes_together_has_an_end(sandbox):
-    hungry = type(sandbox)(sandbox.kind, Limits(cell=20, part=20, all=60, memory=300 << 20))
-    many = "import os, time\nfor _ in range(3): os.fork()\nx = b'1' * (80 << 20)\ntime.sleep(5)"
-    reply = hungry.run({"cells": [["c", many]], "parts": [["p", [], "1"]]})
+MANY = "import os, time\nfor _ in range(3): os.fork()\nx = b'1' * (80 << 20)\ntime.sleep(5)"
+
+
+HUNGRY = {"cells": [["c", MANY]], "parts": [["p", [], "1"]]}
+
+
+def test_memory_of_all_its_processes_together_has_an_end(sandbox, monkeypatch):
+    hungry = Sandbox(sandbox.kind, Limits(cell=20, part=20, all=60, memory=300 << 20))
+    if cgroup.places():
+        reply = hungry.run(HUNGRY)  # the kernel ends the process that has most, and the rest is looked at
+        assert (reply.data["parts"], reply.why) == ({"p": [["gave", 1, ""]]}, "memory")
+    monkeypatch.setattr(cgroup, "places", dict)
+    reply = hungry.run(HUNGRY)
     assert (reply.data, reply.why) == (None, "memory")
 
 
@@ -106,3 +121,112 @@ def test_one_process_takes_none_of_the_memory_that_others_need(sandbox):
     hungry = type(sandbox)(sandbox.kind, Limits(cell=20, part=20, all=60, memory=300 << 20))
     reply = hungry.run({"cells": [["c", "x = b'1' * (200 << 20)"]], "parts": [["p", [], "1"]]})
     assert (reply.data["cells"]["c"], reply.data["parts"]["p"]) == ("MemoryError: ", [["gave", 1, ""]])
+
+
+def test_time_is_that_of_processors_where_they_are_kept_busy_and_of_the_clock_where_not(sandbox, monkeypatch):
+    """What is said differs: who was late may have been kept waiting by others, and is graded again."""
+    monkeypatch.setattr(watch, "GRACE", 0)
+    endless = {
+        "cells": [["c", "import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)\nwhile True: pass"]],
+        "parts": [["p", [], "1"]],
+    }
+    assert Sandbox(sandbox.kind, Limits(cell=60, all=1.5, patience=30)).run(endless).why == "cpu"
+    endless["cells"][0][1] = endless["cells"][0][1].replace("pass", "signal.pause()")
+    assert Sandbox(sandbox.kind, Limits(cell=60, all=1.5, patience=2)).run(endless).why == "late"
+
+
+def test_sixty_spinning_processes_cost_nobody_else_a_point(sandbox):
+    if "cpu" not in cgroup.places():
+        pytest.skip("no control group here has a share of the processors")
+    spinning = (
+        "import os\ntry:\n    for _ in range(55):\n        if os.fork() == 0:\n            os.setsid()\n"
+        "            while True: pass\nexcept OSError: pass\nwhile True: pass"
+    )
+    hostile = {"cells": [["spinning", spinning]], "parts": [["p", [], "1"]]}
+    waits = ["waits", "import time\ntime.sleep(3)"]  # until the others spin
+    works = ["works", "n = sum(i * i for i in range(6_000_000))"]  # half a second of a processor
+    honest = {"cells": [waits, works], "parts": [["p", ["n"], "n > 0"]]}
+    with ThreadPoolExecutor() as pool:
+        beside = [pool.submit(Sandbox(sandbox.kind, Limits(cell=2.5)).run, hostile) for _ in range(2)]
+        reply = Sandbox(sandbox.kind, Limits(cell=4, patience=1)).run(honest)
+        assert reply.data == {"cells": {}, "parts": {"p": [["gave", True, ""]]}}
+        assert [each.result().data["cells"]["spinning"] for each in beside] == ["was stopped: its time was up"] * 2
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_nothing_of_it_is_left_when_it_has_answered(sandbox, monkeypatch, grouped):
+    """Its user id is another's then."""
+    if not grouped:
+        monkeypatch.setattr(cgroup, "places", dict)
+    mark = f"left{os.getpid()}"
+    source = (
+        f"import ctypes, os\nctypes.CDLL(None).prctl(15, b'{mark}', 0, 0, 0)\n"
+        "for _ in range(20):\n    if os.fork() == 0:\n        os.setsid()\n        while True: pass"
+    )
+    for _ in range(3):
+        assert sandbox.run({"cells": [["c", source]], "parts": [["p", [], "1"]]}).data["parts"]
+        names = (path.parent.joinpath("comm") for path in Path("/proc").glob("[0-9]*/stat"))
+        assert not [path for path in names if path.exists() and path.read_text().strip() == mark]
+    made = f"minigrad-{os.getpid()}-*"
+    assert not [group for folder in cgroup.places().values() for group in folder.glob(made)]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become somebody else")
+def test_no_two_sandboxes_of_this_machine_have_one_user_id():
+    program = (
+        "import time\nfrom minigrad.grading import users\n"
+        "with users.own() as user: print(user, flush=True); time.sleep(60)"
+    )
+    others = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    taken = [int(other.stdout.readline()) for other in others]
+    with users.own() as one, users.own() as two:
+        assert len({one, two, *taken}) == 4
+    for other in others:
+        other.kill()
+        other.communicate()
+    with contextlib.ExitStack() as held:
+        again = [held.enter_context(users.own()) for _ in range(len(users.IDS) - 20)]
+        assert {*taken} <= {*again}  # who was killed holds none
+
+
+def test_a_group_of_an_ended_grader_is_removed(monkeypatch):
+    if not cgroup.places():
+        pytest.skip("no control group can be made here")
+    left = cgroup.places()["memory"] / "minigrad-999999999-0"
+    left.mkdir()
+    cgroup.places.cache_clear()
+    assert cgroup.places()
+    assert not left.exists()
+
+
+def tree(folder, **delegated):
+    """Groups as in version 2, each with what it gives to those in it."""
+    for name, controllers in delegated.items():
+        group = folder / name.replace("__", "/")
+        group.mkdir(parents=True)
+        (group / "cgroup.subtree_control").write_text(controllers)
+        (group / "cgroup.procs").touch()
+    return folder
+
+
+def test_a_group_is_made_where_the_nearest_above_allows_it(tmp_path, monkeypatch):
+    """As on a desktop: the terminal's own group has processes in it and gives nothing on, the slice above does."""
+    root = tree(tmp_path, user="cpu memory pids", user__app="memory pids", user__app__terminal="")
+    said = {
+        "/proc/self/cgroup": ["0::/user/app/terminal"],
+        "/proc/self/mountinfo": [f"30 23 0:26 / {root} rw,relatime - cgroup2 cgroup2 rw,nsdelegate"],
+    }
+    monkeypatch.setattr(cgroup, "lines", said.__getitem__)
+    assert [*cgroup.trees()] == [{"memory": root / "user" / "app", "pids": root / "user" / "app"}]
+
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert [*cgroup.trees()] == [{}]
+
+
+def test_what_is_not_enforced_is_said(sandbox, monkeypatch):
+    monkeypatch.setattr(cgroup, "places", lambda: {"cpu": Path("/nowhere")})
+    monkeypatch.setattr(platform, "machine", lambda: "m68k")
+    groups, calls = sandbox.missing()
+    assert groups.startswith("the kernel does not limit memory, the number of processes ")
+    assert calls == "system calls are not filtered: the filter knows no m68k"
+    assert "can read and write all that you can" in Sandbox("none").missing()[0]

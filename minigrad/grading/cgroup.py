@@ -1,0 +1,169 @@
+"""A control group for each sandbox, where this process may make one: what all its processes use together has an end.
+
+Version 2 of the kernel's interface is one tree, version 1 has a tree for each controller. A group is made in this
+process's own, or else in the nearest above it in which this process may. https://docs.kernel.org/admin-guide/cgroup-v2.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from secrets import token_hex
+from typing import Protocol
+
+CONTROLLERS = {"memory", "pids", "cpu", "cpuacct"}
+PERIOD = 100_000  # µs, of which one processor has as many
+OWN = 4  # processes of bubblewrap's and of the shell
+JOIN = 'for door; do shift; [ "$door" = -- ] && break; echo $$ > "$door" || exit 1; done; exec "$@"'
+
+
+class Bounds(Protocol):
+    """Bytes, and processes at once."""
+
+    @property
+    def memory(self) -> int: ...
+    @property
+    def processes(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Group:
+    """What a sandbox is put in.
+
+    folders    controller → the folder of the group
+    """
+
+    folders: dict[str, Path]
+
+    def limit(self, bounds: Bounds) -> None:
+        settings = {  # of version 2, and of version 1, in which the order matters
+            "memory": {"memory.max": bounds.memory, "memory.swap.max": 0,
+                       "memory.limit_in_bytes": bounds.memory, "memory.memsw.limit_in_bytes": bounds.memory},
+            "pids": {"pids.max": bounds.processes + OWN},
+            "cpu": {"cpu.max": PERIOD, "cpu.cfs_quota_us": PERIOD},
+        }  # fmt: skip
+        for controller, folder in self.folders.items():
+            for name, value in settings.get(controller, {}).items():
+                if (folder / name).exists():
+                    (folder / name).write_text(str(value))
+
+    def joined(self, command: list[str]) -> list[str]:
+        """A command, begun in the group."""
+        doors = sorted({str(folder / "cgroup.procs") for folder in self.folders.values()})
+        return command if not doors else ["/bin/sh", "-c", JOIN, "sh", *doors, "--", *command]
+
+    def seconds(self) -> float | None:
+        """What it has used of processors; None where nobody counts."""
+        if "cpuacct" in self.folders:
+            return int(told(self.folders["cpuacct"] / "cpuacct.usage") or 0) / 1e9
+        counts = (re.search(r"usage_usec (\d+)", told(folder / "cpu.stat")) for folder in self.folders.values())
+        return next((int(count[1]) / 1e6 for count in counts if count), None)
+
+    def out_of_memory(self) -> bool:
+        """Whether the kernel has ended a process of it for want of memory."""
+        files = (self.folders.get("memory", Path()) / name for name in ("memory.events", "memory.oom_control"))
+        return any(re.search(r"^oom_kill [1-9]", told(file), re.MULTILINE) for file in files)
+
+    def close(self) -> None:
+        """Remove it, once the last process in it is gone."""
+        for folder in {*self.folders.values()}:
+            for wait in (0.0, 0.001, 0.01, 0.1, 1.0):
+                time.sleep(wait)
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+                    break
+
+
+def told(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
+
+
+@contextlib.contextmanager
+def group(bounds: Bounds) -> Iterator[Group]:
+    """A group of its own for one sandbox; one without folders where none can be made."""
+    with made(places(), bounds) as group:
+        yield group
+
+
+@contextlib.contextmanager
+def made(places: dict[str, Path], bounds: Bounds) -> Iterator[Group]:
+    name = f"minigrad-{os.getpid()}-{token_hex(4)}"
+    group = Group({controller: place / name for controller, place in places.items()})
+    try:
+        for folder in group.folders.values():
+            folder.mkdir(exist_ok=True)
+        group.limit(bounds)
+        yield group
+    finally:
+        group.close()
+
+
+# -- where groups can be made -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Little:
+    memory: int = 64 << 20
+    processes: int = 4
+
+
+@cache
+def places() -> dict[str, Path]:
+    """Controller → the folder in which a group can be made; none where none can, or where nothing can be put in it."""
+    found = {controller: folder for tree in trees() for controller, folder in tree.items()}
+    for left in (group for folder in {*found.values()} for group in folder.glob("minigrad-*-*")):
+        if not Path("/proc", left.name.split("-")[1]).exists():  # whoever made it was killed
+            with contextlib.suppress(OSError):
+                left.rmdir()
+    try:
+        with made(found, Little()) as group:
+            subprocess.run(group.joined(["/bin/true"]), check=True, capture_output=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    return found
+
+
+def trees() -> Iterator[dict[str, Path]]:
+    """Controller → folder, for each tree of groups."""
+    own = {names: path for _, names, path in (line.split(":", 2) for line in lines("/proc/self/cgroup"))}
+    for line in lines("/proc/self/mountinfo"):
+        place, _, kind = line.partition(" - ")
+        root, (system, _, options) = Path(place.split()[4]), kind.split(" ", 2)
+        controllers = {*options.split(",")} & CONTROLLERS
+        names = next((names for names in own if controllers & {*names.split(",")}), "")
+        if system == "cgroup2" or (system == "cgroup" and controllers):
+            group = Path(os.path.normpath(f"{root}/{own.get(names, '/')}"))
+            yield nearest(group, root, controllers if system == "cgroup" else None)
+
+
+def nearest(group: Path, root: Path, controllers: set[str] | None) -> dict[str, Path]:
+    """Controller → the nearest folder, from a group up to the root of its tree, in which a group can be made."""
+    for folder in (group, *group.parents):
+        offered = controllers or {*told(folder / "cgroup.subtree_control").split()} & CONTROLLERS
+        if offered and os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK):
+            return dict.fromkeys(offered, folder)
+        if folder == root:
+            break
+    return {}
+
+
+def lines(file: str) -> list[str]:
+    return told(Path(file)).splitlines()
+
+
+def missing() -> list[str]:
+    """What the kernel does not limit for all processes of a submission together."""
+    limited = {"memory": "memory", "pids": "the number of processes", "cpu": "processor time"}
+    lacking = [what for controller, what in limited.items() if controller not in places()]
+    way = "as a plain user: systemd-run --user --scope minigrad grade ..." if os.geteuid() else "no control groups"
+    return [f"the kernel does not limit {', '.join(lacking)} ({way})"] if lacking else []

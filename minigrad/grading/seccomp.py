@@ -1,0 +1,99 @@
+"""A filter of system calls: the kernel asks it before each, and what no submission has a use for is refused.
+
+What needs rights is not in the list, for a submission has none. What is there gives memory that belongs to no process,
+keys that outlive it, the memory of other processes, namespaces in which it would have rights, ways around the network
+that it has not got, or much of the kernel to find mistakes in.
+
+The filter is a program in classic BPF: man 2 seccomp, linux/filter.h and linux/seccomp.h.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+REFUSED = {  # name: (number on x86-64, number elsewhere)
+    "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
+    "memfd_create": (319, 279), "memfd_secret": (447, 447),
+    "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438), "process_madvise": (440, 440),
+    "unshare": (272, 97), "setns": (308, 268), "open_by_handle_at": (304, 265),
+    "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
+    "bpf": (321, 280), "userfaultfd": (323, 282), "perf_event_open": (298, 241), "fanotify_init": (300, 262),
+}  # fmt: skip
+CLONE, CLONE3, SOCKET, SOCKETPAIR = (56, 220), (435, 435), (41, 198), (53, 199)
+NEWEST = 462  # mseal, of Linux 6.10: later calls are not known, nor those of x32, whose numbers begin at 2³⁰
+NAMESPACES = 0x7E02_0000  # the flags of clone that make them: CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
+FAMILIES = (1, 2, 10)  # of sockets: AF_UNIX, AF_INET, AF_INET6
+MACHINES = {"x86_64": (0xC000_003E, 0), "aarch64": (0xC000_00B7, 1), "riscv64": (0xC000_00F3, 1)}  # linux/audit.h
+
+LOAD, EQUAL, GREATER, ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
+NUMBER, MACHINE, FIRST_ARGUMENT = 0, 4, 16  # where they stand in struct seccomp_data
+ALLOW, ERROR = 0x7FFF_0000, 0x0005_0000
+
+
+def program(machine: str) -> bytes:
+    """The filter for a machine, as platform.machine() calls it; empty if it is not known."""
+    if machine not in MACHINES:
+        return b""
+    audit, column = MACHINES[machine]
+    lines = [step(LOAD, MACHINE), *unless(EQUAL, audit, refuse(errno.ENOSYS)), step(LOAD, NUMBER)]
+    lines += when(GREATER, NEWEST, refuse(errno.ENOSYS))
+    lines += when(EQUAL, CLONE3[column], refuse(errno.ENOSYS))  # its flags cannot be read here; C's library takes clone
+    for numbers in REFUSED.values():
+        lines += when(EQUAL, numbers[column], refuse(errno.EPERM))
+    same_namespaces = [step(LOAD, FIRST_ARGUMENT), *when(ANY_BIT, NAMESPACES, refuse(errno.EPERM)), allow()]
+    lines += when(EQUAL, CLONE[column], *same_namespaces)
+    for call in (SOCKET, SOCKETPAIR):
+        lines += when(EQUAL, call[column], *of_known_families())
+    return b"".join([*lines, allow()])
+
+
+def of_known_families() -> list[bytes]:
+    known = (line for family in FAMILIES for line in when(EQUAL, family, allow()))
+    return [step(LOAD, FIRST_ARGUMENT), *known, refuse(errno.EAFNOSUPPORT)]
+
+
+def when(test: int, value: int, *lines: bytes) -> list[bytes]:
+    """Lines that are run if a test of what is loaded holds."""
+    return [step(test, value, 0, len(lines)), *lines]
+
+
+def unless(test: int, value: int, *lines: bytes) -> list[bytes]:
+    return [step(test, value, len(lines), 0), *lines]
+
+
+def refuse(error: int) -> bytes:
+    return step(RETURN, ERROR | error)
+
+
+def allow() -> bytes:
+    return step(RETURN, ALLOW)
+
+
+def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    """One instruction; a test skips so many of those after it."""
+    return struct.pack("=HBBI", code, if_true, if_false, value)
+
+
+@contextmanager
+def file() -> Iterator[int]:
+    """The filter for this machine, to be read once."""
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, program(platform.machine()))
+        os.close(writer)
+        yield reader
+    finally:
+        os.close(reader)
+
+
+def missing() -> list[str]:
+    """What is not kept from submissions here."""
+    machine = platform.machine()
+    return [] if machine in MACHINES else [f"system calls are not filtered: the filter knows no {machine}"]

@@ -1,0 +1,40 @@
+"""User ids for sandboxes: each that runs has one which no other on this machine has, whoever started it.
+
+The limit on processes goes by user id. An id is taken by locking a file in a folder that only root can write, so
+graders beside each other, their threads and the workers of a cluster never share one. The lock goes with its holder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+FOLDER = Path("/run/minigrad")
+IDS = range(60_706, 61_184)  # that systemd leaves free: https://systemd.io/UIDS-GIDS
+
+
+@contextmanager
+def own() -> Iterator[int]:
+    """A user id for one sandbox. Raises OSError where none is left."""
+    if not sys.platform.startswith("linux") or os.geteuid():
+        yield IDS[0]  # only root can become somebody else
+        return
+    import fcntl
+
+    FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for user in IDS:
+        file = os.open(FOLDER / str(user), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            continue
+        try:
+            yield user
+        finally:
+            os.close(file)
+        return
+    raise OSError(f"{len(IDS)} submissions run on this machine already: give fewer --workers")
