@@ -41,6 +41,7 @@ LOOK = 0.05  # seconds between two looks at whether a process has ended
 FILES = 1024  # the highest number of a file that is open
 SHARE = 0.4  # of all memory, for one process: what one answer takes, all others shall not lack
 FIRST_TO_GO = "1000"  # of all processes, where the system itself ends one for want of memory
+COMMON = ("numpy", "minigrad")  # what parts share of what they load
 MINIGRAD = Path(__file__).resolve().parents[1]
 
 
@@ -58,6 +59,7 @@ def main() -> None:
     for stream in (0, 1, 2):  # what a submission prints is nobody's business, and it has nobody to ask
         os.dup2(nothing, stream)
     os.write(reply, dumps(watched(job)).encode())
+    os._exit(0)  # all is said, and to clear up takes longer than some submissions
 
 
 class Clock:
@@ -283,7 +285,9 @@ def in_a_process_of_its_own(look: Callable[[], list[Any]], limits: dict[str, flo
     """What the probes of a part give: [[kind, value, words], …]."""
 
     def work(writer: int) -> None:
-        data = dumps(look()).encode() + b"\n"
+        before = set(sys.modules)
+        told = look(), [name for name in sys.modules if name not in before and name.startswith(COMMON)]
+        data = dumps(told).encode() + b"\n"
         while data:
             data = data[os.write(writer, data) :]
 
@@ -294,10 +298,13 @@ def in_a_process_of_its_own(look: Callable[[], list[Any]], limits: dict[str, flo
     os.close(reader)
     end(child)
     try:
-        outcomes: list[Any] = loads(found)
-    except ValueError:
+        outcomes, modules = loads(found)
+    except (ValueError, TypeError):
         return [["endless" if late else "died", None, ""]]
-    return outcomes
+    for name in modules:  # so that the next part does not load them again
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    return list(outcomes)
 
 
 def looking() -> Look:

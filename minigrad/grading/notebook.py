@@ -20,7 +20,7 @@ TOKEN = re.compile(
 )
 TIMED = re.compile(r"([ \t]*(?:[\w.]+[ \t]*=[ \t]*)?)%time[ \t]+(?=\S)")
 COMMAND = re.compile(r"([ \t]*)(?:[%!?]|%?[\w.*]+\?{1,2}[ \t]*$)(?:\\\n|[^\n])*", re.MULTILINE)
-ASSIGNED = re.compile(r"([ \t]*[\w., \t\[\]\"']+=[ \t]*)([!%])(?:\\\n|[^\n])*")
+ASSIGNED = re.compile(r"([ \t]*\w[\w., \t\[\]\"']+=[ \t]*)([!%])(?:\\\n|[^\n])*")
 RUN = ("time", "capture", "prun")  # magics of a cell that run what is below them
 PROMPT = re.compile(r"^(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
 

@@ -48,3 +48,15 @@ def test_a_cell_that_waits_is_stopped_by_the_clock(asked):
 def test_what_waits_for_ever_leaves_time_for_what_does_not(asked):
     waits = "import time\nwhile True:\n    try: time.sleep(99)\n    except BaseException: pass"
     assert asked("1", waits, cell=0.5, all=8, patience=1) == ("gave", STOPPED)
+
+
+def test_what_one_part_has_loaded_is_there_for_the_next_and_nothing_else_of_it():
+    try:
+        sandbox = found()
+    except NoSandbox as error:
+        pytest.skip(str(error))
+    first = "import minigrad.scalar.value as module, html\nmodule.mark = 1\nmodule.__name__"
+    asked = "import sys\n[name in sys.modules for name in ('minigrad.scalar.value', 'html')]"
+    then = f"{asked}\nimport minigrad.scalar.value as module\nhasattr(module, 'mark')"
+    parts = sandbox.run({"cells": [], "parts": [["p", [], first], ["q", [], then]]}).data["parts"]
+    assert [value for _, value, _ in parts["p"] + parts["q"]] == ["minigrad.scalar.value", [True, False], False]
