@@ -22,7 +22,8 @@ from minigrad.course import lessons
 from minigrad.course.exercise import every
 
 from .collect import Handed
-from .grade import Task, grade, task
+from .grade import Task, grade, task, unseen
+from .letters import fit
 from .sandbox import Sandbox
 from .submission import Unreadable, digest_of, read
 
@@ -152,7 +153,7 @@ class Batch:
             return self.grader(data, task)
         except Exception as error:  # a mistake of the grader's own is one submission's, and nobody else's
             why = f"the grader itself failed on it: {type(error).__name__}: {error}"
-            return unreadable(digest_of(data), why) | {"status": "failed", "exercise": task.exercise.name}
+            return unseen(data, task) | {"status": "failed", "notes": [why]}
 
     def task(self, name: str) -> Task:
         with self.lock:
@@ -174,6 +175,7 @@ class Batch:
         return result if (result.get("digest"), result.get("against")) == (digest, against) else None
 
     def keep(self, result: Result) -> Result:
+        result = fit(result)
         write(self.path(result), json.dumps(result, indent=1, ensure_ascii=False) + "\n")
         return result
 

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from .letters import spelled
 from .submission import LARGEST, Unreadable
 
 DEEPEST = 1  # zips in zips
@@ -171,7 +172,7 @@ def failing(why: str) -> Callable[[], bytes]:
 
 def labelled(path: PurePosixPath, where: str, bytes_of: Callable[[], bytes]) -> Handed:
     """Whose a file is, read from where it lies."""
-    path, where = PurePosixPath(spelled(str(path))), spelled(where)
+    path, where = PurePosixPath(named(str(path))), named(where)
     stem, folders = AGAIN.sub("", path.stem), path.parts[:-1]
     handed = Handed(folders[0] if folders else stem, "", stem, where, "", bytes_of)
     for folder in folders:
@@ -185,11 +186,11 @@ def owned(handed: Handed, found: re.Match[str] | None) -> Handed:
     """A file, of whom a name tells: that of its folder, of the zip that it was in, or its own."""
     if found is None:
         return handed
-    told = found.groupdict(default="")
+    told = {key: named(value) for key, value in found.groupdict(default="").items()}
     when = told.get("when", "").zfill(12) if told.get("when") else ""  # so that 99 sorts before 100
     return replace(handed, student=told["student"], name=told.get("name", ""), when=when)
 
 
-def spelled(name: str) -> str:
-    """A name in letters: what the disk has in no encoding is written as \\udcff is."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+def named(name: str) -> str:
+    """A name in letters, and in one line: what the disk has in no encoding is written as \\udcff is."""
+    return spelled(name).replace("\n", "\\n").replace("\t", "\\t")

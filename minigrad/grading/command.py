@@ -23,11 +23,12 @@ from . import gradebook
 from .batch import Batch, Course, Grader, Here, Result, label, write
 from .cluster import There
 from .collect import Handed, NothingFound, submissions
+from .letters import cut, in_a_line
 from .pages import class_report, feedback
 from .readers import with_readers
 from .sandbox import Limits, NoSandbox, found
 from .submission import Released, Submission, Unreadable, read, released
-from .tables import tables
+from .tables import scored, tables
 
 
 def grade(
@@ -87,9 +88,8 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result]) -> list
         for name in exercises:  # formgrader lists what has a source
             write(out / "source" / name / f"{name}.ipynb", notebook_of(name).read_text("utf-8"))
         for result in results:
-            submission = read_again[result["where"]]
-            if submission and result["parts"]:
-                write(gradebook.place(out, result), gradebook.readable(submission, result["parts"]))
+            if result["parts"]:
+                write(gradebook.place(out, result), gradebook.readable(read_again[result["where"]], result))
     return results
 
 
@@ -121,10 +121,13 @@ def summary(results: Sequence[Result], out: Path) -> str:
         counts[result["status"]] = counts.get(result["status"], 0) + 1
     lines = [f"{len(results)} submissions: {', '.join(f'{n} {status}' for status, n in sorted(counts.items()))}"]
     lines += [
-        f"  {r['status']:10} {r['student']}: {' '.join(r['notes'])[:120]}" for r in results if r["status"] != "graded"
+        f"  {r['status']:10} {in_a_line(r['student'])}: {cut(in_a_line(' '.join(r['notes'])), 160)}"
+        for r in results
+        if r["status"] != "graded"
     ]
     return "\n".join([*lines, f"Scores, feedback and the class report are in {out}"])
 
 
 def as_json(results: Sequence[Result]) -> list[dict[str, Any]]:
-    return [{key: r[key] for key in ("student", "exercise", "status", "points", "of")} for r in results]
+    keys = ("student", "exercise", "status", "points", "of")
+    return [{key: r[key] for key in keys} for r in scored(results)]

@@ -11,18 +11,27 @@ went, so that no 0 is silent:
 
 from __future__ import annotations
 
+import builtins
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from minigrad.course.exercise import Exercise, Part, named, verdict
-from minigrad.course.probe import Outcome
+from minigrad.course.probe import Odd, Outcome, plain
 
+from .letters import cut, spelled
 from .sandbox import Reply, Sandbox
-from .submission import Released, Submission, Unreadable, digest_of, edited, read, released, to_run, within
+from .submission import Cell, Released, Submission, Unreadable, digest_of, edited, read, released, to_run, within
 
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
 MOST_WORDS = 500  # characters of what an exception said
+MOST_NAME = 100  # characters of what a type is called
+MOST_NOTES = 20  # on cells
+STOPPED = {"ended the process", "was stopped: its time was up"}
+ERROR = re.compile(r"(?P<kind>\w{1,40})(?:: .*?)?(?:, in line (?P<line>\d{1,6}))?", re.DOTALL)
+BUILTIN = {name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)}
 TROUBLE = {
     "cpu": "it had used {all:g} s of processor time, and was stopped",
     "late": "it was still running after {clock:g} s, and was stopped",
@@ -60,15 +69,7 @@ def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
 
 def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
     """The result of a submission; it never raises for anything that is in the data."""
-    result: dict[str, Any] = {
-        "exercise": task.exercise.name,
-        "digest": digest_of(data),
-        "status": "graded",
-        "points": 0,
-        "of": task.exercise.points,
-        "notes": [],
-        "parts": {part.name: nothing(part) for part in task.exercise.parts},
-    }
+    result = unseen(data, task)
     try:
         submission = read(data)
     except Unreadable as error:
@@ -84,7 +85,20 @@ def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
     parts = [[part.name, list(part.defines), part.probes] for part in task.exercise.parts if not part.manual]
     result["parts"] |= {part.name: to_be_read(part, submission, task) for part in task.exercise.parts if part.manual}
     reply = sandbox.run({"cells": [[cell.name, cell.source] for cell in cells], "parts": parts})
-    return judged(result, task, reply, sandbox)
+    return judged(result, task, reply, sandbox, cells)
+
+
+def unseen(data: bytes, task: Task) -> dict[str, Any]:
+    """A result before anything was looked at: each part waits for a person, and none has a 0."""
+    return {
+        "exercise": task.exercise.name,
+        "digest": digest_of(data),
+        "status": "graded",
+        "points": 0,
+        "of": task.exercise.points,
+        "notes": [],
+        "parts": {part.name: nothing(part) | {"state": "wait"} for part in task.exercise.parts},
+    }
 
 
 def nothing(part: Part) -> dict[str, Any]:
@@ -100,23 +114,40 @@ def to_be_read(part: Part, submission: Submission, task: Task) -> dict[str, Any]
     return nothing(part) | {"state": "wait" if waits else "todo"}
 
 
-def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox) -> dict[str, Any]:
-    """The result, once the sandbox has answered."""
+def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, run: Sequence[Cell]) -> dict[str, Any]:
+    """The result, once the sandbox has answered.
+
+    run    the cells that it was asked to run: it is asked about no others
+    """
     result["seconds"] = round(reply.seconds, 2)
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
     if not parts and not all(part.manual for part in task.exercise.parts):
         clock = sandbox.limits.patience * sandbox.limits.all
         limits = {"all": sandbox.limits.all, "clock": clock, "memory": sandbox.limits.memory >> 20}
         return result | {"status": "failed", "notes": [*result["notes"], trouble(reply.why or "ended", limits)]}
-    for name, error in cells.items():
-        if isinstance(error, str) and error:
-            result["notes"].append(f"Cell {str(name)[:80]!r}: {error[:MOST_WORDS]}")
-    stopped = [error for error in cells.values() if error in ("ended the process", "was stopped: its time was up")]
+    errors = {cell: said for cell in run if isinstance(said := cells.get(cell.name), str) and said}
+    result["notes"] += noted([f"Cell {cell.name[:80]!r}: {told(cell, said, task)}" for cell, said in errors.items()])
+    stopped = [said for said in cells.values() if isinstance(said, str) and said in STOPPED]
     for part in (part for part in task.exercise.parts if not part.manual):
         said = result["parts"][part.name] = looked_at(part, outcomes(parts.get(part.name)), task.private)
         result["points"] += said["points"]
         stopped += [said["state"]] if said["state"] == "died" else []
     return result | {"status": "crashed" if stopped else "graded"}
+
+
+def noted(notes: list[str]) -> list[str]:
+    rest = len(notes) - MOST_NOTES
+    return [*notes[:MOST_NOTES], f"{rest} more cells raised errors."] if rest > 0 else notes
+
+
+def told(cell: Cell, said: str, task: Task) -> str:
+    """What is said of an error in a cell: where probes stay secret its kind and its line, for words may tell them."""
+    if not task.private or said in STOPPED:
+        return cut(spelled(said), MOST_WORDS)
+    found = ERROR.fullmatch(said)
+    kind = found["kind"] if found and found["kind"] in BUILTIN else "an error of its own kind"
+    line = int(found["line"] or 0) if found else 0
+    return f"{kind}, in line {line}" if 0 < line <= len(cell.source.splitlines()) else kind
 
 
 def trouble(why: str, limits: dict[str, Any]) -> str:
@@ -149,8 +180,17 @@ def outcomes(said: Any) -> list[Outcome]:
     found = []
     for each in said if isinstance(said, list) else []:
         match each:
-            case [str(kind), value, str(told)] if kind in KINDS:
-                found.append(Outcome(kind, value, told[:MOST_WORDS]))
+            case [str(kind), value, str(words)] if kind in KINDS:
+                found.append(outcome(kind, value, cut(spelled(words), MOST_WORDS)))
             case _:
                 return []
     return found
+
+
+def outcome(kind: str, value: Any, words: str) -> Outcome:
+    """One outcome; what no probe gives, for it has no end or no bottom, is odd here too."""
+    try:
+        value = plain(value)
+    except Odd as odd:
+        kind, value = "odd", str(odd)
+    return Outcome(kind, cut(spelled(str(value)), MOST_NAME) if kind in ("raised", "odd") else value, words)

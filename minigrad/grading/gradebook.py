@@ -1,7 +1,8 @@
 """Scores in nbgrader's gradebook, where `nbgrader formgrader` shows them and takes points that a person gives.
 
-For the person there is a notebook of each submission, of its code and its words and nothing else: no output, which may
-be a program for the browser of whoever looks. One process writes; needs the extra [instructor].
+For the person there is a notebook of each submission, of its code and its words and nothing else: no output, no HTML,
+no link, each of which may be a program for the browser of whoever looks. One process writes; needs the extra
+[instructor].
 """
 
 from __future__ import annotations
@@ -19,13 +20,21 @@ from typing import Any
 
 from minigrad.course.errors import CourseError
 
+from .letters import as_a_name, as_markdown, cut, in_a_line, spelled, tame
 from .submission import Submission
 
 Result = dict[str, Any]
 Submissions = Mapping[str, Submission | None]
 FILE = "gradebook.db"
 NOBODY: Submissions = MappingProxyType({})
+CONFIG = "nbgrader_config.py"
+EXPORT = """# Written by minigrad: `nbgrader export` here leaves empty what nobody has graded, in place of a 0.
+c = get_config()  # noqa: F821
+c.ExportApp.plugin_class = "minigrad.grading.export.Scores"
+"""
+LONGEST = 50_000  # characters of a cell
 MISSING = "*No cell of this name was handed in. What was written for this part may stand above.*"
+NOTHING = Submission("", (), ())
 
 
 def is_there() -> bool:
@@ -55,6 +64,8 @@ def write(out: Path, results: Sequence[Result], submissions: Submissions = NOBOD
             assign(book, name, of_exercise[0]["parts"])
             for result in of_exercise:
                 enter(book, name, result, changed(out, result, submissions))
+    if not (out / CONFIG).exists():
+        (out / CONFIG).write_text(EXPORT, "utf-8")
     return out / FILE
 
 
@@ -79,17 +90,22 @@ def given(out: Path) -> dict[tuple[str, str, str], tuple[float | None, str]]:
 
 def place(out: Path, result: Result) -> Path:
     """Where formgrader looks for a submission."""
-    folder = result["student"].replace("/", "_").replace("\\", "_").strip(".")[:100] or "_"
-    return Path(out, "autograded", folder, result["exercise"], f"{result['exercise']}.ipynb")
+    return Path(out, "autograded", tame(result["student"]), result["exercise"], f"{result['exercise']}.ipynb")
 
 
 def changed(out: Path, result: Result, submissions: Submissions) -> set[str]:
-    """The parts for a reader whose text is another than the one that was there to read."""
-    submission = submissions.get(result["where"])
-    if submission is None or not place(out, result).exists():
+    """The parts whose answer is another than the one that was there to read."""
+    if result["where"] not in submissions or not place(out, result).exists():
         return set()
-    before = {cell["id"]: cell["source"] for cell in json.loads(place(out, result).read_text("utf-8"))["cells"]}
-    return {cell.name for cell in submission.texts if before.get(cell.name, cell.source) != cell.source}
+    before = answers(place(out, result).read_text("utf-8"))
+    now = answers(readable(submissions[result["where"]], result))
+    return {name for name in {**before, **now} if before.get(name) != now.get(name)}
+
+
+def answers(notebook: str) -> dict[str, str]:
+    """Name of a part → what stands in its cell."""
+    cells = [(cell["metadata"].get("nbgrader", {}), cell["source"]) for cell in json.loads(notebook)["cells"]]
+    return {marked["grade_id"]: source for marked, source in cells if marked.get("solution")}
 
 
 @contextmanager
@@ -121,27 +137,40 @@ def graded(part: str, facts: Result) -> str:
 
 
 def enter(book: Any, name: str, result: Result, changed: set[str]) -> None:
-    """The points of a submission; those that a person gave stay, to be looked at again if the text has changed."""
-    first, _, last = result["name"].partition(" ")
-    book.update_or_create_student(result["student"], first_name=first or None, last_name=last or None)
-    book.update_or_create_submission(name, result["student"])
+    """The points of a submission; those that a person gave stay, to be looked at again if the answer has changed."""
+    first, _, last = as_a_name(result["name"]).partition(" ")
+    student = tame(result["student"])
+    book.update_or_create_student(student, first_name=first or None, last_name=last or None)
+    book.update_or_create_submission(name, student)
     for part, facts in result["parts"].items():
-        grade = book.find_grade(graded(part, facts), name, name, result["student"])
-        again = grade.manual_score is None or grade.needs_manual_grade or part in changed
+        grade = book.find_grade(graded(part, facts), name, name, student)
         grade.auto_score = None if facts["state"] == "wait" else facts["points"]
-        grade.needs_manual_grade = facts["state"] in ("died", "wait") and again
+        if grade.manual_score is None:
+            grade.needs_manual_grade = facts["state"] in ("died", "wait")
+        elif part in changed:
+            grade.needs_manual_grade = True
     book.db.commit()
 
 
-def readable(submission: Submission, parts: dict[str, Result]) -> str:
-    """A notebook for formgrader: code and words of a submission, the cells of its parts marked as nbgrader does."""
+def readable(submission: Submission | None, result: Result) -> str:
+    """A notebook for formgrader: code and words of a submission, the cells of its parts marked as nbgrader does.
+
+    submission    None where nothing could be read: then the notebook says why
+    """
+    submission, parts = submission or NOTHING, result["parts"]
     prose = {part: facts for part, facts in parts.items() if facts.get("manual")}
-    names = {cell.name for cell in submission.texts}
-    texts = [*((cell.name, cell.source) for cell in submission.texts), *((p, MISSING) for p in prose if p not in names)]
-    cells = [text(name if name in prose else f"text-{i}", source, prose.get(name))
-             for i, (name, source) in enumerate(texts)]  # fmt: skip
+    cells = [text("status", f"**{result['status']}** {as_markdown(in_a_line(' '.join(result['notes'])))}", None)]
+    texts: dict[str, str] = {}  # of a part: all cells of its name, for formgrader has one field for each
+    for i, cell in enumerate(submission.texts):
+        name = cell.name if cell.name in prose else f"text-{i}"
+        texts[name] = f"{texts[name]}\n\n{cell.source}" if name in texts else cell.source
+    shown = {name: as_markdown(cut(source, LONGEST)) for name, source in texts.items()}
+    for name, source in {**shown, **{part: MISSING for part in prose if part not in shown}}.items():
+        cells.append(text(name, source, prose.get(name)))
+    last = {cell.name: i for i, cell in enumerate(submission.cells) if cell.name in parts and cell.name not in prose}
     for i, cell in enumerate(submission.cells):
-        cells.append(code(f"code-{i}", cell.source, marks(cell.name, solution=True) if cell.name in parts else None))
+        marked = marks(cell.name, solution=True) if last.get(cell.name) == i else None
+        cells.append(code(f"code-{i}", cut(spelled(cell.source), LONGEST), marked))
     for part, facts in parts.items():
         if part in prose:
             continue

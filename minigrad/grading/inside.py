@@ -247,10 +247,10 @@ class Kernel:
             return "was stopped: its time was up"
         except BaseException as error:  # sys.exit, too, ends no more than its cell
             try:
-                said = str(error)
+                said = str(error)[:300]
             except BaseException:
                 said = ""
-            return f"{type(error).__name__}: {said[:300]}"
+            return ": ".join(filter(None, [type(error).__name__, said])) + in_line(error, file)
         finally:
             for clock in (signal.ITIMER_PROF, signal.ITIMER_REAL):
                 signal.setitimer(clock, 0)
@@ -275,6 +275,15 @@ class Kernel:
 
         self.loop = self.loop or asyncio.new_event_loop()
         self.loop.run_until_complete(awaited)
+
+
+def in_line(error: BaseException, file: str) -> str:
+    """Where in a cell an error came from; a SyntaxError says it itself."""
+    at, line = error.__traceback__, 0
+    while at is not None:
+        line = at.tb_lineno if at.tb_frame.f_code.co_filename == file else line
+        at = at.tb_next
+    return f", in line {line}" if line else ""
 
 
 def overdue(*_: Any) -> None:

@@ -13,16 +13,17 @@ from typing import Any
 
 from .alike import groups
 from .charts import bars
+from .tables import score
 
 Result = dict[str, Any]
 STATES = {
     "pass": "right", "fail": "not right yet", "todo": "not done", "died": "ended its process",
-    "wait": "waits for a reader", "read": "read",
+    "wait": "waits for a person", "read": "read",
 }  # fmt: skip
 STATUS = {
     "graded": "Every part was looked at.",
     "crashed": "Something ended its process or had to be stopped; the rest was graded.",
-    "waits": "What is prose waits for a reader: these are the points without it.",
+    "waits": "What is prose waits for a person: these are the points without it.",
     "failed": "Nothing could be looked at: please ask. This is not a 0.",
     "unreadable": "The file could not be read: please hand it in again. This is not a 0.",
 }
@@ -84,7 +85,8 @@ def prose(text: str) -> str:
 def feedback(result: Result, title: str) -> str:
     """What came of a submission."""
     parts = result["parts"]
-    score = f"<p><strong>{result['points']} of {result['of']} points.</strong> " if parts else "<p>"
+    is_graded = result["status"] not in ("failed", "unreadable")
+    score = f"<p><strong>{result['points']} of {result['of']} points.</strong> " if is_graded else "<p>"
     body = [f"{score}{escape(STATUS[result['status']])}</p>"]
     if parts:
         each = [(name, STATES[part["state"]], "–" if part["state"] == "wait" else part["points"], part["of"])
@@ -132,23 +134,24 @@ def summary(results: Sequence[Result]) -> str:
 
 
 def scores(results: Sequence[Result]) -> str:
-    """How many have how many points."""
-    count = Counter(r["points"] for r in results if r["parts"])
+    """How many have how many points, whole points counted; and how many have none, for they wait for a person."""
+    points = [score(r) for r in results]
+    count = Counter(int(n) for n in points if n != "")
     most = max((r["of"] for r in results), default=0)
-    return bars("Points", "submissions with so many points", [(str(n), count[n]) for n in range(most + 1)])
+    waiting = f"<p>Without a score yet: {points.count('')}.</p>" if "" in points else ""
+    return bars("Points", "submissions with so many points", [(str(n), count[n]) for n in range(most + 1)]) + waiting
 
 
 def difficulty(results: Sequence[Result]) -> str:
-    """How many got each part, and how well it tells strong submissions from weak ones."""
-    graded = [r for r in results if r["parts"]]
-    parts = list(dict.fromkeys(part for r in graded for part in r["parts"]))
+    """How many got each part, of those in which it was looked at; and how well it tells strong ones from weak ones."""
     lines = []
-    for part in parts:
-        right = [
-            r["parts"][part]["state"] == "pass" or r["parts"][part]["points"] == r["parts"][part]["of"] for r in graded
-        ]
-        todo = sum(r["parts"][part]["state"] == "todo" for r in graded)
-        lines.append((part, f"{sum(right) / len(right):.0%}", todo, discrimination(graded, part, right)))
+    for part in dict.fromkeys(part for r in results for part in r["parts"]):
+        graded = [r for r in results if part in r["parts"] and r["parts"][part]["state"] != "wait"]
+        mine = [r["parts"][part] for r in graded]
+        right = [each["state"] == "pass" or each["points"] == each["of"] for each in mine]
+        todo = sum(each["state"] == "todo" for each in mine)
+        share = f"{sum(right) / len(right):.0%}" if right else "–"
+        lines.append((part, share, todo, discrimination(graded, part, right)))
     caption = "Parts: how many got them, and how far those who did are ahead in the rest (−1 to 1)"
     return rows(("part", "right", "not done", "tells apart"), lines, caption)
 
@@ -156,7 +159,7 @@ def difficulty(results: Sequence[Result]) -> str:
 def discrimination(results: Sequence[Result], part: str, right: Sequence[bool]) -> str:
     """The correlation between getting a part and the points for all others; "–" where all are alike."""
     rest = [r["points"] - r["parts"][part]["points"] for r in results]
-    n = len(rest)
+    n = max(1, len(rest))
     mean, share = sum(rest) / n, sum(right) / n
     spread = (sum((x - mean) ** 2 for x in rest) * n * share * (1 - share)) ** 0.5
     if not spread:

@@ -9,21 +9,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .letters import tame
+
 Result = dict[str, Any]
 Given = Mapping[tuple[str, str, str], tuple[float | None, str]]  # student, exercise, part → points, words
 
 
 def with_readers(results: Sequence[Result], given: Given) -> list[Result]:
-    """The results with what people have given; one in which a part still waits for a person has the status `waits`."""
+    """The results with what people have given.
+
+    Where a part still waits for a person the status is `waits`; what could not be graded is, once a person has given
+    points for each part.
+    """
     return [with_reader(result, given) for result in results]
 
 
 def with_reader(result: Result, given: Given) -> Result:
-    who = result["student"], result["exercise"]
+    who = tame(result["student"]), result["exercise"]
     parts = {name: read(part, *given.get((*who, name), (None, ""))) for name, part in result["parts"].items()}
     points = sum(part["points"] for part in parts.values())
-    waits = result["status"] == "graded" and any(part["state"] == "wait" for part in parts.values())
-    return result | {"parts": parts, "points": points, "status": "waits" if waits else result["status"]}
+    states = {part["state"] for part in parts.values()}
+    status = result["status"]
+    if status == "graded" and "wait" in states:
+        status = "waits"
+    elif status in ("failed", "unreadable") and "read" in states and "wait" not in states:
+        status = "graded"
+    return result | {"parts": parts, "points": points, "status": status}
 
 
 def read(part: Result, points: float | None, words: str) -> Result:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,7 +19,9 @@ from typing import Any
 PAUSE = 15  # minutes
 LARGEST = 20 << 20  # bytes of a notebook
 MOST_CELLS = 2_000
+MOST_LISTS = 250_000  # lists and objects of the JSON: each takes a hundred times the memory that it has in the file
 LONGEST_NAME = 100  # characters of a cell's name
+STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")
 
 
@@ -70,7 +73,7 @@ def read(data: bytes) -> Submission:
 def parsed(data: bytes) -> dict[str, Any]:
     for encoding in ENCODINGS:
         try:
-            nb = json.loads(data.decode(encoding))
+            nb = json.loads(of_bounded_size(data.decode(encoding)))
         except UnicodeDecodeError:
             continue
         except RecursionError:
@@ -83,6 +86,14 @@ def parsed(data: bytes) -> dict[str, Any]:
             raise Unreadable("the file is JSON, and no notebook")
         return nb
     raise Unreadable("the file is no text")
+
+
+def of_bounded_size(text: str) -> str:
+    """A JSON text that takes little more memory than room in its file. Raises Unreadable."""
+    bare = STRING.sub("", text)
+    if (lists := bare.count("[") + bare.count("{")) > MOST_LISTS:
+        raise Unreadable(f"the file has {lists} lists and objects, and may have {MOST_LISTS}: clear the outputs")
+    return text
 
 
 def code_and_text(nb: dict[str, Any]) -> Iterator[tuple[str, Cell]]:

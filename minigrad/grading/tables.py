@@ -8,10 +8,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+from .letters import cut, in_a_line
+
+# Spreadsheets divide lines at what their country does: what stands behind a separator is the front of a cell to some.
+FORMULA = re.compile(r"""(^|[;|])([\s"']*)(?=[=+@＝＋＠－-])""")
+LONGEST = 30_000  # characters of a cell; Excel has 32,767
 Result = dict[str, Any]
 
 
@@ -21,8 +26,15 @@ def tables(results: Sequence[Result]) -> dict[str, str]:
         "scores.csv": plain(results),
         "canvas.csv": canvas(results),
         "moodle.csv": moodle(results),
-        "results.json": json.dumps(list(results), indent=1, ensure_ascii=False) + "\n",
+        "results.json": json.dumps(scored(results), indent=1, ensure_ascii=False) + "\n",
     }
+
+
+def scored(results: Sequence[Result]) -> list[Result]:
+    """The results for whoever reads points: None where there are none."""
+    return [r | {"points": None if score(r) == "" else r["points"],
+                 "parts": {name: part | {"points": None if part["state"] == "wait" else part["points"]}
+                           for name, part in r["parts"].items()}} for r in results]  # fmt: skip
 
 
 def plain(results: Sequence[Result]) -> str:
@@ -30,7 +42,7 @@ def plain(results: Sequence[Result]) -> str:
     parts = [f"{exercise}: {part}" for exercise, part in parts_of(results)]
     rows = [
         [
-            r["student"], r["name"], r["exercise"], r["status"], r["points"], r["of"],
+            r["student"], r["name"], r["exercise"], r["status"], score(r), r["of"],
             *(points(r["parts"].get(part)) if r["exercise"] == exercise else ""
               for exercise, part in parts_of(results)),
             "; ".join(r["notes"]),
@@ -76,18 +88,18 @@ def said(result: Result) -> list[str]:
 
 def said_of(name: str, part: Result) -> str:
     if part["state"] == "wait":
-        return f"{name}: waits for a reader, {part['of']} at most"
+        return f"{name}: waits for a person, {part['of']} at most"
     return f"{name}: {part['points']} of {part['of']}{'. ' + part['shows'] if part['shows'] else ''}"
 
 
 def score(result: Result) -> Any:
-    """The points, or nothing where nothing could be graded or a part waits for a reader: a 0 would say that it was."""
+    """The points, or nothing where nothing could be graded or a part waits for a person: a 0 would say that it was."""
     whole = not any(part["state"] == "wait" for part in result["parts"].values())
     return result["points"] if whole and result["status"] in ("graded", "crashed") else ""
 
 
 def points(part: Result | None) -> Any:
-    """Those of a part, or nothing while it waits for a reader."""
+    """Those of a part, or nothing while it waits for a person."""
     return part["points"] if part and part["state"] != "wait" else ""
 
 
@@ -124,5 +136,5 @@ def table(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def safe(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+    """A cell that no spreadsheet takes for a formula, wherever it divides lines."""
+    return FORMULA.sub(r"\1\2'", cut(in_a_line(cell), LONGEST)) if isinstance(cell, str) else cell

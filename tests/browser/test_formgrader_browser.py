@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
@@ -40,20 +41,19 @@ def graded(tmp_path, monkeypatch):
     return again
 
 
-@pytest.fixture
-def formgrader(browser, graded, tmp_path):
-    """The address of a formgrader in the folder of the results."""
-    graded()
+@contextmanager
+def served(folder, home):
+    """The address of a formgrader in a folder of results; `home` is where Jupyter keeps what is its own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    own = {name: str(tmp_path / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
+    own = {name: str(home / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
     options = ["--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--IdentityProvider.token="]
     options += ["--ServerApp.password=", "--ServerApp.jpserver_extensions=nbgrader.server_extensions.formgrader=True"]
-    log = tmp_path / "log.txt"
+    log = home / "log.txt"
     with log.open("w", encoding="utf-8") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "jupyter", "server", *options], cwd=tmp_path / "out", stdout=out, stderr=out,
+            [sys.executable, "-m", "jupyter", "server", *options], cwd=folder, stdout=out, stderr=out,
             env={**os.environ, **own, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
         try:
@@ -62,6 +62,13 @@ def formgrader(browser, graded, tmp_path):
         finally:
             process.terminate()
             process.wait(30)
+
+
+@pytest.fixture
+def formgrader(browser, graded, tmp_path):
+    graded()
+    with served(tmp_path / "out", tmp_path) as address:
+        yield address
 
 
 def submission(folder, student):

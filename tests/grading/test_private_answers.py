@@ -3,13 +3,16 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from grading.cases import NAME, ROOT
-from grading.cases.case import SOLVED, write
+from grading.cases.case import SOLVED, after, write
 
-from minigrad.grading.grade import grade, task
+from minigrad.course.probe import Outcome
+from minigrad.grading.grade import grade, looked_at, task, told
 from minigrad.grading.sandbox import Limits, NoSandbox, found
+from minigrad.grading.submission import Cell
 
 PROBES = """
 # %% probes="product"
@@ -65,3 +68,56 @@ def test_probes_that_cannot_be_are_refused_in_words(probes, words, tmp_path):
     assert done.returncode == 1
     assert words in done.stderr
     assert not list((tmp_path / "own").iterdir())
+
+
+SPY = """
+import sys
+frame, found = sys._getframe(), 'multiply(a, b).data '
+while frame := frame.f_back:
+    found += str(frame.f_locals)
+raise ValueError(found)
+"""
+
+
+def test_a_spy_tells_no_private_probe(tmp_path):
+    """What a cell raises stands on the student's page; the probes stood there."""
+    assert made(PROBES, tmp_path).returncode == 0
+    try:
+        sandbox = found(limits=Limits())
+    except NoSandbox as error:
+        pytest.skip(str(error))
+    nb = json.loads(json.dumps(SOLVED))
+    after(nb, SPY)
+    public, own = task(NAME, ROOT / "exercises"), task(NAME, ROOT / "exercises", tmp_path / "own")
+    told, kept = (grade(json.dumps(nb).encode(), by, sandbox) for by in (public, own))
+    assert "multiply(a, b).data" in told["notes"][0]
+    assert kept["notes"] == ["Cell 'extra': ValueError, in line 6"]
+    assert (kept["points"], "multiply" in json.dumps(kept)) == (10, False)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("ValueError: SECRET", "ValueError"),
+        ("ValueError: SECRET\nSECRET, in line 2", "ValueError, in line 2"),
+        ("ValueError: SECRET, in line 1, in line 3", "ValueError, in line 3"),
+        ("ValueError, in line 123456", "ValueError"),
+        ("ValueError, in line SECRET", "an error of its own kind"),
+        ("SECRET: x, in line 1", "an error of its own kind, in line 1"),
+        ("SECRET", "an error of its own kind"),
+        ("print: SECRET", "an error of its own kind"),
+        ("Value\x1bError\u202e: SECRET", "an error of its own kind"),
+        ("ended the process", "ended the process"),
+        ("ended the process SECRET", "an error of its own kind"),
+    ],
+)
+def test_under_private_probes_an_error_is_its_kind_and_its_line(said, kept):
+    cell = Cell("extra", "a = 1\nb = 2\n1 / 0")
+    private = replace(task(NAME, ROOT / "exercises"), private=True)
+    assert told(cell, said, private) == kept
+
+
+def test_under_private_probes_a_part_says_how_many_are_right():
+    private = replace(task(NAME, ROOT / "exercises"), private=True)
+    part = looked_at(private.exercise.parts[0], [Outcome("raised", "SECRET", "SECRET")], True)
+    assert "SECRET" not in json.dumps(part)

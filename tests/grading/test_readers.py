@@ -81,13 +81,13 @@ def test_what_waits_is_no_0_and_what_is_given_stays(course, tmp_path, capsys):
     handed = {"ada": prose.answered(course, "It is linear."), "bob": json.dumps(course).encode(), "eve": without}
     first = graded(tmp_path, capsys, **handed)
     assert {who: (r["status"], r["points"], r["parts"]["why"]["state"]) for who, r in first.items()} == {
-        "ada": ("waits", 3, "wait"), "bob": ("graded", 3, "todo"), "eve": ("waits", 3, "wait"),
+        "ada": ("waits", None, "wait"), "bob": ("graded", 3, "todo"), "eve": ("waits", None, "wait"),
     }  # fmt: skip
     rows = {row["ID"]: row for row in table(tmp_path, "canvas.csv")}
     assert (rows["ada"][prose.NAME], rows["bob"][prose.NAME]) == ("", "3")
     rows = {row["student"]: row for row in table(tmp_path, "scores.csv")}
     assert (rows["ada"][f"{prose.NAME}: why"], rows["bob"][f"{prose.NAME}: why"]) == ("", "0")
-    assert "waits for a reader" in page(tmp_path, "ada")
+    assert "waits for a person" in page(tmp_path, "ada")
 
     give(tmp_path, "ada", 1.5, "Say what is linear.")
     for _ in range(2):
@@ -100,7 +100,7 @@ def test_what_waits_is_no_0_and_what_is_given_stays(course, tmp_path, capsys):
 
     for _ in range(2):  # another text, and it is to be read again
         other = graded(tmp_path, capsys, ada=prose.answered(course, "A nudge of x moves it by twice as much."))["ada"]
-        assert (other["status"], other["points"]) == ("waits", 3)
+        assert (other["status"], other["points"]) == ("waits", None)
     give(tmp_path, "ada", 2)
     assert graded(tmp_path, capsys)["ada"]["points"] == 5
 
