@@ -213,9 +213,9 @@ for name, y in {"x * w + 1": x * w + 1, "x * x + x": x * x + x}.items():
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## `.grad` adds up, too
 #
-# `backward()` adds to `.grad`; it does not replace it. The derivative of x³ at 3 is 27: written x · x · x, it has three
-# arrows from x, and each brings back 3 · 3. We run the forward and the backward pass, then both again, and clear
-# nothing in between. What is in `x.grad`?
+# `backward()` adds to `.grad`; it does not replace it. The derivative of x³ at 3 is 27: `x**3` is one operation, so one
+# arrow brings back all of it, 3 · 3². We run the forward and the backward pass, then both again, and clear nothing in
+# between. What is in `x.grad`?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("twice, not cleared", "What is in x.grad after two passes and no clearing?")
@@ -416,10 +416,11 @@ print("backward:", x.grad)
 reveal("best step", max(["1e-1", "1e-5", "1e-15"], key=digits.get))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# The digits rise and fall again, so the error, which is what they lack, has the shape of a U. With a large step we
-# measure the curve's bend; that error falls with h². With a tiny step we subtract two nearly equal numbers, of 16
-# digits each, and are left with their rounding; that error grows as h shrinks. Nudging at its best gets 11 digits;
-# backward gets them all. So finite differences are a good referee and a poor player:
+# The digits rise and fall again, so the error, which is what they lack, has the shape of a U. Stepping to both sides
+# cancels the curve's bend, the second derivative; what a large step leaves comes from the third, and falls with h².
+# With a tiny step we subtract two nearly equal numbers, of 16 digits each, and are left with their rounding; that error
+# grows as h shrinks. Nudging at its best gets 11 digits; backward gets them all. So finite differences are a good
+# referee and a poor player:
 
 # %% slideshow={"slide_type": "skip"}
 xs = [mg.Value(float(i)) for i in range(100)]
@@ -482,7 +483,7 @@ except mg.errors.FreedError as error:
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # × needs x and y for its slopes, so the forward pass keeps both arrays. `backward()` lets go of them as it passes: in a
-# network they are most of the memory. Scalars keep their slopes, which cost little, so a `mg.Value` does not mind a
+# deep network they add up. Scalars keep their slopes, which cost little, so a `mg.Value` does not mind a
 # second walk. (v · v has the derivative 6 at 3, and `.grad` adds up.)
 
 # %% slideshow={"slide_type": "fragment"}

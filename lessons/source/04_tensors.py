@@ -28,7 +28,9 @@
 # In lesson 03 one image took thousands of nodes as scalars, and 32 images took a handful as arrays. In the scalar
 # graph you could follow every arrow. **Where have the arrows gone, and who adds up what they bring back?**
 #
-# Every rule for gradients of arrays is in this lesson, and none of them is new. Each is a scalar graph, read in bulk.
+# The rules that a linear layer needs are in this lesson: elementwise operations, broadcasting, sums, views and the
+# matrix product. None of them is new. Each is a scalar graph, read in bulk, and so are those that come later: indexing,
+# maxima, softmax, convolution.
 #
 # **About 45 minutes.** Afterwards you can
 #

@@ -24,7 +24,7 @@
 #
 # You write three lines of arithmetic, and afterwards there is a graph. Nobody asked for one. **Who made it, what does
 # it hold on to, and when does it let go?** Most of what goes wrong in training code (memory that grows, gradients that
-# are twice what they should be, an error about a graph that is gone) is an answer to this question.
+# are twice what they should be, an error about values that are gone) is an answer to this question.
 #
 # **About 45 minutes.** Afterwards you can
 #

@@ -109,7 +109,7 @@ StaticVsDynamic(road, cases=[(number(8),), (number(3),), (number(5),)])
 # ## Only the branch that ran
 #
 # The line `y = 3 * y + 1` is inside the loop, and Python passed it by, three times, on the road from 8. So what is the
-# gradient at 8: how many times as far as x does the end of the road move?
+# gradient at 8, along the road that ran?
 
 # %%
 Predict("gradient at 8", "What is the gradient of road(x) at x = 8?")
@@ -123,7 +123,9 @@ reveal("gradient at 8", x.grad.item())
 mg.draw(road(number(8)))
 
 # %% [markdown]
-# Three halvings, 1/8, and no trace of the other branch. **What did not run is not recorded.** It is not there as a
+# Three halvings, 1/8: the slope of the three lines that ran. (To ask how far the end moves if x moves a little would be
+# another question: 8.001 is not even, and takes another road. `gradcheck` nudges, and says so.) And no trace of the
+# other branch. **What did not run is not recorded.** It is not there as a
 # node that is switched off, either. Nor are the `while` and the `if`: they were Python's, and looked at plain numbers.
 # On every road the gradient is a product, with a factor 3 for each odd number and a factor 1/2 for each even one:
 

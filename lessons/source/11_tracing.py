@@ -252,7 +252,8 @@ reveal("tally", tally["calls"])
 # %% [markdown]
 # What Python does, it did while it was traced: it counted to 1, appended once, and threw its die once; the number it
 # got is in the graph for ever. What is an *op* happens at every run: `mg.print` is one, and `mg.rand` is. It is the
-# same with `time.time()`, with reading a file, with everything that Python does by itself.
+# same with `time.time()`, with reading a file, with everything that Python does by itself; and the same in TensorFlow
+# and JAX. `torch.compile` repeats what it sees of this at each call (the table at the end of the lesson).
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Let them sort more effects into the two lanes: print, time.time(), np.random.rand(), opening a file, dropout of
@@ -576,6 +577,10 @@ Quiz("11_tracing")
 # | print at each run | `mg.print` | `print`, between two graphs | `tf.print` | `jax.debug.print` |
 # | `if` on a tensor | AutoGraph: a `cond` | the graph is cut in two | AutoGraph: a `cond` | an error: `lax.cond` |
 # | a tensor from outside | read at each run | read at each run | a `tf.Variable`: at each run | a constant |
+# | a number from outside, changed | the old one | the new one | the old one | the old one |
+# | a name from outside, given another tensor | the old one | the new one | the old one | the old one |
+# | `log.append(x)`, a counter | while tracing | at each call | while tracing | while tracing |
+# | Python's `random.random()` | while tracing | at each call | while tracing | while tracing |
 # | how often | `f.trace_count` | `counters` of Dynamo | `f.experimental_get_tracing_count()` | `jax_log_compiles` |
 #
 # PyTorch reads Python's bytecode rather than its source, and falls back to Python where it does not know how to go on.

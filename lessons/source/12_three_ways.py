@@ -600,7 +600,7 @@ rows = {
     "nodes made in 100 steps": list(made.values()),
     "peak, in layers": [round(peak) for peak in peaks.values()],
     "a NaN's line is told by the": ["traceback", "message", "message"],
-    "Python needed for a run": ["yes", "no", "no"],
+    "Python walks your code each step": ["yes", "no", "no"],
 }
 print(head)
 for what, row in rows.items():

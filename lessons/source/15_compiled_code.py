@@ -392,8 +392,8 @@ print(f"compiled {r / c:.1f} times as fast; paid after about {n:.0f} calls; an e
 reveal("digits", "under 10" if n < 10 else "10 to 1000" if n <= 1000 else "over 1000")
 
 # %% [markdown]
-# On most machines the step is about twice as fast, or more, and compiling has paid within a few hundred steps: a few
-# epochs. Who trains for an hour gains half an hour. Who tries something out for ten steps loses.
+# The line above is your machine's. If a compiled step takes half the time, it has paid after C / (r − c) steps, and an
+# hour of training becomes half an hour; somebody who tries something out for ten steps loses.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Let the room compute the break-even point from the printed times before you show it. Then: "what if the
