@@ -22,7 +22,7 @@ from ..draw.picture import UNKNOWN, Box, Picture
 from ..draw.svg import colours, heats, svg
 from .chain_rule_steps import Step, steps_of
 from .gradient_questions import NEAR, checked, listed_questions
-from .widget import Plain, SteppedWidget, css, javascript
+from .widget import Plain, SteppedWidget, javascript
 
 LARGEST = 60  # boxes; more do not fit a screen at a size that can be read
 CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # which the browser draws
@@ -44,7 +44,8 @@ class ChainRule(SteppedWidget):
     """
 
     _esm = javascript("stepper", "heat", "asking", "chain_rule")
-    _css = css("stepper", "chain_rule") + colours(".mg-widget", ".mg-widget", heat.LIGHT, heat.DARK)
+    sheets = "stepper", "chain_rule"
+    looks = colours(".mg-widget", ".mg-widget", heat.LIGHT, heat.DARK)
 
     shown = (*SteppedWidget.shown, "pictures", "view", "asks", "answers", "near")
     pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)  # view → SVG

@@ -19,7 +19,6 @@ WIDTH, HEIGHT = 430, 300
 LEFT, RIGHT, TOP, BOTTOM = 62, 418, 30, 254  # of the field between the axes
 
 LOOKS = """
-.mg-panel:has(.mg-chart) { flex-basis: 400px; }
 .mg-picture .mg-rule { stroke: var(--mg-line); stroke-width: 1; fill: none; }
 .mg-picture .mg-faint { stroke: var(--mg-line); stroke-opacity: 0.3; stroke-width: 1; fill: none; }
 .mg-picture .mg-s0 { color: var(--mg-forward); }
@@ -39,10 +38,6 @@ LOOKS = """
 .mg-picture .mg-roof { stroke: var(--mg-backward); stroke-width: 2; fill: none; }
 .mg-picture .mg-roof.mg-second { stroke: var(--mg-forward); stroke-dasharray: 6 4; }
 .mg-picture .mg-halo { paint-order: stroke; stroke: var(--mg-paper); stroke-width: 4px; }
-.mg-table svg.mg-picture { display: inline-block; width: 18px; height: 14px; margin: 0 6px -2px 0; }
-.mg-widget .mg-table [aria-current] :is(th, td) { font-weight: bold; background: var(--mg-leaf); }
-.mg-widget .mg-table td { white-space: nowrap; }
-.mg-widget .mg-table tr.mg-here :is(th, td) { font-weight: bold; box-shadow: inset 0 -2px var(--mg-forward); }
 """
 STRIPES = ("", "3 3", "1 5", "5 2", "2 2", "1 2", "1 8")  # how the dashes of series 0, 1, … go: inked, left out
 
@@ -50,7 +45,7 @@ STRIPES = ("", "3 3", "1 5", "5 2", "2 2", "1 2", "1 8")  # how the dashes of se
 class Charted(Film):
     """A film with charts in it."""
 
-    _css = Film._css + LOOKS
+    sheets = (*Film.sheets, "charts")
     looks = STYLE + LOOKS
 
 

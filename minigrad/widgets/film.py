@@ -19,7 +19,7 @@ import traitlets
 
 from ..draw.picture import Picture
 from ..draw.svg import STYLE
-from .widget import Plain, SteppedWidget, css, javascript
+from .widget import Plain, SteppedWidget, javascript
 
 Ids = Sequence[str]
 
@@ -97,8 +97,8 @@ class Film(SteppedWidget):
     """
 
     _esm = javascript("stepper", "film")
-    _css = css("stepper", "film") + STYLE
-    looks: ClassVar[str] = STYLE  # of its pictures
+    sheets: ClassVar[tuple[str, ...]] = ("stepper", "film")
+    looks = STYLE
     still: ClassVar[int] = 0  # the panel that is shown where nothing can be stepped
 
     shown = ("label", "index", "phases", "films", "choices", "choice")

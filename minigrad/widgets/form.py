@@ -8,13 +8,13 @@ from typing import Any
 import traitlets
 
 from ..course.question import CONFIDENCE
-from .widget import Widget, css
+from .widget import Widget
 
 
 class Form(Widget):
     """A widget that asks. A subclass says `text`, and what becomes of an answer in `answered`."""
 
-    _css = css("stepper", "question")
+    sheets = "stepper", "question"
 
     confidences: traitlets.List[str] = traitlets.List(list(CONFIDENCE)).tag(sync=True)
 

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..draw.picture import UNKNOWN, Box, Picture
-from ..draw.svg import STYLE, svg
+from ..draw.svg import svg
 from ..draw.words import counted, listed, number
 from .both_modes import BothModes, Pass
 from .film import Cut, Film, Panel, Reel
-from .widget import css
 
 PHASES = ("given", "forward mode", "reverse mode", "done")
 TANGENT, COTANGENT = "tangent", "cotangent"
@@ -37,7 +36,7 @@ class ForwardAndReverse(Film):
     24 boxes and for an f that raises or never ends; TypeError for what cannot be differentiated.
     """
 
-    _css = css("stepper", "film", "forward_and_reverse") + STYLE
+    sheets = (*Film.sheets, "forward_and_reverse")
 
     def __init__(self, f: Callable[..., Any], *inputs: Any):
         both = BothModes(f, inputs)

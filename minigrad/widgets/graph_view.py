@@ -24,7 +24,7 @@ from ..draw.svg import STYLE, svg
 from ..draw.words import counted, shorten
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
-from .widget import Plain, Widget, css, javascript
+from .widget import Plain, Widget, javascript
 
 LARGEST = 50_000  # nodes: a page of them is 5 MB
 BOXES = 60  # that are open at first; more do not fit a screen at a size that can be read
@@ -45,7 +45,8 @@ class GraphView(Widget):
     """
 
     _esm = javascript("graph_layout", "graph_box", "graph_save", "graph_view")
-    _css = css("graph_view") + STYLE
+    sheets = ("graph_view",)
+    looks = STYLE
 
     shown = (*Widget.shown, "items", "arrows", "notes", "opened", "chosen")
     items: traitlets.List[Plain] = traitlets.List().tag(sync=True)

@@ -21,10 +21,11 @@ widget.render({ model, el: document.getElementById("widget") });
 """
 
 
-def page(title: str, javascript: str, css: str, state: Mapping[str, object], text: str) -> str:
+def page(title: str, javascript: str, css: str, scope: str, state: Mapping[str, object], text: str) -> str:
     """The whole page.
 
     javascript    an ES module whose default export has render({model, el})
+    scope         the class of the element that the CSS is for
     state         the traits of the widget
     text          what a browser without JavaScript shows
     """
@@ -47,7 +48,7 @@ h1 {{ font-size: 20px; }}
 <body>
 <main>
 <h1>{escape(title)}</h1>
-<div id="widget"></div>
+<div id="widget" class="{scope}"></div>
 </main>
 <noscript><pre>{escape(text)}</pre></noscript>
 <script type="application/json" id="state">{data}</script>

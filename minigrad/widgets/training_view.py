@@ -37,7 +37,7 @@ from .training import (
     thinned,
     threshold_of,
 )
-from .widget import Plain, SteppedWidget, css, javascript
+from .widget import Plain, SteppedWidget, javascript
 
 ROWS = 10  # of the table, for each run
 PATIENCE = 2.0  # seconds that a step has to end in when the view is closed
@@ -61,7 +61,8 @@ class TrainingView(SteppedWidget):
     """
 
     _esm = javascript("stepper", "number", "training_view")
-    _css = css("stepper", "training_view") + STYLE
+    sheets = "stepper", "training_view"
+    looks = STYLE
 
     shown = ("label", "index", "frames", "points", "corners", "state", "news", "planned", "speed")
     frames: traitlets.List[Plain] = traitlets.List().tag(sync=True)  # `steps`, as of the last pause

@@ -8,8 +8,9 @@ with a stand-in for the kernel.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anywidget
 import traitlets
@@ -20,6 +21,7 @@ from .page import page
 
 HERE = Path(__file__).parent
 Plain = dict[str, Any]  # what JSON can say
+KEYFRAMES = re.compile(r"^@keyframes .+$", re.MULTILINE)  # these hold for a page, or not at all
 
 
 def javascript(*names: str) -> str:
@@ -28,9 +30,19 @@ def javascript(*names: str) -> str:
 
 
 def css(*names: str) -> str:
-    """The files of that name, one after another, behind the colours and what all widgets look like."""
-    texts = ((HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("widget", *names))
-    return "\n".join([colours(".mg-widget", ".mg-widget"), *texts])
+    """The files of that name, one after another, behind the colours and what all widgets look like.
+
+    They hold inside an element of the class `scope(*names)`, and so for no widget that has other files; no rule gains
+    weight by it.
+    """
+    text = "\n".join((HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("widget", *names))
+    scoped = f":where(.{scope(*names)}) {{\n{KEYFRAMES.sub('', text)}\n}}"
+    return "\n".join([colours(".mg-widget", ".mg-widget"), *KEYFRAMES.findall(text), scoped])
+
+
+def scope(*names: str) -> str:
+    """The class of the element for which these files of CSS hold."""
+    return "-".join(["mg-with", *names])
 
 
 class Widget(anywidget.AnyWidget):
@@ -39,9 +51,21 @@ class Widget(anywidget.AnyWidget):
     label    what it is of, in a line
     """
 
+    sheets: ClassVar[tuple[str, ...]] = ()  # its files of CSS
+    looks: ClassVar[str] = ""  # of its pictures: CSS that is the same in all widgets
+    _css: ClassVar[str]
     shown: tuple[str, ...] = ("label",)  # the traits that a page holds
 
     label = traitlets.Unicode().tag(sync=True)
+
+    def __init_subclass__(cls, **options: Any):
+        if "_css" not in vars(cls):  # a widget makes a class of its own, of traits
+            cls._css = css(*cls.sheets) + cls.looks
+        super().__init_subclass__(**options)
+
+    def __init__(self, **traits: Any):
+        super().__init__(**traits)
+        self.add_class(scope(*self.sheets))
 
     @property
     def text(self) -> str:
@@ -61,7 +85,7 @@ class Widget(anywidget.AnyWidget):
     def page(self) -> str:
         """The widget as one HTML page that works without a kernel and without a network."""
         state = {name: getattr(self, name) for name in self.shown}
-        return page(self.label, self._esm, self._css, state, self.text)
+        return page(self.label, self._esm, self._css, scope(*self.sheets), state, self.text)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to an .html file."""

@@ -175,3 +175,20 @@ def test_a_table_does_not_touch_the_buttons_below_it(visit, tmp_path):
     table, controls = (page.locator(each).last.bounding_box() for each in (".mg-panels", ".mg-controls"))
 
     assert controls["y"] - (table["y"] + table["height"]) >= 6
+
+
+LOOKS = """() => [...document.querySelectorAll(".mg-widget, .mg-widget *")].map((part) => {
+  const style = getComputedStyle(part);
+  const names = [...style].filter((name) => !name.startsWith("--"));
+  return part.tagName + names.map((name) => `${name}: ${style.getPropertyValue(name)}`).join("; ");
+})"""
+
+
+def test_no_widget_looks_otherwise_where_all_others_are(visit, page_of):
+    """JupyterLab keeps the style sheet of every widget that was shown, in any notebook."""
+    sheets = "\n".join({make()._css for make in WIDGETS.values()})
+    alone = page_of.read_text()
+    together = page_of.with_stem("together")
+    together.write_text(alone.replace("</style>", f"{sheets}</style>", 1))
+
+    assert visit(together).page.evaluate(LOOKS) == visit(page_of).page.evaluate(LOOKS)
