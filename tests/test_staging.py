@@ -7,6 +7,7 @@ import minigrad as mg
 from minigrad.base.errors import EditedError, GraphError, NoGradientError, NoValueError, ShapeError
 from minigrad.base.spec import Spec
 from minigrad.core.interpret import interpret
+from minigrad.core.op import Linear
 from minigrad.tracing.builder import GraphBuilder
 
 F = mg.nn.functional
@@ -168,3 +169,28 @@ def test_backward_onto_a_gradient_from_before_the_graph_is_refused():
     with builder.building(), pytest.raises(NoGradientError, match="begin with zero_grad"):
         (w * 3).sum().backward()
     assert w.grad.numpy().tolist() == [2]
+
+
+@pytest.mark.parametrize("adjoint", [lambda A, gy: mg.tensor(A.T) @ gy, lambda A, gy: gy @ mg.tensor(A), lambda A, gy:
+                                     (mg.tensor(A) * gy.reshape(3, 1)).sum(0)])  # fmt: skip
+def test_a_rule_may_have_a_matrix_of_its_own(adjoint):
+    """It was refused: a symbol, it said, works with symbols and numbers."""
+    A = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 0.0], [3.0, 1.0, 1.0]])
+
+    class Product(Linear):
+        def infer(self, x):
+            return x
+
+        def forward(self, xp, x):
+            return xp.asarray(A) @ x
+
+        def adjoint(self, gy, x):
+            return adjoint(A, gy)
+
+    x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    mg.laws.check(Product(), (3,))
+    (g,) = mg.grad((x.apply(Product()) ** 2).sum(), x, create_graph=True)
+    (h,) = mg.grad(g.sum(), x)
+
+    np.testing.assert_allclose(g.detach().numpy(), 2 * A.T @ A @ x.detach().numpy(), rtol=1e-12)
+    np.testing.assert_allclose(h.numpy(), (2 * A.T @ A).sum(0), rtol=1e-12)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import NoGradientError
+from ..base.errors import GraphError, NoGradientError
 from ..base.spec import Spec
 from ..core.graph import Graph
 from ..core.interpret import applied, value
@@ -111,7 +111,12 @@ def staged(plan: Plan, wanted: tuple[bool, ...]) -> CompiledRule | None:
     """The op's vjp run on symbols, simplified, compiled."""
     slots = [placeholder("y", plan.spec), *(placeholder(f"x{i}", s) for i, s in enumerate(plan.operands))]
     gy = placeholder("gy", plan.spec)
-    gxs = plan.op.gradients(gy, *slots)
+    try:
+        gxs = plan.op.gradients(gy, *slots)
+    except (GraphError, TypeError):  # of a tensor beside a symbol
+        from .slot import gradients
+
+        gxs = gradients(plan.op, gy, slots)
     outputs = tuple(gx.node if want and gx is not None else None for gx, want in zip(gxs, wanted, strict=True))
     if not any(outputs):
         return None
