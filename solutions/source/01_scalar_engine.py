@@ -61,9 +61,13 @@ check("product")
 a, b = Node(3.0), Node(-2.0)
 
 multiply(a, b).data
+multiply(Node(-1.5), Node(0.25)).data
 [slope for _, slope in multiply(a, b).parents]
+[slope for _, slope in multiply(Node(0.0), Node(2.5)).parents]
 [parent is leaf for (parent, _), leaf in zip(multiply(a, b).parents, (a, b))]
 [slope for _, slope in multiply(a, a).parents]
+(multiply(a, b), a.data, b.data)[1:]
+multiply(Node(3.0), Node(-2.0)).parents[0][0] is multiply(a, b).parents[0][0]
 
 # %% [markdown] hints="product"
 # 1. Look at `add`: the pattern is the same, and only the number and the two slopes differ.
@@ -157,6 +161,18 @@ def told(y):
     return {"nodes": len(placed), "different nodes": len(where), "each after its parents": after}
 
 
+def twins():
+    """Two graphs of equal numbers, and their sum: equal numbers are not the same node."""
+    return add(diamonds(2, 1.0), diamonds(2, 1.0))
+
+
+def chain(n):
+    y = Node(1.0)
+    for i in range(n):
+        y = add(y, Node(float(i)))
+    return y
+
+
 def twice_the_same_graph():
     y = lopsided()
     return [len(order(y)), len(order(y))]
@@ -166,6 +182,9 @@ told(Node(5.0))
 told(add(Node(1.0), Node(2.0)))
 told(diamonds(1, 3.0))
 told(lopsided())
+told(twins())
+told(add(diamonds(3, 0.0), Node(0.0)))
+told(chain(250))
 twice_the_same_graph()
 told(diamonds(40, 3.0))
 
@@ -251,6 +270,40 @@ def order(y, seen=set()):  # noqa: B006
     for parent, _ in y.parents:
         placed += order(parent, seen)
     return placed + [y]
+
+
+# %% wrong="order"
+# Shows: Nodes are told apart by their numbers, and two nodes may have the same number: one of them is left out.
+# Hint: Put the node itself into `seen`, not `node.data`. Two leaves that are both 2.0 are two leaves.
+def order(y):
+    placed, seen = [], set()
+
+    def visit(node):
+        if node.data not in seen:
+            seen.add(node.data)
+            for parent, _ in node.parents:
+                visit(parent)
+            placed.append(node)
+
+    visit(y)
+    return placed
+
+
+# %% wrong="order"
+# Shows: The walk ends after some steps down, and a long chain goes on: its beginning is missing.
+# Hint: No number of steps is enough for all graphs. What ends the walk is a leaf, which has no parents.
+def order(y):
+    placed, seen = [], set()
+
+    def visit(node, deep=0):
+        if node not in seen and deep < 100:
+            seen.add(node)
+            for parent, _ in node.parents:
+                visit(parent, deep + 1)
+            placed.append(node)
+
+    visit(y)
+    return placed
 
 
 # %% wrong="order"
@@ -354,6 +407,7 @@ kite = product(t, add(t, x))
 tower = x
 for _ in range(10):
     tower = add(tower, tower)
+twin = Node(2.0)
 
 
 def towards(y, *nodes):
@@ -366,6 +420,7 @@ towards(chain, x, w)
 towards(square, x)
 towards(kite, x, w, t)
 towards(tower, x)
+towards(add(product(Node(2.0), Node(2.0)), twin), twin)
 
 # %% [markdown] hints="gradients"
 # 1. Begin with a dictionary in which y has 1.0 and every other node 0.0.

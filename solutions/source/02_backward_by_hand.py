@@ -258,6 +258,12 @@ def chain(x):
     return x
 
 
+def long(x):
+    for _ in range(3000):
+        x = x * 1.0
+    return x
+
+
 def early_and_late(x, w):
     t = x * w
     return t.tanh() * x + t
@@ -268,6 +274,8 @@ after(squared_sum, 2.0, 5.0)
 after(chain, 1.0)
 after(early_and_late, 0.5, -1.5)
 after(lambda x: x, 4.0)
+after(lambda x, w: (x + 0) * (w + 0) + x, 2.0, 2.0)
+after(long, 1.5)
 
 # %% [markdown] hints="repair"
 # 1. On `t * t`, note down each time something arrives at t, and each time t passes something on.
@@ -354,6 +362,26 @@ def backward(y):
 # Hint: y.backward() is what you are writing here: set y.grad, and go through the values of history(y) yourself.
 def backward(y):
     y.backward()
+
+
+# %% wrong="repair"
+# Shows: The walk calls itself for each value, and a long chain is deeper than Python allows: it ends in an error.
+# Hint: A graph can be thousands of values deep. history(y) is the order already: go through it with a loop.
+def backward(y):
+    y.grad = 1.0
+    order, seen = [], set()
+
+    def visit(v):
+        if v not in seen:
+            seen.add(v)
+            for parent, _ in v.parents:
+                visit(parent)
+            order.append(v)
+
+    visit(y)
+    for v in reversed(order):
+        for parent, slope in v.parents:
+            parent.grad += v.grad * slope
 
 
 # %% wrong="repair"
@@ -450,6 +478,9 @@ suspects({"cube": cube, "slow": slow}, [1.0, 0.0])
 suspects({"slow": slow, "sine": sine}, [0.0])
 suspects({"cube": cube}, [0.0, 1.0])
 suspects({"cube": cube, "parabola": parabola}, [1.0, 3])
+suspects({"slow": slow, "sine": sine}, [-1.5])
+suspects({}, [2.0])
+suspects({"cube": cube}, [])
 
 # %% [markdown] hints="referee"
 # 1. For one function and one point: `mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False)` is True or False.

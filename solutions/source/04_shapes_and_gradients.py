@@ -145,6 +145,13 @@ def back(name, n, k, m):
     return numpy.asarray(layer_back(x, W, gy)[("gx", "gW", "gb").index(name)]).tolist()
 
 
+def untouched():
+    given = numpy.eye(3), numpy.arange(9.0).reshape(3, 3), numpy.ones((3, 3))
+    before = [array.copy() for array in given]
+    layer_back(*given)
+    return all(map(numpy.array_equal, given, before))
+
+
 def how_many():
     return len(layer_back(numpy.eye(3), numpy.arange(9.0).reshape(3, 3), numpy.ones((3, 3))))
 
@@ -158,7 +165,11 @@ back("gb", 2, 2, 2)
 back("gx", 1, 5, 3)
 back("gW", 1, 5, 3)
 back("gb", 1, 5, 3)
+back("gx", 3, 1, 1)
+back("gW", 3, 1, 1)
+back("gb", 3, 1, 1)
 how_many()
+untouched()
 
 # %% [markdown] hints="layer_back"
 # 1. gx has the shape of x, (n, k), and is a product of gy, (n, m), and W, (k, m). One of them must be transposed.
@@ -224,6 +235,17 @@ def layer_back(x, W, gy):
 
 
 # %% wrong="layer_back"
+# Shows: The three are right, and what arrived was written over: its first row is gb now.
+# Hint: gy[0] is a view of gy, and += writes into it. gy.sum(axis=0) is an array of its own.
+def layer_back(x, W, gy):
+    gx, gW = gy @ W.T, x.T @ gy
+    gb = gy[0]
+    for row in gy[1:]:
+        gb += row
+    return gx, gW, gb
+
+
+# %% wrong="layer_back"
 # Shows: gb adds up along each row; the bias is added to each row, and so it is the columns that are added up.
 # Hint: b has m numbers, one for each column of y: add up along axis 0.
 def layer_back(x, W, gy):
@@ -284,6 +306,8 @@ loss_and_gradient((4, 1), (4, 1))
 loss_and_gradient((4,), (4,))
 loss_and_gradient((4, 1), (4,))
 loss_and_gradient((4,), (4, 1))
+loss_and_gradient((1, 1), (1,))
+loss_and_gradient((7,), (7, 1))
 refused((5, 1), (4,))
 refused((4, 1), (1,))
 refused((1, 1), (4,))
@@ -442,6 +466,7 @@ list(distances(*points(3, 2, 4)).shape)
 found(3, 2, 4)
 found(4, 4, 4)
 found(1, 3, 2)
+found(5, 1, 1)
 budget(40, 50, 3)
 budget(6, 5, 2)
 

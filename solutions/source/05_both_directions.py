@@ -172,6 +172,9 @@ slope(lambda x: x * x / (x + Dual(1.0)), 2.0)
 slope(bell, 0.7)
 [slope(bent, 0.5), slope(bent, 2.0)]
 slope(lambda x: Dual(4.0) / Dual(2.0), 1.0)
+pair(Dual(1.0, -2.0) / Dual(-4.0, 3.0))
+slope(lambda x: x.exp() * x + x / Dual(2.0) * x, 0.5)
+slope(lambda x: x * x, 3)
 runs(1.5)
 
 # %% [markdown] hints="dual_numbers"
@@ -386,6 +389,8 @@ def spent(n, m):
 table(3, 2)
 table(2, 3)
 table(2, 2)
+table(1, 3)
+table(3, 1)
 [spent(2, 6), spent(6, 2), spent(7, 1), spent(1, 7), spent(3, 3)]
 
 # %% [markdown] hints="jacobian_on_a_budget"
@@ -686,7 +691,7 @@ def looks_at_itself(n):
 
 
 def looks_back(n):
-    return bool((abs(jacobian_at(n, 1))[numpy.tril_indices(n, -1)] > 1e-7).all())
+    return bool((abs(jacobian_at(n, 1))[numpy.tril_indices(n, -1)] > 1e-9).all())
 
 
 def looks_ahead(n):
@@ -708,7 +713,9 @@ looks_back(4)
 looks_ahead(4)
 same_everywhere(4)
 looks_back(2)
+looks_back(20)
 looks_ahead(7)
+list(causal(point(1, 0)).shape)
 nodes(3)
 nodes(30)
 
@@ -769,6 +776,14 @@ def causal(x):
 # Hint: Output i is to depend on *all* inputs up to i. A running total reaches back to the first.
 def causal(x):
     return x * x + x.tanh() * mg.cat([mg.zeros(1), x[:-1]])
+
+
+# %% wrong="causal"
+# Shows: Each output looks back through a window: enough for a few inputs, and too short for more of them.
+# Hint: Output i is to depend on *all* inputs up to i, for any n. Take nothing off the running total.
+def causal(x):
+    total = x.tanh().cumsum(0)
+    return total - mg.cat([mg.zeros(4), total])[: x.shape[0]]
 
 
 # %% [markdown]

@@ -134,7 +134,8 @@ x_after_two, x_grad, a_grad, b_grad, c_grad = 72, 36, None, None, None
 # ```
 #
 # Start from `y.grad_fn`. An entry has `name()`, and `next_functions`: pairs of an entry, or `None`, and a 0. An entry
-# that several others lead to is one entry, and is counted once. What was not recorded gives `{}`.
+# that several others lead to is one entry, and is counted once. (It is equal to itself, `==`, wherever you come by it;
+# for `is` and `id` it is another object each time.) What was not recorded gives `{}`.
 
 
 # %% answer="census" points=2 minutes=9
@@ -337,6 +338,7 @@ def untouched(numbers):
 
 
 [round(y, 6) for y in shares(minigrad.tensor([0.0, 1.0, -1.0])).tolist()]
+[round(y, 6) for y in shares(minigrad.tensor([-3.0])).tolist()]
 round(shares(minigrad.tensor([0.3, 2.0])).sum().item(), 6)
 untouched([0.5, -0.5])
 slopes([0.0, 0.0], [1.0, 0.0])
@@ -471,6 +473,7 @@ def nothing_is_kept(how_many):
 
 gradient(1)
 gradient(3)
+gradient(7)
 gradient(2, minigrad.tensor(10.0))
 within_budget(8)
 nothing_is_kept(1)

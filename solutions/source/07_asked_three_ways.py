@@ -144,6 +144,7 @@ def bent(x):
 [round(y, 6) for y in ladder(sine, 0.5, 3)]
 [round(y, 6) for y in ladder(bent, -0.7, 3)]
 [round(y, 6) for y in ladder(lambda x: x.exp(), 1.0, 4)]
+[round(y, 6) for y in ladder(sine, -1.0, 6)]
 
 # %% [markdown] hints="ladder"
 # 1. `grad(f)` is a function like f: it takes a tensor of one number, and gives one.

@@ -172,6 +172,7 @@ power_at(-1.5, 7)
 power_at(1.1, 13)
 power_at(1.01, 64)
 power_at(1.01, 100)
+power_at(-1.0, 255)
 
 # %% [markdown] hints="short_road"
 # 1. With `half = power(x, n // 2)` in hand, x to the power n is `half * half` if n is even.
@@ -306,17 +307,20 @@ surprise_at(0.5, 0.5)
 surprise_at(1.0, 0.0)
 surprise_at(0.25, 0.0, 0.75, 0.0)
 surprise_at(0.001, 0.999)
+surprise_at(1.0)
+surprise_at(0.0, 0.0)
 quiet(0.5, 0.0, 0.5)
 
 # %% [markdown] hints="nan_hunt"
-# 1. The operation that is named is the logarithm: its slope at 0 is infinite. It gets a 0 from `where`, and makes NaN.
+# 1. The operation that is named is the product −p · ln p: `where` sends it a 0, and it passes on 0 times ln 0, which is
+# infinite. 0 · ∞ is NaN; and the slope of the logarithm at 0, 1 / 0, makes another.
 # 2. `where` around the logarithm comes too late: both sides have been computed. Choose before: let the logarithm see
 # another number where p is 0.
 # 3. `safe = mg.where(p > 0, p, 1.0)`, and then `mg.where(p > 0, -safe * safe.log(), 0 * p).sum()`.
 
 
 # %% wrong="nan_hunt"
-# Shows: Nothing has changed: the logarithm still sees the 0, and its gradient there is NaN.
+# Shows: Nothing has changed: the logarithm still sees the 0, and 0 times its infinite value is NaN.
 # Hint: The value is masked, the gradient is not: 0 times infinity. The number must be another one before it comes to
 # the logarithm.
 def surprise(p):
@@ -473,9 +477,9 @@ inputs = [-2.0, 1.0, 2.0]
 
 
 # %% wrong="own_road"
-# Shows: int(x.item()) changes at each whole number, and all three inputs are whole: a nudge down is another road. And
-# all graphs have the same kinds of operations.
-# Hint: Move the inputs away from the borders, to 1.5, 2.5 and 3.5 say, and let an `if` bring in another operation.
+# Shows: All three inputs stand on borders, where a nudge leads to another road: with `int(x.item())` every whole number
+# is one. And all graphs have the same kinds of operations.
+# Hint: Move the inputs away from the numbers at which your road changes, and let an `if` bring in another operation.
 def f(x):
     y = x
     for _ in range(int(x.item())):
@@ -487,8 +491,9 @@ inputs = [1.0, 2.0, 3.0]
 
 
 # %% wrong="own_road"
-# Shows: int(x.item()) changes at each whole number, and all three inputs are whole: a nudge down is another road.
-# Hint: Move the inputs away from the borders, to 1.5, 2.5 and 3.5 say.
+# Shows: All three inputs stand on borders, where a nudge leads to another road: with `int(x.item())` every whole number
+# is one.
+# Hint: Move the inputs away from the numbers at which your road changes, from 1, 2 and 3 to 1.5, 2.5 and 3.5, say.
 def f(x):
     y = x * x
     for _ in range(int(x.item())):

@@ -319,6 +319,8 @@ def distances_of(*centres):
 
 distances_of(1.0, 2.0, 5.0)
 distances_of(1.0)
+distances_of()
+distances_of(-0.5, 3.0, 3.0)
 distances_of(*range(20))
 
 # %% [markdown] hints="loop_that_builds"

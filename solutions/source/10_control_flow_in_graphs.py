@@ -31,7 +31,7 @@ from minigrad.course import check, solution
 # ```python
 # with graph.as_default():
 #     x = mg.placeholder("float64", ())
-#     y = mg.cond(x > 0, up, down)                                        # up, down: each has a probe inside
+#     y = mg.cond(x > 0, up, down)                                        # up: x, down: −x, each with a probe inside
 #     z = mg.while_loop(lambda z: z < 100, double, (y + 1,))[0]           # double: z * 2, with a probe inside
 #
 # session.run(y, {x: 5.0})
@@ -114,6 +114,8 @@ def gcd(a, b):
 check("euclid")
 
 # %% probes="euclid"
+import numpy as numeric
+
 import minigrad as engine
 
 
@@ -122,12 +124,12 @@ def divisors(*pairs):
     with graph.as_default():
         first, second = engine.placeholder("int64", ()), engine.placeholder("int64", ())
         result = gcd(first, second)
-    with engine.Session(graph) as session:
+    with engine.Session(graph) as session, numeric.errstate(all="ignore"):
         return [int(session.run(result, {first: p, second: q})) for p, q in pairs]
 
 
 divisors((48, 18), (18, 48), (7, 7))
-divisors((5, 0), (17, 4))
+divisors((5, 0), (17, 4), (0, 5), (1, 1))
 divisors((832040, 514229), (2**20, 2**12), (3 * 5 * 7 * 11, 5 * 11 * 13))
 
 # %% [markdown] hints="euclid"
@@ -238,6 +240,7 @@ value_and_slope(2.0, 0.5)
 value_and_slope(-3.0, -0.25)
 value_and_slope(0.0)
 value_and_slope(1e-3)
+value_and_slope(1e-9, -1e-9)
 
 # %% [markdown] hints="xlogx"
 # 1. `where` computes both sides, and sends a gradient of 0 into the side not taken. What is 0 times the slope there?

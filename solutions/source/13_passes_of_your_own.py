@@ -262,7 +262,8 @@ def without_double_signs(graph):
 # ```
 #
 # Try it on x · 2 + x · 3, on x.sum(0) + x.sum(1), and on (x − y) · (y − x). Then write `shared(graph)` so that it
-# merges what is the same and nothing else. (x + y and y + x may stay two.)
+# merges what is the same and nothing else. (x + y and y + x may stay two.) What has an effect, as `mg.print` has, is to
+# happen as often as it stands there: `node.op.effect` says so.
 
 
 # %% answer="shared_right" points=2 minutes=8
@@ -271,6 +272,8 @@ def shared(graph):
     seen = {}
 
     def make(node, inputs):
+        if node.op.effect:
+            return node.with_inputs(inputs)
         key = node.op, inputs, node.spec
         return seen.setdefault(key, node.with_inputs(inputs))
 
@@ -283,9 +286,10 @@ check("shared_right")
 
 # %% probes="shared_right"
 import numpy as numeric
-
 import minigrad as engine
+from minigrad.core.graph import Graph
 from minigrad.core.interpret import interpret as referee
+from minigrad.core.node import Node
 
 SQUARES = [numeric.array([[1.0, 2.0], [5.0, -3.0]]), numeric.array([[0.5, 4.0], [1.0, 7.0]])]
 
@@ -299,6 +303,13 @@ def once(f, count=1):
     return sum(bool(node.inputs) for node in after.nodes), y.tolist()
 
 
+def printed_twice():
+    """How many operations are left of print(x) + print(x), x + x with two lines on the way."""
+    x = Node(engine.ops.Input("x"), (), engine.tensor(SQUARES[0]).spec)
+    lines = [Node(engine.ops.Print(("x:", None)), (x,)) for _ in range(2)]
+    return sum(bool(node.inputs) for node in shared(Graph((x,), (Node(engine.ops.Add(), lines),))).nodes)
+
+
 once(lambda x: x * 2 + x * 2)
 once(lambda x: x * 2 + x * 3)
 once(lambda x: x.sum(0) + x.sum(1))
@@ -306,11 +317,13 @@ once(lambda x, y: (x - y) * (y - x), 2)
 once(lambda x, y: (x * y).tanh() + (x * y).tanh() - (x * y), 2)
 once(lambda x: (x + x) - x.exp() * x.exp())
 once(lambda x: (x - x.exp()) * (x.exp() - x))
+printed_twice()
 
 # %% [markdown] hints="shared_right"
 # 1. The key says when two nodes are the same. Which two things of `type(node.op)` and `frozenset(inputs)` get lost?
 # 2. Two sums over different axes are of one type; two constants as well. And a set has no order, but a difference does.
-# 3. Operations are data and can be compared: `key = node.op, inputs`.
+# 3. Operations are data and can be compared: `key = node.op, inputs`. Before it, `if node.op.effect: return
+# node.with_inputs(inputs)`.
 
 
 # %% wrong="shared_right"
@@ -373,6 +386,19 @@ def shared(graph):
 
     def make(node, inputs):
         return seen.setdefault(node, node.with_inputs(inputs))
+
+    return graph.rebuild(make)
+
+
+# %% wrong="shared_right"
+# Shows: What is the same was merged, and two lines that were to be printed became one.
+# Hint: An operation with an effect is never the same as another: give back node.with_inputs(inputs) where
+# node.op.effect.
+def shared(graph):
+    seen = {}
+
+    def make(node, inputs):
+        return seen.setdefault((node.op, inputs, node.spec), node.with_inputs(inputs))
 
     return graph.rebuild(make)
 

@@ -138,6 +138,8 @@ CHAIN = [("a", 8, []), ("b", 8, ["a"]), ("c", 1, ["b"])]
 WAITS = [("a", 8, []), ("b", 4, ["a"]), ("c", 2, ["b"]), ("d", 1, ["c"]), ("e", 8, ["a", "d"])]
 KEPT = [("a", 5, []), ("b", 7, ["a"]), ("c", 3, ["b"]), ("d", 9, ["c"])]
 UNREAD = [("a", 1, []), ("u", 50, ["a"]), ("b", 4, ["a"]), ("c", 4, ["b", "b"])]
+SQUARED = [("a", 10, []), ("b", 4, ["a", "a"])]
+SHARED = [("a", 10, []), ("b", 4, ["a"]), ("c", 3, ["a", "b", "a"]), ("d", 5, ["b"])]
 SUMMED = [("a", 100, []), ("s", 1, ["a"]), ("b", 90, []), ("t", 1, ["b"]), ("y", 1, ["s", "t"])]
 
 peak_of_steps(CHAIN, ["c"])
@@ -146,6 +148,10 @@ peak_of_steps(KEPT, ["a", "d"])
 peak_of_steps(KEPT, ["d"])
 peak_of_steps(UNREAD, ["c"])
 peak_of_steps(SUMMED, ["y"])
+peak_of_steps(SQUARED, ["b"])
+peak_of_steps(SQUARED[:1], ["a"])
+peak_of_steps(KEPT, [])
+peak_of_steps(SHARED, ["c", "d"])
 
 # %% [markdown] hints="peak_of_steps"
 # 1. Go through the steps once, and note for each name the last step that makes or reads it. Later ones overwrite.
@@ -220,6 +226,19 @@ def peak_of_steps(steps, results):
 
 
 # %% wrong="peak_of_steps"
+# Shows: An operand that a step reads twice was counted twice, and it lies in one place.
+# Hint: What is alive is a set of names: `("b", 4, ["a", "a"])` reads one a.
+def peak_of_steps(steps, results):
+    size = {name: bytes for name, bytes, _ in steps}
+    peak = 0
+    for i, (_, bytes, reads) in enumerate(steps):
+        later = {each for _, _, others in steps[i + 1 :] for each in others} | set(results)
+        waiting = [each for each, _, _ in steps[:i] if each in later and each not in reads]
+        peak = max(peak, bytes + sum(size[each] for each in [*reads, *waiting]))
+    return peak
+
+
+# %% wrong="peak_of_steps"
 # Shows: Names were counted, and bytes are wanted.
 # Hint: Add up the second entry of each step that is alive.
 def peak_of_steps(steps, results):
@@ -273,6 +292,7 @@ import random
 
 LAYER = {"xW": (0, 1), "tanh": (1, 2), "hV": (2, 3), "out": (3, 4)}
 LAYER_KINDS = {"xW": "product", "tanh": "elementwise", "hV": "product", "out": "elementwise"}
+CURVES = {f"c{i}": (i, i + 1) for i in range(20)}
 POWERS = {"p": (0, 1), "q": (1, 2), "r": (2, 3), "s": (3, 4)}
 
 
@@ -297,6 +317,7 @@ def judged(lives, kinds):
 judged(LAYER, LAYER_KINDS)
 judged(POWERS, dict.fromkeys(POWERS, "product"))
 judged(POWERS, dict.fromkeys(POWERS, "elementwise"))
+judged(CURVES, dict.fromkeys(CURVES, "elementwise"))
 [judged(*drawn_by_lot(seed)) for seed in range(4)]
 
 # %% [markdown] hints="plan_repaired"

@@ -166,6 +166,7 @@ run_of(["x", "w", "b"], CHAIN, "t3", 0.5, 2.0, -0.25)
 run_of(["p", "q"], DIAMOND, "e", 0.5, 3.0)
 run_of(["p", "q"], DIAMOND, "deader", 0.5, 3.0)
 run_of(["p", "q"], DIAMOND, "a", 0.5, 3.0)
+run_of(["p", "q"], DIAMOND, "q", 0.5, 3.0)
 
 # %% [markdown] hints="tiny_compiler"
 # 1. Do not compute anything: for each node, write the line that would. `f"    {name} = {function}(...)"`.
@@ -545,7 +546,7 @@ def judged(f, batches):
 # **2 points, 10 minutes.** Design a function `f(x)`, of a tensor of 1000 numbers, that a compiler makes much shorter,
 # with all you know since lesson 13. It is right if
 #
-# - in eager mode it takes 12 operations on tensors, or more;
+# - as it is written down, and before any pass, its graph has 12 operations or more (what nobody reads is in no graph);
 # - its program has at most 4 lines that compute, and gives the same bits;
 # - the result depends on x, and not along a straight line: f(x) has a bend.
 
@@ -569,29 +570,16 @@ import re as expressions
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.core.modes import watching
 
 
 def given():
     return numeric.random.default_rng(0).uniform(0.5, 1.5, 1000)
 
 
-class Watcher:
-    """Is told of each operation as it runs."""
-
-    def __init__(self):
-        self.operations = 0
-
-    def saw(self, op, y, xs):
-        self.operations += 1
-
-
-def taken():
-    """How many operations a run takes, up to 12."""
-    watcher, x = Watcher(), engine.tensor(given())
-    with watching(watcher):
-        f(x)
-    return min(watcher.operations, 12)
+def written_down():
+    """How many operations the result is made by, up to 12, before any pass."""
+    graph = engine.function(f, autograph=False).graph_for(engine.tensor(given()))
+    return min(sum(bool(node.inputs) for node in graph.nodes), 12)
 
 
 def of_the_program():
@@ -613,12 +601,12 @@ def bend():
     return bool(abs(at[1] - at[0]) > 1e-6), bool(abs(at[0] - 2 * at[1] + at[2]) > 1e-6 * abs(at[0]))
 
 
-taken()
+written_down()
 of_the_program()
 bend()
 
 # %% [markdown] hints="own_saving"
-# 1. What does a compiler take out? The same thing computed twice; times 1; what is negated twice; what nobody reads.
+# 1. What does a compiler take out? The same thing computed twice; times 1; what is negated twice.
 # 2. In eager mode all of that is done. Take one operation with a bend, and wrap it into others that change nothing.
 # 3. `y = mg.exp(x) * mg.exp(x)`, and then, four times, `y = y.neg().neg() * 1`.
 
@@ -645,10 +633,19 @@ def f(x):
 
 
 # %% wrong="own_saving"
-# Shows: A run takes fewer than 12 operations, so there is not much to take out.
+# Shows: The result is made by fewer than 12 operations, so there is not much to take out.
 # Hint: Repeat what the compiler will remove, in a loop of Python's.
 def f(x):
     return mg.exp(x) * 1
+
+
+# %% wrong="own_saving"
+# Shows: Most of what is computed is read by nobody, and was never in the graph: there is nothing to take out.
+# Hint: Let the result go through all of the twelve: y = y.neg().neg() in a loop, and not beside it.
+def f(x):
+    for _ in range(12):
+        x.tanh()
+    return mg.exp(x) * mg.exp(x)
 
 
 # %% wrong="own_saving"

@@ -1,0 +1,127 @@
+# %% right: by_hand: floats
+dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2.0, 2.0, 2.0, 4.0, 1.6e1
+
+
+# %% right: twice: by the engine
+def _passes():
+    x = mg.Value(3.0)
+    for _ in range(2):
+        (x * x + x).backward()
+        yield x.grad
+    x.grad = 0.0
+    (x * x + x).backward()
+    yield x.grad
+
+
+first, second, third = _passes()
+
+
+# %% right: repair: those that wait are counted
+def backward(y):
+    users = {}
+    for v in history(y):
+        for parent, _ in v.parents:
+            users[parent] = users.get(parent, 0) + 1
+    y.grad += 1
+    free = [y]
+    while free:
+        v = free.pop()
+        for parent, slope in v.parents:
+            parent.grad += slope * v.grad
+            users[parent] -= 1
+            if not users[parent]:
+                free.append(parent)
+
+
+# %% right: repair: each asks its children
+def backward(y):
+    nodes = history(y)
+    children = {v: [] for v in nodes}
+    for v in nodes:
+        for parent, slope in v.parents:
+            children[parent].append((v, slope))
+    for v in nodes[::-1]:
+        v.grad = 1.0 if v is y else sum(child.grad * slope for child, slope in children[v])
+
+
+# %% wrong: repair: values of equal numbers are taken for one
+def backward(y):
+    y.grad, seen = 1.0, set()
+    for v in reversed(history(y)):
+        if v.data in seen:
+            continue
+        seen.add(v.data)
+        for parent, slope in v.parents:
+            parent.grad += v.grad * slope
+
+
+# %% wrong: repair: a thousand steps and no more
+def backward(y):
+    y.grad = 1.0
+    for v in [*reversed(history(y))][:1000]:
+        for parent, slope in v.parents:
+            parent.grad += v.grad * slope
+
+
+# %% wrong: repair: a recursion that goes on from each path
+def backward(y, g=1.0):
+    y.grad += g
+    for parent, slope in y.parents:
+        backward(parent, g * slope)
+
+
+# %% right: referee: loops, a set, and the error itself
+def suspects(functions, points):
+    bad = set()
+    for x in points:
+        for name in functions:
+            try:
+                mg.gradcheck(functions[name], mg.tensor(1.0 * x))
+            except Exception:
+                bad.add(name)
+    return tuple(sorted(bad))
+
+
+# %% right: referee: a nudge of one's own
+def suspects(functions, points):
+    def wrong(f, number):
+        x = mg.tensor(float(number), requires_grad=True)
+        f(x).backward()
+        h = 1e-5
+        nudged = (f(mg.tensor(number + h)).item() - f(mg.tensor(number - h)).item()) / (2 * h)
+        return abs(nudged - x.grad.item()) > 1e-4
+
+    return sorted({name for name, f in functions.items() for x in points if wrong(f, x)})
+
+
+# %% wrong: referee: the two that are given
+def suspects(functions, points):
+    return sorted(name for name in functions if name in ("cube", "slow"))
+
+
+# %% wrong: referee: points above zero alone
+def suspects(functions, points):
+    def wrong(f):
+        return not all(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points if x > 0)
+
+    return sorted(name for name, f in functions.items() if wrong(f))
+
+
+# %% wrong: referee: the first suspect alone
+def suspects(functions, points):
+    for name in sorted(functions):
+        if not all(mg.gradcheck(functions[name], mg.tensor(float(x)), raise_exception=False) for x in points):
+            return [name]
+    return []
+
+
+# %% right: trap: another formula
+def trap(x):
+    t = x.exp()
+    return t * t.tanh()
+
+
+# %% wrong: trap: the short way stands on the right
+def trap(x):
+    s = x.exp()
+    return s

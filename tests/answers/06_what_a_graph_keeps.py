@@ -1,0 +1,85 @@
+# %% right: accounts: floats
+x_after_two, x_grad, a_grad, b_grad, c_grad = 72.0, 36.0, 12.0, 12, 12
+
+
+# %% right: census: a Counter, in breadth
+def census(y):
+    from collections import Counter, deque
+
+    found, todo = [], deque([y.grad_fn])
+    seen = set()
+    while todo:
+        entry = todo.popleft()
+        if entry is None or entry in seen:
+            continue
+        seen.add(entry)
+        found.append(entry.name())
+        todo.extend(before for before, _ in entry.next_functions)
+    return Counter(found)
+
+
+# %% right: census: a dictionary of what was seen
+def census(y):
+    seen, todo = {}, [y.grad_fn] if y.grad_fn else []
+    while todo:
+        if (entry := todo.pop()) not in seen:
+            seen[entry] = entry.name()
+            todo += filter(None, next(zip(*entry.next_functions), ()))
+    return {name: sum(1 for each in seen.values() if each == name) for name in {*seen.values()}}
+
+
+# %% wrong: census: a thousand entries
+def census(y):
+    counts, seen, waiting = {}, set(), [y.grad_fn]
+    while waiting and len(seen) < 1000:
+        entry = waiting.pop()
+        if entry is not None and entry not in seen:
+            seen.add(entry)
+            counts[entry.name()] = counts.get(entry.name(), 0) + 1
+            waiting += [before for before, _ in entry.next_functions]
+    return counts
+
+
+# %% right: shares: by the largest
+def shares(x):
+    e = (x - x.max()).exp()
+    return e * (1 / e.sum())
+
+
+# %% right: shares: the engine's
+def shares(x):
+    return x.softmax(0)
+
+
+# %% wrong: shares: of two or more
+def shares(x):
+    e = x.exp()
+    return e / (e.sum() if x.shape[0] > 1 else 1)
+
+
+# %% right: pay_in: stacked
+def pay_in(losses):
+    mg.stack(losses).sum().backward()
+
+
+# %% right: pay_in: one by one
+def pay_in(losses):
+    total, *others = losses
+    for loss in others:
+        total = total + loss
+    total.backward()
+
+
+# %% wrong: pay_in: three at most
+def pay_in(losses):
+    sum(losses[:3]).backward()
+
+
+# %% right: thrifty: exp
+def curve(x):
+    return (x / 2).exp() + 2 * x - 1
+
+
+# %% wrong: thrifty: x itself is kept
+def curve(x):
+    return x * x * x + 2 * x + 1

@@ -1,0 +1,76 @@
+# %% right: heard: floats
+by_w, by_c, by_w_again, w_grad = 11.0, None, 11.0, None
+
+
+# %% right: ladder: it calls itself
+def ladder(f, x, n):
+    return [f(mg.tensor(x)).item(), *(ladder(grad(f), x, n - 1) if n else [])]
+
+
+# %% right: ladder: a graph of the slopes
+def ladder(f, x, n):
+    x = mg.tensor(x, requires_grad=True)
+    y = f(x)
+    found = (y.item(),)
+    for _ in range(n):
+        (y,) = mg.grad(y, [x], create_graph=True)
+        found += (y.item(),)
+    return found
+
+
+# %% wrong: ladder: four rungs
+def ladder(f, x, n):
+    rungs = []
+    for _ in range(min(n, 4) + 1):
+        rungs.append(f(mg.tensor(x)).item())
+        f = grad(f)
+    return rungs + [0.0] * (n - 4)
+
+
+# %% right: two_tapes: transforms
+def slope_and_bend(f, x):
+    return grad(f)(x), grad(grad(f))(x)
+
+
+# %% right: two_tapes: a pair of tapes that last
+def slope_and_bend(f, x):
+    with mg.GradientTape(persistent=True) as outer:
+        outer.watch(x)
+        with mg.GradientTape(persistent=True) as inner:
+            inner.watch(x)
+            y = f(x)
+        slope = inner.gradient(y, x)
+    return [slope, outer.gradient(slope, x)]
+
+
+# %% wrong: two_tapes: the square of the slope
+def slope_and_bend(f, x):
+    return grad(f)(x), grad(f)(x) ** 2
+
+
+# %% right: along: the slope of a slope
+def curvature(f, x, v):
+    return jvp(lambda x: jvp(f, (x,), (v,))[1], (x,), (v,))[1]
+
+
+# %% right: along: pulled back
+def curvature(f, x, v):
+    gradient, back = vjp(grad(f), x)
+    return (back(v)[0] * v).sum().item()
+
+
+# %% wrong: along: as if v had the length 1
+def curvature(f, x, v):
+    return (v * jvp(grad(f), (x,), (v,))[1]).sum() / (v * v).sum()
+
+
+# %% right: landscape: a product and a fourth power
+def land(p):
+    u, v = p[0] - 1, p[1] - 2
+    return u * v + v**4
+
+
+# %% wrong: landscape: a saddle somewhere else
+def land(p):
+    u, v = p[0] - 2, p[1] - 1
+    return u**2 - v**2 + u**3

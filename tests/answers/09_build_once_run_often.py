@@ -1,0 +1,56 @@
+# %% right: what_runs: computed
+first, second, third, fourth = len("spq"), len("spqer"), 2.0, 0
+
+
+# %% right: learning_line: by hand
+def line():
+    graph = mg.Graph()
+    with graph.as_default():
+        x, y = (mg.placeholder("float64", (None,)) for _ in range(2))
+        w, b = (mg.Variable(0.0) for _ in range(2))
+        d = w * x + b - y
+        loss = (d * d).mean()
+        gw, gb = mg.gradients(loss, [w, b])
+        step = mg.graph.group(w.assign_sub(0.1 * gw), b.assign_sub(0.1 * gb))
+        start = mg.graph.group(w.initializer, b.initializer)
+    return dict(graph=graph, x=x, y=y, w=w, b=b, loss=loss, start=start, step=step)
+
+
+# %% wrong: learning_line: a batch of two
+def line():
+    with mg.Graph().as_default() as graph:
+        x, y = mg.placeholder("float64", (2,)), mg.placeholder("float64", (2,))
+        w, b = mg.Variable(0.0), mg.Variable(0.0)
+        loss = (w * x + b - y).square().mean()
+        step = mg.optim.SGD([w, b], lr=0.1).minimize(loss)
+        start = mg.graph.global_variables_initializer()
+    return {"graph": graph, "x": x, "y": y, "w": w, "b": b, "loss": loss, "start": start, "step": step}
+
+
+# %% right: loop_that_builds: all at once
+def distances(session, x, centres):
+    with session.graph.as_default():
+        centre = mg.placeholder("float64", (None,))
+        away = x - centre
+    return [d * d for d in session.run(away, {x: 3.0, centre: [float(c) for c in centres]}).tolist()]
+
+
+# %% wrong: loop_that_builds: a place for the second centre
+def distances(session, x, centres):
+    with session.graph.as_default():
+        centre = mg.placeholder("float64", name="centre")
+        squared = (x - centre).square()
+    return sorted(float(session.run(squared, {x: 3.0, centre: number})) for number in {*centres})
+
+
+# %% right: own_graph: another road
+def my_graph():
+    with mg.Graph().as_default():
+        x = mg.placeholder("float64", name="x")
+        cheap = x.exp()
+        y = cheap
+        for _ in range(9):
+            y = y.sin()
+        dear = y.exp()
+        slope = mg.gradients(dear, [x])[0]
+    return {"x": x, "cheap": cheap, "way": y, "dear": dear, "slope": slope}

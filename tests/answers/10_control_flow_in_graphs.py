@@ -1,0 +1,59 @@
+# %% right: counts: floats
+called, up_ran, down_ran, double_ran = 3.0, 2, 0, 5
+
+
+# %% right: euclid: the larger and the smaller
+def gcd(a, b):
+    def turn(a, b):
+        return [b, a - (a // b) * b]
+
+    return mg.while_loop(lambda a, b: mg.not_equal(b, 0) if hasattr(mg, "not_equal") else b != 0, turn, [a, b])[0]
+
+
+# %% wrong: euclid: by taking away
+def gcd(a, b):
+    def turn(a, b):
+        return mg.where(a > b, a - b, a), mg.where(a > b, b, b - a)
+
+    return mg.while_loop(lambda a, b: b > 0, turn, (a, b))[0]
+
+
+# %% wrong: euclid: by taking away, until both are the same
+def gcd(a, b):
+    return mg.while_loop(
+        lambda a, b: a != b, lambda a, b: (mg.where(a > b, a - b, a), mg.where(a > b, b, b - a)), (a, b)
+    )[0]
+
+
+# %% right: xlogx: where, before and after
+def xlogx(x):
+    safe = mg.where(x > 0, x, 1.0)
+    return mg.where(x > 0, safe * mg.log(safe), 0.0)
+
+
+# %% wrong: xlogx: nothing below a thousandth of a thousandth
+def xlogx(x):
+    return mg.cond(x > 1e-6, lambda: x * mg.log(x), lambda: 0 * x)
+
+
+# %% right: horner: a loop that counts
+def horner(coefficients, x):
+    def turn(i, y):
+        return i + 1, y * x + coefficients[i]
+
+    n = mg.shape(coefficients)[0] if hasattr(mg, "shape") else coefficients.shape[0]
+    return mg.while_loop(lambda i, y: i < n, turn, (0, 0 * x))[1]
+
+
+# %% wrong: horner: from the left, without the last
+def horner(coefficients, x):
+    return mg.lax.scan(lambda y, c: (y * x + c, None), mg.tensor(0.0), coefficients[:-1])[0]
+
+
+# %% right: own_loop: a tuple, and a root
+def go_on(x):
+    return (x * x) > 1.44
+
+
+def turn(x):
+    return (x.sqrt() * 0.99,)

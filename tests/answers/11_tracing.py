@@ -1,0 +1,62 @@
+# %% right: huber: where
+@mg.function
+def huber(x):
+    return mg.where(abs(x) <= 1, x * x / 2, abs(x) - 0.5)
+
+
+# %% right: huber: two returns, the outer one first
+@mg.function(input_signature=[mg.TensorSpec(())])
+def huber(x):
+    if x.abs() > 1:
+        return x.abs() - 0.5
+    return 0.5 * x**2
+
+
+# %% wrong: huber: a border of its own
+@mg.function
+def huber(x):
+    if abs(x) <= 2:
+        y = x * x / 2
+    else:
+        y = abs(x) - 0.5
+    return y
+
+
+# %% right: effects: chosen by where
+calls, largest = mg.tensor(0), mg.tensor(-math.inf)
+
+
+@mg.function
+def watched(x):
+    calls.copy_(calls + 1)
+    top = x.max()
+    largest.copy_(mg.where(top > largest, top, largest))
+    return x + x + mg.rand(())
+
+
+# %% right: one_trace: a function that is traced inside
+def _new(w, x, y, rate):
+    e = w * x - y
+    return w - 2 * rate * (e * x).sum() / x.shape[0]
+
+
+step = mg.function(_new, input_signature=[mg.TensorSpec(s) for s in ((), (None,), (None,), ())])
+
+
+# %% wrong: one_trace: lengths up to four
+@mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
+def step(w, x, y, rate):
+    return w - rate * 2 * ((w * x - y) * x).sum() / 4
+
+
+# %% right: own_function: a decision behind the loop
+@mg.function
+def mine(x):
+    y = x
+    while y > 2:
+        y = y.sqrt() * 1.1
+    if y > 1.5:
+        y = y * y
+    else:
+        y = y + x.log()
+    return y

@@ -1,0 +1,56 @@
+# %% right: three_counts: a tuple
+calls, first, innocent, equal = (50, 1, 2), "session", "session.run", bool(1)
+
+
+# %% right: into_session: by an optimizer that keeps nothing
+def fit(formula, xs, ys, steps):
+    graph = mg.Graph()
+    with graph.as_default():
+        x, y = mg.placeholder("float64", xs.shape), mg.placeholder("float64", ys.shape)
+        w = mg.Variable(0.0)
+        loss = formula(x, y, w)
+        step = w.assign(w - 0.1 * mg.gradients(loss, [w])[0])
+        start = mg.graph.global_variables_initializer()
+    session = mg.Session(graph)
+    session.run(start)
+    losses = tuple(session.run((loss, step), {x: xs, y: ys})[0] for _ in range(steps))
+    return losses, session.run(w)
+
+
+# %% right: stuck_meter: a comparison that counts as a number
+def standard(x):
+    centred = x - x.mean(0)
+    square = (centred**2).mean(0)
+    return centred / mg.where(square == 0, 1.0, square).sqrt()
+
+
+# %% wrong: stuck_meter: a column that hardly moves is stuck
+def standard(x):
+    centred = x - x.mean(0)
+    square = (centred * centred).mean(0)
+    return centred / mg.sqrt(mg.where(square > 1e-12, square, 1.0))
+
+
+# %% right: judged_once: a session
+def judge(formula, batches):
+    with mg.Graph().as_default() as graph:
+        x = mg.placeholder("float64", (None, 2))
+        y = formula(x)
+    with mg.Session(graph) as session:
+        return tuple(session.run(y, {x: batch}) for batch in batches)
+
+
+# %% wrong: judged_once: sorted by length
+def judge(formula, batches):
+    traced = mg.function(formula, input_signature=[mg.TensorSpec((None, 2))])
+    return [traced(mg.tensor(batch)).item() for batch in sorted(batches, key=len)]
+
+
+# %% right: own_model: distances
+def weights():
+    rng = np.random.default_rng(3)
+    return (rng.normal(size=(2, 16)), np.zeros(16), rng.normal(size=(16, 1)) / 4)
+
+
+def score(x, W, b, v):
+    return mg.maximum(x @ W + b, 0.0) @ v

@@ -1,0 +1,92 @@
+# %% right: passes_counted: floats
+in_graph, after_share, after_simplify, moved = 7, 5, 4.0, 16e3
+
+
+# %% right: double_signs: until nothing changes, by isinstance
+def without_double_signs(graph):
+    def make(node, inputs):
+        if isinstance(node.op, ops.Neg) and inputs[0].inputs and inputs[0].op == ops.Neg():
+            return inputs[0].inputs[0]
+        return node.with_inputs(inputs)
+
+    for _ in range(3):
+        graph = graph.rebuild(make)
+    return graph
+
+
+# %% wrong: double_signs: a sign that another reads is lost
+def without_double_signs(graph):
+    def make(node, inputs):
+        if isinstance(node.op, ops.Neg | ops.Abs) and inputs[0].inputs and inputs[0].op == ops.Neg():
+            return inputs[0].inputs[0]
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+# %% right: shared_right: a list, and what commutes
+def shared(graph):
+    kept = []
+
+    def make(node, inputs):
+        new = node.with_inputs(inputs)
+        if not node.op.effect:
+            for other in kept:
+                if (other.op, other.inputs, other.spec) == (new.op, new.inputs, new.spec):
+                    return other
+            kept.append(new)
+        return new
+
+    return graph.rebuild(make)
+
+
+# %% wrong: shared_right: prints that say the same
+def shared(graph):
+    seen = {}
+
+    def make(node, inputs):
+        return seen.setdefault((repr(node.op), inputs), node.with_inputs(inputs))
+
+    return graph.rebuild(make)
+
+
+# %% right: bytes_budget: from the left
+def thrifty_product(A, B, v):
+    ones = mg.ones(A.shape[0])
+    return ((ones @ A) @ (B @ v)) * 5
+
+
+# %% wrong: bytes_budget: of matrices that commute
+def thrifty_product(A, B, v):
+    return 5 * (A.T @ (B @ v)).sum()
+
+
+# %% right: own_pass: relu of relu
+def my_pass(graph):
+    def make(node, inputs):
+        if isinstance(node.op, ops.Relu) and isinstance(inputs[0].op, ops.Relu):
+            return inputs[0]
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return (x * 2).relu().relu()
+
+
+# %% wrong: own_pass: x / x is 1
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Div(), (x, y) if x is y:
+                one = Node(ops.Const(1.0, 1.0), (), x.spec.with_shape(()))
+                return Node(ops.BroadcastTo(node.spec.shape), (one,))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    y = x.exp()
+    return y / y

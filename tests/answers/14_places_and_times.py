@@ -1,0 +1,103 @@
+# %% right: counted_by_hand: a quotient
+peak, buffers, buffers_in_place, bound = 3 * 8000.0, 3, 2, 1.25
+
+
+# %% right: peak_of_steps: what is alive, step by step
+def peak_of_steps(steps, results):
+    size, most = {name: bytes for name, bytes, _ in steps}, 0
+    alive = set()
+    for i, (name, _, reads) in enumerate(steps):
+        alive |= {name, *reads}
+        most = max(most, sum(map(size.get, alive)))
+        needed = {each for _, _, later in steps[i + 1 :] for each in later} | {*results}
+        alive &= needed
+    return most
+
+
+# %% right: peak_of_steps: a difference at each end
+def peak_of_steps(steps, results):
+    n = len(steps)
+    change = [0] * (n + 1)
+    for i, (name, size, _) in enumerate(steps):
+        end = max([i, *(j for j in range(n) if name in steps[j][2])])
+        end = n - 1 if name in results else end
+        change[i] += size
+        change[end + 1] -= size
+    level, levels = 0, []
+    for each in change[:n]:
+        level += each
+        levels.append(level)
+    return float(max(levels))
+
+
+# %% wrong: peak_of_steps: a multiset of what is alive
+def peak_of_steps(steps, results):
+    size = {name: bytes for name, bytes, _ in steps}
+    left = {name: sum(reads.count(name) for _, _, reads in steps) for name in size}
+    now = most = 0
+    for name, bytes, reads in steps:
+        now += bytes
+        most = max(most, now)
+        for each in reads:
+            left[each] -= 1
+            if not left[each] and each not in results:
+                now -= size[each]
+    return most
+
+
+# %% wrong: peak_of_steps: twice read, twice counted
+def peak_of_steps(steps, results):
+    size = {name: bytes for name, bytes, _ in steps}
+    most = 0
+    for i, (name, bytes, reads) in enumerate(steps):
+        later = {each for _, _, others in steps[i + 1 :] for each in others} | set(results)
+        waits = [each for each, _, _ in steps[:i] if each in later and each not in reads]
+        most = max(most, bytes + sum(size[each] for each in waits) + sum(size[each] for each in reads))
+    return most
+
+
+# %% wrong: peak_of_steps: the results of the last step alone
+def peak_of_steps(steps, results):
+    last = {}
+    for i, (name, _, reads) in enumerate(steps):
+        for each in (name, *reads):
+            last[each] = i
+    last[results[-1]] = len(steps) - 1
+    return max(sum(size for j, (name, size, _) in enumerate(steps) if j <= i <= last[name]) for i in range(len(steps)))
+
+
+# %% right: plan_repaired: the last that is free, under names
+def plan(lives, kinds):
+    row, until = {}, []
+    for name, (made, last) in lives.items():
+        for i in reversed(range(len(until))):
+            if until[i] < made + (kinds[name] == "elementwise"):
+                row[name], until[i] = f"buffer {i}", last
+                break
+        else:
+            row[name] = f"buffer {len(until)}"
+            until.append(last)
+    return row
+
+
+# %% wrong: plan_repaired: for four results
+def plan(lives, kinds):
+    until, row = {}, {}
+    for name, (made, last) in list(lives.items()):
+        in_place = kinds[name] == "elementwise" and len(lives) < 10
+        free = [b for b, end in until.items() if end < made or (in_place and end == made)]
+        row[name] = free[0] if free else len(until)
+        until[row[name]] = last
+    return row
+
+
+# %% right: order_on_a_budget: another one
+order = tuple("abcdefgh")
+
+
+# %% right: for_two: a list of functions
+def for_two(x):
+    left, right = x * 2, x + 3
+    for _ in range(4):
+        left, right = left.sin(), right.tanh()
+    return left - right

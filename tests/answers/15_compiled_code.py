@@ -1,0 +1,100 @@
+# %% right: worth_it: computed
+from_call, product, twenty, shapes, same_shape = 30150 // 300 + 1, None, 20 * 300 > 30150, 1e3 * (300 - 30150), 269850.0
+
+
+# %% right: tiny_compiler: a walk that calls itself
+def compiled(inputs, nodes, result):
+    by_name = {node[0]: node for node in nodes}
+    needed = set()
+
+    def need(name):
+        if name in by_name and name not in needed:
+            needed.add(name)
+            for operand in by_name[name][2:]:
+                need(operand)
+
+    need(result)
+    text = "def program(" + ",".join(inputs) + "):\n"
+    for name, function, *operands in nodes:
+        if name in needed:
+            text += f"  {name}={function}({','.join(operands)})\n"
+    return text + "  return " + result
+
+
+# %% wrong: tiny_compiler: the last node is the result
+def compiled(inputs, nodes, result):
+    needed, lines = {nodes[-1][0]}, []
+    for name, function, *operands in reversed(nodes):
+        if name in needed:
+            needed.update(operands)
+            lines.insert(0, f"    {name} = {function}({', '.join(operands)})")
+    return "\n".join([f"def program({', '.join(inputs)}):", *lines, f"    return {result}"])
+
+
+# %% wrong: tiny_compiler: not for an input as the result
+def compiled(inputs, nodes, result):
+    needed, lines = {result}, []
+    for name, function, *operands in reversed(nodes):
+        if name in needed:
+            needed.update(operands)
+            lines.insert(0, f"    {name} = {function}({', '.join(operands)})")
+    returned = lines[-1].split(" = ")[0].strip()
+    return "\n".join([f"def program({', '.join(inputs)}):", *lines, f"    return {returned}"])
+
+
+# %% right: wrong_buffer: by blocks of its own
+def step(x, w):
+    y = x * w
+    np.tanh(y, out=y)
+    s = y * y
+    loss = float(s.sum())
+    np.subtract(1, s, out=s)
+    s *= y
+    s *= x
+    return loss, 2 * s.sum()
+
+
+# %% right: few_programs: -inf
+def judged(f, batches):
+    found = []
+    for x in batches:
+        rows = 1
+        while rows < len(x):
+            rows *= 2
+        filled = np.full((rows, 3), -np.inf)
+        filled[: len(x)] = x
+        found.append(f(mg.tensor(filled)).item())
+    return found
+
+
+# %% wrong: few_programs: one length too many
+def judged(f, batches):
+    found = []
+    for x in batches:
+        rows = 2 ** (len(x) - 1).bit_length()
+        rows = 3 if len(x) == 3 else rows
+        found.append(f(mg.tensor(np.concatenate([x, np.repeat(x[-1:], rows - len(x), axis=0)]))).item())
+    return found
+
+
+# %% right: own_saving: the same again and again
+def f(x):
+    y = x.exp()
+    for _ in range(6):
+        y = y.neg() * 1
+    return y
+
+
+# %% wrong: own_saving: twelve that nobody reads
+def f(x):
+    for _ in range(12):
+        x.exp()
+    return x.exp()
+
+
+# %% wrong: own_saving: eleven
+def f(x):
+    y = x.exp()
+    for _ in range(10):
+        y = y.neg()
+    return y

@@ -1,0 +1,53 @@
+"""Right answers that are written in unusual ways, and wrong ones that come near: each has the verdict it deserves.
+
+The answers are in tests/answers, a cell for each: `# %% right: order: a stack and a set` or `# %% wrong: …`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from nbformat import NotebookNode
+
+from minigrad.course import exercise
+from minigrad.course.exercise import Part
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from notebooks import exercise as making  # noqa: E402
+from notebooks.source import notebook  # noqa: E402
+
+STATES = {"right": "pass", "wrong": "fail"}
+ANSWERS = [
+    pytest.param(path.stem, *said.split(": ", 2), source, id=f"{path.stem[:2]} {said}")
+    for path in sorted((ROOT / "tests" / "answers").glob("*.py"))
+    for said, source in re.findall(r"^# %% (.*)\n((?:(?!# %%).*\n)*)", path.read_text("utf-8"), re.MULTILINE)
+]
+
+
+@lru_cache
+def known(name: str) -> tuple[NotebookNode, dict[str, Part]]:
+    return notebook(ROOT / "solutions" / "source" / f"{name}.py"), {p.name: p for p in exercise.named(name).parts}
+
+
+@pytest.mark.parametrize(("name", "deserves", "part", "what", "source"), ANSWERS)
+def test_an_answer_has_the_verdict_it_deserves(name, deserves, part, what, source):
+    nb, parts = known(name)
+
+    outcomes = making.outcomes(nb, part, source, parts[part].probes, what)
+
+    said = exercise.verdict(parts[part], outcomes, [])
+    assert said.state == STATES[deserves], said.says
+
+
+def test_every_part_has_a_right_answer_besides_its_solution():
+    answered = {(param.values[0], param.values[2]) for param in ANSWERS if param.values[1] == "right"}
+    parts = {(each.name, part.name) for each in exercise.every() for part in each.parts if part.open}
+
+    assert parts <= answered
+    assert len(ANSWERS) >= 170
