@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ import yaml
 from grading.cases import CASES, NAME
 
 from minigrad.course.lessons import shipped
-from minigrad.grading.sandbox import HIDDEN, IMAGE, PACKAGE, NoSandbox, found
+from minigrad.grading.sandbox import HIDDEN, IMAGE, PACKAGE, Limits, NoSandbox, found
 
 ROOT = Path(__file__).resolve().parents[1]
 DEPLOY = ROOT / "deploy"
@@ -84,7 +85,7 @@ def test_the_image_for_grading_runs_probes_and_holds_no_answers(tmp_path):
     job = {
         "cells": [["one", "import minigrad as mg\nx = mg.Value(3.0)\n(x * x).backward()"]],
         "parts": [["slope", ["x"], "x.grad\nmg.__file__"]],
-        "limits": {"cell": 10, "part": 10, "all": 60},
+        "limits": asdict(Limits()),
     }
     ran = subprocess.run(
         [sys.executable, *command[1:]], input=json.dumps(job), capture_output=True, text=True, check=True

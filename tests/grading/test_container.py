@@ -19,7 +19,7 @@ import json, os, sys
 with open(os.environ["SAID"], "a") as said:
     said.write(json.dumps(sys.argv[1:]) + "\\n")
 if sys.argv[1] == "run":
-    os.execv({sys.executable!r}, [{sys.executable!r}, "-I", {inside.__file__!r}, {str(ROOT)!r}])
+    os.execv({sys.executable!r}, [{sys.executable!r}, "-s", "-P", {inside.__file__!r}, {str(ROOT)!r}])
 sys.exit(sys.argv[1] == "image" and os.environ.get("NO_IMAGE", "") != "")
 """
 RULES = {
