@@ -35,6 +35,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+STOPPED = "was stopped: its time was up"  # what becomes of a cell
 RUNS = 40  # of the second process, before what is left is given up
 REPLY = 4 << 20  # bytes; an answer is a few hundred
 LOOK = 0.05  # seconds between two looks at whether a process has ended
@@ -100,11 +101,13 @@ def watched(job: dict[str, Any]) -> dict[str, Any]:
             (cells if kind == "cell" else parts)[name] = what
         if at is None:
             break
+        stopped = {name for kind, name, what in messages if (kind, what) == ("cell", STOPPED)} - left_out
+        left_out |= stopped  # what they have started may be why the run came to an end
         kind, name = at
         if kind == "cell":
             left_out.add(name)
-            cells[name] = "was stopped: its time was up" if late else "ended the process"
-        else:
+            cells[name] = STOPPED if late else "ended the process"
+        elif not stopped:
             parts[name] = [["endless" if late else "died", None, ""]]
     return {"cells": cells, "parts": parts}
 
@@ -244,7 +247,7 @@ class Kernel:
             if awaited is not None:
                 self.run_awaited(awaited)
         except Overdue:
-            return "was stopped: its time was up"
+            return STOPPED
         except BaseException as error:  # sys.exit, too, ends no more than its cell
             try:
                 said = str(error)[:300]

@@ -210,7 +210,7 @@ def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> lis
     command += ["--proc", "/proc", "--ro-bind-try", "/dev/null", "/proc/keys", "--dev", "/dev"]
     for folder in ("/dev/shm", "/tmp", "/home/student"):
         command += ["--size", str(limits.disk), "--perms", "1777", "--tmpfs", folder]
-    command += [*system(), *readable(), *hidden(), *fonts()]
+    command += [*system(), *readable(), *hidden(), *fonts(), "--remount-ro", "/dev", "--remount-ro", "/"]
     command += ["--chdir", "/home/student", "--"]
     command += become(user) if root else []
     command += ["prlimit", f"--nproc={limits.processes}", f"--as={2 * limits.memory}", f"--fsize={limits.disk}"]
@@ -291,7 +291,7 @@ def hidden() -> Iterator[str]:
     """Of what is bound, what no submission may read."""
     for name in HIDDEN:
         if (PACKAGE / name).exists():
-            yield from ("--perms", "0755", "--tmpfs", str(PACKAGE / name))
+            yield from ("--perms", "0755", "--tmpfs", str(PACKAGE / name), "--remount-ro", str(PACKAGE / name))
 
 
 def in_container(limits: Limits, user: int, rules: int) -> list[str]:

@@ -366,7 +366,7 @@ def turns_the_switches_of_the_machine(nb):
     attack(
         nb,
         """
-for name in ('sysrq-trigger', 'sys/kernel/core_pattern', 'sys/kernel/hostname', 'sys/vm/drop_caches', '1/oom_score_adj',
+for name in ('sysrq-trigger', 'sys/kernel/core_pattern', 'sys/kernel/hostname', 'sys/vm/drop_caches',
              'sys/user/max_user_namespaces', 'self/uid_map', 'irq/default_smp_affinity'):
     try:
         with open(f'/proc/{name}', 'w') as file: file.write('1')
@@ -398,13 +398,4 @@ def puts_itself_into_another_group(nb):
 places = [line.split()[1] for line in open('/proc/self/mounts') if 'cgroup' in line]
 breached = bool(places) or os.path.exists('/sys/fs/cgroup')
 """,
-    )
-
-
-@case(10, "crashed")
-def memory_of_many_processes(nb):
-    before(
-        nb,
-        "import os, time\nfor _ in range(12):\n    if os.fork() == 0:\n        held = b'1' * (64 << 20)\n        time.sleep(60)\n"
-        "time.sleep(60)",
     )
