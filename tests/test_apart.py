@@ -54,6 +54,15 @@ def test_what_grows_without_end_is_refused_the_memory_and_says_so(grown, monkeyp
     assert "needed more memory than a check has" in verdict.says[0]
 
 
+def test_on_a_thread_what_grows_is_stopped_before_its_time_is_up(monkeypatch):
+    pytest.importorskip("psutil")
+    monkeypatch.setattr(apart, "forks", lambda: False)
+    monkeypatch.setattr(apart, "MEMORY", 200 << 20)
+    verdict = judged(PART, names_after("def f(x):\n    x = []\n    while True: x.append(bytes(100_000))"), [])
+
+    assert "needed more memory than a check has" in verdict.says[0]
+
+
 @forking
 def test_what_ends_its_process_is_said_to_and_costs_no_attempt():
     for source in ("import os\ndef f(x): os._exit(0)", "import os\ndef f(x): os.kill(os.getpid(), 9)"):

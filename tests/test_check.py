@@ -336,3 +336,15 @@ def test_check_of_a_name_that_is_like_no_part_guesses_none():
     """Of 'corner' it was once asked whether 'horner' was meant, which is of another exercise altogether."""
     for name in ("corner", "hover", "nowhere", "other", "passes", "x"):
         assert "Did you mean" not in repr(said(f"said = check({name!r})"))
+
+
+def test_after_a_syntax_error_check_says_that_it_looked_at_the_answer_before():
+    """It judged the old definition, without a word."""
+    cells = ["from minigrad.course import check", "def order(y): return [y]", "def order(y)\n    return [y, y]", "1 +"]
+    said_now = said(f"In = {cells!r}\ndef order(y): return [y]\nNode = str\nsaid = check('order')")
+    said_after = said(f"In = {[*cells, 'x = 1', 'order = list']!r}\norder = list\nNode = str\nsaid = check('order')")
+
+    assert "The cell of `order` was run last with a SyntaxError in line 1, so this is of what it said before." in (
+        said_now.sentences
+    )
+    assert "SyntaxError" not in repr(said_after)

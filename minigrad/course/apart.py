@@ -53,15 +53,27 @@ def forks() -> bool:
 
 def in_this_process(asked: Probe, namespace: dict[str, Any], seconds: float) -> Outcome:
     """What a probe gives on a thread; the process ends if that thread lets no other run."""
-    look = partial(evaluated, asked, namespace)
+    look, before, full = partial(evaluated, asked, namespace), resident(), list[bool]()
+
+    def enough() -> bool:
+        full.extend([True] if resident() - before > MEMORY else [])
+        return bool(full)
+
     if sys.platform == "emscripten":
         return limited(look, seconds)
     with Path(os.devnull).open("w") as nowhere:
         faulthandler.dump_traceback_later(BUSY * seconds + HELD, exit=True, file=nowhere)
         try:
-            return limited(look, seconds)
+            outcome = limited(look, seconds, enough)
         finally:
             faulthandler.cancel_dump_traceback_later()
+    return Outcome("raised", "MemoryError") if full and outcome.kind == "endless" else outcome
+
+
+def resident() -> int:
+    """Bytes that this process has in memory, as what every kernel has loaded says; 0 where it is not."""
+    psutil = sys.modules.get("psutil")
+    return psutil.Process().memory_info().rss if psutil else 0
 
 
 def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> list[Outcome]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 import sys
+from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -20,6 +21,7 @@ from minigrad.course.exercise import Part, Verdict
 from minigrad.course.notebook_state import state_of
 
 WORDS = {"todo": "not attempted yet", "fail": "not yet", "pass": "right", "wait": "waits for a reader"}
+DEFINES = r"^(?:(?:async )?def|class) {0}\b|^{0}\b.*="  # a cell that gives this name a meaning
 CODE = re.compile(r"`([^`]+)`")
 MARKS = {"todo": "○", "fail": "✗", "pass": "✓", "wait": "…"}
 COLOURS = {"todo": "#767676", "fail": "#c2410c", "pass": "#15803d", "wait": "#767676"}
@@ -77,8 +79,27 @@ def check(part: str | None = None) -> Note:
     verdict = exercise.judged(known, namespace, list(attempts.at(known.name).general))
     trouble = attempts.add(verdict)
     said = note(verdict)
-    more = [*further(verdict, attempts.at(known.name)), trouble]
-    return replace(said, sentences=(*said.sentences, *filter(None, more)))
+    news, *rest = said.sentences
+    rest = [unread(known, namespace), *rest, *further(verdict, attempts.at(known.name)), trouble]
+    return replace(said, sentences=(news, *filter(None, rest)))
+
+
+def unread(part: Part, namespace: dict[str, Any]) -> str:
+    """That the answer was not what was looked at, if the cell that was to define it last is no Python; or ""."""
+    inputs = namespace.get("In")  # what IPython was given, cell by cell
+    for cell in reversed(inputs if isinstance(inputs, list) else []):
+        if name := next(
+            (name for name in part.defines if re.search(DEFINES.format(name), str(cell), re.MULTILINE)), ""
+        ):
+            try:
+                compile(str(cell), "<cell>", "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            except (SyntaxError, ValueError) as error:
+                where = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
+                return (
+                    f"The cell of `{name}` was run last with a SyntaxError{where}, so this is of what it said before."
+                )
+            return ""
+    return ""
 
 
 def solution(part: str | None = None) -> Note:

@@ -137,10 +137,11 @@ def place(error: BaseException, namespace: dict[str, Any]) -> tuple[str, int]:
     return frames[-1] if frames else ("", 0)
 
 
-def limited(call: Callable[[], Outcome], seconds: float) -> Outcome:
+def limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bool] = bool) -> Outcome:
     """What the call gives on a thread of its own, silently; `endless` if it had to be stopped.
 
     seconds    of work, where the system counts a thread's: on a busy machine it may take longer by the clock
+    enough     whether to stop it before
     """
     if sys.platform == "emscripten":  # a browser has no threads, and so no limit
         return call()
@@ -162,7 +163,7 @@ def limited(call: Callable[[], Outcome], seconds: float) -> Outcome:
     with silent(), said_again():
         thread.start()
         try:
-            wait(done, clocks, seconds)
+            wait(done, clocks, seconds, enough)
         finally:  # also when the learner interrupts the kernel
             for _ in range(5):
                 if not done.is_set():
@@ -171,14 +172,13 @@ def limited(call: Callable[[], Outcome], seconds: float) -> Outcome:
     return outcomes[0] if outcomes else Outcome("stuck")
 
 
-def wait(done: threading.Event, clocks: list[int], seconds: float) -> None:
+def wait(done: threading.Event, clocks: list[int], seconds: float, enough: Callable[[], bool]) -> None:
     """Until it is done, or has had its seconds; what sleeps, or waits for others, has them by the clock on the wall."""
     began = time.monotonic()
-    done.wait(seconds)
-    while not done.is_set() and (past := time.monotonic() - began) < BUSY * seconds:
-        if not SLEEPING * past < worked(clocks) < seconds:
+    while not done.wait(seconds / 40) and not enough():
+        past = time.monotonic() - began
+        if past >= BUSY * seconds or (past >= seconds and not SLEEPING * past < worked(clocks) < seconds):
             return
-        done.wait(seconds / 10)
 
 
 def worked(clocks: list[int]) -> float:
