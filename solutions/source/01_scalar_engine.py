@@ -408,6 +408,9 @@ tower = x
 for _ in range(10):
     tower = add(tower, tower)
 twin = Node(2.0)
+tall = x
+for _ in range(100):
+    tall = add(tall, w)
 
 
 def towards(y, *nodes):
@@ -421,6 +424,7 @@ towards(square, x)
 towards(kite, x, w, t)
 towards(tower, x)
 towards(add(product(Node(2.0), Node(2.0)), twin), twin)
+towards(tall, x, w)
 
 # %% [markdown] hints="gradients"
 # 1. Begin with a dictionary in which y has 1.0 and every other node 0.0.

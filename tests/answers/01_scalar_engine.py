@@ -265,3 +265,30 @@ def mine(a, b):
 def mine(a, b):
     t = add(a, a)
     return subtract(add(t, a), subtract(t, a))
+
+
+# %% wrong: eight_signs: a leaf is never used
+def mine(a, b):
+    t = add(a, a)
+    u = add(t, t)
+    return add(subtract(u, a), t)
+
+
+# %% wrong: gradients: sixty nodes
+def gradients(y):
+    grad = dict.fromkeys(order(y), 0.0)
+    grad[y] = 1.0
+    for node in [*reversed(order(y))][:60]:
+        for parent, slope in node.parents:
+            grad[parent] += grad[node] * slope
+    return grad
+
+
+# %% wrong: gradients: absolute
+def gradients(y):
+    grad = dict.fromkeys(order(y), 0.0)
+    grad[y] = 1.0
+    for node in reversed(order(y)):
+        for parent, slope in node.parents:
+            grad[parent] += abs(grad[node] * slope)
+    return grad

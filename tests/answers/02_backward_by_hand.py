@@ -125,3 +125,30 @@ def trap(x):
 def trap(x):
     s = x.exp()
     return s
+
+
+# %% wrong: referee: a coarse nudge
+def suspects(functions, points):
+    def wrong(f, number):
+        x = mg.tensor(float(number), requires_grad=True)
+        f(x).backward()
+        return abs(f(mg.tensor(number + 1.0)).item() - f(mg.tensor(number - 1.0)).item() - 2 * x.grad.item()) > 3
+
+    return sorted({name for name, f in functions.items() for x in points if wrong(f, x)})
+
+
+# %% wrong: trap: for x above 1
+def trap(x):
+    s = x * x
+    return s + s.exp() if x.data > 1 else s
+
+
+# %% wrong: repair: the gradient of the leaves is set, not added
+def backward(y):
+    grad = dict.fromkeys(history(y), 0.0)
+    grad[y] = 1.0
+    for v in reversed(history(y)):
+        for parent, slope in v.parents:
+            grad[parent] += grad[v] * slope
+    for v in history(y)[:1]:
+        v.grad = grad[v]

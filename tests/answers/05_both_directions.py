@@ -149,3 +149,22 @@ def causal(x):
 def causal(x):
     first, rest = x[:1], x[1:]
     return mg.cat([first * first, (rest.tanh().cumsum(0) + first)]) if x.shape[0] > 1 else x.sum() * x.sum()
+
+
+# %% wrong: jacobian_on_a_budget: a run of both
+def jacobian(f, x):
+    n, m = x.shape[0], f(x).shape[0]
+    columns = np.stack([push(f, x, dx).numpy() for dx in mg.eye(n)], axis=1)
+    return columns if n <= m else np.stack([pull(f, x, gy).numpy() for gy in mg.eye(m)])
+
+
+# %% wrong: wrong_directions: gradcheck for both
+def wrong_directions(f, x):
+    return [] if mg.gradcheck(f, x, raise_exception=False) else ["forward", "reverse"]
+
+
+# %% wrong: causal: every second input
+def causal(x):
+    mask = np.tril(np.ones((x.shape[0], x.shape[0])))
+    mask[:, 1::2] *= np.eye(x.shape[0])[:, 1::2]
+    return mg.tensor(mask) @ (x * x)

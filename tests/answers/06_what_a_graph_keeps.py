@@ -83,3 +83,59 @@ def curve(x):
 # %% wrong: thrifty: x itself is kept
 def curve(x):
     return x * x * x + 2 * x + 1
+
+
+# %% right: thrifty: sigmoid
+def curve(x):
+    y = (x * 2 - 0.5).sigmoid()
+    return y * 4 + 1
+
+
+# %% right: thrifty: exp of a quotient, less a constant
+def curve(x):
+    return mg.exp(x / 3) / 2 - 1 + x
+
+
+# %% wrong: thrifty: three operations and a sign that goes away
+def curve(x):
+    return x.tanh() + x
+
+
+# %% wrong: thrifty: a step, which stands still
+def curve(x):
+    return ((x * 1.0 + 1).relu() * 2 + 1) - 1
+
+
+# %% wrong: shares: as if the total did not move
+def shares(x):
+    e = x.exp()
+    return e / e.sum().detach()
+
+
+# %% wrong: pay_in: not on top of what was there
+def pay_in(losses):
+    total = sum(losses)
+    for leaf in _leaves(total.grad_fn):
+        leaf.grad = None
+    total.backward()
+
+
+def _leaves(entry):
+    if entry is None:
+        return
+    if entry.name() == "AccumulateGrad":
+        yield entry.variable
+    for before, _ in entry.next_functions:
+        yield from _leaves(before)
+
+
+# %% wrong: census: leaves that are used twice
+def census(y):
+    counts, seen, waiting = {}, set(), [y.grad_fn]
+    while waiting:
+        entry = waiting.pop()
+        if entry is not None and (entry not in seen or entry.name() == "AccumulateGrad"):
+            seen.add(entry)
+            counts[entry.name()] = counts.get(entry.name(), 0) + 1
+            waiting += [before for before, _ in entry.next_functions]
+    return counts

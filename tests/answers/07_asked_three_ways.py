@@ -74,3 +74,44 @@ def land(p):
 def land(p):
     u, v = p[0] - 2, p[1] - 1
     return u**2 - v**2 + u**3
+
+
+# %% right: landscape: sin
+def land(p):
+    return (p[0] - 1).sin() ** 2 - (p[1] - 2).sin() ** 2 + 5
+
+
+# %% right: landscape: a dot product with itself
+def land(p):
+    d = p - mg.tensor([1.0, 2.0])
+    return (d * d * mg.tensor([1.0, -3.0])).sum() + (d**4).sum()
+
+
+# %% wrong: landscape: a summit
+def land(p):
+    u, v = p[0] - 1, p[1] - 2
+    return -(u**2) - v**2 + u**3
+
+
+# %% wrong: landscape: a valley without end
+def land(p):
+    u, v = p[0] - 1, p[1] - 2
+    return u**2 + v**4
+
+
+# %% wrong: heard: zeros for None
+by_w, by_c, by_w_again, w_grad = 11, 0, 11, 0
+
+
+# %% wrong: along: for a v of one direction
+def curvature(f, x, v):
+    return (v * vjp(grad(f), x)[1](mg.ones(*v.shape))[0]).sum()
+
+
+# %% wrong: two_tapes: leaves only
+def slope_and_bend(f, x):
+    with mg.GradientTape() as outer:
+        with mg.GradientTape() as inner:
+            y = f(x)
+        slope = inner.gradient(y, x)
+    return slope, None if slope is None else outer.gradient(slope, x)

@@ -61,3 +61,66 @@ def f(x):
 
 
 inputs = (0.5, 1.5, 2.5)
+
+
+# %% right: own_road: newton
+def f(x):
+    y = x
+    while abs(y.item() ** 2 - 2) > 0.3 and y.item() > 0:
+        y = (y + 2 / y) / 2
+    return y if x.item() > 3 else y.exp() * 0.1 + y
+
+
+inputs = [-1.5, 3.5, 0.6]
+
+
+# %% right: nan_hunt: an element at a time
+def surprise(p):
+    return mg.stack([-q * q.log() if q.item() > 0 else 0 * q for q in p]).sum()
+
+
+# %% right: short_road: a square of a half, by numbers of squarings
+def power(x, n):
+    powers, total = {1: x}, None
+    k = 1
+    while 2 * k <= n:
+        powers[2 * k] = powers[k] * powers[k]
+        k *= 2
+    for k in sorted(powers):
+        if n & k:
+            total = powers[k] if total is None else total * powers[k]
+    return total
+
+
+# %% wrong: short_road: as numbers, with a slope that is right
+def power(x, n):
+    return x * 0 + x.item() ** n
+
+
+# %% wrong: nan_hunt: twice the value
+def surprise(p):
+    safe = mg.where(p > 0, p, 1.0)
+    return (-safe * safe.log()).sum() / 0.6931471805599453
+
+
+# %% wrong: own_road: the same three
+def f(x):
+    return x * x
+
+
+inputs = [1.0, 2.0, 3.0]
+
+
+# %% wrong: own_road: two inputs
+def f(x):
+    y = x
+    while y.item() > 1:
+        y = y / 2
+    return y.tanh() if y.item() < 0 else y * y
+
+
+inputs = [-0.5, 1.5]
+
+
+# %% wrong: left_behind: two of each
+operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 6, 7, 9

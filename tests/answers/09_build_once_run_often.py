@@ -54,3 +54,68 @@ def my_graph():
         dear = y.exp()
         slope = mg.gradients(dear, [x])[0]
     return {"x": x, "cheap": cheap, "way": y, "dear": dear, "slope": slope}
+
+
+# %% wrong: learning_line: w starts anywhere
+def line():
+    with mg.Graph().as_default() as graph:
+        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
+        w, b = mg.Variable(0.5), mg.Variable(0.0)
+        loss = (w * x + b - y).square().mean()
+        step = mg.optim.SGD([w, b], lr=0.1).minimize(loss)
+        start = mg.graph.global_variables_initializer()
+    return {"graph": graph, "x": x, "y": y, "w": w, "b": b, "loss": loss, "start": start, "step": step}
+
+
+# %% wrong: learning_line: one graph for all calls
+_parts = {}
+
+
+def line():
+    if not _parts:
+        with mg.Graph().as_default() as graph:
+            x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
+            w, b = mg.Variable(0.0), mg.Variable(0.0)
+            loss = (w * x + b - y).square().mean()
+            step = mg.optim.SGD([w, b], lr=0.01).minimize(loss)
+            start = mg.graph.global_variables_initializer()
+        _parts.update(graph=graph, x=x, y=y, w=w, b=b, loss=loss, start=start, step=step)
+    return _parts
+
+
+# %% right: loop_that_builds: a product
+def distances(session, x, centres):
+    with session.graph.as_default():
+        c = mg.placeholder("float64", ())
+        d = x - c
+        y = d * d
+    found = []
+    for centre in centres:
+        found += [session.run(y, {c: centre, x: 3})]
+    return found
+
+
+# %% wrong: own_graph: the way is x
+def my_graph():
+    with mg.Graph().as_default():
+        x = mg.placeholder("float64", name="x")
+        cheap = x * x
+        y = cheap
+        for _ in range(9):
+            y = y.tanh()
+        (slope,) = mg.gradients(y, [x])
+    return {"x": x, "cheap": cheap, "way": x, "dear": y, "slope": slope}
+
+
+# %% wrong: own_graph: a slope that is a number
+def my_graph():
+    with mg.Graph().as_default():
+        x = mg.placeholder("float64", name="x")
+        cheap = x * x
+        y = cheap
+        for _ in range(9):
+            y = y.tanh()
+        way = y
+        dear = way * 2
+        slope = x * 0 + 0.3
+    return {"x": x, "cheap": cheap, "way": way, "dear": dear, "slope": slope}

@@ -57,3 +57,57 @@ def go_on(x):
 
 def turn(x):
     return (x.sqrt() * 0.99,)
+
+
+# %% right: own_loop: interest
+def go_on(x):
+    return mg.logical_and(x < 100.0, x > 0) if hasattr(mg, "logical_and") else x < 100.0
+
+
+def turn(x):
+    return x * 1.07 + 0.5
+
+
+# %% right: own_loop: down by one
+def go_on(x):
+    return x > 1.0
+
+
+def turn(x):
+    return x - 1.0 + 0 * x
+
+
+# %% wrong: own_loop: it forgets where it began
+def go_on(x):
+    return x > 0.5
+
+
+def turn(x):
+    return mg.floor(x * 0.5)
+
+
+# %% wrong: xlogx: right above zero, and its slope is 1 below
+def xlogx(x):
+    return mg.where(x > 0, mg.where(x > 0, x, 1.0) * mg.log(mg.where(x > 0, x, 1.0)), x - x + 0 * x) + mg.minimum(
+        x, 0.0
+    )
+
+
+# %% wrong: horner: for two coefficients or more
+def horner(coefficients, x):
+    return mg.lax.scan(lambda y, c: (y * x + c, None), coefficients[0], coefficients[1:])[0] * 1.0 + 0 * coefficients[1]
+
+
+# %% right: horner: the first, and then the others
+def horner(coefficients, x):
+    return mg.lax.scan(lambda y, c: (y * x + c, None), 0.0 * x, coefficients)[0]
+
+
+# %% wrong: euclid: the wrong way round in the end
+def gcd(a, b):
+    return mg.while_loop(lambda a, b: a != 0, lambda a, b: (b % a, a), (a, b))[0]
+
+
+# %% right: euclid: the other way round
+def gcd(a, b):
+    return mg.while_loop(lambda a, b: a != 0, lambda a, b: (b % a, a), (a, b))[1]

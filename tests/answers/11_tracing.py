@@ -60,3 +60,77 @@ def mine(x):
     else:
         y = y + x.log()
     return y
+
+
+# %% right: effects: an edit of all elements
+calls = mg.tensor(0)
+largest = mg.tensor(-math.inf)
+
+
+@mg.function
+def watched(x):
+    global calls
+    calls += 1
+    largest[...] = mg.maximum(x.max(), largest)
+    return 2 * x + mg.rand(())
+
+
+# %% wrong: effects: the smallest
+calls, largest = mg.tensor(0), mg.tensor(-math.inf)
+
+
+@mg.function
+def watched(x):
+    calls.add_(1)
+    largest.copy_(mg.maximum(largest, x.min()))
+    return x * 2 + mg.rand(())
+
+
+# %% wrong: effects: noise from −1 to 1
+calls, largest = mg.tensor(0), mg.tensor(-math.inf)
+
+
+@mg.function
+def watched(x):
+    calls.add_(1)
+    largest.copy_(mg.maximum(largest, x.max()))
+    return x * 2 + 2 * mg.rand(()) + 1
+
+
+# %% wrong: effects: largest in absolute value
+calls, largest = mg.tensor(0), mg.tensor(-math.inf)
+
+
+@mg.function
+def watched(x):
+    calls.add_(1)
+    largest.copy_(mg.maximum(largest, abs(x).max()))
+    return x * 2 + mg.rand(())
+
+
+# %% right: one_trace: by the engine's gradient
+@mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
+def step(w, x, y, rate):
+    v = w.detach().requires_grad_() if hasattr(w, "detach") else w
+    return w - rate * (2 * x * (w * x - y)).mean()
+
+
+# %% wrong: own_function: a branch of Python's
+@mg.function
+def mine(x):
+    while x > 1:
+        if True:
+            x = x / 2
+        else:
+            x = x * 0.9
+    return x
+
+
+# %% wrong: huber: not continuous
+@mg.function
+def huber(x):
+    if abs(x) <= 1:
+        y = x * x / 2
+    else:
+        y = abs(x) - 1
+    return y

@@ -54,3 +54,48 @@ def weights():
 
 def score(x, W, b, v):
     return mg.maximum(x @ W + b, 0.0) @ v
+
+
+# %% wrong: into_session: one step too many
+def fit(formula, xs, ys, steps):
+    with mg.Graph().as_default() as graph:
+        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
+        w = mg.Variable(0.0)
+        loss = formula(x, y, w)
+        (g,) = mg.gradients(loss, [w])
+        step = w.assign_sub(0.1 * g)
+    session = mg.Session(graph)
+    session.run(w.initializer)
+    losses = [float(session.run([loss, step], {x: xs, y: ys})[0]) for _ in range(steps + 1)]
+    return losses[:steps], float(session.run(w))
+
+
+# %% wrong: stuck_meter: the third column by name
+def standard(x):
+    centred = x - x.mean(0)
+    square = (centred * centred).mean(0)
+    return centred / mg.sqrt(square + mg.tensor([0.0, 0.0, 1.0, 0.0]))
+
+
+# %% right: stuck_meter: nothing is divided where nothing moves
+def standard(x):
+    centred = x - x.mean(0)
+    square = (centred * centred).mean(0)
+    moves = square > 0
+    return mg.where(moves, centred / mg.sqrt(mg.where(moves, square, 1.0)), 0.0)
+
+
+# %% wrong: judged_once: rounded
+def judge(formula, batches):
+    traced = mg.function(formula, input_signature=[mg.TensorSpec((None, 2))])
+    return [round(traced(mg.tensor(batch)).item(), 4) for batch in batches]
+
+
+# %% right: own_model: a radius
+def weights():
+    rng = np.random.default_rng(1)
+    return [rng.normal(size=(2, 20)), rng.normal(size=20), rng.normal(size=(20, 1)) / 5, np.zeros(1)]
+
+
+def score(x, W, b, v, c):
+    return mg.cos(x @ W + b) @ v + c

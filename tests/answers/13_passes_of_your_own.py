@@ -90,3 +90,82 @@ def my_pass(graph):
 def example(x):
     y = x.exp()
     return y / y
+
+
+# %% right: own_pass: the larger of a thing and itself
+def my_pass(graph):
+    def make(node, inputs):
+        if isinstance(node.op, ops.Maximum | ops.Minimum) and inputs[0] is inputs[1]:
+            return inputs[0]
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return mg.maximum(x, x) + 1
+
+
+# %% right: own_pass: division by one
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Div(), (x, Node(ops.Const(1))) if x.spec == node.spec:
+                return x
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return (x * 3) / 1.0
+
+
+# %% wrong: own_pass: x + x is 2x, and relu of −x is 0
+def my_pass(graph):
+    def make(node, inputs):
+        if isinstance(node.op, ops.Relu) and isinstance(inputs[0].op, ops.Neg):
+            return inputs[0].inputs[0]
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return (-x).relu()
+
+
+# %% wrong: own_pass: relu of a size is the size, without nan
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Sub(), (Node(ops.Add(), (x, y)), z) if z is y:
+                return x
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    y = x.tanh()
+    return (x + y) - y
+
+
+# %% right: bytes_budget: twice the half
+def thrifty_product(A, B, v):
+    return (A @ (B @ (v * 5))).sum()
+
+
+# %% wrong: bytes_budget: of square matrices of a hundred
+def thrifty_product(A, B, v):
+    return (A @ (B @ v)).sum() * (5 if A.shape[0] == 100 else 6)
+
+
+# %% wrong: double_signs: pairs anywhere below
+def without_double_signs(graph):
+    def make(node, inputs):
+        if node.op == ops.Neg() and inputs[0].inputs and inputs[0].inputs[0].op == ops.Neg():
+            return inputs[0].inputs[0].inputs[0]
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)

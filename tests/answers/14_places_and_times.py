@@ -101,3 +101,57 @@ def for_two(x):
     for _ in range(4):
         left, right = left.sin(), right.tanh()
     return left - right
+
+
+# %% right: for_two: a sum in place of a product
+def for_two(x):
+    a, b = (x + 0.5).log(), x.exp()
+    for _ in range(5):
+        a, b = a.tanh(), b.sqrt()
+    return a + b
+
+
+# %% wrong: for_two: one number
+def for_two(x):
+    left = x.sin().exp().tanh().cos().sqrt()
+    right = x.cos().tanh().exp().sin().sqrt()
+    return (left * right).sum()
+
+
+# %% wrong: order_on_a_budget: a name twice
+order = ["a", "b", "c", "d", "e", "f", "g", "h", "h"]
+
+
+# %% wrong: plan_repaired: lifetimes of one
+def plan(lives, kinds):
+    until, row = {}, {}
+    for name, (made, last) in lives.items():
+        in_place = kinds[name] == "elementwise"
+        free = [b for b, end in until.items() if end < made or (in_place and end == made)]
+        row[name] = free[0] if free else len(until)
+        until[row[name]] = made + 1
+    return row
+
+
+# %% wrong: peak_of_steps: inputs that nobody made
+def peak_of_steps(steps, results):
+    alive, most = {}, 0
+    for i, (name, size, reads) in enumerate(steps):
+        alive[name] = size
+        most = max(most, sum(alive.values()))
+        for each in reads:
+            if each not in results and all(each not in later for _, _, later in steps[i:]):
+                del alive[each]
+    return most
+
+
+# %% right: peak_of_steps: with what is over taken out
+def peak_of_steps(steps, results):
+    alive, most = {}, 0
+    for i, (name, size, reads) in enumerate(steps):
+        alive[name] = size
+        most = max(most, sum(alive.values()))
+        for each in [*alive]:
+            if each not in results and all(each not in later for _, _, later in steps[i + 1 :]):
+                del alive[each]
+    return most

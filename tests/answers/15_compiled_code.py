@@ -98,3 +98,41 @@ def f(x):
     for _ in range(10):
         y = y.neg()
     return y
+
+
+# %% wrong: tiny_compiler: each name once, sorted
+def compiled(inputs, nodes, result):
+    needed, lines = {result}, []
+    for name, function, *operands in reversed(nodes):
+        if name in needed:
+            needed.update(operands)
+            lines.append(f"    {name} = {function}({', '.join(dict.fromkeys(operands))})")
+    return "\n".join([f"def program({', '.join(inputs)}):", *reversed(lines), f"    return {result}"])
+
+
+# %% wrong: wrong_buffer: for one w
+def step(x, w):
+    y = np.tanh(x * w, out=np.empty_like(x))
+    s = y * y
+    loss = s.sum()
+    np.subtract(1.0, s, s)
+    np.multiply(s, y, s)
+    np.multiply(s, x, s)
+    return loss, 2 * w / abs(w) * s.sum()
+
+
+# %% wrong: few_programs: filled up with a large number
+def judged(f, batches):
+    found = []
+    for x in batches:
+        rows = 2 ** (len(x) - 1).bit_length()
+        found.append(f(mg.tensor(np.concatenate([x, np.full((rows - len(x), 3), -1.0)]))).item())
+    return found
+
+
+# %% wrong: own_saving: a bend that the inputs do not see
+def f(x):
+    y = x * 3
+    for _ in range(6):
+        y = y.neg().neg()
+    return y + (x - 100).relu()
