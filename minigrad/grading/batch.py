@@ -88,6 +88,9 @@ class Grader(Protocol):
 
     def __call__(self, data: bytes, task: Task) -> Result: ...
 
+    def missing(self) -> list[str]:
+        """What is not enforced where it grades, each in words."""
+
 
 class Here:
     """Grades on this machine, in sandboxes of their own."""
@@ -98,6 +101,9 @@ class Here:
 
     def __call__(self, data: bytes, task: Task) -> Result:
         return grade(data, task, self.sandbox)
+
+    def missing(self) -> list[str]:
+        return self.sandbox.missing()
 
 
 class Batch:

@@ -39,6 +39,14 @@ class There:
         result: dict[str, Any] = future.result()
         return result
 
+    def missing(self) -> list[str]:
+        told = self.client.run(missing_there, self.limits, self.unsafe, on_error="ignore")
+        return sorted({each for said in told.values() for each in said})
+
+
+def missing_there(limits: Limits, unsafe: bool) -> list[str]:
+    return sandbox_of(limits, unsafe).missing()
+
 
 def there(data: bytes, task: Task, limits: Limits, unsafe: bool) -> dict[str, Any]:
     """On a worker: the result of a submission, in that machine's sandbox."""

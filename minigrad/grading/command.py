@@ -9,6 +9,7 @@ gradebook.db, autograded/, source/    nbgrader's, where it is installed: `nbgrad
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from .collect import Handed, NothingFound, submissions
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
 from .readers import with_readers
-from .sandbox import Limits, NoSandbox, found
+from .sandbox import Limits, NoSandbox, found, seen
 from .submission import Released, Submission, Unreadable, read, released
 from .tables import scored, tables
 
@@ -48,15 +49,29 @@ def grade(
         raise CourseError(f"--workers says how many work at once, or 0 for one on each core, and not {workers}")
     if answers and not any((answers / f"{name}.json").is_file() for name in course.names()):
         raise CourseError(f"--answers is a folder of files such as {course.names()[0]}.json, and {answers} has none")
+    apart(place, out, answers)
     try:
         grader: Grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
         handed = course.chosen(submissions(place))
     except (NoSandbox, NothingFound) as error:
         raise CourseError(str(error)) from error
     batch = Batch(course, grader, room(out, place))
+    missing = grader.missing()
+    if missing:
+        print(f"minigrad: not enforced here: {'; '.join(missing)}", file=sys.stderr)
     with tqdm(total=len(handed), unit="submission", disable=None) as bar:
         results = batch.run(handed, lambda result: bar.update())
-    return told(out, handed, results)
+    return told(out, handed, results, missing)
+
+
+def apart(*places: Path | None) -> None:
+    """Raises CourseError where a place of the class's is one that every submission can read."""
+    for place in filter(None, places):
+        if folder := seen(place):
+            way = "move it out, or grade with a Python that is installed elsewhere"
+            raise CourseError(
+                f"{place} lies in {folder}, which submissions can read, as this Python runs from it: {way}"
+            )
 
 
 def room(out: Path, place: Path) -> Path:
@@ -70,8 +85,11 @@ def room(out: Path, place: Path) -> Path:
     return out
 
 
-def told(out: Path, handed: Sequence[Handed], results: Sequence[Result]) -> list[Result]:
-    """Write all that is made of the results, and of what people have given; the results with that."""
+def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing: Sequence[str] = ()) -> list[Result]:
+    """Write all that is made of the results, and of what people have given; the results with that.
+
+    missing    what was not enforced while they were reached
+    """
     read_again = {each.where: understood(each) for each in handed}
     if gradebook.is_there():
         gradebook.write(out, results, read_again)
@@ -83,7 +101,7 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result]) -> list
     for result in results:
         title = named(result["exercise"]).title if result["exercise"] else result["file"]
         write(out / "feedback" / f"{label(result)}.html", feedback(result, title))
-    write(out / "class.html", class_report(results, answers))
+    write(out / "class.html", class_report(results, answers, missing))
     if gradebook.is_there():
         for name in exercises:  # formgrader lists what has a source
             write(out / "source" / name / f"{name}.ipynb", notebook_of(name).read_text("utf-8"))

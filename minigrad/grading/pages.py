@@ -112,12 +112,13 @@ def about_part(name: str, part: Result) -> str:
 # -- for a teacher ------------------------------------------------------------------------------------
 
 
-def class_report(results: Sequence[Result], sources: dict[str, str]) -> str:
+def class_report(results: Sequence[Result], sources: dict[str, str], missing: Sequence[str] = ()) -> str:
     """What came of a class.
 
     sources    file of a submission → the code of its answers, for groups of similar ones
+    missing    what was not enforced while they ran
     """
-    body = [summary(results)]
+    body = [summary(results), *(f"<p>Not enforced while they ran: {escape(what)}.</p>" for what in missing)]
     for exercise in sorted({r["exercise"] for r in results if r["exercise"]}):
         mine = [r for r in results if r["exercise"] == exercise]
         body += [f"<h2>{escape(exercise)}</h2>", scores(mine), difficulty(mine), misconceptions(mine), times(mine)]

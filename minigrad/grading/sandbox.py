@@ -31,6 +31,7 @@ from .watch import first_inside, kill, stop, talked
 
 PACKAGE = Path(__file__).resolve().parents[1]
 HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what no submission may read
+SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
 CACHE = "/home/student/.cache/matplotlib"
 IMAGE = "minigrad-grading"
 KILLING = 30  # seconds that an engine may take to end a container
@@ -246,7 +247,7 @@ def become(user: int) -> list[str]:
 
 def system() -> Iterator[str]:
     """The system's programs and libraries."""
-    for folder in ("/usr", "/lib", "/lib64", "/bin", "/sbin"):
+    for folder in SYSTEM:
         path = Path(folder)
         if path.is_symlink():
             yield from ("--symlink", str(path.readlink()), folder)
@@ -273,6 +274,14 @@ def shown() -> list[Path]:
     folders |= {Path(sys.executable).resolve().parents[1]}
     folders = {folder for folder in folders if not folder.is_relative_to("/usr")}
     return sorted(f for f in folders if not any(f != other and f.is_relative_to(other) for other in folders))
+
+
+def seen(place: Path) -> Path | None:
+    """The folder in which a place lies, if it is one that every submission can read."""
+    place = place.resolve()
+    if any(place.is_relative_to(PACKAGE / name) for name in HIDDEN):
+        return None
+    return next((each for each in (*map(Path, SYSTEM), *shown()) if place.is_relative_to(each.resolve())), None)
 
 
 def fonts() -> Iterator[str]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -294,6 +295,31 @@ def test_the_command_refuses_what_it_could_not_end(tmp_path, capsys, monkeypatch
         assert why in capsys.readouterr().err
     assert {path.name for path in tmp_path.iterdir()} == {"in", "file"}
     assert main(["grade", str(tmp_path / "in" / "ada"), "--out", str(tmp_path / "in" / "out")]) == 0
+
+
+def test_a_place_that_submissions_can_read_is_refused(tmp_path, capsys, monkeypatch):
+    """An environment made in the grading folder itself: the sandbox shows all of it, private answers too."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "class"))
+    for name in ("class/in", "class/own", "in", "own"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "class")
+    for folder in ("class/own", "own"):
+        (tmp_path / folder / f"{NAME}.json").write_bytes((ANSWERS / f"{NAME}.json").read_bytes())
+    for place, out, own in (("class/in", "out", "own"), ("in", "class/out", "own"), ("in", "out", "link/own")):
+        folders = [str(tmp_path / place), "--out", str(tmp_path / out), "--answers", str(tmp_path / own)]
+        assert main(["grade", *folders]) == 1
+        assert f"lies in {tmp_path / 'class'}, which submissions can read" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_not_enforced_is_said_at_the_start_and_in_the_report(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    hand_in(tmp_path / "in", ada=RIGHT)
+    assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().err.startswith("minigrad: not enforced here: there is no sandbox: every submission can")
+    assert "Not enforced while they ran: there is no sandbox" in (tmp_path / "out" / "class.html").read_text("utf-8")
+    report = pages.class_report([result()], {})
+    assert "enforced" not in report
 
 
 def test_an_exercise_without_answers_of_ones_own_fails_and_stops_no_other(tmp_path, capsys, monkeypatch):

@@ -120,7 +120,8 @@ def test_memory_of_all_its_processes_together_has_an_end(sandbox, monkeypatch):
 def test_one_process_takes_none_of_the_memory_that_others_need(sandbox):
     hungry = type(sandbox)(sandbox.kind, Limits(cell=20, part=20, all=60, memory=300 << 20))
     reply = hungry.run({"cells": [["c", "x = b'1' * (200 << 20)"]], "parts": [["p", [], "1"]]})
-    assert (reply.data["cells"]["c"], reply.data["parts"]["p"]) == ("MemoryError: ", [["gave", 1, ""]])
+    assert reply.data["cells"]["c"].startswith("MemoryError")
+    assert reply.data["parts"]["p"] == [["gave", 1, ""]]
 
 
 def test_time_is_that_of_processors_where_they_are_kept_busy_and_of_the_clock_where_not(sandbox, monkeypatch):
