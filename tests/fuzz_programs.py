@@ -377,8 +377,8 @@ def check(made, counts=None, ways=WAYS):
             if isinstance(found, Exception):
                 counts[f"{count} refused"] += 1
                 continue
-            if isinstance(wanted, Exception) and is_read_for_shape(asked, wanted):
-                continue
+            if isinstance(wanted, Exception) and (is_read_for_shape(asked, wanted) or "need a copy" in str(wanted)):
+                continue  # a session's nodes have no layout in memory, and copy where they must
             if isinstance(wanted, Exception):
                 raise Different(f"{who}: numbers where by run there is {type(wanted).__name__}: {wanted}")
             counts[count] += 1
@@ -416,7 +416,10 @@ def is_read_for_shape(made, error):
     line = made.source.splitlines()[places[-1].lineno - 1].strip()
     name = line.split(" = ")[0]
     text = "\n".join([*made.lines, *made.results]).replace(line, "")
-    return name.isalnum() and name not in re.findall(r"\w+", re.sub(rf"_like\({name}\)|\b{name}\.new_", "", text))
+    for_shape = (
+        rf"_like\({name}\)|\b{name}\.new_|, \[{name}\]"  # the last: a gradient towards what the loss does not read
+    )
+    return name.isalnum() and name not in re.findall(r"\w+", re.sub(for_shape, "", text))
 
 
 def judged(counts, who, expected, run, loose):
