@@ -199,9 +199,12 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
     home = tmp_path_factory.mktemp("jupyter")
     folder = home / "notebooks"
     folder.mkdir()
-    quiet = home / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
-    quiet.parent.mkdir(parents=True)
-    quiet.write_text('{"fetchNews": "false", "checkForUpdates": false, "doNotDisturbMode": true}', encoding="utf-8")
+    settings = json.loads((ROOT / "share" / "jupyterlab" / "overrides.json").read_text(encoding="utf-8"))
+    settings["@jupyterlab/apputils-extension:notification"]["doNotDisturbMode"] = True
+    for plugin, wanted in settings.items():  # as this checkout would install them, whatever is installed
+        path = home / "settings" / Path(*plugin.split(":")).with_suffix(".jupyterlab-settings")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(wanted), encoding="utf-8")
     own = {
         "JUPYTER_CONFIG_DIR": home / "config",
         "JUPYTER_DATA_DIR": home / "data",

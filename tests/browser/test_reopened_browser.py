@@ -1,0 +1,38 @@
+"""A notebook that was run, saved, and opened again without its kernel: what it showed is there, and steps."""
+
+from playwright.sync_api import expect
+
+CELLS = (
+    "import minigrad as mg\nfrom minigrad.course import Predict\nfrom minigrad.widgets import *",
+    "x, y = mg.Value(3.0), mg.Value(4.0)\nChainRule(x * y + x)",
+    "t = mg.rand(3, requires_grad=True)\nGraphView((t * 2).sum())",
+    "StaticVsDynamic(lambda x: x * 2 + 1, mg.tensor(2.0))",
+    "Predict('reopened', 'How many boxes?').lock('4', 'certain')",
+)
+SAVE = "() => window.jupyterapp.commands.execute('docmanager:save')"
+END = """() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()"""
+DIRTY = "() => window.jupyterapp.shell.currentWidget.context.model.dirty"
+
+
+def test_a_notebook_that_is_opened_again_without_its_kernel_shows_and_steps_what_it_showed(lab):
+    name = lab.written(*CELLS)
+    first = lab.open(name)
+    first.run_all()
+    expect(first.page.locator(".mg-widget")).to_have_count(4)
+    first.page.evaluate(SAVE)
+    first.page.wait_for_function(f"() => !({DIRTY})()")
+    first.page.evaluate(END)
+    first.page.close()
+
+    page = lab.open(name).page
+    widgets = page.locator(".mg-widget")
+    expect(widgets).to_have_count(4)
+    assert page.get_by_text("Error displaying widget").count() == 0
+    chain_rule, film = widgets.nth(0), widgets.nth(2)
+    for widget in (chain_rule, film):
+        widget.focus()
+        page.keyboard.press("End")
+        last = widget.get_attribute("data-step")
+        page.keyboard.press("Home")
+        assert widget.get_attribute("data-step") == "0" != last
+    expect(widgets.nth(3).get_by_role("textbox")).to_be_disabled()
