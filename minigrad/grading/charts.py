@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-WIDTH, HEIGHT, GAP = 720, 160, 0.2
+WIDTH, HEIGHT, GAP = 520, 160, 0.2
 
 
 def bars(title: str, what: str, counts: Sequence[tuple[str, int]]) -> str:
@@ -21,7 +21,7 @@ def bars(title: str, what: str, counts: Sequence[tuple[str, int]]) -> str:
         for i, (label, n) in enumerate(counts)
     ]
     words = ", ".join(f"{label}: {n}" for label, n in counts if n) or "none"
-    look = 'font-size="13" text-anchor="middle" fill="currentColor"'
+    look = 'font-size="14" text-anchor="middle" fill="currentColor"'
     return (
         f'<h3>{escape(title)}</h3><svg role="img" aria-label="{escape(what)}: {escape(words)}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT + 44}" {look} style="max-width:{WIDTH}px;width:100%">{"".join(marks)}</svg>'

@@ -13,6 +13,7 @@ from typing import Any
 
 from .alike import groups
 from .charts import bars
+from .letters import cut
 from .tables import score
 
 Result = dict[str, Any]
@@ -28,13 +29,14 @@ STATUS = {
     "unreadable": "The file could not be read: please hand it in again. This is not a 0.",
 }
 STYLE = """
-:root { color-scheme: light dark; }
+:root { color-scheme: light dark; background: Canvas; color: CanvasText; }
 body { margin: 24px auto; padding: 0 16px; max-width: 880px; font: 16px/1.5 system-ui, "Segoe UI", Arial, sans-serif; }
 h1 { font-size: 24px; } h2 { font-size: 19px; margin-top: 32px; } h3 { font-size: 16px; margin: 20px 0 4px; }
 table { border-collapse: collapse; width: 100%; } caption { text-align: left; padding: 4px 0; }
 th, td { text-align: left; padding: 4px 12px 4px 0; border-bottom: 1px solid #8888; vertical-align: top; }
-td.number, th.number { text-align: right; } .scroll { overflow-x: auto; }
-.says { white-space: pre-wrap; overflow-wrap: anywhere; }
+td { min-width: 6em; } td.number { min-width: 0; } td.number, th.number { text-align: right; }
+h1, h2, h3, p, li, td { overflow-wrap: anywhere; } .scroll { overflow-x: auto; margin: 16px 0; }
+.says { white-space: pre-wrap; }
 .hint { border-left: 4px solid #0072b2; padding-left: 12px; }
 """
 
@@ -62,11 +64,11 @@ def page(title: str, body: str) -> str:
 def rows(head: Sequence[str], body: Iterable[Sequence[Any]], caption: str = "") -> str:
     """A table; numbers stand to the right."""
     body = list(body)
-    right = [isinstance(cell, int | float) for cell in body[0]] if body else []
+    right = [any(isinstance(cell, int | float) for cell in column) for column in zip(*body)]
     lines = "".join(f"<tr>{cells('td', row, right)}</tr>" for row in body)
     about = f"<caption>{escape(caption)}</caption>" if caption else ""
     table = f"{about}<thead><tr>{cells('th', head, right)}</tr></thead><tbody>{lines}</tbody>"
-    return f'<div class="scroll"><table>{table}</table></div>'
+    return f'<div class="scroll" tabindex="0"><table>{table}</table></div>'
 
 
 def cells(tag: str, row: Sequence[Any], right: Sequence[bool]) -> str:
@@ -91,11 +93,11 @@ def feedback(result: Result, title: str) -> str:
     if parts:
         each = [(name, STATES[part["state"]], "–" if part["state"] == "wait" else part["points"], part["of"])
                 for name, part in parts.items()]  # fmt: skip
-        body.append(rows(("part", "", "points", "of"), each))
+        body.append(rows(("part", "came out", "points", "of"), each))
     for name, part in parts.items():
         body.append(about_part(name, part))
     if result["notes"]:
-        body.append("<h2>While your notebook ran</h2><ul>")
+        body.append(f"<h2>{'While your notebook ran' if is_graded else 'Why'}</h2><ul>")
         body += [f'<li class="says">{escape(note)}</li>' for note in result["notes"]]
         body.append("</ul>")
     return page(f"{title}: {result['name'] or result['student']}", "\n".join(body))
@@ -128,8 +130,8 @@ def class_report(results: Sequence[Result], sources: dict[str, str], missing: Se
 
 def summary(results: Sequence[Result]) -> str:
     count = Counter(r["status"] for r in results)
-    look = [(r["student"], r["name"], r["exercise"] or r["file"], r["status"], " ".join(r["notes"])[:300])
-            for r in results if r["status"] != "graded"]  # fmt: skip
+    look = [(*(cut(r[key], 80) for key in ("student", "name")), r["exercise"] or r["file"], r["status"],
+             cut(" ".join(r["notes"]), 300)) for r in results if r["status"] != "graded"]  # fmt: skip
     text = f"<p>{len(results)} submissions: {', '.join(f'{n} {status}' for status, n in count.most_common())}.</p>"
     return text + (rows(("student", "name", "exercise", "status", "why"), look, "To be looked at") if look else "")
 
