@@ -165,5 +165,7 @@ def missing() -> list[str]:
     """What the kernel does not limit for all processes of a submission together."""
     limited = {"memory": "memory", "pids": "the number of processes", "cpu": "processor time"}
     lacking = [what for controller, what in limited.items() if controller not in places()]
-    way = "as a plain user: systemd-run --user --scope minigrad grade ..." if os.geteuid() else "no control groups"
-    return [f"the kernel does not limit {', '.join(lacking)} ({way})"] if lacking else []
+    way = ": systemd-run --user --scope minigrad grade ... may do it" if os.geteuid() else ""
+    return (
+        [f"{', '.join(lacking)}: no control group here limits them for a submission as a whole{way}"] if lacking else []
+    )

@@ -224,10 +224,22 @@ def test_a_group_is_made_where_the_nearest_above_allows_it(tmp_path, monkeypatch
     assert [*cgroup.trees()] == [{}]
 
 
+def test_a_group_of_version_2_counts_what_was_begun_in_it():
+    place = Path("/sys/fs/cgroup/unified")
+    if not (place / "cgroup.controllers").exists() or not os.access(place, os.W_OK):
+        pytest.skip("no tree of version 2 can be written here")
+    spin = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"]
+    with cgroup.made({"memory": place}, Limits()) as group:
+        subprocess.run(group.joined(spin), check=True)
+        assert group.seconds() >= 0.3
+        assert not group.out_of_memory()
+    assert not group.folders["memory"].exists()
+
+
 def test_what_is_not_enforced_is_said(sandbox, monkeypatch):
     monkeypatch.setattr(cgroup, "places", lambda: {"cpu": Path("/nowhere")})
     monkeypatch.setattr(platform, "machine", lambda: "m68k")
     groups, calls = sandbox.missing()
-    assert groups.startswith("the kernel does not limit memory, the number of processes ")
+    assert groups.startswith("memory, the number of processes: no control group here limits them")
     assert calls == "system calls are not filtered: the filter knows no m68k"
     assert "can read and write all that you can" in Sandbox("none").missing()[0]
