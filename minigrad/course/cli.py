@@ -15,6 +15,7 @@ from pathlib import Path
 
 from minigrad import __version__
 from minigrad.course import CourseError, doctor, lab, lessons, new, standing
+from minigrad.course.errors import Stopped
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(arguments.run(arguments))
     except CourseError as error:
         print(f"minigrad: {error}", file=sys.stderr)
-        return 1
+        return 130 if isinstance(error, Stopped) else 1  # as of a program that Ctrl-C ends
 
 
 def command_line() -> argparse.ArgumentParser:

@@ -12,9 +12,11 @@ import io
 import keyword
 import tokenize
 from collections.abc import Iterator
+from itertools import islice
 
 RUN = 8  # tokens
 SHORTEST = 60  # tokens; below, everybody writes the same
+LONGEST = 20_000  # tokens; a program of so many is nobody's answer
 ALIKE = 0.85  # of the runs in both, to those in either
 KNOWN = {*keyword.kwlist, *dir(builtins)}
 SPACE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -50,8 +52,8 @@ def connected(near: dict[str, dict[str, float]]) -> Iterator[tuple[set[str], flo
 def fingerprint(source: str) -> set[int]:
     """The runs of tokens of an answer; empty where it is short, or no Python."""
     try:
-        words = list(tokens(source))
-    except (tokenize.TokenError, SyntaxError):
+        words = list(islice(tokens(source.encode("utf-8", "backslashreplace").decode()), LONGEST))
+    except Exception:  # what is no Python, each version refuses in its own way
         return set()
     return {hash(tuple(words[i : i + RUN])) for i in range(len(words) - RUN + 1)} if len(words) >= SHORTEST else set()
 

@@ -14,7 +14,8 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
 from minigrad import __version__
@@ -28,6 +29,7 @@ from .sandbox import Sandbox
 from .submission import Unreadable, digest_of, read
 
 Result = dict[str, Any]
+Came = Callable[[int, Result], None]
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,10 @@ class Course:
         """The exercise that a submission answers: as its file is called, else as it says; "" if nobody can tell."""
         if self.only:
             return self.only
-        by_name = [name for name in self.names() if name in handed.file or name in handed.where]
-        if by_name:
-            return by_name[0]
+        for text in (handed.file, *reversed(PurePosixPath(handed.where).parts)):
+            for name in self.names():
+                if name in text:
+                    return name
         try:
             said = read(data).exercise
         except Unreadable:
@@ -69,7 +72,7 @@ class Course:
             for each in sorted(mine, key=lambda each: (any(name in each.file for name in self.names()), each.age)):
                 exercise = self.asked(each) if len(mine) > 1 else ""
                 before = best.get((student, exercise or each.file))
-                besides = (*before.besides, before.where) if before else ()
+                besides = (*each.besides, *before.besides, before.where) if before else each.besides
                 best[student, exercise or each.file] = replace(each, besides=besides)
         return list(best.values())
 
@@ -77,16 +80,17 @@ class Course:
         """What `meant` says of a file that may be none; "" if it cannot be read."""
         try:
             return self.meant(handed, handed.data())
-        except Unreadable:
+        except Exception:  # what is wrong with it is said when it is graded
             return ""
 
 
 class Grader(Protocol):
-    """Somebody who grades, so many at once."""
+    """Somebody who grades, so many at once, until it is ended."""
 
     workers: int
 
     def __call__(self, data: bytes, task: Task) -> Result: ...
+    def end(self) -> None: ...
 
     def missing(self) -> list[str]:
         """What is not enforced where it grades, each in words."""
@@ -105,61 +109,97 @@ class Here:
     def missing(self) -> list[str]:
         return self.sandbox.missing()
 
+    def end(self) -> None:
+        self.sandbox.end()
+
 
 class Batch:
     """A batch, and where its results go.
 
     grader    who grades; it is this process alone that writes
     out       a folder; results/ in it has a file for each submission
+    over      whether it was ended before its end: what comes now is no result
     """
 
     def __init__(self, course: Course, grader: Grader, out: Path):
         self.course, self.grader, self.out = course, grader, out
         self.tasks: dict[str, Task] = {}
         self.lock = threading.Lock()
+        self.over = False
         (out / "results").mkdir(parents=True, exist_ok=True)
 
     def run(self, handed: Sequence[Handed], progress: Callable[[Result], None] = lambda result: None) -> list[Result]:
-        """The result of each, in the order of what was handed in; `progress` is told of each as it comes."""
+        """The result of each, in the order of what was handed in; `progress` is told of each as it comes.
+
+        What was stopped, or ended, may have been so by the others: it is graded again, alone, after all others.
+        """
         results: dict[int, Result] = {}
-        with ThreadPoolExecutor(self.grader.workers) as workers:
-            futures = {workers.submit(self.one, each): i for i, each in enumerate(handed)}
-            for future in as_completed(futures):
-                results[futures[future]] = future.result()
-                progress(future.result())
+        stopped: list[int] = []
+
+        def came(i: int, result: Result) -> None:
+            if is_final(result):
+                results[i] = result
+                progress(result)
+            else:
+                stopped.append(i)
+
+        self.each(self.one, dict(enumerate(handed)), self.grader.workers, came)
+        self.each(partial(self.one, alone=True), {i: handed[i] for i in sorted(stopped)}, 1, came)
         return [results[i] for i in range(len(handed))]
 
-    def one(self, handed: Handed) -> Result:
-        """The result of one submission, from its file if it has one."""
+    def each(self, work: Callable[[Handed], Result], todo: dict[int, Handed], workers: int, came: Came) -> None:
+        """Do some work, by so many at once; if this is ended in the middle, so is all that runs."""
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                futures = {pool.submit(work, each): i for i, each in todo.items()}
+                for future in as_completed(futures):
+                    came(futures[future], future.result())
+            except BaseException:
+                self.over = True
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.grader.end()
+                raise
+
+    def one(self, handed: Handed, alone: bool = False) -> Result:
+        """The result of one submission, from its file if it has one that holds."""
         about = {"student": handed.student, "name": handed.name, "file": handed.file, "where": handed.where}
         try:
-            data = handed.data()
+            result = self.known_or_graded(handed, about, alone)
         except Unreadable as error:
-            return self.keep(about | unreadable("", str(error)))
+            result = about | unreadable("", str(error))
+        except Exception as error:  # a mistake of the grader's own is one submission's, and nobody else's
+            why = f"the grader itself failed on it: {type(error).__name__}: {error}"
+            result = about | unreadable("", why) | {"status": "failed"}
+        result = self.kept(result)
+        also = f"Of several files for this exercise {handed.where} was graded, and not {', '.join(handed.besides)}."
+        notes = [also[:500], *result["notes"]] if handed.besides else result["notes"]
+        return result | {"notes": notes, "besides": list(handed.besides), "warnings": list(handed.warnings)}
+
+    def known_or_graded(self, handed: Handed, about: Result, alone: bool) -> Result:
+        data = handed.data()
         name = self.course.meant(handed, data)
         if not name:
             names = ", ".join(self.course.names())
             why = f"which exercise it answers cannot be told: name the file after one of {names}"
-            return self.keep(about | unreadable(digest_of(data), why))
+            return about | unreadable(digest_of(data), why)
         try:
             task = self.task(name)
         except FileNotFoundError as error:
             failed = {"status": "failed", "exercise": name}
-            return self.keep(about | unreadable(digest_of(data), f"there is no {error.filename}") | failed)
-        against = fingerprint(task)
-        known = self.known(about | {"exercise": name}, digest_of(data), against)
-        result = known or self.keep(about | self.graded(data, task) | {"against": against})
-        if not handed.besides:
-            return result
-        also = f"Of several files for this exercise {handed.where} was graded, and not {', '.join(handed.besides)}."
-        return result | {"notes": [also[:500], *result["notes"]]}
+            return about | unreadable(digest_of(data), f"there is no {error.filename}") | failed
+        of = {"digest": digest_of(data), "against": fingerprint(task)}
+        known = self.known(about | {"exercise": name}, of)
+        if known and not alone and (holds(known) or not is_final(known)):
+            return known
+        found = about | self.graded(data, task) | of | ({"alone": True} if alone else {})
+        return known if known and is_final(known) and alike(known, found) else found
 
     def graded(self, data: bytes, task: Task) -> Result:
         try:
             return self.grader(data, task)
         except Exception as error:  # a mistake of the grader's own is one submission's, and nobody else's
             why = f"the grader itself failed on it: {type(error).__name__}: {error}"
-            return unseen(data, task) | {"status": "failed", "notes": [why]}
+            return unseen(data, task) | {"status": "failed", "notes": [why], "stopped": ["the grader"]}
 
     def task(self, name: str) -> Task:
         with self.lock:
@@ -172,22 +212,45 @@ class Batch:
     def path(self, result: Result) -> Path:
         return self.out / "results" / f"{label(result)}.json"
 
-    def known(self, about: Result, digest: str, against: str) -> Result | None:
-        """The result that there is already, if it is of the same bytes, graded against the same."""
+    def known(self, about: Result, of: Result) -> Result | None:
+        """The result that there is already, if it is whole, and of the same bytes, graded against the same."""
         try:
             result: Result = json.loads(self.path(about).read_text("utf-8"))
-        except (OSError, ValueError):
+            whole = result.pop("seal") == seal(result)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
-        return result if (result.get("digest"), result.get("against")) == (digest, against) else None
+        return result if whole and of.items() <= result.items() else None
 
-    def keep(self, result: Result) -> Result:
-        result = fit(result)
-        write(self.path(result), json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-        return result
+    def kept(self, result: Result) -> Result:
+        whole: Result = fit(result)
+        if not self.over:
+            text = json.dumps(whole | {"seal": seal(whole)}, indent=1, ensure_ascii=False)
+            write(self.path(whole), text + "\n")
+        return whole
+
+
+def is_final(result: Result) -> bool:
+    """Whether it counts: nothing was stopped, or nothing else ran beside it."""
+    return not result["stopped"] or "alone" in result
+
+
+def holds(result: Result) -> bool:
+    """Whether it is good for the next run, too. What has died, or was too much as a whole, is tried again."""
+    return is_final(result) and (not result["stopped"] or result["status"] == "graded")
+
+
+def alike(a: Result, b: Result) -> bool:
+    return all(a[key] == b[key] for key in ("status", "points", "stopped"))
+
+
+def seal(result: Result) -> str:
+    """What a result has that nobody and nothing has changed on the disk."""
+    return hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def unreadable(digest: str, why: str) -> Result:
-    return {"exercise": "", "digest": digest, "status": "unreadable", "points": 0, "of": 0, "notes": [why], "parts": {}}
+    nothing = {"exercise": "", "digest": digest, "status": "unreadable", "points": 0, "of": 0}
+    return nothing | {"notes": [why], "parts": {}, "stopped": []}
 
 
 def label(result: Result) -> str:

@@ -43,6 +43,10 @@ class There:
         told = self.client.run(missing_there, self.limits, self.unsafe, on_error="ignore")
         return sorted({each for said in told.values() for each in said})
 
+    def end(self) -> None:
+        """Wait for nothing any more; what runs on the workers is forgotten there."""
+        self.client.close(timeout=1)
+
 
 def missing_there(limits: Limits, unsafe: bool) -> list[str]:
     return sandbox_of(limits, unsafe).missing()

@@ -9,27 +9,33 @@ gradebook.db, autograded/, source/    nbgrader's, where it is installed: `nbgrad
 
 from __future__ import annotations
 
+import errno
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from minigrad.course import lessons
-from minigrad.course.errors import CourseError
+from minigrad.course import journal, lessons
+from minigrad.course.errors import CourseError, Stopped
 from minigrad.course.exercise import named
 
 from . import gradebook
 from .batch import Batch, Course, Grader, Here, Result, label, write
 from .cluster import There
-from .collect import Handed, NothingFound, submissions
+from .collect import Handed, NothingFound, shortened, submissions
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
 from .readers import with_readers
 from .sandbox import Limits, NoSandbox, found, seen
-from .submission import Released, Submission, Unreadable, read, released
+from .submission import Released, Submission, read, released
 from .tables import scored, tables
+
+LOCK = ".grading.lock"
 
 
 def grade(
@@ -50,18 +56,47 @@ def grade(
     if answers and not any((answers / f"{name}.json").is_file() for name in course.names()):
         raise CourseError(f"--answers is a folder of files such as {course.names()[0]}.json, and {answers} has none")
     apart(place, out, answers)
+    done = 0
+
+    def graded(result: Result) -> None:
+        nonlocal done
+        done += 1
+        bar.update()
+
     try:
-        grader: Grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
-        handed = course.chosen(submissions(place))
+        with signals_end():
+            grader: Grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
+            handed = course.chosen(submissions(place, warned))
+            if missing := grader.missing():
+                warned(f"not enforced here: {'; '.join(missing)}")
+            with only_one(room(out, place)), tqdm(total=len(handed), unit="submission", disable=None) as bar:
+                results = Batch(course, grader, out).run(handed, graded)
+                return told(out, handed, results, missing)
     except (NoSandbox, NothingFound) as error:
         raise CourseError(str(error)) from error
-    batch = Batch(course, grader, room(out, place))
-    missing = grader.missing()
-    if missing:
-        print(f"minigrad: not enforced here: {'; '.join(missing)}", file=sys.stderr)
-    with tqdm(total=len(handed), unit="submission", disable=None) as bar:
-        results = batch.run(handed, lambda result: bar.update())
-    return told(out, handed, results, missing)
+    except KeyboardInterrupt:
+        kept = f"{done} submissions are graded, and kept in {out}: the same command goes on with the rest"
+        raise Stopped(f"stopped. {kept}") from None
+    except OSError as error:
+        way = "what is graded is kept, and the same command goes on once there is room and the right to write"
+        raise CourseError(f"cannot write {error.filename or out} ({error.strerror}): {way}") from error
+
+
+def warned(sentence: str) -> None:
+    print(f"minigrad: {sentence}", file=sys.stderr)
+
+
+@contextmanager
+def signals_end() -> Iterator[None]:
+    """A block that SIGTERM, as a system sends it before it goes down, ends as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def apart(*places: Path | None) -> None:
@@ -80,9 +115,24 @@ def room(out: Path, place: Path) -> Path:
         raise CourseError(f"{out} lies in {place}, and what is written there would be graded next time: name another")
     try:
         (out / "results").mkdir(parents=True, exist_ok=True)
+        (out / LOCK).touch()
     except OSError as error:
         raise CourseError(f"cannot write in {out} ({error.strerror}): name another folder with --out") from error
     return out
+
+
+@contextmanager
+def only_one(out: Path) -> Iterator[None]:
+    """A block in which nobody else grades into a folder. The lock goes with the process, however that ends."""
+    with (out / LOCK).open("r+b") as file:
+        if not journal.locked(file):
+            raise CourseError(f"somebody else is grading into {out} now: wait for the end, or name another --out")
+        try:
+            for part in (out / "results").glob(".*.part"):  # of somebody who was killed while writing
+                part.unlink()
+            yield
+        finally:
+            journal.unlock(file)
 
 
 def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing: Sequence[str] = ()) -> list[Result]:
@@ -91,24 +141,49 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing
     missing    what was not enforced while they were reached
     """
     read_again = {each.where: understood(each) for each in handed}
-    if gradebook.is_there():
-        gradebook.write(out, results, read_again)
-    results = with_readers(results, gradebook.given(out))
+    results = with_gradebook(out, results, read_again)
+    exercises = {r["exercise"]: released_of(r["exercise"]) for r in results if r["exercise"]}
+    answers: dict[str, str] = {}
+    for result in results:
+        with whatever_it_raises(result):
+            title = named(result["exercise"]).title if result["exercise"] else result["file"]
+            write(out / "feedback" / f"{label(result)}.html", feedback(result, title))
+            submission = read_again[result["where"]]
+            if submission:
+                answers[result["where"]] = own(submission, exercises)
+            if gradebook.is_there() and result["parts"]:
+                write(gradebook.place(out, result), gradebook.readable(submission, result))
     for name, text in tables(results).items():
         write(out / name, text)
-    exercises = {r["exercise"]: released_of(r["exercise"]) for r in results if r["exercise"]}
-    answers = {where: own(submission, exercises) for where, submission in read_again.items() if submission}
-    for result in results:
-        title = named(result["exercise"]).title if result["exercise"] else result["file"]
-        write(out / "feedback" / f"{label(result)}.html", feedback(result, title))
     write(out / "class.html", class_report(results, answers, missing))
-    if gradebook.is_there():
-        for name in exercises:  # formgrader lists what has a source
-            write(out / "source" / name / f"{name}.ipynb", notebook_of(name).read_text("utf-8"))
-        for result in results:
-            if result["parts"]:
-                write(gradebook.place(out, result), gradebook.readable(read_again[result["where"]], result))
+    for name in exercises if gradebook.is_there() else ():  # formgrader lists what has a source
+        write(out / "source" / name / f"{name}.ipynb", notebook_of(name).read_text("utf-8"))
     return results
+
+
+def with_gradebook(out: Path, results: Sequence[Result], submissions: gradebook.Submissions) -> list[Result]:
+    """The results, entered, and with what people have given. Raises CourseError where the gradebook cannot be used."""
+    try:
+        if gradebook.is_there():
+            gradebook.write(out, results, submissions)
+        return with_readers(results, gradebook.given(out))
+    except OSError:
+        raise
+    except Exception as error:  # of SQLite's, of SQLAlchemy's, of nbgrader's
+        why = str(error).partition("\n")[0][:200]
+        way = "close what has it open, or put a copy in its place: points that people gave are in it alone"
+        raise CourseError(f"{out / gradebook.FILE} cannot be used ({why}), and no table was written: {way}") from error
+
+
+@contextmanager
+def whatever_it_raises(result: Result) -> Iterator[None]:
+    """A block about one submission, which stops no other; a full disk stops all."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno != errno.ENAMETOOLONG:
+            raise
+        result["warnings"].append(f"its pages could not be written: {type(error).__name__}: {error}"[:300])
 
 
 def released_of(name: str) -> Released:
@@ -122,7 +197,7 @@ def notebook_of(name: str) -> Path:
 def understood(handed: Handed) -> Submission | None:
     try:
         return read(handed.data())
-    except Unreadable:
+    except Exception:  # what is wrong with it has been said
         return None
 
 
@@ -143,6 +218,11 @@ def summary(results: Sequence[Result], out: Path) -> str:
         for r in results
         if r["status"] != "graded"
     ]
+    for r in results:
+        several = [f"{r['where']} was graded, and not {shortened(r['besides'])}"] if r["besides"] else []
+        lines += [
+            f"  {'look':10} {in_a_line(r['student'])}: {in_a_line(sentence)}" for sentence in (*several, *r["warnings"])
+        ]
     return "\n".join([*lines, f"Scores, feedback and the class report are in {out}"])
 
 

@@ -7,6 +7,8 @@ went, so that no 0 is silent:
     crashed       a cell or a part ended the process, was stopped, or used too much memory; the rest was graded
     failed        nothing could be looked at: out of time or memory as a whole
     unreadable    there is no notebook in the file
+
+Under "stopped" stand the cells and parts that were stopped or ended, of which a busy machine may be the cause.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.course.exercise import Exercise, Part, named, verdict
-from minigrad.course.probe import Odd, Outcome, plain
+from minigrad.course.probe import UNENDED, Odd, Outcome, plain
 
 from .letters import cut, spelled
 from .sandbox import Reply, Sandbox
@@ -97,6 +99,7 @@ def unseen(data: bytes, task: Task) -> dict[str, Any]:
         "points": 0,
         "of": task.exercise.points,
         "notes": [],
+        "stopped": [],
         "parts": {part.name: nothing(part) | {"state": "wait"} for part in task.exercise.parts},
     }
 
@@ -124,15 +127,19 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, r
     if not parts and not all(part.manual for part in task.exercise.parts):
         clock = sandbox.limits.patience * sandbox.limits.all
         limits = {"all": sandbox.limits.all, "clock": clock, "memory": sandbox.limits.memory >> 20}
-        return result | {"status": "failed", "notes": [*result["notes"], trouble(reply.why or "ended", limits)]}
+        why = reply.why or "ended"
+        return result | {"status": "failed", "notes": [*result["notes"], trouble(why, limits)], "stopped": [why]}
     errors = {cell: said for cell in run if isinstance(said := cells.get(cell.name), str) and said}
     result["notes"] += noted([f"Cell {cell.name[:80]!r}: {told(cell, said, task)}" for cell, said in errors.items()])
-    stopped = [said for said in cells.values() if isinstance(said, str) and said in STOPPED]
+    ended = [str(name)[:80] for name, said in cells.items() if isinstance(said, str) and said in STOPPED]
+    late = [reply.why] if reply.why else []
     for part in (part for part in task.exercise.parts if not part.manual):
-        said = result["parts"][part.name] = looked_at(part, outcomes(parts.get(part.name)), task.private)
+        came = outcomes(parts.get(part.name))
+        said = result["parts"][part.name] = looked_at(part, came, task.private)
         result["points"] += said["points"]
-        stopped += [said["state"]] if said["state"] == "died" else []
-    return result | {"status": "crashed" if stopped else "graded"}
+        ended += [part.name] if said["state"] == "died" else []
+        late += [part.name] if any(outcome.kind in UNENDED for outcome in came) else []
+    return result | {"status": "crashed" if ended else "graded", "stopped": ended + late}
 
 
 def noted(notes: list[str]) -> list[str]:

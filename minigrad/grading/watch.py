@@ -20,6 +20,7 @@ LOOK = 0.1  # seconds between two looks at what a sandbox uses
 GRACE = 10  # seconds beyond the time that the inside keeps by itself
 ENDING = 10  # seconds in which a process that is killed has to end
 REPLY = 8 << 20
+STILL = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 class Bounds(Protocol):
@@ -119,6 +120,8 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(psutil.Error):
         outermost = psutil.Process(process.pid)
         outermost.suspend()  # so that it starts nothing more
+        while outermost.status() not in STILL:  # it may be starting one right now
+            time.sleep(0.001)
         for each in outermost.children(recursive=True):
             each.kill()
     process.kill()

@@ -21,15 +21,15 @@ RIGHT = CASES["as_it_should_be"].data
 
 
 class Told(Sandbox):
-    """A sandbox that gives what it is told, and counts. What runs in a true one, test_cases.py tries."""
+    """A sandbox that gives what it is told, or fails at some jobs. What runs in a true one, test_cases.py tries."""
 
-    def __init__(self, answer=None, error=None):
+    def __init__(self, answer=None, error=None, at=(1,)):
         super().__init__("none", Limits())
-        self.answer, self.error, self.jobs = answer, error, []
+        self.answer, self.error, self.at, self.jobs = answer, error, at, []
 
     def run(self, job):
         self.jobs.append(job)
-        if self.error is not None and len(self.jobs) == 1:
+        if self.error is not None and len(self.jobs) in self.at:
             raise self.error
         return Reply(self.answer, "" if self.answer else "late", 0.1)
 
@@ -95,7 +95,7 @@ def test_a_result_that_was_cut_short_is_made_anew(tmp_path):
 
 def test_one_bad_submission_stops_no_other(tmp_path):
     handed = hand_in(tmp_path / "in", ada=RIGHT, bob=b"no notebook", eve=RIGHT + b" ")
-    results = batch(tmp_path, Told(NOTHING, RuntimeError("of our own"))).run(handed)
+    results = batch(tmp_path, Told(NOTHING, RuntimeError("of our own"), at=(1, 3))).run(handed)
 
     assert sorted(r["status"] for r in results) == ["failed", "graded", "unreadable"]
     (failed,) = (r for r in results if r["status"] == "failed")

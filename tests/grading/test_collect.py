@@ -1,11 +1,19 @@
 """Submissions are found wherever a system puts them, and no name leads anywhere."""
 
+import contextlib
 import io
+import os
+import subprocess
+import sys
+import tempfile
+import unicodedata
 import zipfile
+from pathlib import Path
 
 import pytest
 
-from minigrad.grading.collect import NothingFound, submissions
+from minigrad.grading import collect
+from minigrad.grading.collect import MOST_FILES, MOST_NOTEBOOKS, NothingFound, submissions
 from minigrad.grading.submission import LARGEST, Unreadable
 
 NOTEBOOK = b'{"cells": []}'
@@ -122,12 +130,213 @@ def test_whoever_handed_in_something_else_is_not_forgotten(tmp_path):
 def test_a_zip_in_a_zip_is_opened_and_one_deeper_is_not(tmp_path):
     once = zipped({"01_a.ipynb": NOTEBOOK})
     place = tmp_path / "all.zip"
-    place.write_bytes(zipped({"ada/work.zip": once, "bob/deep.zip": zipped({"deeper.zip": once})}))
+    place.write_bytes(zipped({"ada/work.zip": once, "bob/deep.zip": zipped({"deeper.zip": zipped({"x.zip": once})})}))
 
     ada, bob = submissions(place)
     assert (ada.student, ada.data()) == ("ada", NOTEBOOK)
     with pytest.raises(Unreadable):
         bob.data()
+
+
+VICTIM = {"124/01_a.ipynb": NOTEBOOK, "816/01_a.ipynb": NOTEBOOK, "alice/01_a.ipynb": NOTEBOOK}
+AIMED = [  # inside somebody's folder or zip, names such as a system gives to another student
+    "x_124_999999_01_a.ipynb",
+    "alice+x+2099/01_a.ipynb",
+    "alice+x+2099-01-01 00:00:00 UTC+r/01_a.ipynb",
+    "Alice_124_assignsubmission_file_/01_a.ipynb",
+    "Alice_816_assignsubmission_file_01_a.ipynb",
+    "LATE_anon_xY3_10_01_a.ipynb",
+    "../124/01_a.ipynb",
+    "..\\124\\01_a.ipynb",
+    "/124/01_a.ipynb",
+    "x_124_999999_x.zip",
+    "Alice_816_assignsubmission_file_x.zip",
+]
+
+
+@pytest.mark.parametrize("name", AIMED)
+@pytest.mark.parametrize("around", ["ada_123_7_hw.zip", "123.zip", "123/hw.zip", "123/"])
+def test_nobody_hands_in_for_another(name, around, tmp_path):
+    """A name that a student has chosen was read as a system's: the victim's points were those of another notebook."""
+    data = zipped({"01_a.ipynb": b"{}"}) if name.endswith(".zip") else b"{}"
+    file, data = (around, zipped({name: data})) if around.endswith(".zip") else (around + name.lstrip("./\\"), data)
+    everything = VICTIM | {file: data}
+    for path, content in everything.items():
+        put(tmp_path / "in", path, content)
+    (tmp_path / "all.zip").write_bytes(zipped(everything))
+
+    for place in (tmp_path / "in", tmp_path / "all.zip"):
+        found = {each.student: each.data() for each in submissions(place)}
+        assert found == {"123": b"{}", "124": NOTEBOOK, "816": NOTEBOOK, "alice": NOTEBOOK}
+
+
+def test_a_file_called_as_moodle_calls_anothers_is_its_owners(tmp_path):
+    """Moodle puts the name of the file last, and the last number counted."""
+    put(tmp_path, "Mallory_815_assignsubmission_file_x_816_assignsubmission_file_01_a.ipynb", b"{}")
+    put(tmp_path, "Alice_816_assignsubmission_file_01_a.ipynb")
+
+    assert [(each.student, each.data()) for each in submissions(tmp_path)] == [("815", b"{}"), ("816", NOTEBOOK)]
+
+
+def test_honest_names_that_look_as_a_systems_are_their_owners(tmp_path):
+    """`alice/hw_1_2_01….ipynb` was a submission of student 1."""
+    for name in ("alice/hw_1_2_01_a.ipynb", "bob/hw_1_2_01_a.ipynb", "eve/a+b+c/01_a.ipynb"):
+        put(tmp_path / "folders", name)
+    for name in ("alice_hw_1_2_01_a.ipynb", "bob_hw_1_2_01_a.ipynb"):
+        put(tmp_path / "files", name)
+
+    assert [each.student for each in submissions(tmp_path / "folders")] == ["alice", "bob", "eve"]
+    assert [each.student for each in submissions(tmp_path / "files")] == [Path(name).stem for name in (
+        "alice_hw_1_2_01_a.ipynb", "bob_hw_1_2_01_a.ipynb")]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", [
+    ("week1/alice/01_a.ipynb", "week1/bob/01_a.ipynb"),
+    ("week1/alice_4_9_01_a.ipynb", "week1/bob_5_8_01_a.ipynb"),
+    ("week1/Alice_4_assignsubmission_file_/01_a.ipynb", "week1/Bob_5_assignsubmission_file_/02_b.ipynb"),
+    ("canvas.zip/alice_4_9_01_a.ipynb", "canvas.zip/bob_5_8_01_a.ipynb"),
+])  # fmt: skip
+def test_where_several_students_look_as_one_the_way_out_is_told(names, tmp_path):
+    """Silently one of the class was graded, as a student called week1."""
+    first = names[0].partition("/")[0]
+    inner = {name.partition("/")[2]: NOTEBOOK for name in names}
+    if first.endswith(".zip"):
+        put(tmp_path / "in", first, zipped(inner))
+    for name in inner if not first.endswith(".zip") else ():
+        put(tmp_path / "in", f"{first}/{name}")
+    (tmp_path / "all.zip").write_bytes(zipped(dict.fromkeys(names, NOTEBOOK)))
+
+    for each in submissions(tmp_path / "in"):
+        (warning,) = each.warnings
+        assert warning.startswith(f"{first!r} was taken for one student, and may hold several, ")
+        assert warning.endswith(f"if so, grade {tmp_path / 'in' / first} by itself")
+    if not first.endswith(".zip"):
+        assert all("unpack" in each.warnings[0] for each in submissions(tmp_path / "all.zip"))
+    assert len(submissions(tmp_path / "in" / first)) == 2
+    assert not any(each.warnings for each in submissions(tmp_path / "in" / first))
+
+
+def test_every_file_that_gave_way_to_another_is_named(tmp_path):
+    for name in ("01_a.ipynb", "01_a-2.ipynb", "old/01_a.ipynb", "all.zip"):
+        put(tmp_path, f"ada/{name}", zipped({"01_a.ipynb": NOTEBOOK}) if name == "all.zip" else NOTEBOOK)
+    put(tmp_path, "notes.docx")
+    told = []
+
+    (only,) = submissions(tmp_path, told.append)
+    assert only.where == "ada/01_a-2.ipynb"
+    assert set(only.besides) == {"ada/01_a.ipynb", "ada/old/01_a.ipynb", "ada/all.zip/01_a.ipynb"}
+    assert told == ["not looked at, as no notebook and in no student's folder: notes.docx"]
+
+
+@pytest.mark.parametrize("names", [("Bob", "bob"), ("bob", "bob "), ("José", unicodedata.normalize("NFD", "José"))])
+def test_two_names_that_an_eye_takes_for_one_are_two_and_said(names, tmp_path):
+    for name in (*names, "eve"):
+        put(tmp_path, f"{name}/01_a.ipynb", name.encode())
+
+    found = {each.student: each for each in submissions(tmp_path)}
+    assert {student: each.data().decode() for student, each in found.items()} == {n: n for n in (*names, "eve")}
+    assert [len(found[name].warnings) for name in (*names, "eve")] == [1, 1, 0]
+
+
+def test_names_that_windows_keeps_for_itself_are_names(tmp_path):
+    place = tmp_path / "all.zip"
+    place.write_bytes(zipped(dict.fromkeys(("CON/01_a.ipynb", "nul./01_a.ipynb", "a:b/01_a.ipynb"), NOTEBOOK)))
+
+    assert [each.student for each in submissions(place)] == ["CON", "a:b", "nul."]
+
+
+def test_more_than_may_be_says_how_much_may_be(tmp_path):
+    """Files after the first 20,000 of a whole class were left out, without a word."""
+    flood = io.BytesIO()
+    with zipfile.ZipFile(flood, "w") as archive:
+        for i in range(MOST_FILES + 1):
+            archive.writestr(f"{i}.txt", b"")
+    notebooks = {f"{i}.ipynb": b"" for i in range(MOST_NOTEBOOKS + 1)}
+    put(tmp_path / "in", "flood.zip", flood.getvalue())
+    put(tmp_path / "in", "large.zip", zipped({"01_a.ipynb": NOTEBOOK}) + bytes(collect.LARGEST_ZIP))
+    put(tmp_path / "in", "many.zip", zipped(notebooks))
+    put(tmp_path / "in", "deep/" + "x/" * 30 + "01_a.ipynb")
+    put(tmp_path / "in", "zoe/01_a.ipynb")
+
+    found = {each.student: each for each in submissions(tmp_path / "in")}
+    for student, why in {
+        "flood": f"more than {MOST_FILES} files", "large": f"more than {collect.LARGEST_ZIP >> 20} MB",
+        "many": f"more than {MOST_NOTEBOOKS}", "deep": f"more than {collect.DEEPEST} folders",
+    }.items():  # fmt: skip
+        with pytest.raises(Unreadable, match=why):
+            found[student].data()
+    assert found["zoe"].data() == NOTEBOOK
+
+
+def test_nobody_is_left_out_of_a_large_class(tmp_path):
+    files = {f"{i}/readme.txt": b"" for i in range(MOST_FILES)} | {"zoe/01_a.ipynb": NOTEBOOK}
+    (tmp_path / "all.zip").write_bytes(zipped(files))
+
+    assert len(submissions(tmp_path / "all.zip")) == MOST_FILES + 1
+
+
+@pytest.mark.parametrize("part", ["eve/work/01_a.ipynb", "eve/work", "eve"])
+def test_a_link_that_takes_the_place_of_what_was_found_is_not_followed(part, tmp_path):
+    """It was looked at, and then opened: between the two a student could put a link to the grader's own files there."""
+    secret = tmp_path / "secret" / "work" / "01_a.ipynb"
+    put(tmp_path, "secret/work/01_a.ipynb", b"answers")
+    put(tmp_path / "in", "eve/work/01_a.ipynb")
+    (found,) = submissions(tmp_path / "in")
+
+    (tmp_path / "in" / part).rename(tmp_path / "away")
+    aim = {"eve/work/01_a.ipynb": secret, "eve/work": secret.parent, "eve": secret.parent.parent}
+    (tmp_path / "in" / part).symlink_to(aim[part])
+    with pytest.raises(Unreadable, match="there is a link on the way to it"):
+        found.data()
+
+
+def test_what_is_no_file_or_is_gone_is_told_and_waited_for_by_nobody(tmp_path):
+    put(tmp_path, "ada/01_a.ipynb")
+    put(tmp_path, "bob/01_a.ipynb")
+    os.mkfifo(tmp_path / "bob" / "02_b.ipynb")
+    (tmp_path / "eve").symlink_to(tmp_path / "ada")
+    found = {each.where: each for each in submissions(tmp_path)}
+
+    (tmp_path / "ada" / "01_a.ipynb").unlink()
+    for where, why in {"ada/01_a.ipynb": "No such file", "bob/02_b.ipynb": "a pipe", "eve": "it is a link"}.items():
+        with pytest.raises(Unreadable, match=why):
+            found[where].data()
+
+
+def test_a_folder_without_right_is_said_of_its_student(tmp_path):
+    """Whoever had such a folder was in no table. As root in a process of nobody's, because root may read all."""
+    with tempfile.TemporaryDirectory() as place:
+        for name in ("ada", "bob"):
+            put(Path(place), f"{name}/01_a.ipynb")
+        Path(place).chmod(0o755)
+        Path(place, "bob").chmod(0)
+        program = (
+            "import sys, os\nfrom pathlib import Path\nfrom minigrad.grading.collect import submissions\n"
+            "os.geteuid() or os.setuid(65534)\n"
+            "for each in submissions(Path(sys.argv[1])):\n"
+            "    try: print(each.student, len(each.data()))\n    except Exception as error: print(each.student, error)"
+        )
+        said = subprocess.run(
+            [sys.executable, "-c", program, place], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        Path(place, "bob").chmod(0o755)
+    assert said == ["ada 13", "bob bob cannot be read: the folder cannot be opened: Permission denied"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_of_which_a_byte_is_another_stops_nothing(method, tmp_path):
+    """zlib has an error of its own, which ended the run."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("01_a.ipynb", os.urandom(1000))
+    whole = out.getvalue()
+    put(tmp_path, "ada/01_a.ipynb")
+    for at in range(0, len(whole), 7):
+        put(tmp_path, f"s{at:04}.zip", whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+
+    for each in submissions(tmp_path):
+        with contextlib.suppress(Unreadable):
+            each.data()
 
 
 def test_names_that_lead_elsewhere_are_only_names(tmp_path):
