@@ -7,13 +7,14 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
 from grading.cases import ROOT
 
 from minigrad.grading import cgroup, users, watch
-from minigrad.grading.sandbox import Limits, NoSandbox, Sandbox, found
+from minigrad.grading.sandbox import PACKAGE, Limits, NoSandbox, Sandbox, compiled, found
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +106,14 @@ MANY = "import os, time\nfor _ in range(3): os.fork()\nx = b'1' * (80 << 20)\nti
 
 
 HUNGRY = {"cells": [["c", MANY]], "parts": [["p", [], "1"]]}
+
+
+def test_what_it_loads_is_compiled_before(inside):
+    """A sandbox writes nothing down: NumPy and the engine, not compiled, cost each submission a second and more."""
+    file = Path(cache_from_source(PACKAGE / "scalar" / "value.py"))
+    file.unlink(missing_ok=True)
+    compiled.cache_clear()
+    assert inside("import minigrad.scalar.value as module, os", "os.path.exists(module.__cached__)") is True
 
 
 def test_memory_of_all_its_processes_together_has_an_end(sandbox, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from grading.cases.case import before, case, write
 
 
@@ -129,7 +131,7 @@ def recursion_without_limit(nb):
     write(nb, "product", "import sys\nsys.setrecursionlimit(10 ** 8)\ndef multiply(a, b):\n    return multiply(b, a)")
 
 
-@case(8, "crashed")
+@case(8, "crashed" if sys.version_info < (3, 12) else "graded")
 def recursion_through_c_without_limit(nb):
     write(
         nb,
