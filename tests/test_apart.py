@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,31 @@ def test_a_copy_that_waits_for_a_thread_it_has_not_is_not_believed():
         "def f(x): return pool.submit(lambda: 2 * x).result(60)"
     )
     assert kinds(source) == ["gave", "gave", "gave"]
+
+
+@forking
+def test_where_no_copy_can_be_made_or_its_end_is_ignored_an_answer_is_looked_at_all_the_same(monkeypatch):
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert kinds("def f(x): return 2 * x") == ["gave", "gave", "gave"]
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+    def none() -> int:
+        raise BlockingIOError("no process more")
+
+    monkeypatch.setattr("os.fork", none)
+    assert kinds("def f(x): return 2 * x") == ["gave", "gave", "gave"]
+
+
+@forking
+def test_what_an_answer_writes_where_outcomes_go_is_none():
+    reader, writer = os.pipe()
+    os.write(writer, b'["gave", 2, ""]\n[3]\n7\n')
+    os.close(writer)
+
+    assert [outcome.kind for outcome in apart.told(os.getpid(), reader, 1)][-1] == "died"
+    os.close(reader)
 
 
 @forking

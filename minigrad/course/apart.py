@@ -77,10 +77,15 @@ def resident() -> int:
 
 
 def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> list[Outcome]:
-    """What a copy of this process gives for each probe; fewer, if it was left waiting."""
+    """What a copy of this process gives for each probe; fewer if it was left waiting, none if it cannot be made."""
     reader, writer = os.pipe()
-    with warnings.catch_warnings(action="ignore"):  # that there are threads: see above
-        child = os.fork()
+    try:
+        with warnings.catch_warnings(action="ignore"):  # that there are threads: see above
+            child = os.fork()
+    except OSError:  # there is no memory for it, say
+        os.close(reader)
+        os.close(writer)
+        return []
     if child == 0:
         try:
             os.setsid()  # so that what interrupts the notebook does not come here
@@ -99,7 +104,8 @@ def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> 
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(OSError):
                 kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        with contextlib.suppress(ChildProcessError):  # where children's ends are ignored
+            os.waitpid(child, 0)
 
 
 def told(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
@@ -112,7 +118,11 @@ def told(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
                 yield Outcome("died")
                 return
             *lines, line = (line + data).split(b"\n")
-            yield from (Outcome(*json.loads(each)) for each in lines)
+            try:
+                yield from [Outcome(*json.loads(each)) for each in lines]
+            except (ValueError, TypeError):  # the answer has written here
+                yield Outcome("died")
+                return
             since, before = time.monotonic(), worked(child)
         past, work = time.monotonic() - since, worked(child) - before
         if work >= seconds or past >= BUSY * seconds:

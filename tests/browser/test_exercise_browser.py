@@ -58,6 +58,22 @@ def test_a_learner_fails_an_exercise_reads_the_hint_and_solves_it(lab):
     expect(said).to_contain_text("product: right (2 of 2 points).")
 
 
+def test_what_froze_the_notebook_has_its_verdict_and_the_notebook_goes_on(lab):
+    shutil.copy(ROOT / "exercises" / NAME, lab.folder)
+    notebook = lab.open(NAME)
+    notebook.run_all()
+
+    for body in ("7 ** 10 ** 8", "sum(iter(int, 1))", "__import__('re').match('(a+)+$', 'a' * 60 + 'b')"):
+        said = answer(notebook, f"kept = 42\ndef multiply(a, b):\n    return {body}")
+        expect(said).to_contain_text("is there a loop that never ends?")
+        assert notebook.kernel("print(kept)") == "42"
+        said = answer(notebook, "def multiply(a, b):\n    raise ValueError('\\ud800')")
+        expect(said).to_contain_text("raised ValueError (\\ud800")
+    said = answer(notebook, "def multiply(a, b)\n    return 1")
+    expect(said).to_contain_text("The cell of multiply was run last with a SyntaxError in line 1")
+    expect(answer(notebook, RIGHT)).to_contain_text("product: right (2 of 2 points).")
+
+
 TOTAL = """class RunningTotal(Linear):
     def infer(self, x): return x
     def forward(self, xp, x): return xp.cumsum(x)
