@@ -2,8 +2,13 @@
 
 from playwright.sync_api import expect
 
+IMPORTS = """
+import minigrad as mg
+from minigrad.course import Predict
+from minigrad.widgets import ChainRule, GraphView, StaticVsDynamic
+"""
 CELLS = (
-    "import minigrad as mg\nfrom minigrad.course import Predict\nfrom minigrad.widgets import *",
+    IMPORTS,
     "x, y = mg.Value(3.0), mg.Value(4.0)\nChainRule(x * y + x)",
     "t = mg.rand(3, requires_grad=True)\nGraphView((t * 2).sum())",
     "StaticVsDynamic(lambda x: x * 2 + 1, mg.tensor(2.0))",
