@@ -37,12 +37,19 @@ def test_what_is_taken_out_is_dashed_before_and_what_is_new_is_lit_after():
     )
     html = widget.films[0]["panels"][0]["html"]
 
-    assert len(before["hot"]["dead"]) == 3  # of (affine, +, tanh) and (affine, +, −, ×) the last stands for the group
-    assert all(f'data-id="{part}"' in html for part in before["hot"]["dead"])
+    assert len(before["hot"]["back"]) == 3  # of (affine, +, tanh) and (affine, +, −, ×) the last stands for the group
+    assert all(f'data-id="{part}"' in html for part in before["hot"]["back"])
     assert "+ tanh" in after["say"]
     fresh = [part for part in after["hot"]["hot"] if part.startswith("s")]
     scene = {part.split(".")[0] for part in fresh}
     assert scene == {"s" + after["scene"].split()[1]}
+
+
+def test_constants_are_seen():
+    """Or nobody sees that it was 1 that something was multiplied by."""
+    html = PassViewer(mg.function(lambda x: x * 1.0 + 7.0), mg.ones(3)).films[0]["panels"][0]["html"]
+    assert ">1</text>" in html
+    assert ">7</text>" in html
 
 
 def test_what_stays_has_one_key_in_all_scenes():

@@ -156,3 +156,10 @@ def test_several_results_of_one_group_are_measured_together():
 
     assert len(fused) == 1
     assert fused[0].nbytes == 3 * X.value.nbytes
+
+
+def test_no_op_is_above_the_roofs_however_low_they_were_measured(monkeypatch):
+    monkeypatch.setattr(Machine, "measured", classmethod(lambda cls, dtype: Machine(1e3, 1e3, 1e3, 1e-6)))
+    roofline = Roofline(lambda x: (x @ x).tanh(), mg.rand(64, 64))
+    for point in (point for found in roofline.points.values() for point in found):
+        assert point.speed <= min(roofline.machine.peak, roofline.machine.cache * point.intensity)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,10 @@ class Machine:
     def roof(self, intensity: float) -> float:
         """FLOPs a second that are possible at so many FLOPs a byte, with arrays in main memory."""
         return min(self.peak, self.memory * intensity)
+
+    def reaching(self, peak: float, cache: float) -> Machine:
+        """The same machine, which something was seen to do at these speeds: what else runs makes measured roofs low."""
+        return replace(self, peak=max(self.peak, peak), cache=max(self.cache, cache))
 
     @classmethod
     def measured(cls, dtype: Any = np.float32) -> Machine:

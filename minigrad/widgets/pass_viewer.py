@@ -91,7 +91,8 @@ class Scene:
         self.key: dict[Node, str] = {}
         for node in step.graph.nodes:
             self.key[node] = key_of(node, [self.key[x] for x in node.inputs])
-        picture = Picture(tuple(replace(box, value="") for box in picture.boxes), picture.arrows)
+        boxes = (box if box.kind == "constant" else replace(box, value="") for box in picture.boxes)
+        picture = Picture(tuple(boxes), picture.arrows)
         drawn = svg(picture, title=f"after {step.name}", description="")
         for node, box in self.place.items():
             drawn = drawn.replace(f'data-id="{box}"', f'data-id="{self.id(node)}" data-key="{escape(self.key[node])}"')
@@ -127,7 +128,7 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResu
         name = after.step.name
         if out:
             taken = [before.id(old[key]) for key in out]
-            yield Cut("", f"{name} will take out {signs(old, out)}.", hot={"dead": taken, "back": taken})
+            yield Cut("", f"{name} will take out {signs(old, out)}.", hot={"back": taken})
         fresh = [after.id(new[key]) for key in changed]
         rest = "puts nothing in" if out else "puts the ops into another order"
         puts = f"puts in, or changes, {signs(new, changed)}" if changed else rest

@@ -84,8 +84,10 @@ class Roofline(Charted):
         self.points = {name: points(each, arrays) for name, each in graphs.items()}
         if not any(point.flops for point in self.points["as written"]):
             raise ValueError("Roofline needs an op that computes, and these ops only move elements")
-        self.machine = Machine.measured(float_of(graph)) if machine is None else machine
         every = [point for found in self.points.values() for point in found]
+        self.machine = machine or Machine.measured(float_of(graph)).reaching(
+            max(point.speed for point in every), max(point.nbytes / point.seconds for point in every)
+        )
         reels = [reel(found, self.machine, axes(every, self.machine)) for found in self.points.values()]
         name = getattr(f, "__name__", type(f).__name__)
         super().__init__(f"The roofline of {name}", (), reels, [Choice("ops", [*graphs])])
@@ -168,7 +170,7 @@ def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis]) -> Ree
     total, whole = sum(point.seconds for point in found), sum(point.nbytes for point in found)
     first = Cut(
         "",
-        f"This machine multiplies matrices at {rate(machine.peak)}; a copy moves {bandwidth(machine.memory)} in main "
+        f"This machine computes at {rate(machine.peak)}; a copy moves {bandwidth(machine.memory)} in main "
         f"memory (the solid slope) and {bandwidth(machine.cache)} in the cache (dashed). From "
         f"{number(machine.ridge, 3)} FLOPs a byte on, memory is no bound. {counted(len(found), 'op', 'ops')} "
         f"move{'s' * (len(found) == 1)} {whole:,} bytes and together take{'s' * (len(found) == 1)} {took(total)}.",
