@@ -89,9 +89,8 @@ def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> 
     if child == 0:
         try:
             os.setsid()  # so that what interrupts the notebook does not come here
-            thread = threading.Thread(
-                target=answer, args=(asked, namespace, seconds, writer)
-            )  # without the cell's modes
+            # On a thread, where no block of the notebook's is open: no_grad, a graph, errstate.
+            thread = threading.Thread(target=answer, args=(asked, namespace, seconds, writer))
             thread.start()
             thread.join()
         finally:
@@ -111,8 +110,10 @@ def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> 
 def told(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
     """What the copy says; at last `endless` or `died`, if it comes to that, and nothing if it waits."""
     line, since, before = b"", time.monotonic(), 0.0
+    news = select.poll()
+    news.register(reader, select.POLLIN)
     while True:
-        if select.select([reader], [], [], LOOK)[0]:
+        if news.poll(LOOK * 1000):
             data = os.read(reader, 1 << 16)
             if not data:
                 yield Outcome("died")
@@ -129,12 +130,24 @@ def told(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
             yield Outcome("endless")
             return
         if past >= seconds and work <= SLEEPING * past:
+            yield from [Outcome("died")] if ended(child) else []
             return
 
 
+def ended(child: int) -> bool:
+    """Whether a process is over, though one that it has started may keep its pipe open."""
+    try:
+        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True
+
+
 def worked(child: int) -> float:
-    """Seconds that a process has had of the cores."""
-    return time.clock_gettime(~child << 3 | 2)  # the clock of a process, as clock_getcpuclockid(3) gives it
+    """Seconds that a process has had of the cores; 0 of one that is gone."""
+    try:
+        return time.clock_gettime(~child << 3 | 2)  # its clock, as clock_getcpuclockid(3) gives it
+    except OSError:
+        return 0.0
 
 
 # -- in the copy ----------------------------------------------------------------------------------
