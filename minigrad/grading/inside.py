@@ -253,7 +253,10 @@ class Kernel:
                 said = str(error)[:300]
             except BaseException:
                 said = ""
-            return ": ".join(filter(None, [type(error).__name__, said])) + in_line(error, file)
+            kind = vars(type)["__name__"].__get__(
+                type(error)
+            )  # the true one, as below: either may be the cell's to write
+            return ": ".join(filter(None, [kind, said])) + in_line(error, file)
         finally:
             for clock in (signal.ITIMER_PROF, signal.ITIMER_REAL):
                 signal.setitimer(clock, 0)
@@ -282,7 +285,7 @@ class Kernel:
 
 def in_line(error: BaseException, file: str) -> str:
     """Where in a cell an error came from; a SyntaxError says it itself."""
-    at, line = error.__traceback__, 0
+    at, line = vars(BaseException)["__traceback__"].__get__(error), 0
     while at is not None:
         line = at.tb_lineno if at.tb_frame.f_code.co_filename == file else line
         at = at.tb_next

@@ -144,7 +144,15 @@ def raw(nb):
 
 
 NOTEBOOKS = [html_output, attachment, code, metadata, cells_metadata, names_of_cells, cells_of_one_name, raw]
-STUDENTS = [IMG, '";alert(1);"', "x' onmouseover='alert(1)", "{{7*7}}", "..x", "%3Csvg onload=alert(1)%3E", "\u202eada"]
+STUDENTS = [
+    IMG,
+    '";alert(1);"',
+    "x' onmouseover='alert(1)",
+    "{{7*7}}",
+    "a..b",
+    "%3Csvg onload=alert(1)%3E",
+    "\u202eada",
+]
 NAMED = [f"{IMG} {IMG}_815_assignsubmission_file", '";alert(1)! "><svg onload=alert(1)>_816_assignsubmission_file']
 
 
