@@ -16,21 +16,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
-from typing import Protocol
+
+from .limits import Limits
 
 CONTROLLERS = {"memory", "pids", "cpu", "cpuacct"}
 PERIOD = 100_000  # µs, of which one processor has as many
 OWN = 4  # processes of bubblewrap's and of the shell
 JOIN = 'for door; do shift; [ "$door" = -- ] && break; echo $$ > "$door" || exit 1; done; exec "$@"'
-
-
-class Bounds(Protocol):
-    """Bytes, and processes at once."""
-
-    @property
-    def memory(self) -> int: ...
-    @property
-    def processes(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -42,11 +34,11 @@ class Group:
 
     folders: dict[str, Path]
 
-    def limit(self, bounds: Bounds) -> None:
+    def limit(self, limits: Limits) -> None:
         settings = {  # of version 2, and of version 1, in which the order matters
-            "memory": {"memory.max": bounds.memory, "memory.swap.max": 0,
-                       "memory.limit_in_bytes": bounds.memory, "memory.memsw.limit_in_bytes": bounds.memory},
-            "pids": {"pids.max": bounds.processes + OWN},
+            "memory": {"memory.max": limits.memory, "memory.swap.max": 0,
+                       "memory.limit_in_bytes": limits.memory, "memory.memsw.limit_in_bytes": limits.memory},
+            "pids": {"pids.max": limits.processes + OWN},
             "cpu": {"cpu.max": PERIOD, "cpu.cfs_quota_us": PERIOD},
         }  # fmt: skip
         for controller, folder in self.folders.items():
@@ -89,32 +81,26 @@ def told(file: Path) -> str:
 
 
 @contextlib.contextmanager
-def group(bounds: Bounds) -> Iterator[Group]:
+def group(limits: Limits) -> Iterator[Group]:
     """A group of its own for one sandbox; one without folders where none can be made."""
-    with made(places(), bounds) as group:
+    with made(places(), limits) as group:
         yield group
 
 
 @contextlib.contextmanager
-def made(places: dict[str, Path], bounds: Bounds) -> Iterator[Group]:
+def made(places: dict[str, Path], limits: Limits) -> Iterator[Group]:
     name = f"minigrad-{os.getpid()}-{token_hex(4)}"
     group = Group({controller: place / name for controller, place in places.items()})
     try:
         for folder in group.folders.values():
             folder.mkdir(exist_ok=True)
-        group.limit(bounds)
+        group.limit(limits)
         yield group
     finally:
         group.close()
 
 
 # -- where groups can be made -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Little:
-    memory: int = 64 << 20
-    processes: int = 4
 
 
 @cache
@@ -126,7 +112,7 @@ def places() -> dict[str, Path]:
             with contextlib.suppress(OSError):
                 left.rmdir()
     try:
-        with made(found, Little()) as group:
+        with made(found, Limits()) as group:
             subprocess.run(group.joined(["/bin/true"]), check=True, capture_output=True, timeout=20)
     except (OSError, subprocess.SubprocessError):
         return {}

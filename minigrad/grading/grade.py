@@ -43,7 +43,7 @@ TROUBLE = {
 EDITED = "Cell {!r} is the exercise's own, and came back changed: it was run as it is, and then as the exercise has it."
 ENDED = {
     "died": "Looking at it ended the process: is there an exit(), or a structure without end?",
-    "memory": "It used more memory than there is.",
+    "memory": "Its processes together used more memory than there is, and the largest of them was ended.",
 }
 
 
@@ -132,6 +132,7 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, r
     errors = {cell: said for cell in run if isinstance(said := cells.get(cell.name), str) and said}
     result["notes"] += noted([f"Cell {cell.name[:80]!r}: {told(cell, said, task)}" for cell, said in errors.items()])
     ended = [str(name)[:80] for name, said in cells.items() if isinstance(said, str) and said in STOPPED]
+    result["notes"] += [ENDED["memory"]] if reply.why == "memory" else []
     late = [reply.why] if reply.why else []
     for part in (part for part in task.exercise.parts if not part.manual):
         came = outcomes(parts.get(part.name))

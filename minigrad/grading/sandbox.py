@@ -30,6 +30,7 @@ from secrets import token_hex
 from typing import Any
 
 from . import cgroup, inside, seccomp, users
+from .limits import Limits as Limits
 from .watch import first_inside, kill, stop, talked
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -42,26 +43,6 @@ KILLING = 30  # seconds that an engine may take to end a container
 
 class NoSandbox(Exception):
     """There is nothing on this machine to keep a submission in."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a submission may use.
-
-    cell, part, all    seconds: for one cell, for the probes of one part, for everything
-    patience           how many times as long everything may take by the clock, where others keep the machine busy
-    memory             bytes, of all its processes together
-    disk               bytes, in each of three folders that are kept in memory
-    processes          at once
-    """
-
-    cell: float = 10.0
-    part: float = 10.0
-    all: float = 60.0
-    patience: float = 4.0
-    memory: int = 2 << 30
-    disk: int = 32 << 20
-    processes: int = 64
 
 
 @dataclass

@@ -10,11 +10,11 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import Protocol
 
 import psutil  # type: ignore[import-untyped]
 
 from .cgroup import Group
+from .limits import Limits
 
 LOOK = 0.1  # seconds between two looks at what a sandbox uses
 GRACE = 10  # seconds beyond the time that the inside keeps by itself
@@ -23,18 +23,7 @@ REPLY = 8 << 20
 STILL = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
-class Bounds(Protocol):
-    """Seconds for everything, how many times as long by the clock, and bytes of all its processes."""
-
-    @property
-    def all(self) -> float: ...
-    @property
-    def patience(self) -> float: ...
-    @property
-    def memory(self) -> int: ...
-
-
-def talked(process: subprocess.Popen[bytes], job: bytes, limits: Bounds, group: Group) -> tuple[bytes, str]:
+def talked(process: subprocess.Popen[bytes], job: bytes, limits: Limits, group: Group) -> tuple[bytes, str]:
     """What a process answers to a job; and in a word why it was stopped, if it was."""
     answer = bytearray()
 
@@ -61,7 +50,7 @@ def talked(process: subprocess.Popen[bytes], job: bytes, limits: Bounds, group: 
     return bytes(answer), "memory" if group.out_of_memory() else why
 
 
-def watched(process: subprocess.Popen[bytes], reading: threading.Thread, limits: Bounds, group: Group) -> str:
+def watched(process: subprocess.Popen[bytes], reading: threading.Thread, limits: Limits, group: Group) -> str:
     """Wait for the end of the answer; why it did not come, in a word."""
     deadline = time.monotonic() + limits.patience * limits.all + GRACE
     while reading.is_alive():

@@ -8,6 +8,7 @@ import pytest
 from grading.cases import CASES, NAME, ROOT
 
 from minigrad.course.errors import CourseError
+from minigrad.grading import cgroup
 from minigrad.grading.batch import Batch, Course
 from minigrad.grading.collect import submissions
 from minigrad.grading.sandbox import Limits, NoSandbox, found
@@ -56,6 +57,13 @@ def test_a_worker_that_dies_loses_nothing_and_counts_nothing_twice(cluster, tmp_
     wanted = [(CASES[each.student[:-1]].points, CASES[each.student[:-1]].status) for each in handed]
     assert [(r["points"], r["status"]) for r in results] == wanted
     assert len(done) == len(handed) == len(list((tmp_path / "out" / "results").iterdir()))
+
+
+def test_what_the_workers_do_not_enforce_is_said_once(cluster):
+    there = There(cluster.scheduler_address)
+    there.client.run(lambda: setattr(cgroup, "missing", lambda: ["no groups"]))
+    assert there.missing() == ["no groups"]
+    there.client.close()
 
 
 def test_where_there_is_no_cluster_a_sentence_says_so():

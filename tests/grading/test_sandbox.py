@@ -11,10 +11,11 @@ from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
-from grading.cases import ROOT
+from grading.cases import CASES, NAME, ROOT
 
 from minigrad.grading import cgroup, users, watch
-from minigrad.grading.sandbox import PACKAGE, Limits, NoSandbox, Sandbox, compiled, found
+from minigrad.grading.grade import grade, task
+from minigrad.grading.sandbox import PACKAGE, Limits, NoSandbox, Reply, Sandbox, compiled, found
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +125,15 @@ def test_memory_of_all_its_processes_together_has_an_end(sandbox, monkeypatch):
     monkeypatch.setattr(cgroup, "places", dict)
     reply = hungry.run(HUNGRY)
     assert (reply.data, reply.why) == (None, "memory")
+
+
+def test_who_lost_a_process_to_its_memory_is_told_so():
+    class Full(Sandbox):
+        def run(self, job):
+            return Reply({"cells": {}, "parts": {"product": [["gave", 1, ""]]}}, "memory")
+
+    result = grade(CASES["as_it_should_be"].data, task(NAME, ROOT / "exercises"), Full("none"))
+    assert any("more memory than there is" in note for note in result["notes"])
 
 
 def test_one_process_takes_none_of_the_memory_that_others_need(sandbox):
