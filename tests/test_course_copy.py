@@ -196,7 +196,10 @@ def test_a_lesson_can_be_named_by_its_beginning_or_its_path(checkout: Checkout, 
 
 def test_a_name_that_fits_two_files_or_none_is_refused_with_the_choice(checkout: Checkout) -> None:
     assert f"'01' could be exercises/01_graph.ipynb or {GRAPH}: name one" in checkout.refused("reset", "01")
-    assert f"no file '07_nothing'; it has exercises/01_graph.ipynb, {FIRST}" in checkout.refused("reset", "07_nothing")
+    assert f"no file '01_grahp': did you mean exercises/01_graph.ipynb or {GRAPH}?" in checkout.refused(
+        "reset", "01_grahp"
+    )
+    assert "no file '07': names begin as exercises/01_graph.ipynb does. All are in " in checkout.refused("reset", "07")
 
 
 def test_the_course_is_not_copied_onto_itself(checkout: Checkout) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,13 @@ def test_the_command_says_the_same_as_data(checkout):
     assert data["predictions"] == []
     assert json.dumps(data["quizzes"][0]) == '{"name": "00_start_here", "locked": 0, "right": 0, "of": 4}'
     assert "✓ product (1 attempt)" in checkout.minigrad("status").stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe whose reader has gone is POSIX's")
+def test_a_reader_who_has_enough_is_no_error(checkout):
+    checkout.minigrad("copy")
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = checkout.minigrad("status", capture_output=False, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (process.returncode, process.stderr) == (0, "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -31,7 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"{arguments.verb} does not know {' '.join(rest)}")
     arguments.options = rest
     try:
-        return int(arguments.run(arguments))
+        status = int(arguments.run(arguments))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # whoever reads has enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except CourseError as error:
         print(f"minigrad: {error}", file=sys.stderr)
         return 130 if isinstance(error, Stopped) else 1  # as of a program that Ctrl-C ends

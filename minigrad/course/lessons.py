@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
 
@@ -157,7 +158,9 @@ def the_one(wanted: str, folder: Path) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise CourseError(f"the course has no file {wanted!r}; it has {', '.join(names)}")
+        near = [name for name in names if get_close_matches(wanted, [name, name.rpartition("/")[2]], 1)]
+        meant = f"did you mean {' or '.join(near)}?" if near else f"names begin as {names[0]} does."
+        raise CourseError(f"the course has no file {wanted!r}: {meant} All are in {folder}")
     raise CourseError(f"{wanted!r} could be {' or '.join(found)}: name one of them")
 
 
