@@ -77,13 +77,13 @@ def indented(line: str) -> str:
 def tame(text: str) -> str:
     """What stands for a text in a path, an address and a page: letters, digits and a few marks.
 
-    Where it had to be changed, a number at its end keeps it apart from all others.
+    Where it had to be changed, a number behind a ~, which no other has, keeps it apart from all others.
     """
     plain = re.sub(r"[^\w@. -]+", "_", unicodedata.normalize("NFC", text)).strip(" ._-@")[:80]
     return (
         plain
         if text and plain == text
-        else f"{plain or '_'}-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+        else f"{plain or '_'}~{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
     )
 
 

@@ -40,10 +40,10 @@ def test_a_text_is_cut_with_a_mark_and_once():
     "name", ["../../etc", '"><script>', "a,b", "=1", "-1", "@x", "a\nb", "", ".", "x" * 300, "\u202ea", "a/b"]
 )
 def test_what_stands_for_a_student_is_safe_in_a_path_an_address_and_a_table(name):
-    assert tame(name).replace("-", "").replace("_", "").replace(".", "").isalnum()
+    assert all(letter.isalnum() or letter in "._-~" for letter in tame(name))
     assert tame(name)[0] not in ".-=@+"
     assert len(tame(name)) < 100
-    assert tame(name) != tame(f"{name}!")
+    assert tame(name) not in (tame(f"{name}!"), tame(tame(name)))  # nobody can be called as another is known here
 
 
 @pytest.mark.parametrize("name", ["ada", "s1234567", "José", "a.b@c.de", "ada lovelace", "李"])
