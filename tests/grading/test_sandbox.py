@@ -205,8 +205,22 @@ def test_no_two_sandboxes_of_this_machine_have_one_user_id():
         other.kill()
         other.communicate()
     with contextlib.ExitStack() as held:
-        again = [held.enter_context(users.own()) for _ in range(len(users.IDS) - 20)]
+        again = [held.enter_context(users.own()) for _ in range(40)]
         assert {*taken} <= {*again}  # who was killed holds none
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become somebody else")
+def test_user_ids_are_locked_where_nobody_else_can(tmp_path, monkeypatch):
+    (tmp_path / "taken").mkdir()
+    os.chown(tmp_path / "taken", 12345, 12345)
+    (tmp_path / "file").touch()
+    places = [tmp_path / "file" / "none", tmp_path / "taken", tmp_path / "own"]
+    monkeypatch.setattr(users, "FOLDERS", places)
+    with users.own() as user:
+        assert [*(tmp_path / "own").iterdir()] == [tmp_path / "own" / str(user)]
+    monkeypatch.setattr(users, "FOLDERS", places[:2])
+    with pytest.raises(OSError, match="no user ids can be locked"), users.own():
+        pass
 
 
 def test_a_group_of_an_ended_grader_is_removed(monkeypatch):
