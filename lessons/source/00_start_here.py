@@ -31,7 +31,7 @@
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Three minutes. Ask the question of the first paragraph and let the room answer for z = x * y + w before any code is
-# shown. Say that nobody will be asked for calculus today.
+# shown. Say that no calculus is needed today.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## How to work with this page
@@ -145,11 +145,11 @@ mg.draw(z)
 # Whatever is added to `w` is added to `z`: nudge it by 0.5, and `z` moves by 0.5, once as far. So its gradient is 1.
 #
 # It is the same graph, and beside each value now its gradient. In the first picture there was a dot in its place: a
-# dot is a number that nobody has computed yet, which is not the same as 0.
+# dot is a number that has not been computed yet, which is not the same as 0.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes with the page before. Point at the dots of the first picture and the numbers here: a dot says that
-# nobody has asked yet. Lesson 02 makes much of that.
+# no gradient was asked for. Lesson 02 makes much of that.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Watch it happen
@@ -204,11 +204,11 @@ print(f"a.grad is {a.grad:g}:", "reached" if a.grad == 5 else "5 is wanted")
 # <details><summary>An answer</summary>
 #
 # `a.grad` is the value of `b`, so `b` is 5. Then `a * 5 + 4` is 14 when `a` is 2. The 4 has a dotted frame in the
-# picture: a *constant*, of which nobody wants a gradient.
+# picture: a *constant*, which needs no gradient.
 # </details>
 #
 # The exercises have a cell that looks at your answer in the same way, and says what it expected, what came, and where
-# to look. It works without a network and tells nobody.
+# to look. It works without a network and sends nothing anywhere.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When something goes wrong

@@ -17,7 +17,7 @@
 #       edge: An arrow from a node to one that needs its value
 #       parents: The nodes whose values a node was made from
 #       leaf: A node that no operation made; an input, a parameter, or a constant
-#       constant: A number written in the expression itself, which is a leaf of which nobody wants a gradient
+#       constant: A number written in the expression itself, which is a leaf that needs no gradient
 #       intermediate node: An operation and its result, on the way from the leaves to the output
 #       output: The node that was asked for, and whose graph it is; in training, the loss
 #       fan-out: Two or more arrows that leave one node, because its value is used more than once

@@ -253,7 +253,7 @@ print("\nafter:", x.grad)
 print(mg.draw(y).text)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Both times x.grad is 0.0, and it means two things. Before, nobody has asked yet: the drawing says "·". After, the
+# Both times x.grad is 0.0, and it means two things. Before, no gradient was asked for: the drawing says "·". After, the
 # answer is 0: relu is flat at −2, and a small nudge of x is lost there. Read a 0 as "no influence" only after a
 # backward pass.
 

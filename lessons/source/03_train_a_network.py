@@ -161,7 +161,7 @@ mg.draw(neuron)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Ask which boxes are parameters, and which change when another point comes along. The code of the network is in the
-# notebook, one screen; nobody needs it to follow.
+# notebook, one screen; the rest can be followed without it.
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # A **layer** is several neurons on the same inputs. Our network has 8 neurons, and one more that weighs these 8 into a
@@ -449,7 +449,7 @@ plt.show()
 # *The plot: from 2.3 the loss falls below 0.5 within 100 steps, and then creeps towards 0, jagged, because each batch
 # is another sample.*
 #
-# `no_grad` says that nobody will ask for gradients: nothing is recorded and nothing kept. Which digits are read
+# `no_grad` says that no gradients will be asked for: nothing is recorded and nothing kept. Which digits are read
 # wrongly? We look at ten of them at most.
 
 # %% slideshow={"slide_type": "skip"}

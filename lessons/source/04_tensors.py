@@ -154,8 +154,9 @@ print("the parents of loss:", product.sum().grad_fn.next_functions)
 # %% [markdown]
 # `grad_fn` is the operation as the walk back will meet it, and `next_functions` leads to those before it: the `op` and
 # `parents` of a Value under PyTorch's names. (The 0 beside the parent counts its results, of which there is one.) A
-# leaf was made by nobody, so its `grad_fn` is None. One number alone has the shape `()`: no axes. Whether there is a
-# gradient to collect is yours to say, with `requires_grad=True`. Not every dtype can have one; read this message aloud:
+# leaf was made by no operation, so its `grad_fn` is None. One number alone has the shape `()`: no axes. Whether there
+# is a gradient to collect is yours to say, with `requires_grad=True`. Not every dtype can have one; read this message
+# aloud:
 
 # %%
 try:
@@ -528,12 +529,12 @@ print(f"the mean of all targets: {t.mean():.3f}, and their variance: {t.var():.2
 # %% [markdown]
 # Compared with all targets at once, the best that a prediction can do is their mean. The layer learned it perfectly,
 # and its loss is what is left, the variance: the mean of their squared distances from the mean. Every gradient was
-# exact, for a loss that nobody wanted: the referee compares backward with the function that you *wrote*. **A gradient
+# exact, for a loss that was not meant: the referee compares backward with the function that you *wrote*. **A gradient
 # that is not None, has the right shape and passes the referee is still no better than its loss.**
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# How to see it: look at the shape that nobody looks at, the one before `mean`. Draw the loss; print `(p - t).shape`; or
-# use a loss that refuses.
+# How to see it: look at the shape that is easily overlooked, the one before `mean`. Draw the loss; print `(p -
+# t).shape`; or use a loss that refuses.
 
 # %%
 W0, b0 = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)

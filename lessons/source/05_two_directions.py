@@ -198,7 +198,7 @@ ForwardAndReverse(f, 2.0, 3.0, -4.0)
 # the first pass fill in, and which of them have you seen?"
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# Nobody wants a table for its own sake. What training needs is a product: the Jacobian J times a nudge, J dx, called
+# The table is not wanted for its own sake. What training needs is a product: the Jacobian J times a nudge, J dx, called
 # **jvp**; or what arrives at the outputs times the Jacobian, gy J, called **vjp**. One pass each, without the table.
 # `mg.func.jvp(f, (x,), (dx,))` gives f(x) and J dx. `mg.func.vjp(f, x)` gives f(x) and a function `pull`: the way back,
 # to be called with what arrives. With a 1 in one place and 0 elsewhere, a jvp *is* a column, and a vjp a row. (The rows

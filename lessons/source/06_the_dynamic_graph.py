@@ -22,9 +22,9 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 06 The dynamic graph
 #
-# You write three lines of arithmetic, and afterwards there is a graph. Nobody asked for one. **Who made it, what does
-# it hold on to, and when does it let go?** Most of what goes wrong in training code (memory that grows, gradients that
-# are twice what they should be, an error about values that are gone) is an answer to this question.
+# You write three lines of arithmetic, and afterwards there is a graph. You did not ask for one. **Who made it, what
+# does it hold on to, and when does it let go?** Most of what goes wrong in training code (memory that grows, gradients
+# that are twice what they should be, an error about values that are gone) is an answer to this question.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -60,7 +60,7 @@ from minigrad.widgets import MemoryTimeline, StaticVsDynamic
 def f(x, w, k):
     c = k * k
     h = x * w
-    x.exp()  # whose result nobody takes
+    x.exp()  # whose result is dropped
     s = h + c
     return s.tanh()
 
@@ -280,7 +280,7 @@ reveal("kept by forward", after_forward)
 
 # %% [markdown]
 # None of them has a name in Python, and yet two are there: the record holds them. The third, the result of `+ 1`, is
-# gone. The derivative of + is 1 whatever was added, so nobody will ask for it. Who keeps what, op by op? PyTorch and
+# gone. The derivative of + is 1 whatever was added, so it is not needed. Who keeps what, op by op? PyTorch and
 # minigrad have the same peephole, made of two functions. One is shown each value as it is saved, the other as backward
 # takes it out again; what they return is saved, or taken, in its place. Ours return what they were shown.
 
@@ -326,7 +326,7 @@ print("w wants no gradient: x * w keeps", keeps(lambda x, w: x * w, a, b.detach(
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What backward frees
 #
-# When backward has passed an entry, nobody will need its saved values again. So they are let go at once, one by one on
+# When backward has passed an entry, its saved values are not needed again. So they are let go at once, one by one on
 # the way back, and not at the end.
 
 # %%
@@ -337,8 +337,8 @@ x.grad = None
 print("x.grad cleared:  ", alive() - before)
 
 # %% [markdown]
-# `y` still exists, and so do the entries behind it; what they had saved is gone. And if nobody is going to ask for a
-# gradient, `no_grad` keeps nothing in the first place:
+# `y` still exists, and so do the entries behind it; what they had saved is gone. And where no gradient will be asked
+# for, `no_grad` keeps nothing in the first place:
 
 # %%
 with mg.no_grad():
@@ -547,8 +547,8 @@ Predict(
 )
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 4 minutes. Work out with them what the gradient *would* be if nobody noticed: the slope of exp is read off h, which is
-# now e^x + 1. Off by one, with no sign of it. That is what the error saves you from.
+# 4 minutes. Work out with them what the gradient *would* be if the edit went unnoticed: the slope of exp is read off h,
+# which is now e^x + 1. Off by one, with no sign of it. That is what the error saves you from.
 
 # %%
 x = mg.tensor(0.0, requires_grad=True)
@@ -569,8 +569,8 @@ reveal("edited", happened)
 # %% [markdown]
 # The slope of exp is its result, e⁰ = 1. The memory now holds 2, and that would have been the gradient. Each piece of
 # memory has a **version counter** which every edit raises; backward compares it with what it was when the value was
-# saved. So the check is exact: an edit of what nobody saved is allowed. × saves its operands, here 2 and x, and not its
-# result:
+# saved. So the check is exact: an edit of what was not saved is allowed. × saves its operands, here 2 and x, and not
+# its result:
 
 # %%
 x = mg.tensor(0.0, requires_grad=True)

@@ -52,7 +52,7 @@ from minigrad.widgets import ForwardAndReverse
 # ## A tape
 #
 # A **gradient tape** is a block of code in which you say what to watch. Afterwards you ask it, and it *returns* the
-# derivatives. The example is the old one, x · y at 2 and 3; note that nobody wrote `requires_grad=True`.
+# derivatives. The example is the old one, x · y at 2 and 3; note that there is no `requires_grad=True`.
 
 # %%
 x, y = mg.tensor(2.0), mg.tensor(3.0)
@@ -183,7 +183,7 @@ reveal("asked too late", str(late[1]))
 
 # %% [markdown]
 # At 3, x³ has the slope 3x² = 27 and the second derivative 6x = 18. The number of the slope is right both times. But
-# outside the outer block nobody heard how it was computed.
+# the outer block was closed when it was computed.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## From functions to functions
@@ -272,7 +272,7 @@ for order in range(6):
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # Each order runs all that the one before ran, and a backward pass over it, so the work about doubles from order to
-# order. Two is common, three is rare, and nobody takes the tenth derivative in this way.
+# order. Two is common, three is rare, and the tenth derivative is not computed in this way.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## More than one number

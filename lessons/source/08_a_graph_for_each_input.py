@@ -33,7 +33,7 @@
 # - say which graph a function leaves for a given input, and what its gradient does not know;
 # - train a network on sequences of any length, each with a graph of its own;
 # - find a fault with `print`, `assert` and the traceback, and a NaN with anomaly detection;
-# - count what building a graph at every run costs, and name what nobody can see while it grows.
+# - count what building a graph at every run costs, and name what cannot be seen while it grows.
 #
 # **Builds on** [07 Tapes and transforms](07_tapes_and_transforms.ipynb); mostly on lesson 06, where the graph grew
 # line by line.
@@ -354,7 +354,7 @@ Predict("gradient of root at 0", "What is the gradient at x = 0?", options=["0",
 
 # %%
 x = mg.tensor([4.0, 0.0], requires_grad=True)
-with np.errstate(all="ignore"):  # NumPy's warnings, which nobody reads in a long log
+with np.errstate(all="ignore"):  # NumPy's warnings, which are lost in a long log
     root(x).sum().backward()
 print("forward:", root(x).detach(), "  backward:", x.grad)
 reveal("gradient of root at 0", str(x.grad[1].item()))
@@ -474,7 +474,7 @@ class Seen:
 
 def careless(x):
     left = (x * 2).exp()
-    (x * 3).tanh()  # and nobody takes it
+    (x * 3).tanh()  # and it is dropped
     right = (x * 2).exp()
     return left + right
 
@@ -492,7 +492,7 @@ print(len(seen.ops), "operations ran:", ", ".join(seen.ops))
 print(len(operations(y)), "are in the graph of the result:", ", ".join(operations(y)))
 
 # %% [markdown]
-# The tanh is in no graph that anybody will walk back, and was computed all the same: when it ran, nobody could know
+# The tanh is in no graph that anybody will walk back, and was computed all the same: when it ran, Python could not know
 # that nothing would come of it. And of the five, two say again what two others have said. Three would do. Whoever sees
 # the whole function *before* it runs can leave out the other four. To see it before it runs: that is the next lesson.
 

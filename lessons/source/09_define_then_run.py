@@ -70,7 +70,7 @@ with graph.as_default():
 mg.draw(total)
 
 # %% [markdown]
-# A dot is a number that nobody has computed yet: you know it from lesson 00. Here all is dots, and the shapes are
+# A dot is a number that has not been computed yet: you know it from lesson 00. Here all is dots, and the shapes are
 # known all the same: three numbers times three numbers are three numbers, and their sum is one. Nothing has been
 # multiplied.
 
@@ -187,7 +187,7 @@ reveal("products fed", str(result))
 # %%
 def careless(x):
     left = (x * 2).exp()
-    (x * 3).tanh()  # and nobody takes it
+    (x * 3).tanh()  # and it is dropped
     right = (x * 2).exp()
     return left + right
 
@@ -446,7 +446,7 @@ print(f"the first run of its kind takes {once / seconds(in_session):.0f} times a
 # | values | are there at once, `print` them | are there in a run: fetch them |
 # | control flow | is Python's | Python's is over when the graph is built: lesson 10 |
 # | a mistake | stops at its line | may stop at a run, far from its line |
-# | what nobody needs | is computed | is pruned |
+# | what is not needed | is computed | is pruned |
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 5 minutes. Cover the right column of the table and let the room fill it in. The question to end with: what would an

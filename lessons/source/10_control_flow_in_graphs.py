@@ -171,7 +171,7 @@ reveal("probed", sum(len(each.values) for each in seen.values()))
 #
 # `mg.where(p, a, b)` of lesson 08 chooses as well, element by element, and needs no functions: `a` and `b` are
 # computed, *both*, and then one is taken. Here is √x for x > 0, and 0 for the rest, both ways. The square root of −1
-# is not a number, nan, but nobody takes it. What does `where` say for the gradient at x = −1?
+# is not a number, nan, but `where` does not pick it. What does `where` say for the gradient at x = −1?
 
 # %%
 Predict("where's gradient", "What is the gradient of the where at x = −1?", options=["0", "0.5", "nan"])
@@ -446,7 +446,7 @@ for n in (10, 100, 1000):
 reveal("forward alone", "a few rows" if peaks[1000][0] < 100 else "about 1000 rows")
 
 # %% [markdown]
-# Forward alone keeps nothing, however long it runs: a stack that nobody will read is not made. With the gradient there
+# Forward alone keeps nothing, however long it runs: a stack that will not be read is not made. With the gradient there
 # is a row for each turn. And when backward has read it? `py_func(f, [x])` is a node that calls a Python function in the
 # run, once x is there. Two of them look at the memory that is alive, one between the loops and one at the end.
 # (`control_dependencies` says: what is built in this block runs only after `between` has.)

@@ -74,7 +74,7 @@ BLUE, VERMILION = "#0072B2", "#D55E00"
 # %%
 def careless(x):
     left = (x * 2).exp()
-    (x * 3).tanh()  # and nobody takes it
+    (x * 3).tanh()  # and it is dropped
     right = (x * 2).exp()
     return left + right
 
@@ -169,7 +169,7 @@ reveal("folded of fading_too", ops(faded) - ops(fold(faded)))
 
 # %% [markdown]
 # None. A tensor from outside is *read at each run* (lesson 11: that is how parameters change while a graph stays), so
-# nobody may work with what it holds today. The compiler folds what you *say* is constant.
+# its value of today must not be built in. The compiler folds what you *say* is constant.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who writes `x ** 1`?

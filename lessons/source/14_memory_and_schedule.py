@@ -298,7 +298,7 @@ print("two layers, forward: work {}, span {:g}".format(*work_and_span(two_layers
 reveal("bound of branches", work / span)
 
 # %% [markdown]
-# One worker needs the sum of all, the **work**: 7. Nobody is quicker than the longest chain in which each operation
+# One worker needs the sum of all, the **work**: 7. No number of workers beats the longest chain in which each operation
 # waits for the one before. That is the **critical path**, and how long it takes is the **span**: 4. So the bound is
 # work / span, 7/4. A second worker reaches it here, and a third has nothing to do. The forward pass of two layers is a
 # chain from end to end: its bound is 1, and parallel machines help *inside* of the operations.
@@ -335,7 +335,7 @@ print("equal:", interpret(wide, many)[0].tobytes() == pair(many)[0].tobytes())
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Without a graph (1): memory that is not given back
 #
-# In eager mode nobody knows the future: memory is asked for when a result is made, and given back when the last name
+# In eager mode the future is unknown: memory is asked for when a result is made, and given back when the last name
 # lets it go. Form the system is slow, and on a GPU giving back waits for all that runs. So there is a **caching
 # allocator**: what is given back is kept, and the next request of that size has it. Ours watches a real model: it sees
 # each array come, and is told when it goes.
@@ -388,7 +388,7 @@ reveal("fourth batch", "as many as in the first" if asked[3] == asked[0] else "n
 # %% [markdown]
 # The second batch costs the system nothing, as if it had been planned. A new size begins anew, and the old pieces wait
 # beside the new ones: more is *reserved* than is *alive*. That is what `torch.cuda.memory_reserved` and
-# `memory_allocated` tell apart, and why varying lengths can fill a GPU with pieces that fit nobody. (Real allocators
+# `memory_allocated` tell apart, and why varying lengths can fill a GPU with pieces that fit nothing. (Real allocators
 # round sizes up and cut large pieces.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}

@@ -108,8 +108,8 @@ reveal("new arrays", compiled_bend.source.count("empty("))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Three calls that compute, and one new array, into which all three write: `multiply(x0, x1, y0)` is NumPy's function
-# with its third argument, the place for the result. Nobody needs x·w once b has been added, so the sum takes its place.
-# Behind each line the compiler notes what it makes, f64[4, 3], and the node and line of yours that it came from.
+# with its third argument, the place for the result. x·w is not needed once b has been added, so the sum takes its
+# place. Behind each line the compiler notes what it makes, f64[4, 3], and the node and line of yours that it came from.
 #
 # There is no secret in it. These are NumPy's names, so we can take the text and run it ourselves:
 
@@ -553,11 +553,11 @@ for way in (plainly, into_one_place):
     tracemalloc.stop()
 
 # %% [markdown]
-# These are the three calls that the compiler wrote; only that its program makes a new array for what it hands out. That
-# has a reason: `result` is another after each call, so nobody may have kept it. And there is no gradient any more, for
-# NumPy records nothing: for a backward by hand *you* have to know which arrays it reads, and that nothing has been
-# written over them. The compiler knows who reads what. (What else eager code can do, lesson 14 had: memory that is used
-# again, checkpoints.)
+# These are the three calls that the compiler wrote; only that its program makes a new array for what it hands out: the
+# next call would else overwrite a result that the caller has kept. And there is no gradient any more, for NumPy records
+# nothing: for a backward by hand *you* have to know which arrays it reads, and that nothing has been written over them.
+# The compiler knows who reads what. (What else eager code can do, lesson 14 had: memory that is used again,
+# checkpoints.)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
