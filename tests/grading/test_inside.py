@@ -22,6 +22,11 @@ def asked():
 
 
 WORK = "any(iter(int, 1))"
+BUSY = """
+def busy(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until: pass
+"""
 STOPPED = "was stopped: its time was up"
 
 
@@ -29,6 +34,8 @@ def test_the_seconds_of_a_part_are_of_work(asked):
     """On a busy machine it waits for others most of the time, which is none of its doing."""
     assert asked("time.sleep(1.5)", part=0.5)[0] == "gave"
     assert asked(WORK, part=0.5)[0] == "endless"
+    assert asked(f"{BUSY}\nbusy(1.2)", part=3, patience=40)[0] == "gave"
+    assert asked(f"{BUSY}\nbusy(1.2)", part=0.5, patience=40)[0] == "endless"
 
 
 def test_a_part_that_waits_is_stopped_by_the_clock(asked):
