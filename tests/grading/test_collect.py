@@ -16,6 +16,7 @@ from minigrad.grading import collect
 from minigrad.grading.collect import MOST_FILES, MOST_NOTEBOOKS, NothingFound, submissions
 from minigrad.grading.submission import LARGEST, Unreadable
 
+posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes, users: as POSIX has them")
 NOTEBOOK = b'{"cells": []}'
 
 
@@ -229,6 +230,7 @@ def test_every_file_that_gave_way_to_another_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("names", [("Bob", "bob"), ("bob", "bob "), ("José", unicodedata.normalize("NFD", "José"))])
+@posix
 def test_two_names_that_an_eye_takes_for_one_are_two_and_said(names, tmp_path):
     for name in (*names, "eve"):
         put(tmp_path, f"{name}/01_a.ipynb", name.encode())
@@ -275,6 +277,7 @@ def test_nobody_is_left_out_of_a_large_class(tmp_path):
     assert len(submissions(tmp_path / "all.zip")) == MOST_FILES + 1
 
 
+@posix
 @pytest.mark.parametrize("part", ["eve/work/01_a.ipynb", "eve/work", "eve"])
 def test_a_link_that_takes_the_place_of_what_was_found_is_not_followed(part, tmp_path):
     """It was looked at, and then opened: between the two a student could put a link to the grader's own files there."""
@@ -290,6 +293,7 @@ def test_a_link_that_takes_the_place_of_what_was_found_is_not_followed(part, tmp
         found.data()
 
 
+@posix
 def test_what_is_no_file_or_is_gone_is_told_and_waited_for_by_nobody(tmp_path):
     put(tmp_path, "ada/01_a.ipynb")
     put(tmp_path, "bob/01_a.ipynb")
@@ -303,6 +307,7 @@ def test_what_is_no_file_or_is_gone_is_told_and_waited_for_by_nobody(tmp_path):
             found[where].data()
 
 
+@posix
 def test_a_folder_without_right_is_said_of_its_student(tmp_path):
     """Whoever had such a folder was in no table. As root in a process of nobody's, because root may read all."""
     with tempfile.TemporaryDirectory() as place:
