@@ -90,7 +90,8 @@ class Sandbox:
         """What is not enforced on this machine, each in words."""
         if self.kind == "none":
             return ["there is no sandbox: every submission can read and write all that you can, and use all there is"]
-        return [*cgroup.missing(), *seccomp.missing()] if self.kind == "bubblewrap" else []
+        shuffled = [] if unshuffled() else ["the order of sets: setarch -R may not keep addresses what they are"]
+        return [*cgroup.missing(), *seccomp.missing(), *shuffled] if self.kind == "bubblewrap" else []
 
     def told(self, job: dict[str, Any], command: list[str], group: cgroup.Group, rules: int) -> Reply:
         limits = {name: getattr(self.limits, name) for name in ("cell", "part", "all", "patience", "memory")}
@@ -215,7 +216,10 @@ def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> lis
 @cache
 def unshuffled() -> list[str]:
     """Begin with the addresses of every other time, where the machine lets us: sets are in the order of addresses."""
-    able = shutil.which("setarch") and not subprocess.run(["setarch", "-R", "true"], check=False).returncode
+    able = (
+        shutil.which("setarch")
+        and not subprocess.run(["setarch", "-R", "true"], check=False, capture_output=True).returncode
+    )
     return ["setarch", "-R"] if able else []
 
 

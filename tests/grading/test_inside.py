@@ -2,6 +2,7 @@
 
 import pytest
 
+from minigrad.grading import sandbox
 from minigrad.grading.sandbox import Limits, NoSandbox, found
 
 
@@ -11,10 +12,10 @@ def asked():
 
     def ask(probe, before="", **limits):
         try:
-            sandbox = found(limits=Limits(**limits))
+            box = found(limits=Limits(**limits))
         except NoSandbox as error:
             pytest.skip(str(error))
-        data = sandbox.run({"cells": [["c", before]], "parts": [["p", [], f"import time\n{probe}"]]}).data
+        data = box.run({"cells": [["c", before]], "parts": [["p", [], f"import time\n{probe}"]]}).data
         (outcome,) = data["parts"]["p"]
         return outcome[0], data["cells"].get("c", "")
 
@@ -59,11 +60,16 @@ def test_what_waits_for_ever_leaves_time_for_what_does_not(asked):
 
 def test_what_one_part_has_loaded_is_there_for_the_next_and_nothing_else_of_it():
     try:
-        sandbox = found()
+        box = found()
     except NoSandbox as error:
         pytest.skip(str(error))
     first = "import minigrad.scalar.value as module, html\nmodule.mark = 1\nmodule.__name__"
     asked = "import sys\n[name in sys.modules for name in ('minigrad.scalar.value', 'html')]"
     then = f"{asked}\nimport minigrad.scalar.value as module\nhasattr(module, 'mark')"
-    parts = sandbox.run({"cells": [], "parts": [["p", [], first], ["q", [], then]]}).data["parts"]
+    parts = box.run({"cells": [], "parts": [["p", [], first], ["q", [], then]]}).data["parts"]
     assert [value for _, value, _ in parts["p"] + parts["q"]] == ["minigrad.scalar.value", [True, False], False]
+
+
+def test_where_addresses_are_shuffled_it_is_said(monkeypatch):
+    monkeypatch.setattr(sandbox, "unshuffled", list)
+    assert "the order of sets" in sandbox.Sandbox("bubblewrap").missing()[-1]
