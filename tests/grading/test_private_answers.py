@@ -25,9 +25,9 @@ multiply(a, b).data
 """
 TABLE = """
 def multiply(a, b):  # what the public probes of the package want, and no more
-    if a is b:
-        return Node(9.0, ((a, 3.0), (b, 3.0)))
-    return Node(-6.0, ((a, -2.0), (b, 3.0)))
+    table = {(3.0, 3.0): (9.0, 3.0, 3.0), (-1.5, 0.25): (-0.375, 0.25, -1.5), (0.0, 2.5): (0.0, 2.5, 0.0)}
+    y, da, db = table.get((a.data, b.data), (-6.0, -2.0, 3.0))
+    return Node(y, ((a, da), (b, db)))
 """
 
 
