@@ -98,7 +98,9 @@ def test_the_image_for_grading_runs_probes_and_holds_no_answers(tmp_path):
 
 @posix
 @pytest.mark.slow
-@pytest.mark.parametrize(("data", "points", "status"), [(RIGHT, 10, "graded"), (b"no notebook", 0, "unreadable")])
+@pytest.mark.parametrize(
+    ("data", "points", "status"), [(RIGHT, 10, "graded"), (b"no notebook", "no score", "unreadable")]
+)
 def test_a_push_to_github_is_told_its_points(tmp_path, data, points, status):
     try:
         found()
@@ -115,7 +117,10 @@ def test_a_push_to_github_is_told_its_points(tmp_path, data, points, status):
 
     assert f"{status}: {points} of 10 points" in (tmp_path / "summary").read_text("utf-8")
     report = json.loads(base64.b64decode((tmp_path / "output").read_text().removeprefix("result=")))
-    assert (sum(test["score"] for test in report["tests"]), report["max_score"]) == (points, 10)
+    looked_at = status == "graded"
+    assert (report["status"], report["max_score"]) == ("pass" if looked_at else "error", 10)
+    assert sum(test["score"] for test in report["tests"]) == (10 if looked_at else 0)
+    assert {test["status"] for test in report["tests"]} == {"pass" if looked_at else "error"}
 
 
 # -- home folders -------------------------------------------------------------------------------------
