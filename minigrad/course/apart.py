@@ -48,7 +48,8 @@ def observe(probes: str, namespace: dict[str, Any], seconds: float = SECONDS) ->
 
 def forks() -> bool:
     """Whether a copy of this process can look at an answer: what holds a GPU does not survive a fork."""
-    return sys.platform == "linux" and not any(name in sys.modules for name in ("cupy", "torch.cuda"))
+    cuda = sys.modules.get("torch.cuda")  # which is there with PyTorch, GPU or not
+    return sys.platform == "linux" and "cupy" not in sys.modules and not (cuda and cuda.is_initialized())
 
 
 def in_this_process(asked: Probe, namespace: dict[str, Any], seconds: float) -> Outcome:

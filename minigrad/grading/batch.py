@@ -12,7 +12,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -28,6 +28,7 @@ from .letters import fit
 from .sandbox import Sandbox
 from .submission import Unreadable, digest_of, read
 
+LOOK = 0.5  # seconds between two looks at whether something came
 Result = dict[str, Any]
 Came = Callable[[int, Result], None]
 
@@ -152,8 +153,11 @@ class Batch:
         with ThreadPoolExecutor(workers) as pool:
             try:
                 futures = {pool.submit(work, each): i for i, each in todo.items()}
-                for future in as_completed(futures):
-                    came(futures[future], future.result())
+                left = {*futures}
+                while left:
+                    done, left = wait(left, LOOK, FIRST_COMPLETED)  # a Ctrl-C that another thread took is heard then
+                    for future in done:
+                        came(futures[future], future.result())
             except BaseException:
                 self.over = True
                 pool.shutdown(wait=False, cancel_futures=True)

@@ -7,7 +7,7 @@ import sys
 import pytest
 from grading.cases import CASES, NAME, ROOT
 
-from minigrad.grading import inside, sandbox
+from minigrad.grading import inside, sandbox, users
 from minigrad.grading.grade import grade, task
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="submissions are graded where processes can be forked")
@@ -24,7 +24,7 @@ sys.exit(sys.argv[1] == "image" and os.environ.get("NO_IMAGE", "") != "")
 """
 RULES = {
     "--rm", "--interactive", "--network=none", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges",
-    "--memory=2048m", "--memory-swap=2048m", "--cpus=1", "--pids-limit=64", "--user=60706", "--shm-size=32m",
+    "--memory=2048m", "--memory-swap=2048m", "--cpus=1", "--pids-limit=64", "--shm-size=32m",
     "--tmpfs=/tmp:size=32m,mode=1777", "--tmpfs=/home/student:size=32m,mode=1777", "--workdir=/home/student",
     "--env=HOME=/home/student", f"--ulimit=fsize={32 << 20}", "--ulimit=nofile=256", "--ulimit=core=0",
 }  # fmt: skip
@@ -50,9 +50,10 @@ def test_a_submission_goes_through_the_engine(engine):
     asked, run, kill = engine()
     assert asked == ["image", "inspect", "minigrad-grading"]
     assert (run[0], run[-1]) == ("run", "minigrad-grading")
-    (name,) = {*run[1:-1]} - RULES
+    name, user = sorted({*run[1:-1]} - RULES)
     assert {*run[1:-1]} > RULES
     assert name.startswith("--name=minigrad-grading-")
+    assert int(user.removeprefix("--user=")) in users.IDS
     assert kill == ["kill", name.removeprefix("--name=")]
 
 
