@@ -56,13 +56,6 @@ def grade(
     if answers and not any((answers / f"{name}.json").is_file() for name in course.names()):
         raise CourseError(f"--answers is a folder of files such as {course.names()[0]}.json, and {answers} has none")
     apart(place, out, answers)
-    done = 0
-
-    def graded(result: Result) -> None:
-        nonlocal done
-        done += 1
-        bar.update()
-
     try:
         with signals_end():
             grader: Grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
@@ -70,11 +63,12 @@ def grade(
             if missing := grader.missing():
                 warned(f"not enforced here: {'; '.join(missing)}")
             with only_one(room(out, place)), tqdm(total=len(handed), unit="submission", disable=None) as bar:
-                results = Batch(course, grader, out).run(handed, graded)
+                results = Batch(course, grader, out).run(handed, lambda result: bar.update())
                 return told(out, handed, results, missing)
     except (NoSandbox, NothingFound) as error:
         raise CourseError(str(error)) from error
     except KeyboardInterrupt:
+        done = len([*(out / "results").glob("*.json")])
         kept = f"{done} submissions are graded, and kept in {out}: the same command goes on with the rest"
         raise Stopped(f"stopped. {kept}") from None
     except OSError as error:
