@@ -194,3 +194,26 @@ def test_a_rule_may_have_a_matrix_of_its_own(adjoint):
 
     np.testing.assert_allclose(g.detach().numpy(), 2 * A.T @ A @ x.detach().numpy(), rtol=1e-12)
     np.testing.assert_allclose(h.numpy(), (2 * A.T @ A).sum(0), rtol=1e-12)
+
+
+def test_a_matrix_of_a_rules_own_is_read_at_each_call():
+    """A rule that was compiled once went on with the matrix of the first call, without a word."""
+    A = np.eye(3)
+
+    class Product(Linear):
+        def infer(self, x):
+            return x
+
+        def forward(self, xp, x):
+            return xp.asarray(A) @ x
+
+        def adjoint(self, gy, x):
+            return mg.tensor(A.T) @ gy
+
+    x, op = mg.tensor([1.0, 2.0, 3.0], requires_grad=True), Product()
+    found = []
+    for _ in range(2):
+        found.append(mg.grad(x.apply(op).sum(), x)[0].tolist())
+        A *= 10
+
+    assert found == [[1, 1, 1], [10, 10, 10]]

@@ -41,6 +41,7 @@ class CompiledRule:
     graph    the derivative as a graph, of (gy, *kept): what `create_graph` runs on tensors
     pull     the same graph compiled: (gy, *kept) → one gradient per operand, None where none is wanted
     source   the Python text of `pull`
+    lasts    whether it is the same for every call: not if arrays of the rule's own are in it
     """
 
     spec: Spec
@@ -49,6 +50,7 @@ class CompiledRule:
     graph: Graph
     pull: Callable[..., tuple[Any, ...]]
     source: str
+    lasts: bool = True
 
     def trace(self, node: Any, gy: Any, *saved: Any) -> tuple[Any, ...]:
         """What `node` sends to its inputs for a tensor gy: the graph run on tensors, each at its place."""
@@ -83,9 +85,12 @@ class Plan:
                 "make it under no_grad() instead, or take x.clone() of it here"
             )
         known = tuple(map(bool, wanted))
-        if known not in self.rules:
-            self.rules[known] = staged(self, known) if self.spec.is_float else None
-        return self.rules[known]
+        if known in self.rules:
+            return self.rules[known]
+        made = staged(self, known) if self.spec.is_float else None
+        if made is None or made.lasts:
+            self.rules[known] = made
+        return made
 
 
 def plan(op: Op, operands: tuple[Spec, ...]) -> Plan:
@@ -112,11 +117,11 @@ def staged(plan: Plan, wanted: tuple[bool, ...]) -> CompiledRule | None:
     slots = [placeholder("y", plan.spec), *(placeholder(f"x{i}", s) for i, s in enumerate(plan.operands))]
     gy = placeholder("gy", plan.spec)
     try:
-        gxs = plan.op.gradients(gy, *slots)
+        gxs, lasts = plan.op.gradients(gy, *slots), True
     except (GraphError, TypeError):  # of a tensor beside a symbol
         from .slot import gradients
 
-        gxs = gradients(plan.op, gy, slots)
+        gxs, lasts = gradients(plan.op, gy, slots), False  # its tensor may hold other numbers next time
     outputs = tuple(gx.node if want and gx is not None else None for gx, want in zip(gxs, wanted, strict=True))
     if not any(outputs):
         return None
@@ -124,7 +129,7 @@ def staged(plan: Plan, wanted: tuple[bool, ...]) -> CompiledRule | None:
     reads = tuple(i for i, slot in enumerate(slots) if slot.node in graph.nodes)
     graph = Graph((gy.node, *(slots[i].node for i in reads)), graph.outputs)
     pull = function(graph, "pull", plan.spec.device)
-    return CompiledRule(plan.spec, reads, keeper(reads), graph, pull, pull.source)  # type: ignore[attr-defined]
+    return CompiledRule(plan.spec, reads, keeper(reads), graph, pull, pull.source, lasts)  # type: ignore[attr-defined]
 
 
 def keeper(reads: tuple[int, ...]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
