@@ -123,14 +123,23 @@ def test_what_an_answer_writes_where_outcomes_go_is_none():
 
 
 @forking
-def test_nothing_is_left_of_the_copies():
-    before = sorted(Path("/proc/self/fd").iterdir())
+def test_nothing_is_left_of_the_copies(monkeypatch):
+    children, fork = [], os.fork
+
+    def counted() -> int:
+        children.append(fork())
+        return children[-1]
+
+    monkeypatch.setattr("os.fork", counted)
+    before = {*Path("/proc/self/fd").iterdir()}
     for source in ("def f(x): return 2 * x", HELD["a power"], "import os\ndef f(x): os._exit(0)"):
         kinds(source)
 
-    assert sorted(Path("/proc/self/fd").iterdir()) == before
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert {*Path("/proc/self/fd").iterdir()} <= before
+    assert len(children) == 3
+    for child in children:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(child, os.WNOHANG)
 
 
 def test_where_no_process_is_forked_a_process_that_is_held_ends_and_others_go_on():
