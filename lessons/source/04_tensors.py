@@ -48,13 +48,13 @@
 # %% slideshow={"slide_type": "skip"}
 import inspect
 import textwrap
-import timeit
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
+from minigrad.course.stopwatch import in_turns
 from minigrad.core.node import toposort
 from minigrad.scalar.value import history
 from minigrad.widgets import ChainRule
@@ -120,19 +120,18 @@ print("arrays: ", x.grad, y.grad)
 
 
 # %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
-def seconds(make):
-    """The best of a few runs, forward and backward."""
-
-    def forward_and_backward():
-        make(1000)[2].backward()
-
-    return min(timeit.repeat(forward_and_backward, number=1, repeat=5))
+def forward_and_backward(make):
+    total = make(1000)[2]
+    total.backward()
 
 
-print(f"1,000 pairs, forward and backward: arrays are {seconds(scalars) / seconds(arrays):.0f} times as fast")
+times = in_turns(scalars=lambda: forward_and_backward(scalars), arrays=lambda: forward_and_backward(arrays))
+print(f"1,000 pairs, forward and backward: arrays are {times['scalars'] / times['arrays']:.0f} times as fast")
 
 # %% [markdown]
 # On most machines that is more than twenty times. What the engine saves is not arithmetic but Python's work around it.
+# (A busy machine blurs every timing. So `in_turns` lets both take turns, for several rounds. Where the rounds disagree
+# the line says *somewhere between*: then this run cannot tell.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Draw one arrow on the board through the picture of the scalars, then ask where it is in the picture of

@@ -415,20 +415,21 @@ print(f"graphs that differ in more than their numbers: {len(set(sizes))}")
 #
 # Second, each operation has **overhead**: Python looks up what to do, notes the parents, keeps what backward needs. It
 # is the same for one number and for a million. We time `a * b` against plain NumPy, which has less of it, here on your
-# machine:
+# machine. (The two take turns, for several rounds. Where the rounds disagree the line says *somewhere between*: this
+# run cannot tell.)
 
 # %% tags=["measured", "nbval-ignore-output"]
-from timeit import repeat
+from minigrad.course.stopwatch import in_turns
 
 
-def seconds(a, b, runs):
-    return min(repeat(lambda: a * b, number=runs, repeat=3))
+def product(a, b):
+    return lambda: a * b
 
 
-for size, runs in ((1, 20_000), (1_000, 20_000), (1_000_000, 50)):
-    ours = seconds(mg.ones(size, requires_grad=True), mg.ones(size), runs)
-    numpys = seconds(np.ones(size), np.ones(size), runs)
-    print(f"{size:9,} numbers: {ours / numpys:4.1f} times as long as NumPy")
+for size in (1, 1_000, 1_000_000):
+    tensors = mg.ones(size, requires_grad=True), mg.ones(size)
+    times = in_turns(ours=product(*tensors), numpys=product(np.ones(size), np.ones(size)))
+    print(f"{size:9,} numbers: {times['ours'] / times['numpys']:.1f} times as long as NumPy")
 
 # %% tags=["measured", "nbval-ignore-output"]
 import sys

@@ -403,11 +403,12 @@ print(said(lambda: loss + 0.5 * (W * W).sum()))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs, and what it brings
 #
-# A step in a session and the same step in eager mode, on your machine. The session's first run also works out its
-# plan, which later runs find again.
+# A step in a session and the same step in eager mode, on your machine. A session's first run with so many points also
+# works out its plan, which later runs find again. (The three take turns, for several rounds. Where the rounds
+# disagree the line says *somewhere between*: this run cannot tell.)
 
 # %%
-from timeit import repeat
+from minigrad.course.stopwatch import in_turns
 
 tensors = [mg.tensor(value, requires_grad=True) for value in session.run([W, b, v])]
 optimizer = mg.optim.SGD(tensors, lr=1.0)
@@ -427,13 +428,17 @@ def in_session():
     session.run([loss, train], moons)
 
 
-def seconds(step, runs=100):
-    return min(repeat(step, number=runs, repeat=3)) / runs
+lengths = iter(range(2, 101))  # each a number of points for which there is no plan yet
 
 
-once = repeat(lambda: session.run([loss, right, train], moons), number=1, repeat=1)[0]  # never asked for before
-print(f"an eager step takes {seconds(eager) / seconds(in_session):.1f} times as long as one in a session")
-print(f"the first run of its kind takes {once / seconds(in_session):.0f} times as long as a later one")
+def first_run():
+    n = next(lengths)
+    session.run([loss, train], {x: points[:n], side: 2.0 * labels[:n] - 1})
+
+
+times = in_turns(eager=eager, in_session=in_session, first_run=first_run)
+print(f"an eager step takes {times['eager'] / times['in_session']:.1f} times as long as one in a session")
+print(f"the first run of its kind takes {times['first_run'] / times['in_session']:.0f} times as long as a later one")
 
 # %% [markdown]
 # On most machines the eager step takes more than twice as long: with arrays this small, overhead is most of it, and

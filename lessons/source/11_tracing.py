@@ -42,12 +42,12 @@ import random
 import textwrap
 import warnings
 from collections import Counter
-from time import perf_counter
 
 import numpy as np
 
 import minigrad as mg
 from minigrad.course import Predict, reveal
+from minigrad.course.stopwatch import in_turns
 from minigrad.graph.autograph import beside
 from minigrad.core.node import toposort
 from minigrad.widgets import GraphView, Quiz, StaticVsDynamic
@@ -492,7 +492,8 @@ for name, way in {"eager": root, "traced": mg.function(root)}.items():
 # ## What it cost, and what it saves
 #
 # Tracing is work: Python runs on symbols, AutoGraph generates code, the graph is compiled. We measure the first call, a
-# later call, and the same function run eagerly: twenty small ops on three numbers.
+# later call, and the same function run eagerly: twenty small ops on three numbers. They take turns, for several rounds;
+# where the rounds disagree the line says *somewhere between*, and this run cannot tell.
 
 
 # %% tags=["measured", "nbval-ignore-output"]
@@ -502,18 +503,12 @@ def chain(x):
     return x
 
 
-def seconds(call, times):
-    start = perf_counter()
-    for _ in range(times):
-        call()
-    return (perf_counter() - start) / times
-
-
 x, fast = mg.ones(3), mg.function(chain)
-first = seconds(lambda: fast(x), 1)
-later, eager = (min(seconds(lambda way=way: way(x), 200) for _ in range(5)) for way in (fast, chain))
-print(f"eager 1, traced {later / eager:.2f}; the first call {first / eager:,.0f}")
-print(f"the trace has paid for itself after {(first - later) / max(eager - later, 1e-9):,.0f} calls")
+first, later, eager = in_turns(
+    first=lambda: mg.function(chain)(x), later=lambda: fast(x), eager=lambda: chain(x)
+).values()
+print(f"eager 1; traced {later / eager:.2f}; the first call {first / eager:.0f}")
+print(f"calls until the trace has paid for itself: {(first - later) / (eager - later):.0f}")
 
 # %% [markdown]
 # On most machines the first call takes more than a hundred times as long as an eager one, and each later one takes less

@@ -361,34 +361,33 @@ for name, way in ways.items():
 # ## Seconds
 #
 # Last, time. To leave the building out of it we time 110 steps and 10 steps, and take the difference. Then we time the
-# building alone. What do you expect of 200 points, and what of 20,000?
+# building alone. A clock also counts what else this machine does. So the three take turns, for several rounds, and
+# where the rounds disagree the line says *somewhere between*: then this run cannot tell. What do you expect of 200
+# points, and what of 20,000?
 
 
 # %% slideshow={"slide_type": "skip"} tags=["measured", "nbval-ignore-output"]
-from time import perf_counter
+from functools import partial
+
+from minigrad.course.stopwatch import in_turns
 
 
-def seconds(way, data, steps):
-    times = []
-    for _ in range(3):
-        begin = perf_counter()
-        way(model, data, steps)
-        times.append(perf_counter() - begin)
-    return min(times)
+def seconds(data, steps):
+    return in_turns(rounds=5, **{name: partial(way, model, data, steps) for name, way in ways.items()})
 
 
 for data, more in ((moons, 100), (many, 10)):
-    each = {name: (seconds(way, data, 10 + more) - seconds(way, data, 10)) / more for name, way in ways.items()}
-    times = (f"{name} {each['eager'] / took:.1f}×" for name, took in each.items())
-    print(f"{len(data[0]):6} points:", ", ".join(times), "as fast")
-building = {name: seconds(way, moons, 1) / seconds(eager, moons, 1) for name, way in ways.items()}
-print("the first step:", ", ".join(f"{name} {ratio:.0f}×" for name, ratio in building.items()), "as long")
+    few, all_of_them = seconds(data, 10), seconds(data, 10 + more)
+    each = {name: all_of_them[name] - few[name] for name in ways}
+    times = (f"{name} {each['eager'] / each[name]:.1f}×" for name in ("session", "traced"))
+    print(f"{len(data[0]):6} points:", "; ".join(times), "as fast as eager")
+first = seconds(moons, 1)
+print("the first step:", "; ".join(f"{name} {first[name] / first['eager']:.0f}×" for name in ways), "as long")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# With 200 points overhead is most of a step, and on most machines the two graphs are two to three times as fast. With
-# 20,000 arithmetic is most of it, and little is left to gain: run the cell again, and another of the three may come
-# first. The first step of the two graphs takes many times as long as the eager one. How many calls it takes
-# until that is paid back, and when it never is, fills lesson 15.
+# With 200 points overhead is most of a step, and on most quiet machines the two graphs are two to three times as fast.
+# With 20,000 arithmetic is most of it, and little is left to gain. The first step of the two graphs takes many times as
+# long as the eager one. How many calls it takes until that is paid back, and when it never is, fills lesson 15.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same slip, three times

@@ -44,7 +44,6 @@
 
 # %% slideshow={"slide_type": "skip"}
 import math
-from timeit import repeat
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,6 +57,7 @@ from minigrad.compiler.passes.liveness import bytes_moved
 from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised, steps
 from minigrad.tensor.rewrite import share
 from minigrad.course import Predict, Quiz, reveal
+from minigrad.course.stopwatch import in_turns
 from minigrad.core.node import Node
 from minigrad.ops import Const, Mul
 from minigrad.widgets import PassViewer, Roofline
@@ -446,16 +446,16 @@ reveal("launches of gelu", launches(gelu, x)[1])
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Is it faster?
 #
-# Measured here, eager against traced, for arrays of three sizes. Guess first: where is the gain largest?
+# Measured here, eager against traced, for arrays of three sizes. The two take turns, for several rounds; where the
+# rounds disagree the line says *somewhere between*, and this run cannot tell. Guess first: where is the gain largest?
 
 
 # %% tags=["measured", "nbval-ignore-output"]
 def gain(f, n):
     """How many times as long it takes eagerly."""
     x, traced = mg.ones(n), mg.function(f)
-    traced(x)
-    eager = min(repeat(lambda: f(x), number=3, repeat=5))
-    return eager / min(repeat(lambda: traced(x), number=3, repeat=5))
+    times = in_turns(eager=lambda: f(x), traced=lambda: traced(x), rounds=5)
+    return times["eager"] / times["traced"]
 
 
 for n in (1_000, 100_000, 3_000_000):

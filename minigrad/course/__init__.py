@@ -19,6 +19,7 @@ and in the lessons themselves:
     journal.py          how it is kept: lines that are added and never changed
     standing.py         how far the learner has come, as data, as text and as a table with bars
     exercise.py         what is known of an exercise, and the verdict
+    stopwatch.py        which way is faster, and when a busy machine cannot tell
     probe.py            how a learner's work is looked at, and never trusted
     apart.py            where: in a process that can be ended
     notebook_state.py   what a notebook has told the course so far

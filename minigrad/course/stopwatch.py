@@ -1,0 +1,76 @@
+"""How many times as long one way takes as another, on a machine that does other things, too.
+
+    times = in_turns(eager=f, traced=g)
+    print(f"{times['eager'] / times['traced']:.1f} times as long")
+
+Whatever else runs slows down who has the turn. So the ways take turns, and each round is a measurement of its own:
+where the rounds disagree there is no verdict, and the text is `somewhere between 0.9 and 3.1`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from statistics import quantiles
+from time import perf_counter
+
+ROUNDS = 7
+TRIES = 3  # in a round, of which the fastest counts
+LEAST = 1e-3  # seconds: what takes less is timed several calls at a time, for a clock has ticks
+STABLE = 1.5  # times as much, at most, in the upper quartile as in the lower
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """A number for each round: seconds, or what is computed of them, round by round."""
+
+    each: tuple[float, ...]
+
+    def __sub__(self, other: Rounds) -> Rounds:
+        return Rounds(tuple(a - b for a, b in zip(self.each, other.each, strict=True)))
+
+    def __truediv__(self, other: Rounds) -> Rounds:
+        return Rounds(tuple(a / b if b else inf for a, b in zip(self.each, other.each, strict=True)))
+
+    @property
+    def quartiles(self) -> tuple[float, float, float]:
+        low, middle, high = quantiles(self.each, method="inclusive")
+        return low, middle, high
+
+    @property
+    def stable(self) -> bool:
+        low, _, high = self.quartiles
+        return low > 0 and high <= STABLE * low
+
+    def among(self, *limits: float) -> int | None:
+        """How many of these ascending limits it is above; None where the rounds disagree."""
+        low, _, high = (bisect(limits, quartile) for quartile in self.quartiles)
+        return low if low == high else None
+
+    def __format__(self, spec: str) -> str:
+        low, middle, high = (format(quartile, spec) for quartile in self.quartiles)
+        return middle if self.stable else f"somewhere between {low} and {high}"
+
+
+def in_turns(rounds: int = ROUNDS, **ways: Callable[[], object]) -> dict[str, Rounds]:
+    """Seconds of one call of each way, in each round; what a first call prepares is not counted."""
+    calls = {}
+    for name, way in ways.items():
+        way()
+        calls[name] = max(1, int(LEAST / max(seconds(way), 1e-9)))
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        tries = [{name: seconds(way, calls[name]) for name, way in ways.items()} for _ in range(TRIES)]
+        for name, found in times.items():
+            found.append(min(each[name] for each in tries))
+    return {name: Rounds(tuple(found)) for name, found in times.items()}
+
+
+def seconds(way: Callable[[], object], calls: int = 1) -> float:
+    """Seconds of a call, on average."""
+    start = perf_counter()
+    for _ in range(calls):
+        way()
+    return (perf_counter() - start) / calls

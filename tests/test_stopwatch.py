@@ -1,0 +1,106 @@
+"""A verdict from a clock, on a machine that has other things to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minigrad.course import stopwatch
+from minigrad.course.stopwatch import Rounds, in_turns
+
+LESSONS = sorted((Path(__file__).resolve().parents[1] / "lessons" / "source").glob("*.py"))
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until a way moves it."""
+    now = [0.0]
+    monkeypatch.setattr(stopwatch, "perf_counter", lambda: now[0])
+    return now
+
+
+def lasting(clock, *durations):
+    """A way whose calls last so long, one after another and round again."""
+    called = []
+
+    def way():
+        clock[0] += durations[len(called) % len(durations)]
+        called.append(clock[0])
+
+    way.called = called
+    return way
+
+
+def test_a_machine_that_is_slow_for_a_while_slows_all_ways_alike(clock):
+    """Lesson 12 timed one way after the other, and printed 332.8 times as fast, where there was nothing to gain."""
+    speed = iter([1.0] * 20 + [50.0] * 22 + [1.0] * 100)  # 2 calls to begin with, then 3 tries of each in 7 rounds
+
+    def eager():
+        clock[0] += 0.4 * next(speed)
+
+    def traced():
+        clock[0] += 0.2 * next(speed)
+
+    times = in_turns(eager=eager, traced=traced)
+
+    assert f"{times['eager'] / times['traced']:.1f}" == "2.0"
+
+
+def test_what_disturbs_single_tries_is_not_counted(clock):
+    eager, traced = lasting(clock, 0.4, 0.4, 9.0), lasting(clock, 0.2, 3.0, 0.2)
+
+    times = in_turns(eager=eager, traced=traced)
+
+    assert f"{times['eager'] / times['traced']:.1f}" == "2.0"
+
+
+def test_what_is_prepared_at_the_first_call_is_not_counted(clock):
+    cached = lasting(clock, 60.0, *[0.5] * 100)
+
+    assert in_turns(cached=cached)["cached"].each == pytest.approx([0.5] * 7)
+
+
+def test_what_is_quick_is_timed_many_calls_at_a_time(clock):
+    quick = lasting(clock, 1e-5)
+
+    assert in_turns(quick=quick)["quick"].each == pytest.approx([1e-5] * 7)
+    assert len(quick.called) >= 7 * 3 * 99
+
+
+def test_rounds_that_disagree_give_no_verdict():
+    """Two timings of one thing on a busy machine: their ratio is anything, and no single number is printed."""
+    uneven = Rounds((0.9, 3.0, 332.8, 1.1, 0.4, 7.0, 2.0))
+
+    assert not uneven.stable
+    assert f"{uneven:.1f}" == "somewhere between 1.0 and 5.0"
+
+
+def test_a_difference_that_is_lost_in_noise_gives_no_verdict():
+    """More steps may seem to take less time than few, and then a step takes less than none."""
+    long, short = Rounds((1.0, 2.0, 1.0, 3.0)), Rounds((2.0, 1.0, 1.0, 4.0))
+    ratio = Rounds((1.0, 1.0, 1.0, 1.0)) / (long - short)
+
+    assert "somewhere between" in f"{ratio:.1f}"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "place"),
+    [
+        ((0.9, 1.0, 1.1, 1.0), 0),
+        ((1.3, 1.5, 1.4, 1.6), 1),
+        ((4.0, 3.0, 9.0, 8.0), 2),  # uneven, and yet far from any limit
+        ((1.0, 1.1, 1.2, 1.3), None),
+        ((1.9, 1.8, 2.2, 2.4), None),
+    ],
+)
+def test_a_place_among_limits_is_told_where_the_rounds_agree(rounds, place):
+    assert Rounds(rounds).among(1.15, 2) == place
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+def test_no_lesson_has_a_clock_of_its_own(lesson):
+    """Eight of them had, each way timed by itself: under load they contradicted the sentence below."""
+    text = lesson.read_text(encoding="utf-8")
+
+    assert [word for word in ("perf_counter", "timeit", "process_time") if word in text] == []
