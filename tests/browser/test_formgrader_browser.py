@@ -75,7 +75,7 @@ def submission(folder, student):
     """What formgrader calls a submission."""
     from nbgrader.api import Gradebook
 
-    with gradebook.programs_of_this_python(), Gradebook(f"sqlite:///{folder / gradebook.FILE}") as book:
+    with Gradebook(f"sqlite:///{folder / gradebook.FILE}") as book:
         return book.find_submission_notebook(prose.NAME, prose.NAME, student).id
 
 

@@ -207,6 +207,14 @@ def test_what_a_student_writes_is_text_on_every_page():
         assert "default-src 'none'" in page
 
 
+def test_what_stands_between_backticks_is_code_and_text_all_the_same():
+    mine = result(points=0)
+    mine["parts"]["product"] |= {"says": ["Is `a < b` <i> right?"], "hint": "`x`"}
+    page = pages.feedback(mine, "x")
+    assert "Is <code>a &lt; b</code> &lt;i&gt; right?" in page
+    assert "<code>x</code>" in page
+
+
 def test_a_class_report_counts_misconceptions_and_difficulty():
     results = [result(f"s{i}", 2 * (i % 2), shows="" if i % 2 else "takes it for a sum") for i in range(10)]
     page = pages.class_report(results, {})
@@ -351,7 +359,7 @@ def test_the_gradebook_has_each_score_once(tmp_path, monkeypatch):
     for _ in range(2):
         gradebook.write(tmp_path, results)
     gradebook.write(tmp_path, [result("bob", 2)])
-    with gradebook.programs_of_this_python(), api.Gradebook(f"sqlite:///{tmp_path / gradebook.FILE}") as book:
+    with api.Gradebook(f"sqlite:///{tmp_path / gradebook.FILE}") as book:
         scores = {s.student_id: s.score for s in book.assignment_submissions(NAME)}
     assert scores == {"ada": 2, "bob": 2}
 

@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 from grading.cases import CASES, NAME
@@ -17,6 +19,7 @@ from minigrad.grading.readers import with_readers
 from minigrad.grading.submission import MOST_LISTS, Unreadable, read
 
 RIGHT = CASES["as_it_should_be"].data
+TABLES = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 ESCAPES = "\x1b[2J\x1b]0;title\x07\r\x08\x9b31m\u202eexe\u2066\u2028\x00\x85\ud800"
 
 
@@ -131,11 +134,66 @@ def test_what_could_not_be_graded_is_marked_for_a_person(book):
 
     from minigrad.grading import gradebook
 
-    with gradebook.programs_of_this_python(), Gradebook(f"sqlite:///{book / gradebook.FILE}") as db:
+    with Gradebook(f"sqlite:///{book / gradebook.FILE}") as db:
         waits = {each.student_id: each.needs_manual_grade for each in db.assignment_submissions(NAME)}
         grades = [db.find_grade("check-product", NAME, NAME, who).auto_score for who in ("ada", "bob", "eve")]
     assert {who for who, wait in waits.items() if wait} == {"bob", "eve"}
     assert grades == [2, None, None]
+
+
+def test_a_new_gradebook_is_as_nbgrader_makes_one(book):
+    from alembic.script import ScriptDirectory
+    from nbgrader.api import Base
+    from nbgrader.dbutil import ALEMBIC_DIR
+    from sqlalchemy import create_engine
+
+    engine = create_engine(f"sqlite:///{book / 'theirs.db'}")
+    Base.metadata.create_all(engine)
+    engine.dispose()
+    with (
+        closing(sqlite3.connect(book / "theirs.db")) as theirs,
+        closing(sqlite3.connect(book / "gradebook.db")) as ours,
+    ):
+        wanted, found = ({name: sql.split() for name, sql in db.execute(TABLES)} for db in (theirs, ours))
+        version = ours.execute("SELECT version_num FROM alembic_version").fetchall()
+    assert {name: found.get(name) for name in wanted} == wanted
+    assert found.keys() - wanted.keys() == {"alembic_version"}
+    assert version == [(ScriptDirectory(ALEMBIC_DIR).get_current_head(),)]
+
+
+def test_a_class_is_entered_without_loading_nbgrader(tmp_path):
+    """Loading it, and once more in a program that it calls, was most of what a small class cost."""
+    told = f"import sys\nfrom pathlib import Path\nfrom minigrad.grading import gradebook\nr = {result('ada')!r}\n"
+    told += (
+        "gradebook.write(Path(sys.argv[1]), [r])\nprint({'nbgrader', 'sqlalchemy', 'nbformat'} & sys.modules.keys())"
+    )
+    said = subprocess.run([sys.executable, "-c", told, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert said.stdout == "set()\n"
+
+
+@pytest.mark.parametrize(("place", "mishap"), [
+    ("SCHEMA", "PRAGMA max_page_count = 1;"), ("ENTER", "SELECT * FROM nowhere; COMMIT;"),
+], ids=["disk full", "ended before its end"])  # fmt: skip
+def test_a_class_is_entered_whole_or_not_at_all(place, mishap, tmp_path, monkeypatch):
+    from minigrad.grading import gradebook
+
+    gradebook.write(tmp_path, [result("ada")])
+    script = getattr(gradebook, place).read_text("utf-8").replace("COMMIT;", "") + mishap
+    (tmp_path / "script.sql").write_text(script, "utf-8")
+    monkeypatch.setattr(gradebook, place, tmp_path / "script.sql")
+    with pytest.raises(sqlite3.OperationalError, match=r"disk is full|no such table"):
+        gradebook.write(tmp_path, [result("ada", 0), *(result(f"s{i}") for i in range(100))])
+    with closing(sqlite3.connect(tmp_path / gradebook.FILE)) as book:
+        assert book.execute("SELECT student.id, auto_score FROM student, grade").fetchall() == [("ada", 2)]
+
+
+def test_names_that_a_teacher_has_written_stay_where_none_is_known(tmp_path):
+    from minigrad.grading import gradebook
+
+    gradebook.write(tmp_path, [result("ada", name="Ada Meyer")])
+    gradebook.write(tmp_path, [result("ada")])
+    with closing(sqlite3.connect(tmp_path / gradebook.FILE)) as book:
+        assert book.execute("SELECT first_name, last_name FROM student").fetchall() == [("Ada", "Meyer")]
 
 
 def test_a_configuration_that_is_there_stays(tmp_path):
@@ -162,7 +220,7 @@ def test_points_by_hand_wait_again_when_another_answer_is_handed_in(tmp_path, mo
         return json.loads(capsys.readouterr().out)[0]
 
     assert (first := graded(b"no notebook"))["points"] is None
-    with gradebook.programs_of_this_python(), Gradebook(f"sqlite:///{tmp_path / 'out' / gradebook.FILE}") as db:
+    with Gradebook(f"sqlite:///{tmp_path / 'out' / gradebook.FILE}") as db:
         for part in PARTS:
             grade = db.find_grade(f"check-{part}", NAME, NAME, "ada")
             grade.manual_score, grade.needs_manual_grade = 1, False

@@ -46,7 +46,7 @@ def give(folder, student, points, words="", part="why"):
     """What formgrader writes for a reader."""
     from nbgrader.api import Gradebook
 
-    with gradebook.programs_of_this_python(), Gradebook(f"sqlite:///{folder / 'out' / gradebook.FILE}") as book:
+    with Gradebook(f"sqlite:///{folder / 'out' / gradebook.FILE}") as book:
         grade = book.find_grade(part, prose.NAME, prose.NAME, student)
         grade.manual_score, grade.needs_manual_grade = points, False
         if words:
