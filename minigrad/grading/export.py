@@ -29,7 +29,7 @@ class Scores(ExportPlugin):  # type: ignore[misc]
             for student in gradebook.students
             if student.id in (self.student or [student.id])
         ]
-        Path(self.to or "grades.csv").write_text(table([HEAD, *rows]), "utf-8")
+        Path(self.to or "grades.csv").write_text(table(HEAD, (dict(zip(HEAD, row)) for row in rows)), "utf-8")
 
 
 def of_student(gradebook: Any, assignment: Any, student: Any) -> list[Any]:

@@ -39,17 +39,13 @@ def scored(results: Sequence[Result]) -> list[Result]:
 
 def plain(results: Sequence[Result]) -> str:
     """A row for each submission, a column for each part."""
-    parts = [f"{exercise}: {part}" for exercise, part in parts_of(results)]
     rows = [
-        [
-            r["student"], r["name"], r["exercise"], r["status"], score(r), r["of"],
-            *(points(r["parts"].get(part)) if r["exercise"] == exercise else ""
-              for exercise, part in parts_of(results)),
-            "; ".join(r["notes"]),
-        ]
+        r | {"points": score(r), "notes": "; ".join(r["notes"])}
+        | {f"{r['exercise']}: {name}": points(part) for name, part in r["parts"].items()}
         for r in results
     ]  # fmt: skip
-    return table([["student", "name", "exercise", "status", "points", "of", *parts, "notes"], *rows])
+    parts = [f"{r['exercise']}: {name}" for r in sorted(results, key=lambda r: r["exercise"]) for name in r["parts"]]
+    return table(["student", "name", "exercise", "status", "points", "of", *dict.fromkeys(parts), "notes"], rows)
 
 
 def canvas(results: Sequence[Result]) -> str:
@@ -57,14 +53,13 @@ def canvas(results: Sequence[Result]) -> str:
 
     An exercise that Canvas does not know becomes an assignment; one that it knows is called there "Name (number)".
     """
-    exercises = of_exercises(results)
-    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(name for name, _ in exercises)]
-    possible = ["    Points Possible", "", "", "", "", *(of for _, of in exercises)]
-    rows = [
-        [student[0]["name"] or student[0]["student"], student[0]["student"], "", "", "", *scores(student, exercises)]
-        for student in by_student(results)
-    ]
-    return table([head, possible, *rows])
+    possible = {r["exercise"]: r["of"] for r in results if r["exercise"]}
+    students: dict[str, Result] = {}
+    for r in results:
+        row = students.setdefault(r["student"], {"Student": r["name"] or r["student"], "ID": r["student"]})
+        row[r["exercise"]] = score(r)
+    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *sorted(possible)]
+    return table(head, [{"Student": "    Points Possible", **possible}, *students.values()])
 
 
 def moodle(results: Sequence[Result]) -> str:
@@ -72,13 +67,13 @@ def moodle(results: Sequence[Result]) -> str:
 
     It takes none without a column of when a grade was changed there, which nobody here knows.
     """
-    changed = "Last modified (grade)"
-    head = ["Identifier", "Full name", "Exercise", "Grade", "Maximum Grade", changed, "Feedback comments"]
+    head = ["Identifier", "Full name", "Exercise", "Grade", "Maximum Grade"]
+    head += ["Last modified (grade)", "Feedback comments"]
     rows = [
-        [f"Participant {r['student']}", r["name"], r["exercise"], score(r), r["of"], "", "; ".join(said(r))]
+        (f"Participant {r['student']}", r["name"], r["exercise"], score(r), r["of"], "", "; ".join(said(r)))
         for r in results
     ]
-    return table([head, *rows])
+    return table(head, [dict(zip(head, row)) for row in rows])
 
 
 def said(result: Result) -> list[str]:
@@ -98,40 +93,16 @@ def score(result: Result) -> Any:
     return result["points"] if whole and result["status"] in ("graded", "crashed") else ""
 
 
-def points(part: Result | None) -> Any:
+def points(part: Result) -> Any:
     """Those of a part, or nothing while it waits for a person."""
-    return part["points"] if part and part["state"] != "wait" else ""
+    return part["points"] if part["state"] != "wait" else ""
 
 
-def scores(results: Sequence[Result], exercises: Sequence[tuple[str, int]]) -> list[Any]:
-    mine = {r["exercise"]: score(r) for r in results}
-    return [mine.get(name, "") for name, _ in exercises]
-
-
-def of_exercises(results: Sequence[Result]) -> list[tuple[str, int]]:
-    """(exercise, its points), in order."""
-    return sorted({r["exercise"]: r["of"] for r in results if r["exercise"]}.items())
-
-
-def parts_of(results: Sequence[Result]) -> list[tuple[str, str]]:
-    """(exercise, part), in order."""
-    return list(
-        dict.fromkeys(
-            (r["exercise"], part) for r in sorted(results, key=lambda r: r["exercise"]) for part in r["parts"]
-        )
-    )
-
-
-def by_student(results: Sequence[Result]) -> list[list[Result]]:
-    students: dict[str, list[Result]] = {}
-    for result in results:
-        students.setdefault(result["student"], []).append(result)
-    return list(students.values())
-
-
-def table(rows: Iterable[Sequence[Any]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Result]) -> str:
+    """Rows under their headings, as CSV; where a row says nothing the cell is empty."""
+    lines = [head, *([row.get(heading, "") for heading in head] for row in rows)]
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([safe(cell) for cell in row] for row in rows)
+    csv.writer(out, lineterminator="\n").writerows([safe(cell) for cell in line] for line in lines)
     return out.getvalue()
 
 
