@@ -2,17 +2,20 @@
 """Set the course up, once, and open it. Needs Python 3.11 or newer, and nothing else.
 
     python3 start.py                 open the course in JupyterLab   (on Windows: py start.py)
-    python3 start.py test            pass the tests; what follows `test` goes to scripts/check
-    python3 start.py add EXTRA       install an extra too: gpu-cu12, gpu-cu13, instructor or cluster
-    python3 start.py doctor          or another verb of `minigrad`, such as copy and reset
+    python3 start.py status          or another verb of `minigrad`, such as grade, reset, doctor and lab --present
     python3 start.py --no-browser    or any option of JupyterLab
+    python3 start.py add EXTRA       install an extra too: gpu-cu12, gpu-cu13, instructor or cluster
+    python3 start.py test            pass the tests; what follows `test` goes to scripts/check
+    python3 start.py python FILE     run anything else with the Python that the tests run with, such as scripts/build
 
-Everything is installed into the folder .venv beside this file. A stamp in there says what was installed; an
-environment without one was left half-way and is made anew, so whatever went wrong, run this again.
+The course is installed into the folder .venv beside this file, and what tests need into .venv-test, so that they change
+nobody's JupyterLab. A stamp in there says what was installed; an environment without one was left half-way and is made
+anew, so whatever went wrong, run this again.
 """
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,15 +24,45 @@ from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-VENV = ROOT / ".venv"
-BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
-PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
-STAMP = VENV / "finished.json"
 LONGEST_ROOT = 90  # characters: Windows allows 259, and the deepest file in .venv takes 163 of them
 PROOF = {
     "course": ["minigrad", "lazy_loader", "jupyterlab", "anywidget", "numpy"],
     "test": ["pytest", "nbval", "playwright", "mypy"],
 }
+
+
+class Environment:
+    """A folder beside this file with a Python of its own, and the stamp in it."""
+
+    def __init__(self, name: str, price: str) -> None:
+        self.folder, self.price = ROOT / name, price
+        self.bin = self.folder / ("Scripts" if os.name == "nt" else "bin")
+        self.python = self.bin / ("python.exe" if os.name == "nt" else "python")
+        self.stamp = self.folder / "finished.json"
+
+    def finished(self) -> dict:
+        """What the stamp says, and nothing if it is missing or damaged."""
+        try:
+            stamp = json.loads(self.stamp.read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return stamp if isinstance(stamp, dict) and "made_for" in stamp else {}
+
+    def works(self, extras: set) -> bool:
+        """Does it have a Python that runs, and what it must hold at the least?"""
+        modules = PROOF["course"] + [name for extra in extras for name in PROOF.get(extra, [])]
+        look = "import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1:])))"
+        try:
+            return run(self.python, "-P", "-c", look, *modules, stderr=subprocess.DEVNULL)
+        except OSError:
+            return False
+
+    def uv(self) -> str:
+        return shutil.which("uv") or shutil.which("uv", path=str(self.bin)) or ""
+
+
+COURSE = Environment(".venv", "about a minute, 300 MB")
+TESTS = Environment(".venv-test", "about two minutes, 720 MB")
 
 
 def main(arguments: list) -> int:
@@ -43,8 +76,12 @@ def main(arguments: list) -> int:
     if not arguments or arguments[0].startswith("-"):
         arguments = ["lab", *arguments]
     verb, *rest = arguments
+    environment = TESTS if verb in ("test", "python") else COURSE
     try:
-        set_up({"test"} if verb == "test" else known(rest) if verb == "add" else set())
+        if environment is TESTS:
+            set_up(TESTS, {"test", *COURSE.finished().get("extras", [])})
+        else:
+            set_up(COURSE, known(rest) if verb == "add" else set())
     except (OSError, ValueError) as error:  # ValueError: venv's word for a path with a colon
         sys.exit(
             f"Cannot set up the course in {ROOT} ({error}). Close any JupyterLab that runs from there, "
@@ -52,8 +89,8 @@ def main(arguments: list) -> int:
         )
     if verb == "add":
         return 0
-    command = [ROOT / "scripts" / "check", *rest] if verb == "test" else ["-P", "-m", "minigrad", *arguments]
-    command = [str(part) for part in (PYTHON, *command)]
+    tasks = {"test": [ROOT / "scripts" / "check", *rest], "python": rest}
+    command = [str(part) for part in (environment.python, *tasks.get(verb, ["-P", "-m", "minigrad", *arguments]))]
     if os.name == "posix":
         os.execv(command[0], command)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for JupyterLab, which asks whether it is meant
@@ -79,86 +116,98 @@ def known(extras: list) -> set:
     return set(extras)
 
 
-def set_up(wanted: set) -> None:
-    """Make .venv, or bring it up to date, so that it holds the course and the wanted extras."""
+def set_up(environment: Environment, wanted: set) -> None:
+    """Make an environment, or bring it up to date, so that it holds the course and the wanted extras."""
     made_for = sha256((ROOT / "pyproject.toml").read_bytes() + str(ROOT).encode()).hexdigest()
-    stamp = finished()
+    stamp = environment.finished()
     extras = set(stamp.get("extras", []))
-    sound = bool(stamp) and works(extras)
+    sound = bool(stamp) and environment.works(extras)
     if sound and stamp["made_for"] == made_for and wanted <= extras:
         return
-    print("Setting up: once, about a minute, 300 MB ...", flush=True)
+    tell(f"Setting up {environment.folder.name}: once, {environment.price}")
     if sound:
-        STAMP.unlink()
+        environment.stamp.unlink()
     else:
-        make_environment()
-    if install(wanted | extras):
-        STAMP.write_text(json.dumps({"made_for": made_for, "extras": sorted(wanted | extras)}), "utf-8")
+        make(environment)
+    if install(environment, wanted | extras):
+        stamp = {"made_for": made_for, "extras": sorted(wanted | extras)}
+        environment.stamp.write_text(json.dumps(stamp), "utf-8")
         return
     if sound:  # nothing was changed: installers fetch everything before they touch anything
-        STAMP.write_text(json.dumps(stamp), "utf-8")
-    if not (sound and works(wanted)):
+        environment.stamp.write_text(json.dumps(stamp), "utf-8")
+    if not (sound and environment.works(wanted)):
         sys.exit(
             "Setting up failed: see above. It needs the network; behind a proxy, set HTTPS_PROXY. Then run this again."
         )
-    print("Could not bring the installation up to date (see above): going on with what is there.", flush=True)
+    tell("Could not bring the installation up to date (see above): going on with what is there.")
 
 
-def finished() -> dict:
-    """What the stamp says, and nothing if it is missing or damaged."""
-    try:
-        stamp = json.loads(STAMP.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return stamp if isinstance(stamp, dict) and "made_for" in stamp else {}
-
-
-def works(extras: set) -> bool:
-    """Does .venv have a Python that runs, and what it must hold at the least?"""
-    modules = PROOF["course"] + [name for extra in extras for name in PROOF.get(extra, [])]
-    look = "import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1:])))"
-    try:
-        return run(PYTHON, "-P", "-c", look, *modules, stderr=subprocess.DEVNULL)
-    except OSError:
-        return False
-
-
-def make_environment() -> None:
+def make(environment: Environment) -> None:
     try:
         import venv
     except ImportError:
         sys.exit("This Python has no module venv. On Debian and Ubuntu: sudo apt install python3-venv")
+    tell("  making the environment")
     # Without pip: quicker by far, and possible where ensurepip is a package of its own, as on Debian.
-    venv.EnvBuilder(with_pip=False, clear=True, symlinks=os.name != "nt").create(VENV)
+    venv.EnvBuilder(with_pip=False, clear=True, symlinks=os.name != "nt").create(environment.folder)
 
 
-def install(extras: set) -> bool:
+def install(environment: Environment, extras: set) -> bool:
     """Install by uv if there is one, or if pip can get one: it is four times as fast. Else by pip."""
-    course = ["--quiet", "--editable", f".[{','.join(sorted(extras))}]" if extras else "."]
-    pip = [] if uv() else pip_for_environment()
+    course = ["--editable", f".[{','.join(sorted(extras))}]" if extras else "."]
+    pip = [] if environment.uv() else pip_for(environment)
     if pip:
-        run(*pip, "--quiet", "uv")
-    if uv() and run(uv(), "pip", "install", "--python", PYTHON, *course):
+        tell("  fetching uv, which installs")
+        watched(*pip, "uv")
+    tell("  installing the course and what it needs")
+    uv = environment.uv()
+    if uv and watched(uv, "pip", "install", "--python", environment.python, *course):
         return True
-    pip = pip or pip_for_environment()
-    return bool(pip) and run(*pip, *course)
+    pip = pip or pip_for(environment)
+    return bool(pip) and watched(*pip, *course)
 
 
-def uv() -> str:
-    return shutil.which("uv") or shutil.which("uv", path=str(BIN)) or ""
+def watched(*command: object) -> bool:
+    """Run an installer: what it is at is seen as it goes, and all that it has said if it fails."""
+    said = []
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf-8", "errors": "replace"}
+    with subprocess.Popen([str(part) for part in command], cwd=str(ROOT), **options) as process:
+        for line in process.stdout:
+            said.append(line)
+            if re.match(r"Resolved \d+ packages", line):
+                tell(f"  {line.split()[1]} packages")
+            else:
+                glimpse(f"  {line.strip()}")
+    glimpse("")
+    if process.returncode:
+        tell("".join(said).rstrip())
+    return process.returncode == 0
 
 
-def pip_for_environment() -> list:
-    """How to install into .venv by the caller's own pip, or by one that ensurepip puts there."""
+def tell(words: str) -> None:
+    """For a person: what is asked of this file as data is on stdout."""
+    glimpse("")
+    print(words, file=sys.stderr, flush=True)
+
+
+def glimpse(words: str) -> None:
+    """A line in the place of the one before it, where somebody looks on."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r{words[:width]:{width}}", end="\r", file=sys.stderr, flush=True)
+
+
+def pip_for(environment: Environment) -> list:
+    """How to install into an environment by the caller's own pip, or by one that ensurepip puts there."""
     hidden = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     install = ["install", "--disable-pip-version-check"]
     os.environ.setdefault("PIP_RETRIES", "2")  # no option, for pip builds the course by a pip of its own
-    own = [sys.executable, "-m", "pip", "--python", PYTHON]  # pip 22.3 and newer
+    own = [sys.executable, "-m", "pip", "--python", environment.python]  # pip 22.3 and newer
     if run(*own, "--version", **hidden):
         return own + install
-    if run(PYTHON, "-m", "ensurepip", **hidden):
-        return [PYTHON, "-m", "pip", *install]
-    print("This Python has neither pip nor ensurepip. On Debian and Ubuntu: sudo apt install python3-venv", flush=True)
+    if run(environment.python, "-m", "ensurepip", **hidden):
+        return [environment.python, "-m", "pip", *install]
+    tell("This Python has neither pip nor ensurepip. On Debian and Ubuntu: sudo apt install python3-venv")
     return []
 
 

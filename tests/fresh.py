@@ -28,11 +28,14 @@ from pathlib import Path
 root = Path.cwd()
 if sys.argv[-1] == "--version":
     sys.exit()
+environment = Path(sys.argv[sys.argv.index("--python") + 1]).parents[1]
 with open(root / "calls.txt", "a", encoding="utf-8") as calls:
-    print("pip" if sys.argv[0].endswith("__main__.py") else "uv", sys.argv[-1], file=calls)
+    print("pip" if sys.argv[0].endswith("__main__.py") else "uv", sys.argv[-1], "into", environment.name, file=calls)
+print("Resolved 5 packages in 2 ms")
+print(" + numpy==2.4", flush=True)
 if (root / "offline").exists():
     sys.exit("error: no network")
-site = root / ".venv" / "{SITE}"
+site = environment / "{SITE}"
 for module in "jupyterlab anywidget numpy pytest nbval playwright mypy".split():
     (site / (module + ".py")).write_text("", "utf-8")
     if (root / "killed").exists():
@@ -56,14 +59,17 @@ class Fresh:
 
     @property
     def calls(self) -> list[str]:
-        """How the installer was called: its name and the last word of its command."""
+        """How the installer was called: its name, the last word of its command, and where it installs."""
         path = self.root / "calls.txt"
         return path.read_text("utf-8").splitlines() if path.exists() else []
 
-    def start(self, *arguments: str, through: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    def start(
+        self, *arguments: str, through: tuple[str, ...] = (), stderr: int = subprocess.PIPE
+    ) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PATH": str(self.machine), "PYTHONPATH": str(self.machine), "PYTHONUTF8": "1"}
         command = [*through, sys.executable, str(self.root / "start.py"), *(arguments or ("copy",))]
-        return subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False, timeout=60)
+        options = {"env": environment, "stdout": subprocess.PIPE, "stderr": stderr, "encoding": "utf-8", "timeout": 60}
+        return subprocess.run(command, check=False, **options)
 
     def upgrade(self) -> None:
         with (self.root / "pyproject.toml").open("a", encoding="utf-8") as file:

@@ -233,7 +233,7 @@ def test_a_read_only_folder_is_refused_with_a_way_out(checkout: Checkout, unpriv
     told = checkout.refused("copy", folder, through=unprivileged)
 
     assert told.startswith(f"minigrad: cannot keep the course in {folder} (Permission denied at {folder}")
-    assert told.endswith("name a folder that you can write in, as in `minigrad lab --dir FOLDER`\n")
+    assert told.endswith("name a folder that you can write in, with --dir FOLDER\n")
 
 
 def installed(checkout: Checkout) -> Checkout:

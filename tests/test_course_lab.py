@@ -18,6 +18,7 @@ from urllib.error import URLError
 import pytest
 from miniature import Checkout
 
+LOG = Path(".jupyter") / "log.txt"
 SECONDS = 150  # JupyterLab takes three on a quick machine, and many on a busy one
 
 
@@ -101,7 +102,54 @@ def test_a_second_jupyterlab_names_the_first_and_takes_another_port(
 
     assert other != port
     assert re.search(rf"open in a JupyterLab already: http://localhost:{port}/lab\?token=\w+\n", second.printed)
-    assert f"port {port} is already in use, trying another port" in second.printed
+    assert f"port {port} is already in use, trying another port" in (checkout.work / LOG).read_text("utf-8")
+
+
+def test_the_terminal_has_one_address_and_how_to_stop_and_the_rest_is_in_a_file(lab: Lab, checkout: Checkout) -> None:
+    """It was a wall of 40 lines, in which the address was three times; and each kernel added to it."""
+    lab.match("To stop it, press Ctrl-C here, and then y.\n")
+    log = checkout.work / LOG
+
+    assert len(re.findall("https?://", lab.printed)) == 1, lab.printed
+    assert not re.search(r"\[[IW] ", lab.printed), lab.printed
+    assert "JupyterLab extension loaded from" in log.read_text("utf-8")
+    assert os.name != "posix" or log.stat().st_mode & 0o077 == 0, "the token is for others to read"
+
+
+TROUBLE = """
+import logging, subprocess, sys
+from minigrad.course.terminal import Quiet
+log = logging.getLogger("ServerApp")
+log.addHandler(Quiet(sys.argv[1], stream=sys.stderr))
+log.warning("nothing that a person can change")
+log.error("the disk is full")
+subprocess.run([sys.executable, "-c", "import sys; print('a kernel starts', file=sys.stderr)"], check=True)
+raise SystemExit("JupyterLab ends")
+"""
+
+
+def test_errors_are_told_and_what_kernels_write_is_not(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", TROUBLE, str(tmp_path / "log.txt")]
+
+    process = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+
+    assert process.stderr.splitlines() == ["the disk is full", "JupyterLab ends"]
+    log = (tmp_path / "log.txt").read_text("utf-8").splitlines()
+    assert log == ["nothing that a person can change", "the disk is full", "a kernel starts"]
+
+
+def test_what_has_no_slides_is_said_before_it_is_presented(checkout: Checkout) -> None:
+    """A page of words was opened as ever, without a reason."""
+    (checkout.root / "lessons" / "GLOSSARY.md").write_text("words", "utf-8")
+
+    said = checkout.minigrad("lab", "--present", "exercises/01", "--version").stdout
+
+    assert "exercises/01_graph.ipynb has no slides of its own: each of its headings begins a page\n" in said
+    told = checkout.minigrad("lab", "--present", "lessons/GLOSS").stderr
+    assert told == (
+        "minigrad: lessons/GLOSSARY.md is no notebook, and has no slides: present one such as "
+        "lessons/00_start_here.ipynb\n"
+    )
 
 
 def test_without_jupyterlab_the_way_to_get_it_is_said(checkout: Checkout) -> None:

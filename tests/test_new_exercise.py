@@ -47,7 +47,9 @@ def test_what_is_begun_builds_and_is_judged_as_an_exercise_is(root):
         assert part.solution not in made
     assert nb.metadata.minigrad["lesson"] == "02_chain_rule_backwards"
     assert "NAME" not in made
-    assert "python scripts/build" in new.what_next(path)
+    said = new.what_next(path)
+    assert "`python3 start.py python scripts/build`" in said  # with the tests' Python: the learner's has no jupytext
+    assert "`python3 start.py test tests/test_exercises.py -k 02_slopes_again`" in said
 
 
 def test_what_is_begun_is_laid_out_as_it_should_be(root):

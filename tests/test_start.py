@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fresh import INSTALLER, SITE, Fresh, module
+from fresh import INSTALLER, PYTHON, SITE, Fresh, module
 from miniature import ROOT, Checkout
 
 
@@ -20,20 +21,70 @@ def test_set_up_happens_once(fresh: Fresh) -> None:
     first, second = fresh.start(), fresh.start()
 
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    assert first.stdout.startswith("Setting up: once")
-    assert second.stdout.startswith("Course folder: ")
-    assert fresh.calls == ["uv ."]
+    assert first.stdout.startswith("Course folder: ")
+    assert second.stderr == ""
+    assert fresh.calls == ["uv . into .venv"]
+
+
+def test_what_setting_up_is_at_is_said_in_a_few_lines(fresh: Fresh) -> None:
+    """It was silent for a minute; and the list of what was installed is as long as the screen."""
+    assert fresh.start().stderr.splitlines() == [
+        "Setting up .venv: once, about a minute, 300 MB",
+        "  making the environment",
+        "  installing the course and what it needs",
+        "  5 packages",
+    ]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no terminals for tests")
+def test_at_a_terminal_the_newest_line_stands_in_the_place_of_the_one_before(fresh: Fresh) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+
+    assert fresh.start(stderr=theirs).returncode == 0
+    seen = os.read(ours, 10_000).decode()
+    os.close(ours)
+    os.close(theirs)
+
+    assert re.search(r"\r  \+ numpy==2\.4 *\r *\r", seen), seen
 
 
 def test_only_the_tests_install_what_the_tests_need(fresh: Fresh) -> None:
     fresh.start()
     assert fresh.start("test", "-k", "ops").stdout.endswith("checking -k ops\n")
     fresh.start()
-    fresh.start("test")
     fresh.upgrade()
+    fresh.start("test")
     fresh.start()
 
-    assert fresh.calls == ["uv .", "uv .[test]", "uv .[test]"]  # what was asked for once is kept up to date
+    assert fresh.calls == ["uv . into .venv", *["uv .[test] into .venv-test"] * 2, "uv . into .venv"]
+
+
+def test_tests_leave_the_learners_jupyterlab_alone(fresh: Fresh) -> None:
+    """nbgrader's menus came into it with them, and 400 MB."""
+    fresh.start()
+    before = sorted((fresh.root / ".venv").rglob("*"))
+
+    assert fresh.start("test").returncode == 0
+
+    assert sorted((fresh.root / ".venv").rglob("*")) == before
+    assert (fresh.root / ".venv-test" / SITE / "pytest.py").is_file()
+
+
+def test_anything_else_runs_with_the_python_of_the_tests(fresh: Fresh) -> None:
+    """So CI finds out where to install what no extra names."""
+    where = fresh.start("python", "-c", "import sys; print(sys.executable)").stdout
+
+    assert where == f"{fresh.root / '.venv-test' / PYTHON}\n"
+    assert fresh.calls == ["uv .[test] into .venv-test"]
+
+
+def test_tests_have_the_extras_of_the_course_too(fresh: Fresh) -> None:
+    fresh.start("add", "gpu-cu13")
+    fresh.start("test")
+
+    assert fresh.calls[-1] == "uv .[gpu-cu13,test] into .venv-test"
 
 
 def test_an_extra_is_added_and_remembered(fresh: Fresh) -> None:
@@ -41,7 +92,7 @@ def test_an_extra_is_added_and_remembered(fresh: Fresh) -> None:
     fresh.upgrade()
     fresh.start()
 
-    assert fresh.calls == ["uv .[instructor]", "uv .[instructor]"]
+    assert fresh.calls == ["uv .[instructor] into .venv"] * 2
 
 
 def test_an_unknown_extra_is_refused_with_the_choice(fresh: Fresh) -> None:
@@ -62,18 +113,16 @@ def test_without_a_network_the_installation_that_is_there_is_used(fresh: Fresh) 
     process = fresh.start()
 
     assert process.returncode == 0
-    assert "going on with what is there" in process.stdout
+    assert "error: no network" in process.stderr
+    assert "going on with what is there" in process.stderr
     (fresh.root / "offline").unlink()
-    assert "Setting up" in fresh.start().stdout
-    assert "Setting up" not in fresh.start().stdout
+    assert "Setting up" in fresh.start().stderr
+    assert "Setting up" not in fresh.start().stderr
 
 
 def test_asking_for_the_tests_without_a_network_does_not_cost_the_course(fresh: Fresh) -> None:
     fresh.start()
     (fresh.root / "offline").touch()
-    for name in ("pytest", "nbval"):
-        (fresh.root / ".venv" / SITE / f"{name}.py").unlink()
-
     assert fresh.start("test").stderr.endswith("Then run this again.\n")
     assert fresh.start().returncode == 0
 
@@ -94,7 +143,7 @@ def test_pip_is_asked_for_uv_first_and_for_the_course_if_there_is_none(fresh: Fr
     module(fresh.machine, "pip", INSTALLER)
 
     assert fresh.start().returncode == 0
-    assert fresh.calls == ["pip uv", "pip ."]
+    assert fresh.calls == ["pip uv into .venv", "pip . into .venv"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a uv that fails is written as a shell script here")
@@ -102,7 +151,7 @@ def test_pip_installs_the_course_where_uv_cannot(fresh: Fresh) -> None:
     (fresh.machine / "uv").write_text("#!/bin/sh\nexit 2\n", "utf-8")
 
     assert fresh.start().returncode == 0
-    assert fresh.calls == ["pip ."]
+    assert fresh.calls == ["pip . into .venv"]
 
 
 def test_without_uv_and_pip_the_way_to_get_one_is_said(fresh: Fresh) -> None:
@@ -113,7 +162,7 @@ def test_without_uv_and_pip_the_way_to_get_one_is_said(fresh: Fresh) -> None:
     process = fresh.start()
 
     assert process.returncode == 1
-    assert "neither pip nor ensurepip. On Debian and Ubuntu: sudo apt install python3-venv" in process.stdout
+    assert "neither pip nor ensurepip. On Debian and Ubuntu: sudo apt install python3-venv" in process.stderr
 
 
 def test_without_venv_the_way_to_get_it_is_said(fresh: Fresh) -> None:
@@ -129,9 +178,9 @@ def test_a_read_only_checkout_is_refused_with_a_way_out(fresh: Fresh, unprivileg
 
     fresh.root.chmod(0o755)
     assert process.returncode == 1
-    assert process.stderr.startswith(f"Cannot set up the course in {fresh.root} ([Errno 13] Permission denied")
-    assert "copy the folder to another place where you can write" in process.stderr
-    assert process.stderr.count("\n") == 1
+    told = process.stderr.splitlines()[-1]
+    assert told.startswith(f"Cannot set up the course in {fresh.root} ([Errno 13] Permission denied")
+    assert "copy the folder to another place where you can write" in told
 
 
 def be_a_file(root: Path) -> Path:
@@ -148,10 +197,10 @@ def be_where_a_path_ends(root: Path) -> Path:
 def test_a_place_for_no_environment_is_refused_with_a_way_out(fresh: Fresh, trouble: Callable[[Path], Path]) -> None:
     root = trouble(fresh.root)
 
-    told = Fresh(Checkout(root), fresh.machine).start().stderr
+    told = Fresh(Checkout(root), fresh.machine).start().stderr.splitlines()[-1]
 
     assert told.startswith(f"Cannot set up the course in {root} (")
-    assert told.endswith("copy the folder to another place where you can write, and run start.py there.\n")
+    assert told.endswith("copy the folder to another place where you can write, and run start.py there.")
 
 
 def test_a_path_too_long_for_windows_is_refused_with_a_way_out() -> None:

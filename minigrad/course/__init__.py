@@ -2,6 +2,7 @@
 
     lessons.py   the course in the learner's folder, where the learner's work always wins
     lab.py       JupyterLab, opened on it
+    terminal.py  what JupyterLab says in the terminal: one address, and what goes wrong
     doctor.py    what a machine has and lacks
     new.py       a new exercise, begun
     cli.py       the command line: minigrad lab, copy, reset, status, grade, new, doctor

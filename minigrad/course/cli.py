@@ -93,6 +93,8 @@ def open_course(arguments: argparse.Namespace) -> int:
     folder = course_folder(arguments)
     report(lessons.copy(folder))
     presented = lessons.notebook(folder, arguments.present) if arguments.present else ""
+    if presented and not lessons.has_slides(folder / presented):
+        print(f"{presented} has no slides of its own: each of its headings begins a page")
     for address in lab.addresses(folder):
         print(f"This folder is open in a JupyterLab already: {address}")
         print("Better use that one: two would edit the same notebooks. Here is another, on a port of its own.")
@@ -128,7 +130,7 @@ def reset_lesson(arguments: argparse.Namespace) -> int:
         print(json.dumps({"name": name, "backup": None if backup is None else str(backup)}))
     else:
         print(f"{name} in {folder} is as it was shipped" + ("" if backup is None else f"; yours is {backup}"))
-        print("What you have locked, tried and passed is kept; see `minigrad status`.")
+        print("What you have locked, tried and passed is kept; `status` shows it.")
     return 0
 
 

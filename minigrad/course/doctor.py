@@ -116,13 +116,13 @@ def writable(folder: Path) -> Finding:
         with tempfile.TemporaryFile(dir=place):
             return Finding("course folder", True, str(folder))
     except OSError as error:
-        advice = "name a folder that you can write in: `minigrad lab --dir FOLDER`"
+        advice = "name a folder that you can write in with --dir FOLDER"
         return Finding("course folder", False, f"cannot write in {place} ({error.strerror})", advice)
 
 
 def space(folder: Path) -> Finding:
     free = shutil.disk_usage(nearest(folder)).free / 1e9
-    advice = "" if free >= FREE_GB else f"free at least {FREE_GB} GB, or use another disk: `minigrad lab --dir FOLDER`"
+    advice = "" if free >= FREE_GB else f"free at least {FREE_GB} GB, or name one on another disk with --dir FOLDER"
     return Finding("free disk", not advice, f"{free:.1f} GB", advice)
 
 

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from minigrad.course import CourseError
 from minigrad.course.lessons import FIRST
+from minigrad.course.terminal import quietly
 
 
 def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "") -> int:
@@ -28,6 +29,8 @@ def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "") -> 
         raise CourseError(
             f"{sys.executable} has no JupyterLab: run `python3 start.py`, or `pip install minigrad-course` again"
         )
+    log(folder).parent.mkdir(exist_ok=True)
+    log(folder).touch(mode=0o600)  # there is a token in it, which is the reader's alone
     command = lab_command(folder, options, presented)
     environment = os.environ | lab_environment(folder)
     sys.stdout.flush()
@@ -35,6 +38,11 @@ def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "") -> 
         os.execve(command[0], command, environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for JupyterLab, which asks whether it is meant
     return subprocess.call(command, env=environment)
+
+
+def log(folder: Path) -> Path:
+    """Where JupyterLab writes what it does not tell the terminal."""
+    return folder.absolute() / ".jupyter" / "log.txt"
 
 
 def lab_command(folder: Path, options: Sequence[str], presented: str = "") -> list[str]:
@@ -47,6 +55,7 @@ def lab_command(folder: Path, options: Sequence[str], presented: str = "") -> li
         f"--LabApp.default_url=/lab/tree/{quote(presented or FIRST)}",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",
+        f"--Application.logging_config={quietly(str(log(folder)))!r}",
         # Without a tty its terminals would be login shells, with a PATH of their own, and no `minigrad` on it.
         *([f"--ServerApp.terminado_settings={ {'shell_command': [shell]}!r}"] if shell else []),
         # Not in the address: Jupyter prints it with a token after it.

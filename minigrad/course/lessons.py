@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ from minigrad.course.errors import CourseError
 SHIPPED = ("lessons/*.ipynb", "lessons/*.md", "lessons/data/**/*", "exercises/*.ipynb", "exercises/data/**/*")
 STATE = ".minigrad.json"  # in the learner's folder: the digest of each file as it was last shipped
 FIRST = "lessons/00_start_here.ipynb"
+FEW = 3  # names in a sentence
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -143,7 +145,15 @@ def notebook(folder: Path, wanted: str) -> str:
     path = Path(wanted).absolute() if Path(wanted).exists() else folder.absolute() / wanted
     if path.suffix == ".ipynb" and path.is_file() and path.is_relative_to(folder.absolute()):
         return path.relative_to(folder.absolute()).as_posix()
-    return the_one(wanted, folder)
+    name = the_one(wanted, folder)
+    if not name.endswith(".ipynb"):
+        raise CourseError(f"{name} is no notebook, and has no slides: present one such as {FIRST}")
+    return name
+
+
+def has_slides(path: Path) -> bool:
+    """Whether its author has said which cells begin a page."""
+    return re.search(rb'"slide_type": *"(sub)?slide"', path.read_bytes()) is not None
 
 
 def the_one(wanted: str, folder: Path) -> str:
@@ -161,7 +171,8 @@ def the_one(wanted: str, folder: Path) -> str:
         near = [name for name in names if get_close_matches(wanted, [name, name.rpartition("/")[2]], 1)]
         meant = f"did you mean {' or '.join(near)}?" if near else f"names begin as {names[0]} does."
         raise CourseError(f"the course has no file {wanted!r}: {meant} All are in {folder}")
-    raise CourseError(f"{wanted!r} could be {' or '.join(found)}: name one of them")
+    few = " or ".join(found[:FEW]) + (f", or {len(found) - FEW} more" if len(found) > FEW else "")
+    raise CourseError(f"{wanted!r} could be {few}: name one of them")
 
 
 def backup_folder(folder: Path) -> Path:
@@ -187,7 +198,7 @@ def writing_in(folder: Path) -> Iterator[None]:
         where = f" at {error.filename}" if error.filename else ""
         raise CourseError(
             f"cannot keep the course in {folder} ({error.strerror}{where}): name a folder that you can write in, "
-            f"as in `minigrad lab --dir FOLDER`"
+            f"with --dir FOLDER"
         ) from error
 
 

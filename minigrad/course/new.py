@@ -68,10 +68,10 @@ def what_next(path: Path) -> str:
 {path} is a whole exercise of two small parts: read it from top to bottom, and write yours in its place.
   1. Fill in the header: title, minutes, the ids of the concepts.
   2. Write each part: the task, the answer, the probes, the hints; and the wrong answers that you have seen people give.
-  3. Run `python scripts/build`: it makes the notebooks, and says what the probes cannot tell apart. The start page
-     lists all exercises, and so changes with them.
-  4. Run `python scripts/check tests/test_exercises.py -k {path.stem}`.
-  5. Do it as a learner would: `python -m minigrad lab`, and exercises/{path.stem}.ipynb."""
+  3. Run `python3 start.py python scripts/build`: it makes the notebooks, and says what the probes cannot tell apart.
+     The start page lists all exercises, and so changes with them.
+  4. Run `python3 start.py test tests/test_exercises.py -k {path.stem}`.
+  5. Do it as a learner would: `python3 start.py`, and exercises/{path.stem}.ipynb."""
 
 
 TEMPLATE = """\
