@@ -23,8 +23,8 @@ from ..core.node import Node
 from .passes.liveness import users_of
 from .passes.remat import cost
 
-FLOPS = 2e9  # a second, of one core that runs elementwise ops and products
-BANDWIDTH = 8e9  # bytes a second
+FLOPS = 4e10  # a second, of one core in a product of matrices
+BANDWIDTH = 2e10  # bytes a second, of NumPy's loops over elements
 OVERHEAD = 1e-6  # seconds, of any op
 HANDOVER = 2e-5  # seconds, until another worker has heard that a result is there
 
