@@ -12,7 +12,7 @@ from minigrad.compiler.passes.pipeline import optimised
 from minigrad.widgets import Roofline
 from minigrad.widgets.charts import BOTTOM, LEFT, RIGHT, TOP
 from minigrad.widgets.machine import Machine
-from minigrad.widgets.roofline import Point, axes, verdict
+from minigrad.widgets.roofline import Point, axes, drawn, verdict
 
 MACHINE = Machine(peak=1e11, memory=1e10, cache=1e11, call=1e-6)  # a ridge at 10 FLOPs a byte
 W, X = mg.ones(64, 32), mg.ones(128, 64)
@@ -163,3 +163,22 @@ def test_no_op_is_above_the_roofs_however_low_they_were_measured(monkeypatch):
     roofline = Roofline(lambda x: (x @ x).tanh(), mg.rand(64, 64))
     for point in (point for found in roofline.points.values() for point in found):
         assert point.speed <= min(roofline.machine.peak, roofline.machine.cache * point.intensity)
+
+
+def test_no_label_lies_on_another_or_on_a_dot():
+    """The number of one op was written under the dot of the next, and that of a product on "peak 50 GFLOP/s"."""
+    speeds = [5.2e9, 4.4e9, 5.6e9, 9e10, 9.9e10, 1e9]
+    at = [0.0625, 0.0625, 0.13, 21, 60, 0.07]
+    found = [Point("x", int(1e6 * x), int(1e6), 1e6 * x / speed) for x, speed in zip(at, speeds)]
+    html = drawn(found, MACHINE, *axes(found, MACHINE))
+    circles = [(float(x), float(y)) for x, y in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', html)]
+    words = re.findall(r'<text class="(mg-number )?mg-halo" x="([\d.]+)" y="([\d.]+)">([^<]+)', html)
+    boxes = [(float(x) - 6.5 * len(said) * bool(ends), float(y), 6.5 * len(said)) for ends, x, y, said in words]
+
+    assert len(circles) == 6
+    assert len(boxes) >= 5
+    for i, (left, baseline, width) in enumerate(boxes):
+        for x, y in circles:
+            assert not (left < x + 5 and x - 5 < left + width and baseline - 9 < y + 5 and y - 5 < baseline)
+        for other, below, wide in boxes[:i]:
+            assert not (left < other + wide and other < left + width and abs(baseline - below) < 11)

@@ -42,6 +42,9 @@ from .traced import traced
 
 LARGEST = 60  # ops
 NEAR = 0.25  # of the roof: below, something else is the bound
+LETTER = 6.5  # pixels, of a label
+
+Place = tuple[float, float, float]  # of words: left, right, baseline
 
 
 @dataclass(frozen=True)
@@ -249,13 +252,15 @@ def drawn(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) -> str:
         roofs.append(
             f'<path class="mg-roof{look}" d="M{x.at(start):.1f},{y.at(min(left, machine.peak)):.1f}{corner}"/>'
         )
-    roofs.append(text("mg-number mg-halo", x.end, y.at(machine.peak) - 6, f"peak {rate(machine.peak)}"))
+    peak, above = f"peak {rate(machine.peak)}", y.at(machine.peak) - 6
+    roofs.append(text("mg-number mg-halo", x.end, above, peak))
     marks = [(i, x.at(p.intensity), y.at(p.speed)) for i, p in enumerate(found) if p.flops]
-    return chart("Each op under the roofs of this machine", x, y, *roofs, *dots(marks))
+    taken = (x.end - LETTER * len(peak), x.end, above)
+    return chart("Each op under the roofs of this machine", x, y, *roofs, *dots(marks, taken))
 
 
-def dots(marks: Sequence[tuple[int, float, float]]) -> list[str]:
-    """Dots; those that lie on each other share one label."""
+def dots(marks: Sequence[tuple[int, float, float]], *taken: Place) -> list[str]:
+    """Dots; those that lie on each other share one label, which lies on no dot, no other label, nor what is taken."""
     heaps: list[list[tuple[int, float, float]]] = []
     for i, x, y in marks:
         heap = next((h for h in heaps if abs(h[0][1] - x) < 12 and abs(h[0][2] - y) < 10), None)
@@ -266,14 +271,14 @@ def dots(marks: Sequence[tuple[int, float, float]]) -> list[str]:
         f'<g class="mg-dot" data-id="p{i}"><circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
         for i, x, y in marks
     ]
-    taken: list[tuple[float, float, float]] = []
-    return [*circles, *(label(heap, taken) for heap in heaps)]
+    places = [*taken, *((x - 6, x + 6, y + 4) for _, x, y in marks)]
+    return [*circles, *(label(heap, places) for heap in heaps)]
 
 
-def label(heap: Sequence[tuple[int, float, float]], taken: list[tuple[float, float, float]]) -> str:
-    """The numbers of some dots, or how many, where there is room; (left, right, baseline) is then taken."""
+def label(heap: Sequence[tuple[int, float, float]], taken: list[Place]) -> str:
+    """The numbers of some dots, or how many, where there is room; its place is then taken."""
     words = ", ".join(str(i) for i, *_ in heap) if len(heap) < 4 else f"{len(heap)} ops"
-    width, y = 6.5 * len(words), heap[0][2] + 4
+    width, y = LETTER * len(words), heap[0][2] + 4
     left = max(x for _, x, _ in heap) + 11
     if left + width > RIGHT:
         left, y = RIGHT - width, y + 16
