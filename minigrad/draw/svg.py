@@ -20,6 +20,8 @@ ROW = 17  # height of a line of text, in pixels
 PAD = 8
 GAP = 6  # around a heat map
 LABEL = 38  # width of the words "value" and "grad" with the space after them
+ROOM = 1100  # width of a notebook's output on a screen of 1280 pixels: what is wider is drawn smaller
+LEAST = 0.75  # of its size, where text has 9 pixels
 LONGEST_NAME = 24  # characters; longer names end in an ellipsis here, and are whole in the text twin
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
 
@@ -63,7 +65,7 @@ svg.mg-picture:root { color-scheme: light dark; }
 .mg-picture .mg-tip-back { fill: none; }
 .mg-picture .mg-label { text-anchor: middle; paint-order: stroke; stroke: var(--mg-paper); stroke-width: 4px; }
 .mg-picture .mg-kept rect { fill: var(--mg-kept-paper); stroke: var(--mg-kept); }
-.mg-picture .mg-kept text { fill: var(--mg-kept); font-size: 10px; text-anchor: middle; }
+.mg-picture .mg-kept text { fill: var(--mg-kept); text-anchor: middle; }
 """
 )
 HEAT_STYLE = colours(*PLACES, heat.LIGHT, heat.DARK) + "\n" + heat.STYLE
@@ -86,7 +88,8 @@ def svg(picture: Picture, title: str, description: str, room: dict[str, str] | N
     arrows = [draw_arrow(arrow, places[arrow.id]) for arrow in picture.arrows]
     move = re.search(r"translate\(.*?\)", graph.attrib["transform"])
     assert move is not None
-    frame = f'width="{width:g}" height="{height:g}" viewBox="{left:g} {top:g} {width:g} {height:g}"'
+    scale = max(LEAST, min(1, ROOM / width))
+    frame = f'width="{scale * width:g}" height="{scale * height:g}" viewBox="{left:g} {top:g} {width:g} {height:g}"'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" {frame}>',
@@ -184,7 +187,7 @@ def draw_box(box: Box, x: float, y: float, width: float, height: float, is_outpu
     if box.kept:
         parts.append(
             f'<g class="mg-kept"><rect x="{x + width - 36:.2f}" y="{y - 8:.2f}" width="32" height="14" rx="7"/>'
-            f'<text x="{x + width - 20:.2f}" y="{y + 2.5:.2f}">kept</text></g>'
+            f'<text x="{x + width - 20:.2f}" y="{y + 3:.2f}">kept</text></g>'
         )
     return "".join(parts) + "</g>"
 

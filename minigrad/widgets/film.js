@@ -36,7 +36,8 @@ function render({ model, el }) {
   function reset(root) {
     for (const view of root.querySelectorAll("[data-panel]")) {
       view.innerHTML = film.panels[view.dataset.panel].html;
-      view.querySelectorAll("svg").forEach(settled);
+      const widths = [...view.querySelectorAll("svg")].map((svg) => settled(svg).viewBox.baseVal.width);
+      view.parentNode.style.setProperty("--widest", `${Math.max(0, ...widths)}px`); // panels of too wide pictures go below each other
     }
     parts = {};
     for (const part of root.querySelectorAll("[data-id]")) (parts[part.dataset.id] ??= []).push(part);

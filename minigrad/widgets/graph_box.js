@@ -46,7 +46,7 @@ function shape(item, i, name) {
   const texts = [["mg-name", name], ["mg-dim", item.spec], ["mg-value", item.value]].filter(([, text]) => text).map(([css, text]) => [css, short(text)]);
   const chip = sign ? Math.max(26, width(sign, `${signSize}px`) + 10) : 0, h = texts.length * ROW + MARGIN;
   const w = Math.ceil(chip + 2 * MARGIN + Math.max(...texts.map(([css, text]) => width(text, css === "mg-name" ? "bold 13px" : "12px"))));
-  const tag = (at, words, css) => `<g class="mg-kept ${css}"><rect x="${w - at}" y="-11" width="32" height="14" rx="7"/><text x="${w - at + 16}" y="-0.5">${words}</text></g>`;
+  const tag = (at, words, css) => `<g class="mg-kept ${css}"><rect x="${w - at}" y="-11" width="32" height="14" rx="7"/><text x="${w - at + 16}" y="0">${words}</text></g>`;
   const markup = () => `<g class="mg-box mg-${group ? "group" : item.kind}" data-item="${i}" tabindex="-1" role="button" ${QUIET} aria-label="${escaped(described(item))}"${group ? ' aria-expanded="false"' : ""}>` +
     (group ? `<rect class="mg-frame" x="4" y="4" width="${w}" height="${h}" rx="8"/>` : "") +
     `<rect class="mg-frame" width="${w}" height="${h}" rx="${item.kind === "leaf" || item.kind === "constant" ? 0 : 8}"/>` +
@@ -56,9 +56,11 @@ function shape(item, i, name) {
   return { size: [w, h], markup };
 }
 
+const heading = (item, name) => `${name}: ${item.spec}`;
+
 // An open group: a frame around what is in it; its size comes with the layout.
 function frame(item, i, name) {
   return `<g class="mg-open" data-item="${i}" tabindex="-1" role="button" ${QUIET} aria-expanded="true" aria-label="${escaped(`${title(item)}, ${item.spec}, open`)}">` +
     `<rect class="mg-frame" rx="10"/><g class="mg-toggle"><rect class="mg-chip" x="3" y="3" width="24" height="24" rx="7"/><text class="mg-sign" style="font-size:18px" x="15" y="21">−</text></g>` +
-    `<text class="mg-name" x="33" y="20">${escaped(`${name}: ${item.spec}`)}</text></g>`;
+    `<text class="mg-name" x="33" y="20">${escaped(heading(item, name))}</text></g>`;
 }

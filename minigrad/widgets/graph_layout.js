@@ -1,17 +1,17 @@
 // Where the boxes of a graph go. Each open group is a layered drawing of its own, and one box of the drawing around it.
 //
-//   arranged({ children, parent, size, links }) → { place, routes, width, height }
+//   arranged({ children, parent, size, heading, links }) → { place, routes, width, height }
 //     children   group → what it shows; parent  item → the group around it; ROOT is around all
-//     size       item → [width, height], of a closed box
+//     size       item → [width, height], of a closed box;  heading  group → width of what stands above it
 //     links      [tail, head] between shown boxes
 //     place      item → { x, y, w, h };  routes  for each link, the points that its line goes through
 //
 // Layers are longest paths; crossings are reduced by averages; heights come from least squares that keep the order.
 
-const ROOT = -1, PAD = 14, HEAD = 30, GAP = 14, COLUMN = 38;
+const ROOT = -1, PAD = 10, HEAD = 36, GAP = 14, COLUMN = 26, BORDER = 12;
 const MOST_BENDS = 2000; // in one drawing; a line that is too long for its share goes straight
 
-function arranged({ children, parent, size, links }) {
+function arranged({ children, parent, size, heading, links }) {
   const levels = new Map(), place = new Map();
   const level = (group) => levels.get(group) ?? levels.set(group, new Map()).get(group);
   const routes = links.map(([tail, head]) => parts(tail, head));
@@ -43,7 +43,7 @@ function arranged({ children, parent, size, links }) {
       const [w, h] = inner ? [inner.width + 2 * PAD, inner.height + HEAD + PAD] : size(item);
       boxes.set(item, { id: item, w, h, inner });
     }
-    const result = layered(boxes, [...level(group).values()], group !== ROOT);
+    const result = layered(boxes, [...level(group).values()], group === ROOT ? 0 : heading(group) - 2 * PAD);
     drawn.set(group, result);
     return result;
   }
@@ -68,7 +68,7 @@ function arranged({ children, parent, size, links }) {
 }
 
 // One drawing: y of a box is its middle. Gives every link its points.
-function layered(boxes, links, gated) {
+function layered(boxes, links, least) {
   for (const { from, to } of links) {
     for (const end of [from, to]) if (!boxes.has(end)) boxes.set(end, { id: end, w: 0, h: 4, gate: String(end).split(" ")[0] });
   }
@@ -120,13 +120,15 @@ function layered(boxes, links, gated) {
 
   let x = 0;
   const columns = [];
-  for (const layer of layers) {
+  const isBorder = (layer) => layer.every((node) => node.gate || node.bend);
+  layers.forEach((layer, i) => {
+    if (i) x += isBorder(layer) || isBorder(layers[i - 1]) ? BORDER : COLUMN;
     const w = Math.max(0, ...layer.map((node) => node.w));
     columns.push([x, x + w]);
     for (const node of layer) node.x = x + (w - node.w) / 2;
-    x += w + COLUMN;
-  }
-  const width = x - COLUMN;
+    x += w;
+  });
+  const width = Math.max(x, least);
   let top = Infinity, bottom = 0;
   for (const node of nodes) top = Math.min(top, node.y - node.h / 2);
   for (const bend of bends.values()) top = Math.min(top, bend.y);

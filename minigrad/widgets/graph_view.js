@@ -2,7 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_OPEN = 2000; // boxes at once
-const READABLE = 0.85, MOST_ZOOM = 3, LEAST_ZOOM = 0.02, STEP = 60;
+const READABLE = 0.75, MOST_ZOOM = 3, LEAST_ZOOM = 0.02, STEP = 60;
 const KEYS = "Drag or arrow keys move the picture, plus, minus and 0 zoom. Enter goes to the boxes: there left and right arrow follow " +
   "the graph's arrows, up and down go to the boxes above and below, Shift and an arrow move the picture, Enter selects, Space opens " +
   "or closes a group, Backspace closes the group around, Escape leaves the boxes. Slash searches.";
@@ -40,7 +40,7 @@ function render({ model, el }) {
   if (!items.some(isGroup)) for (const action of ["open", "close"]) root.querySelector(`[data-action=${action}]`).disabled = true;
 
   let open = new Set(first), screen = null, now = -1, dragged = null, wasDragged = false, seen = false;
-  let view = { x: 0, y: 0, k: 1 }, matches = [], match = -1;
+  let view = { x: 0, y: 0, k: 1 }, framed = view, framing = overview, matches = [], match = -1;
   const shapes = items.map((item, i) => shape(item, i, local(item)));
   const made = new Map(); // item, open or closed → its element
 
@@ -63,6 +63,7 @@ function render({ model, el }) {
       children: (i) => (inner.has(i) && isOpen(i) ? inner.get(i) : null),
       parent: (i) => items[i].in,
       size: (i) => shapes[i].size,
+      heading: (i) => 41 + width(heading(items[i], local(items[i])), "bold 13px"),
       links: [...links.values()],
     });
     Object.assign(screen, { box, isOpen, links: [...links.values()] });
@@ -121,6 +122,22 @@ function render({ model, el }) {
   function fit(k = Math.max(fitting(), LEAST_ZOOM)) {
     look({ k, x: (svg.clientWidth - screen.width * k) / 2, y: (svg.clientHeight - screen.height * k) / 2 });
   }
+  function keepTo(how) { // and so again when there is more room or less, until the reader looks elsewhere
+    how();
+    [framed, framing] = [view, how];
+  }
+  function overview() { // with as many levels of groups open as can be seen at once; if none can, with all
+    const depth = (i) => (i === ROOT ? 0 : 1 + depth(items[i].in));
+    const opened = (least) => {
+      open = new Set([...first].filter((i) => depth(i) < least));
+      draw();
+      svg.style.setProperty("--wanted", `${READABLE * screen.height + 26}px`); // with margins and a border
+    };
+    let least = 1 + Math.max(0, ...[...first].map(depth));
+    for (opened(least); open.size && fitting() < READABLE; opened(least)) least -= 1;
+    if (fitting() < READABLE || root.dataset.shown < 3) opened(Infinity); // one box says nothing
+    begin();
+  }
   function begin() { // all of it; of what is too large to be read like that, where it begins
     fit(Math.max(fitting(), READABLE));
     if (fitting() >= READABLE) return;
@@ -168,7 +185,7 @@ function render({ model, el }) {
     open = new Set(opening ? [...inner.keys()].filter((i) => i !== ROOT) : []);
     now = -1;
     draw();
-    begin();
+    keepTo(begin);
     tell(`All groups are ${opening ? "open" : "closed"}: ${showing()}`);
   }
   function choose(i) {
@@ -202,7 +219,8 @@ function render({ model, el }) {
   // -- saying -----------------------------------------------------------------------------------------
 
   const tell = (sentence) => { say.textContent = sentence; };
-  const showing = () => `${counted(+root.dataset.shown, "box is", "boxes are")} shown.`;
+  const rest = () => (svg.clientWidth && fitting() < READABLE ? " Drag, or press the arrow keys, for the rest." : "");
+  const showing = () => `${counted(+root.dataset.shown, "box is", "boxes are")} shown.${rest()}`;
   function whole() {
     const nodes = counted(items.length - inner.size + 1, "node", "nodes"), groups = counted(inner.size - 1, "group", "groups");
     return [`${model.get("label")}: ${nodes}, ${groups}; ${showing()}`, ...model.get("notes")].join(" ");
@@ -245,7 +263,7 @@ function render({ model, el }) {
   const files = () => ({ world, tell, width: screen.width, height: screen.height, label: model.get("label") });
   const ARROWS = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
   const actions = {
-    in: () => zoom(1.25), out: () => zoom(0.8), fit: () => fit(),
+    in: () => zoom(1.25), out: () => zoom(0.8), fit: () => keepTo(() => fit()),
     open: () => all(true), close: () => all(false),
     svg: () => saveSvg(files()), png: () => savePng(files()),
   };
@@ -315,10 +333,11 @@ function render({ model, el }) {
   }, { passive: false });
   model.on("change:chosen", onChosen);
   const resized = new ResizeObserver(() => { // it may be made before it is on the page
-    if (seen || !svg.clientWidth) return;
+    if (!svg.clientWidth || view !== framed) return;
+    keepTo(framing);
+    if (!seen && model.get("chosen") >= 0) { reveal(model.get("chosen")); explain(); }
     seen = true;
-    begin();
-    if (model.get("chosen") >= 0) { reveal(model.get("chosen")); explain(); }
+    tell(whole());
   });
   resized.observe(svg);
 

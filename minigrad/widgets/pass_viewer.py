@@ -7,6 +7,7 @@ alive at most, and how long a run takes. At the end stands the code that was gen
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from html import escape
@@ -29,6 +30,7 @@ from .timing import fastest
 from .traced import arrays_of, trace_of
 
 LARGEST = 60  # boxes
+COMMENT = re.compile(r"(?<=\S) {2,}# ")  # far to the right, where a screen may be too narrow
 
 
 class PassViewer(Film):
@@ -68,11 +70,11 @@ def seconds(graph: Graph, arrays: Sequence[Any]) -> float:
 def reel(scenes: Sequence[Scene], way: PassResults) -> Reel:
     """The film of all passes that change something."""
     pictures = "".join(scene.html for scene in scenes)
-    source = Program(way[-1].graph).source.splitlines()
+    source = COMMENT.sub("  # ", Program(way[-1].graph).source).splitlines()
     panels = [
         Panel("The graph", pictures, wide=True),
         Panel("What it costs", figures([scene.step for scene in scenes])),
-        Panel("", f'<div data-id="code"><p class="mg-title">The code, in the end</p>{code(source, 1)}</div>'),
+        Panel("", f'<div data-id="code"><p class="mg-title">The code, in the end</p>{code(source, 1)}</div>', True),
     ]
     return Reel(panels, list(cuts(scenes, way.idle, worth)))
 

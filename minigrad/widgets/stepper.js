@@ -77,7 +77,16 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
     say.textContent = sentence;
     count.textContent = `step ${now} of ${last}`;
     range.ariaValueText = count.textContent + (phases.length ? `, ${phase}` : "");
+    mark();
     if (spot) follow(spot.closest(".mg-view"), spot);
+  }
+
+  // What scrolls says so, and keys get there.
+  function mark() {
+    for (const view of root.querySelectorAll(".mg-view, .mg-code")) {
+      if (view.toggleAttribute("data-scrolls", view.scrollWidth > view.clientWidth + 1)) view.tabIndex = 0;
+      else view.removeAttribute("tabindex");
+    }
   }
 
   function go(n) {
@@ -147,14 +156,8 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
     if (now !== model.get("index")) go(now);
   };
   model.on("change:index", onIndex);
-  const resized = new ResizeObserver((entries) => {
-    for (const { target: view } of entries) {
-      // What scrolls must be reachable with the keyboard.
-      if (view.scrollWidth > view.clientWidth) view.tabIndex = 0;
-      else view.removeAttribute("tabindex");
-    }
-  });
-  for (const view of root.querySelectorAll(".mg-view")) resized.observe(view);
+  const resized = new ResizeObserver(mark);
+  resized.observe(root);
 
   onIndex();
 
@@ -170,7 +173,7 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
 
 // Scroll a picture so that the spotlight is in view.
 function follow(view, spot) {
-  if (!view || view.scrollWidth <= view.clientWidth) return;
+  if (!view?.hasAttribute("data-scrolls")) return;
   const at = spot.getBoundingClientRect(), frame = view.getBoundingClientRect();
   if (at.left >= frame.left + 40 && at.right <= frame.right - 40) return;
   const left = view.scrollLeft + (at.left + at.right) / 2 - (frame.left + frame.right) / 2;
