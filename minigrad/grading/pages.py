@@ -19,6 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from .alike import groups
+from .batch import label
 from .letters import cut
 from .tables import score
 
@@ -70,7 +71,7 @@ def class_report(results: Sequence[Result], sources: dict[str, str], missing: Se
     missing    what was not enforced while they ran
     """
     look = [(cut(r["student"], 80), cut(r["name"], 80), r["exercise"] or r["file"], r["status"],
-             cut(" ".join(r["notes"]), 300)) for r in results if r["status"] != "graded"]  # fmt: skip
+             prose(cut(" ".join(r["notes"]), 300))) for r in results if r["status"] != "graded"]  # fmt: skip
     names = sorted({r["exercise"] for r in results if r["exercise"]})
     exercises = [report(name, [r for r in results if r["exercise"] == name], sources) for name in names]
     return (
@@ -80,10 +81,18 @@ def class_report(results: Sequence[Result], sources: dict[str, str], missing: Se
             title="The class",
             count=Counter(r["status"] for r in results),
             look=look,
+            students=[row(r) for r in sorted(results, key=lambda r: (r["student"], r["exercise"], r["file"]))],
             missing=missing,
             exercises=exercises,
         )
     )
+
+
+def row(result: Result) -> tuple[Any, ...]:
+    """A submission in the list of all, with a link to its page."""
+    page = Markup('<a href="feedback/{}.html">{}</a>').format(label(result), cut(result["student"], 80))
+    points, of = (score(result), result["of"]) if score(result) != "" else ("–", "–")
+    return page, cut(result["name"], 80), result["exercise"] or result["file"], points, of, result["status"]
 
 
 def report(name: str, results: Sequence[Result], sources: dict[str, str]) -> dict[str, Any]:
@@ -97,7 +106,7 @@ def report(name: str, results: Sequence[Result], sources: dict[str, str]) -> dic
         "points": [(n, count[n]) for n in range(max(r["of"] for r in results) + 1)],
         "waiting": points.count(""),
         "parts": [difficulty(results, part) for part in dict.fromkeys(part for r in results for part in r["parts"])],
-        "misconceptions": [(part, shows, n) for (part, shows), n in shown.most_common()],
+        "misconceptions": [(part, prose(shows), n) for (part, shows), n in shown.most_common()],
         "times": times([r["minutes"] for r in results if r.get("minutes")], len(results)),
         "similar": [(", ".join(sorted(group)), f"{share:.0%}") for group, share in groups(known)],
     }

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -213,6 +214,12 @@ def test_what_stands_between_backticks_is_code_and_text_all_the_same():
     page = pages.feedback(mine, "x")
     assert "Is <code>a &lt; b</code> &lt;i&gt; right?" in page
     assert "<code>x</code>" in page
+    of_class = pages.class_report(
+        [result(points=0, shows="`y` is read as `x`"), result("b", notes=["`z`"], status="crashed")], {}
+    )
+    assert "<code>y</code> is read as <code>x</code>" in of_class
+    assert "<code>z</code>" in of_class
+    assert "`" not in of_class
 
 
 def test_a_class_report_counts_misconceptions_and_difficulty():
@@ -220,7 +227,8 @@ def test_a_class_report_counts_misconceptions_and_difficulty():
     page = pages.class_report(results, {})
     assert "takes it for a sum</td><td class=number>5" in page
     assert "product</td><td>50%" in page
-    assert "2: 5" in page  # the chart, in words
+    assert 'aria-label="submissions by points: 0: 5, 2: 5"' in page
+    assert re.findall(r"<text[^>]*>([a-z]+)</text>", page) == ["points", "submissions"]  # of the axes
 
 
 def test_time_spent_is_told_where_notebooks_tell_and_unknown_elsewhere():
@@ -264,6 +272,9 @@ def test_the_command_grades_a_class(tmp_path, capsys, monkeypatch):
     assert {path.name for path in (tmp_path / "out").iterdir()} >= {
         "scores.csv", "canvas.csv", "moodle.csv", "results.json", "class.html", "feedback", "results",
     }  # fmt: skip
+    links = re.findall(r'href="([^"]*)"', (tmp_path / "out" / "class.html").read_text("utf-8"))
+    assert len(links) == 2
+    assert all((tmp_path / "out" / link).is_file() for link in links)
     assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [(each["student"], each["status"]) for each in told] == [("ada", "graded"), ("bob", "unreadable")]
