@@ -12,7 +12,7 @@ import io
 import keyword
 import tokenize
 from collections.abc import Iterator
-from itertools import islice
+from itertools import combinations, islice
 
 RUN = 8  # tokens
 SHORTEST = 60  # tokens; below, everybody writes the same
@@ -26,12 +26,10 @@ def groups(sources: dict[str, str]) -> list[tuple[set[str], float]]:
     """(who, the least share in common with the nearest of the group), the largest groups first."""
     prints = {who: runs for who, source in sources.items() if (runs := fingerprint(source))}
     near: dict[str, dict[str, float]] = {who: {} for who in prints}
-    names = list(prints)
-    for i, a in enumerate(names):
-        for b in names[:i]:
-            share = len(prints[a] & prints[b]) / len(prints[a] | prints[b])
-            if share >= ALIKE:
-                near[a][b] = near[b][a] = share
+    for a, b in combinations(prints, 2):
+        share = len(prints[a] & prints[b]) / len(prints[a] | prints[b])
+        if share >= ALIKE:
+            near[a][b] = near[b][a] = share
     return sorted(connected(near), key=lambda group: (-len(group[0]), -group[1]))
 
 
@@ -39,12 +37,11 @@ def connected(near: dict[str, dict[str, float]]) -> Iterator[tuple[set[str], flo
     """The groups of those that are near one another, directly or over others."""
     left = set(near)
     while left:
-        group, todo = set(), [left.pop()]
-        while todo:
-            who = todo.pop()
-            group.add(who)
-            todo += [other for other in near[who] if other in left]
-            left.difference_update(near[who])
+        group, new = set(), {left.pop()}
+        while new:
+            group |= new
+            new = {other for who in new for other in near[who]} - group
+        left -= group
         if len(group) > 1:
             yield group, min(max(near[who].values()) for who in group)
 

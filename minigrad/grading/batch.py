@@ -6,15 +6,14 @@ the middle goes on where it stopped, a submission that has not changed is not gr
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
-import threading
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
@@ -22,7 +21,7 @@ from minigrad import __version__
 from minigrad.course import lessons
 from minigrad.course.exercise import every
 
-from .collect import Handed
+from .collect import Handed, latest
 from .grade import Task, grade, task, unseen
 from .letters import fit
 from .sandbox import Sandbox
@@ -30,7 +29,6 @@ from .submission import Unreadable, digest_of, read
 
 LOOK = 0.5  # seconds between two looks at whether something came
 Result = dict[str, Any]
-Came = Callable[[int, Result], None]
 
 
 @dataclass(frozen=True)
@@ -65,17 +63,15 @@ class Course:
 
     def chosen(self, handed: Sequence[Handed]) -> list[Handed]:
         """One file of each student for each exercise: that which is called so, or the newest of several."""
-        best: dict[tuple[str, str], Handed] = {}
-        of_student: dict[str, list[Handed]] = {}
-        for each in handed:
-            of_student.setdefault(each.student, []).append(each)
-        for student, mine in of_student.items():
-            for each in sorted(mine, key=lambda each: (any(name in each.file for name in self.names()), each.age)):
-                exercise = self.asked(each) if len(mine) > 1 else ""
-                before = best.get((student, exercise or each.file))
-                besides = (*each.besides, *before.besides, before.where) if before else each.besides
-                best[student, exercise or each.file] = replace(each, besides=besides)
-        return list(best.values())
+        files = Counter(each.student for each in handed)
+
+        def answered(each: Handed) -> tuple[str, str]:
+            return each.student, (self.asked(each) if files[each.student] > 1 else "") or each.file
+
+        def age(each: Handed) -> tuple[Any, ...]:
+            return each.student, any(name in each.file for name in self.names()), each.age
+
+        return latest(handed, answered, age)
 
     def asked(self, handed: Handed) -> str:
         """What `meant` says of a file that may be none; "" if it cannot be read."""
@@ -124,8 +120,7 @@ class Batch:
 
     def __init__(self, course: Course, grader: Grader, out: Path):
         self.course, self.grader, self.out = course, grader, out
-        self.tasks: dict[str, Task] = {}
-        self.lock = threading.Lock()
+        self.task = cache(lambda name: task(name, course.exercises, course.answers))
         self.over = False
         (out / "results").mkdir(parents=True, exist_ok=True)
 
@@ -135,45 +130,37 @@ class Batch:
         What was stopped, or ended, may have been so by the others: it is graded again, alone, after all others.
         """
         results: dict[int, Result] = {}
-        stopped: list[int] = []
-
-        def came(i: int, result: Result) -> None:
-            if is_final(result):
-                results[i] = result
-                progress(result)
-            else:
-                stopped.append(i)
-
-        self.each(self.one, dict(enumerate(handed)), self.grader.workers, came)
-        self.each(partial(self.one, alone=True), {i: handed[i] for i in sorted(stopped)}, 1, came)
+        for alone in (False, True):
+            for i, result in self.each({i: one for i, one in enumerate(handed) if i not in results}, alone):
+                if is_final(result):
+                    results[i] = result
+                    progress(result)
         return [results[i] for i in range(len(handed))]
 
-    def each(self, work: Callable[[Handed], Result], todo: dict[int, Handed], workers: int, came: Came) -> None:
-        """Do some work, by so many at once; if this is ended in the middle, so is all that runs."""
-        with ThreadPoolExecutor(workers) as pool:
+    def each(self, todo: dict[int, Handed], alone: bool) -> Iterator[tuple[int, Result]]:
+        """The result of each as it comes; if this is ended in the middle, so is all that runs."""
+        with ThreadPoolExecutor(1 if alone else self.grader.workers) as pool:
             try:
-                futures = {pool.submit(work, each): i for i, each in todo.items()}
+                futures = {pool.submit(self.one, one, alone): i for i, one in todo.items()}
                 left = {*futures}
                 while left:
                     done, left = wait(left, LOOK, FIRST_COMPLETED)  # a Ctrl-C that another thread took is heard then
-                    for future in done:
-                        came(futures[future], future.result())
+                    yield from ((futures[future], future.result()) for future in done)
             except BaseException:
                 self.over = True
                 pool.shutdown(wait=False, cancel_futures=True)
                 self.grader.end()
                 raise
 
-    def one(self, handed: Handed, alone: bool = False) -> Result:
+    def one(self, handed: Handed, alone: bool) -> Result:
         """The result of one submission, from its file if it has one that holds."""
         about = {"student": handed.student, "name": handed.name, "file": handed.file, "where": handed.where}
         try:
             result = self.known_or_graded(handed, about, alone)
         except Unreadable as error:
-            result = about | unreadable("", str(error))
-        except Exception as error:  # a mistake of the grader's own is one submission's, and nobody else's
-            why = f"the grader itself failed on it: {type(error).__name__}: {error}"
-            result = about | unreadable("", why) | {"status": "failed"}
+            result = about | unreadable(str(error))
+        except Exception as error:
+            result = about | unreadable(mistake(error)) | {"status": "failed"}
         result = self.kept(result)
         also = f"Of several files for this exercise {handed.where} was graded, and not {', '.join(handed.besides)}."
         notes = [also[:500], *result["notes"]] if handed.besides else result["notes"]
@@ -181,35 +168,26 @@ class Batch:
 
     def known_or_graded(self, handed: Handed, about: Result, alone: bool) -> Result:
         data = handed.data()
-        name = self.course.meant(handed, data)
-        if not name:
+        about = about | {"exercise": self.course.meant(handed, data)}
+        if not about["exercise"]:
             names = ", ".join(self.course.names())
-            why = f"which exercise it answers cannot be told: name the file after one of {names}"
-            return about | unreadable(digest_of(data), why)
+            raise Unreadable(f"which exercise it answers cannot be told: name the file after one of {names}")
         try:
-            task = self.task(name)
+            task = self.task(about["exercise"])
         except FileNotFoundError as error:
-            failed = {"status": "failed", "exercise": name}
-            return about | unreadable(digest_of(data), f"there is no {error.filename}") | failed
+            return unreadable(f"there is no {error.filename}") | about | {"status": "failed"}
         of = {"digest": digest_of(data), "against": fingerprint(task)}
-        known = self.known(about | {"exercise": name}, of)
+        known = self.known(about, of)
         if known and not alone and (holds(known) or not is_final(known)):
             return known
-        found = about | self.graded(data, task) | of | ({"alone": True} if alone else {})
+        found = self.graded(data, task) | about | of | ({"alone": True} if alone else {})
         return known if known and is_final(known) and alike(known, found) else found
 
     def graded(self, data: bytes, task: Task) -> Result:
         try:
             return self.grader(data, task)
-        except Exception as error:  # a mistake of the grader's own is one submission's, and nobody else's
-            why = f"the grader itself failed on it: {type(error).__name__}: {error}"
-            return unseen(data, task) | {"status": "failed", "notes": [why], "stopped": ["the grader"]}
-
-    def task(self, name: str) -> Task:
-        with self.lock:
-            if name not in self.tasks:
-                self.tasks[name] = task(name, self.course.exercises, self.course.answers)
-            return self.tasks[name]
+        except Exception as error:
+            return unseen(data, task) | {"status": "failed", "notes": [mistake(error)], "stopped": ["the grader"]}
 
     # -- files ---------------------------------------------------------------------------------------
 
@@ -249,24 +227,29 @@ def alike(a: Result, b: Result) -> bool:
 
 def seal(result: Result) -> str:
     """What a result has that nobody and nothing has changed on the disk."""
-    return hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()[:16]
+    return digest_of(json.dumps(result, sort_keys=True).encode())[:16]
 
 
-def unreadable(digest: str, why: str) -> Result:
-    nothing = {"exercise": "", "digest": digest, "status": "unreadable", "points": 0, "of": 0}
+def unreadable(why: str) -> Result:
+    nothing = {"exercise": "", "digest": "", "status": "unreadable", "points": 0, "of": 0}
     return nothing | {"notes": [why], "parts": {}, "stopped": []}
+
+
+def mistake(error: Exception) -> str:
+    """What is said of one of the grader's own, which is one submission's, and nobody else's."""
+    return f"the grader itself failed on it: {type(error).__name__}: {error}"
 
 
 def label(result: Result) -> str:
     """A name for files: of letters that every system has, and no two submissions share one."""
     whole = f"{result['student']}/{result.get('exercise') or result['file']}"
     readable = re.sub(r"[^A-Za-z0-9.-]+", "_", whole).strip("._")[:80]
-    return f"{readable}-{hashlib.sha256(whole.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    return f"{readable}-{digest_of(whole.encode('utf-8', 'surrogatepass'))[:8]}"
 
 
 def fingerprint(task: Task) -> str:
     """What a result was reached by: another version, or other answers, and it is graded anew."""
-    return hashlib.sha256(f"{__version__} {task}".encode()).hexdigest()[:16]
+    return digest_of(f"{__version__} {task}".encode())[:16]
 
 
 def write(path: Path, text: str) -> None:

@@ -15,12 +15,14 @@ import stat
 import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from .letters import spelled
 from .submission import LARGEST, Unreadable
@@ -37,44 +39,49 @@ FLAT = re.compile(r"(?P<name>.+?)_(?P<student>\d+)_assignsubmission_[a-z]+_(?P<f
 INBOUND = re.compile(r"(?P<student>[^+]+)\+(?P<exercise>[^+]+)\+(?P<when>[^+]+)(?:\+[^+]+)?")
 AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # what a system adds to the name of a second try
 CLOSED, LINK = ".closed", ".link"  # as if in a folder that is not entered
+NOTEBOOKS = (".ipynb", ".zip")
 
 Read = Callable[[int], bytes]  # so many bytes of a file, and one more if there are more
+Opened = Callable[[], AbstractContextManager[zipfile.ZipFile]]
 
 
 class NothingFound(Exception):
     """There is no submission where one was looked for."""
 
 
-class Entry(NamedTuple):
-    """A file in a place, and how it is read."""
-
-    path: PurePosixPath
-    read: Read
-
-
 @dataclass(frozen=True)
 class Handed:
     """One file that was handed in.
 
+    path        where it lies in the place; CLOSED or LINK in a folder stand for one that is not entered
+    read        its bytes
     student     an id, or what stands for one
     name        of the student, where the system tells it
     file        the name of the notebook, without what a system has added
-    where       the file, for people
-    when        when it was handed in, as text that sorts, which Canvas's number of a file is too; "" if nobody tells
-    is_notebook whether its name says so; a zip or a folder is here only because it cannot be opened, and may hold one
+    when        when it was handed in, as text that sorts, which Canvas's number of a file is too
     besides     other files of the student that answer the same exercise, and are not looked at
     warnings    what whoever grades should know
     """
 
-    student: str
-    name: str
-    file: str
-    where: str
-    when: str
-    bytes_of: Callable[[], bytes]
-    is_notebook: bool = True
+    path: PurePosixPath
+    read: Read
+    student: str = ""
+    name: str = ""
+    file: str = ""
+    when: str = ""
     besides: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """The file, for people."""
+        return str(self.path.parent if self.path.name in (CLOSED, LINK) else self.path)
+
+    @property
+    def is_notebook(self) -> bool:
+        """Whether its name says so; a zip or a folder is here only because it cannot be opened, and may hold one."""
+        *folders, name = self.path.parts
+        return (name == CLOSED or name.lower().endswith(NOTEBOOKS)) and not any(map(hidden, folders))
 
     @property
     def age(self) -> tuple[str, int, str]:
@@ -85,7 +92,7 @@ class Handed:
     def data(self) -> bytes:
         """The file. Raises Unreadable, whatever is wrong with it."""
         try:
-            return self.bytes_of()
+            return self.read(LARGEST)
         except Exception as error:  # a broken zip raises what it likes
             raise Unreadable(f"{self.where} cannot be read: {reason(error)}"[:300]) from error
 
@@ -98,84 +105,78 @@ def submissions(place: Path, warn: Callable[[str], None] = lambda sentence: None
     warn    is told of files that are nobody's
     """
     tops: dict[str, list[Handed]] = {}
-    nobodys = []
-    for entry in chain.from_iterable(map(expanded, entries(place))):
-        first, *inner = entry.path.parts
-        handed = labelled(entry)
-        if hidden(first):
-            continue
-        if handed.is_notebook or inner or owner(entry.path)[1]:
-            mine = tops.setdefault(first, [])
-            mine += [handed] if handed.is_notebook or not mine else []
-        else:
-            nobodys.append(first)
-    if nobodys:
+    for each in map(labelled, chain.from_iterable(map(expanded, entries(place)))):
+        tops.setdefault(each.path.parts[0] if each.student else "", []).append(each)
+    if nobodys := [each.where for each in tops.pop("", []) if not hidden(each.where)]:
         warn(f"not looked at, as no notebook and in no student's folder: {shortened(nobodys)}")
-    if not any(each.is_notebook for mine in tops.values() for each in mine):
+    found = {top: [each for each in mine if each.is_notebook] or mine[:1] for top, mine in tops.items()}
+    if not any(each.is_notebook for each in chain.from_iterable(found.values())):
         raise NothingFound(f"there is no notebook in {place}: submissions are .ipynb files, in folders or zips")
-    return sorted(by_student(tops, place), key=lambda each: (each.student, each.file))
+    return sorted(by_student(found, place), key=lambda each: (each.student, each.file))
+
+
+def latest(handed: Iterable[Handed], kind: Callable[[Handed], Any], age: Callable[[Handed], Any]) -> list[Handed]:
+    """The newest of each kind, which names the others."""
+    found: dict[Any, Handed] = {}
+    for each in sorted(handed, key=age):
+        before = found.get(key := kind(each))
+        found[key] = replace(each, besides=(*each.besides, *before.besides, before.where)) if before else each
+    return list(found.values())
 
 
 # -- what lies in a place -----------------------------------------------------------------------------
 
 
-def entries(place: Path) -> Iterator[Entry]:
+def entries(place: Path) -> Iterable[Handed]:
     """The files in a folder or in the zip of a class; or the one that is meant. Raises NothingFound."""
     try:
         if place.is_dir():
             return walked(place)
         if place.suffix.lower() == ".zip":
-            return of_class(zipfile.ZipFile(place))
+            whole = nullcontext(zipfile.ZipFile(place))  # a class's: read where it is, for it may be large
+            return zipped(lambda: whole)
         file = place.resolve(strict=True)
-        return iter([Entry(PurePosixPath(named(place.name)), partial(taken, file.parent, PurePosixPath(file.name)))])
+        return [Handed(PurePosixPath(named(place.name)), partial(taken, file.parent, PurePosixPath(file.name)))]
     except FileNotFoundError:
         raise NothingFound(f"there is no {place}") from None
     except Exception as error:  # a broken zip raises what it likes
         raise NothingFound(f"{place} cannot be opened: {reason(error)}") from error
 
 
-def walked(place: Path) -> Iterator[Entry]:
+def walked(place: Path) -> Iterator[Handed]:
     """The files of a folder; for a folder that is not entered a file that cannot be read, and says why."""
     closed: list[OSError] = []
     for folder, folders, names in os.walk(place, onerror=closed.append):
         inner = PurePosixPath(Path(folder).relative_to(place).as_posix())
         for name in sorted(names):
-            yield Entry(PurePosixPath(named(str(inner / name))), partial(taken, place, inner / name))
+            yield Handed(PurePosixPath(named(str(inner / name))), partial(taken, place, inner / name))
+        for name in (name for name in sorted(folders) if Path(folder, name).is_symlink()):  # they are not entered
+            yield Handed(inner / name / LINK, failing("it is a link, and none is followed"))
         if len(inner.parts) == DEEPEST and folders:
-            yield Entry(inner / CLOSED, failing(f"it lies in more than {DEEPEST} folders"))
-        links = {name for name in folders if Path(folder, name).is_symlink()}
-        yield from (Entry(inner / name / LINK, failing("it is a link, and none is followed")) for name in sorted(links))
-        folders[:] = sorted({*folders} - links) if len(inner.parts) < DEEPEST else []
+            yield Handed(inner / CLOSED, failing(f"it lies in more than {DEEPEST} folders"))
+            folders.clear()
+        folders.sort()
     for error in closed:
         path = PurePosixPath(Path(error.filename).relative_to(place).as_posix())
         if not path.parts:
             raise NothingFound(f"{place} cannot be opened: {reason(error)}")
-        yield Entry(path / CLOSED, failing(f"the folder cannot be opened: {reason(error)}"))
+        yield Handed(path / CLOSED, failing(f"the folder cannot be opened: {reason(error)}"))
 
 
-def of_class(archive: zipfile.ZipFile) -> Iterator[Entry]:
-    """The files of a whole class's zip, which whoever grades has made."""
-    for info in archive.infolist():
-        if (path := inside(info)).parts:
-            yield Entry(path, partial(inflated, archive, info))
-
-
-def expanded(entry: Entry, depth: int = 0) -> Iterator[Entry]:
+def expanded(each: Handed, depth: int = 0) -> Iterator[Handed]:
     """A file; of a student's zip the files in it, each read out of the zip anew, so that none is kept."""
-    if entry.path.suffix.lower() != ".zip":
-        yield entry
+    if each.path.suffix.lower() != ".zip":
+        yield each
         return
     try:
         if depth > DEEPEST_ZIP:
             raise Unreadable("a zip in a zip in a zip is not opened")
-        with unzipped(entry.read) as archive:
-            paths = [inside(info) for info in archive.infolist()]
+        files = zipped(partial(unzipped, each.read), each.path)
     except Exception as error:  # a broken zip raises what it likes
-        yield Entry(entry.path, failing(f"the zip cannot be opened: {reason(error)}"))
+        yield Handed(each.path, failing(f"the zip cannot be opened: {reason(error)}"))
         return
-    for number, path in enumerate(paths):
-        if path.parts:
-            yield from expanded(Entry(entry.path / path, partial(out_of, entry.read, number)), depth + 1)
+    for file in files:
+        yield from expanded(file, depth + 1)
 
 
 def unzipped(read: Read) -> zipfile.ZipFile:
@@ -190,21 +191,23 @@ def unzipped(read: Read) -> zipfile.ZipFile:
     return zipfile.ZipFile(io.BytesIO(data))
 
 
-def out_of(read: Read, number: int, most: int) -> bytes:
-    with unzipped(read) as archive:
-        return inflated(archive, archive.infolist()[number], most)
+def zipped(opened: Opened, at: str | PurePosixPath = "") -> list[Handed]:
+    """The files of a zip, whose names lead nowhere out of it."""
+    with opened() as archive:
+        infos = [info for info in archive.infolist() if not info.is_dir()]
+    files = [(inside(info.filename), partial(inflated, opened, info)) for info in infos]
+    return [Handed(PurePosixPath(at, path), read) for path, read in files if path.parts]
 
 
-def inflated(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+def inside(name: str) -> PurePosixPath:
+    parts = PurePosixPath(named(name.replace("\\", "/"))).parts
+    return PurePosixPath(*(part for part in parts if part not in ("/", "..", ".")))
+
+
+def inflated(opened: Opened, info: zipfile.ZipInfo, most: int) -> bytes:
     """A file of a zip, up to a size: what it says of its own is not believed."""
-    with archive.open(info) as file:
+    with opened() as archive, archive.open(info) as file:
         return file.read(most + 1)
-
-
-def inside(info: zipfile.ZipInfo) -> PurePosixPath:
-    """Where a file lies in a zip; nowhere if it is a folder. No name leads out of it."""
-    parts = PurePosixPath(named(info.filename.replace("\\", "/"))).parts
-    return PurePosixPath(*(part for part in parts if part not in ("/", "..", ".") and not info.is_dir()))
 
 
 def taken(place: Path, inner: PurePosixPath, most: int) -> bytes:
@@ -243,19 +246,17 @@ def failing(why: str) -> Read:
 # -- whose it is --------------------------------------------------------------------------------------
 
 
-def labelled(entry: Entry) -> Handed:
-    """A file with whose it is."""
-    path = entry.path
+def labelled(each: Handed) -> Handed:
+    """A file with whose it is; nobody's, if it lies in the place itself, and is no notebook and from no system."""
+    path = each.path
     student, told = owner(path)
-    may_be = path.suffix.lower() in (".ipynb", ".zip") or path.name in (CLOSED, LINK)
-    read = entry.read if may_be else failing("it is no notebook: the .ipynb file is wanted")
-    file = told.get("file") if len(path.parts) == 1 else ""
-    when = told["when"].zfill(12) if told.get("when") else ""  # so that 99 sorts before 100
-    return Handed(
-        student, told.get("name", ""), AGAIN.sub("", file or path.stem),
-        str(path.parent if path.name in (CLOSED, LINK) else path), when, partial(read, LARGEST),
-        is_notebook=may_be and path.name != LINK and not any(map(hidden, path.parts[:-1])),
-    )  # fmt: skip
+    if hidden(path.parts[0]) or not (each.is_notebook or len(path.parts) > 1 or told):
+        return each
+    may_be = path.name in (CLOSED, LINK) or path.name.lower().endswith(NOTEBOOKS)
+    read = each.read if may_be else failing("it is no notebook: the .ipynb file is wanted")
+    file = told.get("file", "") if len(path.parts) == 1 else ""
+    when = told.get("when", "").zfill(12)  # so that 99 sorts before 100
+    return Handed(path, read, student, told.get("name", ""), AGAIN.sub("", file or path.stem), when)
 
 
 def owner(path: PurePosixPath) -> tuple[str, dict[str, str]]:
@@ -270,16 +271,13 @@ def owner(path: PurePosixPath) -> tuple[str, dict[str, str]]:
 
 def by_student(tops: dict[str, list[Handed]], place: Path) -> Iterator[Handed]:
     """The newest of each student. A number that stands beside two names is no student's, and each name is one."""
-    names: dict[str, set[str]] = {}
-    for each in chain.from_iterable(tops.values()):
-        names.setdefault(each.student, set()).add(each.name)
+    names = Counter(student for student, _ in {(each.student, each.name) for mine in tops.values() for each in mine})
     students: dict[str, list[Handed]] = {}
     for first, mine in tops.items():
-        said = taken_for_one(place, first, several(mine))
+        said = taken_for_one(place, first, mine)
         for each in mine:
-            is_number = len(names[each.student]) == 1
-            student, name = (each.student, each.name) if is_number else (PurePosixPath(first).stem, "")
-            students.setdefault(student, []).append(replace(each, student=student, name=name, warnings=said))
+            named = each if names[each.student] == 1 else replace(each, student=PurePosixPath(first).stem, name="")
+            students.setdefault(named.student, []).append(replace(named, warnings=said))
     alike = Counter(map(looks, students))
     for student, mine in students.items():
         twin = (f"somebody else is called {student!r} but for capitals, spaces or accents: are they two?",)
@@ -292,27 +290,20 @@ def newest(mine: list[Handed]) -> list[Handed]:
     notebooks = [each for each in mine if each.is_notebook]
     if len(notebooks) > MOST_NOTEBOOKS:
         why = f"{len(notebooks)} notebooks of one student are more than {MOST_NOTEBOOKS}: hand in those that count"
-        return [replace(notebooks[0], bytes_of=partial(failing(why), 0))]
-    found: dict[str, Handed] = {}
-    for each in sorted(notebooks, key=lambda each: each.age):
-        before = found.get(each.file)
-        found[each.file] = replace(each, besides=(*before.besides, before.where) if before else ())
-    return list(found.values()) or mine[-1:]
+        return [replace(notebooks[0], read=failing(why))]
+    return latest(notebooks, attrgetter("file"), attrgetter("age")) or mine[-1:]
 
 
-def several(mine: list[Handed]) -> list[str]:
-    """Names in a folder that may be students': they hold the same notebook, or are such as a system gives."""
-    holders: dict[str, set[str]] = {"": set()}
-    for path, file in ((PurePosixPath(each.where), each.file) for each in mine):
-        inner = PurePosixPath(*path.parts[1:])
+def taken_for_one(place: Path, first: str, mine: list[Handed]) -> tuple[str, ...]:
+    """A warning, if names in a folder may be students': they hold the same notebook, or are as a system gives them."""
+    holders: dict[str, set[str]] = {}
+    for each in mine:
+        inner = PurePosixPath(*PurePosixPath(each.where).parts[1:])
         if len(inner.parts) > 1:
-            holders.setdefault(file, set()).add(inner.parts[0])
+            holders.setdefault(each.file, set()).add(inner.parts[0])
         if inner.parts and "student" in owner(inner)[1]:
-            holders[""].add(owner(inner)[0])
-    return max(map(sorted, holders.values()), key=len)
-
-
-def taken_for_one(place: Path, first: str, several: Sequence[str]) -> tuple[str, ...]:
+            holders.setdefault("", set()).add(owner(inner)[0])
+    several = max(map(sorted, holders.values()), key=len, default=[])
     if len(several) < 2:
         return ()
     way = f"grade {place / first} by itself" if place.is_dir() else f"unpack {place}, and grade {first} by itself"

@@ -13,7 +13,8 @@ import errno
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from .letters import cut, in_a_line
 from .pages import class_report, feedback
 from .readers import with_readers
 from .sandbox import Limits, NoSandbox, found, seen
-from .submission import Released, Submission, read, released
+from .submission import Submission, read, released
 from .tables import scored, tables
 
 LOCK = ".grading.lock"
@@ -49,13 +50,7 @@ def grade(
 ) -> list[Result]:
     """Grade what lies in a place. Raises CourseError where it cannot begin."""
     course = Course(lessons.course() / "exercises", answers, exercise)
-    if exercise not in ("", *Course(course.exercises).names()):
-        raise CourseError(f"there is no exercise {exercise!r}: there are {', '.join(Course(course.exercises).names())}")
-    if workers < 0:
-        raise CourseError(f"--workers says how many work at once, or 0 for one on each core, and not {workers}")
-    if answers and not any((answers / f"{name}.json").is_file() for name in course.names()):
-        raise CourseError(f"--answers is a folder of files such as {course.names()[0]}.json, and {answers} has none")
-    apart(place, out, answers)
+    startable(course, place, out, workers)
     try:
         with signals_end():
             grader: Grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
@@ -76,6 +71,22 @@ def grade(
         raise CourseError(f"cannot write {error.filename or out} ({error.strerror}): {way}") from error
 
 
+def startable(course: Course, place: Path, out: Path, workers: int) -> None:
+    """Raises CourseError where an option says what cannot be, or a place of the class's can be read by submissions."""
+    names = Course(course.exercises).names()
+    if course.only not in ("", *names):
+        raise CourseError(f"there is no exercise {course.only!r}: there are {', '.join(names)}")
+    if workers < 0:
+        raise CourseError(f"--workers says how many work at once, or 0 for one on each core, and not {workers}")
+    if course.answers and not any((course.answers / f"{name}.json").is_file() for name in course.names()):
+        first = f"{course.names()[0]}.json"
+        raise CourseError(f"--answers is a folder of files such as {first}, and {course.answers} has none")
+    for mine in filter(None, (place, out, course.answers)):
+        if folder := seen(mine):
+            why = f"{mine} lies in {folder}, which submissions can read, as this Python runs from it"
+            raise CourseError(f"{why}: move it out, or grade with a Python that is installed elsewhere")
+
+
 def warned(sentence: str) -> None:
     print(f"minigrad: {sentence}", file=sys.stderr)
 
@@ -91,16 +102,6 @@ def signals_end() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def apart(*places: Path | None) -> None:
-    """Raises CourseError where a place of the class's is one that every submission can read."""
-    for place in filter(None, places):
-        if folder := seen(place):
-            way = "move it out, or grade with a Python that is installed elsewhere"
-            raise CourseError(
-                f"{place} lies in {folder}, which submissions can read, as this Python runs from it: {way}"
-            )
 
 
 def room(out: Path, place: Path) -> Path:
@@ -136,7 +137,8 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing
     """
     read_again = {each.where: understood(each) for each in handed}
     results = with_gradebook(out, results, read_again)
-    exercises = {r["exercise"]: released_of(r["exercise"]) for r in results if r["exercise"]}
+    notebooks = {name: lessons.course() / "exercises" / f"{name}.ipynb" for r in results if (name := r["exercise"])}
+    given = {name for each in map(released, notebooks.values()) for name in (*each.given, *each.checks)}
     answers: dict[str, str] = {}
     for result in results:
         with whatever_it_raises(result):
@@ -144,14 +146,14 @@ def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing
             write(out / "feedback" / f"{label(result)}.html", feedback(result, title))
             submission = read_again[result["where"]]
             if submission:
-                answers[result["where"]] = own(submission, exercises)
+                answers[result["where"]] = own(submission, given)
             if gradebook.is_there() and result["parts"]:
                 write(gradebook.place(out, result), gradebook.readable(submission, result))
     for name, text in tables(results).items():
         write(out / name, text)
     write(out / "class.html", class_report(results, answers, missing))
-    for name in exercises if gradebook.is_there() else ():  # formgrader lists what has a source
-        write(out / "source" / name / f"{name}.ipynb", notebook_of(name).read_text("utf-8"))
+    for name, path in notebooks.items() if gradebook.is_there() else ():  # formgrader lists what has a source
+        write(out / "source" / name / f"{name}.ipynb", path.read_text("utf-8"))
     return results
 
 
@@ -180,14 +182,6 @@ def whatever_it_raises(result: Result) -> Iterator[None]:
         result["warnings"].append(f"its pages could not be written: {type(error).__name__}: {error}"[:300])
 
 
-def released_of(name: str) -> Released:
-    return released(notebook_of(name))
-
-
-def notebook_of(name: str) -> Path:
-    return lessons.course() / "exercises" / f"{name}.ipynb"
-
-
 def understood(handed: Handed) -> Submission | None:
     try:
         return read(handed.data())
@@ -195,29 +189,26 @@ def understood(handed: Handed) -> Submission | None:
         return None
 
 
-def own(submission: Submission, exercises: dict[str, Released]) -> str:
-    """The code of a submission that is its author's, for the search for similar ones."""
-    given = {*(name for each in exercises.values() for name in (*each.given, *each.checks))}
+def own(submission: Submission, given: Container[str]) -> str:
+    """The code of a submission that is its author's, for the search for similar ones.
+
+    given    names of cells that are the exercise's
+    """
     return "\n".join(cell.source for cell in submission.cells if cell.name not in given)
 
 
 def summary(results: Sequence[Result], out: Path) -> str:
     """What a person at the terminal is told."""
-    counts: dict[str, int] = {}
-    for result in results:
-        counts[result["status"]] = counts.get(result["status"], 0) + 1
-    lines = [f"{len(results)} submissions: {', '.join(f'{n} {status}' for status, n in sorted(counts.items()))}"]
-    lines += [
-        f"  {r['status']:10} {in_a_line(r['student'])}: {cut(in_a_line(' '.join(r['notes'])), 160)}"
-        for r in results
-        if r["status"] != "graded"
-    ]
+    counts = Counter(r["status"] for r in results)
+    about = [(r["status"], r, cut(in_a_line(" ".join(r["notes"])), 160)) for r in results if r["status"] != "graded"]
     for r in results:
-        several = [f"{r['where']} was graded, and not {shortened(r['besides'])}"] if r["besides"] else []
-        lines += [
-            f"  {'look':10} {in_a_line(r['student'])}: {in_a_line(sentence)}" for sentence in (*several, *r["warnings"])
-        ]
-    return "\n".join([*lines, f"Scores, feedback and the class report are in {out}"])
+        besides = [f"{r['where']} was graded, and not {shortened(r['besides'])}"] if r["besides"] else []
+        about += [("look", r, sentence) for sentence in (*besides, *r["warnings"])]
+    return "\n".join([
+        f"{len(results)} submissions: {', '.join(f'{n} {status}' for status, n in sorted(counts.items()))}",
+        *(f"  {word:10} {in_a_line(r['student'])}: {in_a_line(sentence)}" for word, r, sentence in about),
+        f"Scores, feedback and the class report are in {out}",
+    ])  # fmt: skip
 
 
 def as_json(results: Sequence[Result]) -> list[dict[str, Any]]:

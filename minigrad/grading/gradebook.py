@@ -23,7 +23,7 @@ from .submission import Submission
 Result = dict[str, Any]
 Submissions = Mapping[str, Submission | None]
 FILE = "gradebook.db"
-SCHEMA, ENTER = (Path(__file__).with_name(name) for name in ("schema.sql", "enter.sql"))
+SCHEMA, ENTER, GIVEN = (Path(__file__).with_name(f"{name}.sql") for name in ("schema", "enter", "given"))
 NOBODY: Submissions = MappingProxyType({})
 CONFIG = "nbgrader_config.py"
 EXPORT = """# Written by minigrad: `nbgrader export` here leaves empty what nobody has graded, in place of a 0.
@@ -31,16 +31,6 @@ c = get_config()  # noqa: F821
 c.ExportApp.plugin_class = "minigrad.grading.export.Scores"
 """
 CAME = "student, first, last, exercise, answer, graded, kind, most, points, waits, changed"
-GIVEN = """
-    SELECT student_id, assignment.name, base_cell.name, points, words
-    FROM (SELECT notebook_id, cell_id, manual_score AS points, '' AS words FROM grade WHERE NOT needs_manual_grade
-          UNION ALL SELECT notebook_id, cell_id, NULL, manual_comment FROM comment) AS given
-    JOIN base_cell ON base_cell.id = cell_id
-    JOIN submitted_notebook ON submitted_notebook.id = given.notebook_id
-    JOIN submitted_assignment ON submitted_assignment.id = submitted_notebook.assignment_id
-    JOIN assignment ON assignment.id = submitted_assignment.assignment_id
-    WHERE points IS NOT NULL OR words <> ''
-"""
 LONGEST = 50_000  # characters of a cell
 MISSING = "*No cell of this name was handed in. What was written for this part may stand above.*"
 NOTHING = Submission("", (), ())
@@ -83,7 +73,7 @@ def given(out: Path) -> dict[tuple[str, str, str], tuple[float | None, str]]:
     found: dict[tuple[str, str, str], tuple[float | None, str]] = {}
     if (out / FILE).exists():
         with closing(sqlite3.connect(out / FILE)) as book:
-            for student, exercise, cell, points, words in book.execute(GIVEN):
+            for student, exercise, cell, points, words in book.execute(GIVEN.read_text("utf-8")):
                 key = student, exercise, cell.removeprefix("check-")
                 before, said = found.get(key, (None, ""))
                 found[key] = before if points is None else points, words or said

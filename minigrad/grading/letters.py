@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 LONGEST = 2_000  # characters of any one text in a result
@@ -16,18 +18,6 @@ IDENTITY = {"student", "where", "file"}
 NO_LETTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ud800-\udfff]")
 PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 COMMAND = re.compile(r"\\([A-Za-z]+)")
-MATHS = set(
-    """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi rho sigma tau
-    upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega frac dfrac tfrac sqrt sum prod
-    int oint lim limsup liminf sup inf max min arg exp log ln sin cos tan sinh cosh tanh det dim ker deg gcd partial
-    nabla infty pm mp times div cdot ast circ bullet odot oplus otimes le leq ge geq lt gt ne neq approx equiv sim simeq
-    propto ll gg in notin ni subset subseteq supset cup cap setminus emptyset forall exists neg land lor to mapsto gets
-    leftarrow rightarrow leftrightarrow Leftarrow Rightarrow Leftrightarrow implies iff uparrow downarrow ldots cdots
-    dots vdots ddots left right big Big bigl bigr Bigl Bigr langle rangle lvert rvert lVert rVert lfloor rfloor lceil
-    rceil quad qquad hat bar tilde vec dot ddot widehat overline underline overbrace underbrace mathbf mathrm mathit
-    mathcal mathbb mathsf boldsymbol text textbf operatorname top prime ell hbar Re Im begin end not mid parallel perp
-    binom over limits nolimits displaystyle textstyle""".split()  # noqa: SIM905  (it is read as lines)
-)
 
 
 def spelled(text: str) -> str:
@@ -63,9 +53,15 @@ def as_markdown(text: str) -> str:
     read. Formulas are made of what the page shows. A command that is none of mathematics loses its backslash: some
     of MathJax's make links, or load more of it.
     """
-    known = COMMAND.sub(lambda found: found[0] if found[1] in MATHS else f"∖{found[1]}", spelled(text))
+    known = COMMAND.sub(lambda found: found[0] if found[1] in mathematics() else f"∖{found[1]}", spelled(text))
     lines = (line.rstrip() for line in known.expandtabs(4).split("\n"))
     return "  \n".join(indented(PUNCTUATION.sub(lambda found: f"&#{ord(found[0])};", line)) for line in lines)
+
+
+@cache
+def mathematics() -> set[str]:
+    """The commands of TeX that are harmless."""
+    return set(Path(__file__).with_name("mathematics.txt").read_text("utf-8").split())
 
 
 def indented(line: str) -> str:
@@ -80,11 +76,8 @@ def tame(text: str) -> str:
     Where it had to be changed, a number behind a ~, which no other has, keeps it apart from all others.
     """
     plain = re.sub(r"[^\w@. -]+", "_", unicodedata.normalize("NFC", text)).strip(" ._-@")[:80]
-    return (
-        plain
-        if text and plain == text
-        else f"{plain or '_'}~{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
-    )
+    number = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return plain if text and plain == text else f"{plain or '_'}~{number}"
 
 
 def as_a_name(text: str) -> str:

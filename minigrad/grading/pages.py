@@ -28,13 +28,6 @@ STATES = {
     "pass": "right", "fail": "not right yet", "todo": "not done", "died": "ended its process",
     "wait": "waits for a person", "read": "read",
 }  # fmt: skip
-STATUS = {
-    "graded": "Every part was looked at.",
-    "crashed": "Something ended its process or had to be stopped; the rest was graded.",
-    "waits": "What is prose waits for a person: these are the points without it.",
-    "failed": "Nothing could be looked at: please ask. This is not a 0.",
-    "unreadable": "The file could not be read: please hand it in again. This is not a 0.",
-}
 
 
 @cache
@@ -58,10 +51,8 @@ def feedback(result: Result, title: str) -> str:
     """To a student: what came of a submission."""
     parts = [(name, STATES[part["state"]], "–" if part["state"] == "wait" else part["points"], part["of"])
              for name, part in result["parts"].items()]  # fmt: skip
-    return templates().get_template("feedback.html").render(
-        title=f"{title}: {result['name'] or result['student']}", result=result, parts=parts, states=STATES,
-        about=STATUS[result["status"]], is_graded=result["status"] not in ("failed", "unreadable"),
-    )  # fmt: skip
+    title = f"{title}: {result['name'] or result['student']}"
+    return templates().get_template("feedback.html").render(title=title, result=result, parts=parts, states=STATES)
 
 
 def class_report(results: Sequence[Result], sources: dict[str, str], missing: Sequence[str] = ()) -> str:
