@@ -15,7 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from typing import Any
 
 from minigrad import __version__
 from minigrad.course import lessons
@@ -47,17 +47,16 @@ class Course:
     def names(self) -> list[str]:
         return [self.only] if self.only else [exercise.name for exercise in every()]
 
-    def meant(self, handed: Handed, data: bytes) -> str:
+    def meant(self, handed: Handed, data: bytes | None = None) -> str:
         """The exercise that a submission answers: as its file is called, else as it says; "" if nobody can tell."""
         if self.only:
             return self.only
-        for text in (handed.file, *reversed(PurePosixPath(handed.where).parts)):
-            for name in self.names():
-                if name in text:
-                    return name
+        texts = (handed.file, *reversed(PurePosixPath(handed.where).parts))
+        if called := next((name for text in texts for name in self.names() if name in text), ""):
+            return called
         try:
-            said = read(data).exercise
-        except Unreadable:
+            said = read(handed.data() if data is None else data).exercise
+        except Exception:  # what is wrong with it is said when it is graded
             return ""
         return said if said in self.names() else ""
 
@@ -66,35 +65,16 @@ class Course:
         files = Counter(each.student for each in handed)
 
         def answered(each: Handed) -> tuple[str, str]:
-            return each.student, (self.asked(each) if files[each.student] > 1 else "") or each.file
+            return each.student, (self.meant(each) if files[each.student] > 1 else "") or each.file
 
         def age(each: Handed) -> tuple[Any, ...]:
             return each.student, any(name in each.file for name in self.names()), each.age
 
         return latest(handed, answered, age)
 
-    def asked(self, handed: Handed) -> str:
-        """What `meant` says of a file that may be none; "" if it cannot be read."""
-        try:
-            return self.meant(handed, handed.data())
-        except Exception:  # what is wrong with it is said when it is graded
-            return ""
-
-
-class Grader(Protocol):
-    """Somebody who grades, so many at once, until it is ended."""
-
-    workers: int
-
-    def __call__(self, data: bytes, task: Task) -> Result: ...
-    def end(self) -> None: ...
-
-    def missing(self) -> list[str]:
-        """What is not enforced where it grades, each in words."""
-
 
 class Here:
-    """Grades on this machine, in sandboxes of their own."""
+    """Who grades, so many at once, until it is ended: this machine, in sandboxes of its own."""
 
     def __init__(self, sandbox: Sandbox, workers: int = 0):
         self.sandbox = sandbox
@@ -104,6 +84,7 @@ class Here:
         return grade(data, task, self.sandbox)
 
     def missing(self) -> list[str]:
+        """What is not enforced where it grades, each in words."""
         return self.sandbox.missing()
 
     def end(self) -> None:
@@ -118,7 +99,7 @@ class Batch:
     over      whether it was ended before its end: what comes now is no result
     """
 
-    def __init__(self, course: Course, grader: Grader, out: Path):
+    def __init__(self, course: Course, grader: Here, out: Path):
         self.course, self.grader, self.out = course, grader, out
         self.task = cache(lambda name: task(name, course.exercises, course.answers))
         self.over = False

@@ -12,14 +12,15 @@ from typing import Any
 
 from minigrad.course.errors import CourseError
 
+from .batch import Here
 from .grade import Task, grade
 from .sandbox import Limits, Sandbox, found
 
 RETRIES = 3
 
 
-class There:
-    """Grades on the cluster at an address, such as tcp://10.0.0.1:8786. Raises CourseError where there is none."""
+class There(Here):
+    """The cluster at an address, such as tcp://10.0.0.1:8786. Raises CourseError where there is none."""
 
     def __init__(self, address: str, limits: Limits | None = None, unsafe: bool = False):
         try:

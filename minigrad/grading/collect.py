@@ -266,7 +266,7 @@ def owner(path: PurePosixPath) -> tuple[str, dict[str, str]]:
     name, kinds = (first.name, (MOODLE, INBOUND)) if is_folder else (first.stem, (FLAT, ANONYMOUS, CANVAS))
     found = next(filter(None, (kind.fullmatch(name) for kind in kinds)), None)
     told = found.groupdict(default="") if found else {}
-    return told.get("student") or (name if is_folder else AGAIN.sub("", name)), told
+    return told.get("student") or (name if is_folder else AGAIN.sub("", name) or name), told
 
 
 def by_student(tops: dict[str, list[Handed]], place: Path) -> Iterator[Handed]:

@@ -26,7 +26,7 @@ from minigrad.course.errors import CourseError, Stopped
 from minigrad.course.exercise import named
 
 from . import gradebook
-from .batch import Batch, Course, Grader, Here, Result, label, write
+from .batch import Batch, Course, Here, Result, label, write
 from .cluster import There
 from .collect import Handed, NothingFound, shortened, submissions
 from .letters import cut, in_a_line
@@ -53,7 +53,7 @@ def grade(
     startable(course, place, out, workers)
     try:
         with signals_end():
-            grader: Grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
+            grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
             handed = course.chosen(submissions(place, warned))
             if missing := grader.missing():
                 warned(f"not enforced here: {'; '.join(missing)}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import StatisticsError, correlation, median_high
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from .alike import groups
@@ -31,11 +31,11 @@ STATES = {
 
 
 @cache
-def templates() -> Environment:
+def template(name: str) -> Template:
     loader = FileSystemLoader(Path(__file__).with_name("templates"))
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {"prose": prose, "columns_of_numbers": columns_of_numbers}
-    return made
+    return made.get_template(name)
 
 
 def prose(text: str) -> Markup:
@@ -52,7 +52,7 @@ def feedback(result: Result, title: str) -> str:
     parts = [(name, STATES[part["state"]], "–" if part["state"] == "wait" else part["points"], part["of"])
              for name, part in result["parts"].items()]  # fmt: skip
     title = f"{title}: {result['name'] or result['student']}"
-    return templates().get_template("feedback.html").render(title=title, result=result, parts=parts, states=STATES)
+    return template("feedback.html").render(title=title, result=result, parts=parts, states=STATES)
 
 
 def class_report(results: Sequence[Result], sources: dict[str, str], missing: Sequence[str] = ()) -> str:
@@ -65,17 +65,10 @@ def class_report(results: Sequence[Result], sources: dict[str, str], missing: Se
              prose(cut(" ".join(r["notes"]), 300))) for r in results if r["status"] != "graded"]  # fmt: skip
     names = sorted({r["exercise"] for r in results if r["exercise"]})
     exercises = [report(name, [r for r in results if r["exercise"] == name], sources) for name in names]
-    return (
-        templates()
-        .get_template("class.html")
-        .render(
-            title="The class",
-            count=Counter(r["status"] for r in results),
-            look=look,
-            students=[row(r) for r in sorted(results, key=lambda r: (r["student"], r["exercise"], r["file"]))],
-            missing=missing,
-            exercises=exercises,
-        )
+    students = [row(r) for r in sorted(results, key=lambda r: (r["student"], r["exercise"], r["file"]))]
+    count = Counter(r["status"] for r in results)
+    return template("class.html").render(
+        title="The class", count=count, look=look, students=students, missing=missing, exercises=exercises
     )
 
 
