@@ -81,7 +81,7 @@ def test_a_difference_that_is_lost_in_noise_gives_no_verdict():
     long, short = Rounds((1.0, 2.0, 1.0, 3.0)), Rounds((2.0, 1.0, 1.0, 4.0))
     ratio = Rounds((1.0, 1.0, 1.0, 1.0)) / (long - short)
 
-    assert "somewhere between" in f"{ratio:.1f}"
+    assert f"{ratio:.0f}".startswith("anything up to")
 
 
 @pytest.mark.parametrize(

@@ -139,8 +139,8 @@ for name, v, nudge in zip("xyw", [x, y, w], nudges):
 mg.draw(loss)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# The badge *kept* marks a value that a local slope is made from: the slopes of × are the other operand, that of s² is
-# 2 × s; + needs none. (A Value stores the finished slope; an array engine stores the value.)
+# The badge *kept* marks a value that a local slope is made from: the slopes of × are the other operand, that of s² is 2
+# × s; + needs none. (A Value stores the finished slope. From lesson 04 on, nodes are arrays and store the value.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # Step through it. Click the widget once, then use <kbd>→</kbd> and <kbd>←</kbd> to step; in the backward phase, say the

@@ -393,8 +393,8 @@ print("nodes in the graph:", sizes)
 
 # %% [markdown]
 # In each round: `*` and `+` on nodes make nodes, also outside the block, and the graph never forgets one. And each
-# round asks for a node that was never asked for: what that costs, the next page shows. The rate should have been a
-# placeholder, built once and fed four times. Whoever closes the graph when it is done is told:
+# round asks for a node that was never asked for: what that costs comes next. The rate should have been a placeholder,
+# built once and fed four times. Whoever closes the graph when it is done is told:
 
 # %%
 graph.finalize()

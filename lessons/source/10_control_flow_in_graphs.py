@@ -96,8 +96,8 @@ reveal("if on a placeholder", happened)
 # ## A branch as a node
 #
 # `mg.cond(p, f, g)` takes the condition as a node, and both ways as functions without arguments. We note in `called`
-# when Python calls them. (The `probe` in each has its turn on the next page but one.) How many of the two are called
-# while the graph is built?
+# when Python calls them. (The `probe` in each has its turn below.) How many of the two are called while the graph is
+# built?
 
 # %%
 Predict("branches called", "How many of the two functions are called while the graph is built?")
@@ -188,6 +188,7 @@ with g.as_default():
 with mg.Session(g) as session, np.errstate(invalid="ignore"):
     for number in (4.0, -1.0):
         (a, b), (ga, gb) = session.run([[by_where, by_cond], gradients], {x: number})
+        # abs turns −0, a zero that has kept a sign, into 0
         print(f"x = {number:4}: where gives {abs(a):g}, gradient {ga:g}; cond gives {abs(b):g}, gradient {gb:g}")
 reveal("where's gradient", f"{ga:g}")
 
@@ -302,8 +303,8 @@ mg.draw(one_node)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # To be fair we count what is inside the loop node, too: its test, its body, and the nodes that only keep the books.
-# Unrolled, 10 turns are 12 nodes: the placeholder, the 1.0, and ten products. How many nodes has the loop node, all
-# told, for n = 1000?
+# Unrolled, 10 turns are 12 nodes: the placeholder, the 1.0, and ten products. How many nodes has the whole graph of the
+# other picture for n = 1000: the loop node, what is outside it, and all that is inside?
 
 
 # %%
@@ -320,7 +321,7 @@ def size_of(build, n):
 
 
 # %%
-Predict("loop node, n = 1000", "How many nodes is the loop node for 1000 turns? Within 10 is right.", tolerance=10)
+Predict("loop node, n = 1000", "How many nodes has the graph with the loop node, inside and out?", tolerance=10)
 
 # %%
 print("     n    eager   unrolled   one node")

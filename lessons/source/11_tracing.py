@@ -425,8 +425,9 @@ GraphView(collatz, mg.tensor(6))
 
 # %% [markdown]
 # And `for _ in range(n)`? Now you can tell: it depends on what `n` is. If it is a tensor, there is a loop node. If it
-# is a Python number, Python runs the loop while it traces. How many ops are in the graph of `powers(x, 100)`, and how
-# many in that of `powers(x, mg.tensor(100))`, the loop node counted as one op, whatever is in it?
+# is a Python number, Python runs the loop while it traces. How many ops are in the graph of `powers(x, 100)`? Inputs
+# and constants are not ops and do not count. And in the graph of `powers(x, mg.tensor(100))`, where the loop node
+# counts as one op, whatever is inside it?
 
 
 # %%
@@ -438,7 +439,7 @@ def powers(x, n):
 
 
 # %%
-Predict("unrolled, n = 100", "How many ops are in the graph of powers(x, 100)?")
+Predict("unrolled, n = 100", "How many ops are in the graph of powers(x, 100), inputs and constants not counted?")
 
 # %%
 x = mg.tensor(1.0)

@@ -19,6 +19,7 @@
 #       rewrite rule: one identity of algebra, used from left to right on any node that fits
 #       fusion: making one operation of several, so that what they hand to each other never goes through memory
 #       epilogue: elementwise operations done on the result of a matrix product while it is still near
+#       processor cache: a small and fast memory beside the processor, which holds what was used last
 #       launch: one start of one kernel, that is of one small program, on a device
 # ---
 
@@ -463,11 +464,11 @@ for n in (1_000, 100_000, 3_000_000):
 
 # %% [markdown]
 # On most machines gelu gains at every size, and most at the largest: three million numbers do not fit into the
-# processor's cache, so each byte less is a trip to main memory less; and the loop asks for memory once, where a run
-# does so for each result. In the middle the arrays lie in the cache anyway and the tanh itself is most of the work:
-# nine times fewer bytes are not nine times the speed. For the smallest it is Python's overhead per operation that is
-# saved (lesson 08), and the short chain has too little of that to notice. *Fewer bytes help where bytes are what one
-# waits for.*
+# **processor cache**, a small and fast memory beside the processor, so each byte less is a trip to main memory less;
+# and the loop asks for memory once, where a run does so for each result. In the middle the arrays lie in the cache
+# anyway and the tanh itself is most of the work: nine times fewer bytes are not nine times the speed. For the smallest
+# it is Python's overhead per operation that is saved (lesson 08), and the short chain has too little of that to notice.
+# *Fewer bytes help where bytes are what one waits for.*
 #
 # The roofline tells where that is. A dot is an operation: to the right, its FLOPs (additions, multiplications and the
 # like) for each byte it moves; upwards, how many it does in a second. Where the roof rises, memory is the bound; where

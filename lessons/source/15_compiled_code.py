@@ -17,6 +17,7 @@
 #         operands are
 #       straight-line code: a program without loops and decisions, in which every line is executed once, in order
 #       break-even point: the number of calls after which what each of them saved has paid for what compiling cost
+#       registers: the few places inside a processor that hold the numbers it is computing with
 #       bucketing: filling inputs up to one of a few lengths, so that there are as few programs as there are lengths
 # ---
 
@@ -254,8 +255,9 @@ print(re.sub(r"_[0-9a-f]{8}\(", "(", kernel(group.op, [x.spec for x in group.inp
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Read it from the middle. `i` is the element that this thread is at. It fetches its x, its w, its b (`i % 128u` is the
-# column: that is broadcasting, as a number), computes product, sum and tanh in its own registers, and stores one
-# result. `t0` and `t1` never go to memory. How much less goes to and fro, in units of one array of 1024 × 128?
+# column: that is broadcasting, as a number), computes product, sum and tanh in its own **registers**, the few places
+# inside a processor that hold the numbers it is computing with, and stores one result. `t0` and `t1` never go to
+# memory. How much less goes to and fro, in units of one array of 1024 × 128?
 
 # %%
 Predict("traffic", "Op by op the three operations read and write how many arrays of 1024 × 128, about?", tolerance=0.5)
@@ -314,10 +316,10 @@ for n in took:
 #
 # $$ n = \frac{C}{r - c} $$
 #
-# Take C = 10 ms, r = 0.3 ms and c = 0.1 ms. At which call has it paid?
+# Take C = 10 ms, r = 0.3 ms and c = 0.1 ms. After how many calls have both ways cost the same?
 
 # %%
-Predict("break even", "After how many calls are both equal, for C = 10, r = 0.3 and c = 0.1?")
+Predict("break even", "After how many calls have both cost the same, for C = 10, r = 0.3 and c = 0.1?")
 
 
 # %%
@@ -391,7 +393,7 @@ unclear if among is None else reveal("digits", ["under 10", "10 to 1000", "over 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Let the room compute the break-even point from the printed times before you show it. Then: "what if the
 # network were a hundred times as large?" C grows with the nodes, r and c with the arrays: larger arrays pay sooner, if
-# r − c grows; and it need not. That is the next page.
+# r − c grows; and it need not. That comes next.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When it does not pay

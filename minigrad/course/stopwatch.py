@@ -51,7 +51,9 @@ class Rounds:
 
     def __format__(self, spec: str) -> str:
         low, middle, high = (format(quartile, spec) for quartile in self.quartiles)
-        return middle if self.stable else f"somewhere between {low} and {high}"
+        if self.stable:
+            return middle
+        return f"somewhere between {low} and {high}" if self.quartiles[0] > 0 else f"anything up to {high}"
 
 
 def in_turns(rounds: int = ROUNDS, **ways: Callable[[], object]) -> dict[str, Rounds]:

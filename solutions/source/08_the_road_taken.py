@@ -374,8 +374,8 @@ def surprise(p):
 # %% [markdown]
 # ## 4. Design your own
 #
-# **3 points, 11 minutes.** Design a function `f(x)` of a tensor of one number, and a list `inputs` of three floats, so
-# that
+# **3 points, 11 minutes.** Design a function `f(x)` of a tensor of one number, and a list `inputs` of three finite
+# floats, so that
 #
 # - the graphs at the three inputs have three different numbers of operations, each 12 at most;
 # - some kind of operation is in one of the graphs and not in another;
