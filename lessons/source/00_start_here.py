@@ -20,14 +20,14 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 00 Start here
 #
-# You have a formula and change one of its numbers by a little. How much does the result move? Training a neural
-# network is asking that question about a million numbers at once. This course builds, and takes apart, the device
-# that answers it: the *computation graph*.
+# You have a formula, and you change one of its numbers a little. How much does the result move? Training a neural
+# network is asking that question about a million numbers at once. This course builds, and takes apart, the device that
+# answers it: the *computation graph*.
 #
 # **About 20 minutes.** Afterwards you can run a cell, predict before you run, draw the graph of a formula, read its
 # first gradients, and find your files, the keys and help.
 #
-# **Builds on** a little Python and school algebra. What a derivative is, the course shows as it goes.
+# **Builds on** a little Python and school algebra. The course explains along the way what a derivative is.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Three minutes. Ask the question of the first paragraph and let the room answer for z = x * y + w before any code is
@@ -78,7 +78,7 @@ z = x * y + w
 z.data
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# A plain float would have given 7 too, and forgotten the rest. `z` has not: here is all that it came from.
+# A plain float would have given 7 too, and forgotten the rest. `z` has not: here is everything that it came from.
 
 # %% slideshow={"slide_type": "subslide"}
 mg.draw(z)
@@ -142,10 +142,10 @@ reveal("w.grad", w.grad)
 mg.draw(z)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Whatever is added to `w` is added to `z`: nudge it by 0.5, and `z` moves by 0.5, once as far. So its gradient is 1.
+# Whatever is added to `w` is added to `z`: nudge it by 0.5, and `z` moves by 0.5, just as far. So its gradient is 1.
 #
-# It is the same graph, and beside each value now its gradient. In the first picture there was a dot in its place: a
-# dot is a number that has not been computed yet, which is not the same as 0.
+# It is the same graph, now with a gradient beside each value. In the first picture a dot stood there instead: a dot is
+# a number that has not been computed yet, which is not the same as 0.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes with the page before. Point at the dots of the first picture and the numbers here: a dot says that
@@ -169,8 +169,8 @@ ChainRule(z)
 # rule yet; the next hour does.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Whatever this course shows as a picture it also has as words, for screen readers and for all who like to read. Of a
-# drawing and of a widget they are called `.text`.
+# Whatever this course shows as a picture, it also says in words, for screen readers and for everyone who likes to read.
+# Drawings and widgets keep their words in `.text`.
 
 # %% slideshow={"slide_type": "skip"}
 print(mg.draw(z).text)
@@ -193,7 +193,7 @@ print(f"out is {out.data:g}:", "reached" if out.data == 14 else "14 is wanted")
 print(f"a.grad is {a.grad:g}:", "reached" if a.grad == 5 else "5 is wanted")
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Give them three minutes in pairs. Who is done early: reach 14 and 5 with another constant than 4, and say which
+# Give them three minutes in pairs. Whoever is done early: reach 14 and 5 with another constant than 4, and say which
 # gradients have changed.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
@@ -239,8 +239,8 @@ print(getdoc(mg.Value))
 # - **Nothing that you edit is ever overwritten.** When the course is updated, a new edition of a lesson you have
 #   edited is put beside yours, as `00_start_here.new.ipynb`.
 # - What you lock is kept beside them, in `.minigrad-answers.jsonl`, and what you try in the exercises in
-#   `.minigrad-attempts.jsonl`; both hold still when you come back. They are plain text, one line for each answer.
-# - To have a lesson back as it was, close it, open a terminal (*File → New → Terminal*) and type `minigrad reset
+#   `.minigrad-attempts.jsonl`; both are still there when you come back. They are plain text, one line for each answer.
+# - To get a lesson back as it was, close it, open a terminal (*File → New → Terminal*) and type `minigrad reset
 #   lessons/00`. Yours is moved to the folder `backup`, not deleted.
 # - Nothing here needs a network, and nothing you write leaves your machine.
 # - If something about the installation seems wrong, `minigrad doctor` in a terminal says what.
@@ -256,7 +256,7 @@ print(getdoc(mg.Value))
 # ## What do you remember?
 #
 # Answer from memory, without looking up the page, and lock each answer. When all are locked you are told what is right,
-# and what a wrong answer shows. What is right is not in this file, so no peeping.
+# and what a wrong answer shows. The right answers are not in this file, so no peeping.
 
 # %% slideshow={"slide_type": "skip"}
 Quiz("00_start_here")

@@ -86,8 +86,8 @@ z.op, [parent.data for parent, slope in z.parents]
 # so finds the graph.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Draw the five nodes on the board while you read z.parents: an arrow is stored where it arrives. Who thinks that x
-# knows about z has it the wrong way round, and will be lost at the walk back.
+# Draw the five nodes on the board while you read z.parents: an arrow is stored where it arrives. Anyone who thinks that
+# x knows about z has it the wrong way round, and will be lost on the walk back.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # Does the name matter? Below there is no `temp`. The node is there, and the picture calls it by a number.
@@ -136,9 +136,9 @@ print(f"{len(leaves(mine))} leaves; you picked {len(right)} of them, and {len(se
 mg.draw(mine)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# If one is missing that has no name, look for a dotted frame: a number that you wrote in the expression is a leaf.
-# (Only the 2 of `** 2` is none: it is a part of the sign, `^2`, and that operation has one parent.) And a value that
-# is used twice is still one leaf; we come to that.
+# If one is missing that has no name, look for a dotted frame: a number that you wrote in the expression is a leaf. (The
+# one exception is the 2 of `** 2`: it is part of the sign, `^2`, and that operation has one parent.) And a value that
+# is used twice is still one leaf; we will come to that.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## Operations on nodes, or on edges?
@@ -161,10 +161,10 @@ signs_on_nodes, signs_on_edges
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One function, two graphs
 #
-# `x * (y + w)` and `x * y + x * w` are equal for all numbers. How many *more* operations has the second graph?
+# `x * (y + w)` and `x * y + x * w` are equal for all numbers. How many *more* operations does the second graph have?
 
 # %% slideshow={"slide_type": "fragment"}
-Predict("more operations", "How many more operations has the second graph?")
+Predict("more operations", "How many more operations does the second graph have?")
 
 # %% slideshow={"slide_type": "fragment"}
 factored = x * (y + w)
@@ -185,8 +185,8 @@ print(expanded.data, operations(expanded))
 reveal("more operations", len(operations(expanded)) - len(operations(factored)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The same number, at the price of one more operation. A graph is not a function: it is *one way to compute it*.
-# Whoever holds the graph can look for a cheaper one. That is what compilers of graphs do, and lesson 13.
+# The same number, at the price of one more operation. A graph is not a function: it is *one way to compute it*. Whoever
+# holds the graph can look for a cheaper one. That is what graph compilers do, and what lesson 13 is about.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Most say 1, and some say 3 because they count nodes; the shared leaves are not new. One sentence on compilers is
@@ -195,13 +195,13 @@ reveal("more operations", len(operations(expanded)) - len(operations(factored)))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Used twice, or written twice?
 #
-# Both lines below compute `2 * x * y`. How many nodes has each graph?
+# Both lines below compute `2 * x * y`. How many nodes does each graph have?
 
 # %% slideshow={"slide_type": "fragment"}
-Predict("nodes, used twice", "How many nodes has the graph of s + s, where s = x * y?")
+Predict("nodes, used twice", "How many nodes does the graph of s + s have, where s = x * y?")
 
 # %% slideshow={"slide_type": "fragment"}
-Predict("nodes, written twice", "How many nodes has the graph of x * y + x * y?")
+Predict("nodes, written twice", "How many nodes does the graph of x * y + x * y have?")
 
 # %% slideshow={"slide_type": "subslide"}
 s = x * y
@@ -398,9 +398,9 @@ two = hen.parents[1][0]
 sum(map(is_topological, permutations([egg, hen, two])))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# That is why the definition says **acyclic**, and why such graphs are called DAGs, directed acyclic graphs. A
-# recurrent network, which feeds its output back to its input, has no cycle either: its second moment is a new node,
-# as with `count`.
+# That is why the definition says **acyclic**, and why such graphs are called DAGs, directed acyclic graphs. A recurrent
+# network, which feeds its output back to its input, has no cycle either: its next moment is a new node, as with
+# `count`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
@@ -415,9 +415,9 @@ unused = x.exp() * y
 len(operations(long)), len(history(long)), unused in history(long)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# 2000 operations, and 3002 nodes: to them come the two leaves, and a new constant in every round. `unused` was
-# computed too, but `long` does not depend on it: it is in no history that leads to `long`. So many boxes are not
-# drawn; the drawing says so.
+# 2000 operations, and 3002 nodes: add the two leaves, and a new constant for every round. `unused` was computed too,
+# but `long` does not depend on it: it is not in the history of `long`. A graph of so many boxes is not drawn; the
+# drawing says so.
 
 # %% slideshow={"slide_type": "skip"}
 mg.draw(long)

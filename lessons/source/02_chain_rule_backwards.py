@@ -84,8 +84,8 @@ for name, moved in {"x": f(2 + h, 3, 4), "y": f(2, 3 + h, 4), "w": f(2, 3, 4 + h
 # `s = temp + w`, s moves as far as w does: once. Such a ratio across a single operation is its **local slope**, and it
 # is known as soon as the operation has run. The engine writes it down on the spot, one for each arrow.
 #
-# And s²? Push s by h: (s + h)² is s² + 2 × s × h + h². Of a small h the h² is too little to count, so the square moves
-# 2 × s times as far as s.
+# And s²? Push s by h: (s + h)² is s² + 2 × s × h + h². For a small h, h² is too small to count, so the square moves 2 ×
+# s times as far as s.
 
 # %% slideshow={"slide_type": "fragment"}
 x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(-4.0)
@@ -98,8 +98,8 @@ for name, v in {"temp": temp, "s": s, "loss": loss}.items():
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Incoming × local = outgoing
 #
-# Now walk from the loss to the leaves. At the loss itself we start with 1: it moves as far as itself. Across each
-# arrow, what comes in is multiplied by the local slope, and goes out on the other side:
+# Now walk from the loss to the leaves. At the loss itself we start with 1: it moves exactly as far as itself. Across
+# each arrow, what comes in is multiplied by the local slope, and goes out on the other side:
 #
 # | arrow | incoming | × local slope | = outgoing |
 # |---|---|---|---|
@@ -203,8 +203,8 @@ for name, y in {"x * w + 1": x * w + 1, "x * x + x": x * x + x}.items():
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # On a graph where everything is used once the two agree, so a test on such a graph cannot find the mistake. At x = 3,
-# x² + x has the derivative 2x + 1 = 7; overwriting kept one arrow of three. A `.grad` that holds a number is not for
-# that reason right: keep this in mind until the referee comes back.
+# x² + x has the derivative 2x + 1 = 7; overwriting kept one arrow of three. A `.grad` that holds a number need not hold
+# the right one: keep this in mind until the referee comes back.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # This is the mistake that a test finds last. Ask for a graph on which = and += agree, and for one on which they do
@@ -233,9 +233,9 @@ x.grad = 0.0
 print("first:", first, "  cleared and run again:", x.grad)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Adding up is useful when a loss comes in parts, one `backward()` each, and a trap when you forget. Only x needed
-# clearing: each pass made its other values anew, and a new value starts with nothing. Lesson 03 shows what a forgotten
-# clearing does to training.
+# Adding up is useful when a loss comes in parts, one `backward()` each, and a trap when you forget about it. Only x
+# needed clearing: each pass made its other values anew, and a new value starts with nothing. Lesson 03 shows what a
+# forgotten clearing does to training.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### A dot is not a zero
@@ -312,7 +312,7 @@ print(f"x.grad = {x.grad:.0f} = 2^60: {x.grad == 2**60}, in {len(history(y))} vi
 print(f"down every path: about {2**61 / 1e6 / (3600 * 24 * 365):,.0f} years")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# Could we keep the short program, and visit each value once, when we first meet it? Fast it would be. Predict the
+# Could we keep the short program, and visit each value once, when we first meet it? It would be fast. Predict the
 # gradient it gives for y = 2x + 3 · 2x, whose derivative is 8.
 
 
@@ -346,8 +346,8 @@ print("in topological order:", gradients(y, history(y)[::-1])[x])
 # when both have come down.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# One more thing about the short program: it calls itself, and Python allows that about a thousand times over. A long
-# chain of operations is deeper than that. The engine's walk is a loop.
+# One more thing about the short program: it calls itself, and Python allows that only to a depth of about a thousand. A
+# long chain of operations is deeper than that. The engine's walk is a loop.
 
 # %% slideshow={"slide_type": "skip"}
 y = x = mg.Value(0.0)
@@ -464,7 +464,7 @@ mg.draw(loss)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # Three products in one node: `sum` hands 1 to each element, and × multiplies it by the other operand, as before. The
-# boxes after the leaves keep their dot, for arrays are large: here `.grad` stays in the leaves only. The referee comes
+# boxes after the leaves keep their dot, because arrays are large: here only leaves keep a `.grad`. The referee comes
 # with the engine; it nudges every element of every input, and raises an error that names the worst one if it disagrees.
 
 # %% slideshow={"slide_type": "skip"}

@@ -28,8 +28,8 @@
 # # 03 Train a network
 #
 # A gradient says how far the loss moves when a number does. What do we do with a million of them? This lesson turns
-# them into steps: first for one number, then for a small network on the scalar engine, at last for a network on arrays
-# that reads handwritten digits.
+# them into steps: first for one number, then for a small network on the scalar engine, and finally for a network on
+# arrays that reads handwritten digits.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -118,8 +118,8 @@ reveal("learning rate 1.1", fate(path))
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # The slope at w is 2 × (w − 3), so each step multiplies the distance to 3 by 1 − 2 × rate. At 0.5 that is 0, and one
 # step arrives; at 1.0 it is −1, and w jumps between 0 and 6 for ever; beyond, it runs away. A slope is a local promise,
-# and a long step outruns it. For a loss we cannot write down nobody knows the limit beforehand, so one tries rates and
-# looks at the curve.
+# and a long step outruns it. For a loss that we cannot write down, the limit is not known beforehand, so we try rates
+# and look at the curve.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Most who predict wrongly say settling. Ask for the factor, 1 − 2 × rate, from the first two numbers of each row,
@@ -263,8 +263,8 @@ plt.show()
 # *The plots: on the left the loss, steep in the first steps, then a slow slope downwards. On the right the plane in two
 # colours, their border a wave between the moons.*
 #
-# The long slow part is a hint that step sizes deserve more thought. `mg.optim` has methods that take some, `Adam` for
-# one; they move tensors, which come below, and not Values.
+# The long slow part is a hint that step sizes deserve more thought. `mg.optim` has methods that choose them with more
+# care, such as `Adam`; they move tensors, which come below, and not Values.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # While it trains, ask what the border could look like with two neurons in place of eight.
@@ -308,15 +308,15 @@ forgotten = train_on_moons(learning_rate=1.5, steps=200, clear=False)[1]
 print(f"loss after 200 steps: cleared {curve[-1]:.2f}, not cleared {forgotten[-1]:.2f}")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# *Lower.* On an easy task the gathered speed helps, which is why this mistake can live for long: a falling loss does
-# not prove that the gradients are what you think. Below, on a harder task, it will not help. (Gathered speed *with*
-# friction is a method, **momentum**: `mg.optim.SGD(..., momentum=0.9)`.)
+# *Lower.* On an easy task the gathered speed helps, which is why this mistake can go unnoticed for long: a falling loss
+# does not prove that the gradients are what you think. Below, on a harder task, it will not help. (Gathered speed
+# *with* friction is a method, **momentum**: `mg.optim.SGD(..., momentum=0.9)`.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Handwritten digits, on arrays
 #
 # Nearly two hundred of each digit, written by hand, as 8 × 8 pixels from 0 (paper) to 1 (ink). We learn from four
-# fifths of them, and keep the rest away from the learning, to judge it by.
+# fifths of them, and hold back the rest, to judge the result by.
 
 # %% slideshow={"slide_type": "fragment"}
 digits = mg.data.digits()
@@ -417,11 +417,11 @@ def train(epochs, clear=True):
 model, curve = train(epochs=15)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# The bar says how long that took on your machine. Which part of the 360 unseen digits does it read rightly, in per
-# cent? By guessing it would be 10.
+# The bar says how long that took on your machine. How many of the 360 unseen digits does it read correctly, in per
+# cent? Guessing would give 10.
 
 # %% slideshow={"slide_type": "fragment"}
-Predict("per cent right", "How many per cent of the unseen digits does it read rightly?", unit="%", tolerance=1)
+Predict("per cent right", "What percentage of the unseen digits does it read correctly?", unit="%", tolerance=1)
 
 
 # %% slideshow={"slide_type": "fragment"}

@@ -86,11 +86,11 @@ loss = (x * y).sum()
 mg.draw(loss)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The three x have become one box, and so have the three y, the three products, and the additions. How many nodes has
-# the *scalar* graph for 100 pairs?
+# The three x have become one box, and so have the three y, the three products, and the additions. How many nodes does
+# the *scalar* graph have for 100 pairs?
 
 # %% slideshow={"slide_type": "skip"}
-Predict("scalar nodes", "How many nodes has the scalar graph for 100 pairs?")
+Predict("scalar nodes", "How many nodes does the scalar graph have for 100 pairs?")
 
 # %% slideshow={"slide_type": "skip"}
 reveal("scalar nodes", len(history(scalars(100)[2])))
@@ -153,9 +153,8 @@ print("the parents of loss:", product.sum().grad_fn.next_functions)
 # %% [markdown]
 # `grad_fn` is the operation as the walk back will meet it, and `next_functions` leads to those before it: the `op` and
 # `parents` of a Value under PyTorch's names. (The 0 beside the parent counts its results, of which there is one.) A
-# leaf was made by no operation, so its `grad_fn` is None. One number alone has the shape `()`: no axes. Whether there
-# is a gradient to collect is yours to say, with `requires_grad=True`. Not every dtype can have one; read this message
-# aloud:
+# leaf was made by no operation, so its `grad_fn` is None. One number alone has the shape `()`: no axes. You say whether
+# there is a gradient to collect, with `requires_grad=True`. Not every dtype can have one; read this message aloud:
 
 # %%
 try:
@@ -184,8 +183,8 @@ print("local slope", (2 * x).detach())
 print("x.grad     ", x.grad)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# A walk back starts with a 1 at one number. `gradient=` puts other numbers at the start, one for each element: how much
-# whatever comes after y would have sent back. (`detach` gives the numbers without their history.)
+# A walk back starts with a 1 at one number. `gradient=` puts other numbers at the start, one for each element: what the
+# operations after y would have sent back. (`detach` gives the numbers without their history.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One number, used many times
@@ -269,8 +268,8 @@ for one, other in [((4, 3), (3,)), ((4, 1), (3,)), ((2, 4, 3), (4, 1)), ((5,), (
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Sums, and the way back through them
 #
-# Turn it round. `sum` takes many numbers to one, each with the slope 1. Backwards, then, each of them gets what
-# arrived: a copy. For `mean` of eight numbers, what does each get when a 1 arrives?
+# Now the other way round. `sum` takes many numbers to one, each with the slope 1. Backwards, then, each of them gets
+# what arrived: a copy. For `mean` of eight numbers, what does each get when a 1 arrives?
 
 # %%
 Predict("mean of eight", "What does each of the eight numbers get?")
@@ -293,7 +292,7 @@ print(inspect.getsource(ops.Sum.vjp))
 # Both are *linear*: each result is a sum of inputs, each times a fixed number. These numbers make a table, the matrix
 # A, with a row for each result. y = A x goes along its rows: yᵢ is the sum of A[i, j] · xⱼ over all j. So the arrow
 # from xⱼ to yᵢ has the slope A[i, j], and on the way back xⱼ adds up what comes along its arrows, down a *column* of A.
-# The table with its columns made rows is the *transposed* one, Aᵀ.
+# The table that has these columns as its rows is the *transpose*, Aᵀ.
 
 # %% [markdown]
 # So the way back through a linear y = A x is the transposed matrix, gx = Aᵀ gy, which is called the **adjoint**. For
@@ -326,8 +325,8 @@ for name, t in {"W": W, "W.T": W.T, "W.reshape(-1)": W.reshape(-1), "W.T.reshape
 
 # %% [markdown]
 # A **view** is another way to look at the same numbers. (In `reshape`, −1 stands for as many as there are left.) The
-# strides say how many bytes further the next number along each axis is, and transposing swaps the two. The last line
-# could not be a view: no one stride walks down the columns and from each to the next. So that one copied.
+# strides say how many bytes further on the next number along each axis is, and transposing swaps the two. The last line
+# could not be a view: no one stride walks down the columns and from each to the next. So that one was copied.
 #
 # Backwards a gradient moves home: through `reshape` by reshaping it back, through a transpose by transposing it back.
 
@@ -390,8 +389,8 @@ print("gW, from the scalars:", gradients(W).tolist(), "  X.T @ G:", (numbers(X).
 # leave gW to the room: the same argument down a column.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# You need not remember which is transposed: *shapes tell*. Let X be (5, 3) and W (3, 2); gZ has the shape of Z, (5,
-# 2). Of all products of gZ and W, which has the shape of X?
+# You need not remember which one is transposed: *the shapes tell you*. Let X be (5, 3) and W (3, 2); gZ has the shape
+# of Z, (5, 2). Of all products of gZ and W, which has the shape of X?
 
 # %%
 gz, w = np.ones((5, 2)), np.ones((3, 2))
@@ -402,8 +401,8 @@ for a, b in pairs + [(b, a) for a, b in pairs]:
     print(f"{a:3} {b:3}", (factors[a] @ factors[b]).shape if fits else "does not fit")
 
 # %% [markdown]
-# One of eight (and one is it, transposed). But when all sizes are equal, as in our 2 × 2, every one of them fits, and
-# shapes say nothing. **Test with sizes that differ.**
+# One of eight (and another is the same, transposed). But when all sizes are equal, as in our 2 × 2, every one of them
+# fits, and shapes say nothing. **Test with sizes that differ.**
 #
 # The price: forwards, each × in Z is one multiplication. Backwards it has two arrows, and each is a multiplication.
 
@@ -540,7 +539,7 @@ W0, b0 = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
 mg.draw(((mg.tensor(X) @ W0 + b0 - flat) ** 2).mean())
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# `f64[100, 100]` at the minus gives it away. (A dot at *value* in this picture: of large graphs the drawing gives the
+# `f64[100, 100]` at the minus gives it away. (A dot at *value* in this picture: for large graphs the drawing gives the
 # shapes, and leaves most of the numbers out.)
 
 # %%

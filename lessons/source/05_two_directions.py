@@ -113,7 +113,7 @@ print("a pass for each: ", {name: pushed(loss, {v: 1.0}) for name, v in {"x": x,
 #
 # > (x + dx ε)(y + dy ε) = x y + (x dy + dx y) ε
 #
-# Such a pair is a **dual number**. To compute with them takes a rule for + and a rule for ×:
+# Such a pair is a **dual number**. Computing with them takes a rule for + and a rule for ×:
 
 
 # %%
@@ -262,9 +262,9 @@ reveal("3 inputs, 100 outputs", "forward mode" if few_inputs[0] < few_inputs[1] 
 
 # %% [markdown]
 # A pass for each input, or a pass for each output. Few inputs: forward. Few outputs: reverse. (Outputs that share
-# nothing are so many functions apart, each with a short way back: for them reverse mode is no dearer.) A loss is one
-# output of all parameters, and so training walks back. We draw that last case, one output, with the nudging of lesson
-# 02 beside it: two runs for each input.
+# nothing are so many functions apart, each with a short way back: for them reverse mode is no more expensive.) A loss
+# is one output of all parameters, and so training walks back. We draw that last case, one output, with the nudging of
+# lesson 02 beside it: two runs for each input.
 
 # %% slideshow={"slide_type": "subslide"}
 inputs = [1, 3, 10, 30, 100, 300, 1000]
@@ -294,8 +294,8 @@ plt.show()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The way from school, counted
 #
-# The third way to a derivative is symbolic: rewrite the formula by the rules of school. A formula is the letter x here,
-# or a sign with two formulas, as ("×", "x", "x").
+# The third way to a derivative is symbolic: rewrite the formula by the rules of school. Here a formula is the letter x,
+# or a sign with two formulas, such as ("×", "x", "x").
 
 
 # %%
@@ -331,7 +331,7 @@ print("n = 2:", written(derivative(formulas[2])))
 print("symbols for n = 1 to 4:", [symbols(derivative(e)) for e in formulas[1:5]])
 
 # %%
-Predict("symbols, n = 10", "How many symbols has the derivative for n = 10?", tolerance=5000)
+Predict("symbols, n = 10", "How many symbols does the derivative have for n = 10?", tolerance=5000)
 
 # %%
 reveal("symbols, n = 10", symbols(derivative(formulas[10])))

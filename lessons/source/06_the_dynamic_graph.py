@@ -53,7 +53,7 @@ from minigrad.widgets import MemoryTimeline, StaticVsDynamic
 #
 # There is no step called *build the graph*. Each operation computes its result, as in NumPy, and then writes one entry
 # into a record: what it was, and which operands it had. The records are the **dynamic graph**: each run leaves its own.
-# But not each operation is in it: five run in this function. How many of them will be in the graph of `y`?
+# But not every operation is in it: five run in this function. How many of them will be in the graph of `y`?
 
 
 # %%
@@ -79,8 +79,8 @@ Predict("five ran", "How many of the five operations will be in the graph of y?"
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # To look, we need a way in. The newest entry is the result's `grad_fn`; an entry's `next_functions` are the entries
-# that the gradient goes to from there, each in a pair with a 0 that we leave aside. At a leaf the way ends, with an
-# entry called AccumulateGrad.
+# that the gradient goes to from there, each in a pair with a 0 that we ignore. At a leaf the path ends, with an entry
+# called AccumulateGrad.
 
 
 # %%
@@ -108,7 +108,7 @@ reveal("five ran", len(recorded(y)))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Watch it grow. Click the widget, then press → line by line, and look at the left-hand side: after which line is there
-# a graph, and from when on does it have values in it? (On the right the same lines build a graph first and compute
+# a graph, and from which line on are there values in it? (On the right the same lines build a graph first and compute
 # later. That is lesson 09; for now it shows what *dynamic* is the opposite of.)
 
 # %%
@@ -236,7 +236,7 @@ print("two losses, a pass each:", two_passes, "  their sum, one pass:", x.grad)
 # An entry in the record costs little. What costs memory is what it holds on to: the slope of tanh is computed from
 # tanh's result, so somebody must keep that result until backward comes by. Such an array is a **saved value**.
 #
-# We measure. `x` has a million numbers, 8 MB; Python's own tracer says how many arrays of that size came to be and are
+# We measure. `x` has a million numbers, 8 MB; Python's own tracer says how many arrays of that size were made and are
 # still there.
 
 # %%

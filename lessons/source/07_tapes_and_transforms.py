@@ -147,7 +147,7 @@ del tape
 # ## A tape inside a tape
 #
 # The answer of a tape is a tensor, computed by operations. If another tape is listening meanwhile, it hears them. So
-# the slope of a slope needs two tapes, and one question is *where* the inner one is asked. We ask it too late:
+# the slope of a slope needs two tapes, and the question is *where* the inner one is asked. We ask it too late:
 
 
 # %%
@@ -182,8 +182,8 @@ print("in time:  ", *second(mg.tensor(3.0), inside=True))
 reveal("asked too late", str(late[1]))
 
 # %% [markdown]
-# At 3, x³ has the slope 3x² = 27 and the second derivative 6x = 18. The number of the slope is right both times. But
-# the outer block was closed when it was computed.
+# At 3, x³ has the slope 3x² = 27 and the second derivative 6x = 18. The number of the slope is right both times. But in
+# the first case the outer block had closed before it was computed.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## From functions to functions
@@ -292,11 +292,11 @@ print("4 numbers from 6:", y.shape, " back from the first:", back(mg.tensor([1.0
 print("forward along x[0, 0]:", jvp(waves, (x,), (mg.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]),))[1])
 
 # %% [markdown]
-# The whole Jacobian has an entry for each pair of an output and an input. x is of shape (2, 3), and `waves(x)` has 4
-# numbers. Of which shape is the Jacobian?
+# The whole Jacobian has an entry for each pair of an output and an input. x has shape (2, 3), and `waves(x)` has 4
+# numbers. What is the shape of the Jacobian?
 
 # %% slideshow={"slide_type": "fragment"}
-Predict("shape of J", "Of which shape is jacrev(waves)(x)?", kind="shape")
+Predict("shape of J", "What is the shape of jacrev(waves)(x)?", kind="shape")
 
 # %% slideshow={"slide_type": "fragment"}
 J = jacrev(waves)(x)
@@ -363,9 +363,9 @@ print("second derivative of x³ at 3:", gg)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # All second derivatives of a function are the Jacobian of its gradient: the **Hessian**. Let us watch one being filled.
-# For f = y · eˣ the gradient has two numbers, and the table is 2 by 2. Left it comes column by column (forward over
-# reverse), right row by row (reverse over reverse). Step to the end of the first column, and foretell the rest.
-# (An *alias* box is the copy of an argument that each transform makes for itself.)
+# For f = y · eˣ the gradient has two numbers, and the table is 2 by 2. On the left it fills column by column (forward
+# over reverse), on the right row by row (reverse over reverse). Step to the end of the first column, and predict the
+# rest. (An *alias* box is the copy of an argument that each transform makes for itself.)
 
 
 # %%
@@ -512,7 +512,7 @@ reveal("beyond the limit", "above its start" if losses[1.02] > start else "below
 # All of them come down to the two directions of lesson 05, in one engine.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## A function that is none
+# ## A function that is not one
 #
 # Transforms take you at your word that f is a function: same arguments, same result, nothing else changed. Such a
 # function is called a **pure function**. This one is not; it counts its calls, and the count gets into the result. The
@@ -611,8 +611,8 @@ Quiz("07_tapes_and_transforms")
 # tracing*, SysML (2018): transforms of pure functions. A. Agrawal and others, *TensorFlow Eager: A multi-stage,
 # Python-embedded DSL for machine learning*, SysML (2019): tapes.
 #
-# **Exercise.** [07 Asked three ways](../exercises/07_asked_three_ways.ipynb): foretell a tape, climb a ladder of
-# derivatives, mend two tapes, ask for a curvature on a budget, and design a landscape.
+# **Exercise.** [07 Asked three ways](../exercises/07_asked_three_ways.ipynb): predict what a tape says, climb a ladder
+# of derivatives, mend two tapes, ask for a curvature on a budget, and design a landscape.
 #
 # **Next:** [08 A graph for each input](08_a_graph_for_each_input.ipynb) lets Python's own `if` and `for`
 # shape the graph.

@@ -220,7 +220,7 @@ mg.draw(y)
 print(len(toposort(y.node)), "nodes for the 3 letters of yui")
 
 # %% [markdown]
-# How many nodes has the graph of *sopuruchukwu*, 12 letters?
+# How many nodes does the graph of *sopuruchukwu* have, with its 12 letters?
 
 # %%
 Predict("nodes for 12 letters", "How many nodes are there for the 12 letters of sopuruchukwu?")
@@ -244,8 +244,8 @@ GraphView(y)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### Training on 700 graphs
 #
-# The loop of lesson 03. Ten names are ten graphs, of different lengths; their gradients add up in the parameters, then
-# follows one step. (Adam is gradient descent that fits the length of the step to each parameter.)
+# The loop of lesson 03. Ten names are ten graphs, of different lengths; their gradients add up in the parameters, and
+# then one step follows. (Adam is gradient descent that fits the length of the step to each parameter.)
 
 
 # %%
@@ -314,7 +314,8 @@ for length in range(1, len(name) + 1):
 #
 # That loop over prefixes was a small act of debugging: the graph grows in Python, so whatever looks into Python looks
 # into it. `print` shows a state on the way. `assert` stops where a thing begins to be wrong. After an error, `%debug`
-# in a cell of its own opens the very line, with all its variables; `breakpoint()` in a line stops there.
+# in a cell of its own opens the very line, with all its variables; `breakpoint()` in a line stops there, in pdb,
+# Python's debugger: each tensor that you print has its value, for the graph is there as far as the program has run.
 
 
 # %% tags=["raises-exception"]
@@ -330,14 +331,14 @@ def checked_scores(name, network):
 checked_scores("małgorzata", network)
 
 # %% [markdown]
-# The arrow stands at the line that failed, and that line is *ours*; the message names the letter and the name. No part
-# of a machine is between us and the mistake. Keep this picture: in the next lesson the line that fails and the line
-# that is wrong will be two.
+# The arrow stands at the line that failed, and that line is *ours*; the message names the letter and the name. Nothing
+# stands between us and the mistake. Keep this picture: in the next lesson the line that fails and the line that is
+# wrong will be two.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### A NaN is nobody's line
 #
-# NaN, *not a number*, is what arithmetic gives where it has no answer, as to ∞ − ∞. (Python writes ∞ as `inf`.) An
+# NaN, *not a number*, is what arithmetic gives where it has no answer, as for ∞ − ∞. (Python writes ∞ as `inf`.) An
 # error stops. A NaN goes on, through every operation that it meets, and surfaces far away. Here is the root of x where
 # x is positive, and 0 elsewhere. `mg.where` picks by element. What is the gradient at x = 0?
 
@@ -494,8 +495,8 @@ print(len(operations(y)), "are in the graph of the result:", ", ".join(operation
 
 # %% [markdown]
 # The tanh is in no graph that anybody will walk back, and was computed all the same: when it ran, Python could not know
-# that nothing would come of it. And of the five, two say again what two others have said. Three would do. Whoever sees
-# the whole function *before* it runs can leave out the other four. To see it before it runs: that is the next lesson.
+# that nothing would come of it. And of the five, two repeat what two others have done. Three would do. Whoever sees the
+# whole function *before* it runs can leave out the other four. To see it before it runs: that is the next lesson.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 6 minutes. Counting by hand before the reveal: 2, 2, 2 and 1. Ask what would have to be known, and when, to skip the

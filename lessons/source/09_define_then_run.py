@@ -27,9 +27,9 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 09 Define, then run
 #
-# In lesson 08 each operation ran before Python had read the next line, so nobody ever saw the whole. Turn it round:
-# write the graph down first, and compute nothing. What can be done with a graph that is all there, and has no numbers
-# in it?
+# In lesson 08 each operation ran before Python had read the next line, so the whole was never seen. Let us turn it
+# round: write the graph down first, and compute nothing. What can be done with a graph that is complete, and has no
+# numbers in it?
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -56,9 +56,9 @@ BLUE, VERMILION = "#0072B2", "#D55E00"
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Building
 #
-# To **define then run** is to build a **static graph**: first all of it, then the runs. For that we need leaves without
-# values. A **placeholder** says: here three numbers will come in. Inside the block `with graph.as_default()`, every
-# operation becomes a node of this graph.
+# To **define then run** is to build a **static graph**: first the whole graph, then the runs. For that we need leaves
+# without values. A **placeholder** says, for example: three numbers will come in here. Inside the block `with
+# graph.as_default()`, every operation becomes a node of this graph.
 
 # %%
 graph = mg.Graph()
@@ -70,8 +70,8 @@ with graph.as_default():
 mg.draw(total)
 
 # %% [markdown]
-# A dot is a number that has not been computed yet: you know it from lesson 00. Here all is dots, and the shapes are
-# known all the same: three numbers times three numbers are three numbers, and their sum is one. Nothing has been
+# A dot is a number that has not been computed yet: you know it from lesson 00. Here there are only dots, and yet the
+# shapes are known: three numbers times three numbers are three numbers, and their sum is one. Nothing has been
 # multiplied.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
@@ -113,9 +113,9 @@ print(said(x.numpy))
 reveal("what x holds", "an error" if "Error" in said(x.numpy) else said(x.numpy))
 
 # %% [markdown]
-# Read it aloud: *x has no value; a session gives it one.* A placeholder never holds a value, not even after a run.
-# What was fed belonged to that run, flowed through, and is gone; the graph is as empty as before. x is no box for a
-# number. It is a name for a place.
+# Read it aloud: *x has no value; a session gives it one.* A placeholder never holds a value, not even after a run. What
+# was fed belonged to that run, flowed through, and is gone; the graph is as empty as before. x is not a box that holds
+# a number. It is a name for a place.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 8 minutes up to here. Ask who expected [1, 1, 1], and what the drawing would have to show then. The comparison that
@@ -125,7 +125,7 @@ reveal("what x holds", "an error" if "Error" in said(x.numpy) else said(x.numpy)
 # ### Two times, side by side
 #
 # Left, eager; right, the same lines build a static graph. Step: on the left numbers appear at once, on the right empty
-# boxes. Only when all lines are through do values flow on the right.
+# boxes. On the right, values flow only when all lines are done.
 
 
 # %%
@@ -139,9 +139,9 @@ StaticVsDynamic(sum_of_products, mg.tensor([1.0, 2.0, 3.0]), mg.tensor([4.0, 5.0
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A run takes what it needs
 #
-# We add a second result to the graph: how far x is from y. As text a graph has a line for each node: its name, what
-# makes it, of which nodes, and of what shape that is. Two leaves, five operations. Then we ask for `total`. How many of
-# the five run?
+# We add a second result to the graph: how far x is from y. As text, a graph has a line for each node: its name, the
+# operation, the nodes it reads, and the shape of the result. Two leaves, five operations. Then we ask for `total`. How
+# many of the five run?
 
 # %%
 with graph.as_default():
@@ -158,15 +158,15 @@ print(session.last_run)
 reveal("nodes that run", len(session.last_run.executed))
 
 # %% [markdown]
-# The run follows the arrows backwards from what is fetched, and takes what it meets: a product and a sum. The rest of
-# the graph sleeps. This is called **pruning**. Fetch both, and all five run, each once:
+# The run follows the arrows backwards from what is fetched, and computes what it meets: a product and a sum. The rest
+# of the graph is left alone. This is called **pruning**. Fetch both, and all five run, each once:
 
 # %%
 print(*session.run([total, distance], numbers))
 print(session.last_run)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# What if we say what `products` is to be, and say nothing of x and y?
+# What if we give a value for `products`, and none for x and y?
 
 # %%
 Predict("products fed", "What does the run give?", options=["3.0", "32.0", "an error: x is not fed"])
@@ -177,8 +177,8 @@ print(session.last_run)
 reveal("products fed", str(result))
 
 # %% [markdown]
-# Any node may be fed, not only placeholders. What is fed is not computed, so what made it is not needed either, and
-# the run is a single sum. That is how one looks at a part of a large graph, or replaces it.
+# Any node may be fed, not only placeholders. What is fed is not computed, so what made it is not needed either, and the
+# run is a single sum. That is how to look at a part of a large graph, or to replace it.
 #
 # And `careless` from lesson 08, where seven operations ran? Here it is, as a graph. The 2 and the 3 in it become
 # constants: known when the graph is built, the same at every run. (`mg.constant` makes one of an array.)
@@ -201,8 +201,8 @@ print("operations built:", sum(bool(op.node.inputs) for op in small.get_operatio
 print("that a run needs:", sum("Const" not in name for name in one_run.last_run.executed))
 
 # %% [markdown]
-# The tanh and its product were built, and never run: two of the seven are saved without anybody having thought of it.
-# (That the other five say something twice can be seen, too; lesson 13 does.)
+# The tanh and its product were built, and never run: two of the seven are saved, and nobody had to think of it. (It can
+# also be seen that the other five say something twice: lesson 13.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 8 minutes. Before the reveal, let them shade the nodes that are needed, from the fetch backwards. The wrong idea to
@@ -212,8 +212,8 @@ print("that a run needs:", sum("Const" not in name for name in one_run.last_run.
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Gradients are more nodes
 #
-# In eager mode `backward()` walked back over a graph full of values. Here there are none. So `mg.gradients` does
-# the one thing it can: it writes the way back down as *more nodes of the same graph*.
+# In eager mode `backward()` walked back over a graph full of values. Here there are none. So `mg.gradients` does the
+# one thing it can: it writes the backward pass down as *more nodes of the same graph*.
 
 # %%
 with mg.Graph().as_default() as graph:
@@ -226,10 +226,10 @@ print("nodes:", before, "and with the gradient", len(graph.get_operations()))
 mg.draw(gw)
 
 # %% [markdown]
-# Forward and backward in one drawing. From left to right: the product, its tanh, which is the loss; and from there on
-# the way back: 1, with which it begins, times 1 − loss × loss, the local slope of tanh, times x, that of the product.
-# (The 11th node is the way on from the product to x. Nothing here needs it, and no run below computes it.) It *uses*
-# the loss of the forward pass; it does not compute it anew. There is no `.grad`, and nothing to clear: a gradient is a
+# Forward and backward in one drawing. From left to right: the product, and its tanh, which is the loss. There the way
+# back begins: 1, times 1 − loss × loss, the local slope of tanh, times x, the local slope of the product. (The 11th
+# node leads on from the product to x. Nothing here needs it, and no run below computes it.) The way back *uses* the
+# loss of the forward pass, and does not compute it again. There is no `.grad`, and nothing to clear: a gradient is a
 # result like any other, there when it is fetched.
 
 # %% slideshow={"slide_type": "subslide"}
@@ -239,7 +239,7 @@ for fetches in (loss, [loss, gw]):
     print(session.last_run)
 
 # %% [markdown]
-# Whoever wants the loss alone pays for the loss alone. And since a gradient is made of nodes, it has a gradient
+# If you want the loss alone, you pay for the loss alone. And since a gradient is made of nodes, it has a gradient
 # itself:
 
 # %%
@@ -250,7 +250,8 @@ low, high = (session.run(gw, {x: 0.5, w: 1.0 + nudge}) for nudge in (-h, h))
 print(f"by nodes: {session.run(curvature, {x: 0.5, w: 1.0}):.6f}, by nudging: {(high - low) / (2 * h):.6f}")
 
 # %% [markdown]
-# Walk about in it. Each call of `mg.gradients` is a group; close them, and what you wrote yourself is left.
+# Walk about in it. Each call of `mg.gradients` is a group; close the groups, and what is left is what you wrote
+# yourself.
 
 # %%
 GraphView(graph)
@@ -262,8 +263,8 @@ GraphView(graph)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What stays: variables
 #
-# Feeds are gone after a run. Parameters must stay. A **variable** is a leaf whose value lives in the session. Changing
-# it is an operation, too, which does its work when it is *run*; so is giving it its first value, by its
+# Feeds are gone after a run, but parameters must stay. A **variable** is a leaf whose value lives in the session.
+# Changing it is an operation, too, which does its work when it is *run*; so is giving it its first value, by its
 # **initializer**.
 
 # %%

@@ -87,15 +87,15 @@ with g.as_default():
 reveal("if on a placeholder", happened)
 
 # %% [markdown]
-# Read the message aloud, for each half of it says something. *Greater → bool[]*: the comparison itself went well, and
-# `x > 0` is a node like any other. *Has no value*: the trouble begins when Python's `if` asks this node "are you true?"
-# now, today, and wants one answer. There are two possible answers, and which of them is right will differ from run to
-# run. A `while` asks the same question, and `range(n)` asks a similar one.
+# Read the message aloud: each half of it says something. *Greater → bool[]*: the comparison itself went well, and `x >
+# 0` is a node like any other. *Has no value*: the trouble begins when Python's `if` asks this node "are you true?" now,
+# and wants one answer. There are two possible answers, and which of them is right will differ from run to run. A
+# `while` asks the same question, and `range(n)` asks a similar one.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A branch as a node
 #
-# `mg.cond(p, f, g)` takes the condition as a node, and both ways as functions without arguments. We note in `called`
+# `mg.cond(p, f, g)` takes the condition as a node, and the two ways as functions without arguments. We note in `called`
 # when Python calls them. (The `probe` in each has its turn below.) How many of the two are called while the graph is
 # built?
 
@@ -303,8 +303,8 @@ mg.draw(one_node)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # To be fair we count what is inside the loop node, too: its test, its body, and the nodes that only keep the books.
-# Unrolled, 10 turns are 12 nodes: the placeholder, the 1.0, and ten products. How many nodes has the whole graph of the
-# other picture for n = 1000: the loop node, what is outside it, and all that is inside?
+# Unrolled, 10 turns are 12 nodes: the placeholder, the 1.0, and ten products. How many nodes does the graph of the
+# other picture have for n = 1000: the loop node, what is outside it, and all that is inside?
 
 
 # %%
@@ -321,7 +321,7 @@ def size_of(build, n):
 
 
 # %%
-Predict("loop node, n = 1000", "How many nodes has the graph with the loop node, inside and out?", tolerance=10)
+Predict("loop node, n = 1000", "How many nodes does it have, inside and out? Within 10 is right.", tolerance=10)
 
 # %%
 print("     n    eager   unrolled   one node")
@@ -336,13 +336,13 @@ reveal("loop node, n = 1000", size_of(as_one_node, 1000))
 # The loop node has the same size for any n: what it is given, itself, and what hands its results out; and inside of it
 # a test and a body, each with places for what comes in. For 10 turns it is the larger one. So: unroll what is short and
 # fixed (each copy can be simplified by itself), and make a node of what is long, or of a length that only the run
-# knows. A dynamic graph is unrolled always; that is what it cost us in lesson 08.
+# knows. A dynamic graph is always unrolled; that is what it cost us in lesson 08.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Backward through a loop
 #
-# Newton's way to the square root of a: start at y = a, and take the mean of y and a/y until y² is a, nearly. The
-# number of turns depends on a. The gradient is asked for as ever. It should be that of √a, 1/(2√a): ¼ at 4.
+# Newton's way to the square root of a: start at y = a, and replace y by the mean of y and a/y, until y² is nearly a.
+# The number of turns depends on a. The gradient is asked for as always. It should be that of √a, 1/(2√a): ¼ at 4.
 
 # %%
 g = mg.Graph()
@@ -376,7 +376,7 @@ reveal("Newton at 1", f"{s:g}")
 # %% [markdown]
 # *It is the gradient of the turns that ran.* Where none ran, the result *is* the start, y = a, and its gradient is 1.
 # The value is right and the gradient is not that of the root. One turn after the loop, `(root + a / root) / 2`, leaves
-# the value and mends the gradient, for the turn knows how the root depends on a:
+# the value as it is and mends the gradient, because the turn knows how the root depends on a:
 
 # %%
 with g.as_default():
@@ -528,7 +528,8 @@ with mg.Session(g) as session:
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** Both branches stand for one result, so they must give the same structure, dtype and shape. And a
-# carry comes out of each turn as it went in. The messages say which rule, where, and in what the two differ.
+# carry must come out of each turn with the dtype and shape it went in with. The messages say which rule was broken,
+# where, and how the two differ.
 
 
 # %% tags=["nbval-ignore-output"]
@@ -559,9 +560,9 @@ with mg.Session(g) as session:
     print([session.run(long, {v: np.full(3, number)}).shape for number in (50.0, 5.0, 0.5)])
 
 # %% [markdown]
-# The last trap is a quiet one. Python's own lists do not loop along with the graph: the body was called once, so this
-# one has one entry, a node of the inside of the loop, and not five numbers. What is to come out goes through a carry,
-# or is stacked by a scan.
+# The last trap is a quiet one. A Python list does not grow with the turns of the graph: the body was called once, so
+# this one has one entry, a node from the inside of the loop, and not five numbers. What is to come out of a loop goes
+# through a carry, or is stacked by a scan.
 
 # %%
 kept = []
@@ -596,10 +597,10 @@ Quiz("10_control_flow_in_graphs")
 # | `scan(f, h, xs)` | Python's `for` | `tf.scan(f, xs, h)` | `lax.scan(f, h, xs)` |
 # | `mg.where(p, a, b)` | `torch.where(p, a, b)` | `tf.where(p, a, b)` | `jnp.where(p, a, b)` |
 #
-# PyTorch is eager, so Python's own words do; `torch.cond` and `torch.while_loop`, still prototypes, are
-# for graphs that are captured to be compiled. JAX hands the operands to the branches as arguments, and takes no
-# gradient, backwards, of a `while_loop`: it does not know beforehand how large the stack would be. minigrad's is
-# written in `mg.lax` in JAX's order, too. In `tf.scan`, f gives the state alone, and all states come back.
+# PyTorch is eager, so Python's own words will do; `torch.cond` and `torch.while_loop`, still prototypes, are for graphs
+# that are captured to be compiled. JAX hands the operands to the branches as arguments, and takes no gradient,
+# backwards, of a `while_loop`: it does not know beforehand how large the stack would be. minigrad's is written in
+# `mg.lax` in JAX's order, too. In `tf.scan`, f gives the state alone, and all states come back.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -23,10 +23,10 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 11 Tracing
 #
-# A static graph can be optimised, saved, and run without Python. But lessons 09 and 10 made us pay: a
-# placeholder for each input, a session for each number, a lambda for each decision. **Can one write ordinary Python,
-# and get the graph?** One word in front of the function does it. It has consequences, and they are the subject of this
-# lesson: Python now runs at *some* calls.
+# A static graph can be optimised, saved, and run without Python. But lessons 09 and 10 made us pay: a placeholder for
+# each input, a session for each number, a lambda for each decision. **Can one write ordinary Python, and get the
+# graph?** One word in front of the function does it. It has a consequence, which is the subject of this lesson: Python
+# now runs at *some* calls only.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -56,7 +56,7 @@ from minigrad.widgets import GraphView, Quiz, StaticVsDynamic
 # ## One word
 #
 # The word is `@mg.function`. This function notes each time that Python goes through it. We call it three times, with
-# other numbers each time. How many entries will `ran` have?
+# different numbers each time. How many entries will `ran` have?
 
 # %%
 ran = []
@@ -94,9 +94,9 @@ mg.draw(f)
 #
 # A graph is made for inputs of one shape and one dtype. So the **signature** of a call is: of each tensor or NumPy
 # array its dtype and shape, and whether it requires a gradient; of everything else its value; and how lists and
-# dictionaries are nested. Where a call has a signature that was met before, its graph is there. Where not, there is
-# another trace: **retracing**. We go on with the same `f`. It has been traced once, for f64[3]. How often will it
-# have been traced after these five calls?
+# dictionaries are nested. If a call has a signature that was met before, its graph is there already. If not, the
+# function is traced again: **retracing**. We go on with the same `f`. It has been traced once, for f64[3]. How often
+# will it have been traced after these five calls?
 
 # %%
 calls = {
@@ -115,8 +115,8 @@ for name, x in calls.items():
 reveal("five calls", f.trace_count)
 
 # %% [markdown]
-# Other *numbers* are no reason, another shape is one, and another dtype. You need not guess: `explain()` has a reason
-# for each trace. It says much more, for a later lesson; we look at some lines of it.
+# Other *numbers* are no reason to trace again; another shape is, and so is another dtype. You need not guess:
+# `explain()` has a reason for each trace. It says much more, for a later lesson; we look at some lines of it.
 
 
 # %%
@@ -163,7 +163,7 @@ mg.draw(step.graph_for(mg.ones(2), 0.3))
 mg.draw(step.graph_for(mg.ones(2), mg.tensor(0.3)))
 
 # %% [markdown]
-# Neither is wrong. A number that settles the form of the graph, how many layers there are, say, *should* be a Python
+# Neither is wrong. A number that decides the form of the graph, such as the number of layers, *should* be a Python
 # number. One that changes from call to call should be a tensor; if you forget, there is a warning at the fifth trace in
 # a row:
 
@@ -182,7 +182,7 @@ print("\ntraces by now:", step.trace_count)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One graph for all lengths
 #
-# The last batch of an epoch is shorter than the others, and a signature with a shape in it will not do. Say what is
+# The last batch of an epoch is shorter than the others, so a signature with a fixed shape will not do. Say what is
 # known, and `None` for what is not: there is one trace, whatever comes.
 
 
@@ -202,11 +202,11 @@ except mg.errors.ShapeError as error:
     print(error)
 
 # %% [markdown]
-# A signature is a promise that works both ways: one graph, and a clear word to whoever brings something else.
+# A signature is a promise that works both ways: there is one graph, and whoever brings something else is told so.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # It helps with the falling rate, too. A single number has the shape `()`; and where the signature says a tensor, a
-# Python number is made one. (A spec that says no dtype says float64.)
+# Python number is made one. (A spec without a dtype means float64.)
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -250,10 +250,10 @@ for number in (10.0, 20.0, 30.0):
 reveal("tally", tally["calls"])
 
 # %% [markdown]
-# What Python does, it did while it was traced: it counted to 1, appended once, and threw its die once; the number it
-# got is in the graph for ever. What is an *op* happens at every run: `mg.print` is one, and `mg.rand` is. It is the
-# same with `time.time()`, with reading a file, with everything that Python does by itself; and the same in TensorFlow
-# and JAX. `torch.compile` repeats what it sees of this at each call (the table at the end of the lesson).
+# What Python does was done while tracing: it counted to 1, appended once, and threw its die once; the number it got is
+# in the graph for ever. An *op* happens at every run: `mg.print` is one, and so is `mg.rand`. It is the same with
+# `time.time()`, with reading a file, with everything that Python does by itself; and the same in TensorFlow and JAX.
+# `torch.compile` repeats at each call what it can see of this (see the table at the end of the lesson).
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Let them sort more effects into the two lanes: print, time.time(), np.random.rand(), opening a file, dropout of
@@ -289,8 +289,8 @@ except mg.errors.GraphError as error:
     print(textwrap.fill(str(error), 100))
 
 # %% [markdown]
-# What is to happen at each call is made of ops. A count is a tensor that is edited in place, for that is an op, too;
-# what is to be kept is returned.
+# What should happen at each call has to be made of ops. A count is a tensor that is edited in place, because that is an
+# op, too; what should be kept is returned.
 
 # %%
 seen = mg.tensor(0)
@@ -308,7 +308,7 @@ print(f"seen: {seen.item()}, traces: {counted.trace_count}, kept: {kept}")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What is read from outside
 #
-# `affine` reads two names that are no arguments: `w`, a tensor, and `b`, a Python number. After the first call both
+# `affine` reads two names that are not arguments: `w`, a tensor, and `b`, a Python number. After the first call both
 # change: 10 is written into the tensor, and `b` becomes 100. What does the second call give?
 
 # %%
@@ -344,7 +344,7 @@ w = mg.tensor(1000.0)
 affine(mg.tensor(3.0)).item()
 
 # %% [markdown]
-# The old one still, which holds 10: a graph holds tensors, and knows no names.
+# Still the old one, which holds 10: a graph holds tensors, and knows nothing of names.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # The last cell surprises the experienced most. Rule: the graph holds the object, not the name. Write into a tensor
@@ -455,7 +455,7 @@ for n in (100, mg.tensor(100)):
 reveal("unrolled, n = 100", len(ops_of(powers.graph_for(x, 100))))
 
 # %% [markdown]
-# A hundred products in the one; in the other a loop node, and a − that works out how many turns there are.
+# A hundred products in the first; in the second a loop node, and a − that works out how many turns there are.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # The rule for every construct: what Python can decide while tracing, Python decides, and it leaves no trace of itself.
@@ -485,8 +485,8 @@ for name, way in {"eager": root, "traced": mg.function(root)}.items():
     print(f"{name}: root {y.item():.4f}, gradient {a.grad.item():.4f}, ops recorded for backward: {recorded[name]}")
 
 # %% [markdown]
-# To the world outside, a traced call is *one* op, whose backward is a graph of its own; the two ops are the call, and
-# the piece of its results that we took. So traced and untraced code mix, and a whole training step may be one traced
+# From outside, a traced call is *one* op, whose backward is a graph of its own. The two ops here are the call, and the
+# part of its results that we took. So traced and untraced code mix, and a whole training step may be one traced
 # function: lesson 12 writes the same one three ways.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
@@ -517,8 +517,8 @@ print(f"calls until the trace has paid for itself: {(first - later) / (eager - l
 # times wins. On large arrays the gain is smaller, for there the ops themselves take the time: lesson 15 measures when.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** A graph decides in the run, so after a decision every name must be something that both ways agree
-# on. AutoGraph refuses what it cannot make so, and says the line, the name, and the way out.
+# **Where it breaks.** A graph decides while it runs, so after a decision every name must be something on which both
+# ways agree. Where AutoGraph cannot arrange that, it refuses, and says the line, the name, and the way out.
 
 
 # %%
@@ -589,9 +589,10 @@ Quiz("11_tracing")
 #
 # - A traced function runs in Python once for each signature: dtype and shape of tensors, values of everything else.
 # - A Python number is a constant of the graph, a tensor an input. `None` in a signature leaves a length open.
-# - What is no op happens while tracing: prints, counters, lists, Python's random numbers. Tensors from outside are read
-#   at each run; numbers from outside are copied once.
-# - AutoGraph makes nodes of an `if`, `while` or `for` that depends on a tensor; all else is Python's, and vanishes.
+# - What is not an op happens while tracing: prints, counters, lists, Python's random numbers. Tensors from outside are
+#   read at each run; numbers from outside are copied once.
+# - AutoGraph makes nodes of an `if`, `while` or `for` that depends on a tensor; everything else is Python's, and
+#   vanishes.
 #
 # **Sources.** A. Agrawal and others, *TensorFlow Eager: a multi-stage, Python-embedded DSL for machine learning*,
 # MLSys 2019: tracing by signature, captured state. D. Moldovan and others, *AutoGraph: imperative-style coding with

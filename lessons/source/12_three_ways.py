@@ -24,8 +24,8 @@
 #
 # You know three ways to run a network: eagerly, and the graph grows while Python runs (lessons 06 to 08); in a session,
 # from a static graph that was built line by line (09, 10); or traced, from a static graph that a Python function left
-# (11). Each has people who swear by it. **Which one should you take?** Opinions on this fill the internet. We have one
-# engine that does all three, so we can count.
+# behind (11). Each has people who swear by it. **Which one should you take?** Opinions on this fill the internet. We
+# have one engine that does all three, so we can count.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -58,7 +58,7 @@ from minigrad.widgets import GraphView, Quiz, StaticVsDynamic
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The model, written once
 #
-# The two moons of lesson 03, and a network with sixteen hidden neurons. The formulas stand in one function, for an
+# The two moons of lesson 03, and a network with sixteen hidden neurons. The formulas stand in one function, because an
 # operation does not care whether it is given tensors or placeholders.
 
 # %%
@@ -151,9 +151,9 @@ def traced(model, data, steps):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same numbers?
 #
-# One walks a graph that has just been recorded. The other two run a program that was compiled of a graph, after it was
-# simplified, and with gradients that are nodes. We train 100 steps in each way, from the same start. How well will the
-# three agree at the end?
+# One walks a graph that has just been recorded. The other two run a program that was compiled from a graph, after it
+# was simplified, and with gradients that are nodes. We train 100 steps in each way, from the same start. How well will
+# the three agree at the end?
 
 # %%
 Predict(
@@ -173,7 +173,7 @@ same = all(np.array_equal(found, numbers["eager"]) for found in numbers.values()
 reveal("agreement", "to the last bit" if same else "to about 12 digits")
 
 # %% [markdown]
-# To the last bit, in all 100 losses and 65 weights, 100 steps long, in which a difference in the sixteenth digit could
+# To the last bit, in all 100 losses and 65 weights, after 100 steps in which a difference in the sixteenth digit could
 # have grown. And the gradients, which we only saw through their steps?
 
 # %%
@@ -197,10 +197,10 @@ for parts in zip(*ours):
     print(f"gradient {a.shape!s:8}  length {np.linalg.norm(a):.6f}   equal bits: {same}")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# This is no luck. All three run the *same operations*, and by default the compiler makes only such changes as leave
-# every bit alone. So **which way you take is no question of what comes out.** It is a question of what it takes to get
-# there, and that is what we count now. (Told `jit_compile=True`, a traced function may add in another order, as other
-# compilers do. Then this holds no more:)
+# This is not luck. All three run the *same operations*, and by default the compiler makes only such changes as leave
+# every bit alone. So **which way you take makes no difference to what comes out.** It is a question of what it takes to
+# get there, and that is what we count now. (Told `jit_compile=True`, a traced function may add in another order, as
+# other compilers do. Then this no longer holds:)
 
 # %%
 loose = mg.function(gradients, jit_compile=True)(*tensors)
@@ -236,7 +236,7 @@ reveal("words", len(written(in_session)[1]))
 # %% [markdown]
 # The session's program is not so much longer; it has more to *know*: a graph, a block to be in, placeholders,
 # variables, an initializer, a session. Forget the initializer and nothing runs. That is a learning curve. Tracing costs
-# one word more than eager code, and a few rules that are not to be seen in the program (lesson 11).
+# one word more than eager code, and a few rules that cannot be seen in the program (lesson 11).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When do the numbers come?
@@ -292,10 +292,10 @@ for name, way in ways.items():
 reveal("calls, traced", calls_of(traced, 100))
 
 # %% [markdown]
-# Eagerly 17 nodes are recorded at each step, and let go. They are the forward pass alone: backward is not recorded, it
-# is walked. The other two graphs have the forward pass, the gradients and the update in them, and are made once. Walk
-# about in the trace: where does the loss leave, and which boxes are the four updates? (Look for a `+` of each weight's
-# shape, to which a product with `lr` leads.)
+# In eager mode 17 nodes are recorded at each step, and let go again. They are the forward pass alone: backward is not
+# recorded, it is walked. The other two graphs have the forward pass, the gradients and the update in them, and are made
+# once. Walk about in the trace: where does the loss leave, and which boxes are the four updates? (Look for a `+` of
+# each weight's shape, to which a product with `lr` leads.)
 
 # %%
 GraphView(step)
@@ -303,7 +303,7 @@ GraphView(step)
 # %% [markdown]
 # That Python is called once has a second side. What a run needs is the graph, and the values of its variables: data,
 # all of it. Data can be written to a file and sent to a telephone that has no Python. This is called **deployment**;
-# the names for it elsewhere are in the table at the end. Of eager code you would have to send the program, and Python
+# the names for it elsewhere are in the table at the end. With eager code you would have to send the program, and Python
 # to run it.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -351,7 +351,7 @@ for name, way in ways.items():
 # %% [markdown] slideshow={"slide_type": "skip"}
 # In eager mode memory comes and goes. A program keeps the memory it works in for the next call, and has its own for
 # each shape of batch that it was made for. So its need is the same at every call and known before the first; an eager
-# step's follows the input. What is made of that, for sequences of all lengths, is lesson 14's.
+# step's follows the input. What that means for sequences of all lengths is a topic of lesson 14.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # A measurement against the expectation: let it stand, and ask what would have to change for a plan to win. (A deeper
@@ -428,8 +428,8 @@ answers = ["eager only", "eager and traced", "in all three"]
 reveal("which line", answers[sum("v @ hidden" in line for line in reached) - 1])
 
 # %% [markdown]
-# In all three: shapes are checked when a node is *built*, and then Python stands at that line. For the session it
-# comes even before any point was looked at. So the bug that everybody fears in graphs is no worse in them.
+# In all three: shapes are checked when a node is *built*, and then Python stands at that line. For the session it comes
+# even before any point was looked at. So the bug that everybody fears in graphs is no worse there than in eager code.
 # The one to fear is in the *values*.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -499,8 +499,8 @@ with mg.graph.trap_nan():
     told(traced, careless, (typed, sides), 1)
 
 # %% [markdown]
-# Read it so: this logarithm was given numbers from 0 to 0.52, and made numbers from −1.7 to −0.6 of them, and one that
-# is infinite.
+# Read it like this: this logarithm was given numbers from 0 to 0.52, and made numbers from −1.7 to −0.6 of them, and
+# one that is infinite.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # **2. The probe.** We know the operation; which *point* is it? A **probe** keeps what a value was at every run that

@@ -124,9 +124,9 @@ reveal("ops after share", ops(shared))
 
 # %% [markdown]
 # Lesson 01 said: what is *used* twice is one node, what is *written* twice is two. Now the second becomes the first.
-# It goes from the inputs on: both products read x and a 2, so they are one; *then* both exp read the same node, so
+# `share` begins at the inputs: both products read x and a 2, so they are one; *then* both exp read the same node, so
 # they are one, too. All a compiler needs for this is a table, from (operation, operands) to the node that has it. (The
-# operands in their order, but for + and ×: x + 3 and 3 + x have the same bits, so `share` takes them for one.)
+# operands in their order, except for + and ×: x + 3 and 3 + x have the same bits, so `share` takes them for one.)
 
 # %%
 products = [node for node in graph.nodes if isinstance(node.op, Mul)]
@@ -170,13 +170,13 @@ reveal("folded of fading_too", ops(faded) - ops(fold(faded)))
 
 # %% [markdown]
 # None. A tensor from outside is *read at each run* (lesson 11: that is how parameters change while a graph stays), so
-# its value of today must not be built in. The compiler folds what you *say* is constant.
+# the value it has today must not be built in. The compiler folds what you *say* is constant.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who writes `x ** 1`?
 #
-# Nobody. But rules do. A derivative rule is written for all cases and knows nothing of yours: that of x² says
-# 2 · x¹ · g. Here is the gradient of a small loss, as the rules wrote it, and how it changes pass by pass.
+# Nobody. But rules do. A derivative rule is written for all cases and knows nothing of yours: the rule for a power, at
+# x², says 2 · x¹ · g. Here is the gradient of a small loss, as the rules wrote it, and how it changes pass by pass.
 
 
 # %%
@@ -189,11 +189,11 @@ print(*(line for line in mg.draw(gradient).text.splitlines() if "^1" in line))
 steps(gradient)
 
 # %% [markdown]
-# There is the power of 1; and then a row for each pass that changed something. *nodes* counts operations, and no
-# leaves or constants. *narrow* lets an operation read a small array instead of a copy that is broadcast, *fold*
-# computes 1/1000 beforehand, *simplify* takes out x¹; *fuse* comes below. *Bytes moved* is what all operations read
-# and write, *peak bytes* the most that is alive at once, which is lesson 14. Most of what a compiler finds was written
-# by no human.
+# There is the power of 1; and then a row for each pass that changed something. *nodes* counts operations, and no leaves
+# or constants. *narrow* lets an operation read a small array instead of a copy that is broadcast, *fold* computes
+# 1/1000 beforehand, *simplify* takes out x¹; *fuse* comes below. *Bytes moved* is what all operations read and write,
+# *peak bytes* the most that is alive at once, which is lesson 14. Most of what a compiler finds was not written by a
+# human.
 #
 # Simplifying works by rules. A **rewrite rule** is one identity of algebra, used from left to right: x¹ → x, x² → x·x,
 # two transposes → none. Each looks at one node, and gives a better one or nothing.
@@ -243,9 +243,9 @@ print("the same to the last bit:", np.array_equal(interpret(before, x.numpy())[0
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which rules are true?
 #
-# True of numbers is not yet true of *floats*, which have a largest and a smallest, two zeros, infinity, and nan, which
-# is not even equal to itself. Below are nine rules and seven floats. We count nan as equal to nan, and 0 and −0 as
-# different, for 1/0 is ∞ and 1/−0 is −∞. How many of the nine hold for every one of the seven?
+# What is true of numbers need not be true of *floats*, which have a largest and a smallest, two zeros, infinity, and
+# nan, which is not even equal to itself. Below are nine rules and seven floats. We count nan as equal to nan, and 0 and
+# −0 as different, for 1/0 is ∞ and 1/−0 is −∞. How many of the nine hold for every one of the seven?
 
 
 # %%
@@ -299,9 +299,9 @@ for rule, (written, _) in RULES.items():
     print(f"{rule:16} {'STANDARD and FAST' if standard else 'FAST alone' if fast else 'neither'}")
 
 # %% [markdown]
-# x · 0 → 0, x − x → 0 and x / x → 1 are in neither. They would not be a little off, they would *remove a nan*: with
-# `x * 0` simplified to 0, a loss that is nan looks healthy, and the bug that made it is hidden by the compiler. At
-# x = 0, x / x is nan and "1" is an answer to a question that has none.
+# x · 0 → 0, x − x → 0 and x / x → 1 are in neither. Their results would not be off by a little: they would *remove a
+# nan*: with `x * 0` simplified to 0, a loss that is nan looks healthy, and the bug that made it is hidden by the
+# compiler. At x = 0, x / x is nan, and "1" answers a question that has no answer.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes, the heart of the lesson. Before the reveal let two people argue about x + 0. The answer, −0 + 0 = 0,
@@ -365,9 +365,9 @@ print(f"fused      {ops(fused)} operation,  {bytes_moved(fused):,} bytes")
 reveal("bytes of the chain", bytes_moved(links))
 
 # %% [markdown]
-# Three times 8,000 in and 8,000 out, and two numbers. **Fusion** makes one loop of the three: take an element, do all
-# that is to be done to it, write it, take the next. x is read once, the result is written once, and what lies between
-# never sees memory; the 2 and the 1 stand in the loop itself. The longer the chain, the more there is to save:
+# Three times 8,000 in and 8,000 out, and two numbers. **Fusion** makes one loop of the three: take an element, do
+# everything to it, write it, take the next. x is read once, the result is written once, and what lies between never
+# sees memory; the 2 and the 1 stand in the loop itself. The longer the chain, the more there is to save:
 
 # %% slideshow={"slide_type": "subslide"}
 lengths = range(1, 13)
@@ -392,9 +392,9 @@ plt.show()
 # %% [markdown]
 # *The plot: one by one, bytes grow by 16,000 with each operation of the chain; fused, they stay at 16,000.*
 #
-# gelu, an activation of many language models, is such a chain, of eight operations. A matrix product is no elementwise
-# operation and ends a chain; but what follows it can be done on its result while that is still near. Bias and
-# activation are its **epilogue**: a whole layer is two operations.
+# gelu, an activation of many language models, is such a chain, of eight operations. A matrix product is not elementwise
+# and ends a chain; but what follows it can be done to its result while that is still near. Bias and activation are its
+# **epilogue**: a whole layer is two operations.
 
 
 # %%
@@ -468,7 +468,7 @@ for n in (1_000, 100_000, 3_000_000):
 # and the loop asks for memory once, where a run does so for each result. In the middle the arrays lie in the cache
 # anyway and the tanh itself is most of the work: nine times fewer bytes are not nine times the speed. For the smallest
 # it is Python's overhead per operation that is saved (lesson 08), and the short chain has too little of that to notice.
-# *Fewer bytes help where bytes are what one waits for.*
+# *Fewer bytes help where bytes are what we wait for.*
 #
 # The roofline tells where that is. A dot is an operation: to the right, its FLOPs (additions, multiplications and the
 # like) for each byte it moves; upwards, how many it does in a second. Where the roof rises, memory is the bound; where
@@ -504,9 +504,9 @@ print(f"the largest change, as a share of the result: {np.max(abs(fast / eager -
 reveal("results that change", "none" if changed == 0 else "a few" if changed < 500 else "most")
 
 # %% [markdown]
-# Most, and each in its sixteenth digit: the sum was rounded twice and is now rounded once. For training a network
-# that is harmless, the data are less exact by far. It is no longer *reproducible*, though: the same function gives
-# other bits eagerly and compiled, and a test that asks for equality fails.
+# Most, and each in its sixteenth digit: the sum was rounded twice and is now rounded once. For training a network that
+# is harmless: the data are far less exact. It is no longer *reproducible*, though: the same function gives other bits
+# eagerly and compiled, and a test that asks for equality fails.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** Some programs *live* on rounding. Near 1.5 · 2⁵² floats are whole numbers, so adding that and
@@ -532,8 +532,8 @@ reveal("rounded, FAST", str(unrounded) if unrounded[0] else "[0, 2, 2]")
 # %% [markdown]
 # a + b − a was taken for b: true of numbers, not of floats. Summation that corrects its own error, and the tricks with
 # which libraries compute exp and log, die of the same rule. C compilers have the same switch, `-ffast-math`, and the
-# same victims. To see it: run both, compare the bits, and look at the table of `steps(graph, FAST)` for the pass that
-# did it.
+# same victims. To find such a fault, run both, compare the bits, and look at the table of `steps(graph, FAST)` for the
+# pass that did it.
 
 # %%
 steps(graph_of(rounded, fractions), FAST)
@@ -566,7 +566,7 @@ Quiz("13_optimising_a_graph")
 #   of algebra take out what derivative rules left behind.
 # - A pass is a function from graph to graph; `interpret` is its referee.
 # - A rule must hold for 0, −0, ∞ and nan, or it is for those who asked for speed before bits.
-# - Fusion saves trips to memory and launches. It saves time where these are what one waits for.
+# - Fusion saves trips to memory and launches. It saves time where these are what we wait for.
 #
 # **Sources.** A. V. Aho, M. S. Lam, R. Sethi, J. D. Ullman, *Compilers: Principles, Techniques, and Tools*, 2nd edition
 # (2006), chapters 8 and 9: dead code, folding, common subexpressions. D. Goldberg, *What every computer scientist

@@ -80,9 +80,9 @@ def graph_of(f, *args):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## How long a result lives
 #
-# x has 1000 floats, 8,000 bytes. `small` makes six results of the same size; say a to f for them. Once nobody will
-# read a result any more, its memory is free. x itself is given, and not counted. What is the most that is alive at one
-# step, the operands and the result of that step among it?
+# x has 1000 floats, 8,000 bytes. `small` makes six results of the same size; say a to f for them. Once nobody will read
+# a result any more, its memory is free. x itself is given, and not counted. How much is alive at one step at most,
+# counting the operands and the result of that step?
 
 
 # %%
@@ -107,8 +107,8 @@ reveal("peak of small", peak_bytes(graph))
 # %% [markdown]
 # Steps are counted over all nodes, x and the constants too. The **lifetime** of a result goes from the step that makes
 # it to the last that reads it; a result of the whole graph lives to the end. a is the one to watch: it is made first
-# and waits for the product, while b and c come and are there with it. The **peak memory** is three arrays, although
-# six are made.
+# and waits for the product, while b and c are made and are alive beside it. The **peak memory** is three arrays,
+# although six are made.
 
 
 # %% slideshow={"slide_type": "subslide"}
@@ -181,8 +181,8 @@ print(program.buffers)
 
 # %% [markdown]
 # Two buffers: 16,000 bytes, and not one more, known *before anything ran*. All that a call asks the system for is y0,
-# for that goes to the caller; b0 is there since before the first. A matrix product is never done in place: it reads
-# each element many times, and would read what it has written.
+# because it goes to the caller; b0 has been there since before the first call. A matrix product is never done in place:
+# it reads each element many times, and would read what it has written.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Ten minutes up to here. Let the room plan on paper first, rows of sticky notes on a wall. Whoever says 3 forgot "in
@@ -191,8 +191,8 @@ print(program.buffers)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## In which order?
 #
-# M has 100 × 100 floats, 80,000 bytes. Two temporaries as large, each summed up to 100 numbers. The five operations
-# can be done in six orders. In how many of them is only *one* of the large ones alive at a time?
+# M has 100 × 100 floats, 80,000 bytes. Two temporaries are just as large, and each is added up to 100 numbers. The five
+# operations can be done in six orders. In how many of them is only *one* of the large ones alive at a time?
 
 
 # %%
@@ -254,8 +254,8 @@ kinds = [Counter(node.op.kind for node in each.nodes) for each in (after, before
 print("operations more:", {kind: n for kind, n in (kinds[0] - kinds[1]).items() if kind != "Const"})
 
 # %% [markdown]
-# Two arrays of 8,000 bytes less, for 3,000 more operations on 46,000. Computed a second time are the first tanh, its
-# product and the second tanh, which x is enough for, and x is there anyway. Memory is paid for with arithmetic; the
+# Two arrays of 8,000 bytes less, for 3,000 more operations on top of 46,000. The first tanh, its product and the second
+# tanh are computed a second time: x is enough for that, and x is there anyway. Memory is paid for with arithmetic; the
 # pass spends a tenth of the arithmetic at most. (It leaves graphs of less than a megabyte alone: `least=0` made it
 # look.)
 
@@ -266,8 +266,8 @@ print("operations more:", {kind: n for kind, n in (kinds[0] - kinds[1]).items() 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Several workers
 #
-# What does not wait for each other can run at the same time. Here are seven operations; take each to be one unit of
-# time. How many times as fast can *any* number of workers be, at most?
+# Operations that do not wait for each other can run at the same time. Here are seven of them; say that each takes one
+# unit of time. How many times as fast can *any* number of workers be, at most?
 
 
 # %%
@@ -301,7 +301,7 @@ reveal("bound of branches", work / span)
 # One worker needs the sum of all, the **work**: 7. No number of workers beats the longest chain in which each operation
 # waits for the one before. That is the **critical path**, and how long it takes is the **span**: 4. So the bound is
 # work / span, 7/4. A second worker reaches it here, and a third has nothing to do. The forward pass of two layers is a
-# chain from end to end: its bound is 1, and parallel machines help *inside* of the operations.
+# chain from end to end: its bound is 1, and parallel machines help only *inside* the operations.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Who runs what? Step through the schedule: each free worker takes the operation with the longest way still before it.
@@ -325,7 +325,7 @@ print("equal:", interpret(wide, many)[0].tobytes() == pair(many)[0].tobytes())
 # %% [markdown]
 # Less than 1.75, and where other programs keep the processor busy hardly more than 1. (*Somewhere between* means that
 # the rounds disagree, and that this run cannot tell.) The seven operations do not take equally long, both workers share
-# one memory, and each handing over takes its time. A bound is a promise of what will *not* happen.
+# one memory, and every handover takes time. A bound is a promise of what will *not* happen.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes. Work and span are the two numbers to take home. Ask for the bound of a chain (1), and of a hundred
@@ -334,10 +334,10 @@ print("equal:", interpret(wide, many)[0].tobytes() == pair(many)[0].tobytes())
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Without a graph (1): memory that is not given back
 #
-# In eager mode the future is unknown: memory is asked for when a result is made, and given back when the last name
-# lets it go. Form the system is slow, and on a GPU giving back waits for all that runs. So there is a **caching
-# allocator**: what is given back is kept, and the next request of that size has it. Ours watches a real model: it sees
-# each array come, and is told when it goes.
+# In eager mode the future is unknown: memory is asked for when a result is made, and given back when the last name lets
+# it go. Asking the system for memory is slow, and on a GPU giving it back waits for everything that is running. So
+# there is a **caching allocator**: what is given back is kept, and the next request of that size gets it. Ours watches
+# a real model: it sees each array come, and is told when it goes.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -385,15 +385,15 @@ with watching(cache), mg.no_grad():
 reveal("fourth batch", "as many as in the first" if asked[3] == asked[0] else "none")
 
 # %% [markdown]
-# The second batch costs the system nothing, as if it had been planned. A new size begins anew, and the old pieces wait
-# beside the new ones: more is *reserved* than is *alive*. That is what `torch.cuda.memory_reserved` and
+# The second batch costs the system nothing, as if it had been planned. A new size has to begin from nothing, and the
+# old pieces wait beside the new ones: more is *reserved* than is *alive*. That is what `torch.cuda.memory_reserved` and
 # `memory_allocated` tell apart, and why varying lengths can fill a GPU with pieces that fit nothing. (Real allocators
 # round sizes up and cut large pieces.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Without a graph (2): by hand
 #
-# You know the future even where the engine does not. You may say *where* a result is to lie; NumPy, PyTorch and CuPy
+# You know the future even where the engine does not. You may say *where* a result should lie; NumPy, PyTorch and CuPy
 # take `out=` for it. And you may keep less for backward: `checkpoint` runs a part again, which is rematerialisation by
 # hand. First `out=`, memory counted in arrays as large as `numbers`:
 
@@ -486,7 +486,7 @@ print(f"compiled for 256 words: {program.peak_bytes / 1e6:.2f}, always, and know
 
 # %% [markdown]
 # Eager memory *adapts*: short is cheap, and a long one that does not fit is an error in the middle of the night.
-# Compiled it is *predictable*: one number, there before anything runs, and here it is smaller than the highest bar,
+# Compiled, it is *predictable*: one number, known before anything runs, and here it is smaller than the highest bar,
 # because softmax is done in place. The price is computing on filling. In between lie a few lengths, say 64, 128, 256,
 # with a program for each: *buckets*.
 
@@ -544,10 +544,10 @@ others = not np.allclose(run_in(alias, planned(by_name(alias), True), three), vi
 reveal("planned by name", "other numbers" if others else "the right numbers")
 
 # %% [markdown]
-# Other numbers, and no error: c was written over a, and `back` is c backwards by now. That two names look at one
-# memory is called **aliasing**: whoever writes through one of them changes the other. A lifetime belongs to *memory*,
-# and lasts to the last read through any view. To see such a fault, run the graph by `interpret`, which never reuses
-# anything, and compare.
+# Other numbers, and no error: c was written over a, and `back` is now c backwards. That two names look at one memory is
+# called **aliasing**: whoever writes through one of them changes the other. A lifetime belongs to *memory*, and lasts
+# to the last read through any view. To see such a fault, run the graph by `interpret`, which never reuses anything, and
+# compare.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. The same fault in eager code: x.add_(1) while somebody holds x.T. There the engine counts versions

@@ -173,7 +173,7 @@ print(prepared)
 # %% [markdown] slideshow={"slide_type": "skip"}
 # Take your time with it. What to look for:
 #
-# - *One array is new*, y0: the loss, for that goes to the caller. Everything else is written into `b0`, `b1`, …,
+# - *One array is new*, y0: the loss, because it goes to the caller. Everything else is written into `b0`, `b1`, …,
 #   places in one piece of memory that was laid out before the first call, and kept.
 # - *The weights are updated in place*: `subtract(x4, …, x4)` writes over the parameter itself, after the last line
 #   that reads its old value. Is that so? Find that line: it reads x4 under another name.
@@ -257,7 +257,7 @@ print(re.sub(r"_[0-9a-f]{8}\(", "(", kernel(group.op, [x.spec for x in group.inp
 # Read it from the middle. `i` is the element that this thread is at. It fetches its x, its w, its b (`i % 128u` is the
 # column: that is broadcasting, as a number), computes product, sum and tanh in its own **registers**, the few places
 # inside a processor that hold the numbers it is computing with, and stores one result. `t0` and `t1` never go to
-# memory. How much less goes to and fro, in units of one array of 1024 × 128?
+# memory. How much less is moved, in units of one array of 1024 × 128?
 
 # %%
 Predict("traffic", "Op by op the three operations read and write how many arrays of 1024 × 128, about?", tolerance=0.5)
@@ -569,11 +569,11 @@ for way in (plainly, into_one_place):
     tracemalloc.stop()
 
 # %% [markdown]
-# These are the three calls that the compiler wrote; only that its program makes a new array for what it hands out: the
-# next call would else overwrite a result that the caller has kept. And there is no gradient any more, for NumPy records
-# nothing: for a backward by hand *you* have to know which arrays it reads, and that nothing has been written over them.
-# The compiler knows who reads what. (What else eager code can do, lesson 14 had: memory that is used again,
-# checkpoints.)
+# These are the three calls that the compiler wrote. The one difference is that its program makes a new array for what
+# it hands out: otherwise the next call would overwrite a result that the caller has kept. And there is no gradient any
+# more, because NumPy records nothing: to write a backward pass by hand, *you* have to know which arrays it reads, and
+# make sure that nothing has been written over them. The compiler knows who reads what. (What else eager code can do,
+# lesson 14 had: memory that is used again, checkpoints.)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?

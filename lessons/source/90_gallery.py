@@ -199,7 +199,7 @@ training.run(300)
 # is locked stays locked, also after a restart.
 
 # %%
-widgets.Predict("gallery_boxes", "How many boxes has the graph of x * x + x?", unit="boxes")
+widgets.Predict("gallery_boxes", "How many boxes does the graph of x * x + x have?", unit="boxes")
 
 # %%
 widgets.Quiz("00_start_here")
