@@ -460,8 +460,9 @@ mg.draw(cut)
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # The value is the same 7, and `x` is not in the picture. So a gradient cannot reach it: after `cut.backward()`,
 # `x.grad` would be 0, although `x` did influence the result. What a 0 there means, and what not, is a question for
-# lesson 02. When a gradient surprises you, draw the graph first:
-# *who is missing from the picture gets no gradient*.
+# lesson 02. When a gradient surprises you, draw the graph first: *who is missing from the picture gets no gradient*.
+# (PyTorch, asked to go back from a result whose every thread is cut, says `element 0 of tensors does not require grad
+# and does not have a grad_fn`.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Nothing fails and the number is right: ask how one would ever notice. The answer of this course: draw it.

@@ -19,11 +19,19 @@
 #       elementwise: Said of an operation that makes each number of its result from the numbers at the same place alone
 #       broadcasting: Using a number at several places where its array is shorter than its partner, or has an axis less
 #       adjoint: The way back through a linear operation, which is the matrix of that operation transposed
+#       convolution: Sums of products of a few weights with the numbers at each place of an array, the same weights at
+#         every place
 #       view: An array that looks at another array's numbers in memory and has none of its own
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 04 A whole array is one node
+#
+# > UserWarning: Using a target size (torch.Size([100])) that is different to the input size (torch.Size([100, 1])).
+# > This will likely lead to incorrect results due to broadcasting.
+#
+# PyTorch says this once, and then trains on, towards a model that gives one answer to every question. At the end of
+# this lesson you will train that model, and see why no gradient was wrong.
 #
 # In lesson 03 one image took thousands of nodes as scalars, and 32 images took a handful as arrays. In the scalar
 # graph you could follow every arrow. **Where have the arrows gone, and who adds up what they bring back?**
@@ -413,6 +421,21 @@ print("multiplications forward:", len(products), "  backward:", sum(len(v.parent
 # %% [markdown]
 # Two matrix products back for one forward: the reason why a training step costs about three times what a prediction
 # does.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ### The same few weights, everywhere
+#
+# A **convolution** slides a few weights k along x, and takes the sum of products at each place: with three weights, the
+# first result is x[0] · k[0] + x[1] · k[1] + x[2] · k[2], and the next one begins at x[1]. Each weight is used at every
+# place, so on the way back it collects from all of them. For six numbers there are four places, and k[0] meets x[0] to
+# x[3]: its gradient is 0 + 1 + 2 + 3.
+
+# %% slideshow={"slide_type": "skip"}
+x = mg.tensor([[[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]])  # one example, one channel, six numbers
+k = mg.tensor([[[1.0, 0.0, -1.0]]], requires_grad=True)
+y = mg.nn.functional.conv1d(x, k)
+y.sum().backward()
+print("y:", y.tolist(), "  k.grad:", k.grad.tolist())
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A linear layer

@@ -25,9 +25,12 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 05 Two directions
 #
-# Reverse mode finds every derivative of a loss in one walk, from the end. Yet every engine can also walk the other way,
-# from the inputs, and PyTorch, TensorFlow and JAX each have a name for it. **What is the second direction good for, and
-# which of the two is cheaper?** And now that there are several ways to one derivative: who checks whom?
+# > RuntimeError: grad can be implicitly created only for scalar outputs
+#
+# PyTorch says this when `backward()` is to begin at several numbers. What is special about one? Reverse mode finds
+# every derivative of a loss in one walk, from the end. Yet every engine can also walk the other way, from the inputs,
+# and PyTorch, TensorFlow and JAX each have a name for it. **What is the second direction good for, and which of the two
+# is cheaper?** And now that there are several ways to one derivative: who checks whom?
 #
 # **About 45 minutes.** Afterwards you can
 #

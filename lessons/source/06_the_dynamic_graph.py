@@ -14,6 +14,10 @@
 #     terms:
 #       dynamic graph: the graph that eager code leaves behind, built anew by each run, of what has run
 #       saved value: an array that an operation keeps in the forward pass, because its derivative will read it
+#       gradient accumulation: leaving .grad uncleared over several backward passes, so that one step follows the sum of
+#         their gradients
+#       reference counting: how Python frees memory; each object knows how many references there are to it, and goes
+#         with the last one
 #       hook: a function that is called with a gradient where it arrives, and may send on another in its place
 #       in-place edit: an operation that writes its result into the memory of its operand instead of into new memory
 #       version counter: a count of the edits that a piece of memory has seen, by which backward checks saved values
@@ -21,6 +25,13 @@
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 06 The dynamic graph
+#
+# > RuntimeError: Trying to backward through the graph a second time (or directly access saved tensors after they have
+# > already been freed).
+#
+# > RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.
+#
+# Whoever trains with PyTorch meets these two. After this lesson you can say what each of them saves you from.
 #
 # You write three lines of arithmetic, and afterwards there is a graph. You did not ask for one. **Who made it, what
 # does it hold on to, and when does it let go?** Most of what goes wrong in training code (memory that grows, gradients
@@ -103,8 +114,10 @@ reveal("five ran", len(recorded(y)))
 
 # %% [markdown]
 # Two are missing, for two reasons. `x.exp()` was recorded, but `y` does not come from it: when its result was dropped,
-# its entry went too. `k * k` was computed and never recorded: neither of its operands asked for a gradient, so nobody
-# will come back that way. The minimum is recorded, and it is recorded **while the line runs.**
+# its entry went too. (Python counts the references to each object, and frees it when the last one is gone: **reference
+# counting**. Entries refer to what came before, and never back, so no garbage collector has to come by.) `k * k` was
+# computed and never recorded: neither of its operands asked for a gradient, so nobody will come back that way. The
+# minimum is recorded, and it is recorded **while the line runs.**
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Watch it grow. Click the widget, then press → line by line, and look at the left-hand side: after which line is there
@@ -220,7 +233,8 @@ print("after zero_grad: x.grad =", x.grad, " h.grad =", second.grad)
 
 # %% [markdown]
 # Emptied means `None`, *nobody has paid in*, which is not the same as 0. And adding up is of use: two losses, one
-# `backward()` each, leave the gradient of their sum.
+# `backward()` each, leave the gradient of their sum. So a batch that is too large for memory can be taken in parts,
+# with one `step()` after the last: **gradient accumulation**.
 
 # %%
 (x**2).backward()

@@ -23,6 +23,11 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 07 Tapes and transforms
 #
+# > RuntimeError: The differentiated Tensor at index 0 appears to not have been used in the graph.
+#
+# PyTorch says this where a tape of TensorFlow's answers `None`, and a function of JAX's 0. All three are right, and all
+# three mean a mistake that this lesson teaches you to find.
+#
 # `loss.backward()` leaves its answer in `.grad` of the leaves. That is one way to ask for a derivative, and it is
 # PyTorch's. TensorFlow asks a *tape*. JAX turns a function into another *function*. **Are these three engines, or three
 # questions to one engine?** And which question is the right one, when you want the slope of a slope?

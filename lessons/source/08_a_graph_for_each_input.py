@@ -383,8 +383,9 @@ except mg.errors.AnomalyError as error:
     print(*[textwrap.fill(line, 90) for line in str(error).splitlines() if "File" not in line], sep="\n")
 
 # %% [markdown]
-# (We left out the line with the file's name.) The culprit is the root, its gradient came in as 0, and the line is
-# named. The repair is to choose *before* the dangerous operation, so that it never sees the 0:
+# (We left out the line with the file's name. PyTorch's words are `Function 'SqrtBackward0' returned nan values in its
+# 0th output.`) The culprit is the root, its gradient came in as 0, and the line is named. The repair is to choose
+# *before* the dangerous operation, so that it never sees the 0:
 
 
 # %%

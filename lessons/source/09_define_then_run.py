@@ -56,9 +56,10 @@ BLUE, VERMILION = "#0072B2", "#D55E00"
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Building
 #
-# To **define then run** is to build a **static graph**: first the whole graph, then the runs. For that we need leaves
-# without values. A **placeholder** says, for example: three numbers will come in here. Inside the block `with
-# graph.as_default()`, every operation becomes a node of this graph.
+# To **define then run** is to build a **static graph**: first the whole graph, then the runs. Eager mode is like
+# Python's prompt, where every line is answered at once; a static graph is like a script, which is written to its end
+# before it runs. For that we need leaves without values. A **placeholder** says, for example: three numbers will come
+# in here. Inside the block `with graph.as_default()`, every operation becomes a node of this graph.
 
 # %%
 graph = mg.Graph()

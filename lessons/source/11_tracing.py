@@ -577,12 +577,16 @@ Quiz("11_tracing")
 # | a name from outside, given another tensor | the old one | the new one | the old one | the old one |
 # | `log.append(x)`, a counter | while tracing | at each call | while tracing | while tracing |
 # | Python's `random.random()` | while tracing | at each call | while tracing | while tracing |
+# | a graph that leaves Python | `f.graph_for(x)` | `torch.export.export` | SavedModel | `jax.export.export` |
 # | how often | `f.trace_count` | `counters` of Dynamo | `f.experimental_get_tracing_count()` | `jax_log_compiles` |
 #
 # PyTorch reads Python's bytecode rather than its source, and falls back to Python where it does not know how to go on.
 # In JAX a number is an argument unless it is named in `static_argnums`; then another value is another trace;
 # `jax_log_compiles` is a name for `jax.config.update`, and writes lines at each one. `counters` are in
-# `torch._dynamo.utils`.
+# `torch._dynamo.utils`. Older PyTorch code has *TorchScript* instead: `torch.jit.trace` recorded one run, and
+# `torch.jit.script` translated the source, as AutoGraph does. Both are deprecated: `torch.compile` has taken their
+# place where speed is wanted, and `torch.export` where the graph is to leave Python. In MXNet the word was
+# `net.hybridize()`: a network written in eager style was traced at its next call.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

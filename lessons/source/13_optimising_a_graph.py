@@ -394,7 +394,7 @@ plt.show()
 #
 # gelu, an activation of many language models, is such a chain, of eight operations. A matrix product is not elementwise
 # and ends a chain; but what follows it can be done to its result while that is still near. Bias and activation are its
-# **epilogue**: a whole layer is two operations.
+# **epilogue**: a whole layer is two operations. So is a layer whose product is a convolution (lesson 04).
 
 
 # %%
@@ -406,8 +406,13 @@ def layer(x, W, b):
     return gelu(x @ W + b)
 
 
+def convolved(images, W, b):
+    return gelu(mg.nn.functional.conv2d(images, W) + b)
+
+
 three = mg.ones(64, 32), mg.ones(32, 128), mg.ones(128)
-for f, args in ((gelu, [x]), (layer, three)):
+pictures = mg.ones(8, 3, 16, 16), mg.ones(4, 3, 3, 3), mg.ones(4, 1, 1)
+for f, args in ((gelu, [x]), (layer, three), (convolved, pictures)):
     way = steps(graph_of(f, *args))
     print(f"{f.__name__}: {way[0].nodes} ops, {way[0].bytes_moved:,} bytes; ", end="")
     print(f"then {way[-1].nodes}, {way[-1].bytes_moved:,} bytes")
