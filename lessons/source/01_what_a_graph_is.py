@@ -103,7 +103,7 @@ mg.draw(x * y + w)
 # | tinted square | a **leaf**: given, not computed; an input, or a parameter that is to be trained | `x`, `y`, `w` |
 # | small box with a dotted frame | a **constant**: a number written in the expression; a leaf, too | none |
 # | rounded box with a sign | an **intermediate node**: an operation, and its result | `temp` |
-# | rounded box with a thick border | the **output**, of which the graph is the graph; in training, the loss | `z` |
+# | rounded box with a thick border | the **output**, whose graph it is; in training, the loss | `z` |
 # | `kept` | the walk back will read this value again: lesson 02 | `x`, `y` |
 #
 # A leaf is what no operation made. So it has no parents, and that is how to find it:

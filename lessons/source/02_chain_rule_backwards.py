@@ -120,7 +120,7 @@ reveal("x.grad by hand", x.grad)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Ten minutes with the page before. Do the table on the board, one row at a time, and let the room say each number.
-# Who says 3 for the last row has left out what comes in; who says 4 has left out the slope.
+# Anyone who says 3 for the last row has left out what comes in; anyone who says 4 has left out the slope.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # The engine leaves what it found in `.grad` of every value, leaves and all. Nudging knows nothing of arrows, so we make
@@ -258,7 +258,7 @@ print(mg.draw(y).text)
 # backward pass.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Ask for a show of hands: does x influence y? Then ask what changed between the two pictures, for the number is the
+# Ask for a show of hands: does x influence y? Then ask what changed between the two pictures, since the number is the
 # same.
 
 # %% [markdown] slideshow={"slide_type": "slide"}

@@ -31,7 +31,7 @@
 #
 # > RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.
 #
-# Whoever trains with PyTorch meets these two. After this lesson you can say what each of them saves you from.
+# Everyone who trains with PyTorch meets these two. After this lesson you can say what each of them saves you from.
 #
 # You write three lines of arithmetic, and afterwards there is a graph. You did not ask for one. **Who made it, what
 # does it hold on to, and when does it let go?** Most of what goes wrong in training code (memory that grows, gradients

@@ -25,8 +25,8 @@
 #
 # > RuntimeError: The differentiated Tensor at index 0 appears to not have been used in the graph.
 #
-# PyTorch says this where a tape of TensorFlow's answers `None`, and a function of JAX's 0. All three are right, and all
-# three mean a mistake that this lesson teaches you to find.
+# PyTorch says this where a tape of TensorFlow's answers `None`, and a function of JAX's 0. All three say the same:
+# between these two no path was recorded. After this lesson you will know where to look for it.
 #
 # `loss.backward()` leaves its answer in `.grad` of the leaves. That is one way to ask for a derivative, and it is
 # PyTorch's. TensorFlow asks a *tape*. JAX turns a function into another *function*. **Are these three engines, or three
@@ -499,7 +499,7 @@ reveal("beyond the limit", "above its start" if losses[1.02] > start else "below
 # %% [markdown]
 # 2 % above the limit the factor is 1 − 1.02 · 2 = −1.04. A hundred such steps multiply the distance by 50.5, and the
 # part of the loss that comes from this direction by the square of that. It was a small part at the start. For a loss
-# that is no quadratic the limit holds near a minimum, and moves as the weights do. That is one reason why a rate that
+# that is not quadratic the limit holds near a minimum, and moves as the weights do. That is one reason why a rate that
 # was good at first can turn bad.
 
 # %% [markdown] slideshow={"slide_type": "slide"}

@@ -315,7 +315,7 @@ for length in range(1, len(name) + 1):
 # That loop over prefixes was a small act of debugging: the graph grows in Python, so whatever looks into Python looks
 # into it. `print` shows a state on the way. `assert` stops where a thing begins to be wrong. After an error, `%debug`
 # in a cell of its own opens the very line, with all its variables; `breakpoint()` in a line stops there, in pdb,
-# Python's debugger: each tensor that you print has its value, for the graph is there as far as the program has run.
+# Python's debugger: each tensor that you print has its value, because the graph is there as far as the program has run.
 
 
 # %% tags=["raises-exception"]

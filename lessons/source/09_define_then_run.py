@@ -396,7 +396,7 @@ print("nodes in the graph:", sizes)
 # %% [markdown]
 # In each round: `*` and `+` on nodes make nodes, also outside the block, and the graph never forgets one. And each
 # round asks for a node that was never asked for: what that costs comes next. The rate should have been a placeholder,
-# built once and fed four times. Whoever closes the graph when it is done is told:
+# built once and fed four times. If the graph is closed as soon as it is complete, the mistake is reported:
 
 # %%
 graph.finalize()

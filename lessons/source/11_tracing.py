@@ -116,7 +116,8 @@ reveal("five calls", f.trace_count)
 
 # %% [markdown]
 # Other *numbers* are no reason to trace again; another shape is, and so is another dtype. You need not guess:
-# `explain()` has a reason for each trace. It says much more, for a later lesson; we look at some lines of it.
+# `explain()` has a reason for each trace. It says much more, which is for a later lesson; we look at a few of its
+# lines.
 
 
 # %%
@@ -514,7 +515,8 @@ print(f"calls until the trace has paid for itself: {(first - later) / (eager - l
 # %% [markdown]
 # On most machines the first call takes more than a hundred times as long as an eager one, and each later one takes less
 # than half. So a function that is called once, or traced again at each call, loses; one that is called thousands of
-# times wins. On large arrays the gain is smaller, for there the ops themselves take the time: lesson 15 measures when.
+# times wins. On large arrays the gain is smaller, because there the ops themselves take the time: lesson 15 measures
+# when.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** A graph decides while it runs, so after a decision every name must be something on which both

@@ -456,7 +456,7 @@ for name, way in ways.items():
 
 # %% [markdown]
 # The same in all three, and silent: NumPy would warn, and in a long log that is overlooked. NumPy can also be told to
-# raise. In eager mode that is all it takes, for the line that computes is the line that was written:
+# raise. In eager mode that is all it takes, because the line that computes is the line that was written:
 
 # %%
 with np.errstate(divide="raise"):
@@ -648,7 +648,7 @@ Quiz("12_three_ways")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - One model in three ways: the same bits in loss, gradients and weights, for they run the same operations.
+# - One model in three ways: the same bits in loss, gradients and weights, because they run the same operations.
 # - Eager code needs the fewest words and calls Python at each step; a session needs the most to know; tracing adds one
 #   word, and rules. Graphs are data, and can be sent.
 # - Memory was about the same. A static graph's is planned and kept; in eager mode it comes and goes.

@@ -142,9 +142,10 @@ print("two nodes:", products[0] is not products[1], "  one operation:", products
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Known before the run
 #
-# Weights that fade by one half, and add up to 1. They depend on no input. **Constant folding** computes such things
-# when the graph is compiled, and never again. (`mg.constant` says: the same at every run.) Beside it is the same
-# function with a tensor from outside, `steps_back`. How many of *its* five operations does folding take out?
+# Here are weights that fade by half from step to step, and add up to 1. They depend on no input. **Constant folding**
+# computes such things when the graph is compiled, and never again. (`mg.constant` says: the same at every run.) Beside
+# it is the same function with a tensor from outside, `steps_back`. How many of *its* five operations does folding take
+# out?
 
 # %%
 steps_back = mg.tensor(np.arange(8.0))
@@ -219,8 +220,8 @@ def without_ones(graph):
 
 
 # %% [markdown]
-# Python's `match` reads like the rule: a product whose operands are some x and a node that is the constant 1. The
-# spec, shape and dtype, must stay what it was. A default that leaves ones behind:
+# Python's `match` reads like the rule: a product whose operands are some x and a node that is the constant 1. The spec,
+# shape and dtype, must stay what it was. Here is a function whose defaults leave ones behind:
 
 
 # %%
@@ -234,7 +235,7 @@ print(ops(before), "operations, then", ops(after))
 print("the same to the last bit:", np.array_equal(interpret(before, x.numpy())[0], interpret(after, x.numpy())[0]))
 
 # %% [markdown]
-# `interpret` runs any graph, node by node, and is the referee for whoever writes passes. Ask it each time.
+# `interpret` runs any graph, node by node, and is the referee for anyone who writes passes. Ask it every time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. Let the room write `case Neg(), (Node(Neg(), (x,)),)` for −(−x). The classic slip is to match on

@@ -399,8 +399,8 @@ unclear if among is None else reveal("digits", ["under 10", "10 to 1000", "over 
 # ## When it does not pay
 #
 # "Compiled is always faster." What a compiler can save is Python's work around the operations. A busy machine cannot
-# blur that work, for it can be counted, in calls of functions, as in lesson 08. Predict what becomes of the number of
-# calls, for each of these:
+# blur that work, because it can be counted, in calls of functions, as in lesson 08. Predict what becomes of the number
+# of calls, for each of these:
 #
 # 1. one product of two matrices of 500 × 500;
 # 2. one addition of two arrays of ten numbers;
@@ -455,10 +455,10 @@ reveal("a chain", kind["a chain"])
 # %% [markdown]
 # (A difference of less than 15 in 100 is within what two timings of the same thing differ by, and counts as none.) The
 # clock follows the calls. On most machines the product is not faster at all: it *is* one call of a library, and it
-# stays that. The addition is even slower: calling a program has a price of its own, for it looks at its arguments and
-# finds its trace, and that is more work than one eager addition. The chain is much faster: it saves twenty times what
-# the addition paid once. What compiling can save is what stands *between* the operations. Where nothing stands between
-# them, there is nothing to save.
+# stays that. The addition is even slower: calling a program has a price of its own, because it looks at its arguments
+# and finds its trace, and that is more work than one eager addition. The chain is much faster: it saves twenty times
+# what the addition paid once. What compiling can save is what stands *between* the operations. Where nothing stands
+# between them, there is nothing to save.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # The place where most people learn something. Before measuring, let them defend their answers. "The biggest model gains
@@ -489,8 +489,8 @@ reveal("programs", programs)
 # %% [markdown]
 # Forty, and each costs C, the tracing left out, and keeps memory of its own. If every input has another shape, each
 # program is called once, and none is ever paid. How to see it: count, as here. (The `RetracingWarning` of lesson 11
-# keeps silent, for there is one trace; without the open length it speaks up.) The usual way out is **bucketing**: fill
-# up to one of a few lengths with something that does not count.
+# keeps silent, because there is one trace; without the open length it speaks up.) The usual way out is **bucketing**:
+# fill up to one of a few lengths with something that does not count.
 
 
 # %%
@@ -604,7 +604,7 @@ Quiz("15_compiled_code")
 #   straight-line code. For a training step that is a few dozen calls of NumPy, with all memory laid out.
 # - The same graph can be written as a kernel for a GPU: one launch, and what is on the way stays in registers.
 # - Compiling costs with the nodes and saves with the calls: n = C / (r − c).
-# - It does not pay for one big product, for one small operation, for few calls, or for ever new shapes.
+# - It does not pay for one big product, for one small operation, for few calls, or where every call brings a new shape.
 # - What is looked at has to exist: an observed program is another one.
 #
 # **Sources.** C. Leary, T. Wang, *XLA: TensorFlow, compiled*, TensorFlow Dev Summit 2017. J. Ansel and others,
