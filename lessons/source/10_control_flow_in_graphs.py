@@ -26,7 +26,7 @@
 # > Detected data-dependent branching (e.g. `if my_tensor.sum() > 0:`). Dynamo does not support tracing dynamic control
 # > flow. […] Hint: Use `torch.cond` to express dynamic control flow.
 #
-# That is PyTorch's compiler, of an `if`. Why can a graph not follow it, and what is `cond`?
+# This is what PyTorch's compiler says about an `if` on a tensor. Why can a graph not follow it, and what is `cond`?
 #
 # A graph that is built before it runs is built without numbers. **How can it decide anything by a number?** Which of
 # two formulas applies, when an iteration has come close enough, how long a sentence is: all of that is known when the
