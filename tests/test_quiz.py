@@ -14,6 +14,7 @@ from minigrad.course.progress import answers
 
 ROOT = Path(__file__).parents[1]
 NAMES = sorted(path.stem for path in quiz.FOLDER.glob("*.toml"))
+NAME = re.compile(r"\b[a-z]\w*_\w+\b")  # as in in_session
 TWO = """
 [[questions]]
 name = "sum"
@@ -161,3 +162,14 @@ def test_no_notebook_holds_what_is_said_with_an_answer(name):
     for item in quiz.quiz(name):
         for words in (item.why, *(text for mistake in item.wrong for text in (mistake.shows, mistake.hint))):
             assert words not in file
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_quiz_calls_by_its_name_in_code_is_in_its_lesson(name):
+    """The lesson's by_session had become in_session, and a hint asked for a line of by_session."""
+    lesson = (ROOT / "lessons" / "source" / f"{name}.py").read_text("utf-8")
+    asked = (quiz.FOLDER / f"{name}.toml").read_text("utf-8")
+
+    told = {word for line in asked.splitlines() if not line.startswith("name = ") for word in NAME.findall(line)}
+
+    assert sorted(word for word in told if word not in lesson) == []
