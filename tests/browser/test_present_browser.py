@@ -19,7 +19,7 @@ x = mg.Value(2.0)
 ChainRule(x * x + 1)
 """
 CELLS = [  # kind, slide_type, notes, source
-    ("markdown", "slide", "Ask before you show.", "# One\n\nthe first page"),
+    ("markdown", "slide", "Ask *before* you show `x`.", "# One\n\nthe first page"),
     ("code", "skip", "", "hidden = 1"),
     ("markdown", "slide", "", "## Two"),
     ("code", "fragment", "", "6 * 7"),
@@ -130,7 +130,8 @@ def test_notes_are_in_a_window_of_their_own_which_turns_pages_too(deck):
     with deck.page.expect_popup() as opened:
         press(deck, "s")
     notes = opened.value
-    expect(notes.locator("[data-notes]")).to_have_text("Ask before you show.")
+    expect(notes.locator("[data-notes]")).to_have_text("Ask before you show x.")
+    assert notes.locator("[data-notes] code").inner_text() == "x"
     expect(notes.locator("[data-next]")).to_have_text("Two")
     expect(notes.locator("[data-time]")).to_have_text(re.compile(r"0:\d\d of 45 min"))
 
@@ -153,12 +154,12 @@ def test_black_code_size_dark_and_help(deck):
     shown, cell = deck.page.locator(".mg-shown"), deck.cell(3)
     zoom = lambda: float(shown.evaluate("node => getComputedStyle(node).getPropertyValue('--mg-zoom')"))  # noqa: E731
     size = lambda: cell.bounding_box()["height"]  # noqa: E731
-    before = size()
+    before, fitted = size(), zoom()
     press(deck, "+", "+", "+")
-    assert zoom() == pytest.approx(1.3)
+    assert zoom() == pytest.approx(1.3 * fitted)
     assert size() > 1.2 * before
     press(deck, "-", "-", "-")
-    assert zoom() == pytest.approx(1)
+    assert zoom() == pytest.approx(fitted)
 
     press(deck, "b")
     assert deck.page.evaluate("() => getComputedStyle(document.body, '::after').position") == "fixed"
@@ -178,11 +179,47 @@ def test_black_code_size_dark_and_help(deck):
     deck.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'true'")
 
 
+SMALLEST = """() => Math.min(...[...document.querySelectorAll(".mg-shown :is(.cm-content, pre, code)")]
+  .filter((code) => code.checkVisibility())
+  .map((code) => parseFloat(getComputedStyle(code).fontSize) * code.currentCSSZoom))"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080)])
+def test_a_page_fills_the_screen_and_its_code_can_be_read_from_the_last_row(deck, width, height):
+    """Code was of nine pixels at 1280 x 720, and a page left half of 1920 x 1080 empty, or never grew back."""
+    deck.page.set_viewport_size({"width": width, "height": height})
+    present(deck)
+    field = deck.page.locator(".mg-shown .jp-WindowedPanel-viewport")
+    press(deck, "PageDown", "PageDown", "r")
+    expect(deck.cell(3).locator(".jp-OutputArea-output")).to_have_text("42")
+    large = deck.page.evaluate(SMALLEST)
+    assert large > width / 60
+    press(deck, "PageDown", "r")
+    expect(deck.page.locator(".mg-bar output")).to_have_text("A cell has raised an error.")
+    press(deck, "PageDown", "r")
+    expect(deck.page.locator(".mg-widget")).to_be_visible()
+    deck.page.wait_for_function(f"() => ({SMALLEST})() < {large}")  # the page has more on it
+    assert deck.page.evaluate(SMALLEST) > 15.99  # in the arithmetic of floats
+    assert field.bounding_box()["width"] > 0.85 * width
+    press(deck, "PageUp", "PageUp")
+    assert deck.page.evaluate(SMALLEST) == pytest.approx(large, rel=0.05)
+
+
+def test_a_line_of_code_is_not_cut_off(lab):
+    notebook = lab.open_cells("x = [" + "1, " * 28 + "1]  # and a remark")
+    present(notebook)
+    line = notebook.cell(0).locator(".cm-scroller")
+    assert line.evaluate("node => node.scrollWidth <= node.clientWidth + 1")
+
+
 def test_a_page_that_is_too_high_is_made_smaller(deck):
     present(deck)
+    zoom = lambda: float(  # noqa: E731
+        deck.page.evaluate("() => document.querySelector('.mg-shown').style.getPropertyValue('--mg-zoom')")
+    )
+    large = zoom()
     press(deck, "End")
-    zoom = deck.page.evaluate("() => document.querySelector('.mg-shown').style.getPropertyValue('--mg-zoom')")
-    assert float(zoom) == pytest.approx(0.7)
+    assert zoom() == pytest.approx(16 / 13)
     place = deck.page.locator(".mg-bar [data-place]")
     last = deck.cell(8).get_by_text("a line").last
     assert not visible(deck, last)
@@ -190,8 +227,7 @@ def test_a_page_that_is_too_high_is_made_smaller(deck):
     assert visible(deck, last)
     assert place.text_content() == "4 of 4"
     press(deck, "Home")
-    zoom = deck.page.evaluate("() => document.querySelector('.mg-shown').style.getPropertyValue('--mg-zoom')")
-    assert float(zoom) == 1
+    assert zoom() == pytest.approx(large)
 
 
 def test_what_is_below_a_question_comes_with_the_next_press(lab):
@@ -200,6 +236,10 @@ def test_what_is_below_a_question_comes_with_the_next_press(lab):
     notebook = lab.open_cells("from minigrad.course import Predict, reveal", asks, 'reveal("sum", 1 + 1)', "3")
     present(notebook)
     assert seen(notebook) == [0, 1]
+    assert notebook.cell(1).locator(".cm-content").is_visible()  # until it has run there is nothing else of it
+    press(notebook, "r")
+    expect(notebook.cell(1).locator(".mg-widget")).to_be_visible()
+    assert not notebook.cell(1).locator(".cm-content").is_visible()
     press(notebook, "PageDown")
     assert seen(notebook) == [0, 1, 2, 3]
 

@@ -7,10 +7,14 @@ import { Speaker } from "./speaker.js";
 // Where keys belong to what has the focus, and not to the show: editors, fields, sliders, and widgets that are stepped.
 const OWN_KEYS = ".cm-editor, input, textarea, select, [contenteditable=true], [role=slider], .mg-widget, .jupyter-widgets";
 const LEAVES_OUT = new Set(["full", "defer"]); // ways of JupyterLab to have only cells in the page that are scrolled to
-const MARGIN = 64; // pixels above and below a page
+const MARGIN = 48; // pixels above and below a page, together
 const SCREEN = 0.8; // of its height is scrolled at a press, so that a few lines stay
 const ZOOM = { least: 0.5, most: 2.5, step: 0.1 };
-const LEAST_FIT = 0.7; // smaller than this nobody reads it from the last row: the page scrolls instead
+const LEAST_CODE = 16; // pixels; smaller than this nobody reads it from the last row: the page scrolls instead
+const NARROWEST = 720; // pixels of a page before it is enlarged: a page of one heading grows no further
+const HALVINGS = 6; // of the interval in which the largest size that fits is looked for
+const RUNS_OVER = ".cm-scroller, .jp-OutputArea-output";
+const ASKS = /^Predict\(/; // a cell that is a question and nothing else: its form says all that its code does
 const BAR = `
   <progress value="0" max="1" aria-hidden="true"></progress>
   <button type="button" data-do="back" aria-label="Back">◀</button>
@@ -73,7 +77,7 @@ export class Show {
     panel.node.classList.add("mg-shown");
     this.bar = this.madeBar();
     panel.node.append(this.bar);
-    this.speaker = new Speaker({ began: Date.now(), minutes: panel.model?.getMetadata("minigrad")?.minutes, press: this.pressed });
+    this.speaker = new Speaker({ began: Date.now(), minutes: panel.model?.getMetadata("minigrad")?.minutes, press: this.pressed, render: (text) => rendered(notebook.rendermime, text) });
     document.addEventListener("keydown", this.pressed, true);
     addEventListener("resize", this.fit);
     this.seen = new ResizeObserver(this.fit);
@@ -110,7 +114,7 @@ export class Show {
     this.left();
     if (panel.isDisposed) return;
     notebook.model.cells.changed.disconnect(this.changed);
-    notebook.widgets.forEach((cell) => cell.node.classList.remove("mg-off"));
+    notebook.widgets.forEach((cell) => cell.node.classList.remove("mg-off", "mg-asks"));
     if (notebook.notebookConfig !== before.config) notebook.notebookConfig = before.config;
     if (this.themes && this.themes.theme !== before.theme) this.themes.setTheme(before.theme);
     notebook.activeCellIndex = before.cell;
@@ -156,7 +160,10 @@ export class Show {
   show() {
     const { notebook, page, pages, at, step, bar } = this;
     const shown = new Set(this.cells);
-    notebook.widgets.forEach((cell) => cell.node.classList.toggle("mg-off", !shown.has(cell)));
+    notebook.widgets.forEach((cell) => {
+      cell.node.classList.toggle("mg-off", !shown.has(cell));
+      cell.node.classList.toggle("mg-asks", ASKS.test(cell.model.sharedModel.getSource()));
+    });
     notebook.deselectAll();
     notebook.activeCellIndex = page.steps[step][0];
     notebook.mode = "command";
@@ -167,9 +174,10 @@ export class Show {
     bar.querySelector("[role=status]").textContent = `Page ${at + 1} of ${pages.length}${parts}: ${page.title}`;
     this.speaker.tell({ place: `${at + 1} of ${pages.length}${parts}`, page, next: pages[at + 1] });
     this.fit();
-    if (this.live) this.running(this.unrun);
-    if (step) this.bring(page.steps[step].map((index) => notebook.widgets[index].node));
-    else this.scroller.scrollTop = 0;
+    const bring = () => step && this.bring(page.steps[step].map((index) => notebook.widgets[index].node));
+    if (!step) this.scroller.scrollTop = 0;
+    bring();
+    if (this.live) this.running(this.unrun).then(() => this.page === page && this.step === step && bring());
   }
 
   // What is new on the screen: all of it, or else its beginning.
@@ -179,19 +187,27 @@ export class Show {
     else nodes.at(-1).scrollIntoView({ block: "nearest" });
   }
 
-  // A page that is higher than the screen is made smaller, down to what can still be read.
+  // A page is as large as the screen has room for, and its code no smaller than can be read.
   fit() {
     if (!this.bar) return;
-    const room = this.notebook.node.clientHeight;
+    const { clientHeight, clientWidth } = this.notebook.node;
     const nodes = this.cells.map((cell) => cell.node);
     const scale = (zoom) => this.panel.node.style.setProperty("--mg-zoom", zoom);
-    scale(this.zoom);
     const height = () => nodes.at(-1).getBoundingClientRect().bottom - nodes[0].getBoundingClientRect().top + MARGIN;
-    let fit = 1;
-    for (let i = 0; i < 4 && height() > room && fit > LEAST_FIT; i += 1) { // a smaller page has longer lines, and fewer
-      fit = Math.max(LEAST_FIT, fit * Math.sqrt(room / height()));
-      scale(this.zoom * fit);
+    const runsOver = () => nodes.some((node) => [...node.querySelectorAll(RUNS_OVER)].some((part) => part.scrollWidth > part.clientWidth + 1));
+    const fits = (zoom) => {
+      scale(zoom);
+      return height() <= clientHeight && !runsOver();
+    };
+    let low = LEAST_CODE / parseFloat(getComputedStyle(this.panel.node).getPropertyValue("--jp-code-font-size"));
+    let high = Math.max(low, clientWidth / NARROWEST);
+    if (fits(high)) low = high;
+    for (let i = 0; i < HALVINGS && low < high; i += 1) {
+      const middle = (low + high) / 2;
+      if (fits(middle)) low = middle;
+      else high = middle;
     }
+    scale(low * this.zoom);
   }
 
   // -- what keys and buttons do -----------------------------------------------------------------
@@ -298,6 +314,15 @@ export class Show {
     bar.addEventListener("click", ({ target }) => this[target.closest("[data-do]")?.dataset.do]?.());
     return bar;
   }
+}
+
+// Markdown as JupyterLab shows it, with nothing in it that would run.
+async function rendered(rendermime, text) {
+  const renderer = rendermime.createRenderer("text/markdown");
+  await renderer.renderModel(rendermime.createModel({ data: { "text/markdown": text } }));
+  const html = renderer.node.innerHTML;
+  renderer.dispose();
+  return html;
 }
 
 function ancestors(node) {

@@ -5,12 +5,13 @@ const SECOND = 1000;
 const PAGE = `
   <p><b data-time></b> <span data-place></span></p><h1 data-title></h1><div data-notes></div><p>Next: <span data-next></span></p>`;
 const CSS = `:root { color-scheme: light dark } body { font: 1.3rem/1.5 sans-serif; margin: 1.5rem; max-width: 40rem }
-  h1 { font-size: 1.4rem } b { font-variant-numeric: tabular-nums } [data-notes] { white-space: pre-line }`;
+  h1 { font-size: 1.4rem } b { font-variant-numeric: tabular-nums } .jp-InternalAnchorLink { display: none }`;
 
 export class Speaker {
-  // began in milliseconds since 1970; minutes that the lesson is planned for, or undefined; press(event) hears keys
-  constructor({ began, minutes, press }) {
-    Object.assign(this, { began, minutes, press });
+  // began in milliseconds since 1970; minutes that the lesson is planned for, or undefined; press(event) hears keys;
+  // render(text) promises Markdown as HTML that is safe
+  constructor({ began, minutes, press, render }) {
+    Object.assign(this, { began, minutes, press, render });
   }
 
   // Whether the browser has given us a window.
@@ -36,7 +37,10 @@ export class Speaker {
     const put = (name, text) => { this.window.document.querySelector(`[data-${name}]`).textContent = text; };
     put("place", place);
     put("title", page.title);
-    put("notes", page.notes.join("\n\n") || "No notes for this page.");
+    this.page = page;
+    this.render(page.notes.join("\n\n") || "No notes for this page.").then((html) => {
+      if (this.page === page && !this.window.closed) this.window.document.querySelector("[data-notes]").innerHTML = html;
+    });
     put("next", next ? next.title || "(no heading)" : "the end");
     this.tick();
   }
