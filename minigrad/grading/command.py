@@ -1,7 +1,8 @@
 """`minigrad grade submissions/ --out results/`: everything that grading a class writes, in one folder.
 
 results/        a JSON for each submission: what the batch resumes from
-feedback/       a page for each
+feedback/       a page for each; for nbgrader's exchange also as STUDENT/EXERCISE/EXERCISE.html
+moodle_*.zip    the pages of an exercise as Moodle takes them back
 scores.csv, canvas.csv, moodle.csv, results.json
 class.html      the class report
 gradebook.db, autograded/, source/    nbgrader's, where it is installed: `nbgrader formgrader` opens this folder
@@ -29,6 +30,7 @@ from . import gradebook
 from .batch import Batch, Course, Here, Result, label, write
 from .cluster import There
 from .collect import Handed, NothingFound, shortened, submissions
+from .giving import give
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
 from .readers import with_readers
@@ -59,7 +61,9 @@ def grade(
                 warned(f"not enforced here: {'; '.join(missing)}")
             with only_one(room(out, place)), tqdm(total=len(handed), unit="submission", disable=None) as bar:
                 results = Batch(course, grader, out).run(handed, lambda result: bar.update())
-                return told(out, handed, results, missing)
+                results = told(out, handed, results, missing)
+                give(place, out, results)
+                return results
     except (NoSandbox, NothingFound) as error:
         raise CourseError(str(error)) from error
     except KeyboardInterrupt:
