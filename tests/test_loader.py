@@ -3,6 +3,7 @@
 import io
 import itertools
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -210,13 +211,23 @@ def test_leaving_the_loop_early_leaves_no_thread(progress):
     assert not threads()
 
 
-def test_a_bar_on_the_standard_output_counts_the_batches():
-    """In a Python of its own: where these tests run, bars may be switched off by the environment."""
-    program = "from minigrad.data import DataLoader\nfor _ in DataLoader(range(10), 3, progress=True): pass"
+def test_a_bar_on_the_standard_output_counts_the_batches_in_the_width_of_a_notebook():
+    """In a Python of its own: where these tests run, bars may be switched off by the environment.
+
+    A bar was as wide as the terminal that JupyterLab had been started in, and broke into two lines.
+    """
+    program = (
+        "import os; os.get_terminal_size = lambda *_: os.terminal_size((200, 50))\n"
+        "from minigrad.data import DataLoader\nfor _ in DataLoader(range(10), 3, progress=True): pass"
+    )
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TQDM_")}
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    environment |= {"PYTHONUTF8": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", env=environment, check=True
+    )
 
     assert "4/4" in run.stdout
+    assert max(map(len, re.split(r"[\r\n]", run.stdout))) <= 72
 
 
 # -- batches ------------------------------------------------------------------------------------

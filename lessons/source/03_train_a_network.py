@@ -50,10 +50,12 @@ from tqdm import tqdm
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
+from minigrad.course.plots import follow_theme
 from minigrad.core.node import toposort
 from minigrad.scalar.value import history
 
 BLUE, VERMILION = "#0072B2", "#D55E00"
+follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One number
@@ -229,7 +231,7 @@ def train_on_moons(learning_rate, steps, clear=True):
     network = new_network()
     parameters = [p for layer in network for row in layer for p in row]
     curve = []
-    for _ in tqdm(range(steps), desc="steps", file=sys.stdout):
+    for _ in tqdm(range(steps), desc="steps", file=sys.stdout, ncols=72):
         loss = loss_on_moons(network)
         if clear:
             for p in parameters:
@@ -402,7 +404,7 @@ def train(epochs, clear=True):
     model = new_model(rng)
     optimizer = mg.optim.SGD(model.parameters(), lr=0.5)
     curve = []
-    for _ in tqdm(range(epochs), desc="epochs", file=sys.stdout):
+    for _ in tqdm(range(epochs), desc="epochs", file=sys.stdout, ncols=72):
         for x, y in mg.data.batches(digits.train_x, digits.train_y, 32, rng):
             loss = mg.cross_entropy(model(mg.tensor(x)), y)
             if clear:

@@ -62,12 +62,14 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
+from minigrad.course.plots import follow_theme
 from minigrad.course.stopwatch import in_turns
 from minigrad.core.node import toposort
 from minigrad.scalar.value import history
 from minigrad.widgets import ChainRule
 
 BLUE, VERMILION = "#0072B2", "#D55E00"
+follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Many nodes, or one

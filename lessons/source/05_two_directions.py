@@ -55,11 +55,13 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
+from minigrad.course.plots import follow_theme
 from minigrad.core.op import Elementwise, Linear
 from minigrad.scalar.value import history
 from minigrad.widgets import ForwardAndReverse
 
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same slopes, read forwards

@@ -49,9 +49,12 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
+from minigrad.course.plots import follow_theme
 from minigrad.func import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap
 from minigrad.core.modes import watching
 from minigrad.widgets import ForwardAndReverse
+
+follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A tape

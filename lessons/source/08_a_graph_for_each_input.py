@@ -46,9 +46,12 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
+from minigrad.course.plots import follow_theme
 from minigrad.core.modes import watching
 from minigrad.core.node import toposort
 from minigrad.widgets import GraphView, StaticVsDynamic
+
+follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A loop that nobody can count beforehand

@@ -49,9 +49,11 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
+from minigrad.course.plots import follow_theme
 from minigrad.widgets import GraphView, StaticVsDynamic
 
 BLUE, VERMILION = "#0072B2", "#D55E00"
+follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Building

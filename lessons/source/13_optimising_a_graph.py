@@ -58,12 +58,14 @@ from minigrad.compiler.passes.liveness import bytes_moved
 from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised, steps
 from minigrad.tensor.rewrite import share
 from minigrad.course import Predict, Quiz, reveal
+from minigrad.course.plots import follow_theme
 from minigrad.course.stopwatch import in_turns
 from minigrad.core.node import Node
 from minigrad.ops import Const, Mul
 from minigrad.widgets import PassViewer, Roofline
 
 BLUE, VERMILION = "#0072B2", "#D55E00"
+follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What nobody asked for

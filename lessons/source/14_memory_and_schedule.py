@@ -65,9 +65,12 @@ from minigrad.compiler.program.program import Program
 from minigrad.compiler.passes.remat import flops, remat
 from minigrad.compiler.schedule import Workers, critical_path, ways_left
 from minigrad.course import Predict, Quiz, reveal
+from minigrad.course.plots import follow_theme
 from minigrad.course.stopwatch import in_turns
 from minigrad.core.modes import watching
 from minigrad.widgets import MemoryTimeline, Schedule
+
+follow_theme()
 
 # %% slideshow={"slide_type": "skip"}
 BLUE, VERMILION = "#0072B2", "#D55E00"

@@ -54,11 +54,13 @@ from minigrad.compiler.passes.fuse import Fused
 from minigrad.backends.cuda.kernel import kernel
 from minigrad.compiler.passes.pipeline import optimised, steps
 from minigrad.course import Predict, reveal
+from minigrad.course.plots import follow_theme
 from minigrad.course.stopwatch import Rounds, in_turns
 from minigrad.graph import probe
 from minigrad.widgets import GraphView, Quiz
 
 BLUE, VERMILION = "#0072B2", "#D55E00"
+follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The plan, walked
@@ -340,7 +342,7 @@ ax.text(n[-1], n[-1] * r, " eager", color=VERMILION, va="center")
 ax.text(n[-1], C + n[-1] * c, " compiled", color=BLUE, va="center")
 if break_even(C, r, c) < n[-1]:
     at = break_even(C, r, c)
-    ax.plot(at, at * r, "o", color="black")
+    ax.plot(at, at * r, "o", color="gray")
     ax.annotate(f"{at:.0f} calls", (at, at * r), (at, at * r + 5), ha="center", arrowprops={"arrowstyle": "-"})
 ax.set(xlabel="calls", ylabel="milliseconds, all told", xlim=(0, 140))
 plt.show()

@@ -17,6 +17,7 @@ and in the lessons themselves:
     scoring.py          what check says of a whole notebook
     comparison.py       numbers that should be others, as a picture
     attempts.py         what was tried in the exercises, kept in the same way
+    plots.py            plots that follow the theme of the notebook
     journal.py          how it is kept: lines that are added and never changed
     standing.py         how far the learner has come, as data, as text and as a table with bars
     exercise.py         what is known of an exercise, and the verdict

@@ -154,7 +154,7 @@ class DataLoader:
             return batches
         counted = isinstance(self.sampler, Sized) and isinstance(self.batch_sampler, Sized)
         total = len(self) if counted else None
-        return iter(tqdm(batches, total=total, file=sys.stdout))
+        return iter(tqdm(batches, total=total, file=sys.stdout, ncols=72))  # of a notebook, whatever started it
 
     def load(self, rows: list[Any]) -> Any:
         """The batch of the samples of these numbers, or of these samples themselves."""
