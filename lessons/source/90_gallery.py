@@ -55,7 +55,7 @@ view
 # ## The chain rule, step by step
 #
 # Forward box by box, backward arrow by arrow. It can ask before it shows: turn on **questions**, and guess each
-# gradient.
+# gradient. Drag a leaf, and values and gradients follow, also in a notebook that is opened without a kernel.
 
 # %%
 x, y, w = mg.Value(2.0), mg.Value(-3.0), mg.Value(4.0)

@@ -10,6 +10,7 @@ const BODY = `
     <span class="mg-held"></span>
   </div>
   ${ASK}
+  <div class="mg-choices mg-drags" role="group" aria-label="Drag a value" hidden></div>
   <div class="mg-view"></div>
   <div class="mg-equations mg-view"></div>
   <div class="mg-inspected mg-view" role="region" aria-label="Numbers of a box" hidden></div>`;
@@ -17,10 +18,14 @@ const BODY = `
 function render({ model, el }) {
   const steps = model.get("steps");
   const questions = asking(model, steps);
-  let drawn = -1, screen = null, inspected = null;
+  const program = model.get("program");
+  let drawn = -1, screen = null, inspected = null, dragged = false, sliders = [];
 
   function show(n, root) {
     screen ??= pictured(root);
+    if (dragged) { screen.clear(); drawn = -1; }
+    dragged = false;
+    for (const slider of sliders) tell(slider, slider.defaultValue);
     const step = steps[n], isOpen = questions.isOpen(n), upto = n - isOpen;
     if (upto < drawn) { screen.clear(); drawn = -1; }
     while (drawn < upto) screen.apply(steps[++drawn], model.get("view"));
@@ -38,6 +43,25 @@ function render({ model, el }) {
     const view = root.querySelector(".mg-view");
     view.innerHTML = model.get("pictures")[model.get("view")];
     return screenOf(settled(view.querySelector("svg")));
+  }
+
+  // The run with other numbers at the leaves, as its last step shows it.
+  function drag(root) {
+    const leaves = sliders.map((slider) => Number(slider.value)), last = steps.length - 1;
+    if (!dragged && drawn < last) restart(last, last);
+    dragged = true;
+    sliders.forEach((slider, i) => tell(slider, leaves[i]));
+    const { values, grads, slopes } = ran(program, Object.fromEntries(sliders.map((slider, i) => [slider.dataset.leaf, leaves[i]])));
+    const said = (numbers, sign = "") => Object.fromEntries(Object.entries(numbers).map(([id, x]) => [id, sign + number(x)]));
+    screen.apply({ values: said(values), grads: said(grads), numbers: said(slopes, "× ") }, model.get("view"));
+    root.querySelector(".mg-equations").replaceChildren();
+    const y = program.at(-1).id, z = screen.nameOf(y);
+    const each = sliders.map(({ dataset: { leaf } }) => `∂${z}/∂${screen.nameOf(leaf)} = ${number(grads[leaf])}`);
+    root.querySelector(".mg-say").textContent = `Dragged: ${z} = ${number(values[y])}, and ${each.join(", ")}.`;
+  }
+  function tell(slider, value) {
+    slider.value = value;
+    slider.nextSibling.value = slider.ariaValueText = number(Number(value));
   }
 
   // The numbers of the box that the reader has chosen, as they are at this step.
@@ -63,6 +87,10 @@ function render({ model, el }) {
   questions.listen(root);
   const view = root.querySelector(".mg-view");
   for (const event of ["click", "keydown"]) view.addEventListener(event, choose);
+  const drags = root.querySelector(".mg-drags");
+  drags.append("drag ", ...program.filter((node) => node.drags).map((node) => sliderOf(node, screen.nameOf(node.id))));
+  sliders = [...drags.querySelectorAll("input")];
+  drags.addEventListener("input", () => drag(root));
   const asks = root.querySelector("[data-asks]"), views = root.querySelector("[data-view]");
   root.querySelector(".mg-choices").addEventListener("change", () => {
     const chosen = views.value; // read before the first change is followed
@@ -72,6 +100,7 @@ function render({ model, el }) {
   });
   function follow() {
     asks.checked = model.get("asks");
+    drags.hidden = !sliders.length || asks.checked; // which would tell the answers
     views.value = model.get("view");
     screen = null;
     drawn = -1;

@@ -21,11 +21,13 @@ from ..draw.names import variables
 from ..draw.picture import UNKNOWN, Box, Picture
 from ..draw.svg import colours, heats, svg
 from .chain_rule_steps import Step, steps_of
+from .dragging import program
 from .gradient_questions import NEAR, checked, listed_questions
 from .widget import Plain, SteppedWidget, javascript
 
 LARGEST = 60  # boxes; more do not fit a screen at a size that can be read
 CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # which the browser draws
+DRAGGED = "−0.0000"  # as long as most numbers are
 VIEWS = ("numbers", "formulas")  # of the local derivatives, on the arrows: fields of a step
 
 
@@ -36,6 +38,7 @@ class ChainRule(SteppedWidget):
     asks       whether each step of the backward pass first asks what gradient it will show
     answers    step → {"guess": …, "right": …, "gap": guess − right, "close": within 1 %}; a guess of None was skipped
     view       what is written on the arrows: "numbers" or "formulas"
+    program    the graph of scalars, for the sliders with which a reader drags its leaves; [] where there are none
     text       all steps in words
 
     While it asks, no step beyond the first open question can be reached. The numbers are the engine's own, from a run
@@ -43,14 +46,15 @@ class ChainRule(SteppedWidget):
     Raises ValueError for a graph of more than 60 boxes.
     """
 
-    _esm = javascript("stepper", "heat", "asking", "chain_rule")
+    _esm = javascript("stepper", "heat", "asking", "number", "dragging", "chain_rule")
     sheets = "stepper", "chain_rule"
     looks = colours(".mg-widget", ".mg-widget", heat.LIGHT, heat.DARK)
 
-    shown = (*SteppedWidget.shown, "pictures", "view", "asks", "answers", "near")
+    shown = (*SteppedWidget.shown, "pictures", "view", "asks", "answers", "near", "program")
     pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)  # view → SVG
     view = traitlets.Enum(VIEWS, VIEWS[0]).tag(sync=True)
     asks = traitlets.Bool(False).tag(sync=True)
+    program: traitlets.List[Plain] = traitlets.List().tag(sync=True)  # of scalars, for the sliders
     near = traitlets.Float(NEAR).tag(sync=True)
     answers: traitlets.Dict[Any, Any] = traitlets.Dict().tag(sync=True)
 
@@ -72,9 +76,11 @@ class ChainRule(SteppedWidget):
         self.replay = replay_of(y, namespace)
         final = self.replay.picture
         steps = steps_of(self.replay)
+        drags = program(y, final)
         super().__init__(
             label=f"Chain rule on the graph of {final.output.called}",
-            pictures={view: roomy(final, steps, view) for view in VIEWS},
+            pictures={view: roomy(final, steps, view, DRAGGED if drags else "") for view in VIEWS},
+            program=drags,
             steps=[step.plain() for step in steps],
             asks=asks,
             view=view,
@@ -115,9 +121,10 @@ class ChainRule(SteppedWidget):
         return f"ChainRule({len(self.steps)} steps; {', '.join(grads)})"
 
 
-def roomy(final: Picture, steps: list[Step], view: str) -> str:
+def roomy(final: Picture, steps: list[Step], view: str, least: str) -> str:
     """The picture as SVG, with room for the longest text that any step writes into a box or onto an arrow."""
-    values = longest({box.id: box.value for box in final.boxes}, [step.values for step in steps])
+    room = [{box.id: least for box in final.boxes if box.kind != "constant"}]
+    values = longest({box.id: box.value for box in final.boxes}, [*room, *(step.values for step in steps)])
     grads = longest({box.id: box.grad for box in final.boxes}, [step.grads for step in steps])
     labels = longest({}, [getattr(step, view) for step in steps])
     kept = {box for step in steps for box in step.kept}

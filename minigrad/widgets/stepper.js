@@ -136,8 +136,8 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
   }
   function onKey(event) {
     const action = KEYS[event.key];
-    const { tagName, type } = event.target;
-    const native = tagName === "SELECT" || (tagName === "INPUT" && type !== "range") || ((tagName === "BUTTON" || event.target.matches("[role=button]")) && event.key === " ");
+    const { tagName } = event.target;
+    const native = tagName === "SELECT" || (tagName === "INPUT" && event.target !== range) || ((tagName === "BUTTON" || event.target.matches("[role=button]")) && event.key === " ");
     if (!action || native || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     event.stopPropagation();

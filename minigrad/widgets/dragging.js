@@ -1,0 +1,30 @@
+// A graph of scalars, run here: with other numbers at its leaves, as the reader drags them.
+
+const CALCULATE = {
+  Add: (a, b) => a + b, Sub: (a, b) => a - b, Mult: (a, b) => a * b, Div: (a, b) => a / b, Pow: (a, b) => a ** b, USub: (a) => -a,
+  Gt: (a, b) => a > b, IfExp: (test, a, b) => (test ? a : b), exp: Math.exp, log: Math.log, tanh: Math.tanh, relu: (a) => Math.max(a, 0),
+};
+const calculated = (tree, at) => (Array.isArray(tree) ? CALCULATE[tree[0]](...tree.slice(1).map((each) => calculated(each, at))) : at[tree] ?? tree);
+
+// leaves: id → number. Gives numbers by box and by arrow: the chain rule, forwards and backwards.
+function ran(program, leaves) {
+  const values = {}, grads = { [program.at(-1).id]: 1 }, slopes = {};
+  const at = ({ id, of }) => ({ a: values[of[0]], b: values[of[1]], y: values[id] });
+  for (const node of program) values[node.id] = node.of ? calculated(node.trees[0], at(node)) : leaves[node.id] ?? node.value;
+  for (const node of [...program].reverse()) node.of?.forEach((x, i) => {
+    slopes[node.arrows[i]] = calculated(node.trees[i + 1], at(node));
+    grads[x] = (grads[x] ?? 0) + grads[node.id] * slopes[node.arrows[i]];
+  });
+  return { values, grads, slopes };
+}
+
+// A slider for each leaf, around what was given.
+function sliderOf({ id, value }, name) {
+  const reach = 2 ** (1 + Math.ceil(Math.log2(Math.max(1, Math.abs(value)))));
+  const label = made("label", { textContent: `${name} ` });
+  const slider = made("input", { type: "range", min: value - reach, max: value + reach, step: reach / 80, defaultValue: value });
+  slider.dataset.leaf = id;
+  slider.setAttribute("aria-label", `${name}, dragged`);
+  label.append(slider, made("output"));
+  return label;
+}

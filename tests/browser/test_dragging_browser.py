@@ -1,0 +1,77 @@
+"""Leaves that are dragged: the numbers on the screen are those that Python has there; in a page without a kernel."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from minigrad.draw.words import number
+from minigrad.scalar.value import Value, history
+from minigrad.widgets import ChainRule
+
+GRAPHS = {
+    "a product and a sum": lambda x, y, w: x * y + w,
+    "used twice": lambda x, y, w: (x * y + w).tanh() * x,
+    "a quotient": lambda x, y, w: x.exp() / (y - w),
+    "powers": lambda x, y, w: x**3 - y**-1.5 * (w**2 + 1),
+    "a logarithm": lambda x, y, w: (x * x).log() * y + (-w).relu() + (x + w).relu(),
+}
+GIVEN, DRAGGED = (2.0, 3.0, 0.5), (2.65, 1.1, -0.425)
+TEXTS = "parts => Object.fromEntries(parts.map((part) => [part.dataset.id, part.querySelector('.mg-{}').textContent]))"
+
+
+def name_of(z):
+    return f"#{len(history(z))}"
+
+
+def saved(folder, f, **options):
+    x, y, w = map(Value, GIVEN)
+    path = folder / "dragged.html"
+    ChainRule(f(x, y, w), {"x": x, "y": y, "w": w}, **options).save(path)
+    return path
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_dragged_leaves_move_values_and_gradients_to_those_that_python_has(name, visit, tmp_path):
+    page = visit(saved(tmp_path, GRAPHS[name])).page
+    for leaf, to in zip("xyw", DRAGGED):
+        page.get_by_role("slider", name=f"{leaf}, dragged").fill(str(to))
+    leaves = [Value(to) for to in DRAGGED]
+    z = GRAPHS[name](*leaves)
+    z.backward()
+    boxes = page.locator("g[data-id^=b]:not(.mg-constant)")
+
+    nodes = [(f"b{i}", v) for i, v in enumerate(history(z), 1) if v.parents or v in leaves]
+    assert boxes.evaluate_all(TEXTS.format("value")) == {id: number(v.data) for id, v in nodes}
+    assert boxes.evaluate_all(TEXTS.format("grad")) == {id: number(v.grad) for id, v in nodes}
+    slopes = [f"× {number(slope)}" for v in history(z) for _, slope in v.parents]
+    labels = page.locator("g[data-id^=a]:has(.mg-label)").evaluate_all(TEXTS.format("label"))
+    assert all(said == slopes[int(id[1:]) - 1] for id, said in labels.items())
+    said = ", ".join(f"∂{name_of(z)}/∂{leaf} = {number(v.grad)}" for leaf, v in zip("xyw", leaves))
+    expect(page.locator(".mg-say")).to_contain_text(f"= {number(z.data)}, and {said}.")
+
+
+def test_the_keyboard_drags_and_a_step_brings_the_run_back(visit, tmp_path):
+    visited = visit(
+        saved(tmp_path, GRAPHS["used twice"]), viewport={"width": 420, "height": 720}, reduced_motion="reduce"
+    )
+    page, rule = visited.page, visited.page.locator(".mg-widget")
+    x, told = page.get_by_role("slider", name="x, dragged"), page.locator(".mg-drags output")
+    assert told.all_text_contents() == ["2", "3", "0.5"]
+    x.focus()
+    page.keyboard.press("ArrowRight")
+    expect(x).to_have_js_property("value", "2.05")
+    expect(x).to_have_attribute("aria-valuetext", "2.05")
+    expect(rule).to_have_attribute("data-phase", "done")
+    assert visited.violations("html") == []
+    page.get_by_role("button", name="Step back").click()
+    expect(x).to_have_js_property("value", "2")
+    assert told.all_text_contents() == ["2", "3", "0.5"]
+    assert "2.05" not in rule.text_content()
+
+
+def test_while_it_asks_nothing_is_dragged(visit, tmp_path):
+    page = visit(saved(tmp_path, GRAPHS["used twice"], asks=True)).page
+    assert page.get_by_role("slider", name="dragged").count() == 0
+    page.get_by_label("ask me first").uncheck()
+    expect(page.get_by_role("slider", name="dragged")).to_have_count(3)
