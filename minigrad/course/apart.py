@@ -18,21 +18,17 @@ import contextlib
 import faulthandler
 import json
 import os
-import select
-import signal
 import sys
 import threading
-import time
-import warnings
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from minigrad.course.child import Clock, copied, ended, lines
 from minigrad.course.probe import BUSY, SECONDS, SLEEPING, UNENDED, Outcome, Probe, evaluated, limited, parsed, silent
 
-LOOK = 0.02  # seconds between two looks at how a copy is doing
 HELD = 5.0  # seconds beyond all other limits, after which one call has held Python for too long
 MEMORY = (1 << 30) + (8 << 20) * (os.cpu_count() or 1)  # bytes for an answer, and for a thread on each core
 
@@ -79,76 +75,36 @@ def resident() -> int:
 
 def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> list[Outcome]:
     """What a copy of this process gives for each probe; fewer if it was left waiting, none if it cannot be made."""
-    reader, writer = os.pipe()
+
+    def work(writer: int) -> None:
+        # On a thread, where no block of the notebook's is open: no_grad, a graph, errstate.
+        thread = threading.Thread(target=answer, args=(asked, namespace, seconds, writer))
+        thread.start()
+        thread.join()
+
     try:
-        with warnings.catch_warnings(action="ignore"):  # that there are threads: see above
-            child = os.fork()
+        with copied(work) as (child, reader):
+            return list(islice(told(child, reader, seconds), len(asked)))
     except OSError:  # there is no memory for it, say
-        os.close(reader)
-        os.close(writer)
         return []
-    if child == 0:
-        try:
-            os.setsid()  # so that what interrupts the notebook does not come here
-            # On a thread, where no block of the notebook's is open: no_grad, a graph, errstate.
-            thread = threading.Thread(target=answer, args=(asked, namespace, seconds, writer))
-            thread.start()
-            thread.join()
-        finally:
-            os._exit(0)
-    os.close(writer)
-    try:
-        return list(islice(told(child, reader, seconds), len(asked)))
-    finally:  # also when the learner interrupts the kernel
-        os.close(reader)
-        for kill in (os.killpg, os.kill):
-            with contextlib.suppress(OSError):
-                kill(child, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):  # where children's ends are ignored
-            os.waitpid(child, 0)
 
 
 def told(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
     """What the copy says; at last `endless` or `died`, if it comes to that, and nothing if it waits."""
-    line, since, before = b"", time.monotonic(), 0.0
-    news = select.poll()
-    news.register(reader, select.POLLIN)
-    while True:
-        if news.poll(LOOK * 1000):
-            data = os.read(reader, 1 << 16)
-            if not data:
-                yield Outcome("died")
-                return
-            *lines, line = (line + data).split(b"\n")
-            try:
-                yield from [Outcome(*json.loads(each)) for each in lines]
-            except (ValueError, TypeError):  # the answer has written here
-                yield Outcome("died")
-                return
-            since, before = time.monotonic(), worked(child)
-        past, work = time.monotonic() - since, worked(child) - before
-        if work >= seconds or past >= BUSY * seconds:
-            yield Outcome("endless")
-            return
-        if past >= seconds and work <= SLEEPING * past:
-            yield from [Outcome("died")] if ended(child) else []
-            return
+    clock = Clock(child, seconds, BUSY)
 
+    def waits() -> bool:
+        return clock.wall() >= seconds and clock.work() <= SLEEPING * clock.wall()
 
-def ended(child: int) -> bool:
-    """Whether a process is over, though one that it has started may keep its pipe open."""
-    try:
-        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-    except ChildProcessError:
-        return True
+    def left() -> float:
+        return 0.0 if waits() else clock.left()
 
-
-def worked(child: int) -> float:
-    """Seconds that a process has had of the cores; 0 of one that is gone."""
-    try:
-        return time.clock_gettime(~child << 3 | 2)  # its clock, as clock_getcpuclockid(3) gives it
-    except OSError:
-        return 0.0
+    with contextlib.suppress(ValueError, TypeError):  # the answer has written here
+        for line in lines(child, reader, left):
+            yield Outcome(*json.loads(line))
+            clock = Clock(child, seconds, BUSY)
+    if ended(child) or not waits():
+        yield Outcome("endless" if clock.left() <= 0 else "died")
 
 
 # -- in the copy ----------------------------------------------------------------------------------
