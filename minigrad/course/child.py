@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 LOOK = 0.05  # seconds between two looks at how it is doing
+ENDING = 1.0  # seconds in which what it has started has to be gone
 MOST = 4 << 20  # bytes that it may say; an answer is a few hundred
 
 
@@ -76,6 +77,11 @@ def copied(work: Callable[[int], None]) -> Iterator[tuple[int, int]]:
                 kill(child, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):  # where children's ends are ignored
             os.waitpid(child, 0)
+        until = time.monotonic() + ENDING
+        with contextlib.suppress(OSError):  # there is none left, and there is room for others
+            while time.monotonic() < until:
+                os.killpg(child, signal.SIGKILL)
+                time.sleep(0.01)
 
 
 def lines(child: int, reader: int, left: Callable[[], float]) -> Iterator[bytes]:

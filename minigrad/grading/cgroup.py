@@ -81,14 +81,8 @@ def told(file: Path) -> str:
 
 
 @contextlib.contextmanager
-def group(limits: Limits) -> Iterator[Group]:
-    """A group of its own for one sandbox; one without folders where none can be made."""
-    with made(places(), limits) as group:
-        yield group
-
-
-@contextlib.contextmanager
 def made(places: dict[str, Path], limits: Limits) -> Iterator[Group]:
+    """A group of its own for one sandbox; one without folders where there are no places for any."""
     name = f"minigrad-{os.getpid()}-{token_hex(4)}"
     group = Group({controller: place / name for controller, place in places.items()})
     try:
@@ -120,27 +114,24 @@ def places() -> dict[str, Path]:
 
 
 def trees() -> Iterator[dict[str, Path]]:
-    """Controller → folder, for each tree of groups."""
+    """Controller → the nearest folder, from this process's group up, in which a group can be made; of each tree."""
     own = {names: path for _, names, path in (line.split(":", 2) for line in lines("/proc/self/cgroup"))}
     for line in lines("/proc/self/mountinfo"):
         place, _, kind = line.partition(" - ")
         root, (system, _, options) = Path(place.split()[4]), kind.split(" ", 2)
-        controllers = {*options.split(",")} & CONTROLLERS
-        names = next((names for names in own if controllers & {*names.split(",")}), "")
-        if system == "cgroup2" or (system == "cgroup" and controllers):
+        controllers = {*options.split(",")} & CONTROLLERS if system == "cgroup" else set()
+        if controllers or system == "cgroup2":
+            names = next((names for names in own if controllers & {*names.split(",")}), "")
             group = Path(os.path.normpath(f"{root}/{own.get(names, '/')}"))
-            yield nearest(group, root, controllers if system == "cgroup" else None)
+            above = (folder for folder in (group, *group.parents) if folder.is_relative_to(root))
+            yield next(filter(None, (offered(folder, controllers) for folder in above)), {})
 
 
-def nearest(group: Path, root: Path, controllers: set[str] | None) -> dict[str, Path]:
-    """Controller → the nearest folder, from a group up to the root of its tree, in which a group can be made."""
-    for folder in (group, *group.parents):
-        offered = controllers or {*told(folder / "cgroup.subtree_control").split()} & CONTROLLERS
-        if offered and os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK):
-            return dict.fromkeys(offered, folder)
-        if folder == root:
-            break
-    return {}
+def offered(folder: Path, controllers: set[str]) -> dict[str, Path]:
+    """Controller → the folder, if a group can be made in it; of version 2 it says itself which it gives on."""
+    able = os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK)
+    given = controllers or {*told(folder / "cgroup.subtree_control").split()} & CONTROLLERS
+    return dict.fromkeys(given, folder) if able else {}
 
 
 def lines(file: str) -> list[str]:

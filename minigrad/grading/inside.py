@@ -182,7 +182,7 @@ class Kernel:
     def ran(self, source: str, file: str) -> str:
         """Run a cell; what went wrong, in a line."""
         try:
-            self.set_clocks(self.seconds)
+            self.start_clocks()
             awaited = eval(self.code(source, file), self.namespace)
             if awaited is not None:
                 self.loop.run_until_complete(awaited)
@@ -191,7 +191,8 @@ class Kernel:
         except BaseException as error:  # sys.exit, too, ends no more than its cell
             return described(error, file)
         finally:
-            self.set_clocks(0)
+            for clock in (signal.ITIMER_PROF, signal.ITIMER_REAL):  # no more: builtins may be gone
+                signal.setitimer(clock, 0)
         return ""
 
     def code(self, source: str, file: str) -> Any:
@@ -203,14 +204,11 @@ class Kernel:
         linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # AutoGraph reads the source
         return code
 
-    def set_clocks(self, seconds: float) -> None:
-        """Raise Overdue after so many seconds of work, or `patience` times as many on the wall; after 0 never."""
-        for clock, sign, times in (
-            (signal.ITIMER_PROF, signal.SIGPROF, 1),
-            (signal.ITIMER_REAL, signal.SIGALRM, self.patience),
-        ):
-            signal.signal(sign, overdue)
-            signal.setitimer(clock, times * seconds)
+    def start_clocks(self) -> None:
+        signal.signal(signal.SIGPROF, overdue)
+        signal.signal(signal.SIGALRM, overdue)
+        signal.setitimer(signal.ITIMER_PROF, self.seconds)
+        signal.setitimer(signal.ITIMER_REAL, self.patience * self.seconds)
 
     @cached_property
     def loop(self) -> Any:

@@ -36,9 +36,18 @@ from .watch import first_inside, kill, stop, talked
 PACKAGE = Path(__file__).resolve().parents[1]
 HIDDEN = ("course/answers", "course/quizzes", "_course")  # of the package: what no submission may read
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
-CACHE = "/home/student/.cache/matplotlib"
+HOME = "/home/student"
+PROGRAM = [sys.executable, "-s", "-P", inside.__file__, str(PACKAGE.parent)]
 IMAGE = "minigrad-grading"
+# What root keeps until it is a stranger, who can get no rights: that to become one, and to give the rest up for good.
+RIGHTS = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
+STRANGER = ["--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
 KILLING = 30  # seconds that an engine may take to end a container
+ENVIRONMENT = {
+    "HOME": HOME, "LANG": "C.UTF-8", "MPLBACKEND": "agg", "MPLCONFIGDIR": HOME, "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1", "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0",
+    "PYTHONWARNINGS": "ignore", "TQDM_DISABLE": "1",
+}  # fmt: skip
 
 
 class NoSandbox(Exception):
@@ -80,11 +89,34 @@ class Sandbox:
 
     def run(self, job: dict[str, Any]) -> Reply:
         """Run a job."""
-        with contextlib.ExitStack() as held:
-            user = held.enter_context(users.own())
-            group = held.enter_context(cgroup.group(self.limits)) if self.kind == "bubblewrap" else cgroup.Group({})
-            rules = held.enter_context(seccomp.file())
-            return self.told(job, group.joined(COMMANDS[self.kind](self.limits, user, rules)), group, rules)
+        places = cgroup.places() if self.kind == "bubblewrap" else {}
+        with users.own() as user, cgroup.made(places, self.limits) as group, seccomp.file() as rules:
+            command = group.joined(COMMANDS[self.kind](self.limits, user, rules))
+            start = time.monotonic()
+            out, why = self.told(job, command, group, rules)
+        seconds = time.monotonic() - start
+        try:
+            return Reply(json.loads(out), why, seconds)
+        except (ValueError, RecursionError):
+            return Reply(None, why or "ended", seconds)
+
+    def told(self, job: dict[str, Any], command: list[str], group: cgroup.Group, rules: int) -> tuple[bytes, str]:
+        """What a job gives, and why it was stopped, if it was; nothing of it is left then."""
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+            env=None if self.kind == "container" else ENVIRONMENT, cwd="/", pass_fds=[rules],
+        ) as process:  # fmt: skip
+            self.running.add(process)
+            if self.over:
+                kill(process)
+            first = first_inside(process) if self.kind == "bubblewrap" else None
+            try:
+                return talked(process, json.dumps(job | {"limits": vars(self.limits)}).encode(), self.limits, group)
+            finally:
+                self.running.discard(process)
+                stop(process, first)
+                if self.kind == "container":
+                    end_container(command)
 
     def missing(self) -> list[str]:
         """What is not enforced on this machine, each in words."""
@@ -93,55 +125,21 @@ class Sandbox:
         shuffled = [] if unshuffled() else ["the order of sets: setarch -R may not keep addresses what they are"]
         return [*cgroup.missing(), *seccomp.missing(), *shuffled] if self.kind == "bubblewrap" else []
 
-    def told(self, job: dict[str, Any], command: list[str], group: cgroup.Group, rules: int) -> Reply:
-        limits = {name: getattr(self.limits, name) for name in ("cell", "part", "all", "patience", "memory")}
-        start = time.monotonic()
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-            env=None if self.kind == "container" else ENVIRONMENT, cwd="/" if os.name == "posix" else None,
-            pass_fds=[rules] if self.kind == "bubblewrap" else [],
-        )  # fmt: skip
-        self.running.add(process)
-        if self.over:
-            kill(process)
-        first = first_inside(process) if self.kind == "bubblewrap" else None
-        try:
-            out, why = talked(process, json.dumps({**job, "limits": limits}).encode(), self.limits, group)
-        finally:
-            self.running.discard(process)
-            stop(process, first)
-            if self.kind == "container":
-                end_container(command)
-        seconds = time.monotonic() - start
-        try:
-            return Reply(json.loads(out), why, seconds)
-        except (ValueError, RecursionError):
-            return Reply(None, why or "ended", seconds)
-
-
-ENVIRONMENT = {
-    "HOME": "/home/student", "LANG": "C.UTF-8", "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1", "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0",
-    "PYTHONWARNINGS": "ignore", "TQDM_DISABLE": "1",
-}  # fmt: skip
-
 
 def found(unsafe: bool = False, limits: Limits | None = None) -> Sandbox:
     """The best sandbox of this machine. Raises NoSandbox saying what is missing, unless `unsafe`."""
     limits = limits or Limits()
     missing = []
     for kind, why_not in (("bubblewrap", no_bubblewrap), ("container", no_container)):
-        reason = why_not()
-        if not reason:
+        if not (reason := why_not()):
             return Sandbox(kind, limits)
         missing.append(reason)
     if unsafe:
         return Sandbox("none", limits)
     raise NoSandbox(
         "submissions are programs of strangers, and there is nothing on this machine to keep them in: "
-        + "; ".join(missing)
-        + ". On Debian or Ubuntu: apt install bubblewrap. On Windows use WSL 2, on a Mac a container engine. "
-        "--unsafe grades without: every submission can then read and write all that you can"
+        f"{'; '.join(missing)}. On Debian or Ubuntu: apt install bubblewrap. On Windows use WSL 2, on a Mac a "
+        "container engine. --unsafe grades without: every submission can then read and write all that you can"
     )
 
 
@@ -179,9 +177,6 @@ def engine() -> str | None:
 # -- the commands -----------------------------------------------------------------------------------
 
 
-PROGRAM = [sys.executable, "-s", "-P", inside.__file__, str(PACKAGE.parent)]
-
-
 def in_bubblewrap(limits: Limits, user: int, rules: int) -> list[str]:
     compiled()
     return bubblewrap(limits, user, rules, PROGRAM)
@@ -198,19 +193,19 @@ def compiled() -> None:
 def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> list[str]:
     """A program in a sandbox of bubblewrap's. Root becomes a stranger; anybody else is one in a world of his own."""
     root = os.geteuid() == 0
-    command = ["bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
-    command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
-    command += rights() if root else ["--unshare-user", *no_more_users()]
-    command += ["--seccomp", str(rules)] if not seccomp.missing() else []
-    command += ["--proc", "/proc", "--ro-bind-try", "/dev/null", "/proc/keys", "--dev", "/dev"]
-    for folder in ("/dev/shm", "/tmp", "/home/student"):
-        command += ["--size", str(limits.disk), "--perms", "1777", "--tmpfs", folder]
-    command += [*system(), *readable(), *hidden(), *fonts(), "--remount-ro", "/dev", "--remount-ro", "/"]
-    command += ["--chdir", "/home/student", "--"]
-    command += become(user) if root else []
-    command += ["prlimit", f"--nproc={limits.processes}", f"--as={2 * limits.memory}", f"--fsize={limits.disk}"]
-    command += [f"--cpu={int(limits.all) + 5}", "--nofile=256", "--core=0", "--"]
-    return command + unshuffled() + program
+    in_memory = ("--size", str(limits.disk), "--perms", "1777", "--tmpfs")
+    return [
+        "bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net",
+        "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox",
+        *(RIGHTS if root else ["--unshare-user", *no_more_users()]),
+        *([] if seccomp.missing() else ["--seccomp", str(rules)]),
+        "--proc", "/proc", "--ro-bind-try", "/dev/null", "/proc/keys", "--dev", "/dev",
+        *in_memory, "/dev/shm", *in_memory, "/tmp", *in_memory, HOME, *chain.from_iterable(readable()),
+        "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--",
+        *(["setpriv", f"--reuid={user}", f"--regid={user}", *STRANGER, "--"] if root else []),
+        "prlimit", f"--nproc={limits.processes}", f"--as={2 * limits.memory}", f"--fsize={limits.disk}",
+        f"--cpu={int(limits.all) + 5}", "--nofile=256", "--core=0", "--", *unshuffled(), *program,
+    ]  # fmt: skip
 
 
 @cache
@@ -223,12 +218,6 @@ def unshuffled() -> list[str]:
     return ["setarch", "-R"] if able else []
 
 
-def rights() -> list[str]:
-    """What root keeps until it has become a stranger: the right to become one, and to give the rest up for good."""
-    kept = (["--cap-add", f"CAP_{name}"] for name in ("SETUID", "SETGID", "SETPCAP"))
-    return ["--cap-drop", "ALL", *chain.from_iterable(kept)]
-
-
 @cache
 def no_more_users() -> list[str]:
     """That no process makes a world of users of its own again, where bubblewrap knows how: since 0.8."""
@@ -236,37 +225,29 @@ def no_more_users() -> list[str]:
     return ["--disable-userns"] if "--disable-userns" in told else []
 
 
-def become(user: int) -> list[str]:
-    """Begin as another user, who has no rights and can get none."""
-    ids = [f"--reuid={user}", f"--regid={user}", "--clear-groups"]
-    return ["setpriv", *ids, "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"]
+def readable() -> Iterator[tuple[str, ...]]:
+    """The system's programs and libraries, this Python, its packages and minigrad, but for what nobody may read."""
+    for folder in map(Path, SYSTEM):
+        yield ("--symlink", str(folder.readlink()), str(folder)) if folder.is_symlink() else bound(folder)
+    for folder in shown():  # those above are empty but for these, and can be entered
+        yield from (("--perms", "0755", "--dir", str(above)) for above in reversed(folder.parents[:-1]))
+    yield from map(bound, (Path("/etc/ld.so.cache"), Path("/etc/alternatives"), *shown()))
+    for folder in (PACKAGE / name for name in HIDDEN):
+        if folder.exists():
+            yield "--tmpfs", str(folder), "--remount-ro", str(folder)
+    import matplotlib
+
+    # Its list of fonts would otherwise be made anew for seconds in each sandbox that plots.
+    for file in Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
+        yield bound(file, f"{HOME}/{file.name}")
 
 
-def system() -> Iterator[str]:
-    """The system's programs and libraries."""
-    for folder in SYSTEM:
-        path = Path(folder)
-        if path.is_symlink():
-            yield from ("--symlink", str(path.readlink()), folder)
-        elif path.exists():
-            yield from ("--ro-bind", folder, folder)
-    for file in ("/etc/ld.so.cache", "/etc/alternatives"):
-        yield from ("--ro-bind-try", file, file)
-
-
-def readable() -> Iterator[str]:
-    """This Python, its packages, and minigrad; the folders above are made, and are empty but for these."""
-    made: set[Path] = set()
-    for folder in shown():
-        for above in reversed(folder.parents[:-1]):
-            if above not in made and above != Path("/tmp"):
-                made.add(above)
-                yield from ("--perms", "0755", "--dir", str(above))
-        yield from ("--ro-bind", str(folder), str(folder))
+def bound(path: Path, place: str = "") -> tuple[str, str, str]:
+    return "--ro-bind-try", str(path), place or str(path)
 
 
 def shown() -> list[Path]:
-    """What is bound, the outer before the inner."""
+    """This Python, its packages, and minigrad: what is bound, none in another."""
     folders = {Path(sys.prefix), Path(sys.base_prefix), PACKAGE, Path(sysconfig.get_path("stdlib")).parent}
     folders |= {Path(sys.executable).resolve().parents[1]}
     folders = {folder for folder in folders if not folder.is_relative_to("/usr")}
@@ -281,35 +262,15 @@ def seen(place: Path) -> Path | None:
     return next((each for each in (*map(Path, SYSTEM), *shown()) if place.is_relative_to(each.resolve())), None)
 
 
-def fonts() -> Iterator[str]:
-    """Matplotlib's list of fonts, which would otherwise be made anew for seconds in each sandbox that plots."""
-    import matplotlib
-
-    lists = [*Path(matplotlib.get_cachedir()).glob("fontlist-*.json")]
-    if lists:
-        for folder in ("/home/student/.cache", CACHE):
-            yield from ("--perms", "1777", "--dir", folder)
-    for each in lists:
-        yield from ("--ro-bind", str(each), f"{CACHE}/{each.name}")
-
-
-def hidden() -> Iterator[str]:
-    """Of what is bound, what no submission may read."""
-    for name in HIDDEN:
-        if (PACKAGE / name).exists():
-            yield from ("--perms", "0755", "--tmpfs", str(PACKAGE / name), "--remount-ro", str(PACKAGE / name))
-
-
 def in_container(limits: Limits, user: int, rules: int) -> list[str]:
-    memory = f"{limits.memory >> 20}m"
-    disk = f"size={limits.disk >> 20}m,mode=1777"
-    command = [engine() or "docker", "run", "--rm", "--interactive", "--network=none", "--read-only", "--cap-drop=ALL"]
-    command += ["--security-opt=no-new-privileges", f"--memory={memory}", f"--memory-swap={memory}", "--cpus=1"]
-    command += [f"--pids-limit={limits.processes}", f"--user={user}", f"--tmpfs=/tmp:{disk}"]
-    command += [f"--shm-size={limits.disk >> 20}m", f"--name={IMAGE}-{token_hex(8)}"]
-    command += [f"--ulimit=fsize={limits.disk}", "--ulimit=nofile=256", "--ulimit=core=0"]
-    command += [f"--tmpfs=/home/student:{disk}", "--workdir=/home/student", "--env=HOME=/home/student"]
-    return [*command, IMAGE]
+    memory, disk = f"{limits.memory >> 20}m", f"{limits.disk >> 20}m"
+    return [
+        engine() or "docker", "run", "--rm", "--interactive", f"--name={IMAGE}-{token_hex(8)}", f"--user={user}",
+        "--network=none", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--cpus=1",
+        f"--memory={memory}", f"--memory-swap={memory}", f"--pids-limit={limits.processes}", f"--shm-size={disk}",
+        f"--tmpfs=/tmp:size={disk},mode=1777", f"--tmpfs={HOME}:size={disk},mode=1777", f"--workdir={HOME}",
+        f"--env=HOME={HOME}", f"--ulimit=fsize={limits.disk}", "--ulimit=nofile=256", "--ulimit=core=0", IMAGE,
+    ]  # fmt: skip
 
 
 def end_container(command: list[str]) -> None:

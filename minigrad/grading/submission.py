@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain, pairwise
@@ -22,7 +24,6 @@ MOST_CELLS = 2_000
 MOST_LISTS = 250_000  # lists and objects of the JSON: each takes a hundred times the memory that it has in the file
 LONGEST_NAME = 100  # characters of a cell's name
 STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
-ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")
 
 
 class Unreadable(Exception):
@@ -71,29 +72,26 @@ def read(data: bytes) -> Submission:
 
 
 def parsed(data: bytes) -> dict[str, Any]:
-    for encoding in ENCODINGS:
-        try:
-            nb = json.loads(of_bounded_size(data.decode(encoding)))
-        except UnicodeDecodeError:
-            continue
-        except RecursionError:
-            raise Unreadable("the file is JSON inside JSON without end") from None
-        except ValueError as error:
-            if encoding == ENCODINGS[-1] or data[:1] in b"{\n\r\t ":
-                raise Unreadable(f"the file is no notebook: {error}"[:200]) from None
-            continue
-        if not isinstance(nb, dict):
-            raise Unreadable("the file is JSON, and no notebook")
-        return nb
+    for encoding in (json.detect_encoding(data), "cp1252"):
+        with suppress(UnicodeDecodeError):
+            return notebook_in(data.decode(encoding))
     raise Unreadable("the file is no text")
 
 
-def of_bounded_size(text: str) -> str:
-    """A JSON text that takes little more memory than room in its file. Raises Unreadable."""
+def notebook_in(text: str) -> dict[str, Any]:
+    """The object in a JSON text, which takes little more memory than room in its file. Raises Unreadable."""
     bare = STRING.sub("", text)
     if (lists := bare.count("[") + bare.count("{")) > MOST_LISTS:
         raise Unreadable(f"the file has {lists} lists and objects, and may have {MOST_LISTS}: clear the outputs")
-    return text
+    try:
+        nb = json.loads(text)
+    except RecursionError:
+        raise Unreadable("the file is JSON inside JSON without end") from None
+    except ValueError as error:
+        raise Unreadable(f"the file is no notebook: {error}"[:200]) from None
+    if not isinstance(nb, dict):
+        raise Unreadable("the file is JSON, and no notebook")
+    return nb
 
 
 def code_and_text(nb: dict[str, Any]) -> Iterator[tuple[str, Cell]]:
@@ -164,21 +162,15 @@ class Released:
 
 def released(path: Path) -> Released:
     """The exercise in a notebook of exercises/."""
-    nb = json.loads(path.read_text("utf-8"))
-    given, answers, checks, prose = {}, [], [], {}
-    for cell in nb["cells"]:
-        marks, name = within(cell, "metadata", "nbgrader"), cell["id"]
-        if cell["cell_type"] == "markdown" and marks.get("solution"):
-            prose[name] = source_of(cell)
-        if cell["cell_type"] != "code":
-            continue
-        if marks.get("solution"):
-            answers.append(name)
-        elif marks.get("grade"):
-            checks.append(name)
-        else:
-            given[name] = source_of(cell)
-    return Released(given, tuple(answers), tuple(checks), prose)
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    marked = [(cell["id"], source_of(cell), cell["cell_type"], within(cell, "metadata", "nbgrader")) for cell in cells]
+    code = [(name, source, marks) for name, source, kind, marks in marked if kind == "code"]
+    return Released(
+        {name: source for name, source, marks in code if not marks.get("solution") and not marks.get("grade")},
+        tuple(name for name, _, marks in code if marks.get("solution")),
+        tuple(name for name, _, marks in code if marks.get("grade") and not marks.get("solution")),
+        {name: source for name, source, kind, marks in marked if kind == "markdown" and marks.get("solution")},
+    )
 
 
 def to_run(submission: Submission, exercise: Released) -> list[Cell]:
@@ -207,9 +199,10 @@ def written(source: str) -> list[str]:
 
 def unique(cells: list[Cell]) -> list[Cell]:
     """The cells, each with a name of its own: one that was copied keeps its name with a number."""
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     named = []
     for cell in cells:
-        seen[cell.name] = seen.get(cell.name, 0) + 1
-        named.append(Cell(f"{cell.name} ({seen[cell.name]})" if seen[cell.name] > 1 else cell.name, cell.source))
+        seen[cell.name] += 1
+        copy = f" ({seen[cell.name]})" if seen[cell.name] > 1 else ""
+        named.append(Cell(cell.name + copy, cell.source))
     return named

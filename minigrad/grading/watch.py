@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import select
 import subprocess
 import threading
@@ -25,46 +24,36 @@ STILL = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 def talked(process: subprocess.Popen[bytes], job: bytes, limits: Limits, group: Group) -> tuple[bytes, str]:
     """What a process answers to a job; and in a word why it was stopped, if it was."""
-    answer = bytearray()
-
-    def write() -> None:
-        try:
-            assert process.stdin is not None
-            process.stdin.write(job)
-            process.stdin.close()
-        except OSError:
-            pass  # it ended before it had read its job
-
-    def read() -> None:
-        assert process.stdout is not None
-        while len(answer) < REPLY and (data := os.read(process.stdout.fileno(), 1 << 16)):
-            answer.extend(data)
-
-    threads = [threading.Thread(target=work, daemon=True) for work in (write, read)]
-    for thread in threads:
-        thread.start()
-    why = watched(process, threads[1], limits, group)
+    assert process.stdout is not None
+    sending = threading.Thread(target=send, args=(process, job), daemon=True)
+    sending.start()
+    answer, why, deadline = bytearray(), "", time.monotonic() + limits.patience * limits.all + GRACE
+    while not why and len(answer) < REPLY:
+        if select.select([process.stdout], [], [], LOOK)[0]:
+            if not (data := os.read(process.stdout.fileno(), 1 << 16)):
+                break
+            answer += data
+        why = overdone(process, limits, group, deadline)
     kill(process)
-    for thread in threads:
-        thread.join(5)
+    sending.join(ENDING)
     return bytes(answer), "memory" if group.out_of_memory() else why
 
 
-def watched(process: subprocess.Popen[bytes], reading: threading.Thread, limits: Limits, group: Group) -> str:
-    """Wait for the end of the answer; why it did not come, in a word."""
-    deadline = time.monotonic() + limits.patience * limits.all + GRACE
-    while reading.is_alive():
-        reading.join(LOOK)
-        seconds, memory = group.seconds(), 0
-        if seconds is None or "memory" not in group.folders:
-            seconds, memory = used(process.pid)
-        if memory > limits.memory:
-            return "memory"
-        if seconds > limits.all + GRACE:
-            return "cpu"
-        if time.monotonic() > deadline:
-            return "late"
-    return ""
+def send(process: subprocess.Popen[bytes], job: bytes) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(OSError), process.stdin:  # it may end before it has read its job
+        process.stdin.write(job)
+
+
+def overdone(process: subprocess.Popen[bytes], limits: Limits, group: Group, deadline: float) -> str:
+    """Which limit it has passed, in a word."""
+    seconds, memory = group.seconds(), 0
+    if seconds is None or "memory" not in group.folders:
+        seconds, memory = used(process.pid)
+    passed = {
+        "memory": memory > limits.memory, "cpu": seconds > limits.all + GRACE, "late": time.monotonic() > deadline
+    }  # fmt: skip
+    return next((why for why, is_so in passed.items() if is_so), "")
 
 
 def used(pid: int) -> tuple[float, int]:
@@ -81,9 +70,8 @@ def used(pid: int) -> tuple[float, int]:
 def share(process: psutil.Process) -> int:
     """Bytes of a process; what it shares is divided by those who share it, if it lets itself be looked at."""
     try:
-        told = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
-        return int(re.findall(r"^Pss: +(\d+) kB", told, re.MULTILINE)[0]) << 10
-    except (OSError, IndexError):
+        return int(process.memory_full_info().pss)
+    except (psutil.AccessDenied, AttributeError):
         return int(process.memory_info().rss)
 
 
@@ -93,13 +81,9 @@ def stop(process: subprocess.Popen[bytes], first: int | None = None) -> None:
     first    the file of its first process, as `first_inside` gives it
     """
     kill(process)
-    process.wait(ENDING)
     if first is not None:
         select.select([first], [], [], ENDING)
         os.close(first)
-    for pipe in filter(None, (process.stdin, process.stdout)):
-        with contextlib.suppress(OSError):
-            pipe.close()
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
