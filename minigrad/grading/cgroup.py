@@ -141,8 +141,6 @@ def lines(file: str) -> list[str]:
 def missing() -> list[str]:
     """What the kernel does not limit for all processes of a submission together."""
     limited = {"memory": "memory", "pids": "the number of processes", "cpu": "processor time"}
-    lacking = [what for controller, what in limited.items() if controller not in places()]
+    lacking = ", ".join(what for controller, what in limited.items() if controller not in places())
     way = ": systemd-run --user --scope minigrad grade ... may do it" if os.geteuid() else ""
-    return (
-        [f"{', '.join(lacking)}: no control group here limits them for a submission as a whole{way}"] if lacking else []
-    )
+    return [f"{lacking}: no control group here limits them for a submission as a whole{way}"] if lacking else []

@@ -24,7 +24,7 @@ from minigrad.course.exercise import Exercise, Part, named, verdict
 from minigrad.course.probe import UNENDED, Odd, Outcome, plain
 
 from .letters import cut, spelled
-from .sandbox import Reply, Sandbox
+from .sandbox import Limits, Reply, Sandbox
 from .submission import Cell, Released, Submission, Unreadable, digest_of, edited, read, released, to_run, within
 
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
@@ -34,12 +34,6 @@ MOST_NOTES = 20  # on cells
 STOPPED = {"ended the process", "was stopped: its time was up"}
 ERROR = re.compile(r"(?P<kind>\w{1,40})(?:: .*?)?(?:, in line (?P<line>\d{1,6}))?", re.DOTALL)
 BUILTIN = {name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)}
-TROUBLE = {
-    "cpu": "it had used {all:g} s of processor time, and was stopped",
-    "late": "it was still running after {clock:g} s, and was stopped",
-    "memory": "it used more than {memory} MB of memory, and was stopped",
-    "ended": "its process ended before anything could be looked at",
-}
 EDITED = "Cell {!r} is the exercise's own, and came back changed: it was run as it is, and then as the exercise has it."
 ENDED = {
     "died": "Looking at it ended the process: is there an exit(), or a structure without end?",
@@ -124,23 +118,26 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, r
     """
     result["seconds"] = round(reply.seconds, 2)
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
-    if not parts and not all(part.manual for part in task.exercise.parts):
-        clock = sandbox.limits.patience * sandbox.limits.all
-        limits = {"all": sandbox.limits.all, "clock": clock, "memory": sandbox.limits.memory >> 20}
+    asked = [part for part in task.exercise.parts if not part.manual]
+    if asked and not parts:
         why = reply.why or "ended"
-        return result | {"status": "failed", "notes": [*result["notes"], trouble(why, limits)], "stopped": [why]}
+        return result | {
+            "status": "failed",
+            "notes": [*result["notes"], trouble(why, sandbox.limits)],
+            "stopped": [why],
+        }
     errors = {cell: said for cell in run if isinstance(said := cells.get(cell.name), str) and said}
     result["notes"] += noted([f"Cell {cell.name[:80]!r}: {told(cell, said, task)}" for cell, said in errors.items()])
-    ended = [str(name)[:80] for name, said in cells.items() if isinstance(said, str) and said in STOPPED]
     result["notes"] += [ENDED["memory"]] if reply.why == "memory" else []
+    came = {part.name: outcomes(parts.get(part.name)) for part in asked}
+    entries = {part.name: looked_at(part, came[part.name], task.private) for part in asked}
+    points = sum(each["points"] for each in entries.values())
+    ended = [str(name)[:80] for name, said in cells.items() if isinstance(said, str) and said in STOPPED]
+    ended += [name for name, each in entries.items() if each["state"] == "died"]
     late = [reply.why] if reply.why else []
-    for part in (part for part in task.exercise.parts if not part.manual):
-        came = outcomes(parts.get(part.name))
-        said = result["parts"][part.name] = looked_at(part, came, task.private)
-        result["points"] += said["points"]
-        ended += [part.name] if said["state"] == "died" else []
-        late += [part.name] if any(outcome.kind in UNENDED for outcome in came) else []
-    return result | {"status": "crashed" if ended else "graded", "stopped": ended + late}
+    late += [name for name, found in came.items() if any(outcome.kind in UNENDED for outcome in found)]
+    status, stopped = "crashed" if ended else "graded", ended + late
+    return result | {"status": status, "points": points, "parts": result["parts"] | entries, "stopped": stopped}
 
 
 def noted(notes: list[str]) -> list[str]:
@@ -158,23 +155,26 @@ def told(cell: Cell, said: str, task: Task) -> str:
     return f"{kind}, in line {line}" if 0 < line <= len(cell.source.splitlines()) else kind
 
 
-def trouble(why: str, limits: dict[str, Any]) -> str:
-    return f"Nothing could be looked at: {TROUBLE[why].format(**limits)}."
+def trouble(why: str, limits: Limits) -> str:
+    reasons = {
+        "cpu": f"it had used {limits.all:g} s of processor time, and was stopped",
+        "late": f"it was still running after {limits.patience * limits.all:g} s, and was stopped",
+        "asleep": f"it had waited for {limits.all:g} s, and not worked, and was stopped",
+        "memory": f"it used more than {limits.memory >> 20} MB of memory, and was stopped",
+        "ended": "its process ended before anything could be looked at",
+    }
+    return f"Nothing could be looked at: {reasons[why]}."
 
 
 def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
     """The result of one part."""
-    entry = nothing(part)
     if not came or any(outcome.kind == "died" for outcome in came):
-        return entry | {"state": "died", "says": [ENDED["died"]]}
+        return nothing(part) | {"state": "died", "says": [ENDED["died"]]}
     judged = verdict(part, came, [])
-    return entry | {
-        "state": judged.state,
-        "points": judged.points,
-        "says": [counted(part, came)] if private else list(judged.says),
-        "hint": judged.hint,
-        "shows": judged.wrong.shows if judged.wrong else "",
-    }
+    says = [counted(part, came)] if private else list(judged.says)
+    shows = judged.wrong.shows if judged.wrong else ""
+    said = {"state": judged.state, "points": judged.points, "says": says, "hint": judged.hint, "shows": shows}
+    return nothing(part) | said
 
 
 def counted(part: Part, came: list[Outcome]) -> str:

@@ -95,6 +95,6 @@ def stand_in() -> None:
     silent = Silent()
     for name in ("display", "get_ipython"):
         setattr(builtins, name, silent)
-    course = ModuleType("minigrad.course")
-    course.__getattr__ = silent.__getattr__  # type: ignore[method-assign]
-    sys.modules[course.__name__] = course
+    for name in ("minigrad.course", "IPython.core.getipython"):
+        sys.modules[name] = module = ModuleType(name)
+        module.__getattr__ = silent.__getattr__  # type: ignore[method-assign]

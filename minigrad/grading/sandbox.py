@@ -59,8 +59,9 @@ class Reply:
     """What came out of a sandbox.
 
     data    what the inside says, read from JSON; None if nothing that can be read
-    why     cpu, its processes used up their seconds; late, it ran for too long by the clock, perhaps as others kept
-            the machine busy; memory, its processes had more than there is; ended, it gave nothing by itself
+    why     cpu, its processes used up their seconds; asleep, they had as many by the clock, and hardly worked; late,
+            it ran for too long, perhaps as others kept the machine busy; memory, its processes had more than there is;
+            ended, it gave nothing by itself
     """
 
     data: Any = None
@@ -211,11 +212,10 @@ def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> lis
 @cache
 def unshuffled() -> list[str]:
     """Begin with the addresses of every other time, where the machine lets us: sets are in the order of addresses."""
-    able = (
-        shutil.which("setarch")
-        and not subprocess.run(["setarch", "-R", "true"], check=False, capture_output=True).returncode
-    )
-    return ["setarch", "-R"] if able else []
+    if shutil.which("setarch") is None:
+        return []
+    tried = subprocess.run(["setarch", "-R", "true"], check=False, capture_output=True)
+    return [] if tried.returncode else ["setarch", "-R"]
 
 
 @cache

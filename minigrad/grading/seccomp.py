@@ -15,6 +15,7 @@ import platform
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 
 REFUSED = {  # name: (number on x86-64, number elsewhere)
     "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
@@ -42,30 +43,23 @@ def program(machine: str) -> bytes:
     if machine not in MACHINES:
         return b""
     audit, column = MACHINES[machine]
-    lines = [step(LOAD, MACHINE), *unless(EQUAL, audit, refuse(errno.ENOSYS)), step(LOAD, NUMBER)]
-    lines += when(GREATER, NEWEST, refuse(errno.ENOSYS))
-    lines += when(EQUAL, CLONE3[column], refuse(errno.ENOSYS))  # its flags cannot be read here; C's library takes clone
-    for numbers in REFUSED.values():
-        lines += when(EQUAL, numbers[column], refuse(errno.EPERM))
     same_namespaces = [step(LOAD, FIRST_ARGUMENT), *when(ANY_BIT, NAMESPACES, refuse(errno.EPERM)), allow()]
-    lines += when(EQUAL, CLONE[column], *same_namespaces)
-    for call in (SOCKET, SOCKETPAIR):
-        lines += when(EQUAL, call[column], *of_known_families())
+    known = chain.from_iterable(when(EQUAL, family, allow()) for family in FAMILIES)
+    of_known_families = [step(LOAD, FIRST_ARGUMENT), *known, refuse(errno.EAFNOSUPPORT)]
+    calls = {
+        CLONE3: [refuse(errno.ENOSYS)],  # its flags cannot be read here; C's library takes clone
+        **{numbers: [refuse(errno.EPERM)] for numbers in REFUSED.values()},
+        CLONE: same_namespaces, SOCKET: of_known_families, SOCKETPAIR: of_known_families,
+    }  # fmt: skip
+    lines = [step(LOAD, MACHINE), step(EQUAL, audit, 1, 0), refuse(errno.ENOSYS)]
+    lines += [step(LOAD, NUMBER), *when(GREATER, NEWEST, refuse(errno.ENOSYS))]
+    lines += chain.from_iterable(when(EQUAL, numbers[column], *answer) for numbers, answer in calls.items())
     return b"".join([*lines, allow()])
-
-
-def of_known_families() -> list[bytes]:
-    known = (line for family in FAMILIES for line in when(EQUAL, family, allow()))
-    return [step(LOAD, FIRST_ARGUMENT), *known, refuse(errno.EAFNOSUPPORT)]
 
 
 def when(test: int, value: int, *lines: bytes) -> list[bytes]:
     """Lines that are run if a test of what is loaded holds."""
     return [step(test, value, 0, len(lines)), *lines]
-
-
-def unless(test: int, value: int, *lines: bytes) -> list[bytes]:
-    return [step(test, value, len(lines), 0), *lines]
 
 
 def refuse(error: int) -> bytes:

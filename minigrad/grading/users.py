@@ -26,17 +26,13 @@ def own() -> Iterator[int]:
 
     folder = ours()
     for user in IDS:
-        file = os.open(folder / str(user), os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(file)
-            continue
-        try:
+        with (folder / str(user)).open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
             yield user
-        finally:
-            os.close(file)
-        return
+            return
     raise OSError(f"{len(IDS)} submissions run on this machine already: give fewer --workers")
 
 

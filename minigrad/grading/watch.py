@@ -12,6 +12,8 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
+from minigrad.course.probe import SLEEPING
+
 from .cgroup import Group
 from .limits import Limits
 
@@ -27,13 +29,13 @@ def talked(process: subprocess.Popen[bytes], job: bytes, limits: Limits, group: 
     assert process.stdout is not None
     sending = threading.Thread(target=send, args=(process, job), daemon=True)
     sending.start()
-    answer, why, deadline = bytearray(), "", time.monotonic() + limits.patience * limits.all + GRACE
+    answer, why, began = bytearray(), "", time.monotonic()
     while not why and len(answer) < REPLY:
         if select.select([process.stdout], [], [], LOOK)[0]:
             if not (data := os.read(process.stdout.fileno(), 1 << 16)):
                 break
             answer += data
-        why = overdone(process, limits, group, deadline)
+        why = overdone(process, limits, group, time.monotonic() - began)
     kill(process)
     sending.join(ENDING)
     return bytes(answer), "memory" if group.out_of_memory() else why
@@ -45,14 +47,17 @@ def send(process: subprocess.Popen[bytes], job: bytes) -> None:
         process.stdin.write(job)
 
 
-def overdone(process: subprocess.Popen[bytes], limits: Limits, group: Group, deadline: float) -> str:
-    """Which limit it has passed, in a word."""
+def overdone(process: subprocess.Popen[bytes], limits: Limits, group: Group, past: float) -> str:
+    """Which limit it has passed after so many seconds by the clock, in a word."""
     seconds, memory = group.seconds(), 0
     if seconds is None or "memory" not in group.folders:
         seconds, memory = used(process.pid)
     passed = {
-        "memory": memory > limits.memory, "cpu": seconds > limits.all + GRACE, "late": time.monotonic() > deadline
-    }  # fmt: skip
+        "memory": memory > limits.memory,
+        "cpu": seconds > limits.all + GRACE,
+        "asleep": past > limits.all + GRACE and seconds < SLEEPING * past,
+        "late": past > limits.patience * limits.all + GRACE,
+    }
     return next((why for why, is_so in passed.items() if is_so), "")
 
 

@@ -155,6 +155,14 @@ def test_time_is_that_of_processors_where_they_are_kept_busy_and_of_the_clock_wh
     assert Sandbox(sandbox.kind, Limits(cell=60, all=1.5, patience=2)).run(endless).why == "late"
 
 
+def test_who_only_sleeps_keeps_no_worker_for_as_long_as_who_is_kept_waiting(sandbox, monkeypatch):
+    monkeypatch.setattr(watch, "GRACE", 0)
+    monkeypatch.setattr(watch, "SLEEPING", 0.9)  # so that to begin is not to work, on a busy machine too
+    sleeps = {"cells": [["c", "import time\ntime.sleep(1e6)"]], "parts": [["p", [], "1"]]}
+    reply = Sandbox(sandbox.kind, Limits(cell=60, all=2, patience=60)).run(sleeps)
+    assert (reply.why, reply.data) == ("asleep", None)
+
+
 def test_sixty_spinning_processes_cost_nobody_else_a_point(sandbox):
     if "cpu" not in cgroup.places():
         pytest.skip("no control group here has a share of the processors")

@@ -46,6 +46,12 @@ def speaks_to_ipython(nb):
 
 
 @case(10)
+def imports_what_speaks_to_ipython(nb):
+    asked = "from IPython import get_ipython\nget_ipython().run_line_magic('matplotlib', 'inline')\n"
+    write(nb, "product", f"{asked}{PRODUCT}")
+
+
+@case(10)
 def installs_a_package(nb):
     write(
         nb,
