@@ -23,7 +23,8 @@ and in the lessons themselves:
     exercise.py         what is known of an exercise, and the verdict
     stopwatch.py        which way is faster, and when a busy machine cannot tell
     probe.py            how a learner's work is looked at, and never trusted
-    apart.py            where: in a process that can be ended
+    apart.py            where: in a copy of the notebook's process
+    child.py            how a copy of a process is read, timed and ended
     notebook_state.py   what a notebook has told the course so far
 
 Only the standard library is imported to start, so that a broken installation can still say what is broken.

@@ -105,13 +105,16 @@ class Sandbox:
         """What a job gives, and why it was stopped, if it was; nothing of it is left then."""
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-            env=None if self.kind == "container" else ENVIRONMENT, cwd="/", pass_fds=[rules],
+            env=None if self.kind == "container" else ENVIRONMENT, cwd="/",
+            pass_fds=[rules] if self.kind == "bubblewrap" else [],
         ) as process:  # fmt: skip
+            first = None
             self.running.add(process)
-            if self.over:
-                kill(process)
-            first = first_inside(process) if self.kind == "bubblewrap" else None
             try:
+                if self.over:
+                    kill(process)
+                if self.kind == "bubblewrap":
+                    first = first_inside(process)
                 return talked(process, json.dumps(job | {"limits": vars(self.limits)}).encode(), self.limits, group)
             finally:
                 self.running.discard(process)
