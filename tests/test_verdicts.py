@@ -22,6 +22,16 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from notebooks import exercise as making  # noqa: E402
 from notebooks.source import notebook  # noqa: E402
 
+DIVIDED_BY_0 = """
+def f(x):
+    y = x
+    while y.item() > 1:
+        y = y / 2
+    return 1 / (y - y)
+
+
+inputs = [0.5, 1.5, 3.5]
+"""
 STATES = {"right": "pass", "wrong": "fail"}
 ANSWERS = [
     pytest.param(path.stem, *said.split(": ", 2), source, id=f"{path.stem[:2]} {said}")
@@ -51,3 +61,15 @@ def test_every_part_has_a_right_answer_besides_its_solution():
 
     assert parts <= answered
     assert len(ANSWERS) >= 250
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_is_infinite_is_not_said_to_stand_on_a_border():
+    """In 08 a function that divides by 0 was told to move its inputs off the numbers that an `if` asks for."""
+    nb, parts = known("08_the_road_taken")
+    part, source = parts["own_road"], DIVIDED_BY_0
+
+    said = exercise.verdict(part, making.outcomes(nb, "own_road", source, part.probes, "infinite"), [])
+
+    assert said.state == "fail"
+    assert not any("border" in sentence for sentence in (*said.says, said.hint))
