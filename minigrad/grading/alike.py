@@ -25,25 +25,16 @@ SPACE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, token
 def groups(sources: dict[str, str]) -> list[tuple[set[str], float]]:
     """(who, the least share in common with the nearest of the group), the largest groups first."""
     prints = {who: runs for who, source in sources.items() if (runs := fingerprint(source))}
-    near: dict[str, dict[str, float]] = {who: {} for who in prints}
+    group = {who: frozenset([who]) for who in prints}
+    nearest: dict[str, float] = {}
     for a, b in combinations(prints, 2):
         share = len(prints[a] & prints[b]) / len(prints[a] | prints[b])
         if share >= ALIKE:
-            near[a][b] = near[b][a] = share
-    return sorted(connected(near), key=lambda group: (-len(group[0]), -group[1]))
-
-
-def connected(near: dict[str, dict[str, float]]) -> Iterator[tuple[set[str], float]]:
-    """The groups of those that are near one another, directly or over others."""
-    left = set(near)
-    while left:
-        group, new = set(), {left.pop()}
-        while new:
-            group |= new
-            new = {other for who in new for other in near[who]} - group
-        left -= group
-        if len(group) > 1:
-            yield group, min(max(near[who].values()) for who in group)
+            nearest |= {who: max(share, nearest.get(who, 0)) for who in (a, b)}
+            if group[a] is not group[b]:
+                group |= dict.fromkeys(both := group[a] | group[b], both)
+    found = [({*each}, min(nearest[who] for who in each)) for each in dict.fromkeys(group.values()) if len(each) > 1]
+    return sorted(found, key=lambda each: (-len(each[0]), -each[1]))
 
 
 def fingerprint(source: str) -> set[int]:

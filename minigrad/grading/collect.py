@@ -151,16 +151,16 @@ def walked(place: Path) -> Iterator[Handed]:
         for name in sorted(names):
             yield Handed(PurePosixPath(named(str(inner / name))), partial(taken, place, inner / name))
         for name in (name for name in sorted(folders) if Path(folder, name).is_symlink()):  # they are not entered
-            yield Handed(inner / name / LINK, failing("it is a link, and none is followed"))
+            yield Handed(inner / name / LINK, partial(fail, "it is a link, and none is followed"))
         if len(inner.parts) == DEEPEST and folders:
-            yield Handed(inner / CLOSED, failing(f"it lies in more than {DEEPEST} folders"))
+            yield Handed(inner / CLOSED, partial(fail, f"it lies in more than {DEEPEST} folders"))
             folders.clear()
         folders.sort()
     for error in closed:
         path = PurePosixPath(Path(error.filename).relative_to(place).as_posix())
         if not path.parts:
             raise NothingFound(f"{place} cannot be opened: {reason(error)}")
-        yield Handed(path / CLOSED, failing(f"the folder cannot be opened: {reason(error)}"))
+        yield Handed(path / CLOSED, partial(fail, f"the folder cannot be opened: {reason(error)}"))
 
 
 def expanded(each: Handed, depth: int = 0) -> Iterator[Handed]:
@@ -173,7 +173,7 @@ def expanded(each: Handed, depth: int = 0) -> Iterator[Handed]:
             raise Unreadable("a zip in a zip in a zip is not opened")
         files = zipped(partial(unzipped, each.read), each.path)
     except Exception as error:  # a broken zip raises what it likes
-        yield Handed(each.path, failing(f"the zip cannot be opened: {reason(error)}"))
+        yield Handed(each.path, partial(fail, f"the zip cannot be opened: {reason(error)}"))
         return
     for file in files:
         yield from expanded(file, depth + 1)
@@ -183,9 +183,8 @@ def unzipped(read: Read) -> zipfile.ZipFile:
     """A student's zip. Raises Unreadable before it takes much memory."""
     data = read(LARGEST_ZIP)
     if len(data) > LARGEST_ZIP:
-        raise Unreadable(
-            f"it has more than {LARGEST_ZIP >> 20} MB, the most of one student: hand in the notebook alone"
-        )
+        most = f"{LARGEST_ZIP >> 20} MB, the most of one student"
+        raise Unreadable(f"it has more than {most}: hand in the notebook alone")
     if data.count(b"PK\x01\x02") > MOST_FILES:  # each file in its list begins so
         raise Unreadable(f"it has more than {MOST_FILES} files: hand in the notebook alone")
     return zipfile.ZipFile(io.BytesIO(data))
@@ -236,11 +235,8 @@ def regular(descriptor: int, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def failing(why: str) -> Read:
-    def fail(most: int) -> bytes:
-        raise Unreadable(why)
-
-    return fail
+def fail(why: str, most: int) -> bytes:
+    raise Unreadable(why)
 
 
 # -- whose it is --------------------------------------------------------------------------------------
@@ -253,7 +249,7 @@ def labelled(each: Handed) -> Handed:
     if hidden(path.parts[0]) or not (each.is_notebook or len(path.parts) > 1 or told):
         return each
     may_be = path.name in (CLOSED, LINK) or path.name.lower().endswith(NOTEBOOKS)
-    read = each.read if may_be else failing("it is no notebook: the .ipynb file is wanted")
+    read = each.read if may_be else partial(fail, "it is no notebook: the .ipynb file is wanted")
     file = told.get("file", "") if len(path.parts) == 1 else ""
     when = told.get("when", "").zfill(12)  # so that 99 sorts before 100
     return Handed(path, read, student, told.get("name", ""), AGAIN.sub("", file or path.stem), when)
@@ -290,7 +286,7 @@ def newest(mine: list[Handed]) -> list[Handed]:
     notebooks = [each for each in mine if each.is_notebook]
     if len(notebooks) > MOST_NOTEBOOKS:
         why = f"{len(notebooks)} notebooks of one student are more than {MOST_NOTEBOOKS}: hand in those that count"
-        return [replace(notebooks[0], read=failing(why))]
+        return [replace(notebooks[0], read=partial(fail, why))]
     return latest(notebooks, attrgetter("file"), attrgetter("age")) or mine[-1:]
 
 

@@ -255,6 +255,11 @@ def test_answers_are_alike_whatever_names_they_have():
     assert share > 0.9
 
 
+def test_who_is_alike_over_another_is_of_the_group(monkeypatch):
+    monkeypatch.setattr(alike, "fingerprint", lambda source: {*range(int(source), int(source) + 20)})
+    assert alike.groups({"kim": "40", "ada": "0", "eve": "2", "bob": "1"}) == [({"ada", "bob", "eve"}, 19 / 21)]
+
+
 def test_short_answers_and_what_is_no_python_are_like_nothing():
     assert alike.groups({"ada": "x = 1", "bob": "x = 1", "eve": "def (" * 100, "kim": "def (" * 100}) == []
 

@@ -81,6 +81,13 @@ def test_a_layout_is_read_from_a_folder_and_from_a_zip(layout, tmp_path):
     assert known(tmp_path / "all.zip") == found
 
 
+def test_a_file_that_is_called_as_a_second_try_alone_is_somebodys(tmp_path):
+    for name in ("(1).ipynb", "-2.ipynb"):
+        put(tmp_path, name)
+
+    assert known(tmp_path) == [("(1)", "", ""), ("-2", "", "")]
+
+
 def test_of_several_tries_the_newest_counts(tmp_path):
     for when, data in (("2026-11-20 09:00:00 UTC", b"old"), ("2026-11-21 09:00:00 UTC", b"new")):
         put(tmp_path, f"ada+ps1+{when}+r/01_a.ipynb", data)
