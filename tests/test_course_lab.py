@@ -107,7 +107,7 @@ def test_a_second_jupyterlab_names_the_first_and_takes_another_port(
 
 def test_the_terminal_has_one_address_and_how_to_stop_and_the_rest_is_in_a_file(lab: Lab, checkout: Checkout) -> None:
     """It was a wall of 40 lines, in which the address was three times; and each kernel added to it."""
-    lab.match("To stop it, press Ctrl-C here, and then y.\n")
+    lab.match(r"To stop it, press Ctrl-C here\.\n")  # and then y, where there is somebody to type it
     log = checkout.work / LOG
 
     assert len(re.findall("https?://", lab.printed)) == 1, lab.printed

@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from minigrad.course import CourseError
-from minigrad.course.lessons import FIRST
+from minigrad.course.lessons import FIRST, writing_in
 from minigrad.course.terminal import quietly
 
 
@@ -29,8 +29,9 @@ def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "") -> 
         raise CourseError(
             f"{sys.executable} has no JupyterLab: run `python3 start.py`, or `pip install minigrad-course` again"
         )
-    log(folder).parent.mkdir(exist_ok=True)
-    log(folder).touch(mode=0o600)  # there is a token in it, which is the reader's alone
+    with writing_in(folder):
+        log(folder).parent.mkdir(exist_ok=True)
+        log(folder).touch(mode=0o600)  # there is a token in it, which is the reader's alone
     command = lab_command(folder, options, presented)
     environment = os.environ | lab_environment(folder)
     sys.stdout.flush()

@@ -12,6 +12,7 @@ import sys
 from functools import cache
 from typing import TextIO
 
+AND_THEN = ", and then y" if os.name == "posix" and sys.stdin and sys.stdin.isatty() else ""  # where Jupyter asks
 ADDRESS = re.compile(r"https?://(127\.0\.0\.1|\[::1\]):\d+/\S*")
 
 
@@ -26,7 +27,7 @@ class Quiet(logging.FileHandler):
         super().emit(record)
         said = record.getMessage().strip()
         if ADDRESS.fullmatch(said):
-            print(f"JupyterLab is at {said}\nTo stop it, press Ctrl-C here, and then y.", file=self.terminal)
+            print(f"JupyterLab is at {said}\nTo stop it, press Ctrl-C here{AND_THEN}.", file=self.terminal)
         elif record.levelno >= logging.ERROR and not ADDRESS.search(said):
             print(self.format(record), file=self.terminal)
 
