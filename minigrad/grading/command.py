@@ -169,7 +169,7 @@ def with_gradebook(out: Path, results: Sequence[Result], submissions: gradebook.
         return with_readers(results, gradebook.given(out))
     except OSError:
         raise
-    except Exception as error:  # of SQLite's, of SQLAlchemy's, of nbgrader's
+    except Exception as error:  # of SQLite's, or of a notebook beside it that somebody has edited
         why = str(error).partition("\n")[0][:200]
         way = "close what has it open, or put a copy in its place: points that people gave are in it alone"
         raise CourseError(f"{out / gradebook.FILE} cannot be used ({why}), and no table was written: {way}") from error

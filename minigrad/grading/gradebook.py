@@ -24,7 +24,6 @@ Result = dict[str, Any]
 Submissions = Mapping[str, Submission | None]
 FILE = "gradebook.db"
 SCHEMA, ENTER, GIVEN = (Path(__file__).with_name(f"{name}.sql") for name in ("schema", "enter", "given"))
-NOBODY: Submissions = MappingProxyType({})
 CONFIG = "nbgrader_config.py"
 EXPORT = """# Written by minigrad: `nbgrader export` here leaves empty what nobody has graded, in place of a 0.
 c = get_config()  # noqa: F821
@@ -41,7 +40,7 @@ def is_there() -> bool:
     return importlib.util.find_spec("nbgrader") is not None
 
 
-def write(out: Path, results: Sequence[Result], submissions: Submissions = NOBODY) -> Path:
+def write(out: Path, results: Sequence[Result], submissions: Submissions = MappingProxyType({})) -> None:
     """Bring the gradebook in a folder up to date; grading a submission again changes its scores, and adds none.
 
     submissions    where a submission lies → what it is: a text that has changed is to be read again
@@ -54,7 +53,6 @@ def write(out: Path, results: Sequence[Result], submissions: Submissions = NOBOD
         book.executescript(ENTER.read_text("utf-8"))
     if not (out / CONFIG).exists():
         (out / CONFIG).write_text(EXPORT, "utf-8")
-    return out / FILE
 
 
 def entries(result: Result, changed: set[str]) -> Iterator[tuple[Any, ...]]:

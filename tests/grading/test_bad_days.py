@@ -175,7 +175,6 @@ def test_a_result_that_is_damaged_on_the_disk_is_made_anew(damage, tmp_path):
     assert (result["points"], len(again.jobs)) == (10, 1)
 
 
-@pytest.mark.filterwarnings("ignore:Exception ignored while finalizing database")  # nbgrader's, on Python 3.13
 def test_a_damaged_gradebook_is_a_sentence_and_nothing_is_written_over_it(tmp_path, rightly, capsys, monkeypatch):
     pytest.importorskip("nbgrader", reason="the gradebook is nbgrader's")
     monkeypatch.setattr(gradebook, "is_there", lambda: True)
