@@ -302,6 +302,25 @@ def test_check_keeps_count_of_attempts_for_as_long_as_the_notebook_lives():
     assert "Hint 1 of 2" in repr(said("times_at_x = nodes = 3\nsaid = check('visits')"))
 
 
+def test_a_right_answer_says_what_is_next_and_the_last_one_that_it_was_the_last():
+    exercise_01 = exercise.named("01_scalar_engine")
+    code = "from minigrad.course import check\ntimes_at_x, nodes = 1024, 11\nsaid = check('visits')"
+    here: dict[str, Any] = {"__name__": "__main__"}
+    exec(code, here)
+
+    assert here["said"].sentences[-1] == "1 of 10 points so far. Next: `gradients`."
+    kept = feedback.attempts_in(here)
+    kept.note("gradients", "revealed")
+    exec(code, here)
+    assert here["said"].sentences[-1] == "1 of 10 points so far. Next: `zero`."
+    for part in exercise_01.parts:
+        kept.note(part.name, "passed")
+    exec(code, here)
+    assert here["said"].sentences[-1] == "That was the last part: 8 of 10 points. Well done."
+    exec(code.replace("1024", "1"), here)
+    assert "Next" not in repr(here["said"])
+
+
 @pytest.mark.parametrize("call", ["check()", "check('')", "check('no such part')", "check(3)", "check(['visits'])"])
 def test_check_of_no_part_lists_the_parts(call):
     note = said(f"said = {call}")

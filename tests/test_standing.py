@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -78,13 +79,43 @@ def test_all_that_is_counted_is_in_the_text_and_in_the_table(home):
 
 
 def test_where_nothing_is_done_the_dashboard_is_the_same_everywhere(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / lessons.STATE).write_text("{}")
+    (tmp_path / "lessons").mkdir()
+    monkeypatch.chdir(tmp_path / "lessons")
     here = dashboard()._repr_mimebundle_()
     monkeypatch.chdir(ROOT / "lessons")
 
     assert here == dashboard()._repr_mimebundle_() == standing(None)._repr_mimebundle_()
     assert here["text/plain"].startswith("0 of ")
     assert str(tmp_path) not in here["text/plain"] + here["text/html"]
+
+
+def test_it_leads_to_the_lesson_then_to_its_exercise_and_then_to_the_next(home, monkeypatch):
+    assert standing(home).next == "exercises/01_scalar_engine.ipynb"
+    for part in standing(home).exercises[0].parts:
+        Attempts(home / FILE).note(part.name, "passed")
+    assert standing(home).next == "lessons/02_chain_rule_backwards.ipynb"
+    Ledger(home / ANSWERS, notebook="02_chain_rule_backwards").add(
+        {"kind": "number", "answer": 4, "confidence": "certain", "name": "steps", "right": None}
+    )
+    assert standing(home).next == "exercises/02_backward_by_hand.ipynb"
+    assert "Go on with exercises/02_backward_by_hand.ipynb." in repr(dashboard())
+    (home / "lessons").mkdir()
+    monkeypatch.chdir(home / "lessons")
+    assert 'href="../exercises/02_backward_by_hand.ipynb"' in dashboard()._repr_mimebundle_()["text/html"]
+    for part in (part for work in standing(home).exercises for part in work.parts):
+        Attempts(home / FILE).note(part.name, "passed")
+    assert standing(home).next == ""
+    assert "Go on" not in repr(dashboard())
+
+
+def test_every_link_of_the_dashboard_leads_to_a_notebook_of_the_course(tmp_path, monkeypatch):
+    (tmp_path / lessons.STATE).write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    links = re.findall('href="([^"]*)"', dashboard()._repr_mimebundle_()["text/html"])
+
+    assert len(links) == len(list(exercise.every())) + 1
+    assert all((lessons.course() / link).is_file() for link in links)
 
 
 def test_a_bar_is_as_long_as_what_it_tells():

@@ -81,6 +81,7 @@ def check(part: str | None = None) -> Note:
     said = note(verdict)
     news, *rest = said.sentences
     rest = [unread(known, namespace), *rest, *further(verdict, attempts.at(known.name)), trouble]
+    rest += [ahead(known, attempts)] if said.passed else []
     return replace(said, sentences=(news, *filter(None, rest)))
 
 
@@ -150,6 +151,18 @@ def further(verdict: Verdict, tried: Tried) -> list[str]:
     if made == part.patience - 1:
         return ["One more attempt that comes out differently, and you may see a solution."]
     return []
+
+
+def ahead(part: Part, attempts: Attempts) -> str:
+    """What comes after a part that is right: the next one of its exercise that is open, or the end of it."""
+    mine = next(each for each in exercise.every() if part in each.parts)
+    tried = {each.name: attempts.at(each.name) for each in mine.parts}
+    earned = f"{sum(tried[each.name].earned(each) for each in mine.parts)} of {mine.points} points"
+    at = mine.parts.index(part)
+    for each in (*mine.parts[at + 1 :], *mine.parts[:at]):
+        if not (each.manual or tried[each.name].passed or tried[each.name].revealed):
+            return f"{earned} so far. Next: `{each.name}`."
+    return f"That was the last part: {earned}. Well done."
 
 
 def attempts_in(namespace: dict[str, Any]) -> Attempts:

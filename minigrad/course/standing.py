@@ -6,11 +6,13 @@ when it happened; what the course has no longer is not told of.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from minigrad.course import attempts, exercise, progress, quiz
 from minigrad.course.attempts import Tried
@@ -71,18 +73,34 @@ class Answered:
 
 @dataclass(frozen=True)
 class Standing:
-    """All that is kept of one learner."""
+    """All that is kept of one learner.
+
+    home    the way from the notebook that runs here to the course folder, for links
+    """
 
     exercises: tuple[Work, ...]
     predictions: tuple[Answered, ...]
     quizzes: tuple[Answered, ...]
+    home: str = ".."
 
     def plain(self) -> dict[str, Any]:
         """The same as data, with how many parts are passed."""
         data = asdict(self)
+        del data["home"]
         for said, work in zip(data["exercises"], self.exercises):
             said["passed"] = work.passed
-        return data | {"points": self.points, "of": self.of}
+        return data | {"points": self.points, "of": self.of, "next": self.next}
+
+    @property
+    def next(self) -> str:
+        """The notebook to go on with: a lesson; its exercise, once either is begun; "" when all is done."""
+        begun = {each.name for each in (*self.predictions, *self.quizzes) if each.locked}
+        for work in self.exercises:
+            if work.points + work.revealed < work.of:
+                lesson = next(each.name for each in self.quizzes if each.name[:2] == work.name[:2])
+                is_begun = lesson in begun or any(part.state != "untried" for part in work.parts)
+                return f"exercises/{work.name}.ipynb" if is_begun else f"lessons/{lesson}.ipynb"
+        return ""
 
     @property
     def points(self) -> int:
@@ -116,6 +134,7 @@ def standing(folder: Path | None) -> Standing:
         tuple(work(each, tried) for each in exercise.every()),
         tuple(counted(name, [record for record in asked if record["notebook"] == name]) for name in sorted(lessons)),
         tuple(counted(name, [r for r in answers if quiz_of(r, quizzes) == name], n) for name, n in quizzes.items()),
+        ".." if folder is None else Path(os.path.relpath(folder)).as_posix(),
     )
 
 
@@ -152,7 +171,7 @@ def text(standing: Standing) -> list[str]:
         lines.append(f"  {each.name:{width}}  {each.points:2} of {each.of} points{shown}: {parts}")
     lines += [f"Predictions, {answered(each)}" for each in standing.predictions] or ["No prediction is locked yet."]
     lines += [f"Quiz, {answered(each)}" for each in standing.quizzes]
-    return lines
+    return [*lines, f"Go on with {standing.next}."] if standing.next else lines
 
 
 def tries(part: PartStanding) -> str:
@@ -167,8 +186,9 @@ def answered(each: Answered) -> str:
 def table(standing: Standing) -> str:
     """The same as a table with bars; the words are all there, so that the bars may be skipped."""
     rows = [
-        row(escape(f"{work.name.partition('_')[0]} {work.title}"), bar(work.points, work.revealed, work.of),
-            f"{work.points} of {work.of} points", "<br>".join(escape(part.said + tries(part)) for part in work.parts))
+        row(link(standing, f"exercises/{work.name}.ipynb", f"{work.name.partition('_')[0]} {work.title}"),
+            bar(work.points, work.revealed, work.of), f"{work.points} of {work.of} points",
+            "<br>".join(escape(part.said + tries(part)) for part in work.parts))
         for work in standing.exercises
     ]  # fmt: skip
     asked = [(f"Predictions, {each.name or 'elsewhere'}", each) for each in standing.predictions]
@@ -184,10 +204,16 @@ def table(standing: Standing) -> str:
         for name in ("course", "so far", "in numbers", "in parts")
     )
     caption = f"{standing.points} of {standing.of} points in {len(standing.exercises)} exercises"
+    if standing.next:
+        caption += f". Go on with {link(standing, standing.next, standing.next)}"
     return (
         f'<div style="overflow-x:auto"><table><caption style="text-align:left"><strong>{caption}</strong></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table><div>{key}</div></div>"
     )
+
+
+def link(standing: Standing, file: str, words: str) -> str:
+    return f'<a href="{quote(f"{standing.home}/{file}")}">{escape(words)}</a>'
 
 
 def row(title: str, bar: str, said: str, parts: str) -> str:
