@@ -230,11 +230,10 @@ def no_more_users() -> list[str]:
 
 def readable() -> Iterator[tuple[str, ...]]:
     """The system's programs and libraries, this Python, its packages and minigrad, but for what nobody may read."""
-    for folder in map(Path, SYSTEM):
-        yield ("--symlink", str(folder.readlink()), str(folder)) if folder.is_symlink() else bound(folder)
+    yield from system()
     for folder in shown():  # those above are empty but for these, and can be entered
         yield from (("--perms", "0755", "--dir", str(above)) for above in reversed(folder.parents[:-1]))
-    yield from map(bound, (Path("/etc/ld.so.cache"), Path("/etc/alternatives"), *shown()))
+    yield from map(bound, shown())
     for folder in (PACKAGE / name for name in HIDDEN):
         if folder.exists():
             yield "--tmpfs", str(folder), "--remount-ro", str(folder)
@@ -243,6 +242,12 @@ def readable() -> Iterator[tuple[str, ...]]:
     # Its list of fonts would otherwise be made anew for seconds in each sandbox that plots.
     for file in Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
         yield bound(file, f"{HOME}/{file.name}")
+
+
+def system() -> Iterator[tuple[str, ...]]:
+    for folder in map(Path, SYSTEM):
+        yield ("--symlink", str(folder.readlink()), str(folder)) if folder.is_symlink() else bound(folder)
+    yield from map(bound, (Path("/etc/ld.so.cache"), Path("/etc/alternatives")))
 
 
 def bound(path: Path, place: str = "") -> tuple[str, str, str]:

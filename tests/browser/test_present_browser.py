@@ -105,7 +105,7 @@ def test_cells_run_and_a_widget_is_moved_on_its_slide(deck):
     expect(widget).to_have_attribute("data-step", "2")
     assert seen(deck) == [5, 6], "the widget's own keys turned a page"
 
-    widget.get_by_role("slider").focus()
+    widget.get_by_role("slider", name="Step").focus()
     press(deck, "ArrowRight")
     expect(widget).to_have_attribute("data-step", "3")
     press(deck, "Escape", "ArrowRight")
