@@ -18,6 +18,7 @@ import traceback
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -32,6 +33,7 @@ except ImportError:
 SMALL, LARGE = (0, 1, 2, 3, 4, 5), (255, 256, 257, 300, 400)
 LONG = (65535, 65537, 131073)  # around the elements of a block, and of two
 MOST = 200_000  # elements of a value
+ROOM = 1 << 30  # bytes that a line may take on the way to one
 
 EACH = """
 {a}.sin() {a}.tanh() {a}.sigmoid() {a}.relu() {a}.abs() {a}.square() {a}.tanh().exp() ({a}.abs()+1).log() -{a} {a}*2
@@ -201,7 +203,7 @@ def program(r):
             line = f"{drawn['v']} = {line}"
         tried = dict(names)
         try:
-            with silence():
+            with silence(), bounded():
                 exec(line.replace("\n    ", "\n"), tried)
         except Exception:
             if kind in ("edit", "block"):
@@ -289,6 +291,23 @@ def silence():
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
+
+
+@contextmanager
+def bounded():
+    """A block that has so much more memory: of (n,) and (n, 1) n² numbers are made, which a system may only promise."""
+    if sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    before = soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + ROOM
+    resource.setrlimit(resource.RLIMIT_AS, (most if soft == resource.RLIM_INFINITY else min(most, soft), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 class Different(AssertionError):

@@ -4,11 +4,14 @@ NIGHTLY=1 tries 50,000 of them instead of these few; `python tests/fuzz_programs
 """
 
 import os
+import sys
 
 import pytest
-from fuzz_programs import Program, program, report, trouble
+from fuzz_programs import Program, bounded, program, report, trouble
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+import minigrad as mg
 
 PROGRAMS = 50_000 if os.environ.get("NIGHTLY") else 200
 
@@ -40,6 +43,14 @@ ONCE = {  # what programs such as these found, or should have: each gave a wrong
 def test_what_was_once_different_is_the_same(programs):
     for made in programs:
         assert trouble(made) is None, report(made)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a process is bounded by Linux's limits")
+def test_no_line_is_tried_that_would_take_the_memory_of_the_machine():
+    """A worker was ended by the system: (65535,) beside (65535, 1) are 17 GB, in float32."""
+    x = mg.zeros(65535, dtype=mg.float32)
+    with bounded(), pytest.raises(MemoryError):
+        x + x.reshape(-1, 1)
 
 
 @settings(max_examples=PROGRAMS, deadline=None, suppress_health_check=list(HealthCheck))
