@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
-import nbval.kernel
 import pytest
 from fresh import INSTALLER, Fresh, module, with_uv
 from hypothesis import settings
@@ -16,19 +14,6 @@ from miniature import ROOT, Checkout
 # The same examples in every run, so that a change is judged by what it changes. EXPLORE=1 looks for new ones.
 settings.register_profile("repeated", derandomize=not os.environ.get("EXPLORE"))
 settings.load_profile("repeated")
-
-
-def pytest_configure() -> None:
-    """A kernel of nbval's that ends as it begins is begun once more: two that begin at once may choose one port."""
-    start = nbval.kernel.start_new_kernel
-
-    def started(*arguments: Any, **options: Any) -> Any:
-        try:
-            return start(*arguments, **options)
-        except RuntimeError:
-            return start(*arguments, **options)
-
-    nbval.kernel.start_new_kernel = started
 
 
 @pytest.fixture

@@ -6,12 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from minigrad.course import apart, exercise
+from minigrad.course import apart, child, exercise
 from minigrad.course.exercise import judged, part_of
 
 HELD = {
@@ -113,6 +114,14 @@ def test_where_no_copy_can_be_made_or_its_end_is_ignored_an_answer_is_looked_at_
 
 
 @forking
+def test_a_process_that_is_gone_has_not_worked_for_ever():
+    """Where children's ends are ignored, all it had said was lost: its clock said that its time was up."""
+    with child.copied(lambda writer: time.sleep(60)) as (process, _):
+        clock = child.Clock(process, 1.0, 4.0)
+    assert clock.left() > 0.5
+
+
+@forking
 def test_what_an_answer_writes_where_outcomes_go_is_none():
     reader, writer = os.pipe()
     os.write(writer, b'["gave", 2, ""]\n[3]\n7\n')
@@ -137,9 +146,9 @@ def test_nothing_is_left_of_the_copies(monkeypatch):
 
     assert {*Path("/proc/self/fd").iterdir()} <= before
     assert len(children) == 3
-    for child in children:
+    for each in children:
         with pytest.raises(ChildProcessError):
-            os.waitpid(child, os.WNOHANG)
+            os.waitpid(each, os.WNOHANG)
 
 
 def test_where_no_process_is_forked_a_process_that_is_held_ends_and_others_go_on():

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,23 @@ def test_it_leads_to_the_lesson_then_to_its_exercise_and_then_to_the_next(home, 
         Attempts(home / FILE).note(part.name, "passed")
     assert standing(home).next == ""
     assert "Go on" not in repr(dashboard())
+
+
+def test_of_an_exercise_that_belongs_to_no_lesson_it_leads_to_the_exercise(home):
+    before = standing(home)
+    theirs = replace(before.exercises[3], name="my_own")
+
+    assert replace(before, exercises=(theirs,)).next == "exercises/my_own.ipynb"
+
+
+def test_the_standing_of_a_folder_that_no_way_leads_to_can_be_had(home, monkeypatch):
+    """As on Windows, of a folder on another disk."""
+
+    def no_way(*of):
+        raise ValueError("path is on mount 'D:', start on mount 'C:'")
+
+    monkeypatch.setattr("os.path.relpath", no_way)
+    assert standing(home).points == 2
 
 
 def test_every_link_of_the_dashboard_leads_to_a_notebook_of_the_course(tmp_path, monkeypatch):

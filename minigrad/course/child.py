@@ -10,6 +10,7 @@ import contextlib
 import os
 import select
 import signal
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -39,11 +40,14 @@ class Clock:
 
 
 def worked(process: int) -> float:
-    """Seconds that a process, and those of its children that have ended, have had of a processor."""
+    """Seconds that a process, and those of its children that have ended, have had of a processor.
+
+    0 of one that is gone; on another system than Linux, which tells it otherwise, those of the wall.
+    """
     try:
         told = Path(f"/proc/{process}/stat").read_text()
-    except OSError:  # this is another system than Linux
-        return time.monotonic()
+    except OSError:
+        return 0.0 if sys.platform == "linux" else time.monotonic()
     return sum(map(int, told.rpartition(")")[2].split()[11:15])) / os.sysconf("SC_CLK_TCK")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -97,9 +97,9 @@ class Standing:
         begun = {each.name for each in (*self.predictions, *self.quizzes) if each.locked}
         for work in self.exercises:
             if work.points + work.revealed < work.of:
-                lesson = next(each.name for each in self.quizzes if each.name[:2] == work.name[:2])
-                is_begun = lesson in begun or any(part.state != "untried" for part in work.parts)
-                return f"exercises/{work.name}.ipynb" if is_begun else f"lessons/{lesson}.ipynb"
+                mine = [each.name for each in self.quizzes if each.name[:2] == work.name[:2]]
+                is_begun = begun.intersection(mine) or any(part.state != "untried" for part in work.parts)
+                return f"lessons/{mine[0]}.ipynb" if mine and not is_begun else f"exercises/{work.name}.ipynb"
         return ""
 
     @property
@@ -120,7 +120,9 @@ class Standing:
 def dashboard() -> Standing:
     """How far you have come, in the course folder that this notebook is in."""
     file = place(attempts.FILE)
-    return standing(None if file is None else file.parent)
+    if file is None:
+        return standing(None)
+    return replace(standing(file.parent), home=Path(os.path.relpath(file.parent)).as_posix())
 
 
 def standing(folder: Path | None) -> Standing:
@@ -134,7 +136,6 @@ def standing(folder: Path | None) -> Standing:
         tuple(work(each, tried) for each in exercise.every()),
         tuple(counted(name, [record for record in asked if record["notebook"] == name]) for name in sorted(lessons)),
         tuple(counted(name, [r for r in answers if quiz_of(r, quizzes) == name], n) for name, n in quizzes.items()),
-        ".." if folder is None else Path(os.path.relpath(folder)).as_posix(),
     )
 
 

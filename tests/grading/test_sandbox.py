@@ -151,6 +151,7 @@ def test_time_is_that_of_processors_where_they_are_kept_busy_and_of_the_clock_wh
         "parts": [["p", [], "1"]],
     }
     assert Sandbox(sandbox.kind, Limits(cell=60, all=1.5, patience=30)).run(endless).why == "cpu"
+    monkeypatch.setattr(watch, "SLEEPING", 0)  # it was not busy enough to be called awake, but for how it began
     endless["cells"][0][1] = endless["cells"][0][1].replace("pass", "signal.pause()")
     assert Sandbox(sandbox.kind, Limits(cell=60, all=1.5, patience=2)).run(endless).why == "late"
 
