@@ -100,8 +100,7 @@ class RMSprop(UpdateRule):
         if options["centered"]:
             m = carried["grad_avg"]
             pad.lerp_(m, g, 1 - options["alpha"])
-            v = pad.xp.subtract(v, pad.square(m), out=pad.term)
-            v = pad.xp.maximum(v, 0, out=v)  # rounding may put it below
+            v = pad.variance(v, m)
         spread = pad.root(v, options["eps"])
         if options["momentum"]:
             b = carried["momentum_buffer"]
@@ -129,16 +128,19 @@ class Rprop(UpdateRule):
         xp, (shrink, grow), (least, largest) = pad.xp, options["etas"], options["step_sizes"]
         s += where(state["step"] == 1, options["lr"], 0)
         turn = xp.sign(xp.multiply(g, before, out=pad.term), out=pad.term)
-        for bound, factor in ((xp.maximum, grow - 1), (xp.minimum, 1 - shrink)):
+        for bound, factor in ((xp.fmax, grow - 1), (xp.fmin, 1 - shrink)):  # no number has not turned
             change = bound(turn, 0, out=pad.second)
             change *= factor
             change += 1
             s *= change
         xp.minimum(xp.maximum(s, least, out=s), largest, out=s)
-        stays = xp.minimum(turn, 0, out=pad.term)
+        stays = xp.fmin(turn, 0, out=pad.term)
         stays += 1
         xp.multiply(g, stays, out=before)
-        step = xp.sign(before, out=pad.term)
+        sign = xp.sign(before, out=pad.term)
+        up = xp.fmax(sign, 0, out=pad.second)
+        step = xp.fmin(sign, 0, out=pad.term)
+        step += up
         step *= s
         p -= step
 

@@ -79,6 +79,12 @@ class Scratch(NamedTuple):
         """x²"""
         return self.xp.multiply(x, x, out=self.term)
 
+    def variance(self, v: Any, m: Any) -> Any:
+        """v − m², not below 0 by rounding; ∞ where v is, where ∞ − ∞ would be no number."""
+        y = self.xp.minimum(self.square(m), float(np.finfo(spec_of(getattr(m, "symbol", m)).dtype).max), out=self.term)
+        y = self.xp.subtract(v, y, out=self.term)
+        return self.xp.maximum(y, 0, out=self.term)
+
     def root(self, x: Any, eps: float) -> Any:
         """√x + ε"""
         y = self.xp.sqrt(x, out=self.term)

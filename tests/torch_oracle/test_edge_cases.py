@@ -191,6 +191,20 @@ def test_one_huge_gradient_does_not_end_a_training(name, large, dtype):
         np.testing.assert_array_equal(ps[0].detach().numpy(), ps[1].detach().numpy())
 
 
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan, 3e38])
+@pytest.mark.parametrize(("name", "options"), [("Rprop", {}), ("RMSprop", {"centered": True, "alpha": 0.9})])
+def test_one_gradient_that_is_no_number_ends_what_pytorch_lets_it_end(name, options, bad):
+    """0 of −∞, and the sign of no number, were no number in Rprop; ∞ − ∞ was in the centred RMSprop, at 3e38."""
+    p, t = mg.ones(3, dtype="float32", requires_grad=True), torch.ones(3, requires_grad=True)
+    ours, theirs = getattr(mg.optim, name)([p], **options), getattr(torch.optim, name)([t], **options)
+    for number in (0.1, bad, 0.2, -0.1, 0.1):
+        g = np.array([0.1, number, -0.2], np.float32)
+        p.grad, t.grad = mg.tensor(g), torch.tensor(g)
+        ours.step(), theirs.step()
+        np.testing.assert_allclose(p.numpy(), t.detach().numpy(), rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     "name", ["lp infinite", "lp least", "lp of zeros", "ctc of no letters", "bags of no rows", "lrn of none"]
 )
