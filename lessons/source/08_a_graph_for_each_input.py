@@ -25,8 +25,9 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 08 A graph for each input
 #
-# Some functions loop until they are done. Some sentences have three words, some thirty. How can *one* graph serve for
-# all of them? When the graph is recorded as Python runs, it need not: every input gets a graph of its own.
+# A network is to read names and say which language they are from. *Yui* has three letters, *Sopuruchukwu* has twelve.
+# How can *one* graph serve for both? When the graph is recorded while Python runs, it need not: every input gets a
+# graph of its own. What that buys is this lesson; what it costs, 700 graphs for 700 names, the next seven work off.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -56,8 +57,8 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A loop that nobody can count beforehand
 #
-# Halve an even number; multiply an odd one by 3 and add 1; stop at 1. For how many rounds? Nobody knows a formula: one
-# has to go and see. Python goes and sees, and what ran is recorded.
+# First something smaller than a network. Halve an even number; multiply an odd one by 3 and add 1; stop at 1. After how
+# many rounds? There is no known formula: one has to go and see. Python goes and sees, and what ran is recorded.
 
 
 # %%
@@ -88,12 +89,10 @@ def number(value):
 Predict("operations for 6", "How many operations are in the graph of road(6)?")
 
 # %%
-reveal("operations for 6", len(operations(road(number(6)))))
-
-# %%
 for start in (4, 6, 7, 8):
     kinds = Counter(operations(road(number(start))))
     print(f"{start}: {kinds.total():2} operations:", ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
+reveal("operations for 6", len(operations(road(number(6)))))
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # About 6 minutes. Let two people walk 6 and 7 at the board, one calling out "even" or "odd". The point to draw out:
@@ -102,8 +101,8 @@ for start in (4, 6, 7, 8):
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # One function, three inputs, three graphs. Step through them; *input* switches between the three. Watch the line that
-# runs, and the boxes that it adds. (Right of the graph you read that this function cannot be written down beforehand.
-# Why, and what can be done, is for lesson 11.)
+# runs, and the boxes that it adds. (To the right of the graph you read that this function cannot be written down
+# beforehand. Why not, and what can be done about it, is for lesson 11.)
 
 # %%
 StaticVsDynamic(road, cases=[(number(8),), (number(3),), (number(5),)])
@@ -127,10 +126,10 @@ mg.draw(road(number(8)))
 
 # %% [markdown]
 # Three halvings, 1/8: the slope of the three lines that ran. (To ask how far the end moves if x moves a little would be
-# another question: 8.001 is not even, and takes another road. `gradcheck` nudges, and says so.) And no trace of the
-# other branch. **What did not run is not recorded.** It is not there as a
-# node that is switched off, either. Nor are the `while` and the `if`: they were Python's, and looked at plain numbers.
-# On every road the gradient is a product, with a factor 3 for each odd number and a factor 1/2 for each even one:
+# another question: 8.001 is not even, and takes another road. `gradcheck` nudges, and says so.) There is no trace of
+# the other branch. **What did not run is not recorded.** It is not there as a node that is switched off, either. Nor
+# are the `while` and the `if` there: they were Python's, and looked at plain numbers. On every road the gradient is a
+# product, with a factor 3 for each odd number and a factor 1/2 for each even one:
 
 # %%
 for start in (4, 6, 7, 8):
@@ -167,15 +166,15 @@ for t in (15, 14.5, 13.5, 13):
     print(f"threshold {t:4}: cost {cost(degrees, number(t)).item():.1f}")
 
 # %% [markdown]
-# **Where it breaks.** The threshold decides what the day costs, and its gradient is `None`: it was looked at by
-# Python, and by no operation, so it is not in the graph at all. The gradient of a run is the gradient *of the road
-# that was taken*. That there are other roads, and where they begin, it does not know. A parameter that is only ever
-# asked in an `if` is never trained, without any error; `None` is the sign to look for.
+# **Where it breaks.** The threshold decides what the day costs, and its gradient is `None`: Python looked at it, and
+# no operation did, so it is not in the graph at all. The gradient of a run is the gradient *of the road that was
+# taken*. It does not know that there are other roads, or where they begin. A parameter that occurs only in the test of
+# an `if` is never trained, without any error; `None` is the sign to look for.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Names of every length
 #
-# Now something useful: a network that reads a given name, letter by letter, and says which language it is from.
+# Now the network: it reads a given name, letter by letter, and says which language the name is from.
 
 # %%
 names = mg.data.names()
@@ -186,50 +185,49 @@ for number_of_it, language in enumerate(names.languages):
 
 # %% [markdown]
 # The shortest has 3 letters, the longest 12. A **recurrent network** carries a **state**, here 24 numbers, from letter
-# to letter. Each letter has a row of E, by which it pushes the state; W says what becomes of the state before. The
-# same W at every letter, as often as there are letters. The `for` is Python's:
+# to letter. Each letter has a row of E, by which it pushes the state; W says what becomes of the state before; V makes
+# a score for each language of the last state. The same W serves at every letter, however many there are. The `for` is
+# Python's:
 
 # %%
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def new_network(seed, size=24):
+def spelled(name):
+    """The letters of a name, each as its place in the alphabet: a tensor of whole numbers."""
+    return mg.tensor([LETTERS.index(letter) for letter in name])
+
+
+def new_network(seed):
     rng = np.random.default_rng(seed)
-    shapes = (26, size), (size, size), (size, len(names.languages))
+    shapes = (26, 24), (24, 24), (24, len(names.languages))
     return [mg.tensor(rng.normal(0, 0.2, shape), requires_grad=True) for shape in shapes]
 
 
-def scores(name, network):
+def scores(letters, E, W, V):
     """A score for each language, as a row."""
-    E, W, V = network
     state = mg.zeros(1, 24)
-    for letter in name:
-        push = E[[LETTERS.index(letter)]]  # this letter's row; the second brackets keep its shape (1, 24)
-        state = (push + state @ W).tanh()
+    for letter in letters:
+        state = (E[letter] + state @ W).tanh()
     return state @ V
 
 
 # %% slideshow={"slide_type": "subslide"}
 E, W, V = network = new_network(seed=0)
-y = scores("yui", network)
+y = scores(spelled("yui"), E, W, V)
+print(len(toposort(y.node)), "nodes for the 3 letters of yui")
 mg.draw(y)
 
 # %% [markdown]
-# Scroll it sideways. Three times the same four operations, look up a row of E (its sign is `[ ]`), multiply the state
-# by W, add, bend, and a small leaf, the letter's number. W is one node with three arrows: on the way back its three
-# gradients add, as in lesson 02. With the last product, and the leaves that all letters share, this graph has
-
-# %%
-print(len(toposort(y.node)), "nodes for the 3 letters of yui")
-
-# %% [markdown]
-# How many nodes does the graph of *sopuruchukwu* have, with its 12 letters?
+# Scroll it sideways. The same four operations come three times: look up a row of E (its sign is `[ ]`), multiply the
+# state by W, add, bend; and a small leaf, the letter's number. W is one node with three arrows: on the way back its
+# three gradients add, as in lesson 02. How many nodes does the graph of *sopuruchukwu* have, with its 12 letters?
 
 # %%
 Predict("nodes for 12 letters", "How many nodes are there for the 12 letters of sopuruchukwu?")
 
 # %%
-y = scores("sopuruchukwu", network)
+y = scores(spelled("sopuruchukwu"), *network)
 reveal("nodes for 12 letters", len(toposort(y.node)))
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -247,8 +245,8 @@ GraphView(y)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### Training on 700 graphs
 #
-# The loop of lesson 03. Ten names are ten graphs, of different lengths; their gradients add up in the parameters, and
-# then one step follows. (Adam is gradient descent that fits the length of the step to each parameter.)
+# This is the loop of lesson 03. Ten names are ten graphs, of different lengths; their gradients add up in the
+# parameters, and then comes one step. (Adam is gradient descent that fits the length of the step to each parameter.)
 
 
 # %%
@@ -258,29 +256,26 @@ def train(network, epochs):
     for _ in range(epochs):
         for place, i in enumerate(rng.permutation(len(names.train)), 1):
             name, label = names.train[i]
-            loss = mg.cross_entropy(scores(name, network), np.array([label])) / 10  # its part in a mean of ten
+            loss = mg.cross_entropy(scores(spelled(name), *network), [label]) / 10  # its part in a mean of ten
             loss.backward()
             if place % 10 == 0:
                 optimizer.step()
                 optimizer.zero_grad()
 
 
-train(network, epochs=4)
-
-
-# %%
 def guess(name):
     with mg.no_grad():
-        return scores(name, network).numpy().argmax()
+        return scores(spelled(name), *network).numpy().argmax()
 
 
+train(network, epochs=4)
 right = sum(guess(name) == label for name, label in names.test)
 print("names it never saw, more than half right:", right > len(names.test) / 2)
 print("by guessing, it would be one in", len(names.languages))
 
 # %% [markdown]
-# It has seen 100 names of each language, and to it a letter is a number from 0 to 25. Where does it go wrong? In a
-# **confusion matrix** a row is the language a name is from, a column the one that it was taken for.
+# It has seen 100 names of each language, and all that it knows of a letter is a number from 0 to 25. Where does it go
+# wrong? In a **confusion matrix** a row is the language a name is from, a column the one that it was taken for.
 
 # %% slideshow={"slide_type": "subslide"}
 table = np.zeros((7, 7), int)
@@ -299,8 +294,8 @@ plt.show()
 # *The plot: a table of seven rows and seven columns, dark along the diagonal, where the guess is right. Beside it the
 # counts are small, and largest for Japanese names taken for Finnish ones.*
 #
-# Both like a vowel after every consonant: akira, aino. And what does it believe while it reads? The state is there
-# after every letter, so we ask after each. Put in your own name, in plain small letters.
+# Both like a vowel after every consonant: akira, aino. And what does the network believe while it reads? There is a
+# state after every letter, so we ask after each. Put in your own name, in plain small letters.
 
 # %% tags=["nbval-ignore-output"]
 name = "katarzyna"
@@ -316,22 +311,19 @@ for length in range(1, len(name) + 1):
 # ## Ordinary tools
 #
 # That loop over prefixes was a small act of debugging: the graph grows in Python, so whatever looks into Python looks
-# into it. `print` shows a state on the way. `assert` stops where a thing begins to be wrong. After an error, `%debug`
+# into it. `print` shows a state on the way. `assert` stops where something begins to be wrong. After an error, `%debug`
 # in a cell of its own opens the very line, with all its variables; `breakpoint()` in a line stops there, in pdb,
 # Python's debugger: each tensor that you print has its value, because the graph is there as far as the program has run.
 
 
 # %% tags=["raises-exception"]
-def checked_scores(name, network):
-    E, W, V = network
-    state = mg.zeros(1, 24)
+def checked(name):
     for letter in name:
         assert letter in LETTERS, f"{letter!r} in {name!r} has no row in E"
-        state = (E[[LETTERS.index(letter)]] + state @ W).tanh()
-    return state @ V
+    return spelled(name)
 
 
-checked_scores("małgorzata", network)
+scores(checked("małgorzata"), *network)
 
 # %% [markdown]
 # The arrow stands at the line that failed, and that line is *ours*; the message names the letter and the name. Nothing
@@ -339,11 +331,11 @@ checked_scores("małgorzata", network)
 # wrong will be two.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ### A NaN is nobody's line
+# ### A NaN stops at no line
 #
 # NaN, *not a number*, is what arithmetic gives where it has no answer, as for ∞ − ∞. (Python writes ∞ as `inf`.) An
 # error stops. A NaN goes on, through every operation that it meets, and surfaces far away. Here is the root of x where
-# x is positive, and 0 elsewhere. `mg.where` picks by element. What is the gradient at x = 0?
+# x is positive, and 0 elsewhere. `mg.where` picks element by element. What is the gradient at x = 0?
 
 
 # %%
@@ -352,8 +344,6 @@ def root(x):
 
 
 print(root(mg.tensor([4.0, 0.0])))
-
-# %%
 Predict("gradient of root at 0", "What is the gradient at x = 0?", options=["0", "inf", "nan"])
 
 # %%
@@ -368,9 +358,6 @@ reveal("gradient of root at 0", str(x.grad[1].item()))
 # root at 0 is infinite: a nudge of 0.0001 moves it by 0.01, a hundred times as far, and a smaller one by still more.
 # And 0 × ∞ is NaN. An `if` leaves one branch in the graph; `where` computes both, and differentiates both. One step of
 # training with this gradient, and the parameters are NaN.
-
-# %%
-mg.draw(root(x))
 
 # %% [markdown]
 # In a network of a thousand operations, which one made it? Under **anomaly detection** each operation notes the line
@@ -411,12 +398,14 @@ print("forward:", safe_root(x).detach(), "  backward:", x.grad)
 # First, the graph is built again and again. One epoch over the 700 names:
 
 # %%
-sizes = [len(toposort(scores(name, network).node)) for name, _ in names.train]
+sizes = [len(toposort(scores(spelled(name), *network).node)) for name, _ in names.train]
 print(f"graphs built in one epoch: {len(sizes)}, with {sum(sizes):,} nodes")
 print(f"graphs that differ in more than their numbers: {len(set(sizes))}")
 
 # %% [markdown]
-# Seven hundred graphs, of ten shapes. Whatever is worked out for one of them, an order, a plan, is forgotten with it.
+# Seven hundred graphs, of ten shapes: one for each length from 3 to 12. Whatever is worked out for one of them, an
+# order, a plan, is forgotten with it, and the next name of five letters starts from nothing. Keep these two numbers in
+# mind: lessons 09, 10 and 11 bring the 700 down to one, each in another way.
 #
 # Second, each operation has **overhead**: Python looks up what to do, notes the parents, keeps what backward needs. It
 # is the same for one number and for a million. We time `a * b` against plain NumPy, which has less of it, here on your
@@ -458,9 +447,9 @@ for size in (1, 1_000_000):
 
 # %% [markdown]
 # The calls that Python makes do not depend on the size, either: a handful for one product here, none that Python sees
-# in NumPy. On most machines a product takes several times as long for one number, and little more for a million. Our
-# network's arrays have 24 numbers: it spends its time on overhead. So people who work in eager mode make arrays
-# large, and batch.
+# in NumPy. On most machines a product takes several times as long as NumPy's for one number, and little longer for a
+# million. The states of our network have 24 numbers: it spends its time on overhead. So people who work in eager mode
+# make arrays large: they put many examples into one.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### Nobody sees the whole
@@ -485,22 +474,20 @@ def careless(x):
     return left + right
 
 
-# %%
 Predict("operations that ran", "How many operations run in careless(x)?")
 
 # %%
 with watching(Seen()) as seen:
     y = careless(mg.ones(3, requires_grad=True))
-reveal("operations that ran", len(seen.ops))
-
-# %%
 print(len(seen.ops), "operations ran:", ", ".join(seen.ops))
 print(len(operations(y)), "are in the graph of the result:", ", ".join(operations(y)))
+reveal("operations that ran", len(seen.ops))
 
 # %% [markdown]
-# The tanh is in no graph that anybody will walk back, and was computed all the same: when it ran, Python could not know
-# that nothing would come of it. And of the five, two repeat what two others have done. Three would do. Whoever sees the
-# whole function *before* it runs can leave out the other four. To see it before it runs: that is the next lesson.
+# The tanh is not in the graph, so it will never be walked back, and it was computed all the same: when it ran, Python
+# could not know that nothing would come of it. And of the five, two repeat what two others have done. Three would do.
+# Whoever sees the whole function *before* it runs can leave out the other four. To see it before it runs: that is the
+# next lesson.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 6 minutes. Counting by hand before the reveal: 2, 2, 2 and 1. Ask what would have to be known, and when, to skip the
@@ -535,7 +522,7 @@ Quiz("08_a_graph_for_each_input")
 # - A gradient is that of the road taken. What was only asked in an `if` has none.
 # - Sequences of any length need nothing but a `for`. The weights are shared, and their gradients add.
 # - Errors stop at the line that is wrong; a NaN does not, and anomaly detection finds its line.
-# - The price: a graph for each run, overhead for each operation, and nobody who sees the whole.
+# - The price: 700 graphs for 700 names, overhead for each operation, and nobody who sees the whole.
 #
 # **Sources.** J. L. Elman, *Finding structure in time*, Cognitive Science 14 (1990), 179-211: the recurrent network.
 # S. Tokui and others, *Chainer: a deep learning framework for accelerating the research cycle*, KDD 2019, and G.
@@ -545,4 +532,4 @@ Quiz("08_a_graph_for_each_input")
 #
 # **Exercise.** [08 The road taken](../exercises/08_the_road_taken.ipynb): graphs that are as long as you make them.
 #
-# **Next:** [09 Define, then run](09_define_then_run.ipynb) writes the graph down first.
+# **Next:** [09 Define, then run](09_define_then_run.ipynb) writes the graph of the names down, and builds it once.
