@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 import re
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,15 @@ SHIPPED = ("lessons/*.ipynb", "lessons/*.md", "lessons/data/**/*", "exercises/*.
 STATE = ".minigrad.json"  # in the learner's folder: the digest of each file as it was last shipped
 FIRST = "lessons/00_start_here.ipynb"
 FEW = 3  # names in a sentence
+KERNEL_SAYS = {  # of this Python; JupyterLab writes it into a notebook that has it not, and then asks to save that
+    "name": "python",
+    "version": sys.version.split()[0],
+    "mimetype": "text/x-python",
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "pygments_lexer": "ipython3",
+    "nbconvert_exporter": "python",
+    "file_extension": ".py",
+}
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -222,12 +232,13 @@ def cell_sources(data: bytes) -> list[tuple[str, str]] | None:
 
 
 def pristine(name: str) -> bytes:
-    """A file as the learner gets it: a notebook without outputs, anything else as it is."""
+    """A file as the learner gets it: a notebook without outputs, and ready for this Python; anything else as it is."""
     data = (course() / name).read_bytes()
     if not name.endswith(".ipynb"):
         return data
     notebook = json.loads(data)
     notebook["metadata"].pop("widgets", None)
+    notebook["metadata"]["language_info"] = KERNEL_SAYS
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None

@@ -1,6 +1,13 @@
 """A notebook that was run, saved, and opened again without its kernel: what it showed is there, and steps."""
 
+import json
+from pathlib import Path
+
+import pytest
+from ipykernel.ipkernel import IPythonKernel
 from playwright.sync_api import expect
+
+from minigrad.course import lessons
 
 IMPORTS = """
 import minigrad as mg
@@ -16,6 +23,11 @@ CELLS = (
 )
 SAVE = "() => window.jupyterapp.commands.execute('docmanager:save')"
 END = """() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()"""
+KERNEL_KNOWN = """() => {
+  const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+  return Promise.all([kernel.info, kernel.spec]).then(() => new Promise(requestAnimationFrame));
+}"""
+METADATA = "() => JSON.stringify(window.jupyterapp.shell.currentWidget.content.model.sharedModel.getMetadata())"
 DIRTY = "() => window.jupyterapp.shell.currentWidget.context.model.dirty"
 
 
@@ -41,3 +53,17 @@ def test_a_notebook_that_is_opened_again_without_its_kernel_shows_and_steps_what
         page.keyboard.press("Home")
         assert widget.get_attribute("data-step") == "0" != last
     expect(widgets.nth(3).get_by_role("textbox")).to_be_disabled()
+
+
+@pytest.mark.parametrize("name", ["lessons/02_chain_rule_backwards.ipynb", "exercises/01_scalar_engine.ipynb"])
+def test_a_notebook_that_is_only_looked_at_has_nothing_to_save(lab, name):
+    """JupyterLab writes down which kernel it got: what the copy says of its kernel must be that already."""
+    copy = Path(name).name
+    (lab.folder / copy).write_bytes(lessons.pristine(name))
+
+    page = lab.open(copy).page
+
+    page.evaluate(KERNEL_KNOWN)
+    metadata = json.loads(page.evaluate(METADATA))
+    assert metadata["language_info"] == IPythonKernel.language_info
+    assert page.evaluate(DIRTY) is False
