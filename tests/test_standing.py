@@ -132,7 +132,7 @@ def test_every_link_of_the_dashboard_leads_to_a_notebook_of_the_course(tmp_path,
     monkeypatch.chdir(tmp_path)
     links = re.findall('href="([^"]*)"', dashboard()._repr_mimebundle_()["text/html"])
 
-    assert len(links) == len(list(exercise.every())) + 1
+    assert len(links) == len(list(exercise.every())) + len(list(quiz.FOLDER.glob("*.toml"))) + 1
     assert all((lessons.course() / link).is_file() for link in links)
 
 

@@ -194,8 +194,10 @@ def table(standing: Standing) -> str:
     ]  # fmt: skip
     asked = [(f"Predictions, {each.name or 'elsewhere'}", each) for each in standing.predictions]
     asked += [(f"Quiz, {each.name}", each) for each in standing.quizzes]
+    lessons = {each.name for each in standing.quizzes}
     rows += [
-        row(escape(title), bar(each.right, each.locked - each.right, each.locked if each.of is None else each.of),
+        row(link(standing, f"lessons/{each.name}.ipynb", title) if each.name in lessons else escape(title),
+            bar(each.right, each.locked - each.right, each.locked if each.of is None else each.of),
             f"{each.right} right", escape(answered(each).partition(": ")[2]))
         for title, each in asked
     ]  # fmt: skip

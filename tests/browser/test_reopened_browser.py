@@ -1,9 +1,8 @@
 """A notebook that was run, saved, and opened again without its kernel: what it showed is there, and steps."""
 
 import json
-from pathlib import Path
 
-import pytest
+from browser.conftest import CONNECTED
 from ipykernel.ipkernel import IPythonKernel
 from playwright.sync_api import expect
 
@@ -21,12 +20,14 @@ CELLS = (
     "StaticVsDynamic(lambda x: x * 2 + 1, mg.tensor(2.0))",
     "Predict('reopened', 'How many boxes?').lock('4', 'certain')",
 )
+DASHBOARD = "from minigrad.course import dashboard\n\ndashboard()"
 SAVE = "() => window.jupyterapp.commands.execute('docmanager:save')"
 END = """() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()"""
 KERNEL_KNOWN = """() => {
   const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
   return Promise.all([kernel.info, kernel.spec]).then(() => new Promise(requestAnimationFrame));
 }"""
+PATH = "() => window.jupyterapp.shell.currentWidget.context.path"
 METADATA = "() => JSON.stringify(window.jupyterapp.shell.currentWidget.content.model.sharedModel.getMetadata())"
 DIRTY = "() => window.jupyterapp.shell.currentWidget.context.model.dirty"
 
@@ -55,15 +56,20 @@ def test_a_notebook_that_is_opened_again_without_its_kernel_shows_and_steps_what
     expect(widgets.nth(3).get_by_role("textbox")).to_be_disabled()
 
 
-@pytest.mark.parametrize("name", ["lessons/02_chain_rule_backwards.ipynb", "exercises/01_scalar_engine.ipynb"])
-def test_a_notebook_that_is_only_looked_at_has_nothing_to_save(lab, name):
+def test_a_link_of_the_dashboard_opens_its_notebook_which_has_nothing_to_save(lab):
     """JupyterLab writes down which kernel it got: what the copy says of its kernel must be that already."""
-    copy = Path(name).name
-    (lab.folder / copy).write_bytes(lessons.pristine(name))
+    course, name = lab.folder / "course", "exercises/01_scalar_engine.ipynb"
+    lessons.write(course / name, lessons.pristine(name))
+    lessons.write(course / lessons.STATE, b"{}")
+    (lab.folder / lab.written(DASHBOARD)).rename(course / "home.ipynb")
+    home = lab.open("course/home.ipynb")
+    home.run_all()
 
-    page = lab.open(copy).page
+    home.page.get_by_role("link", name="01 The pieces of a scalar engine").click()
 
+    page = home.page
+    page.wait_for_function(f"() => ({PATH})() === 'course/{name}'")
+    page.wait_for_function(CONNECTED)
     page.evaluate(KERNEL_KNOWN)
-    metadata = json.loads(page.evaluate(METADATA))
-    assert metadata["language_info"] == IPythonKernel.language_info
+    assert json.loads(page.evaluate(METADATA))["language_info"] == IPythonKernel.language_info
     assert page.evaluate(DIRTY) is False
