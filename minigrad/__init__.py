@@ -7,7 +7,8 @@
     mg.func                         functions to their derivatives
     mg.nn, mg.optim, mg.data        networks, trained
     mg.random, mg.device            numbers that are a function of a key; where arrays live
-    mg.laws                         what every op obeys
+    mg.compiler                     what a graph becomes: better, planned, compiled
+    mg.ops, mg.laws                 every op, and what it obeys
     mg.draw, mg.widgets             a graph to look at, and to step through
 
 The table of contents, name by name, is `__init__.pyi`. A name is loaded when it is first used, so that

@@ -2,9 +2,9 @@
 # Laid out by scripts/phrasebook, which adds the methods that are functions: see functions/faces.py.
 
 from . import (
-    autograd as autograd, cuda as cuda, data as data, fft as fft, func as func, functional as functional,
-    graph as graph, laws as laws, lax as lax, linalg as linalg, nn as nn, optim as optim, random as random,
-    special as special, utils as utils, widgets as widgets,
+    autograd as autograd, compiler as compiler, cuda as cuda, data as data, fft as fft, func as func,
+    functional as functional, graph as graph, laws as laws, lax as lax, linalg as linalg, nn as nn, ops as ops,
+    optim as optim, random as random, special as special, utils as utils, widgets as widgets,
 )
 from .autograd import (
     Function as Function, GradientTape as GradientTape, custom_gradient as custom_gradient, grad as grad,

@@ -41,13 +41,18 @@ from minigrad.course.feedback import solution as solution
 from minigrad.course.prediction import reveal as reveal
 from minigrad.course.scoring import score as score
 from minigrad.course.standing import dashboard as dashboard
+from minigrad.course.stopwatch import in_turns as in_turns
 
 if TYPE_CHECKING:
+    from minigrad.course.plots import follow_theme as follow_theme
     from minigrad.widgets import Predict as Predict
     from minigrad.widgets import Quiz as Quiz
 
 
+HOMES = {"Predict": "minigrad.widgets", "Quiz": "minigrad.widgets", "follow_theme": "minigrad.course.plots"}
+
+
 def __getattr__(name: str) -> object:
-    if name in ("Predict", "Quiz"):  # imported when asked for, because anywidget is slow to import
-        return getattr(import_module("minigrad.widgets"), name)
+    if name in HOMES:  # imported when asked for, because anywidget and Matplotlib are slow to import
+        return getattr(import_module(HOMES[name]), name)
     raise AttributeError(f"minigrad.course has no {name!r}")
