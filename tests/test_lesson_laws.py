@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -159,3 +160,13 @@ def test_a_cell_of_an_exercise_may_not_fill_a_screen_and_what_is_for_authors_may
     nb.cells[1].source += "x = 2\n"
     with pytest.raises(BuildError, match=r"solutions/01_short.ipynb: cell 1 has 26 lines"):
         refuse_long(nb, "solutions/01_short.ipynb")
+
+
+@pytest.mark.parametrize("lesson", ["13"])
+def test_a_lesson_opens_with_minigrad_and_at_most_two_imports_from_it(lesson):
+    """Lessons 13 and 14 opened with walls of addresses in the engine: what they need is in mg.compiler and mg.ops."""
+    (source,) = (ROOT / "lessons" / "source").glob(f"{lesson}_*.py")
+    imported = re.findall(r"^(?:import|from) (minigrad.*)", source.read_text("utf-8"), re.M)
+
+    assert imported[0] == "minigrad as mg"
+    assert len(imported) <= 3

@@ -26,9 +26,9 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 13 Optimising a graph
 #
-# In eager mode Python computes one operation and has not read the next line yet. A traced function is there as a whole
-# before a single number flows. **What can be seen in a whole graph that cannot be seen one operation at a time, and
-# what is it worth?**
+# The price of lesson 08 was that nobody sees the whole: each operation of the name network ran before Python had read
+# the next line. Traced, the network is there as a whole before a single number flows. **What can be seen in a whole
+# graph that cannot be seen one operation at a time, and what is it worth?**
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -46,26 +46,11 @@
 # %% slideshow={"slide_type": "skip"}
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.compiler.passes.fold import fold
-from minigrad.compiler.passes.fuse import fuse
-from minigrad.core.interpret import interpret
-from minigrad.compiler.passes.transpose_rules import transposes
-from minigrad.compiler.passes.liveness import bytes_moved
-from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised, steps
-from minigrad.tensor.rewrite import share
-from minigrad.course import Predict, Quiz, reveal
-from minigrad.course.plots import follow_theme
-from minigrad.course.stopwatch import in_turns
-from minigrad.core.node import Node
-from minigrad.ops import Const, Mul
+from minigrad.course import Predict, Quiz, in_turns, reveal
 from minigrad.widgets import PassViewer, Roofline
-
-BLUE, VERMILION = "#0072B2", "#D55E00"
-follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What nobody asked for
@@ -90,7 +75,7 @@ def graph_of(f, *args):
     return mg.function(f).graph_for(*args)
 
 
-def ops(graph):
+def operations(graph):
     return sum(bool(node.inputs) for node in graph.nodes)
 
 
@@ -99,7 +84,7 @@ graph = graph_of(careless, x)
 mg.draw(graph)
 
 # %%
-reveal("ops in the graph", ops(graph))
+reveal("ops in the graph", operations(graph))
 
 # %% [markdown]
 # The tanh and its product are gone. A graph is what can be reached from its outputs, walking back; a **dead node**,
@@ -110,32 +95,26 @@ reveal("ops in the graph", ops(graph))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Said twice
 #
-# A **pass** is a function from a graph to a graph that computes the same. The first one is called `share`. It looks
-# for a **common subexpression**: an operation that stands there twice, on the same operands. How many of the five
-# operations will be left?
+# A **pass** is a function from a graph to a graph that computes the same. Passes are in `mg.compiler`; the first one is
+# called `share`. It looks for a **common subexpression**: an operation that stands there twice, on the same operands.
+# How many of the five operations will be left?
 
 # %%
 Predict("ops after share", "How many of the five operations are left after share?")
 
 # %%
-shared = share(graph)
+shared = mg.compiler.share(graph)
 mg.draw(shared)
 
 # %%
-reveal("ops after share", ops(shared))
+reveal("ops after share", operations(shared))
 
 # %% [markdown]
 # Lesson 01 said: what is *used* twice is one node, what is *written* twice is two. Now the second becomes the first.
 # `share` begins at the inputs: both products read x and a 2, so they are one; *then* both exp read the same node, so
 # they are one, too. All a compiler needs for this is a table, from (operation, operands) to the node that has it. (The
-# operands in their order, except for + and ×: x + 3 and 3 + x have the same bits, so `share` takes them for one.)
-
-# %%
-products = [node for node in graph.nodes if isinstance(node.op, Mul)]
-print("two nodes:", products[0] is not products[1], "  one operation:", products[0].op == products[1].op)
-
-# %% [markdown]
-# Two calls of `mg.rand` are not shared, although they look alike: each has an effect, it moves the generator on.
+# operands in their order, except for + and ×: x + 3 and 3 + x have the same bits, so `share` takes them for one. Two
+# calls of `mg.rand` are not shared, although they look alike: each has an effect, it moves the generator on.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes up to here. If somebody asks why Python does not do this itself: `x * 2` calls a method that may do
@@ -168,38 +147,54 @@ Predict("folded of fading_too", "How many operations does folding take out of fa
 # %%
 for f in (fading, fading_too):
     faded = graph_of(f, mg.ones(8))
-    print(f"{f.__name__:11} {ops(faded)} operations, after fold {ops(fold(faded))}")
-reveal("folded of fading_too", ops(faded) - ops(fold(faded)))
+    print(f"{f.__name__:11} {operations(faded)} operations, after fold {operations(mg.compiler.fold(faded))}")
+reveal("folded of fading_too", operations(faded) - operations(mg.compiler.fold(faded)))
 
 # %% [markdown]
 # None. A tensor from outside is *read at each run* (lesson 11: that is how parameters change while a graph stays), so
 # the value it has today must not be built in. The compiler folds what you *say* is constant.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Who writes `x ** 1`?
+# ## Who writes `x * 1`?
 #
-# Nobody. But rules do. A derivative rule is written for all cases and knows nothing of yours: the rule for a power, at
-# x², says 2 · x¹ · g. Here is the gradient of a small loss, as the rules wrote it, and how it changes pass by pass.
-
+# Nobody. But rules do. A derivative rule is written for all cases and knows nothing of yours: the rule for a + b sends
+# the gradient on times 1. Here is the gradient of the name network (lesson 08) for the three letters of yui, as the
+# rules wrote it, and how it changes pass by pass.
 
 # %%
-def loss(x):
-    return ((x * 3).tanh() ** 2).mean()
+names = mg.data.names()
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+rng = np.random.default_rng(0)
+start = [mg.tensor(rng.normal(0, 0.2, shape)) for shape in ((26, 24), (24, 24), (24, 7))]
 
 
-gradient = graph_of(mg.func.grad(loss), x)
-print(*(line for line in mg.draw(gradient).text.splitlines() if "^1" in line))
-steps(gradient)
+def gradient_of(name, language):
+    """The graph of the gradient, with respect to the weights, of how wrong the network is about this name."""
+
+    def loss(E, W, V):
+        state = mg.zeros(1, 24)
+        for letter in name:
+            state = (E[LETTERS.index(letter)] + state @ W).tanh()
+        return -(state @ V).log_softmax(-1)[0, names.languages.index(language)]
+
+    return graph_of(mg.func.grad(loss, argnums=(0, 1, 2)), *start)
+
+
+yui = gradient_of("yui", "Japanese")
+print(*(line for line in mg.draw(yui).text.splitlines() if "× 1 =" in line), sep="\n")
+first, *_, last = mg.compiler.steps(gradient_of("sopuruchukwu", "Igbo"))
+print(f"\nfor the 12 letters of sopuruchukwu: {first.nodes} operations, after all passes {last.nodes}")
+mg.compiler.steps(yui)
 
 # %% [markdown]
-# There is the power of 1; and then a row for each pass that changed something. *nodes* counts operations, and no leaves
-# or constants. *narrow* lets an operation read a small array instead of a copy that is broadcast, *fold* computes
-# 1/1000 beforehand, *simplify* takes out x¹; *fuse* comes below. *Bytes moved* is what all operations read and write,
-# *peak bytes* the most that is alive at once, which is lesson 14. Most of what a compiler finds was not written by a
-# human.
+# There they are; and then a row for each pass that changed something. *nodes* counts operations, and no leaves or
+# constants. *simplify* takes the products with 1 out, *transposes* moves transposes to where they are in nobody's way,
+# and *fuse* comes below. *Bytes moved* is what all operations read and write, *peak bytes* the most that is alive at
+# once, which is lesson 14. (In sopuruchukwu *share* has more to do: four of its letters are a u, and the row of u is
+# looked up once.) Most of what a compiler finds was not written by a human.
 #
-# Simplifying works by rules. A **rewrite rule** is one identity of algebra, used from left to right: x¹ → x, x² → x·x,
-# two transposes → none. Each looks at one node, and gives a better one or nothing.
+# Simplifying works by rules. A **rewrite rule** is one identity of algebra, used from left to right: x · 1 → x,
+# x² → x·x, two transposes → none. Each looks at one node, and gives a better one or nothing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A pass of your own: x · 1 → x
@@ -209,12 +204,15 @@ steps(gradient)
 
 
 # %%
+ops, Node = mg.ops, mg.compiler.Node
+
+
 def without_ones(graph):
     """x · 1 → x and 1 · x → x"""
 
     def make(node, inputs):
         match node.op, inputs:
-            case Mul(), (x, Node(Const(1))) | (Node(Const(1)), x) if x.spec == node.spec:
+            case ops.Mul(), (x, Node(ops.Const(1))) | (Node(ops.Const(1)), x) if x.spec == node.spec:
                 return x
         return node.with_inputs(inputs)
 
@@ -223,18 +221,15 @@ def without_ones(graph):
 
 # %% [markdown]
 # Python's `match` reads like the rule: a product whose operands are some x and a node that is the constant 1. The spec,
-# shape and dtype, must stay what it was. Here is a function whose defaults leave ones behind:
-
+# shape and dtype, must stay what it was. Now on the gradient for yui. (The state at the start is an input, too: the
+# trace captured it, as lesson 11 says.)
 
 # %%
-def scaled(x, inside=1.0, outside=1.0):
-    return ((x * inside).tanh() * inside).exp() * outside
-
-
-before = graph_of(scaled, x)
-after = without_ones(before)
-print(ops(before), "operations, then", ops(after))
-print("the same to the last bit:", np.array_equal(interpret(before, x.numpy())[0], interpret(after, x.numpy())[0]))
+after = without_ones(yui)
+print(operations(yui), "operations, then", operations(after))
+arrays = [*(weight.numpy() for weight in start), np.zeros((1, 24))]
+pairs = zip(mg.compiler.interpret(yui, *arrays), mg.compiler.interpret(after, *arrays))
+print("the same to the last bit:", all(np.array_equal(a, b) for a, b in pairs))
 
 # %% [markdown]
 # `interpret` runs any graph, node by node, and is the referee for anyone who writes passes. Ask it every time.
@@ -294,11 +289,11 @@ reveal("rules that hold", sum(len(floats) == 0 for floats in fails.values()))
 # %%
 def simplifies(passes, f):
     """Whether a rule of these passes applies."""
-    return any(step.changed for step in steps(graph_of(f, x), passes) if step.name == "simplify")
+    return any(step.changed for step in mg.compiler.steps(graph_of(f, x), passes) if step.name == "simplify")
 
 
 for rule, (written, _) in RULES.items():
-    standard, fast = simplifies(STANDARD, written), simplifies(FAST, written)
+    standard, fast = (simplifies(passes, written) for passes in (mg.compiler.STANDARD, mg.compiler.FAST))
     print(f"{rule:16} {'STANDARD and FAST' if standard else 'FAST alone' if fast else 'neither'}")
 
 # %% [markdown]
@@ -311,10 +306,11 @@ for rule, (written, _) in RULES.items():
 # surprises nearly everybody. (a + b) − a is the same trap as x + 1 + −1: for large a, nothing of b is left.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# ## Moves that move nothing
+# ### Further: moves that move nothing
 #
-# A transpose copies nothing: it reads the same memory the other way round. But it is in the way of other passes.
-# `transposes` moves transposes past elementwise operations until two of them meet, or a matrix product takes one up.
+# A transpose copies nothing: it reads the same memory the other way round. But it is in the way of other passes. The
+# pass `transposes` moves transposes past elementwise operations until two of them meet, or a matrix product takes one
+# up. The road goes on without it.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -326,8 +322,8 @@ crossed = graph_of(turned, mg.ones(10, 20), mg.ones(10, 20))
 mg.draw(crossed)
 
 # %% slideshow={"slide_type": "skip"}
-print(ops(crossed), "operations, then", ops(transposes(crossed)))
-mg.draw(transposes(crossed))
+print(operations(crossed), "operations, then", operations(mg.compiler.transposes(crossed)))
+mg.draw(mg.compiler.transposes(crossed))
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## All passes, one at a time
@@ -362,42 +358,20 @@ Predict("bytes of the chain", "How many bytes do the three operations read and w
 
 # %%
 links = graph_of(chain, x)
-fused = fuse(links)
-print(f"as written {ops(links)} operations, {bytes_moved(links):,} bytes")
-print(f"fused      {ops(fused)} operation,  {bytes_moved(fused):,} bytes")
-reveal("bytes of the chain", bytes_moved(links))
+fused = mg.compiler.fuse(links)
+for name, each in (("as written", links), ("fused", fused)):
+    print(f"{name:10} operations: {operations(each)}, bytes: {mg.compiler.bytes_moved(each):,}")
+reveal("bytes of the chain", mg.compiler.bytes_moved(links))
 
 # %% [markdown]
 # Three times 8,000 in and 8,000 out, and two numbers. **Fusion** makes one loop of the three: take an element, do
 # everything to it, write it, take the next. x is read once, the result is written once, and what lies between never
-# sees memory; the 2 and the 1 stand in the loop itself. The longer the chain, the more there is to save:
-
-# %% slideshow={"slide_type": "subslide"}
-lengths = range(1, 13)
-
-
-def chain_of(n):
-    def f(x):
-        for _ in range(n):
-            x = x.tanh()
-        return x
-
-    return graph_of(f, x)
-
-
-fig, ax = plt.subplots(figsize=(6, 2.8), layout="constrained")
-ax.plot(lengths, [bytes_moved(chain_of(n)) / 1000 for n in lengths], "s-", color=VERMILION, label="one by one")
-ax.plot(lengths, [bytes_moved(fuse(chain_of(n))) / 1000 for n in lengths], "o-", color=BLUE, label="fused")
-ax.set(xlabel="operations in the chain", ylabel="thousand bytes moved", ylim=0)
-ax.legend()
-plt.show()
-
-# %% [markdown]
-# *The plot: one by one, bytes grow by 16,000 with each operation of the chain; fused, they stay at 16,000.*
+# sees memory; the 2 and the 1 stand in the loop itself. The longer the chain, the more there is to save.
 #
 # gelu, an activation of many language models, is such a chain, of eight operations. A matrix product is not elementwise
 # and ends a chain; but what follows it can be done to its result while that is still near. Bias and activation are its
-# **epilogue**: a whole layer is two operations. So is a layer whose product is a convolution (lesson 04).
+# **epilogue**: a letter of the name network, for 64 names at once, is two operations instead of three. So is a layer
+# whose product is a convolution (lesson 04).
 
 
 # %%
@@ -405,18 +379,18 @@ def gelu(x):
     return 0.5 * x * (1 + mg.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
-def layer(x, W, b):
-    return gelu(x @ W + b)
+def letter(push, state, W):
+    return (push + state @ W).tanh()
 
 
 def convolved(images, W, b):
     return gelu(mg.nn.functional.conv2d(images, W) + b)
 
 
-three = mg.ones(64, 32), mg.ones(32, 128), mg.ones(128)
+three = mg.ones(64, 24), mg.ones(64, 24), mg.ones(24, 24)
 pictures = mg.ones(8, 3, 16, 16), mg.ones(4, 3, 3, 3), mg.ones(4, 1, 1)
-for f, args in ((gelu, [x]), (layer, three), (convolved, pictures)):
-    way = steps(graph_of(f, *args))
+for f, args in ((gelu, [x]), (letter, three), (convolved, pictures)):
+    way = mg.compiler.steps(graph_of(f, *args))
     print(f"{f.__name__}: {way[0].nodes} ops, {way[0].bytes_moved:,} bytes; ", end="")
     print(f"then {way[-1].nodes}, {way[-1].bytes_moved:,} bytes")
 
@@ -436,7 +410,7 @@ def launches(f, *args):
     """Eagerly, and as a compiled program."""
     gpu = mg.device("simulated")
     args = [a.to(gpu) for a in args]
-    program = gpu.program(optimised(graph_of(f, *args)))
+    program = gpu.program(mg.compiler.optimised(graph_of(f, *args)))
     with gpu.counts() as eager:
         f(*args)
     with gpu.counts() as compiled:
@@ -444,7 +418,7 @@ def launches(f, *args):
     return eager.launches, compiled.launches - 1  # the copy that hands the result over is no part of the work
 
 
-for f, args in ((gelu, [x]), (layer, three)):
+for f, args in ((gelu, [x]), (letter, three)):
     print(f.__name__, "launches, eager and compiled:", *launches(f, *args))
 reveal("launches of gelu", launches(gelu, x)[1])
 
@@ -485,7 +459,7 @@ for n in (1_000, 100_000, 3_000_000):
 # matrix product stands to the right of the ridge.
 
 # %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "subslide"}
-Roofline(layer, mg.ones(256, 256), mg.ones(256, 256), mg.ones(256))
+Roofline(letter, mg.ones(256, 256), mg.ones(256, 256), mg.ones(256, 256))
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## To the last bit
@@ -540,11 +514,11 @@ reveal("rounded, FAST", str(unrounded) if unrounded[0] else "[0, 2, 2]")
 # %% [markdown]
 # a + b − a was taken for b: true of numbers, not of floats. Summation that corrects its own error, and the tricks with
 # which libraries compute exp and log, die of the same rule. C compilers have the same switch, `-ffast-math`, and the
-# same victims. To find such a fault, run both, compare the bits, and look at the table of `steps(graph, FAST)` for the
-# pass that did it.
+# same victims. To find such a fault, run both, compare the bits, and look at the table of `mg.compiler.steps` for
+# the pass that did it.
 
 # %%
-steps(graph_of(rounded, fractions), FAST)
+mg.compiler.steps(graph_of(rounded, fractions), mg.compiler.FAST)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?

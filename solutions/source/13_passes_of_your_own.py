@@ -22,11 +22,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.core.interpret import interpret
-from minigrad.compiler.passes.liveness import bytes_moved
-from minigrad.compiler.passes.pipeline import optimised, steps
+from minigrad.compiler import Node, bytes_moved, interpret, optimised, steps
 from minigrad.course import check, solution
-from minigrad.core.node import Node
 
 
 def graph_of(f, *args):
@@ -136,7 +133,7 @@ check("double_signs")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.core.interpret import interpret as referee
+from minigrad.compiler import interpret as referee
 
 NUMBERS = numeric.array([1.5, -2.0, 0.0, -0.0, numeric.inf])
 
@@ -287,9 +284,8 @@ check("shared_right")
 # %% probes="shared_right"
 import numpy as numeric
 import minigrad as engine
-from minigrad.core.graph import Graph
-from minigrad.core.interpret import interpret as referee
-from minigrad.core.node import Node
+from minigrad.compiler import Graph, Node
+from minigrad.compiler import interpret as referee
 
 SQUARES = [numeric.array([[1.0, 2.0], [5.0, -3.0]]), numeric.array([[0.5, 4.0], [1.0, 7.0]])]
 
@@ -445,9 +441,9 @@ check("bytes_budget")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.core.interpret import interpret as referee
-from minigrad.compiler.passes.liveness import bytes_moved as count_bytes
-from minigrad.compiler.passes.pipeline import optimised as through_the_passes
+from minigrad.compiler import bytes_moved as count_bytes
+from minigrad.compiler import interpret as referee
+from minigrad.compiler import optimised as through_the_passes
 
 
 def matrices(n, seed):
@@ -554,7 +550,7 @@ check("own_pass")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.core.interpret import interpret as referee
+from minigrad.compiler import interpret as referee
 
 FLOATS = numeric.array([0.0, -0.0, 0.1, -0.3, 7.0, -1e300, 1e300, 800.0, numeric.inf, -numeric.inf, numeric.nan])
 OTHERS = [

@@ -22,9 +22,7 @@
 import numpy as np
 
 import minigrad as mg
-from minigrad.compiler.passes.liveness import ordered, peak_bytes
-from minigrad.tensor.rewrite import share, simplify
-from minigrad.compiler.schedule import ways_left
+from minigrad.compiler import ordered, peak_bytes, share, simplify, ways_left
 from minigrad.course import check, solution
 
 # %% [markdown]
@@ -519,11 +517,11 @@ check("for_two")
 import numpy as numeric
 
 import minigrad as engine
-from minigrad.compiler.passes.liveness import ordered as in_order
-from minigrad.compiler.passes.liveness import peak_bytes as most_bytes
-from minigrad.tensor.rewrite import share as sharing
-from minigrad.tensor.rewrite import simplify as simplifying
-from minigrad.compiler.schedule import ways_left as ways
+from minigrad.compiler import ordered as in_order
+from minigrad.compiler import peak_bytes as most_bytes
+from minigrad.compiler import share as sharing
+from minigrad.compiler import simplify as simplifying
+from minigrad.compiler import ways_left as ways
 
 XS = numeric.linspace(0.5, 1.5, 1000)
 
