@@ -28,9 +28,11 @@
 #
 # This is what PyTorch's compiler says about an `if` on a tensor. Why can a graph not follow it, and what is `cond`?
 #
-# A graph that is built before it runs is built without numbers. **How can it decide anything by a number?** Which of
-# two formulas applies, when an iteration has come close enough, how long a sentence is: all of that is known when the
-# graph runs, and by then Python has left the stage. So the decision itself must become a node.
+# Lesson 09 wrote the name network down for twelve letters, and *Oluwatobiloba* has thirteen. **How can a graph that is
+# built without numbers decide anything by a number?** How long a name is, which of two formulas applies, when an
+# iteration has come close enough: all of that is known when the graph runs, and by then Python has left the stage.
+# Where the graph has left Python for a telephone, was cut over machines or compiled, there is no Python to ask. So the
+# decision itself must become a node.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -46,17 +48,16 @@
 # on the board: "the graph is there first, the number comes later". Everything today follows from that sentence.
 
 # %% slideshow={"slide_type": "skip"}
-import re
 import textwrap
 import tracemalloc
 
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, reveal
-from minigrad.graph import fori_loop, probe, py_func, scan
+from minigrad.course import Predict, Quiz, reveal
+from minigrad.graph import fori_loop, probe, scan
 from minigrad.core.node import toposort
-from minigrad.widgets import GraphView, Quiz, StaticVsDynamic
+from minigrad.widgets import GraphView, StaticVsDynamic
 
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -72,7 +73,6 @@ def bent(x):
     return mg.exp(-x)
 
 
-# %%
 Predict(
     "if on a placeholder",
     "What comes of bent(x) while the graph is built?",
@@ -92,9 +92,9 @@ with g.as_default():
 reveal("if on a placeholder", happened)
 
 # %% [markdown]
-# Read the message aloud: each half of it says something. *Greater → bool[]*: the comparison itself went well, and `x >
-# 0` is a node like any other. *Has no value*: the trouble begins when Python's `if` asks this node "are you true?" now,
-# and wants one answer. There are two possible answers, and which of them is right will differ from run to run. A
+# Read the message aloud: each half of it says something. *Greater → bool[]*: the comparison itself went well, and
+# `x > 0` is a node like any other. *Has no value*: the trouble begins when Python's `if` asks this node "are you true?"
+# now, and wants one answer. There are two possible answers, and which of them is right will differ from run to run. A
 # `while` asks the same question, and `range(n)` asks a similar one.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -103,9 +103,6 @@ reveal("if on a placeholder", happened)
 # `mg.cond(p, f, g)` takes the condition as a node, and the two ways as functions without arguments. We note in `called`
 # when Python calls them. (The `probe` in each has its turn below.) How many of the two are called while the graph is
 # built?
-
-# %%
-Predict("branches called", "How many of the two functions are called while the graph is built?")
 
 # %%
 called, seen = [], {}
@@ -125,15 +122,16 @@ def falling():
     return y
 
 
-with g.as_default():
-    y = mg.cond(x > 0, squared, falling)
+Predict("branches called", "How many of the two functions are called while the graph is built?")
 
 # %%
+with g.as_default():
+    y = mg.cond(x > 0, squared, falling)
 print("called while building:", called)
 reveal("branches called", len(called))
 
 # %% [markdown]
-# Both, once each: nobody knows yet which one will be wanted, so each is written down as a small graph of its own. The
+# Both, once each: which one will be wanted is not known yet, so each is written down as a small graph of its own. The
 # node `if` holds the two graphs. Such a node is a **control-flow node**. In the plain picture it is one box:
 
 # %%
@@ -153,7 +151,7 @@ GraphView(y)
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Written down twice, run once
 #
-# A probe keeps what its node was, at every run that computes it (`probe(y).values`). We run three times, with 3, −1
+# A probe keeps the value of its node, at every run that computes it (`probe(y).values`). We run three times, with 3, −1
 # and 2. How many values will the two probes hold together?
 
 # %%
@@ -168,8 +166,8 @@ with mg.Session(g) as session:
 reveal("probed", sum(len(each.values) for each in seen.values()))
 
 # %% [markdown]
-# In each run one branch was computed, and the other was left alone. And `called` did not grow: building is over, Python
-# runs no more.
+# In each run one branch was computed, and the other was left alone. And `called` did not grow: building is over, and
+# Python does not come back.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Is `where` not the same?
@@ -179,15 +177,13 @@ reveal("probed", sum(len(each.values) for each in seen.values()))
 # is not a number, nan, but `where` does not pick it. What does `where` say for the gradient at x = −1?
 
 # %%
-Predict("where's gradient", "What is the gradient of the where at x = −1?", options=["0", "0.5", "nan"])
-
-# %%
 g = mg.Graph()
 with g.as_default():
     x = mg.placeholder("float64", (), name="x")
     by_where = mg.where(x > 0, mg.sqrt(x), 0 * x)
     by_cond = mg.cond(x > 0, lambda: mg.sqrt(x), lambda: 0 * x)
     gradients = [mg.gradients(y, [x])[0] for y in (by_where, by_cond)]
+Predict("where's gradient", "What is the gradient of the where at x = −1?", options=["0", "0.5", "nan"])
 
 # %%
 with mg.Session(g) as session, np.errstate(invalid="ignore"):
@@ -254,8 +250,6 @@ g = mg.Graph()
 with g.as_default():
     start = mg.placeholder("int64", (), name="start")
     _, count = mg.while_loop(not_one, collatz, (start, 0))
-
-# %%
 Predict("body called", "From 27 it takes 111 turns. How often will Python have called collatz?")
 
 # %%
@@ -277,39 +271,60 @@ GraphView(count)
 # it may not be drawn as an edge: lesson 01, a cycle has no topological order.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Unrolled, or one node
+# ## The names, with the loop in the graph
 #
-# If the number of turns is known while the graph is built, Python's own `for` does work: each turn adds its nodes. Such
-# a loop is **unrolled**. `fori_loop(0, n, body, y)` makes one node of it, and its n may even be a placeholder. Here is
-# x³ both ways.
+# Now the network of lesson 08. `scores` is as it was there. In a graph its `for` is Python's, and each letter adds its
+# nodes: such a loop is **unrolled**. `scan(f, state, letters)` is a loop node that goes along the first axis of
+# `letters`: `f(state, letter)` returns the next state, and what to keep of this turn. A **scan** gives the last state,
+# and all that was kept, stacked. The length of `letters` may stay open. (`mg.lax.scan` is the same function.)
+
+# %%
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+rng = np.random.default_rng(0)
+start = [rng.normal(0, 0.2, shape) for shape in ((26, 24), (24, 24), (24, 7))]
+
+
+def spelled(name):
+    return [LETTERS.index(letter) for letter in name]
+
+
+def scores(letters, E, W, V):
+    state = mg.zeros(1, 24)
+    for letter in letters:
+        state = (E[letter] + state @ W).tanh()
+    return state @ V
+
+
+def scanned(letters, E, W, V):
+    """The scores after the last letter, and after each."""
+
+    def turn(state, letter):
+        state = (E[letter] + state @ W).tanh()
+        return state, state
+
+    last, states = scan(turn, mg.zeros(1, 24), letters)
+    return last @ V, states @ V
 
 
 # %%
-def unrolled(n):
-    x, y = mg.placeholder("float64", (), name="x"), 1.0
-    for _ in range(n):
-        y = y * x
-    return y
-
-
-def as_one_node(n):
-    x = mg.placeholder("float64", (), name="x")
-    return fori_loop(0, n, lambda i, y: y * x, 1.0)
-
-
-with mg.Graph().as_default():
-    three_nodes = unrolled(3)
-mg.draw(three_nodes)
-
-# %%
-with mg.Graph().as_default():
-    one_node = as_one_node(mg.placeholder("int64", (), name="n"))
-mg.draw(one_node)
+g = mg.Graph()
+with g.as_default():
+    letters = mg.placeholder("int64", (None,), name="letters")
+    E, W, V = weights = [mg.Variable(array, name=name) for array, name in zip(start, "EWV")]
+    answer, answers = scanned(letters, E, W, V)
+GraphView(answer)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# To be fair we count what is inside the loop node, too: its test, its body, and the nodes that only keep the books.
-# Unrolled, 10 turns are 12 nodes: the placeholder, the 1.0, and ten products. How many nodes does the graph of the
-# other picture have for n = 1000: the loop node, what is outside it, and all that is inside?
+# There are the four operations of a letter, once, in the body of the loop. We count nodes, and to be fair also those
+# inside the loop node: its body, and what keeps the books. Eagerly a name of 3 letters has 20 nodes, as you know, and
+# one of 12 has 65. How large is the graph of `scanned`?
+
+# %%
+Predict(
+    "nodes of the scan",
+    "How many nodes has the graph of scanned for a name of 1000 letters, inside and out?",
+    options=["about 20", "about 1000", "about 5000"],
+)
 
 
 # %%
@@ -318,30 +333,58 @@ def size(nodes):
     return sum(1 + sum(size(part.nodes) for part in getattr(node.op, "graphs", ())) for node in nodes)
 
 
-def size_of(build, n):
-    g = mg.Graph()
-    with g.as_default():
-        build(mg.placeholder("int64", (), name="n") if build is as_one_node else n)
-    return size(g.get_operations())
+def size_of(build, letters):
+    with mg.Graph().as_default() as graph:
+        build(letters(), *map(mg.constant, start))
+    return size(graph.get_operations())
 
 
-# %%
-Predict("loop node, n = 1000", "How many nodes does it have, inside and out? Within 10 is right.", tolerance=10)
+def one_by_one(n):
+    return lambda: [mg.placeholder("int64", ()) for _ in range(n)]
 
-# %%
-print("     n    eager   unrolled   one node")
-for n in (10, 100, 1000):
-    x, y = mg.tensor(1.0, requires_grad=True), mg.tensor(1.0)
-    for _ in range(n):
-        y = y * x
-    print(f"{n:6}{len(toposort(y.node)):9}{size_of(unrolled, n):11}{size_of(as_one_node, n):11}")
-reveal("loop node, n = 1000", size_of(as_one_node, 1000))
+
+print("letters    eager   unrolled   one node")
+tensors = [mg.tensor(array, requires_grad=True) for array in start]
+for n in (3, 12, 13, 1000):
+    eager = len(toposort(scores(mg.zeros(n, dtype="int64"), *tensors).node))
+    found = size_of(scanned, lambda: mg.placeholder("int64", (None,)))
+    print(f"{n:7}{eager:9}{size_of(scores, one_by_one(n)):11}{found:11}")
+reveal("nodes of the scan", "about 20" if found < 30 else "about 1000" if found < 2000 else "about 5000")
 
 # %% [markdown]
-# The loop node has the same size for any n: what it is given, itself, and what hands its results out; and inside of it
-# a test and a body, each with places for what comes in. For 10 turns it is the larger one. So: unroll what is short and
-# fixed (each copy can be simplified by itself), and make a node of what is long, or of a length that only the run
-# knows. A dynamic graph is always unrolled; that is what it cost us in lesson 08.
+# The loop node has the same size for every name, for its body is written down once. Lesson 08 needed 700 graphs,
+# lesson 09 one of twelve letters; this is *one for all lengths*. (Where a loop is short and its length is fixed,
+# unrolled has an advantage, too: each copy can be simplified by itself.) Does it compute the same? We ask for loss and
+# gradients, of *Oluwatobiloba* as well, and then run all 700 names.
+
+# %%
+names = mg.data.names()
+with g.as_default():
+    label = mg.placeholder("int64", (1,), name="label")
+    loss = mg.cross_entropy(answer, label)
+    gradients = mg.gradients(loss, weights)
+session = mg.Session(g)
+session.run([weight.initializer for weight in weights])
+for name in ("yui", "sopuruchukwu", "oluwatobiloba"):
+    found, slopes = session.run([loss, gradients], {letters: spelled(name), label: [1]})
+    tensors = [mg.tensor(array, requires_grad=True) for array in start]
+    eager = mg.cross_entropy(scores(mg.tensor(spelled(name)), *tensors), [1])
+    eager.backward()
+    apart = max(abs(tensor.grad.numpy() - slope).max() for tensor, slope in zip(tensors, slopes))
+    print(f"{name:13} loss {found:.6f}, eagerly {eager.item():.6f}; gradients agree: {apart < 1e-12}")
+before = len(g.get_operations())
+for name, which in names.train:
+    session.run([loss, gradients], {letters: spelled(name), label: [which]})
+print("nodes built by 700 runs:", len(g.get_operations()) - before)
+print("answers after each letter of katarzyna:", session.run(answers, {letters: spelled("katarzyna")}).shape)
+
+# %% [markdown]
+# The same losses, the same gradients, and no thirteenth letter that is too many. A step of training would be built from
+# these gradients as in lesson 09.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Seven minutes. Ask first how many nodes lesson 09 would need for a name of thirteen letters. "About 1000" comes from
+# those who count turns. The gradient of the scan goes through the same body: how, is the next page.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Backward through a loop
@@ -357,8 +400,6 @@ with g.as_default():
         lambda y, turns: abs(y * y - a) > 1e-12 * a, lambda y, turns: ((y + a / y) / 2, turns + 1), (a, 0)
     )
     (slope,) = mg.gradients(root, [a])
-
-# %%
 with mg.Session(g) as session:
     for number in (4.0, 9.0, 1e6):
         y, steps, s = session.run([root, turns, slope], {a: number})
@@ -380,8 +421,8 @@ reveal("Newton at 1", f"{s:g}")
 
 # %% [markdown]
 # *It is the gradient of the turns that ran.* Where none ran, the result *is* the start, y = a, and its gradient is 1.
-# The value is right and the gradient is not that of the root. One turn after the loop, `(root + a / root) / 2`, leaves
-# the value as it is and mends the gradient, because the turn knows how the root depends on a:
+# The value is right, and the gradient is not that of the root. One more turn, after the loop, `(root + a / root) / 2`,
+# leaves the value as it is and mends the gradient, because the turn knows how the root depends on a:
 
 # %%
 with g.as_default():
@@ -400,26 +441,9 @@ with mg.Session(g) as session:
 # ## What it cost: a stack
 #
 # Backward, each turn wants the y that it began with. So the forward loop keeps them, a row for each turn: the
-# **stack of a loop**.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# Here is the program that the session made of Newton's loop and its gradient. Find the line that puts a row on the
-# stack, the one that takes it off again, and the one that lets the stack go.
-
-# %% slideshow={"slide_type": "skip"}
-with mg.Session(g) as session:
-    session.run([root, slope], {a: 9.0})
-    program = session.last_run.source
-print(re.sub(r" +# .*", "", program[program.index("def") :]))
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# `t1.put(t0)` in the first loop; `t4 = t1[k0, ...]`, last row first, in the second; and `del t1` at the end. What a
-# turn computed on the way from y to the next y is computed again, from y: less is kept, and a little is done twice.
-# Lesson 14 makes that bargain on purpose.
-
-# %% [markdown] slideshow={"slide_type": "fragment"}
-# We measure: y has 10,000 numbers, and we count memory in rows of that size. A forward run of 1000 turns, without a
-# gradient: how much does it hold at its peak?
+# **stack of a loop**. We measure. Here y has 10,000 numbers, and we count memory in rows of that size. The loop is a
+# `fori_loop(0, n, body, y)`, n turns with a count. A forward run of 1000 turns, without a gradient: how much does it
+# hold at its peak?
 
 # %%
 Predict("forward alone", "The peak of 1000 turns without a gradient:", options=["a few rows", "about 1000 rows"])
@@ -438,7 +462,6 @@ def peak(session, fetches, feed):
     return round(found)
 
 
-# %%
 peaks = {}
 for n in (10, 100, 1000):
     g = mg.Graph()
@@ -453,83 +476,12 @@ reveal("forward alone", "a few rows" if peaks[1000][0] < 100 else "about 1000 ro
 
 # %% [markdown]
 # Forward alone keeps nothing, however long it runs: a stack that will not be read is not made. With the gradient there
-# is a row for each turn. And when backward has read it? `py_func(f, [x])` is a node that calls a Python function in the
-# run, once x is there. Two of them look at the memory that is alive, one between the loops and one at the end.
-# (`control_dependencies` says: what is built in this block runs only after `between` has.)
-
-# %%
-g = mg.Graph()
-with g.as_default():
-    x = mg.placeholder("float64", ROW.shape, name="x")
-    y = fori_loop(0, 100, lambda i, y: mg.tanh(y * x), x)
-    between = py_func(lambda _: tracemalloc.get_traced_memory()[0] / ROW.nbytes, [y[0]])
-    with g.control_dependencies([between]):
-        (gx,) = mg.gradients(y.sum(), [x])
-    at_the_end = py_func(lambda _: tracemalloc.get_traced_memory()[0] / ROW.nbytes, [gx[0]])
-
-with mg.Session(g) as session:
-    session.run([between, at_the_end], {x: ROW})
-    tracemalloc.start()
-    alive = session.run([between, at_the_end], {x: ROW})
-    tracemalloc.stop()
-print(f"alive between the loops: {alive[0]:.0f} rows; at the end: {alive[1]:.0f}")
-
-# %% [markdown]
-# A hundred rows wait between the loops; when the way back is done, none of them is left.
+# is a row for each turn, and it is let go when backward has read it. A name of twelve letters is a stack of twelve
+# states.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Compare with lesson 06: there each saved value is a node's own and is let go as backward passes it.
 # Here it is one array, let go as a whole. Neither is free: memory grows with the turns as soon as a gradient is wanted.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## `scan`: a state along a sequence
-#
-# A recurrent network carries a state h along a sequence: h ← tanh(W x + U h), for each x. `scan(f, h, xs)` is that
-# loop: `f(h, x)` returns the next state, and what to keep of this turn; a **scan** gives the last state, and all that
-# was kept, stacked. The length of `xs` may be unknown, so one graph serves sequences of every length.
-
-# %%
-rng = np.random.default_rng(0)
-W, U = rng.normal(size=(4, 3)) / 2, rng.normal(size=(4, 4)) / 2
-
-g = mg.Graph()
-with g.as_default():
-    xs = mg.placeholder("float64", (None, 3), name="xs")
-    w, u = mg.constant(W, name="W"), mg.constant(U, name="U")
-
-    def cell(h, x):
-        h = mg.tanh(w @ x + u @ h)
-        return h, h
-
-    last, states = scan(cell, mg.zeros(4), xs)
-    loss = (last * last).sum()
-    (gw,) = mg.gradients(loss, [w])
-
-# %% [markdown]
-# In eager mode Python's `for` does the same, with a new graph for each sequence. How do the two compare? We print the
-# sizes of both graphs, and the last line compares their gradients:
-
-# %%
-with mg.Session(g) as session:
-    for length in (3, 7, 20):
-        sequence = np.random.default_rng(length).normal(size=(length, 3))
-        found, slope = session.run([loss, gw], {xs: sequence})
-        w_eager, h = mg.tensor(W, requires_grad=True), mg.zeros(4)
-        for x in mg.tensor(sequence):
-            h = mg.tanh(w_eager @ x + mg.tensor(U) @ h)
-        eager = (h * h).sum()
-        nodes = len(toposort(eager.node))
-        eager.backward()
-        print(f"length {length:2}: loss {found:.6f}; nodes: eager {nodes:3}, in the graph {size(g.get_operations())}")
-        assert abs(w_eager.grad.numpy() - slope).max() < 1e-12
-
-# %% [markdown]
-# The gradients agree within 0.000000000001, or the `assert` would have stopped us. The graph with the scan counts
-# forward and backward, and does not grow. What the turns kept is stacked: with 20 rows in, `states` has 20 rows.
-
-# %%
-with mg.Session(g) as session:
-    print(session.run(states, {xs: sequence}).shape)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** Both branches stand for one result, so they must give the same structure, dtype and shape. And a
@@ -553,7 +505,7 @@ with mg.Graph().as_default():
 
 # %% [markdown]
 # The third message names a way out. A **shape invariant** says what is true of a carry's shape at every turn; `None`
-# is a length that may change. It has a price: a stack needs rows of one shape, so no gradient passes such a carry.
+# is a length that may change. That has a price: a stack needs rows of one shape, so no gradient passes such a carry.
 
 # %%
 g = mg.Graph()
@@ -567,7 +519,7 @@ with mg.Session(g) as session:
 # %% [markdown]
 # The last trap is a quiet one. A Python list does not grow with the turns of the graph: the body was called once, so
 # this one has one entry, a node from the inside of the loop, and not five numbers. What is to come out of a loop goes
-# through a carry, or is stacked by a scan.
+# through a carry, or is stacked by a scan, as `answers` was.
 
 # %%
 kept = []
@@ -613,6 +565,7 @@ Quiz("10_control_flow_in_graphs")
 # - A placeholder cannot answer an `if`: the decision must be a node. `cond` writes both ways down, and runs one.
 # - `where` computes both, and sends 0 × nan back. `while_loop` and `scan` write their body down once, for any number
 #   of turns; unrolled, a loop grows with its turns.
+# - One graph of 19 nodes serves for names of every length. The price is a function for each decision.
 # - The gradient of a loop is a loop, over the turns that ran. It keeps a row for each turn, and only if it is asked
 #   for.
 # - Branches agree in structure, dtype and shape; a carry keeps them.
@@ -625,4 +578,4 @@ Quiz("10_control_flow_in_graphs")
 # **Exercise.** [10 Branches and loops as nodes](../exercises/10_control_flow_in_graphs.ipynb): count, build, repair,
 # and a loop of your own.
 #
-# **Next:** [11 Tracing](11_tracing.ipynb) lets you write Python's `if` and `while` again, and makes the nodes for you.
+# **Next:** [11 Tracing](11_tracing.ipynb) lets you write Python's `if` and `for` again, and makes the nodes for you.

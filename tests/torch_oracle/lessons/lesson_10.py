@@ -16,12 +16,17 @@ def lines():
     yield f"root {root:.4f} after {turns} turns, gradient {slope:.4f}"
 
     rng = np.random.default_rng(0)
-    w, u = (torch.tensor(rng.normal(size=size) / 2) for size in ((4, 3), (4, 4)))
-    for length in (3, 7, 20):
-        h = torch.zeros(4, dtype=torch.float64)
-        for each in torch.tensor(np.random.default_rng(length).normal(size=(length, 3))):
-            h = torch.tanh(w @ each + u @ h)
-        yield f"length {length:2}: loss {(h * h).sum():.6f}; nodes"
+    weights = [torch.tensor(rng.normal(0, 0.2, shape)) for shape in ((26, 24), (24, 24), (24, 7))]
+    for name in ("yui", "sopuruchukwu", "oluwatobiloba"):
+        loss = torch.nn.functional.cross_entropy(scores(name, *weights), torch.tensor([1])).item()
+        yield f"{name:13} loss {loss:.6f}, eagerly"
+
+
+def scores(name, E, W, V):
+    state = torch.zeros(1, 24, dtype=torch.float64)
+    for letter in name:
+        state = (E[ord(letter) - ord("a")] + state @ W).tanh()
+    return state @ V
 
 
 def newton(number):
