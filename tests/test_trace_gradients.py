@@ -520,3 +520,33 @@ def test_gradients_pass_an_order_of_effects_to_the_value_and_not_to_what_it_wait
         same(g, y.grad)
     words = [line.split()[-1] for line in capsys.readouterr().out.splitlines() if line.endswith("second")]
     assert len(words) == 3
+
+
+def test_gradients_add_up_in_the_order_of_eager_mode():
+    """Three gradients or more in another order are other bits: a trace added them up as its graph was sorted."""
+    rng = np.random.default_rng(0)
+    x = mg.tensor(rng.normal(size=1000), requires_grad=True)
+    weights = [mg.tensor(rng.normal(size=1000)) for _ in range(4)]
+
+    def f(x):
+        state = mg.zeros(1000)
+        for w in weights:
+            state = x * w + state.tanh()
+        return (state * state).sum()
+
+    def slope(x):
+        return mg.grad(f(x), [x])[0]
+
+    with mg.Graph().as_default() as graph:
+        fed = mg.placeholder("float64", (1000,))
+        (by_session,) = mg.gradients(f(fed), [fed])
+    ways = {
+        "eager": slope(x),
+        "traced": mg.function(slope)(x),
+        "through a traced call": mg.grad(mg.function(f)(x), [x])[0],
+        "traced by func": mg.function(mg.func.grad(f))(x),
+        "in a session": mg.Session(graph).run(by_session, {fed: x.numpy()}),
+    }
+
+    eager = np.asarray(ways["eager"])
+    assert {name: int((np.asarray(way) != eager).sum()) for name, way in ways.items()} == dict.fromkeys(ways, 0)

@@ -159,7 +159,7 @@ reveal("folded of fading_too", operations(faded) - operations(mg.compiler.fold(f
 #
 # Nobody. But rules do. A derivative rule is written for all cases and knows nothing of yours: the rule for a + b sends
 # the gradient on times 1. Here is the gradient of the name network (lesson 08) for the three letters of yui, as the
-# rules wrote it, and how it changes pass by pass.
+# rules wrote it, and how it changes pass by pass. (Its letters are Python's numbers here, so the loop is unrolled.)
 
 # %%
 names = mg.data.names()

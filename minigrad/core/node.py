@@ -55,6 +55,7 @@ class Node:
     __match_args__ = ("op", "inputs")
 
     needs_grad: bool = False
+    born: int = 0
     rule: Any = None
     saved: Any = ()
     hooks: Any = None
@@ -107,23 +108,24 @@ def place() -> Place | None:
 
 
 class NamedNode(Node):
-    """A node of a graph that is built before it runs: it knows its name, and the line that built it.
+    """A node of a graph that is built before it runs: it knows its name, and the line and the moment that built it.
 
     name     unique in its graph
     place    the user's line
     """
 
-    __slots__ = ("name", "place")
+    __slots__ = ("born", "name", "place")
 
-    def __init__(self, op: Op, inputs: tuple[Node, ...], spec: Any, name: str, place: Place | None):
+    def __init__(self, op: Op, inputs: tuple[Node, ...], spec: Any, name: str, place: Place | None, born: int = 0):
         self.op, self.inputs, self.spec, self.name, self.place = op, inputs, spec, name, place
+        self.born = born or now()
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
         return self if inputs == self.inputs else self.naming(Node(self.op, inputs))
 
     def naming(self, node: Node) -> Node:
         """The same node, under this name and place."""
-        return NamedNode(node.op, node.inputs, node.spec, self.name, self.place)
+        return NamedNode(node.op, node.inputs, node.spec, self.name, self.place, self.born)
 
 
 class Source(Node):

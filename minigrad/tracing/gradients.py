@@ -27,11 +27,19 @@ def gradients(seeds: Mapping[Node, Symbol], wrt: Collection[Node], stop: Collect
     """
     if not seeds:
         return {}
-    passing = [node for node in toposort(*seeds) if node not in stop]
+    passing = [node for node in as_written(toposort(*seeds)) if node not in stop]
     between = depending_on(passing, wrt)
     order = [node for node in passing if node in between]
     grads = pullback(order, dict(seeds), partial(pull, between), wrt, add)
     return {node: grads[node] for node in wrt if node in grads}
+
+
+def as_written(order: Sequence[Node]) -> list[Node]:
+    """The nodes in the order in which eager mode runs them: sums of gradients are rounded as there, to the last bit."""
+    age: dict[Node, int] = {}
+    for node in order:
+        age[node] = max([node.born, *(age[x] for x in node.inputs)])  # a pass may read what was written later
+    return sorted(order, key=age.__getitem__)
 
 
 def pull(between: Collection[Node], node: Node, gy: Any) -> tuple[Any, ...]:
