@@ -14,10 +14,12 @@ from minigrad.course import quiz
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from notebooks.lesson import bold_in, problems, refuse_long, refuse_unfinished  # noqa: E402
-from notebooks.source import BuildError  # noqa: E402
+from notebooks.folding import inside  # noqa: E402
+from notebooks.lesson import LONGER, MOST_CELLS, bold_in, problems, refuse_long, refuse_unfinished  # noqa: E402
+from notebooks.source import BuildError, notebook  # noqa: E402
 
 NAME = "01_small"
+LESSONS = ROOT / "lessons" / "source"
 
 
 @pytest.fixture(autouse=True)
@@ -105,6 +107,88 @@ def test_five_notes_are_the_fewest():
     assert list(problems(lesson(notes=4), NAME)) == ["4 notes for whoever speaks, where 5 are wanted"]
 
 
+def folded(text="### Further: more"):
+    return new_markdown_cell(text, metadata={"jp-MarkdownHeadingCollapsed": True})
+
+
+def test_at_most_sixty_cells_are_not_folded():
+    sixty = [said("More.") for _ in range(60 - len(lesson().cells))]
+    one_more = "61 cells are not folded, and 60 are the most: shorten, or fold what is beside the road"
+
+    assert list(problems(lesson(*sixty), NAME)) == []
+    assert list(problems(lesson(*sixty, said("More.")), NAME)) == [one_more]
+    assert list(problems(lesson(*sixty[1:], folded(), said("More."), ran("1 + 1")), NAME)) == []
+
+
+def test_a_lesson_that_was_longer_may_not_get_longer(monkeypatch):
+    monkeypatch.setitem(LONGER, NAME, 61)
+    most = [said("More.") for _ in range(61 - len(lesson().cells))]
+
+    assert list(problems(lesson(*most), NAME)) == []
+    assert [problem.partition(",")[0] for problem in problems(lesson(*most, said("")), NAME)] == [
+        "62 cells are not folded"
+    ]
+
+
+def test_no_lesson_is_listed_as_longer_that_is_not():
+    """The list only shrinks: a lesson's line goes with its sixty-first cell."""
+    longer = {path.stem: inside(notebook(path)).count(False) for path in LESSONS.glob("*.py") if path.stem in LONGER}
+
+    assert LONGER.keys() == longer.keys()
+    assert {stem: number for stem, number in longer.items() if number <= MOST_CELLS} == {}
+
+
+def test_a_fold_ends_at_the_next_heading_that_is_as_high():
+    cells = [
+        *(said("## Road"), folded(), said("#### Deeper"), said("```\n## no heading\n```"), ran("1"), said("### Road")),
+        *(folded("## One"), said("### In it"), folded("## Two\n\n#### and more"), said("In it."), said("# Road")),
+    ]
+
+    assert "".join("x" if hidden else "." for hidden in inside(new_notebook(cells=cells))) == "..xxx..x.x."
+
+
+@pytest.mark.parametrize(
+    ("cells", "problem"),
+    [
+        ([folded("No heading.")], "cell 19 is folded, and has no heading to unfold it by"),
+        ([folded(), ran("Predict('m', '?')")], "cell 20 is folded, and has a Predict: what is asked stays on the road"),
+        ([folded(), ran("h = 1"), said("### Road"), ran("def f():\n    return h")],
+         "cell 22 needs 'h' of cell 20, which is folded and may not have been run"),
+        ([ran("h = 1"), folded(), ran("import h"), said("### Road"), ran("h + 1")],
+         "cell 23 needs 'h' of cell 21, which is folded and may not have been run"),
+        ([folded(), said("A **leaf**")],
+         "**leaf** is bold, and no term of the header: define it there, or set it in another way"),
+    ],
+)  # fmt: skip
+def test_the_road_goes_on_without_what_is_folded(cells, problem):
+    assert list(problems(lesson(*cells), NAME)) == [problem]
+
+
+def test_what_a_fold_makes_for_itself_or_the_road_makes_anew_is_no_trouble():
+    fold = [folded(), ran("h = 1\ndef f(g):\n    return g + h"), ran("f(h)")]
+    on_the_road = [said("### Road"), ran("h = 2"), ran("h, [g for g in (1, 2)]")]
+
+    assert list(problems(lesson(*fold, *on_the_road), NAME)) == []
+
+
+@pytest.mark.parametrize(
+    ("moved", "problem"),
+    [
+        ("**Where it breaks.** Here.", "it lacks a place where it breaks"),
+        ("An **edge** is an arrow. **Builds on** nothing.", "the term 'edge' of the header is nowhere bold"),
+    ],
+)
+def test_what_every_lesson_has_is_not_folded(moved, problem):
+    assert list(problems(lesson(folded(), said(moved), without=moved), NAME)) == [problem]
+
+
+def test_a_page_that_is_folded_is_none_of_a_lecture():
+    page = said("More.", "slide")
+
+    assert list(problems(lesson(folded(), page, pages=10), NAME)) == []
+    assert len(list(problems(lesson(folded(), page, pages=9), NAME))) == 1
+
+
 @pytest.mark.parametrize(("lines", "told"), [(25, []), (26, ["cell 19 has 26 lines, and 25 are the most: x = 1"])])
 def test_no_cell_fills_a_screen(lines, told):
     assert list(problems(lesson(ran("x = 1\n" * (lines - 1) + "x")), NAME)) == told
@@ -133,7 +217,7 @@ def test_bold_is_a_term_or_the_opening_of_a_paragraph():
 def test_stars_in_code_are_not_bold():
     code = said("`x**2 + y**2` and\n\n```python\nx**2, y**2\n```")
 
-    assert list(bold_in(new_notebook(cells=[code]))) == []
+    assert list(bold_in([code])) == []
 
 
 @pytest.mark.parametrize("word", ["simply", "magic", "Obviously", "of course", "powerful", "seamlessly"])

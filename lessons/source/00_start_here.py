@@ -58,6 +58,7 @@ from minigrad.widgets import ChainRule
 # | <kbd>Ctrl</kbd>+<kbd>Enter</kbd> | run this cell, stay |
 # | <kbd>Enter</kbd>, then <kbd>Esc</kbd> | go into a cell to write, and come out again |
 # | <kbd>↑</kbd> <kbd>↓</kbd> | outside of a cell: go from cell to cell |
+# | <kbd>→</kbd> <kbd>←</kbd> | on a heading with *cells hidden*: open them, close them; no lesson needs them |
 # | <kbd>B</kbd>, and <kbd>D</kbd> <kbd>D</kbd> | outside of a cell: add one below; delete this one |
 # | <kbd>Z</kbd> | outside of a cell: take that back |
 # | <kbd>Tab</kbd>, <kbd>Shift</kbd>+<kbd>Tab</kbd> | inside code: complete a name; show what it means |

@@ -1,8 +1,9 @@
 """What every lesson has, as far as a program can see.
 
 A prediction, something to look at, a place where it breaks, a quiz, sources, the spelling of other frameworks, an
-exercise, what is next; ten to fifteen pages for a lecture, with notes for whoever speaks; no cell that fills a screen;
-words beside each plot; and of what is set in bold, that it is a term with a definition.
+exercise, what is next; at most sixty cells that are not folded; ten to fifteen pages for a lecture, with notes for
+whoever speaks; no cell that fills a screen; words beside each plot; and of what is set in bold, that it is a term with
+a definition. None of it is folded: the road of a lesson goes on without what is.
 
 Notebooks from 90 on are for looking things up, and nothing of this is asked of them.
 """
@@ -10,15 +11,32 @@ Notebooks from 90 on are for looking things up, and nothing of this is asked of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from nbformat import NotebookNode
 
 from minigrad.course import quiz
+from notebooks import folding
 from notebooks.source import BuildError
 
 MOST_LINES = 25
+MOST_CELLS = 60
+LONGER = {  # lessons that have more, and may not get more: to be empty
+    "01_what_a_graph_is": 82,
+    "02_chain_rule_backwards": 75,
+    "03_train_a_network": 66,
+    "04_tensors": 94,
+    "06_the_dynamic_graph": 86,
+    "07_tapes_and_transforms": 80,
+    "08_a_graph_for_each_input": 67,
+    "09_define_then_run": 65,
+    "10_control_flow_in_graphs": 76,
+    "11_tracing": 76,
+    "12_three_ways": 72,
+    "13_optimising_a_graph": 65,
+    "15_compiled_code": 68,
+}
 PAGES = range(10, 16)
 FEWEST_NOTES = 5
 WANTED = {
@@ -52,6 +70,8 @@ def refuse_long(nb: NotebookNode, name: str) -> None:
 
 def problems(nb: NotebookNode, stem: str) -> Iterator[str]:
     yield from lacks(nb, stem)
+    yield from folding.problems(nb)
+    yield from too_many(nb, stem)
     yield from for_a_lecture(nb)
     yield from too_long(nb)
     yield from unseen(nb)
@@ -59,17 +79,23 @@ def problems(nb: NotebookNode, stem: str) -> Iterator[str]:
 
 
 def lacks(nb: NotebookNode, stem: str) -> Iterator[str]:
-    text = "\n".join(cell.source for cell in nb.cells)
+    text = "\n".join(cell.source for cell in folding.road(nb))
     wanted = WANTED | ({} if stem == WITHOUT_EXERCISE else {"an exercise": EXERCISE})
     yield from (f"it lacks {what}" for what, sign in wanted.items() if not sign.search(text))
-    if not any(shows_a_picture(cell) for cell in nb.cells):
+    if not any(map(shows_a_picture, folding.road(nb))):
         yield "there is nothing to look at: neither a widget nor a figure"
     if f'Quiz("{stem}")' not in text or not (quiz.FOLDER / f"{stem}.toml").exists():
         yield f'there is no Quiz("{stem}") with its {stem}.toml'
 
 
+def too_many(nb: NotebookNode, stem: str) -> Iterator[str]:
+    number, most = len(folding.road(nb)), LONGER.get(stem, MOST_CELLS)
+    if number > most:
+        yield f"{number} cells are not folded, and {most} are the most: shorten, or fold what is beside the road"
+
+
 def for_a_lecture(nb: NotebookNode) -> Iterator[str]:
-    kinds = [cell.metadata.get("slideshow", {}) for cell in nb.cells]
+    kinds = [cell.metadata.get("slideshow", {}) for cell in folding.road(nb)]
     pages = sum(kind.get("slide_type") in ("slide", "subslide") for kind in kinds)
     if pages not in PAGES:
         yield f"{pages} pages for a lecture (slide, subslide), where {PAGES[0]} to {PAGES[-1]} are wanted"
@@ -100,18 +126,18 @@ def shows_a_picture(cell: NotebookNode) -> bool:
 
 def wording(nb: NotebookNode) -> Iterator[str]:
     terms = {plain(term) for term in nb.metadata.minigrad.get("terms", {})}
-    bold = {plain(each) for each in bold_in(nb)}
+    bold, defined = ({plain(each) for each in bold_in(cells)} for cells in (nb.cells, folding.road(nb)))
     for term in sorted(bold - terms):
         yield f"**{term}** is bold, and no term of the header: define it there, or set it in another way"
-    for term in sorted(terms - bold):
+    for term in sorted(terms - defined):
         yield f"the term {term!r} of the header is nowhere bold"
     for number, cell in enumerate(nb.cells):
         if cell.cell_type == "markdown" and (found := HOLLOW.search(cell.source)):
             yield f"cell {number} says {found[0]!r}, which helps nobody"
 
 
-def bold_in(nb: NotebookNode) -> Iterator[str]:
-    for cell in nb.cells:
+def bold_in(cells: Iterable[NotebookNode]) -> Iterator[str]:
+    for cell in cells:
         if cell.cell_type == "markdown":
             yield from (found for found in BOLD.findall(FENCE.sub("", cell.source)) if not NO_TERM.fullmatch(found))
 

@@ -14,6 +14,8 @@ own line gives it an id that outlives its text.
 
 A Markdown cell with slideshow={"slide_type": "notes"} is for whoever speaks, and no reader is to stumble over it: its
 text goes into the metadata of the cell above it, as `slideshow.notes`.
+
+A Markdown cell with folded=true begins with a heading, and JupyterLab opens what is under that heading closed.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ import nbformat
 from nbformat import NotebookNode
 
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+CLOSED = "jp-MarkdownHeadingCollapsed"  # JupyterLab's own
 LAYOUT = ("lines_to_next_cell", "lines_to_end_of_cell_marker")  # the script's own, of no use in a notebook
 WANTED = {
     "lessons": {"title": str, "minutes": int, "objectives": list, "concepts": list, "builds_on": list},
@@ -51,6 +54,8 @@ def notebook(path: Path) -> NotebookNode:
     for cell in nb.cells:
         for key in LAYOUT:
             cell.metadata.pop(key, None)
+        if cell.metadata.pop("folded", False):
+            cell.metadata[CLOSED] = True
         digest = identity(path.stem, cell, seen)
         cell.id = cell.metadata.pop("name", digest)
     repeated = [name for name, n in Counter(cell.id for cell in nb.cells).items() if n > 1]

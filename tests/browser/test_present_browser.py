@@ -89,6 +89,31 @@ def test_pages_are_turned_by_key_button_and_clicker_and_what_is_skipped_is_on_no
     assert seen(deck) == [2]
 
 
+def test_a_folded_section_is_on_no_page_until_it_is_unfolded(lab):
+    name = lab.written("# One", "## Two", "### Further: beside the road", "6 * 7", "#### Deeper", "### Three", "1 + 1")
+    path = lab.folder / name
+    notebook = json.loads(path.read_text("utf-8"))
+    for cell in notebook["cells"]:
+        if cell["source"].startswith("#"):
+            cell.update(cell_type="markdown", metadata={"slideshow": {"slide_type": "subslide"}})
+            del cell["outputs"], cell["execution_count"]
+    notebook["cells"][2]["metadata"]["jp-MarkdownHeadingCollapsed"] = True
+    path.write_text(json.dumps(notebook), "utf-8")
+    opened = lab.open(name)
+    place = opened.page.locator(".mg-bar [data-place]")
+
+    present(opened)
+    assert (seen(opened), place.text_content()) == ([0], "1 of 3")
+    press(opened, "PageDown", "PageDown")
+    assert seen(opened) == [5, 6]
+
+    press(opened, "Escape")
+    opened.page.get_by_role("button", name="2 cells hidden").click()
+    present(opened)
+    press(opened, "Home", "PageDown", "PageDown")
+    assert (seen(opened), place.text_content()) == ([2, 3], "3 of 5")
+
+
 def test_cells_run_and_a_widget_is_moved_on_its_slide(deck):
     present(deck)
     said = deck.page.locator(".mg-bar output")

@@ -16,7 +16,7 @@ export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICom
       if (show) return show;
       const made = new Show({ panel, ran: ran.get(panel.content), themes, run: (cells) => NotebookActions.runCells(panel.content, cells, panel.sessionContext), left: () => { show = null; } });
       show = made.start() ? made : null;
-      if (!show) Notification.warning("There is no page to show: every cell of this notebook is marked skip or notes.");
+      if (!show) Notification.warning("There is no page to show: every cell of this notebook is folded, or marked skip or notes.");
       return show;
     };
 

@@ -127,7 +127,7 @@ export class Show {
 
   paged() {
     return deck(this.notebook.widgets.map(({ model }) => (
-      { kind: model.type, source: model.sharedModel.getSource(), slideshow: model.getMetadata("slideshow") })));
+      { kind: model.type, source: model.sharedModel.getSource(), slideshow: model.getMetadata("slideshow"), folded: model.getMetadata("jp-MarkdownHeadingCollapsed") })));
   }
 
   // Cells were added, moved or taken away while they are shown.
