@@ -23,10 +23,17 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 11 Tracing
 #
-# A static graph can be optimised, saved, and run without Python. But lessons 09 and 10 made us pay: a placeholder for
-# each input, a session for each number, a lambda for each decision. **Can one write ordinary Python, and get the
-# graph?** One word in front of the function does it. It has a consequence, which is the subject of this lesson: Python
-# now runs at *some* calls only.
+# > `5 out of the last 5 calls to <function scores at 0x…> triggered tf.function retracing. Tracing is expensive and the
+# > excessive number of tracings could be due to […] (2) passing tensors with different shapes, (3) passing Python
+# > objects instead of tensors.`
+#
+# This is TensorFlow's warning in a training that gets slower and slower. What is tracing, and what is wrong with Python
+# objects?
+#
+# Lesson 10 brought the 700 graphs of the names down to one, and had a price: a placeholder for the letters, a session,
+# a function for each decision. In lesson 08 the network was four lines of Python. **Can one write ordinary Python, and
+# get the graph?** One word in front of the function does it. It has a consequence, which is the subject of this lesson:
+# Python now runs at *some* calls only.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -46,11 +53,10 @@ from collections import Counter
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, reveal
-from minigrad.course.stopwatch import in_turns
+from minigrad.course import Predict, Quiz, in_turns, reveal
 from minigrad.graph.autograph import beside
 from minigrad.core.node import toposort
-from minigrad.widgets import GraphView, Quiz, StaticVsDynamic
+from minigrad.widgets import GraphView, StaticVsDynamic
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One word
@@ -68,22 +74,18 @@ def f(x):
     return (x * x + 1).sum()
 
 
-# %%
 Predict("Python ran", "How many entries will the list ran have after three calls?")
 
 # %%
 for x in ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [0.0, 0.0, 5.0]):
-    print(f(mg.tensor(x)).item(), ran)
+    print(f(mg.tensor(x)).item(), ran, "traces:", f.trace_count)
 reveal("Python ran", len(ran))
 
 # %% [markdown]
 # Three right results, and Python was there for the first. At the first call the function ran on a symbol, like the
 # placeholders that you know; each op wrote a node down. This is called **tracing**. Then the graph was run with the
-# numbers, at this call and at all later ones. The graph is kept with the function:
-
-# %%
-print("traced", f.trace_count, "time")
-mg.draw(f)
+# numbers, at this call and at all later ones. The graph is kept with the function, and `f.trace_count` says how often
+# the function was traced.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Three minutes. The whole lesson follows from this cell. Whoever predicted 3 has a picture of a decorator that wraps
@@ -92,9 +94,9 @@ mg.draw(f)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which calls share a graph?
 #
-# A graph is made for inputs of one shape and one dtype. So the **signature** of a call is: of each tensor or NumPy
-# array its dtype and shape, and whether it requires a gradient; of everything else its value; and how lists and
-# dictionaries are nested. If a call has a signature that was met before, its graph is there already. If not, the
+# A graph is made for inputs of one shape and one dtype. So the **signature** of a call consists of the dtype and shape
+# of each tensor or NumPy array, and whether it requires a gradient; of the value of everything else; and of how lists
+# and dictionaries are nested. If a call has a signature that was met before, its graph is there already. If not, the
 # function is traced again: **retracing**. We go on with the same `f`. It has been traced once, for f64[3]. How often
 # will it have been traced after these five calls?
 
@@ -141,7 +143,6 @@ def step(w, rate):
     return w - rate * w
 
 
-# %%
 Predict("three rates", "How many traces do the three calls with Python numbers make?")
 
 # %%
@@ -154,71 +155,17 @@ print(f"Python numbers: {numbers} traces; tensors: {step.trace_count - numbers}"
 reveal("three rates", numbers)
 
 # %% [markdown]
-# Look at the two graphs: `graph_for` gives the one that a call with these arguments runs. A Python number is written
-# *into* the graph, as a constant; so another number needs another graph. A tensor is an input.
+# A Python number is written *into* the graph, as a constant; so another number needs another graph. A tensor is an
+# input. Neither is wrong. A number that decides the form of the graph, such as the number of layers, *should* be a
+# Python number. One that changes from call to call should be a tensor. `graph_for` gives the graph that a call with
+# these arguments runs: here it is for 0.3. (For a tensor, the leaf `rate` stands where 0.3 does.)
 
 # %%
 mg.draw(step.graph_for(mg.ones(2), 0.3))
 
-# %%
-mg.draw(step.graph_for(mg.ones(2), mg.tensor(0.3)))
-
-# %% [markdown]
-# Neither is wrong. A number that decides the form of the graph, such as the number of layers, *should* be a Python
-# number. One that changes from call to call should be a tensor; if you forget, there is a warning at the fifth trace in
-# a row:
-
-# %%
-with warnings.catch_warnings(record=True) as heard:
-    warnings.simplefilter("always")
-    for i in range(5):
-        step(mg.ones(2), 1.5 + i)
-print(textwrap.fill(str(heard[0].message), 100))
-print("\ntraces by now:", step.trace_count)
-
 # %% [markdown] slideshow={"slide_type": "notes"}
 # "A Python number never retraces" is the costliest belief about tf.function and its kind: training gets slower and
 # slower, and nobody sees why. JAX is the exception in the room: its jit makes arguments of numbers. Say so if asked.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## One graph for all lengths
-#
-# The last batch of an epoch is shorter than the others, so a signature with a fixed shape will not do. Say what is
-# known, and `None` for what is not: there is one trace, whatever comes.
-
-
-# %%
-@mg.function(input_signature=[mg.TensorSpec((None, 3))])
-def centred(x):
-    return x - x.mean(0)
-
-
-for rows in (32, 32, 7, 1):
-    print(rows, "rows →", tuple(centred(mg.ones(rows, 3)).shape), "; traces:", centred.trace_count)
-
-# %%
-try:
-    centred(mg.ones(32, 4))
-except mg.errors.ShapeError as error:
-    print(error)
-
-# %% [markdown]
-# A signature is a promise that works both ways: there is one graph, and whoever brings something else is told so.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# It helps with the falling rate, too. A single number has the shape `()`; and where the signature says a tensor, a
-# Python number is made one. (A spec without a dtype means float64.)
-
-
-# %% slideshow={"slide_type": "skip"}
-@mg.function(input_signature=[mg.TensorSpec((None,)), mg.TensorSpec(())])
-def any_step(w, rate):
-    return w - rate * w
-
-
-for rows, rate in ((2, 0.3), (2, 0.2), (5, mg.tensor(0.1))):
-    any_step(mg.ones(rows), rate)
-print("traces:", any_step.trace_count)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What happens once
@@ -239,7 +186,6 @@ def busy(x):
     return random.random(), mg.rand(())
 
 
-# %%
 Predict("tally", "What will tally['calls'] be after three calls?")
 
 # %%
@@ -251,8 +197,8 @@ for number in (10.0, 20.0, 30.0):
 reveal("tally", tally["calls"])
 
 # %% [markdown]
-# What Python does was done while tracing: it counted to 1, appended once, and threw its die once; the number it got is
-# in the graph for ever. An *op* happens at every run: `mg.print` is one, and so is `mg.rand`. It is the same with
+# What Python does was done while tracing: it counted to 1, appended once, and threw its die once; the number that came
+# is in the graph for ever. An *op* happens at every run: `mg.print` is one, and so is `mg.rand`. It is the same with
 # `time.time()`, with reading a file, with everything that Python does by itself; and the same in TensorFlow and JAX.
 # `torch.compile` repeats at each call what it can see of this (see the table at the end of the lesson).
 
@@ -276,12 +222,10 @@ def told(x):
 
 StaticVsDynamic(told, cases=[(mg.tensor(1.0),), (mg.tensor(5.0),)])
 
-# %% [markdown] slideshow={"slide_type": "skip"}
-# Eagerly, the line comes for both inputs. On the right it comes for the first, while the function is traced. For the
-# second there is a graph already, and only what `mg.print` prints is left.
-
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# And the list? Its one entry is what `x` was while it was traced: a symbol. It is of no use now, and says so.
+# Eagerly, the line comes for both inputs. On the right it comes for the first, while the function is traced. For the
+# second there is a graph already, and only what `mg.print` prints is left. And the list `log` from above? Its one entry
+# is what `x` was while `busy` was traced: a symbol. It is of no use now, and says so.
 
 # %%
 try:
@@ -322,18 +266,14 @@ def affine(x):
 
 
 print("first call:", affine(mg.tensor(3.0)).item())
-
-# %%
 Predict("outside", "First w = 2, b = 1 gave 7. What is affine(3) when w holds 10, and b is 100?")
 
 # %%
 w.fill_(10.0)
 b = 100.0
 second = affine(mg.tensor(3.0)).item()
-reveal("outside", second)
-
-# %%
 story(affine)
+reveal("outside", second)
 
 # %% [markdown]
 # 10 × 3 + 1. The tensor is **captured**: the graph has an input that looks into it at every run, and sees what was
@@ -382,28 +322,11 @@ traced = mg.function(bent)
 print([round(traced(mg.tensor(number)).item(), 3) for number in (3.0, -1.0)], "traces:", traced.trace_count)
 GraphView(traced, mg.tensor(3.0))
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown]
 # The rest of the generated lines is housekeeping: `ag.Undefined` stands for a name without a value yet, and through the
-# `lambda` and `set_2` both branches start with the same y. A `return` in a branch, as lesson 10 had it, is rewritten as
-# well:
-
-
-# %% slideshow={"slide_type": "skip"}
-@mg.function
-def bent_in_lesson_10(x):
-    if x > 0:
-        return x * x
-    return mg.exp(-x)
-
-
-print([round(bent_in_lesson_10(mg.tensor(number)).item(), 3) for number in (3.0, -1.0)])
-print("traces:", bent_in_lesson_10.trace_count)
-
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# ### Loops
-#
-# A `while` on a tensor becomes a `while_loop`: the names that a turn assigns are the carries. Here are the turns of
-# lesson 10, in plain Python. Find `count` and `n` in the picture (*Fit* shows all of it).
+# `lambda` and `set_2` both branches start with the same y. (A `return` in a branch, as lesson 10 had it, is rewritten
+# as well.) A `while` on a tensor becomes a `while_loop`: the names that a turn assigns are the carries. Here is the
+# road of lesson 10, in plain Python:
 
 
 # %%
@@ -421,109 +344,149 @@ def collatz(n):
 
 print([collatz(mg.tensor(number)).item() for number in (6, 27, 97)], "traces:", collatz.trace_count)
 
-# %%
-GraphView(collatz, mg.tensor(6))
-
-# %% [markdown]
-# And `for _ in range(n)`? Now you can tell: it depends on what `n` is. If it is a tensor, there is a loop node. If it
-# is a Python number, Python runs the loop while it traces. How many ops are in the graph of `powers(x, 100)`? Inputs
-# and constants are not ops and do not count. And in the graph of `powers(x, mg.tensor(100))`, where the loop node
-# counts as one op, whatever is inside it?
-
-
-# %%
-@mg.function
-def powers(x, n):
-    for _ in range(n):
-        x = x * 1.01
-    return x
-
-
-# %%
-Predict("unrolled, n = 100", "How many ops are in the graph of powers(x, 100), inputs and constants not counted?")
-
-# %%
-x = mg.tensor(1.0)
-
-
-def ops_of(graph):
-    return [node.op.symbol for node in graph.nodes if node.inputs and node.op.symbol]
-
-
-for n in (100, mg.tensor(100)):
-    found = ops_of(powers.graph_for(x, n))
-    print(f"n = {n!r:12}: {len(found):3} ops: {', '.join(found[:3])}{' …' * (len(found) > 3)}")
-reveal("unrolled, n = 100", len(ops_of(powers.graph_for(x, 100))))
-
-# %% [markdown]
-# A hundred products in the first; in the second a loop node, and a − that works out how many turns there are.
-
 # %% [markdown] slideshow={"slide_type": "notes"}
 # The rule for every construct: what Python can decide while tracing, Python decides, and it leaves no trace of itself.
 # Only what depends on a tensor becomes a node. Ask: `if training:` with a Python bool? It vanishes.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Gradients pass through
+# ## The names, in plain Python
 #
-# Newton's square root once more. We run it eagerly and traced, and ask both for the gradient at a = 9. In eager
-# mode each turn leaves its ops behind for backward. What does the traced call leave?
+# Now the network of lesson 08: `scores` is what it was there, four lines, with its `for`. We trace it, and read all 700
+# names, each as a tensor of its letters. How many traces will there be?
+
+# %%
+names = mg.data.names()
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+rng = np.random.default_rng(0)
+weights = [mg.tensor(rng.normal(0, 0.2, shape), requires_grad=True) for shape in ((26, 24), (24, 24), (24, 7))]
+
+
+def spelled(name):
+    return [LETTERS.index(letter) for letter in name]
+
+
+def scores(letters, E, W, V):
+    state = mg.zeros(1, 24)
+    for letter in letters:
+        state = (E[letter] + state @ W).tanh()
+    return state @ V
+
+
+Predict("traces for 700 names", "How many traces do 700 names make, as tensors of letters?")
+
+# %%
+traced = mg.function(scores)
+for name, _ in names.train:
+    traced(mg.tensor(spelled(name)), *weights)
+reveal("traces for 700 names", traced.trace_count)
+
+# %%
+GraphView(traced, mg.tensor(spelled("yui")), *weights)
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# One trace for each length: ten, for the ten shapes of lesson 08. And the graph that we wrote by hand in lesson 10
+# comes from the `for` now: where it goes over a tensor, AutoGraph makes a loop node. What if it goes over something of
+# Python's? Here are the first thirty names once more, each as a *list* of Python numbers.
 
 
 # %%
-def root(a):
-    y = a
-    while abs(y * y - a) > 1e-12 * a:
-        y = (y + a / y) / 2
-    return y
+def kinds(graph):
+    return [node.op.kind for node in graph.nodes if node.inputs]
 
 
-recorded = {}
-for name, way in {"eager": root, "traced": mg.function(root)}.items():
-    a = mg.tensor(9.0, requires_grad=True)
-    y = way(a)
-    recorded[name] = sum(1 for node in toposort(y.node) if node.inputs)
-    y.backward()
-    print(f"{name}: root {y.item():.4f}, gradient {a.grad.item():.4f}, ops recorded for backward: {recorded[name]}")
+by_list = mg.function(scores)
+with warnings.catch_warnings(record=True) as heard:
+    warnings.simplefilter("always")
+    for name, _ in names.train[:30]:
+        by_list(spelled(name), *weights)
+print("thirty names as lists:", by_list.trace_count, "traces")
+print("ops for yui, as a list:", ", ".join(kinds(by_list.graph_for(spelled("yui"), *weights))))
+print("ops for yui, as a tensor:", ", ".join(kinds(traced.graph_for(mg.tensor(spelled("yui")), *weights))), "\n")
+print(textwrap.fill(str(heard[0].message), 100))
+
+# %% [markdown]
+# A trace for each name, and no loop in any of them: Python ran it while tracing, letter by letter, and each letter is
+# written into the graph. All 700 names would be 700 graphs, as in lesson 08, and each of them costs more, for tracing
+# is work. The warning comes at the fifth trace in a row; it is the one from the top of this page, in our words.
+#
+# At the other end is *one* graph. Say what is known of the argument, and `None` for a length that is not: there is one
+# trace, whatever comes. (A single number has the shape `()`, and where the signature says a tensor, a Python number is
+# made one. That helps with the falling rate.)
+
+
+# %%
+@mg.function(input_signature=[mg.TensorSpec((None,), "int64")])
+def read(letters):
+    return scores(letters, *weights)
+
+
+@mg.function(input_signature=[mg.TensorSpec((None,)), mg.TensorSpec(())])  # float64, where no dtype is said
+def any_step(w, rate):
+    return w - rate * w
+
+
+for name in ("oluwatobiloba", *(name for name, _ in names.train)):
+    read(mg.tensor(spelled(name)))
+for rows, rate in ((2, 0.3), (2, 0.2), (5, mg.tensor(0.1))):
+    any_step(mg.ones(rows), rate)
+print("traces of read:", read.trace_count, "  traces of any_step:", any_step.trace_count)
+try:
+    read(mg.tensor([spelled("yui")]))
+except mg.errors.ShapeError as error:
+    print(textwrap.fill(str(error), 100))
+
+# %% [markdown]
+# 701 names, with thirteen letters or three, and one trace. A signature is a promise that works both ways: there is one
+# graph, and whoever brings something else is told so.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Gradients pass through
+#
+# We ask for the loss of *katarzyna*, who is Polish, and its gradients, eagerly and traced. Eagerly each letter leaves
+# its ops behind for backward. What does the traced call leave?
+
+# %%
+letters, label = mg.tensor(spelled("katarzyna")), [names.languages.index("Polish")]
+for name, way in {"eager": scores, "traced": traced}.items():
+    y = way(letters, *weights)
+    left = sum(1 for node in toposort(y.node) if node.inputs)
+    loss = mg.cross_entropy(y, label)
+    lengths = [round(float(np.linalg.norm(g)), 6) for g in mg.grad(loss, weights)]
+    print(f"{name}: loss {loss.item():.6f}, lengths of the gradients {lengths}, ops left for backward: {left}")
 
 # %% [markdown]
 # From outside, a traced call is *one* op, whose backward is a graph of its own. The two ops here are the call, and the
-# part of its results that we took. So traced and untraced code mix, and a whole training step may be one traced
-# function: lesson 12 writes the same one three ways.
+# part of its results that we took. So traced and untraced code can be mixed, and a whole training step may be one
+# traced function: lesson 12 writes the same one three ways.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ## What it cost, and what it saves
 #
 # Tracing is work: Python runs on symbols, AutoGraph generates code, the graph is compiled. We measure the first call, a
-# later call, and the same function run eagerly: twenty small ops on three numbers. They take turns, for several rounds;
-# where the rounds disagree the line says *somewhere between*, and this run cannot tell.
+# later call, and the same function run eagerly: the scores of *katarzyna*. They take turns, for several rounds; where
+# the rounds disagree the line says *somewhere between*, and this run cannot tell.
 
 
 # %% tags=["measured", "nbval-ignore-output"]
-def chain(x):
-    for _ in range(10):
-        x = mg.tanh(x * 1.1)
-    return x
-
-
-x, fast = mg.ones(3), mg.function(chain)
 first, later, eager = in_turns(
-    first=lambda: mg.function(chain)(x), later=lambda: fast(x), eager=lambda: chain(x)
+    first=lambda: mg.function(scores)(letters, *weights),
+    later=lambda: traced(letters, *weights),
+    eager=lambda: scores(letters, *weights),
 ).values()
 print(f"eager 1; traced {later / eager:.2f}; the first call {first / eager:.0f}")
 print(f"calls until the trace has paid for itself: {(first - later) / (eager - later):.0f}")
 
 # %% [markdown]
-# On most machines the first call takes more than a hundred times as long as an eager one, and each later one takes less
-# than half. So a function that is called once, or traced again at each call, loses; one that is called thousands of
-# times wins. On large arrays the gain is smaller, because there the ops themselves take the time: lesson 15 measures
-# when.
+# On most machines the first call takes tens of times as long as an eager one, and each later one less than half. So a
+# function that is called once, or traced again at each call, loses; one that is called thousands of times wins. On
+# large arrays the gain is smaller, because there the ops themselves take the time: lesson 15 measures when.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** A graph decides while it runs, so after a decision every name must be something on which both
 # ways agree. Where AutoGraph cannot arrange that, it refuses, and says the line, the name, and the way out.
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 @mg.function
 def one_branch(x):
     if x > 0:
@@ -544,7 +507,6 @@ def looks_inside(x):
     return x * x.item()
 
 
-# %% tags=["nbval-ignore-output"]
 for refused, x in ((one_branch, mg.tensor(1.0)), (growing, mg.ones(3)), (looks_inside, mg.tensor(1.0))):
     try:
         refused(x)
@@ -594,7 +556,8 @@ Quiz("11_tracing")
 # ## What we saw
 #
 # - A traced function runs in Python once for each signature: dtype and shape of tensors, values of everything else.
-# - A Python number is a constant of the graph, a tensor an input. `None` in a signature leaves a length open.
+# - A Python number is a constant of the graph, a tensor an input. `None` in a signature leaves a length open. The 700
+#   names: a trace for each as lists, ten as tensors, one with an open length.
 # - What is not an op happens while tracing: prints, counters, lists, Python's random numbers. Tensors from outside are
 #   read at each run; numbers from outside are copied once.
 # - AutoGraph makes nodes of an `if`, `while` or `for` that depends on a tensor; everything else is Python's, and

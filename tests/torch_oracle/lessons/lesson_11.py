@@ -1,12 +1,13 @@
 """11 Tracing."""
 
+import numpy as np
 import torch
 
 
 def lines():
     for numbers in ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [0.0, 0.0, 5.0]):
         x = torch.tensor(numbers)
-        yield f"{(x * x + 1).sum().item()} ['Python was here']"
+        yield f"{(x * x + 1).sum().item()} ['Python was here'] traces: 1"
 
     w, b = torch.tensor(2.0), 1.0
     yield f"first call: {(w * 3.0 + b).item()}"
@@ -14,12 +15,20 @@ def lines():
     found = [round(bent(torch.tensor(number, dtype=torch.float64)).item(), 3) for number in (3.0, -1.0)]
     yield f"{found} traces: 1"
 
-    a = torch.tensor(9.0, dtype=torch.float64, requires_grad=True)
-    y = a
-    while abs(y * y - a) > 1e-12 * a:
-        y = (y + a / y) / 2
-    y.backward()
-    yield f"traced: root {y.item():.4f}, gradient {a.grad.item():.4f}, ops"
+    rng = np.random.default_rng(0)
+    shapes = (26, 24), (24, 24), (24, 7)
+    weights = [torch.tensor(rng.normal(0, 0.2, shape), requires_grad=True) for shape in shapes]
+    loss = torch.nn.functional.cross_entropy(scores("katarzyna", *weights), torch.tensor([4]))
+    lengths = [round(torch.linalg.norm(g).item(), 6) for g in torch.autograd.grad(loss, weights)]
+    for way in ("eager", "traced"):
+        yield f"{way}: loss {loss.item():.6f}, lengths of the gradients {lengths}, ops"
+
+
+def scores(name, E, W, V):
+    state = torch.zeros(1, 24, dtype=torch.float64)
+    for letter in name:
+        state = (E[ord(letter) - ord("a")] + state @ W).tanh()
+    return state @ V
 
 
 def bent(x):
