@@ -54,11 +54,11 @@
 # share.) That answer, fan-out, is the answer to most of what follows; let the room find it again three times.
 
 # %% slideshow={"slide_type": "skip"}
-import inspect
 import textwrap
 
 import matplotlib.pyplot as plt
 import numpy as np
+from IPython.display import display
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
@@ -74,7 +74,8 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Many nodes, or one
 #
-# Multiply x = [1, 2, 3] by y = [4, 5, 6], pair by pair, and add up the products. First with a node for each number:
+# Multiply x = [1, 2, 3] by y = [4, 5, 6], pair by pair, and add up the products. We draw it twice: first with a node
+# for each number (the dotted 0 is where Python's `sum` begins), then with a node for each array.
 
 
 # %%
@@ -84,26 +85,13 @@ def scalars(n):
 
 
 xs, ys, total = scalars(3)
-mg.draw(total)
-
-# %% [markdown] slideshow={"slide_type": "fragment"}
-# (The dotted 0 is where Python's `sum` begins.) Now with a node for each array:
-
-# %% slideshow={"slide_type": "fragment"}
 x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = mg.tensor([4.0, 5.0, 6.0], requires_grad=True)
 loss = (x * y).sum()
-mg.draw(loss)
-
-# %% [markdown] slideshow={"slide_type": "fragment"}
-# The three x have become one box, and so have the three y, the three products, and the additions. How many nodes does
-# the *scalar* graph have for 100 pairs?
+display(mg.draw(total), mg.draw(loss))
 
 # %% slideshow={"slide_type": "skip"}
 Predict("scalar nodes", "How many nodes does the scalar graph have for 100 pairs?")
-
-# %% slideshow={"slide_type": "skip"}
-reveal("scalar nodes", len(history(scalars(100)[2])))
 
 
 # %% slideshow={"slide_type": "subslide"}
@@ -117,16 +105,21 @@ for n in (3, 100, 1000):
     s, a = history(scalars(n)[2]), toposort(arrays(n)[2].node)
     counts = len(s), sum(1 for v in s if v.parents), len(a), sum(1 for node in a if node.inputs)
     print("{:5}            {:5,} {:11,}           {:5} {:11}".format(n, *counts))
-
-# %% [markdown]
-# Each operation is one call that Python makes. For a thousand pairs it makes 2,000 calls, or 2; inside the one call
-# for ×, a loop in machine code does the thousand products. The arithmetic is the same, and so are the gradients:
-
-# %%
 total.backward()
 loss.backward()
 print("scalars:", [v.grad for v in xs], [v.grad for v in ys])
 print("arrays: ", x.grad, y.grad)
+reveal("scalar nodes", len(history(scalars(100)[2])))
+
+# %% [markdown]
+# In the second drawing the three x have become one box, and so have the three y, the three products and the additions.
+# The arithmetic is the same, and so are the gradients, in the last lines above. What differs is how often Python makes
+# a call: once for each operation. For a thousand pairs that is 2,000 calls, or 2; inside the one call for ×, a loop in
+# machine code does the thousand products. On most machines that is more than twenty times as fast: what it saves is not
+# arithmetic but Python's work around it.
+#
+# (A busy machine blurs every timing, so `in_turns` lets both take turns for several rounds. Where the rounds disagree,
+# the line says *somewhere between*: then this run cannot tell.)
 
 
 # %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
@@ -138,11 +131,6 @@ def forward_and_backward(make):
 times = in_turns(scalars=lambda: forward_and_backward(scalars), arrays=lambda: forward_and_backward(arrays))
 print(f"1,000 pairs, forward and backward: arrays are {times['scalars'] / times['arrays']:.0f} times as fast")
 
-# %% [markdown]
-# On most machines that is more than twenty times. What the engine saves is not arithmetic but Python's work around it.
-# (A busy machine blurs every timing. So `in_turns` lets both take turns, for several rounds. Where the rounds disagree
-# the line says *somewhere between*: then this run cannot tell.)
-
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Draw one arrow on the board through the picture of the scalars, then ask where it is in the picture of
 # arrays. People say "it is gone"; insist that it is inside the box, together with two others.
@@ -151,30 +139,25 @@ print(f"1,000 pairs, forward and backward: arrays are {times['scalars'] / times[
 # ## What a tensor knows
 #
 # A **tensor** is an array of numbers that remembers where it came from. Its **shape** says how many numbers there are
-# along each **axis**, and its **dtype** what kind of number they are.
+# along each **axis**, and its **dtype** what kind of number they are. One number alone has the shape `()`: no axes.
+# `grad_fn` is the operation that made it, as the walk back will meet it, and `next_functions` leads on to the
+# operations before that: they are the `op` and the `parents` of a Value under PyTorch's names. No operation made a
+# leaf, so its `grad_fn` is None.
+#
+# You ask for a gradient with `requires_grad=True`, and not every dtype can have one. Read the message in the last lines
+# aloud. In such messages, and in drawings, `i64[3]` is short for dtype int64 and shape (3,), and `f64[2, 3]` is a
+# float64 array of two rows and three columns.
 
 # %%
 product = x * y
 for name, t in {"x": x, "product": product, "loss": product.sum()}.items():
     facts = f"shape {str(t.shape):4}  {t.dtype}  leaf: {t.is_leaf!s:5}  made by {t.grad_fn}"
     print(f"{name:7}  {facts}")
-print("the parents of loss:", product.sum().grad_fn.next_functions)
-
-# %% [markdown]
-# `grad_fn` is the operation as the walk back will meet it, and `next_functions` leads to those before it: the `op` and
-# `parents` of a Value under PyTorch's names. (The 0 beside the parent counts its results, of which there is one.) A
-# leaf was made by no operation, so its `grad_fn` is None. One number alone has the shape `()`: no axes. You say whether
-# there is a gradient to collect, with `requires_grad=True`. Not every dtype can have one; read this message aloud:
-
-# %%
+print("before the sum:", product.sum().grad_fn.next_functions, "(0: its first result)", end="\n\n")
 try:
     mg.tensor([1, 2, 3], requires_grad=True)
 except mg.errors.DTypeError as error:
     print(textwrap.fill(str(error), 90))
-
-# %% [markdown]
-# `i64[3]` is short for dtype int64 and shape (3,); `f64[2, 3]` will be a float64 array of two rows and three columns.
-# A picture of arrays has its shapes in the boxes too, and every shape error below speaks in these words.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## Side by side: elementwise operations
@@ -182,6 +165,9 @@ except mg.errors.DTypeError as error:
 # ×, +, tanh and their like are **elementwise**: the number at place i of the result is made from the numbers at place
 # i and no others. In the scalar graph these are separate little graphs side by side; no arrow crosses over. So the
 # local slopes are an array of the same shape, and incoming × local = outgoing is one product of arrays.
+#
+# A walk back starts with a 1 at one number. Here it starts in the middle instead: `gradient=` gives one number for each
+# element, as the operations after y would have sent them back. (`detach` gives the numbers without their history.)
 
 # %% slideshow={"slide_type": "skip"}
 x = mg.tensor([-2.0, -1.0, 0.0, 1.0, 2.0], requires_grad=True)
@@ -192,40 +178,33 @@ print("incoming   ", arriving)
 print("local slope", (2 * x).detach())
 print("x.grad     ", x.grad)
 
-# %% [markdown] slideshow={"slide_type": "skip"}
-# A walk back starts with a 1 at one number. `gradient=` puts other numbers at the start, one for each element: what the
-# operations after y would have sent back. (`detach` gives the numbers without their history.)
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One number, used many times
 #
-# What if the shapes differ? Add b of shape (3,) to X of shape (4, 3): four rows, and b is added to each.
-
-# %%
-X = mg.tensor(np.arange(12.0).reshape(4, 3), requires_grad=True)
-b = mg.tensor([100.0, 200.0, 300.0], requires_grad=True)
-X + b
-
-# %% [markdown]
-# This is **broadcasting**. There is one b[0], and it is used in four rows. Add up all twelve numbers of X + b: what is
-# in `b.grad[0]` afterwards?
+# What if the shapes differ? Take X of shape (4, 3) and b of shape (3,). In X + b the three numbers of b are added to
+# each of the four rows: this is **broadcasting**. There is only one b[0], and it is used four times. Add up all twelve
+# numbers of X + b: what is in `b.grad[0]` afterwards?
 
 # %%
 Predict("b.grad[0]", "What is b.grad[0] after (X + b).sum().backward()?")
 
 # %%
+X = mg.tensor(np.arange(12.0).reshape(4, 3), requires_grad=True)
+b = mg.tensor([100.0, 200.0, 300.0], requires_grad=True)
 (X + b).sum().backward()
+print("X + b =", X + b)
+print("b.grad has shape", b.grad.shape, "and is", b.grad)
 reveal("b.grad[0]", b.grad[0])
 
 # %%
-print("b.grad has shape", b.grad.shape, "and is", b.grad)
 b0, column = mg.Value(100.0), [mg.Value(0.0), mg.Value(3.0), mg.Value(6.0), mg.Value(9.0)]
 mg.draw(sum([v + b0 for v in column[1:]], column[0] + b0))
 
 # %% [markdown]
-# Four arrows leave b[0], each brings back a 1, and they add. It is the fan-out of lesson 02 and the 60 points of lesson
-# 03. **Forwards, broadcasting copies; backwards, the gradients of the copies add up.** A gradient therefore has the
-# shape of its leaf, always, whatever shape came back to it.
+# The drawing is the scalar graph of the first column of X + b, added up. Four arrows leave b[0], each brings back a 1,
+# and they add. It is the fan-out of lesson 02 and the 60 points of lesson 03. **Forwards, broadcasting copies;
+# backwards, the gradients of the copies add up.** A gradient therefore has the shape of its leaf, always, whatever
+# shape came back to it.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. The number 4 is often guessed as 1 (the slope) or 12 (all elements). Both are one question away from
@@ -246,16 +225,14 @@ reveal("(4, 1) with (3,)", (c + b).shape)
 
 # %% [markdown]
 # Both were stretched: c along its axis 1, b along a new axis 0. On the way back a stretched axis has to go, and adding
-# up along it is what makes it go: `sum(axis=0)` adds the four rows of X up into one.
+# up along it is what makes it go: `sum(axis=0)` adds the four rows of X up into one. With `keepdims=True` the axis
+# stays, with length 1. That is all we need for the gradient of any broadcast, `sum_to` below: add up over every axis
+# along which the array was stretched.
 
 # %% slideshow={"slide_type": "skip"}
 sums = {"(axis=0)": X.sum(axis=0), "(axis=1)": X.sum(axis=1), "(axis=1, keepdims=True)": X.sum(axis=1, keepdims=True)}
 for how, y in sums.items():
     print(f"X.sum{how:23}  shape {y.shape!s:6}  {y.tolist()}")
-
-# %% [markdown]
-# With `keepdims=True` the axis stays, with length 1. So here is the gradient of any broadcast: add up over every axis
-# along which the array was stretched.
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -266,7 +243,6 @@ def sum_to(g, shape):
     return g.sum(axis=stretched, keepdims=True)
 
 
-# %% slideshow={"slide_type": "fragment"}
 rng = np.random.default_rng(0)
 for one, other in [((4, 3), (3,)), ((4, 1), (3,)), ((2, 4, 3), (4, 1)), ((5,), ())]:
     u, v = (mg.tensor(rng.normal(size=shape), requires_grad=True) for shape in (one, other))
@@ -289,22 +265,13 @@ x = mg.tensor(np.arange(8.0), requires_grad=True)
 x.mean().backward()
 reveal("mean of eight", x.grad[0])
 
-# %%
-from minigrad import ops
-
-print(inspect.getsource(ops.Sum.vjp))
-
 # %% [markdown]
-# The engine's rule for `sum`: `spread` gives back the axes that the sum took away, with length 1, and `broadcast_to`
-# copies along them. So sum and broadcast are each other's way back.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# Both are *linear*: each result is a sum of inputs, each times a fixed number. These numbers make a table, the matrix
-# A, with a row for each result. y = A x goes along its rows: yᵢ is the sum of A[i, j] · xⱼ over all j. So the arrow
-# from xⱼ to yᵢ has the slope A[i, j], and on the way back xⱼ adds up what comes along its arrows, down a *column* of A.
-# The table that has these columns as its rows is the *transpose*, Aᵀ.
-
-# %% [markdown]
+# The mean is the sum, divided by 8, so each gets an eighth. A sum copies backwards, and broadcasting adds up backwards:
+# the two are each other's way back. Both are *linear*: each result is a sum of inputs, each times a fixed number. These
+# numbers make a table, the matrix A, with a row for each result. y = A x goes along its rows: yᵢ is the sum of
+# A[i, j] · xⱼ over all j. So the arrow from xⱼ to yᵢ has the slope A[i, j], and on the way back xⱼ adds up what comes
+# along its arrows, down a *column* of A. The table that has these columns as its rows is the *transpose*, Aᵀ.
+#
 # So the way back through a linear y = A x is the transposed matrix, gx = Aᵀ gy, which is called the **adjoint**. For
 # the sum of three numbers (`@` is the product of matrices, `.T` transposes):
 
@@ -326,19 +293,19 @@ Predict("bytes copied by W.T", "How many bytes does W.T copy?", options=["0", "8
 # %%
 W = mg.tensor(np.arange(1e6).reshape(1000, 1000), requires_grad=True)
 copied = 0 if np.shares_memory(W.T.numpy(), W.numpy()) else W.numpy().nbytes
-reveal("bytes copied by W.T", f"{copied:,}")
-
-# %%
 for name, t in {"W": W, "W.T": W.T, "W.reshape(-1)": W.reshape(-1), "W.T.reshape(-1)": W.T.reshape(-1)}.items():
     same = np.shares_memory(t.numpy(), W.numpy())
     print(f"{name:15}  shape {str(t.shape):12}  strides {str(t.numpy().strides):10}  looks at W's memory: {same}")
+reveal("bytes copied by W.T", f"{copied:,}")
 
 # %% [markdown]
 # A **view** is another way to look at the same numbers. (In `reshape`, −1 stands for as many as there are left.) The
 # strides say how many bytes further on the next number along each axis is, and transposing swaps the two. The last line
 # could not be a view: no one stride walks down the columns and from each to the next. So that one was copied.
 #
-# Backwards a gradient moves home: through `reshape` by reshaping it back, through a transpose by transposing it back.
+# Because a view has no numbers of its own, writing into it writes into W as well; lesson 06 shows how the engine
+# watches over that. Backwards a gradient moves home: through `reshape` by reshaping it back, through a transpose by
+# transposing it back. Each number of x below gets the gradient that arrived at the place to which it had moved:
 
 # %%
 x = mg.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
@@ -346,15 +313,12 @@ x.T.reshape(6).backward(gradient=mg.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
 print("x.T.reshape(6):", x.T.reshape(6).detach().tolist())
 print(x.grad)
 
-# %% [markdown]
-# Each number of x has the gradient that arrived at the place to which it had moved. Because a view has no numbers of
-# its own, writing into it writes into W as well; lesson 06 shows how the engine watches over that.
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The matrix product, from its scalar graph
 #
 # In Z = X @ W, each number of Z is a row of X times a column of W. NumPy's `@` runs on Values too, if we put them into
-# its arrays, and so we can look at it: here is one of the four numbers of a 2 × 2 product.
+# its arrays, and so we can look at it. The drawing has one of the four numbers of a 2 × 2 product. In the graph of all
+# four together, how many arrows leave x00?
 
 # %%
 X = np.array([[mg.Value(1.0), mg.Value(2.0)], [mg.Value(3.0), mg.Value(4.0)]])
@@ -363,9 +327,6 @@ Z = X @ W
 (x00, x01), (w00, w10), z00 = X[0], W[:, 0], Z[0, 0]
 mg.draw(z00)
 
-# %% [markdown]
-# All four numbers of Z together: how many arrows leave x00?
-
 # %%
 Predict("arrows from x00", "How many arrows leave x00 in the graph of the whole Z?")
 
@@ -373,12 +334,10 @@ Predict("arrows from x00", "How many arrows leave x00 in the graph of the whole 
 G = np.array([[1.0, 10.0], [100.0, 1000.0]])  # what arrives at Z
 loss = (Z * G).sum()
 arrows = [(v, slope) for v in history(loss) for parent, slope in v.parents if parent is x00]
-reveal("arrows from x00", len(arrows))
-
-# %%
 print("the slopes of these arrows:", [slope for _, slope in arrows], "  W[0]:", [w.data for w in W[0]])
 loss.backward()
 print("x00.grad =", x00.grad, "= 1 × 5 + 10 × 6")
+reveal("arrows from x00", len(arrows))
 
 # %% [markdown]
 # x00 meets w00 on its way into z00, and w01 on its way into z01: a whole row of W. So its gradient is that row, times
@@ -400,44 +359,47 @@ print("gW, from the scalars:", gradients(W).tolist(), "  X.T @ G:", (numbers(X).
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # You need not remember which one is transposed: *the shapes tell you*. Let X be (5, 3) and W (3, 2); gZ has the shape
-# of Z, (5, 2). Of all products of gZ and W, which has the shape of X?
+# of Z, (5, 2). Of the eight products of gZ or gZᵀ with W or Wᵀ, in either order, only gZ Wᵀ has the shape of X, (5, 3).
+# But when all sizes are equal, as in our 2 × 2, every one of them fits, and shapes say nothing. **Test with sizes that
+# differ.**
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: a convolution, all eight products, and what the way back costs
+#
+# The lesson goes on without what is folded here. One word in it will be met again. A **convolution** slides a few
+# weights k along x, and takes the sum of products at each place: with three weights, the first result is x[0] · k[0] +
+# x[1] · k[1] + x[2] · k[2], and the next one begins at x[1]. It is linear, like the matrix product, and each weight is
+# used at every place: on the way back it collects from all of them.
+
+# %% [markdown]
+# For six numbers there are four places, and k[0] meets x[0] to x[3]: its gradient is 0 + 1 + 2 + 3.
+
+# %%
+numbers_in_a_row = mg.tensor([[[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]])  # one example, one channel, six numbers
+k = mg.tensor([[[1.0, 0.0, -1.0]]], requires_grad=True)
+slid = mg.nn.functional.conv1d(numbers_in_a_row, k)
+slid.sum().backward()
+print("y:", slid.tolist(), "  k.grad:", k.grad.tolist())
+
+# %% [markdown]
+# The eight products, and their shapes. (One that has the shape of Xᵀ is gX too, transposed.)
 
 # %%
 gz, w = np.ones((5, 2)), np.ones((3, 2))
 factors = {"gZ": gz, "gZᵀ": gz.T, "W": w, "Wᵀ": w.T}
 pairs = [("gZ", "W"), ("gZ", "Wᵀ"), ("gZᵀ", "W"), ("gZᵀ", "Wᵀ")]
-for a, b in pairs + [(b, a) for a, b in pairs]:
-    fits = factors[a].shape[1] == factors[b].shape[0]
-    print(f"{a:3} {b:3}", (factors[a] @ factors[b]).shape if fits else "does not fit")
+for left, right in pairs + [(b, a) for a, b in pairs]:
+    fits = factors[left].shape[1] == factors[right].shape[0]
+    print(f"{left:3} {right:3}", (factors[left] @ factors[right]).shape if fits else "does not fit")
 
 # %% [markdown]
-# One of eight (and another is the same, transposed). But when all sizes are equal, as in our 2 × 2, every one of them
-# fits, and shapes say nothing. **Test with sizes that differ.**
-#
-# The price: forwards, each × in Z is one multiplication. Backwards it has two arrows, and each is a multiplication.
+# What the way back costs: forwards, each × in Z is one multiplication. Backwards it has two arrows, and each is a
+# multiplication. So there are two matrix products back for one forward, and a training step costs about three times
+# what a prediction does.
 
 # %%
 products = [v for row in Z for z in row for v in history(z) if v.op == "×"]
 print("multiplications forward:", len(products), "  backward:", sum(len(v.parents) for v in products))
-
-# %% [markdown]
-# Two matrix products back for one forward: the reason why a training step costs about three times what a prediction
-# does.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# ### The same few weights, everywhere
-#
-# A **convolution** slides a few weights k along x, and takes the sum of products at each place: with three weights, the
-# first result is x[0] · k[0] + x[1] · k[1] + x[2] · k[2], and the next one begins at x[1]. Each weight is used at every
-# place, so on the way back it collects from all of them. For six numbers there are four places, and k[0] meets x[0] to
-# x[3]: its gradient is 0 + 1 + 2 + 3.
-
-# %% slideshow={"slide_type": "skip"}
-x = mg.tensor([[[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]])  # one example, one channel, six numbers
-k = mg.tensor([[[1.0, 0.0, -1.0]]], requires_grad=True)
-y = mg.nn.functional.conv1d(x, k)
-y.sum().backward()
-print("y:", y.tolist(), "  k.grad:", k.grad.tolist())
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A linear layer
@@ -458,8 +420,9 @@ ChainRule(loss)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # You have all the rules, so take paper before you read on. The errors are e = X W + b − t, and the loss is the mean of
-# e². What goes back to e? From there to W, and to b? The last two lines of `by_hand` are our answer. (The targets t are
-# made by a rule that we know, 2 and −3 and a bias of 4; the layer is to find it.)
+# e². What goes back to e? From there to W, and to b? The last two lines of `by_hand` are our answer, and we compare
+# them with the engine's. (The targets t are made by a rule that we know: weights of 2 and −3, and a bias of 4.) Then
+# the layer is to find that rule with our gradients. What a framework adds is that you need not write them.
 
 # %%
 rng = np.random.default_rng(0)
@@ -475,7 +438,6 @@ def by_hand(X, t, W, b):
     return loss, X.T @ gp, gp.sum(axis=0)
 
 
-# %%
 W, b = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
 ((mg.tensor(X) @ W + b - t) ** 2).mean().backward()
 loss, gW, gb = by_hand(X, t, np.zeros((2, 1)), np.zeros(1))
@@ -490,14 +452,11 @@ for step in range(101):
         print(f"step {step:3}  loss {loss:7.4f}  W {np.round(W.ravel(), 3)}  b {np.round(b, 3)}")
     W, b = W - 0.1 * gW, b - 0.1 * gb
 
-# %% [markdown]
-# Three lines of gradients, and a layer that learns. What a framework adds is that you need not write them.
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A gradient that is there, and wrong
 #
-# **Where it breaks.** The same data and the same layer, with one difference: somebody stored the targets as a plain
-# list of 100 numbers, shape (100,). The predictions have the shape (100, 1). What is the shape of p − t?
+# **Where it breaks.** The same data and the same layer, with one difference: the targets t were stored as a plain
+# list of 100 numbers, shape (100,). The predictions p have the shape (100, 1). What is the shape of p − t?
 
 # %%
 Predict("p minus t", "What is the shape of p − t?", kind="shape")
@@ -526,11 +485,6 @@ reveal("p minus t", (p - flat).shape)
 # No error: (100, 1) and (100,) fit, each is stretched, and every prediction is compared with *every* target. There is a
 # gradient, and the loss falls and settles. Is it a good gradient? We ask the referee of lesson 02.
 
-# %%
-print("W.grad is not None:", W.grad is not None, "  its shape:", W.grad.shape)
-print(f"loss: {curve[0]:.2f} at first, {curve[100]:.2f} after 100 steps, {curve[-1]:.2f} after 300")
-print("gradcheck:", mg.gradcheck(lambda W, b: ((mg.tensor(X) @ W + b - flat) ** 2).mean(), (W, b)))
-
 # %% slideshow={"slide_type": "subslide"}
 right = train(mg.tensor(t))
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True, layout="constrained")
@@ -540,32 +494,25 @@ for ax, predicted, shape, colour in zip(axes, (right[3], p), ("(100, 1)", "(100,
     ax.set(xlabel="target", title=f"targets of shape {shape}")
 axes[0].set_ylabel("prediction")
 plt.show()
-
-# %% [markdown]
-# *The plots: predictions over targets, with a dashed diagonal on which both are equal. On the left all points lie on
-# it. On the right all lie on a level line: the layer predicts one number for everything.*
-
-# %%
+print("W.grad is not None:", W.grad is not None, "  its shape:", W.grad.shape)
+print(f"loss: {curve[0]:.2f} at first, {curve[100]:.2f} after 100 steps, {curve[-1]:.2f} after 300")
+print("gradcheck:", mg.gradcheck(lambda W, b: ((mg.tensor(X) @ W + b - flat) ** 2).mean(), (W, b)))
 print("learned W:", W.detach().numpy().ravel().round(3) + 0.0, "  b:", b.detach().numpy().round(3))
 print(f"the mean of all targets: {t.mean():.3f}, and their variance: {t.var():.2f}")
 
 # %% [markdown]
+# *The plots: predictions over targets, with a dashed diagonal on which both are equal. On the left all points lie on
+# it. On the right all lie on a level line: the layer predicts one number for everything.*
+#
 # Compared with all targets at once, the best that a prediction can do is their mean. The layer learned it perfectly,
 # and its loss is what is left, the variance: the mean of their squared distances from the mean. Every gradient was
 # exact, for a loss that was not meant: the referee compares backward with the function that you *wrote*. **A gradient
 # that is not None, has the right shape and passes the referee is still no better than its loss.**
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# How to see it: look at the shape that is easily overlooked, the one before `mean`. Draw the loss; print `(p -
-# t).shape`; or use a loss that refuses.
-
-# %%
-W0, b0 = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
-mg.draw(((mg.tensor(X) @ W0 + b0 - flat) ** 2).mean())
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# `f64[100, 100]` at the minus gives it away. (A dot at *value* in this picture: for large graphs the drawing gives the
-# shapes, and leaves most of the numbers out.)
+# To see it in time, look at the shape that is easily overlooked, the one before `mean`. Print `(p - t).shape`, or draw
+# the loss: `f64[100, 100]` at the minus gives it away. (A dot at *value* in this picture: for large graphs the drawing
+# gives the shapes, and leaves most of the numbers out.) Or use a loss that refuses, as `mse_loss` does below.
 
 # %%
 try:
@@ -573,6 +520,8 @@ try:
 except mg.errors.ShapeError as error:
     print(error)
 print("bytes of p − t:", (p - flat).numpy().nbytes, "where", (p - mg.tensor(t)).numpy().nbytes, "were meant")
+W0, b0 = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
+mg.draw(((mg.tensor(X) @ W0 + b0 - flat) ** 2).mean())
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Seven minutes. Let the room defend the wrong run first: the loss falls, the gradient exists, gradcheck agrees. Then
@@ -583,6 +532,13 @@ print("bytes of p − t:", (p - flat).numpy().nbytes, "where", (p - mg.tensor(t)
 #
 # A shape error is the kind one: it stops. Read each as a sentence: *who wanted what, and what came*. Then say, for each
 # of the three, which axis is meant, and what you would write instead.
+#
+# <details><summary>What helps (open it after you have read the three)</summary>
+#
+# `X @ W.T`: both have 3 as their last axis, and a product needs it last in X and first in W. `X + b.reshape(4, 1)`: one
+# number for each row, so its axis must stand on the left, with a 1 on the right. `X.reshape(6, 2)`, or `(-1, 2)`, which
+# leaves the counting to the engine: twelve numbers stay twelve.
+# </details>
 
 # %% slideshow={"slide_type": "skip"}
 X, W, b = mg.ones(4, 3), mg.ones(2, 3), mg.ones(4)
@@ -591,14 +547,6 @@ for line in ("X @ W", "X + b", "X.reshape(5, 2)"):
         eval(line)
     except mg.errors.ShapeError as error:
         print(textwrap.fill(f"{line}: {error}", 96, subsequent_indent="    "), end="\n\n")
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# <details><summary>What helps</summary>
-#
-# `X @ W.T`: both have 3 as their last axis, and a product needs it last in X and first in W. `X + b.reshape(4, 1)`: one
-# number for each row, so its axis must stand on the left, with a 1 on the right. `X.reshape(6, 2)`, or `(-1, 2)`, which
-# leaves the counting to the engine: twelve numbers stay twelve.
-# </details>
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you know now?
