@@ -9,10 +9,12 @@
 #     - find your files, the keys, and help
 #     concepts: [A1]
 #     builds_on: []
-#     widgets: [ChainRule, Predict, Quiz]
+#     widgets: [ChainRule, GraphView, Predict, Quiz]
 #     terms:
 #       notebook: A column of cells, some of prose and some of code, in which each cell of code is run where it stands
 #         and shows its result below
+#       GPT: A network that reads a text letter by letter and says how likely each letter is to come next; it writes by
+#         drawing one, adding it to the text and reading on
 #       gradient: How many times as far the result moves as one of its numbers does, for a small nudge of that number;
 #         and the row of all of these together, one for each number
 # ---
@@ -22,7 +24,9 @@
 #
 # You have a formula, and you change one of its numbers a little. How much does the result move? Training a neural
 # network is asking that question about a million numbers at once. This course builds, and takes apart, the device that
-# answers it: the *computation graph*.
+# answers it: the *computation graph*. On this page you draw one of five boxes. At the end of the page stands the graph
+# of a small network that is to write on where a chapter of *Alice's Adventures in Wonderland* breaks off, and you will
+# be able to read it.
 #
 # **About 20 minutes.** Afterwards you can run a cell, predict before you run, draw the graph of a formula, read its
 # first gradients, and find your files, the keys and help.
@@ -40,9 +44,11 @@
 # <kbd>Shift</kbd>+<kbd>Enter</kbd>. The cell runs, its result appears under it, and the next cell is selected.
 
 # %% slideshow={"slide_type": "skip"}
+import numpy as np
+
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
-from minigrad.widgets import ChainRule
+from minigrad.widgets import ChainRule, GraphView
 
 "ready"
 
@@ -212,6 +218,78 @@ print(f"a.grad is {a.grad:g}:", "reached" if a.grad == 5 else "5 is wanted")
 # to look. It works without a network and sends nothing anywhere.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
+# ## Where this leads: Alice
+#
+# A **GPT** reads a text and says how likely each letter is to come next; it writes by drawing one, adding it, and
+# reading on. Here is a small one, for the letters of *Alice's Adventures in Wonderland*. You need not read the code
+# today. Run it, and let it write: it is new, and its numbers are random.
+
+
+# %% slideshow={"slide_type": "skip"}
+class GPT(mg.nn.Module):
+    def __init__(self, letters, length, width, rng):
+        self.letter = mg.nn.Embedding(letters, width, rng=rng)
+        self.place = mg.nn.Embedding(length, width, rng=rng)
+        block = mg.nn.TransformerEncoderLayer(
+            width, nhead=4, dim_feedforward=4 * width, dropout=0, batch_first=True, norm_first=True, rng=rng
+        )
+        self.blocks = mg.nn.TransformerEncoder(block, num_layers=2)
+        self.next = mg.nn.Linear(width, letters, rng=rng)
+
+    def forward(self, x):
+        seen = self.letter(x) + self.place(mg.arange(x.shape[-1]))
+        return self.next(self.blocks(seen, is_causal=True))
+
+
+text = mg.data.text()
+LETTERS = sorted(set(text))
+rng = np.random.default_rng(0)
+gpt = GPT(len(LETTERS), 32, 32, rng)
+
+
+# %% slideshow={"slide_type": "fragment"}
+def numbers(letters):
+    return mg.tensor([[LETTERS.index(letter) for letter in letters]])
+
+
+written = "Alice was "
+for _ in range(40):
+    with mg.no_grad():
+        likely = gpt(numbers(written[-32:]))[0, -1].softmax(-1).numpy()
+    written += rng.choice(LETTERS, p=likely)
+print(written)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Noise. To write better it needs better numbers, and to find those, the gradient of each number that it has. So we let
+# it read a line of the book and guess each next letter. How badly it guessed is one number, the *loss*; and from there
+# we walk back.
+
+# %% slideshow={"slide_type": "subslide"}
+start = text.index("Alice was beginning")
+read, came = numbers(text[start : start + 32]), numbers(text[start + 1 : start + 33])
+loss = mg.cross_entropy(gpt(read).reshape(-1, len(LETTERS)), came.reshape(-1))
+graph = GraphView(loss)
+loss.backward()
+print(f"numbers that have a gradient now: {sum(p.grad.size for p in gpt.parameters()):,}")
+graph
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# One walk back, and 30,657 numbers have their gradient, as `x`, `y` and `w` had. It is a graph like that of `z`: tinted
+# squares that were given, operations, arrows. Here each box holds a whole table of numbers, and *norm* is one number
+# for how large they are. (A dot on the right: the numbers were computed and not kept. What is kept, and how long, is
+# lesson 06.) What repeats is drawn as one box: *×2* stands for two blocks that are built alike. Open it,
+# then one of the two, and walk about.
+#
+# What is in such a graph, how it is walked back, trained, written down beforehand and compiled: that is lessons 01 to
+# 15, which work with smaller networks; one that reads names goes through lessons 08 to 15. Alice waits at the end.
+# Lessons 16 to 25 are planned and not written yet; in the last of them this GPT is to be trained, and to write
+# something better.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four minutes, and no word about attention. The point is that nothing in the picture is new: let somebody find a leaf,
+# a plus, and the arrow into the loss. If somebody asks: half a minute of training gives letters that look like words.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
 # ## When something goes wrong
 #
 # Now the wrong thing, on purpose. An error is long; its *last line* says what was wanted and what came, so read
@@ -305,6 +383,7 @@ dashboard()
 # | faster | [13 Optimising a graph](13_optimising_a_graph.ipynb) | Which work can be left out? |
 # | | [14 Memory and schedule](14_memory_and_schedule.ipynb) | How little memory is enough, and what can run at once? |
 # | | [15 Compiled code](15_compiled_code.ipynb) | What does a compiler write, and when does it pay? |
+# | planned | 16 to 25 | What does it take to train Alice's GPT, on one machine and on several, and to send it out? |
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # In the lessons on *one run* the graph comes about while Python computes, as here. *Graph first* means that it is built

@@ -534,6 +534,45 @@ with mg.Graph().as_default():
     fori_loop(0, 5, doubled, 1.0)
 kept
 
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the stack, in the session's program and in bytes
+#
+# The road goes on below. Here is the program that a session makes of Newton's loop and its gradient. Find the line that
+# puts a row on the stack, the one that takes it off again, and the one that lets the stack go.
+
+# %% slideshow={"slide_type": "skip"}
+with mg.Session(root.graph) as session:
+    session.run([root, slope], {a: 9.0})
+    program = session.last_run.source
+print(*(line.partition(" # ")[0].rstrip() for line in program[program.index("def") :].splitlines()), sep="\n")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# `t1.put(t0)` in the first loop; `t4 = t1[k0, ...]`, last row first, in the second; and `del t1` at the end. What a
+# turn computed on the way from y to the next y is computed again, from y: less is kept, and a little is done twice.
+# Lesson 14 makes that bargain on purpose.
+#
+# Is the stack gone when backward has read it? `py_func(f, [x])` is a node that calls a Python function in the run, once
+# x is there. Two of them look at the memory that is alive, one between the loops and one at the end.
+# (`control_dependencies` says: what is built in this block runs only after `between` has.)
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.graph import py_func
+
+with mg.Graph().as_default() as g:
+    x = mg.placeholder("float64", ROW.shape, name="x")
+    y = fori_loop(0, 100, lambda i, y: mg.tanh(y * x), x)
+    between = py_func(lambda _: tracemalloc.get_traced_memory()[0] / ROW.nbytes, [y[0]])
+    with g.control_dependencies([between]):
+        (gx,) = mg.gradients(y.sum(), [x])
+    at_the_end = py_func(lambda _: tracemalloc.get_traced_memory()[0] / ROW.nbytes, [gx[0]])
+
+with mg.Session(g) as session:
+    session.run([between, at_the_end], {x: ROW})
+    tracemalloc.start()
+    alive = session.run([between, at_the_end], {x: ROW})
+    tracemalloc.stop()
+print(f"alive between the loops: {alive[0]:.0f} rows; at the end: {alive[1]:.0f}")
+
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 
