@@ -88,7 +88,7 @@ calls, first, innocent, equal = [50, 1, 2], "session", "formula", True
 
 # %% wrong="three_counts"
 # Shows: The ways were taken to agree to some digits only.
-# Hint: They run the same operations, each sum in the same order. How many of the lesson's 165 numbers differed?
+# Hint: They run the same operations, each sum in the same order. How many of the lesson's 1468 numbers differed?
 calls, first, innocent, equal = [50, 1, 2], "session", "session.run", False
 
 # %% wrong="three_counts"
