@@ -76,7 +76,6 @@ def f(x, w, k):
     return s.tanh()
 
 
-# %%
 x = mg.tensor(0.5, requires_grad=True)
 w = mg.tensor(2.0, requires_grad=True)
 k = mg.tensor(3.0)
@@ -108,8 +107,6 @@ def recorded(y):
 
 y = f(x, w, k)
 print(*recorded(y))
-
-# %% slideshow={"slide_type": "fragment"}
 reveal("five ran", len(recorded(y)))
 
 # %% [markdown]
@@ -122,17 +119,14 @@ reveal("five ran", len(recorded(y)))
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Watch it grow. Click the widget, then press → line by line, and look at the left-hand side: after which line is there
 # a graph, and from which line on are there values in it? (On the right the same lines build a graph first and compute
-# later. That is lesson 09; for now it shows what *dynamic* is the opposite of.)
+# later. That is lesson 09; for now it shows what *dynamic* is the opposite of.) The widget draws the whole run, `k * k`
+# and `x.exp()` too. The record is the part of it that leads from `y` back to `x` and `w`: trace it with a finger.
 
 # %%
 StaticVsDynamic(f, x, w, k)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 3 minutes. Step with the class; before each step ask which box comes.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# The widget draws the whole run, `k * k` and `x.exp()` too. The record is the part of it that leads from `y` back to
-# `x` and `w`: trace it with a finger.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What a tensor knows of its past
@@ -151,13 +145,9 @@ z = x * y
 c = mg.tensor(5.0) * 2
 for name, t in {"x": x, "z": z, "c": c}.items():
     print(f"{name}: is_leaf={t.is_leaf!s:5}  requires_grad={t.requires_grad!s:5}  grad_fn={t.grad_fn}")
-
-# %%
-reveal("x.grad_fn", str(x.grad_fn))
-
-# %%
 z.backward()
 print("x.grad =", x.grad, " y.grad =", y.grad)
+reveal("x.grad_fn", str(x.grad_fn))
 
 # %% [markdown]
 # A leaf has no past, so its `grad_fn` is `None`. And the AccumulateGrad from above? It made nothing: it stands where a
@@ -217,26 +207,21 @@ Predict("h.grad after two", "What is in the second h.grad, when nothing was clea
 second = run(x)
 print("after the second run: x.grad =", x.grad, " h.grad =", second.grad)
 print("is it the same h?", first is second)
-
-# %%
 reveal("h.grad after two", second.grad)
 
 # %% [markdown]
 # `x.grad` went from 12 to 24, and `h.grad` did not double: the second run made a new `h`, and a new tensor starts
 # with an empty account. `zero_grad` is about what lives on from run to run, and those are the leaves that you train.
 # That is why an optimizer needs to know the parameters, and nothing of the graph.
+#
+# An emptied account is `None`: nothing has been paid in, which is not the same as 0. And adding up is of use: two
+# losses, one `backward()` each, leave the gradient of their sum. So a batch that is too large for memory can be taken
+# in parts, with one `step()` after the last: **gradient accumulation**.
 
 # %%
 optimizer = mg.optim.SGD([x], lr=0.1)
 optimizer.zero_grad()
 print("after zero_grad: x.grad =", x.grad, " h.grad =", second.grad)
-
-# %% [markdown]
-# Emptied means `None`, *nobody has paid in*, which is not the same as 0. And adding up is of use: two losses, one
-# `backward()` each, leave the gradient of their sum. So a batch that is too large for memory can be taken in parts,
-# with one `step()` after the last: **gradient accumulation**.
-
-# %%
 (x**2).backward()
 (5 * x).backward()
 two_passes = x.grad
@@ -251,7 +236,8 @@ print("two losses, a pass each:", two_passes, "  their sum, one pass:", x.grad)
 # tanh's result, so somebody must keep that result until backward comes by. Such an array is a **saved value**.
 #
 # We measure. `x` has a million numbers, 8 MB; Python's own tracer says how many arrays of that size were made and are
-# still there.
+# still there. `forward` is four operations, one after the other, and three of them make an array of 8 MB. How many
+# arrays are alive *beside x* when the forward pass is done?
 
 # %%
 tracemalloc.start()
@@ -265,18 +251,11 @@ def alive():
     return round(tracemalloc.get_traced_memory()[0] / SIZE)
 
 
-print(f"{SIZE:,} bytes each; alive: {alive()}, which is x")
-
-
-# %% [markdown]
-# Four operations, one after the other. Three of them make an array of 8 MB. How many arrays are alive *beside x* when
-# the forward pass is done?
-
-
-# %%
 def forward(x):
     return ((x.exp() + 1).tanh()).sum()
 
+
+print(f"{SIZE:,} bytes each; alive: {alive()}, which is x")
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("kept by forward", "How many arrays of 8 MB are alive beside x after forward(x)?")
@@ -296,7 +275,8 @@ reveal("kept by forward", after_forward)
 # None of them has a name in Python, and yet two are there: the record holds them. The third, the result of `+ 1`, is
 # gone. The derivative of + is 1 whatever was added, so it is not needed. Who keeps what, op by op? PyTorch and
 # minigrad have the same peephole, made of two functions. One is shown each value as it is saved, the other as backward
-# takes it out again; what they return is saved, or taken, in its place. Ours return what they were shown.
+# takes it out again; what they return is saved, or taken, in its place. Ours return what they were shown. (In the
+# last line `b.detach()` is b without its wish for a gradient.)
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -314,47 +294,29 @@ def keeps(f, x, w):
     return ", ".join(found) or "nothing"
 
 
-# %% slideshow={"slide_type": "skip"}
 a, b = mg.rand(3, 3, requires_grad=True), mg.rand(3, 3, requires_grad=True)
-operations = {
-    "x + w": lambda x, w: x + w,
-    "x * w": lambda x, w: x * w,
-    "x @ w": lambda x, w: x @ w,
-    "exp(x)": lambda x, w: x.exp(),
-    "sin(x)": lambda x, w: x.sin(),
-    "tanh(x)": lambda x, w: x.tanh(),
-    "relu(x)": lambda x, w: x.relu(),
-    "sum(x)": lambda x, w: x.sum(),
-}
-for name, operation in operations.items():
-    print(f"{name:8} keeps {keeps(operation, a, b)}")
+for line in ("x + w", "x * w", "x @ w", "x.exp()", "x.sin()", "x.tanh()", "x.relu()", "x.sum()"):
+    print(f"{line:8} keeps", keeps(eval(f"lambda x, w: {line}"), a, b))
+print("x * w    keeps", keeps(lambda x, w: x * w, a, b.detach()), "when w wants no gradient")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # Read it as a list of slopes. × needs the other operand, twice; exp, tanh and relu have slopes that their own result
 # gives; sin needs its operand, for cos x; + and sum need nothing. If the gradient of one operand is not wanted, less is
-# kept:
-
-# %% slideshow={"slide_type": "skip"}
-print("w wants no gradient: x * w keeps", keeps(lambda x, w: x * w, a, b.detach()))
+# kept.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What backward frees
 #
 # When backward has passed an entry, its saved values are not needed again. So they are let go at once, one by one on
-# the way back, and not at the end.
+# the way back, and not at the end. `y` still exists afterwards, and so do the entries behind it; what they had saved is
+# gone. And where no gradient will be asked for, `no_grad` keeps nothing in the first place:
 
 # %%
 y.backward()
-print("after forward:   ", after_forward, "arrays beside x")
-print("after backward:  ", alive() - before, "array beside x: x.grad")
+print("after forward:     ", after_forward, "arrays beside x")
+print("after backward:    ", alive() - before, "array beside x: x.grad")
 x.grad = None
-print("x.grad cleared:  ", alive() - before)
-
-# %% [markdown]
-# `y` still exists, and so do the entries behind it; what they had saved is gone. And where no gradient will be asked
-# for, `no_grad` keeps nothing in the first place:
-
-# %%
+print("x.grad cleared:    ", alive() - before)
 with mg.no_grad():
     y = forward(x)
 print("forward in no_grad:", alive() - before, "arrays beside x,", len(recorded(y)), "entries")
@@ -385,7 +347,10 @@ MemoryTimeline(model, mg.nn.functional.mse_loss, mg.ones(256, 8), mg.zeros(256, 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A second backward
 #
-# Lesson 02 met the error. Now you can say what it means, word by word.
+# Lesson 02 met the error, and now you can say what it means, word by word. *Reached Mul a second time*: the entry is
+# still there. *Freed what it had kept*: its x and y are not.
+#
+# That was a product. What happens if we do the same with a **sum?** The table above has the answer.
 
 # %%
 x = mg.tensor(2.0, requires_grad=True)
@@ -396,10 +361,6 @@ try:
     product.backward()
 except mg.errors.FreedError as error:
     print(textwrap.fill(str(error), 80))
-
-# %% [markdown]
-# *Reached Mul a second time*: the entry is still there. *Freed what it had kept*: its x and y are not. So here is a
-# question for somebody who has understood the table above. We do the same with a **sum.** What happens?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("sum, twice", "total = x + y. What does a second total.backward() do?", options=["an error", "no error"])
@@ -414,8 +375,6 @@ try:
 except mg.errors.FreedError:
     happened = "an error"
 print(f"{happened}; x.grad = {x.grad!s}")
-
-# %%
 reveal("sum, twice", happened)
 
 # %% [markdown]
@@ -460,39 +419,29 @@ a, b = two_losses(mg.tensor(0.5, requires_grad=True))
 with watching(Steps()) as steps:
     a.backward(retain_graph=True)
     b.backward()
-reveal("two passes", steps.count)
-
-# %%
 a, b = two_losses(mg.tensor(0.5, requires_grad=True))
 with watching(Steps()) as together:
     (a + b).backward()
 print("a pass for each loss:", steps.count, "derivatives;  one pass for their sum:", together.count)
+reveal("two passes", steps.count)
 
 # %% [markdown]
 # The trunk was walked twice: 10 derivatives and one of its own for each loss. From the sum it was walked once: 10, one
 # for each loss, and one for the + that joins them. A second backward costs a whole pass of work, and the saved values
 # stay in memory until the last one. When you want the sum of the gradients, add the losses, and go back once. Keep the
 # graph only when you need the gradients apart.
-#
-# There is one exception to *`zero_grad` is about leaves*. On a graph that was kept there is no new `h`, so its
-# account adds up too, and the optimizer does not know it:
 
-# %%
-x = mg.tensor(3.0, requires_grad=True)
-h = x * x
-h.retain_grad()
-for _ in range(2):
-    mg.optim.SGD([x], lr=0.1).zero_grad()
-    (2 * h).backward(retain_graph=True)
-print("x.grad =", x.grad, " h.grad =", h.grad)
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# ## A stethoscope
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ## Further: a stethoscope, and one more account
 #
 # Between the loss and the leaves, gradients pass by and are gone. A **hook** sees them: a function that you register on
-# a tensor and that is called with the gradient on arrival. Six sigmoids in a row, and a hook on each:
+# a tensor and that is called with the gradient on arrival. The lesson goes on without what is folded here: two hooks,
+# and an exception to *`zero_grad` is about leaves*.
 
-# %% slideshow={"slide_type": "skip"}
+# %% [markdown]
+# Six sigmoids in a row, and a hook on each:
+
+# %%
 sizes = []
 x = h = mg.tensor(0.0, requires_grad=True)
 for _ in range(6):
@@ -502,19 +451,32 @@ h.backward()
 print("arriving, from the last sigmoid back:", " ".join(f"{size:.4f}" for size in sizes))
 print(f"arriving at x: {x.grad.item():.6f}")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown]
 # Where a sigmoid gives s, its slope is s · (1 − s). That is never above 1/4, which it is at s = 1/2; so each one takes
 # at least three quarters of what came. After six of them little is left: this is why deep networks of sigmoids learn
 # slowly at the front, and the hook shows it happening.
 #
 # What a hook returns goes on in place of what came. Here one limits a gradient that has grown too large:
 
-# %% slideshow={"slide_type": "skip"}
+# %%
 x = mg.tensor([1.0, 10.0], requires_grad=True)
 h = x**2
 h.register_hook(lambda gy: gy.clamp(-5, 5))
 (h**2).sum().backward()
 print("limited at h:", x.grad, " without the hook: 4 x³ =", 4 * x.detach() ** 3)
+
+# %% [markdown]
+# And the exception. On a graph that was kept by `retain_graph=True` there is no new `h`, so its account adds up too,
+# and the optimizer does not know it:
+
+# %%
+x = mg.tensor(3.0, requires_grad=True)
+h = x * x
+h.retain_grad()
+for _ in range(2):
+    mg.optim.SGD([x], lr=0.1).zero_grad()
+    (2 * h).backward(retain_graph=True)
+print("x.grad =", x.grad, " h.grad =", h.grad)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Stopping the record
@@ -576,26 +538,23 @@ except mg.errors.EditedError as error:
     happened = "an error"
     print(textwrap.fill(str(error), 80))
 print(f"\nedits of h when exp saved it: {saved_at}; edits now: {h._version}")
-
-# %% slideshow={"slide_type": "fragment"}
+x = mg.tensor(0.0, requires_grad=True)
+h = 2 * x
+h.add_(1)
+h.backward()
+print("h = 2 * x; h.add_(1) is no trouble: x.grad =", x.grad)
 reveal("edited", happened)
 
 # %% [markdown]
 # The slope of exp is its result, e⁰ = 1. The memory now holds 2, and that would have been the gradient. Each piece of
 # memory has a **version counter** which every edit raises; backward compares it with what it was when the value was
 # saved. So the check is exact: an edit of what was not saved is allowed. × saves its operands, here 2 and x, and not
-# its result:
-
-# %%
-x = mg.tensor(0.0, requires_grad=True)
-h = 2 * x
-h.add_(1)
-h.backward()
-print("h = 2 * x; h.add_(1) is no trouble: x.grad =", x.grad)
+# its result; so the second edit above is no trouble.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** The counter sits at the engine's door. `h.numpy()` is the same memory seen through a window, and
-# whoever edits there rings no bell.
+# an edit through the window rings no bell. The referee of lesson 02 notices: it compares with nudges, and a saved value
+# that was changed does not agree with them.
 
 # %%
 x = mg.tensor([0.0, 1.0], requires_grad=True)
@@ -604,14 +563,7 @@ h.numpy()[0] = 5
 h.sum().backward()
 print("edited through NumPy:", x.grad, " edits that were counted:", h._version)
 
-# %% [markdown]
-# The slope s · (1 − s) was read off what is there now, 5 · (1 − 5) = −20. No slope of a sigmoid is below 0 or above
-# 1/4, and nothing complained. PyTorch has the same window. Ask for `h.numpy().copy()` if you mean to edit. To see such
-# a thing, call in the referee of lesson 02: it compares with nudges, and a saved value that was changed does not agree
-# with them.
 
-
-# %%
 def careless(x):
     h = x.sigmoid()
     h.numpy()[0] += 1
@@ -621,8 +573,13 @@ def careless(x):
 mg.gradcheck(careless, mg.tensor([0.0, 1.0]), raise_exception=False)
 
 # %% [markdown]
-# The second break is quiet for another reason: nothing is wrong with the numbers. Somebody evaluates a model on five
-# batches, and collects the losses to average them later.
+# The slope s · (1 − s) was read off what is there now, 5 · (1 − 5) = −20. No slope of a sigmoid is below 0 or above
+# 1/4, and backward did not complain; only gradcheck did. PyTorch has the same window. Ask for `h.numpy().copy()` if you
+# mean to edit.
+#
+# The second break is quiet for another reason: nothing is wrong with the numbers. Say that you evaluate a model on five
+# batches, and collect the losses to average them later. A loss that lives keeps its graph alive, and the graph its
+# saved values. Memory that grows with every batch is nearly always this. Take `.item()`, or evaluate in `no_grad`:
 
 # %%
 x, losses = mg.ones(2**20, requires_grad=True), []
@@ -631,10 +588,6 @@ losses = [forward(x) for _ in range(5)]
 print("five losses, one number each, keep", alive() - before, "arrays of 8 MB")
 losses = [forward(x).item() for _ in range(5)]
 print("five plain numbers keep", alive() - before)
-
-# %% [markdown]
-# A loss that lives keeps its graph alive, and the graph its saved values. Memory that grows with every batch is nearly
-# always this. Take `.item()`, or evaluate in `no_grad`.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?

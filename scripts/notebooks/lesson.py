@@ -26,7 +26,6 @@ LONGER = {  # lessons that have more, and may not get more: to be empty
     "01_what_a_graph_is": 82,
     "02_chain_rule_backwards": 75,
     "03_train_a_network": 66,
-    "06_the_dynamic_graph": 86,
     "07_tapes_and_transforms": 80,
     "11_tracing": 76,
     "12_three_ways": 72,
