@@ -322,6 +322,24 @@ def test_a_pace_is_kept_and_can_be_left(view):
     assert watched.wait(SOON).state == "finished"
 
 
+def test_the_learning_rate_can_be_changed_while_it_trains(view):
+    """In step 4 and all after it the weights move as with another rate from there on."""
+    rates, clock = [], Clock()
+    watched = view(clock.cross_entropy, clock=clock)
+    assert watched.rate == 0.3
+    step = watched.optimizer.step
+
+    def noted() -> None:
+        rates.append(watched.optimizer.lr)
+        step()
+        if len(rates) == 3:
+            watched.rate = 0.75
+
+    watched.optimizer.step = noted
+    watched.run(5).wait()
+    assert rates == [0.3, 0.3, 0.3, 0.75, 0.75]
+
+
 def test_what_is_said_is_the_same_in_every_run(view):
     first, second = (view().run(25).wait() for _ in range(2))
 
@@ -360,7 +378,7 @@ def test_the_boundary_is_what_the_network_says():
 
     levels = boundary.levels()
 
-    assert [level > "3" for level in levels] == (scores[:, 1] > scores[:, 0]).tolist()
+    assert [level > "O" for level in levels] == (scores[:, 1] > scores[:, 0]).tolist()
     corner = boundary.grid.numpy()[0]
     assert boundary.low[0] < corner[0] < boundary.low[0] + 0.3  # the first is at the left,
     assert boundary.high[1] - 0.3 < corner[1] < boundary.high[1]  # and at the top

@@ -11,6 +11,7 @@
 #     widgets:
 #     - GraphView
 #     - ChainRule
+#     - GradientDescent
 #     - ForwardAndReverse
 #     - StaticVsDynamic
 #     - PassViewer
@@ -54,7 +55,7 @@ view
 # %% [markdown]
 # ## The chain rule, step by step
 #
-# Forward box by box, backward arrow by arrow. It can ask before it shows: turn on **questions**, and guess each
+# Forward box by box, backward arrow by arrow. It can ask before it shows: turn on **ask me first**, and guess each
 # gradient. Drag a leaf, and values and gradients follow, also in a notebook that is opened without a kernel.
 
 # %%
@@ -70,6 +71,20 @@ a = mg.tensor(np.linspace(-1, 1, 6).reshape(2, 3), requires_grad=True)
 b = mg.tensor(np.linspace(0, 1, 6).reshape(3, 2), requires_grad=True)
 loss = ((a @ b).tanh()).sum()
 widgets.ChainRule(loss)
+
+# %% [markdown]
+# ## Downhill
+#
+# A ball on a curve of yours, or on a surface seen from above: the darker, the higher. Drag the learning rate, the
+# momentum, the start, or press on the picture; the page makes the steps itself, from the graph that minigrad traced.
+
+
+# %%
+def valley(x, y):
+    return (1 - x) ** 2 + 5 * (y - x**2) ** 2
+
+
+widgets.GradientDescent(valley, start=(-1.5, 2), rate=0.02, low=(-2, -1), high=(2, 3))
 
 # %% [markdown]
 # ## Forward mode beside reverse mode
@@ -179,7 +194,8 @@ widgets.AllReduce()
 # %% [markdown]
 # ## Training, live
 #
-# It trains while you read on. **Pause**, **Step** and **Resume** are yours.
+# It trains while you read on. **Pause**, **One step** and **Resume** are yours, the pace, and the learning rate, which
+# acts at once.
 
 # %%
 rng = np.random.default_rng(0)
@@ -189,7 +205,8 @@ net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
 optimizer = mg.optim.Adam(net.parameters(), lr=0.05)
 
 # %% tags=["measured", "nbval-ignore-output"]
-training = widgets.TrainingView(net, nn.functional.binary_cross_entropy_with_logits, (points, inside), optimizer)
+loss = nn.functional.binary_cross_entropy_with_logits
+training = widgets.TrainingView(net, loss, (points, inside), optimizer, speed=50)
 training.run(300)
 
 # %% [markdown]

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from .all_reduce import AllReduce as AllReduce
     from .chain_rule import ChainRule as ChainRule
     from .forward_and_reverse import ForwardAndReverse as ForwardAndReverse
+    from .gradient_descent import GradientDescent as GradientDescent
     from .graph_view import GraphView as GraphView
     from .memory_timeline import MemoryTimeline as MemoryTimeline
     from .pass_viewer import PassViewer as PassViewer
@@ -24,6 +25,7 @@ HOMES = {
     "AllReduce": "all_reduce",
     "ChainRule": "chain_rule",
     "ForwardAndReverse": "forward_and_reverse",
+    "GradientDescent": "gradient_descent",
     "GraphView": "graph_view",
     "MemoryTimeline": "memory_timeline",
     "PassViewer": "pass_viewer",

@@ -59,10 +59,6 @@ function render({ model, el }) {
     const each = sliders.map(({ dataset: { leaf } }) => `∂${z}/∂${screen.nameOf(leaf)} = ${number(grads[leaf])}`);
     root.querySelector(".mg-say").textContent = `Dragged: ${z} = ${number(values[y])}, and ${each.join(", ")}.`;
   }
-  function tell(slider, value) {
-    slider.value = value;
-    slider.nextSibling.value = slider.ariaValueText = number(Number(value));
-  }
 
   // The numbers of the box that the reader has chosen, as they are at this step.
   function inspect(root) {

@@ -37,6 +37,7 @@ LOOKS = """
 .mg-picture .mg-here .mg-point { fill: var(--mg-forward); r: 8px; }
 .mg-picture .mg-roof { stroke: var(--mg-backward); stroke-width: 2; fill: none; }
 .mg-picture .mg-roof.mg-second { stroke: var(--mg-forward); stroke-dasharray: 6 4; }
+.mg-picture .mg-line { fill: none; stroke: var(--mg-forward); stroke-width: 2; }
 .mg-picture .mg-halo { paint-order: stroke; stroke: var(--mg-paper); stroke-width: 4px; }
 """
 STRIPES = ("", "3 3", "1 5", "5 2", "2 2", "1 2", "1 8")  # how the dashes of series 0, 1, … go: inked, left out
@@ -132,6 +133,11 @@ def picture(title: str, width: float, height: float, parts: Iterable[str]) -> st
     frame = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture mg-chart" role="img" {frame}>'
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
+
+
+def line(look: str, points: Sequence[tuple[float, float]]) -> str:
+    """Points, joined."""
+    return f'<polyline class="{look}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
 
 
 def bars(series: int, at: Sequence[tuple[float, float, float]], width: float) -> str:

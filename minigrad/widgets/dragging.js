@@ -2,9 +2,11 @@
 
 const CALCULATE = {
   Add: (a, b) => a + b, Sub: (a, b) => a - b, Mult: (a, b) => a * b, Div: (a, b) => a / b, Pow: (a, b) => a ** b, USub: (a) => -a,
-  Gt: (a, b) => a > b, IfExp: (test, a, b) => (test ? a : b), exp: Math.exp, log: Math.log, tanh: Math.tanh, relu: (a) => Math.max(a, 0),
+  Gt: (a, b) => a > b, GtE: (a, b) => a >= b, Lt: (a, b) => a < b, LtE: (a, b) => a <= b, equal: (a, b) => a === b, Invert: (a) => !a, invert: (a) => !a,
+  IfExp: (test, a, b) => (test ? a : b), where: (test, a, b) => (test ? a : b), emptied: (a, where) => (where ? 0 : a),
+  relu: (a) => Math.max(a, 0), maximum: Math.max, minimum: Math.min, // exp, sin, … are called so by Math, too
 };
-const calculated = (tree, at) => (Array.isArray(tree) ? CALCULATE[tree[0]](...tree.slice(1).map((each) => calculated(each, at))) : at[tree] ?? tree);
+const calculated = (tree, at) => (Array.isArray(tree) ? (CALCULATE[tree[0]] ?? Math[tree[0]])(...tree.slice(1).map((each) => calculated(each, at))) : at[tree] ?? tree);
 
 // leaves: id → number. Gives numbers by box and by arrow: the chain rule, forwards and backwards.
 function ran(program, leaves) {
@@ -18,13 +20,8 @@ function ran(program, leaves) {
   return { values, grads, slopes };
 }
 
-// A slider for each leaf, around what was given.
+// A slider for a leaf, around what was given.
 function sliderOf({ id, value }, name) {
   const reach = 2 ** (1 + Math.ceil(Math.log2(Math.max(1, Math.abs(value)))));
-  const label = made("label", { textContent: `${name} ` });
-  const slider = made("input", { type: "range", min: value - reach, max: value + reach, step: reach / 80, defaultValue: value });
-  slider.dataset.leaf = id;
-  slider.setAttribute("aria-label", `${name}, dragged`);
-  label.append(slider, made("output"));
-  return label;
+  return slider(id, `${name}, dragged`, name, { min: value - reach, max: value + reach, step: reach / 80, defaultValue: value });
 }

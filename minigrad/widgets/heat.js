@@ -1,6 +1,5 @@
 // Heat maps: { columns, cells: [[number, mark, shade from −1 to 1]] }, as cells of a picture and as a table of numbers.
 
-const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
 const looks = (part, [, mark, shade]) => {
   part.classList.toggle("mg-minus", shade < 0);
   part.classList.toggle("mg-odd", !["", "−"].includes(mark));

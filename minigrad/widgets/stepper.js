@@ -13,6 +13,7 @@
 const SYNC_AFTER = 150; // ms: not at every step of a drag
 const PACE = { "0.5": 3600, "1": 1800, "2": 900, "4": 450 }; // speed → ms per step
 
+const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
 const icon = (path) => `<svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true"><path d="${path}"/></svg>`;
 const ICONS = {
   first: icon("M2 2h2v12H2zM14 2v12L5 8z"),

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..core.modes import no_grad
 from ..draw.svg import STYLE
-from ..draw.words import number
 from ..tensor.tensor import Tensor
+from .charts import LOOKS, across, chart, compact, line, upwards
+from .film import styled
 from .widget import Plain
 
 GAP = 0.2  # seconds from one look to the next, at least,
@@ -24,7 +25,8 @@ SHARE = 0.08  # of the time, at most, is spent on looking
 MOST_PASSED = 12  # losses that a frame brings, of the steps since the one before
 MOST_FRAMES = 200  # beyond, every second one is dropped
 BINS = 15  # bars of a histogram
-SIDE = 24  # cells of the heat map, along each side
+SIDE = 24  # points where the boundary is looked for, along each side
+SURE, MIDDLE = 31, ord("O")  # steps from the boundary to where the network is surest, and the letter of the boundary
 MOST_POINTS = 200
 MOST_VALUES = 4096  # of an array, looked at for its histogram
 MOST_LAYERS = 12
@@ -178,8 +180,10 @@ class Boundary:
         self.levels()
 
     def levels(self) -> str:
-        """Row by row from the top, for each cell 0 to 3 where it says class 0, 4 to 7 where class 1; 3 and 4 are the
-        least sure. Raises ValueError if the network does not give one score for each point, or two."""
+        """Row by row from the top, a letter for each point: behind "O" where it says class 1, the farther the surer.
+
+        Steps are of the square root. Raises ValueError if the network gives neither one score for each point nor two.
+        """
         was_training = getattr(self.model, "training", False)
         try:
             if was_training:
@@ -198,8 +202,8 @@ class Boundary:
         most = np.abs(sure).max()
         if not np.isfinite(most):  # it says nothing any more
             return ""
-        rank = np.minimum(3, np.floor(4 * np.abs(sure) / (most or 1))).astype(int)
-        return "".join(map(str, np.where(sure > 0, 4 + rank, 3 - rank).tolist()))
+        steps = np.sign(sure) * np.ceil(SURE * np.sqrt(np.abs(sure) / (most or 1)))
+        return "".join(map(chr, (MIDDLE + steps).astype(int).tolist()))
 
 
 def threshold_of(model: Any) -> float:
@@ -227,19 +231,8 @@ def columns(table: list[Plain]) -> str:
 
 def curve(losses: list[float]) -> str:
     """Losses over steps as SVG."""
-    width, height, left, top = 420, 160, 66, 12
     some: list[int] = np.unique(np.linspace(0, len(losses) - 1, 200).astype(int)).tolist() if losses else []
-    most, least = max([0.0, *losses]) or 1.0, min([0.0, *losses])
-    across, up = (width - left - 12) / max(len(losses) - 1, 1), height / (most - least)
-    points = " ".join(f"{left + across * n:.1f},{top + up * (most - losses[n]):.1f}" for n in some)
-    frame = f'role="img" viewBox="0 0 {width} {height + 36}"'
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" {frame}>
-<title>Loss over {len(losses)} steps</title>
-<style>{STYLE}</style>
-<text class="mg-number" x="{left - 6}" y="{top + 4}">{number(most, 3)}</text>
-<text class="mg-number" x="{left - 6}" y="{top + height + 4}">{number(least, 3)}</text>
-<text class="mg-number" x="{width - 12}" y="{top + height + 18}">step {len(losses)}</text>
-<g class="mg-arrow"><path d="M{left} {top}V{top + height}H{width - 12}"/></g>
-<polyline points="{points}" style="fill:none;stroke:var(--mg-forward);stroke-width:2"/>
-</svg>
-"""
+    x = across(1, max(len(losses), 2), "step")
+    y = upwards(min([0.0, *losses]), max([0.0, *losses]) or 1.0, "loss", words=compact)
+    drawn = line("mg-line", [(x.at(n + 1), y.at(losses[n])) for n in some])
+    return styled(chart(f"Loss over {len(losses)} steps", x, y, drawn), STYLE + LOOKS)

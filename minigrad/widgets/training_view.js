@@ -2,19 +2,20 @@
 // Without a kernel the buttons that train are gone, and the frames are there to be stepped.
 
 const SVG = "http://www.w3.org/2000/svg";
-const SIDE = 24;
+const SIDE = 24, SHARP = 8; // points where the network was asked, along each side, and pixels for each
+const ONE = [58, 147, 210], OTHER = [222, 120, 24]; // colours of the classes, on light and on dark
 const PLOT = { width: 420, height: 200, left: 66, right: 14, top: 14, bottom: 26 };
-const SPEEDS = [["0", "full speed"], ["50", "50 steps/s"], ["10", "10 steps/s"], ["2", "2 steps/s"]];
+const SPEEDS = [["0", "full speed"], ["50", "50 steps/s"], ["20", "20 steps/s"], ["5", "5 steps/s"]];
 const BODY = `
   <p class="mg-news" role="status"></p>
-  <div class="mg-training" role="toolbar" aria-label="Training">
+  <div class="mg-training mg-drags" role="toolbar" aria-label="Training">
     <button type="button" data-do="toggle"></button>
     <button type="button" data-do="step">One step</button>
     <label>pace <select aria-label="Pace">${SPEEDS.map(([value, words]) => `<option value="${value}">${words}</option>`).join("")}</select></label>
   </div>
   <div class="mg-charts">
     <figure class="mg-loss"><figcaption>Loss</figcaption></figure>
-    <figure class="mg-boundary"><figcaption>What it says where: ○ and blue one class, + and orange the other; the darker, the surer</figcaption></figure>
+    <figure class="mg-boundary"><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas><figcaption>What it says where: ○ and blue one class, + and orange the other; the darker, the surer</figcaption></figure>
     <figure class="mg-layers"><figcaption>How the numbers of each layer are spread</figcaption>
       <div class="mg-view"><table class="mg-table"><thead><tr><th>layer</th><th colspan="2">weights</th><th colspan="2">gradients</th></tr></thead><tbody></tbody></table></div></figure>
   </div>`;
@@ -55,21 +56,32 @@ function lossChart(figure, label) {
   };
 }
 
-// What the network says at each point of the plane, and some of the data.
+// How sure the network is at each point of the plane, between the points where it was asked, too; and some of the data.
 function boundaryChart(figure, points, [x0, y0, x1, y1]) {
-  const cells = Array.from({ length: SIDE * SIDE }, (_, i) =>
-    draw("rect", { x: i % SIDE, y: Math.floor(i / SIDE), width: 1, height: 1 }));
   const marks = points.map(([x, y, one]) => {
     const at = `translate(${SIDE * (x - x0) / (x1 - x0)} ${SIDE * (y1 - y) / (y1 - y0)})`;
     return one ? draw("circle", { r: 0.22, class: "mg-mark", transform: at }) : draw("path", { d: "M-.26 0H.26M0-.26V.26", class: "mg-mark mg-cross", transform: at });
   });
-  const svg = draw("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, role: "img", class: "mg-picture" }, ...cells, ...marks);
+  const svg = draw("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, role: "img", class: "mg-picture" }, ...marks);
+  const pen = figure.querySelector("canvas").getContext("2d");
   figure.append(svg);
   return ({ heat, right }) => {
-    cells.forEach((cell, i) => cell.setAttribute("class", heat ? `mg-heat-${heat[i]}` : "mg-heat-none"));
-    const ones = [...heat].filter((level) => level > "3").length;
+    const sure = [...heat].map((letter) => (letter.charCodeAt() - 79) / 31).map((root) => root * Math.abs(root));
+    pen.putImageData(painted(sure, SIDE * SHARP), 0, 0);
+    const ones = sure.filter((x) => x > 0).length;
     svg.setAttribute("aria-label", `Of the plane, ${Math.round(100 * ones / (SIDE * SIDE))} % is said to be the class of the rings${right === null ? "" : `; ${short(100 * right)} % of the batch is right`}`);
   };
+}
+function painted(sure, size) {
+  const image = new ImageData(size, size), mix = (a, b, share) => a + (b - a) * share;
+  const places = Array.from({ length: size }, (_, p) => Math.min(Math.max((p + 0.5) / SHARP - 0.5, 0), SIDE - 1.001));
+  for (let p = 0; sure.length && p < size * size; p++) {
+    const x = places[p % size], y = places[Math.floor(p / size)], at = Math.floor(y) * SIDE + Math.floor(x);
+    const here = mix(mix(sure[at], sure[at + 1], x % 1), mix(sure[at + SIDE], sure[at + SIDE + 1], x % 1), y % 1);
+    for (let i = 0; i < 3; i++) image.data[4 * p + i] = (here > 0 ? ONE : OTHER)[i];
+    image.data[4 * p + 3] = 255 * (0.12 + 0.5 * Math.sqrt(Math.abs(here)));
+  }
+  return image;
 }
 
 function histogram(spread) {
@@ -99,8 +111,10 @@ function render({ model, el }) {
   let frames = [...model.get("frames")], charts = null;
   const { root, grow, destroy } = stepper({ model, el, phases: [], last: frames.length - 1, body: BODY, show });
   const [training, toggle, pace, news] = [".mg-training", "[data-do=toggle]", ".mg-training select", ".mg-news"].map((selector) => root.querySelector(selector));
-  const live = Boolean(model.send);
-  training.hidden = !live;
+  training.hidden = !model.send;
+  training.append(slider("rate", "learning rate", "learning rate", { min: 0, max: 12 * model.get("rate"), step: model.get("rate") / 10 }));
+  const rate = training.querySelector("input");
+  rate.parentNode.hidden = !model.get("rate");
 
   function show(n, root) {
     charts ??= drawn(root);
@@ -133,20 +147,23 @@ function render({ model, el }) {
     news.textContent = state === "running" ? "Training. Pause it to look back." : model.get("news");
     toggle.textContent = { running: "Pause", paused: "Resume" }[state] ?? `Train ${model.get("planned")} steps`;
     root.querySelector(".mg-say").setAttribute("aria-live", state === "running" ? "off" : "polite"); // no reader keeps up
-    for (const control of training.querySelectorAll("button, select")) control.disabled = state === "closed";
+    for (const control of training.querySelectorAll("button, select, input")) control.disabled = state === "closed";
   }
   const deeds = { running: "pause", paused: "resume" };
   function onClick(event) {
     const pressed = event.target.closest("[data-do]");
     if (pressed) model.send({ do: pressed.dataset.do === "step" ? "step" : deeds[model.get("state")] ?? "run" });
   }
+  const onRate = () => tell(rate, model.get("rate"));
   const onPace = () => { model.set("speed", Number(pace.value)); model.save_changes(); };
   training.addEventListener("click", onClick);
   pace.addEventListener("change", onPace);
-  const watched = { "change:frames": onFrames, "change:state": onState, "change:news": onState, "change:planned": onState, "msg:custom": onMessage };
+  rate.addEventListener("input", () => { model.set("rate", Number(rate.value)); model.save_changes(); });
+  const watched = { "change:frames": onFrames, "change:state": onState, "change:news": onState, "change:planned": onState, "change:rate": onRate, "msg:custom": onMessage };
   for (const [event, heard] of Object.entries(watched)) model.on(event, heard);
   pace.value = String(model.get("speed"));
   onState();
+  onRate();
   return () => { for (const [event, heard] of Object.entries(watched)) model.off(event, heard); destroy(); };
 }
 

@@ -48,6 +48,8 @@ class TrainingView(SteppedWidget):
 
     model        anything that gives an output for an x; loss_fn(output, y) gives the loss
     data         a pair (x, y), the same at each step; or batches, gone through again and again
+    speed        steps a second; 0 is as many as can be
+    rate         the optimizer's learning rate, for all groups of parameters: a slider sets it while it trains
     threshold    an output above it is class 1, where there is one output: 0.5 behind a Sigmoid, and else 0
     clock        seconds; a test has its own
 
@@ -60,18 +62,19 @@ class TrainingView(SteppedWidget):
     Whoever uses the model while it is trained sees it change.
     """
 
-    _esm = javascript("stepper", "number", "training_view")
-    sheets = "stepper", "training_view"
+    _esm = javascript("stepper", "number", "slider", "training_view")
+    sheets = "stepper", "slider", "training_view"
     looks = STYLE
 
-    shown = ("label", "index", "frames", "points", "corners", "state", "news", "planned", "speed")
+    shown = ("label", "index", "frames", "points", "corners", "state", "news", "planned", "speed", "rate")
     frames: traitlets.List[Plain] = traitlets.List().tag(sync=True)  # `steps`, as of the last pause
     points: traitlets.List[Any] = traitlets.List().tag(sync=True)
     corners: traitlets.List[float] = traitlets.List().tag(sync=True)
     state = traitlets.Unicode("ready").tag(sync=True)
     news = traitlets.Unicode().tag(sync=True)
     planned = traitlets.Int(100, min=1).tag(sync=True)
-    speed = traitlets.Float(0.0, min=0.0).tag(sync=True)  # steps a second; 0 is as many as can be
+    speed = traitlets.Float(0.0, min=0.0).tag(sync=True)
+    rate = traitlets.Float(0.0, min=0.0).tag(sync=True)
     steps: traitlets.List[Plain] = traitlets.List()
 
     def __init__(
@@ -81,6 +84,7 @@ class TrainingView(SteppedWidget):
         data: Any,
         optimizer: Any,
         threshold: float | None = None,
+        speed: float = 0.0,
         clock: Clock = time.perf_counter,
     ):
         self._turn = threading.Condition()
@@ -100,10 +104,17 @@ class TrainingView(SteppedWidget):
             label="Training",
             points=seen.points if seen else [],
             corners=[*seen.low.tolist(), *seen.high.tolist()] if seen else [],
+            speed=speed,
+            rate=getattr(optimizer, "lr", 0.0),
         )
         self.on_msg(self._heard)
         self._look()
         self._show("ready", "Nothing is trained yet.")
+
+    @traitlets.observe("rate")
+    def _faster_or_slower(self, _: Any) -> None:
+        for group in getattr(self.optimizer, "param_groups", ()):
+            group["lr"] = self.rate
 
     # -- what the learner, or a button, asks for -------------------------------------------------
 

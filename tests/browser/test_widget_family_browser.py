@@ -58,6 +58,9 @@ def test_keys_go_to_the_end_and_the_same_way_back(visit, tmp_path, name):
 @pytest.mark.parametrize("digits", [3, 4])
 def test_the_browser_writes_numbers_as_python_does(visit, page_of_nothing, digits):
     xs = [s * m * 10.0**e for s in (1, -1) for m in (1, 1.2, 2.5, 9.8764, 9.99999) for e in range(-9, 10)]
+    xs += [
+        n / 64 * 2.0**e for n in (421, 423, -133) for e in range(-3, 14)
+    ]  # half-way between two numbers, some of them
     page = visit(page_of_nothing).page
 
     program = f"([xs, digits]) => {{ {javascript('number')} return xs.map((x) => number(x, digits)); }}"

@@ -12,6 +12,10 @@ def graph():
     return (x * y + w).tanh() * x
 
 
+def valley(x, y):
+    return (1 - x) ** 2 + 5 * (y - x**2) ** 2
+
+
 def branching(x):
     y = x * 2
     if y.sum() > 0:
@@ -62,6 +66,7 @@ WIDGETS = {
     "AllReduce": widgets.AllReduce,
     "ChainRule": lambda: widgets.ChainRule(graph()),
     "ForwardAndReverse": lambda: widgets.ForwardAndReverse(polar, 2.0, 0.5),
+    "GradientDescent": lambda: widgets.GradientDescent(valley, start=(-1.5, 2), rate=0.02, low=(-2, -1), high=(2, 3)),
     "GraphView": lambda: widgets.GraphView(model(), BATCH[0], names={}),
     "MemoryTimeline": lambda: widgets.MemoryTimeline(model(), squared_error, *BATCH),
     "PassViewer": lambda: widgets.PassViewer(mg.function(network), *ARRAYS),

@@ -1,0 +1,96 @@
+"""Gradient descent in a browser: the steps are Python's, whatever is dragged, in a page without a kernel."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from minigrad.draw.words import number
+from minigrad.widgets import GradientDescent
+from minigrad.widgets.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
+
+
+def bowl(w):
+    return (w - 3) ** 2
+
+
+FUNCTIONS = {
+    "a power and a wave": lambda w: w.sin() + 0.1 * w**2 - (w / 3).cos(),
+    "bends": lambda w: w.relu() + 0.3 * (-w).relu() + w.abs() + w.maximum(0.1 * w) + (0.5 * w).exp(),
+    "squashed": lambda w: w.sigmoid() * w.tanh() + w.softplus() + (w**2 + 1).log() - (w**2 + 1).sqrt(),
+    "of two": lambda x, y: (x - 1) ** 2 + x * y + (y**2 + 1) / (x**2 + 2),
+}
+ROWS = "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
+
+
+def saved(folder, f, **options):
+    path = folder / "descent.html"
+    GradientDescent(f, **options).save(path)
+    return path
+
+
+def listed(widget):
+    """What the table of the widget says."""
+    steps = ([n, *step["at"], *step["slopes"], step["value"]] for n, step in enumerate(widget.steps))
+    return [[str(n), *map(number, xs)] for n, *xs in steps]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_dragged_gives_the_steps_that_python_makes(name, visit, tmp_path):
+    page = visit(saved(tmp_path, FUNCTIONS[name])).page
+    axes = ("x", "y") if name == "of two" else ("w",)
+    start = [1.25, -0.5][: len(axes)]
+    wanted = {"learning rate": 0.23, "momentum": 0.4, **{f"start {axis}": to for axis, to in zip(axes, start)}}
+    for slider, to in wanted.items():
+        page.get_by_role("slider", name=slider).fill(str(to))
+
+    python = GradientDescent(FUNCTIONS[name], start, rate=0.23, momentum=0.4)
+    assert page.locator(".mg-steps tbody tr").evaluate_all(ROWS) == listed(python)
+    expect(page.locator(".mg-outcome")).to_have_text(python.text.splitlines()[-1])
+    assert page.locator(".mg-drags output").all_text_contents() == ["0.23", "0.4", *map(number, start)]
+
+
+def test_keys_begin_elsewhere_and_a_ball_that_runs_away_is_a_sentence(visit, tmp_path):
+    small = {"viewport": {"width": 420, "height": 900}, "color_scheme": "dark", "reduced_motion": "reduce"}
+    visited = visit(saved(tmp_path, bowl, rate=0.2), **small)
+    page, outcome = visited.page, visited.page.locator(".mg-outcome")
+    page.get_by_role("slider", name="start w").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".mg-say")).to_have_text("Step 0: w = 0.05; slope −5.9, bowl 8.703. It moves by 1.18.")
+    page.get_by_role("slider", name="learning rate").focus()
+    page.keyboard.press("End")
+    expect(outcome).to_contain_text("It runs away: after 2 steps the next one is ten pictures off.")
+    page.locator(".mg-widget").focus()
+    page.keyboard.press("End")
+    expect(page.locator(".mg-say")).to_contain_text("outside the picture")
+    assert "NaN" not in page.content()
+    field, ball = (page.locator(each).bounding_box() for each in (".mg-field", ".mg-ball"))
+    assert field["x"] < ball["x"] < ball["x"] + ball["width"] < field["x"] + field["width"]
+    assert visited.violations("html") == []
+
+
+def test_a_press_on_the_picture_begins_there(visit, tmp_path):
+    page = visit(saved(tmp_path, FUNCTIONS["of two"])).page
+    page.mouse.move(*place(page, 0.25, 0.25))
+    page.mouse.down()
+    expect(page.locator(".mg-say")).to_contain_text("Step 0: (x, y) = (−2, 2);")
+    page.mouse.move(*place(page, 0.75, 0.5), steps=3)
+    page.mouse.up()
+    page.mouse.move(*place(page, 0.1, 0.1))
+    expect(page.locator(".mg-say")).to_contain_text("Step 0: (x, y) = (2, 0);")
+
+
+def place(page, across, down):
+    """A point of the field between the axes, on the page."""
+    box = page.locator(".mg-field > svg").bounding_box()
+    x, y = LEFT + across * (RIGHT - LEFT), TOP + down * (BOTTOM - TOP)
+    return box["x"] + x / WIDTH * box["width"], box["y"] + y / HEIGHT * box["height"]
+
+
+def test_a_path_has_nothing_to_drag(visit, tmp_path):
+    page = visit(saved(tmp_path, FUNCTIONS["of two"], path=[(0, 0), (1, 1), (2, 1)])).page
+    page.locator(".mg-widget").focus()
+    page.keyboard.press("End")
+    expect(page.locator(".mg-say")).to_contain_text("Step 2: (x, y) = (2, 1);")
+    expect(page.get_by_role("slider")).to_have_count(1)  # of the steps
+    assert page.locator(".mg-steps tbody tr").count() == 3
