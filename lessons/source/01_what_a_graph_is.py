@@ -44,6 +44,8 @@
 # **Builds on** [00 Start here](00_start_here.ipynb).
 
 # %% slideshow={"slide_type": "skip"}
+from IPython.display import display
+
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
 from minigrad.scalar.value import history
@@ -65,9 +67,7 @@ Predict("boxes", "How many boxes will the picture of z have?")
 x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(1.0)
 temp = x * y
 z = temp + w
-mg.draw(z)
-
-# %% slideshow={"slide_type": "fragment"}
+display(mg.draw(z))  # a picture, though the last line has something else to show
 reveal("boxes", len(history(z)))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
@@ -75,25 +75,17 @@ reveal("boxes", len(history(z)))
 # operations work on. An **edge** is an arrow: a number flows along it, and it is a *data dependency*, "`z` needs
 # `temp`". An operation and its result share a box, because each operation here makes one number.
 #
-# An arrow is stored at the end where it arrives: a node remembers its **parents**, the values it was made from.
+# An arrow is stored at the end where it arrives: a node remembers its **parents**, the values it was made from. That is
+# all there is to the data structure: a number, a sign, and references to the parents. (The `slope` beside each parent
+# is for the walk back, in lesson 02.) `history(z)` follows the references until there are none left, and so finds the
+# graph. The name `temp` is for us: without it the node is there too, and the picture calls it by a number.
 
 # %% slideshow={"slide_type": "fragment"}
 z.op, [parent.data for parent, slope in z.parents]
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
-# That is all there is to the data structure: a number, a sign, and references to the parents. (The `slope` beside
-# each parent is for the walk back, in lesson 02.) `history(z)` follows the references until there are none left, and
-# so finds the graph.
-
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Draw the five nodes on the board while you read z.parents: an arrow is stored where it arrives. Anyone who thinks that
 # x knows about z has it the wrong way round, and will be lost on the walk back.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# Does the name matter? Below there is no `temp`. The node is there, and the picture calls it by a number.
-
-# %% slideshow={"slide_type": "skip"}
-mg.draw(x * y + w)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Leaves, intermediate nodes, output
@@ -126,7 +118,6 @@ mine = (a + b) * c - b
 picked = []  # such as [a, mine]
 
 
-# %% slideshow={"slide_type": "skip"}
 def leaves(output):
     return [v for v in history(output) if not v.parents]
 
@@ -144,19 +135,15 @@ mg.draw(mine)
 # ## Operations on nodes, or on edges?
 #
 # Some books draw it the other way: a node is a value and nothing else, and the operation is written *on the edges*.
-
-# %% slideshow={"slide_type": "skip"}
-mg.draw(z, ops="edges")
+# Both pictures show one graph. But an operation on two operands has two edges, so on edges each sign is written twice:
+# four signs for two operations. This course draws *operations on nodes*: one operation, one node, one place for all
+# that belongs to it.
 
 # %% slideshow={"slide_type": "skip"}
 signs_on_nodes = [v.op for v in history(z) if v.op]
 signs_on_edges = [v.op for v in history(z) for _ in v.parents]
-signs_on_nodes, signs_on_edges
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# Both pictures show one graph. But an operation on two operands has two edges, so on edges each sign is written
-# twice: four signs for two operations. This course draws *operations on nodes*: one operation, one node, one place
-# for all that belongs to it.
+print("on nodes:", signs_on_nodes, "  on edges:", signs_on_edges)
+mg.draw(z, ops="edges")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One function, two graphs
@@ -169,10 +156,7 @@ Predict("more operations", "How many more operations does the second graph have?
 # %% slideshow={"slide_type": "fragment"}
 factored = x * (y + w)
 expanded = x * y + x * w
-mg.draw(factored)
-
-# %% slideshow={"slide_type": "fragment"}
-mg.draw(expanded)
+display(mg.draw(factored), mg.draw(expanded))
 
 
 # %% slideshow={"slide_type": "subslide"}
@@ -207,15 +191,8 @@ Predict("nodes, written twice", "How many nodes does the graph of x * y + x * y 
 s = x * y
 used_twice = s + s
 written_twice = x * y + x * y
-mg.draw(used_twice)
-
-# %% slideshow={"slide_type": "fragment"}
-mg.draw(written_twice)
-
-# %% slideshow={"slide_type": "fragment"}
-reveal("nodes, used twice", len(history(used_twice)))
-
-# %% slideshow={"slide_type": "fragment"}
+display(mg.draw(used_twice), mg.draw(written_twice))
+display(reveal("nodes, used twice", len(history(used_twice))))
 reveal("nodes, written twice", len(history(written_twice)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
@@ -233,10 +210,7 @@ reveal("nodes, written twice", len(history(written_twice)))
 # ## Forward: parents first
 #
 # The **forward pass** computes the values, from the leaves to the output. Nothing more is needed for it than what the
-# graph remembers.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# Here it is, for the two operations that we have:
+# graph remembers. Here it is, for the two operations that we have:
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -253,14 +227,11 @@ forward([x, y, temp, w, z])
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # A node can be computed when all its parents are known, and not before. Ask for `temp` first, and `x`, the Value 2,
-# is not known yet:
+# is not known yet. (In the error that Value prints itself with `grad=0`, where the picture has a dot. No gradient has
+# been computed; 0 is what each Value starts with.)
 
 # %% tags=["raises-exception"] slideshow={"slide_type": "skip"}
 forward([temp, x, y, w, z])
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# (That Value prints itself with `grad=0`, where the picture has a dot. No gradient has been computed; 0 is what each
-# Value starts with.)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # An order that respects every arrow is a **topological order**. Step through the *forward* half of the widget, to the
@@ -275,7 +246,8 @@ ChainRule(expanded)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # One product was computed first, and it might as well have been the other. So how many orders are there? The rule as
-# code:
+# code is below. The five nodes of `z` can be put into a row in 120 ways. In how many of them are parents first? (`z`
+# must be last; `w` may be anywhere before it.)
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -285,10 +257,6 @@ def is_topological(order):
 
 
 is_topological(history(z)), is_topological([x, y, temp, w, z]), is_topological([temp, x, y, w, z])
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# The five nodes of `z` can be put into a row in 120 ways. In how many of them are parents first? (`z` must be last;
-# `w` may be anywhere before it.)
 
 # %% slideshow={"slide_type": "skip"}
 Predict("orders", "In how many of the 120 rows are parents first?")
@@ -328,13 +296,8 @@ Predict("exp in the graph of f(3)", "Is there an exp in the graph of f(3)?", opt
 
 # %% slideshow={"slide_type": "subslide"}
 p = mg.Value(3.0)
-mg.draw(f(p))
-
-# %% slideshow={"slide_type": "fragment"}
 q = mg.Value(-0.5)
-mg.draw(f(q))
-
-# %% slideshow={"slide_type": "fragment"}
+display(mg.draw(f(p)), mg.draw(f(q)))
 reveal("exp in the graph of f(3)", "yes" if "exp" in operations(f(p)) else "no")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
@@ -370,15 +333,14 @@ start = mg.Value(0.0)
 count = start
 for _ in range(3):
     count = count + 1
-mg.draw(count)
-
-# %% slideshow={"slide_type": "fragment"}
+display(mg.draw(count))
 reveal("nodes after three", len(history(count)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # No node changed. Each `count + 1` made a *new* node from an old one, with a new constant for its 1, and the *name*
 # moved on to it. Parents exist before their children, so arrows point from older to newer, and never back. A cycle
-# cannot come about by computing; we have to forge one, by writing into the parents by hand.
+# cannot come about by computing. We have to forge one, by writing into the parents by hand: then `egg` and `hen` wait
+# for each other, no order of the two and the constant 2 is topological, and `history` finds none either.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Write y = y + 1 on the board, and let somebody defend that it is a cycle. Then draw the names as stickers that move
@@ -388,14 +350,9 @@ reveal("nodes after three", len(history(count)))
 egg = mg.Value(1.0)
 hen = egg * 2
 egg.parents = ((hen, 1.0),)
-history(hen)
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# Which to compute first? Each waits for the other, so no order is topological; we can try them all.
-
-# %% slideshow={"slide_type": "skip"}
 two = hen.parents[1][0]
-sum(map(is_topological, permutations([egg, hen, two])))
+print(sum(map(is_topological, permutations([egg, hen, two]))), "of 6 orders are topological")
+history(hen)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # That is why the definition says **acyclic**, and why such graphs are called DAGs, directed acyclic graphs. A recurrent
@@ -416,15 +373,10 @@ len(operations(long)), len(history(long)), unused in history(long)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # 2000 operations, and 3002 nodes: add the two leaves, and a new constant for every round. `unused` was computed too,
-# but `long` does not depend on it: it is not in the history of `long`. A graph of so many boxes is not drawn; the
-# drawing says so.
-
-# %% slideshow={"slide_type": "skip"}
-mg.draw(long)
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# How long do the nodes live? We count all Values in memory, let the one name `long` stand for something else, and
-# count again.
+# but `long` does not depend on it: it is not in the history of `long`.
+#
+# How long do the nodes live? We count all Values in memory, let the one name `long` stand for something else, and count
+# again.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -452,9 +404,7 @@ before - alive()
 
 # %% slideshow={"slide_type": "fragment"}
 cut = mg.Value(x.data * y.data) + w
-cut.data == z.data, x in history(cut)
-
-# %% slideshow={"slide_type": "fragment"}
+print("same value:", cut.data == z.data, "  x is in its graph:", x in history(cut))
 mg.draw(cut)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
@@ -496,8 +446,7 @@ Quiz("01_what_a_graph_is")
 # - Leaves are given, intermediate nodes are computed, the output is what we asked for.
 # - It is one way to compute a function, recorded as it ran: sharing, branches and loops included.
 # - It has no cycle, so it has topological orders, often many.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
+#
 # **Sources.** F. L. Bauer, *Computational graphs and rounding error*, SIAM Journal on Numerical Analysis 11 (1974),
 # 87-96: graphs of computations, asked how errors travel through them. A. B. Kahn, *Topological sorting of large
 # networks*, Communications of the ACM 5 (1962), 558-562. S. Tokui and others, *Chainer: a deep learning framework for
