@@ -28,10 +28,11 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import cached_property, partial
+from inspect import CO_COROUTINE
 from json import dumps, load, loads
 from pathlib import Path
 from traceback import walk_tb
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 STOPPED = "was stopped: its time was up"  # what becomes of a cell
@@ -144,9 +145,9 @@ def run(cells: list[list[str]], wanted: list[Any], limits: dict[str, float], lef
         os.write(writer, dumps([kind, name, what]).encode() + b"\n")
 
     bounded(int(SHARE * limits["memory"]))
-    notebook.stand_in()
-    own = dict(vars(builtins))
     kernel = Kernel(limits["cell"], limits["patience"])
+    notebook.stand_in(kernel.line, kernel.below)
+    own = dict(vars(builtins))
     for name, source in cells:
         if name not in left_out:
             tell("cell", name)
@@ -178,14 +179,14 @@ class Kernel:
         self.namespace = vars(self.main)
         self.compile = codeop.Compile()  # remembers what a cell has imported from __future__
         self.compile.flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        self.file = ""
 
     def ran(self, source: str, file: str) -> str:
         """Run a cell; what went wrong, in a line."""
+        self.file = file
         try:
             self.start_clocks()
-            awaited = eval(self.code(source, file), self.namespace)
-            if awaited is not None:
-                self.loop.run_until_complete(awaited)
+            self.value(self.code(source))
         except Overdue:
             return STOPPED
         except BaseException as error:  # sys.exit, too, ends no more than its cell
@@ -195,14 +196,31 @@ class Kernel:
                 signal.setitimer(clock, 0)
         return ""
 
-    def code(self, source: str, file: str) -> Any:
+    def line(self, source: str) -> Any:
+        """What a magic of a line runs; and what it gives, if it is an expression."""
         try:
-            code = self.compile(source, file, "exec")
+            code = self.compile(source, "<magic>", "eval")
+        except SyntaxError:
+            code = self.compile(source, "<magic>", "exec")
+        return self.value(code)
+
+    def below(self, source: str) -> Any:
+        """What a magic in the first line of a cell runs."""
+        return self.value(self.code(f"\n{source}"))
+
+    def code(self, source: str) -> CodeType:
+        try:
+            code = self.compile(source, self.file, "exec")
         except SyntaxError:
             source = notebook.python_of(source)
-            code = self.compile(source, file, "exec")
-        linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # AutoGraph reads the source
+            code = self.compile(source, self.file, "exec")
+        lines = source.splitlines(keepends=True)
+        linecache.cache[self.file] = len(source), None, lines, self.file  # AutoGraph reads the source
         return code
+
+    def value(self, code: CodeType) -> Any:
+        value = eval(code, self.namespace)
+        return self.loop.run_until_complete(value) if code.co_flags & CO_COROUTINE else value
 
     def start_clocks(self) -> None:
         signal.signal(signal.SIGPROF, overdue)
