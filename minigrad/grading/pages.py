@@ -75,20 +75,20 @@ def class_report(results: Sequence[Result], sources: dict[str, str], missing: Se
 def row(result: Result) -> tuple[Any, ...]:
     """A submission in the list of all, with a link to its page."""
     page = Markup('<a href="feedback/{}.html">{}</a>').format(label(result), cut(result["student"], 80))
-    points, of = (score(result), result["of"]) if score(result) != "" else ("–", "–")
+    points, of = ("–", "–") if score(result) is None else (result["points"], result["of"])
     return page, cut(result["name"], 80), result["exercise"] or result["file"], points, of, result["status"]
 
 
 def report(name: str, results: Sequence[Result], sources: dict[str, str]) -> dict[str, Any]:
     """What came of an exercise: how many have how many points, whole points counted, and so on."""
     points = [score(r) for r in results]
-    count = Counter(int(n) for n in points if n != "")
+    count = Counter(int(n) for n in points if n is not None)
     shown = Counter((part, facts["shows"]) for r in results for part, facts in r["parts"].items() if facts["shows"])
     known = {r["student"]: sources[r["where"]] for r in results if r["where"] in sources}
     return {
         "name": name,
         "points": [(n, count[n]) for n in range(max(r["of"] for r in results) + 1)],
-        "waiting": points.count(""),
+        "waiting": points.count(None),
         "parts": [difficulty(results, part) for part in dict.fromkeys(part for r in results for part in r["parts"])],
         "misconceptions": [(part, prose(shows), n) for (part, shows), n in shown.most_common()],
         "times": times([r["minutes"] for r in results if r.get("minutes")], len(results)),

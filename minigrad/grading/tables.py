@@ -17,35 +17,41 @@ from .letters import cut, in_a_line
 # Spreadsheets divide lines at what their country does: what stands behind a separator is the front of a cell to some.
 FORMULA = re.compile(r"""(^|[;|])([\s"']*)(?=[=+@＝＋＠－-])""")
 LONGEST = 30_000  # characters of a cell; Excel has 32,767
+CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+MOODLE = ("Identifier", "Full name", "Exercise", "Grade", "Maximum Grade", "Last modified (grade)", "Feedback comments")
 Result = dict[str, Any]
 
 
 def tables(results: Sequence[Result]) -> dict[str, str]:
     """File name → its text."""
+    results = scored(results)
     return {
         "scores.csv": plain(results),
         "canvas.csv": canvas(results),
         "moodle.csv": moodle(results),
-        "results.json": json.dumps(scored(results), indent=1, ensure_ascii=False) + "\n",
+        "results.json": json.dumps(results, indent=1, ensure_ascii=False) + "\n",
     }
 
 
 def scored(results: Sequence[Result]) -> list[Result]:
     """The results for whoever reads points: None where there are none."""
-    return [r | {"points": None if score(r) == "" else r["points"],
+    return [r | {"points": score(r),
                  "parts": {name: part | {"points": None if part["state"] == "wait" else part["points"]}
                            for name, part in r["parts"].items()}} for r in results]  # fmt: skip
 
 
+def score(result: Result) -> Any:
+    """The points, or None where nothing could be graded or a part waits for a person: a 0 would say that it was."""
+    waits = any(part["state"] == "wait" for part in result["parts"].values())
+    return None if waits or result["status"] not in ("graded", "crashed") else result["points"]
+
+
 def plain(results: Sequence[Result]) -> str:
     """A row for each submission, a column for each part."""
-    rows = [
-        r | {"points": score(r), "notes": "; ".join(r["notes"])}
-        | {f"{r['exercise']}: {name}": points(part) for name, part in r["parts"].items()}
-        for r in results
-    ]  # fmt: skip
-    parts = [f"{r['exercise']}: {name}" for r in sorted(results, key=lambda r: r["exercise"]) for name in r["parts"]]
-    return table(["student", "name", "exercise", "status", "points", "of", *dict.fromkeys(parts), "notes"], rows)
+    parts = [{f"{r['exercise']}: {name}": part["points"] for name, part in r["parts"].items()} for r in results]
+    rows = [r | {"notes": "; ".join(r["notes"])} | mine for r, mine in zip(results, parts)]
+    columns = dict.fromkeys(column for mine in sorted(parts, key=list) for column in mine)
+    return table(["student", "name", "exercise", "status", "points", "of", *columns, "notes"], rows)
 
 
 def canvas(results: Sequence[Result]) -> str:
@@ -57,9 +63,8 @@ def canvas(results: Sequence[Result]) -> str:
     students: dict[str, Result] = {}
     for r in results:
         row = students.setdefault(r["student"], {"Student": r["name"] or r["student"], "ID": r["student"]})
-        row[r["exercise"]] = score(r)
-    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *sorted(possible)]
-    return table(head, [{"Student": "    Points Possible", **possible}, *students.values()])
+        row[r["exercise"]] = r["points"]
+    return table([*CANVAS, *sorted(possible)], [{"Student": "    Points Possible", **possible}, *students.values()])
 
 
 def moodle(results: Sequence[Result]) -> str:
@@ -67,42 +72,28 @@ def moodle(results: Sequence[Result]) -> str:
 
     It takes none without a column of when a grade was changed there, which nobody here knows.
     """
-    head = ["Identifier", "Full name", "Exercise", "Grade", "Maximum Grade"]
-    head += ["Last modified (grade)", "Feedback comments"]
     rows = [
-        (f"Participant {r['student']}", r["name"], r["exercise"], score(r), r["of"], "", "; ".join(said(r)))
+        (f"Participant {r['student']}", r["name"], r["exercise"], r["points"], r["of"], "", "; ".join(said(r)))
         for r in results
     ]
-    return table(head, [dict(zip(head, row)) for row in rows])
+    return table(MOODLE, [dict(zip(MOODLE, row)) for row in rows])
 
 
 def said(result: Result) -> list[str]:
     """What a student is told in a line for each part."""
-    return [said_of(name, part) for name, part in result["parts"].items()] or result["notes"]
-
-
-def said_of(name: str, part: Result) -> str:
-    if part["state"] == "wait":
-        return f"{name}: waits for a person, {part['of']} at most"
-    return f"{name}: {part['points']} of {part['of']}{'. ' + part['shows'] if part['shows'] else ''}"
-
-
-def score(result: Result) -> Any:
-    """The points, or nothing where nothing could be graded or a part waits for a person: a 0 would say that it was."""
-    whole = not any(part["state"] == "wait" for part in result["parts"].values())
-    return result["points"] if whole and result["status"] in ("graded", "crashed") else ""
-
-
-def points(part: Result) -> Any:
-    """Those of a part, or nothing while it waits for a person."""
-    return part["points"] if part["state"] != "wait" else ""
+    return [
+        f"{name}: waits for a person, {part['of']} at most" if part["state"] == "wait" else
+        f"{name}: {part['points']} of {part['of']}{'. ' + part['shows'] if part['shows'] else ''}"
+        for name, part in result["parts"].items()
+    ] or result["notes"]  # fmt: skip
 
 
 def table(head: Sequence[str], rows: Iterable[Result]) -> str:
     """Rows under their headings, as CSV; where a row says nothing the cell is empty."""
-    lines = [head, *([row.get(heading, "") for heading in head] for row in rows)]
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([safe(cell) for cell in line] for line in lines)
+    writer = csv.DictWriter(out, head, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({heading: safe(cell) for heading, cell in row.items()} for row in rows)
     return out.getvalue()
 
 

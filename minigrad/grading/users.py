@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from minigrad.course.journal import locked
+
 FOLDERS = (Path("/run/minigrad"), Path("/tmp/minigrad-users"))  # the second where the first is read-only
 IDS = range(60_706, 61_184)  # that systemd leaves free: https://systemd.io/UIDS-GIDS
 
@@ -22,17 +24,12 @@ def own() -> Iterator[int]:
     if not sys.platform.startswith("linux") or os.geteuid():
         yield IDS[0]  # only root can become somebody else
         return
-    import fcntl
-
     folder = ours()
     for user in IDS:
         with (folder / str(user)).open("ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            yield user
-            return
+            if locked(file):
+                yield user
+                return
     raise OSError(f"{len(IDS)} submissions run on this machine already: give fewer --workers")
 
 

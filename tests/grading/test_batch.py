@@ -101,12 +101,12 @@ def test_one_bad_submission_stops_no_other(tmp_path):
     assert sorted(r["status"] for r in results) == ["failed", "graded", "unreadable"]
     (failed,) = (r for r in results if r["status"] == "failed")
     assert failed["notes"] == ["the grader itself failed on it: RuntimeError: of our own"]
-    assert tables.score(failed) == ""
+    assert tables.score(failed) is None
 
 
 def test_without_time_there_is_no_score(tmp_path):
     (result,) = batch(tmp_path, Told(None)).run(hand_in(tmp_path / "in", ada=RIGHT))
-    assert (result["status"], result["points"], tables.score(result)) == ("failed", 0, "")
+    assert (result["status"], result["points"], tables.score(result)) == ("failed", 0, None)
     assert result["notes"] == ["Nothing could be looked at: it was still running after 240 s, and was stopped."]
 
 
@@ -170,7 +170,11 @@ FORMULAS = [
 @pytest.mark.parametrize("divided", [",", ";", "\t", "|"])
 def test_no_cell_of_a_table_is_a_formula_wherever_lines_are_divided(name, divided):
     mine = result(name, 0, notes=[name], shows=name)
-    for text in (tables.plain([mine]), tables.canvas([mine]), tables.moodle([mine | {"name": name}])):
+    for text in (
+        tables.tables([mine])["scores.csv"],
+        tables.tables([mine])["canvas.csv"],
+        tables.tables([mine | {"name": name}])["moodle.csv"],
+    ):
         assert not any(letter in text for letter in "\r\t\x1b\u2028\ufeff")
         for row in csv.reader(io.StringIO(text), delimiter=divided, quoting=csv.QUOTE_MINIMAL):
             assert not any(cell.lstrip(' "').startswith(tuple("=+-@＝＋－＠")) for cell in row)
@@ -186,12 +190,12 @@ def test_tables_keep_what_is_no_formula():
 
 def test_a_class_in_tables():
     results = [result("ada"), result("bob", 0, "unreadable", state="wait"), result("eve", 1, exercise="02_x")]
-    canvas = list(csv.DictReader(io.StringIO(tables.canvas(results))))
+    canvas = list(csv.DictReader(io.StringIO(tables.tables(results)["canvas.csv"])))
     assert [(row["ID"], row[NAME], row["02_x"]) for row in canvas] == [
         ("", "2", "2"),
         ("ada", "2", ""), ("bob", "", ""), ("eve", "", "1"),
     ]  # fmt: skip
-    plain = list(csv.DictReader(io.StringIO(tables.plain(results))))
+    plain = list(csv.DictReader(io.StringIO(tables.tables(results)["scores.csv"])))
     assert [(row["student"], row["status"], row[f"{NAME}: product"]) for row in plain] == [
         ("ada", "graded", "2"), ("bob", "unreadable", ""), ("eve", "graded", ""),
     ]  # fmt: skip
@@ -362,7 +366,7 @@ def test_an_exercise_without_answers_of_ones_own_fails_and_stops_no_other(tmp_pa
 
 def test_the_worksheet_has_the_columns_without_which_moodle_takes_none():
     """Those that its importer looks for: mod/assign/feedback/offline/importgradeslib.php."""
-    (row,) = csv.DictReader(io.StringIO(tables.moodle([result("815")])))
+    (row,) = csv.DictReader(io.StringIO(tables.tables([result("815")])["moodle.csv"]))
     assert row.keys() >= {"Identifier", "Grade", "Last modified (grade)", "Feedback comments"}
     assert (row["Identifier"], row["Last modified (grade)"]) == ("Participant 815", "")
 

@@ -113,4 +113,4 @@ def test_what_crashed_and_waits_has_no_score_yet():
     crashed = {"student": "ada", "exercise": "x", "status": "crashed", "points": 3, "parts": {"why": part}}
     (waits,) = with_readers([crashed], {})
     (read,) = with_readers([crashed], {("ada", "x", "why"): (1.0, "")})
-    assert [(r["status"], tables.score(r)) for r in (waits, read)] == [("crashed", ""), ("crashed", 1)]
+    assert [(r["status"], tables.score(r)) for r in (waits, read)] == [("crashed", None), ("crashed", 1)]
