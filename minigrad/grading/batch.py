@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -23,7 +22,7 @@ from minigrad.course.exercise import every
 
 from .collect import Handed, latest
 from .grade import Task, grade, task, unseen
-from .letters import fit
+from .letters import fit, tame
 from .sandbox import Sandbox
 from .submission import Unreadable, digest_of, read
 
@@ -222,10 +221,8 @@ def mistake(error: Exception) -> str:
 
 
 def label(result: Result) -> str:
-    """A name for files: of letters that every system has, and no two submissions share one."""
-    whole = f"{result['student']}/{result.get('exercise') or result['file']}"
-    readable = re.sub(r"[^A-Za-z0-9.-]+", "_", whole).strip("._")[:80]
-    return f"{readable}-{digest_of(whole.encode('utf-8', 'surrogatepass'))[:8]}"
+    """A name for files, which no two submissions share."""
+    return tame(f"{result['student']}/{result['exercise'] or result['file']}")
 
 
 def fingerprint(task: Task) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -20,40 +20,30 @@ OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # beside each submissi
 
 def give(place: Path, out: Path, results: Sequence[Result]) -> None:
     """Lay out the pages that have been written, where submissions say that they came from such a system."""
-    results = [result for result in results if page(out, result).exists()]
-    for exercise, pages in for_moodle(results).items():
-        whole = BytesIO()
-        with ZipFile(whole, "w") as packed:
-            for result, name in pages:
-                packed.write(page(out, result), name)
-        write(out / f"moodle_{exercise}.zip", whole.getvalue())
-    for result, told in from_nbgrader(place, results):
-        folder = out / "feedback" / PurePosixPath(result["where"]).parent
-        for file in told:
-            write(folder / file.name, file.read_bytes())
-        write(folder / f"{folder.name}.html", page(out, result).read_bytes())
-
-
-def page(out: Path, result: Result) -> Path:
-    return out / "feedback" / f"{label(result)}.html"
-
-
-def for_moodle(results: Sequence[Result]) -> dict[str, list[tuple[Result, str]]]:
-    """The pages of each exercise, with their names in the zip: in the folders that Moodle has named."""
-    found = defaultdict(list)
-    for result in results:
+    pages = [(result, page) for result in results if (page := out / "feedback" / f"{label(result)}.html").exists()]
+    for_moodle = defaultdict(list)
+    for result, page in pages:
+        for_nbgrader(place, out, result, page)
         for folder in filter(MOODLE.fullmatch, PurePosixPath(result["where"]).parts[:-1]):
-            exercise = result["exercise"] or "unreadable"
-            found[exercise].append((result, f"{folder}/{exercise}.html".encode("utf-8", "backslashreplace").decode()))
-    return found
+            for_moodle[result["exercise"] or "unreadable"].append((folder, page))
+    for exercise, mine in for_moodle.items():
+        write(out / f"moodle_{exercise}.zip", zipped({f"{folder}/{exercise}.html": page for folder, page in mine}))
 
 
-def from_nbgrader(place: Path, results: Sequence[Result]) -> Iterator[tuple[Result, list[Path]]]:
-    """Those of STUDENT/EXERCISE/ with what nbgrader has put beside the submission."""
-    for result in results:
-        where = PurePosixPath(result["where"])
-        told = [
-            file for name in OF_NBGRADER if (file := place / where.parent / name).is_file() and not file.is_symlink()
-        ]
-        if len(where.parts) == 3 and told:
-            yield result, told
+def zipped(files: dict[str, Path]) -> bytes:
+    whole = BytesIO()
+    with ZipFile(whole, "w") as packed:
+        for name, file in files.items():
+            packed.write(file, name.encode("utf-8", "backslashreplace").decode())
+    return whole.getvalue()
+
+
+def for_nbgrader(place: Path, out: Path, result: Result, page: Path) -> None:
+    """A page of STUDENT/EXERCISE/, with what nbgrader has put beside the submission."""
+    inner = PurePosixPath(result["where"]).parent
+    beside = [
+        file for file in (place / inner / name for name in OF_NBGRADER) if file.is_file() and not file.is_symlink()
+    ]
+    if len(inner.parts) == 2 and beside:
+        for name, file in ((f"{inner.name}.html", page), *((file.name, file) for file in beside)):
+            write(out / "feedback" / inner / name, file.read_bytes())

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 LONGEST = 2_000  # characters of any one text in a result
+MOST = 80  # bytes of what stands in a path
 IDENTITY = {"student", "where", "file"}
 NO_LETTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ud800-\udfff]")
 PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
@@ -75,7 +76,8 @@ def tame(text: str) -> str:
 
     Where it had to be changed, a number behind a ~, which no other has, keeps it apart from all others.
     """
-    plain = re.sub(r"[^\w@. -]+", "_", unicodedata.normalize("NFC", text)).strip(" ._-@")[:80]
+    letters = re.sub(r"[^\w@. -]+", "_", unicodedata.normalize("NFC", text)).encode()[:MOST].decode(errors="ignore")
+    plain = letters.strip(" ._-@")
     number = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return plain if text and plain == text else f"{plain or '_'}~{number}"
 

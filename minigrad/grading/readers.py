@@ -27,22 +27,20 @@ def with_readers(results: Sequence[Result], given: Given) -> list[Result]:
 def with_reader(result: Result, given: Given) -> Result:
     who = tame(result["student"]), result["exercise"]
     parts = {name: read(part, *given.get((*who, name), (None, ""))) for name, part in result["parts"].items()}
-    points = sum(part["points"] for part in parts.values())
     states = {part["state"] for part in parts.values()}
     status = result["status"]
     if status == "graded" and "wait" in states:
         status = "waits"
     elif status in ("failed", "unreadable") and "read" in states and "wait" not in states:
         status = "graded"
-    return result | {"parts": parts, "points": points, "status": status}
+    return result | {"parts": parts, "points": sum(part["points"] for part in parts.values()), "status": status}
 
 
 def read(part: Result, points: float | None, words: str) -> Result:
     """A part as a reader has left it."""
+    now = part if points is None else part | {"points": int(points) if points == int(points) else points}
+    if points is not None and part["state"] == "wait":
+        now = now | {"state": "read"}
+    about = [f"A reader gave {now['points']} of {part['of']}."] if now != part else []
     said = [f"A reader says: {words}"] if words else []
-    if points is None:
-        return part | {"says": [*part["says"], *said]}
-    points = int(points) if points == int(points) else points
-    state = "read" if part["state"] == "wait" else part["state"]
-    about = [f"A reader gave {points} of {part['of']}."] if (state, points) != (part["state"], part["points"]) else []
-    return part | {"state": state, "points": points, "says": [*part["says"], *about, *said]}
+    return now | {"says": [*part["says"], *about, *said]}
