@@ -27,6 +27,7 @@ from .sandbox import Sandbox
 from .submission import Unreadable, digest_of, read
 
 LOOK = 0.5  # seconds between two looks at whether something came
+NOTHING = {"exercise": "", "digest": "", "points": 0, "of": 0, "notes": [], "parts": {}, "stopped": []}
 Result = dict[str, Any]
 
 
@@ -134,54 +135,47 @@ class Batch:
 
     def one(self, handed: Handed, alone: bool) -> Result:
         """The result of one submission, from its file if it has one that holds."""
-        about = {"student": handed.student, "name": handed.name, "file": handed.file, "where": handed.where}
+        result = NOTHING | {"student": handed.student, "name": handed.name, "file": handed.file, "where": handed.where}
+        result |= {"alone": True} if alone else {}
         try:
-            result = self.known_or_graded(handed, about, alone)
+            data = handed.data()
+            result |= {"exercise": self.course.meant(handed, data), "digest": digest_of(data)}
+            if not result["exercise"]:
+                names = ", ".join(self.course.names())
+                raise Unreadable(f"which exercise it answers cannot be told: name the file after one of {names}")
+            task = self.task(result["exercise"])
+            result |= unseen(task) | {"against": fingerprint(task)}
+            result = self.known_or_graded(data, task, result, alone)
         except Unreadable as error:
-            result = about | unreadable(str(error))
-        except Exception as error:
-            result = about | unreadable(mistake(error)) | {"status": "failed"}
+            result |= {"status": "unreadable", "notes": [str(error)]}
+        except Exception as error:  # one of the grader's own, which is one submission's, and nobody else's
+            why = f"the grader itself failed on it: {type(error).__name__}: {error}"
+            result |= {"status": "failed", "notes": [why], "stopped": ["the grader"]}
         result = self.kept(result)
         also = f"Of several files for this exercise {handed.where} was graded, and not {', '.join(handed.besides)}."
         notes = [also[:500], *result["notes"]] if handed.besides else result["notes"]
         return result | {"notes": notes, "besides": list(handed.besides), "warnings": list(handed.warnings)}
 
-    def known_or_graded(self, handed: Handed, about: Result, alone: bool) -> Result:
-        data = handed.data()
-        about = about | {"exercise": self.course.meant(handed, data)}
-        if not about["exercise"]:
-            names = ", ".join(self.course.names())
-            raise Unreadable(f"which exercise it answers cannot be told: name the file after one of {names}")
-        try:
-            task = self.task(about["exercise"])
-        except FileNotFoundError as error:
-            return unreadable(f"there is no {error.filename}") | about | {"status": "failed"}
-        of = {"digest": digest_of(data), "against": fingerprint(task)}
-        known = self.known(about, of)
+    def known_or_graded(self, data: bytes, task: Task, about: Result, alone: bool) -> Result:
+        known = self.known(about)
         if known and not alone and (holds(known) or not is_final(known)):
             return known
-        found = self.graded(data, task) | about | of | ({"alone": True} if alone else {})
+        found = about | self.grader(data, task)
         return known if known and is_final(known) and alike(known, found) else found
-
-    def graded(self, data: bytes, task: Task) -> Result:
-        try:
-            return self.grader(data, task)
-        except Exception as error:
-            return unseen(data, task) | {"status": "failed", "notes": [mistake(error)], "stopped": ["the grader"]}
 
     # -- files ---------------------------------------------------------------------------------------
 
     def path(self, result: Result) -> Path:
         return self.out / "results" / f"{label(result)}.json"
 
-    def known(self, about: Result, of: Result) -> Result | None:
+    def known(self, about: Result) -> Result | None:
         """The result that there is already, if it is whole, and of the same bytes, graded against the same."""
         try:
             result: Result = json.loads(self.path(about).read_text("utf-8"))
             whole = result.pop("seal") == seal(result)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
-        return result if whole and of.items() <= result.items() else None
+        return result if whole and all(result[key] == about[key] for key in ("digest", "against")) else None
 
     def kept(self, result: Result) -> Result:
         whole: Result = fit(result)
@@ -208,16 +202,6 @@ def alike(a: Result, b: Result) -> bool:
 def seal(result: Result) -> str:
     """What a result has that nobody and nothing has changed on the disk."""
     return digest_of(json.dumps(result, sort_keys=True).encode())[:16]
-
-
-def unreadable(why: str) -> Result:
-    nothing = {"exercise": "", "digest": "", "status": "unreadable", "points": 0, "of": 0}
-    return nothing | {"notes": [why], "parts": {}, "stopped": []}
-
-
-def mistake(error: Exception) -> str:
-    """What is said of one of the grader's own, which is one submission's, and nobody else's."""
-    return f"the grader itself failed on it: {type(error).__name__}: {error}"
 
 
 def label(result: Result) -> str:

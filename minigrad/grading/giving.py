@@ -41,9 +41,8 @@ def zipped(files: dict[str, Path]) -> bytes:
 def for_nbgrader(place: Path, out: Path, result: Result, page: Path) -> None:
     """A page of STUDENT/EXERCISE/, with what nbgrader has put beside the submission."""
     inner = PurePosixPath(result["where"]).parent
-    beside = [
-        file for file in (place / inner / name for name in OF_NBGRADER) if file.is_file() and not file.is_symlink()
-    ]
+    files = [place / inner / name for name in OF_NBGRADER]
+    beside = [file for file in files if file.is_file() and not file.is_symlink()]
     if len(inner.parts) == 2 and beside:
         for name, file in ((f"{inner.name}.html", page), *((file.name, file) for file in beside)):
             write(out / "feedback" / inner / name, file.read_bytes())

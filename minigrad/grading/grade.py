@@ -25,7 +25,7 @@ from minigrad.course.probe import UNENDED, Odd, Outcome, plain
 
 from .letters import cut, spelled
 from .sandbox import Limits, Reply, Sandbox
-from .submission import Cell, Released, Submission, Unreadable, digest_of, edited, read, released, to_run, within
+from .submission import Cell, Released, Submission, Unreadable, edited, read, released, to_run, within
 
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
 MOST_WORDS = 500  # characters of what an exception said
@@ -65,7 +65,7 @@ def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
 
 def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
     """The result of a submission; it never raises for anything that is in the data."""
-    result = unseen(data, task)
+    result = unseen(task)
     try:
         submission = read(data)
     except Unreadable as error:
@@ -84,11 +84,10 @@ def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
     return judged(result, task, reply, sandbox, cells)
 
 
-def unseen(data: bytes, task: Task) -> dict[str, Any]:
+def unseen(task: Task) -> dict[str, Any]:
     """A result before anything was looked at: each part waits for a person, and none has a 0."""
     return {
         "exercise": task.exercise.name,
-        "digest": digest_of(data),
         "status": "graded",
         "points": 0,
         "of": task.exercise.points,
