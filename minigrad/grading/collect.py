@@ -12,7 +12,6 @@ import io
 import os
 import re
 import stat
-import unicodedata
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,8 +37,6 @@ MOODLE = re.compile(r"(?P<name>.+)_(?P<student>\d+)_assignsubmission_\w+")
 FLAT = re.compile(r"(?P<name>.+?)_(?P<student>\d+)_assignsubmission_[a-z]+_(?P<file>.+)")  # Moodle's, without folders
 INBOUND = re.compile(r"(?P<student>[^+]+)\+(?P<exercise>[^+]+)\+(?P<when>[^+]+)(?:\+[^+]+)?")
 AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # what a system adds to the name of a second try
-CLOSED, LINK = ".closed", ".link"  # as if in a folder that is not entered
-NOTEBOOKS = (".ipynb", ".zip")
 
 Read = Callable[[int], bytes]  # so many bytes of a file, and one more if there are more
 Opened = Callable[[], AbstractContextManager[zipfile.ZipFile]]
@@ -53,8 +50,9 @@ class NothingFound(Exception):
 class Handed:
     """One file that was handed in.
 
-    path        where it lies in the place; CLOSED or LINK in a folder stand for one that is not entered
+    path        where it lies in the place
     read        its bytes
+    kind        file, link, or closed: a folder that is not entered
     student     an id, or what stands for one
     name        of the student, where the system tells it
     file        the name of the notebook, without what a system has added
@@ -65,6 +63,7 @@ class Handed:
 
     path: PurePosixPath
     read: Read
+    kind: str = "file"
     student: str = ""
     name: str = ""
     file: str = ""
@@ -75,18 +74,25 @@ class Handed:
     @property
     def where(self) -> str:
         """The file, for people."""
-        return str(self.path.parent if self.path.name in (CLOSED, LINK) else self.path)
+        return str(self.path)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        return self.path.parts[:-1] if self.kind == "file" else self.path.parts
+
+    @property
+    def may_be(self) -> bool:
+        """A notebook, or what holds one: a zip or a folder is here only because it cannot be opened."""
+        return self.kind != "file" or self.path.name.lower().endswith((".ipynb", ".zip"))
 
     @property
     def is_notebook(self) -> bool:
-        """Whether its name says so; a zip or a folder is here only because it cannot be opened, and may hold one."""
-        *folders, name = self.path.parts
-        return (name == CLOSED or name.lower().endswith(NOTEBOOKS)) and not any(map(hidden, folders))
+        return self.may_be and self.kind != "link" and not any(map(hidden, self.folders))
 
     @property
     def age(self) -> tuple[str, int, str]:
         """What sorts files of one student: the newest last."""
-        again = AGAIN.search(PurePosixPath(self.where).stem)
+        again = AGAIN.search(self.path.stem)
         return self.when, int(again[1] or again[2]) if again else 0, self.where
 
     def data(self) -> bytes:
@@ -151,16 +157,16 @@ def walked(place: Path) -> Iterator[Handed]:
         for name in sorted(names):
             yield Handed(PurePosixPath(named(str(inner / name))), partial(taken, place, inner / name))
         for name in (name for name in sorted(folders) if Path(folder, name).is_symlink()):  # they are not entered
-            yield Handed(inner / name / LINK, partial(fail, "it is a link, and none is followed"))
+            yield Handed(inner / name, partial(fail, "it is a link, and none is followed"), "link")
         if len(inner.parts) == DEEPEST and folders:
-            yield Handed(inner / CLOSED, partial(fail, f"it lies in more than {DEEPEST} folders"))
+            yield Handed(inner, partial(fail, f"it lies in more than {DEEPEST} folders"), "closed")
             folders.clear()
         folders.sort()
     for error in closed:
         path = PurePosixPath(Path(error.filename).relative_to(place).as_posix())
         if not path.parts:
             raise NothingFound(f"{place} cannot be opened: {reason(error)}")
-        yield Handed(path / CLOSED, partial(fail, f"the folder cannot be opened: {reason(error)}"))
+        yield Handed(path, partial(fail, f"the folder cannot be opened: {reason(error)}"), "closed")
 
 
 def expanded(each: Handed, depth: int = 0) -> Iterator[Handed]:
@@ -244,28 +250,26 @@ def fail(why: str, most: int) -> bytes:
 
 def labelled(each: Handed) -> Handed:
     """A file with whose it is; nobody's, if it lies in the place itself, and is no notebook and from no system."""
-    path = each.path
-    student, told = owner(path)
-    if hidden(path.parts[0]) or not (each.is_notebook or len(path.parts) > 1 or told):
+    student, told = owner(each.path, bool(each.folders))
+    if hidden(each.path.parts[0]) or not (each.is_notebook or each.folders or told):
         return each
-    may_be = path.name in (CLOSED, LINK) or path.name.lower().endswith(NOTEBOOKS)
-    read = each.read if may_be else partial(fail, "it is no notebook: the .ipynb file is wanted")
-    file = told.get("file", "") if len(path.parts) == 1 else ""
+    read = each.read if each.may_be else partial(fail, "it is no notebook: the .ipynb file is wanted")
+    file = AGAIN.sub("", "" if each.folders else told.get("file", "")) or AGAIN.sub("", each.path.stem)
     when = told.get("when", "").zfill(12)  # so that 99 sorts before 100
-    return Handed(path, read, student, told.get("name", ""), AGAIN.sub("", file or path.stem), when)
+    return replace(each, read=read, student=student, name=told.get("name", ""), file=file, when=when)
 
 
-def owner(path: PurePosixPath) -> tuple[str, dict[str, str]]:
+def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
     """Whose the first name of a path is, and what it tells if a system has given it: to a folder, or a file or zip."""
     first = PurePosixPath(path.parts[0])
-    is_folder = len(path.parts) > 1 and first.suffix.lower() != ".zip"
+    is_folder = in_a_folder and first.suffix.lower() != ".zip"
     name, kinds = (first.name, (MOODLE, INBOUND)) if is_folder else (first.stem, (FLAT, ANONYMOUS, CANVAS))
     found = next(filter(None, (kind.fullmatch(name) for kind in kinds)), None)
     told = found.groupdict(default="") if found else {}
     return told.get("student") or (name if is_folder else AGAIN.sub("", name) or name), told
 
 
-def by_student(tops: dict[str, list[Handed]], place: Path) -> Iterator[Handed]:
+def by_student(tops: dict[str, list[Handed]], place: Path) -> list[Handed]:
     """The newest of each student. A number that stands beside two names is no student's, and each name is one."""
     names = Counter(student for student, _ in {(each.student, each.name) for mine in tops.values() for each in mine})
     students: dict[str, list[Handed]] = {}
@@ -274,11 +278,7 @@ def by_student(tops: dict[str, list[Handed]], place: Path) -> Iterator[Handed]:
         for each in mine:
             named = each if names[each.student] == 1 else replace(each, student=PurePosixPath(first).stem, name="")
             students.setdefault(named.student, []).append(replace(named, warnings=said))
-    alike = Counter(map(looks, students))
-    for student, mine in students.items():
-        twin = (f"somebody else is called {student!r} but for capitals, spaces or accents: are they two?",)
-        for each in newest(mine):
-            yield replace(each, warnings=each.warnings + twin) if alike[looks(student)] > 1 else each
+    return [each for mine in students.values() for each in newest(mine)]
 
 
 def newest(mine: list[Handed]) -> list[Handed]:
@@ -294,21 +294,17 @@ def taken_for_one(place: Path, first: str, mine: list[Handed]) -> tuple[str, ...
     """A warning, if names in a folder may be students': they hold the same notebook, or are as a system gives them."""
     holders: dict[str, set[str]] = {}
     for each in mine:
-        inner = PurePosixPath(*PurePosixPath(each.where).parts[1:])
+        inner = PurePosixPath(*each.path.parts[1:])
         if len(inner.parts) > 1:
             holders.setdefault(each.file, set()).add(inner.parts[0])
-        if inner.parts and "student" in owner(inner)[1]:
-            holders.setdefault("", set()).add(owner(inner)[0])
+        student, told = owner(inner, len(inner.parts) > 1) if inner.parts else ("", {})
+        if "student" in told:
+            holders.setdefault("", set()).add(student)
     several = max(map(sorted, holders.values()), key=len, default=[])
     if len(several) < 2:
         return ()
     way = f"grade {place / first} by itself" if place.is_dir() else f"unpack {place}, and grade {first} by itself"
     return (f"{first!r} was taken for one student, and may hold several, {shortened(several)}: if so, {way}",)
-
-
-def looks(student: str) -> str:
-    """A name as a hurried eye takes it."""
-    return "".join(unicodedata.normalize("NFKC", student).casefold().split())
 
 
 def hidden(name: str) -> bool:

@@ -10,13 +10,12 @@ gradebook.db, autograded/, source/    nbgrader's, where it is installed: `nbgrad
 
 from __future__ import annotations
 
-import errno
 import signal
 import sys
 import threading
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,16 +53,20 @@ def grade(
     course = Course(lessons.course() / "exercises", answers, exercise)
     startable(course, place, out, workers)
     try:
-        with signals_end():
+        with ExitStack() as until:
+            if threading.current_thread() is threading.main_thread():  # SIGTERM, of a system that goes down, is Ctrl-C
+                before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+                until.callback(signal.signal, signal.SIGTERM, before)
             grader = There(cluster, unsafe=unsafe) if cluster else Here(found(unsafe, Limits()), workers)
             handed = course.chosen(submissions(place, warned))
             if missing := grader.missing():
                 warned(f"not enforced here: {'; '.join(missing)}")
-            with only_one(room(out, place)), tqdm(total=len(handed), unit="submission", disable=None) as bar:
-                results = Batch(course, grader, out).run(handed, lambda result: bar.update())
-                results = told(out, handed, results, missing)
-                give(place, out, results)
-                return results
+            until.enter_context(only_one(out))
+            bar = until.enter_context(tqdm(total=len(handed), unit="submission", disable=None))
+            results = Batch(course, grader, out).run(handed, lambda result: bar.update())
+            results = told(out, handed, results, missing)
+            give(place, out, results)
+            return results
     except (NoSandbox, NothingFound) as error:
         raise CourseError(str(error)) from error
     except KeyboardInterrupt:
@@ -76,7 +79,7 @@ def grade(
 
 
 def startable(course: Course, place: Path, out: Path, workers: int) -> None:
-    """Raises CourseError where an option says what cannot be, or a place of the class's can be read by submissions."""
+    """Raises CourseError where an option says what cannot be, or a place lies where submissions read or lie."""
     names = Course(course.exercises).names()
     if course.only not in ("", *names):
         raise CourseError(f"there is no exercise {course.only!r}: there are {', '.join(names)}")
@@ -89,6 +92,8 @@ def startable(course: Course, place: Path, out: Path, workers: int) -> None:
         if folder := seen(mine):
             why = f"{mine} lies in {folder}, which submissions can read, as this Python runs from it"
             raise CourseError(f"{why}: move it out, or grade with a Python that is installed elsewhere")
+    if place.is_dir() and out.resolve().is_relative_to(place.resolve()):
+        raise CourseError(f"{out} lies in {place}, and what is written there would be graded next time: name another")
 
 
 def warned(sentence: str) -> None:
@@ -96,42 +101,19 @@ def warned(sentence: str) -> None:
 
 
 @contextmanager
-def signals_end() -> Iterator[None]:
-    """A block that SIGTERM, as a system sends it before it goes down, ends as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def room(out: Path, place: Path) -> Path:
-    """The folder for results, made. Raises CourseError where none can be, and where they would be graded next time."""
-    if place.is_dir() and out.resolve().is_relative_to(place.resolve()):
-        raise CourseError(f"{out} lies in {place}, and what is written there would be graded next time: name another")
+def only_one(out: Path) -> Iterator[None]:
+    """A block in which nobody else grades into a folder, which is made. The lock goes with the process."""
     try:
         (out / "results").mkdir(parents=True, exist_ok=True)
-        (out / LOCK).touch()
+        file = (out / LOCK).open("ab")
     except OSError as error:
         raise CourseError(f"cannot write in {out} ({error.strerror}): name another folder with --out") from error
-    return out
-
-
-@contextmanager
-def only_one(out: Path) -> Iterator[None]:
-    """A block in which nobody else grades into a folder. The lock goes with the process, however that ends."""
-    with (out / LOCK).open("r+b") as file:
+    with file:
         if not journal.locked(file):
             raise CourseError(f"somebody else is grading into {out} now: wait for the end, or name another --out")
-        try:
-            for part in (out / "results").glob(".*.part"):  # of somebody who was killed while writing
-                part.unlink()
-            yield
-        finally:
-            journal.unlock(file)
+        for part in (out / "results").glob(".*.part"):  # of somebody who was killed while writing
+            part.unlink()
+        yield
 
 
 def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing: Sequence[str] = ()) -> list[Result]:
@@ -180,9 +162,9 @@ def whatever_it_raises(result: Result) -> Iterator[None]:
     """A block about one submission, which stops no other; a full disk stops all."""
     try:
         yield
+    except OSError:
+        raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno != errno.ENAMETOOLONG:
-            raise
         result["warnings"].append(f"its pages could not be written: {type(error).__name__}: {error}"[:300])
 
 
