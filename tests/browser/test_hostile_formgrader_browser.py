@@ -1,6 +1,7 @@
 """Nothing that a student writes is a program, a link or a request of the formgrader in which a teacher reads it."""
 
 import json
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -24,6 +25,14 @@ NO_MATHJAX = (
 )
 IMG = "<img src=x onerror=alert(1)>"
 PICTURE = "data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+"
+COMMANDS = [  # each of MathJax's that makes what is no formula, or would load or define one that does
+    r"\href{javascript:alert(1)}{x}", r"\require{HTML}\href{javascript:alert(1)}{x}", r"\class{save-icon}{x}",
+    r"\cssId{of_a_student}{x}", r"\style{position:fixed}{x}", r"\unicode{60}", r"\bbox[position:fixed]{x}",
+    r"\def\f#1{\href{#1}{x}}\f{javascript:alert(1)}", r"\newcommand{\g}[1]{\href{#1}{x}}\g{javascript:alert(1)}",
+    r"\let\h=\href\h{javascript:alert(1)}{x}", r"\text{$\href{javascript:alert(1)}{x}$}",
+    r"\begin{matrix}\href{javascript:alert(1)}{x}\end{matrix}", r"\mmlToken{mi}[href='javascript:alert(1)']{x}",
+    r"\toggle{x}{\href{javascript:alert(1)}{x}}\endtoggle", r"\texttip{x}{y}", r"\html{x}", r"\HREF{javascript:alert(1)}{x}",
+]  # fmt: skip
 MARKDOWN = {
     "script": "<script>alert(1)</script>",
     "script in upper case": "<SCRIPT>alert(1)</SCRIPT >",
@@ -85,9 +94,7 @@ MARKDOWN = {
     "mathematics": f"${IMG}$ $$\n{IMG}\n$$ \\\\({IMG}\\\\) \\begin{{align}}{IMG}\\end{{align}}",
     "mathematics that ends early": f"$$ x {IMG}",
     "environment that is a tag": f"\\begin{{equation*}}</div>{IMG}\\end{{equation*}}",
-    "commands of mathjax": "$\\href{javascript:alert(1)}{x} \\require{html} \\unicode{60} \\class{save-icon}{x}"
-    " \\cssId{why}{x} \\style{position:fixed}{x} \\def\\f#1{\\href{#1}{x}}"
-    " \\mmlToken{mi}[href='javascript:alert(1)']{x}$",
+    "commands of mathjax": " ".join(f"${command}$" for command in (r"\frac{1}{2}", *COMMANDS)),
     "a null": f"<\0script>alert(1)</script><scr\0ipt>alert(1)</script>{IMG}",
     "other brackets": f"＜script＞alert(1)＜/script＞ ‹img› {IMG}",
     "entities": "&lt;script&gt;alert(1)&lt;/script&gt; &#60;img src=x onerror=alert(1)> &amp;lt;svg onload=alert(1)>",
@@ -259,6 +266,44 @@ def test_a_submission_is_text(reader, results, student):
         shown = reader.page.locator(".nbgrader_cell .rendered_html").inner_text()
         assert "".join(shown.replace("∖", "\\").split()) == "".join(WHOLE[student].split())
     assert reader.did == []
+
+
+MATHJAX = "https://cdnjs.cloudflare.com/ajax/libs/mathjax/2.7.7/"
+LOADER = f"document.write('<script src={MATHJAX}MathJax.js?config=TeX-AMS-MML_HTMLorMML-full></' + 'script>')"
+
+
+def from_a_package(route):
+    """MathJax's files from where they are installed; and without its extension `Safe`, which is a wall behind ours."""
+    name = route.request.url.removeprefix(MATHJAX).partition("?")[0]
+    file = Path(mathjax().__file__).with_name("static") / name
+    if name == "latest.js":
+        route.fulfill(body=LOADER, content_type="text/javascript")
+    elif file.is_file():
+        route.fulfill(path=file)
+    else:
+        route.abort()
+
+
+def mathjax():
+    return pytest.importorskip("jupyter_server_mathjax", reason="formgrader has MathJax from a network")
+
+
+def test_formulas_are_formulas_where_mathjax_is_there(browser, reader, results):
+    """Any command of MathJax's would do: some make links, or elements with a name and a style, out of a text."""
+    mathjax()
+    student = f"text {[*MARKDOWN].index('commands of mathjax')}"
+    with browser.new_context() as context:
+        context.route(lambda url: not local(url), from_a_package)
+        page = Reader(context.new_page(), reader.address)
+        page.open(f"submissions/{submission(results, student)}/?index=0")
+        page.page.wait_for_function(
+            "window.MathJax && MathJax.isReady && document.querySelector('.rendered_html .mfrac')"
+        )
+        page.page.evaluate("() => new Promise(done => MathJax.Hub.Queue(done))")
+        shown = page.page.locator(".nbgrader_cell .rendered_html")
+        assert shown.locator("script[type='math/tex']").count() == 1 + len(COMMANDS)
+        assert shown.locator("a, .save-icon, #of_a_student, [style*=fixed], [href], maction").count() == 0
+        assert page.did == []
 
 
 LISTS = ["manage_assignments", f"manage_submissions/{prose.NAME}", "manage_students", "gradebook"]

@@ -196,9 +196,7 @@ def test_a_damaged_gradebook_is_a_sentence_and_nothing_is_written_over_it(tmp_pa
 def test_two_graders_do_not_write_into_one_folder_and_who_was_killed_is_in_nobodys_way(tmp_path, rightly, capsys):
     hand_in(tmp_path / "in", ada=RIGHT)
     holds = "import sys, time\nfrom pathlib import Path\nfrom minigrad.grading.command import only_one\n"
-    holds += (
-        "with only_one(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(1e6)"
-    )
+    holds += "with only_one(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(1e6)"
     other = subprocess.Popen([sys.executable, "-c", holds, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True)
     assert other.stdout.readline() == "held\n"
     half = tmp_path / "out" / "results" / ".x.json.1.part"
