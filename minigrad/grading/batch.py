@@ -27,7 +27,7 @@ from .sandbox import Sandbox
 from .submission import Unreadable, digest_of, read
 
 LOOK = 0.5  # seconds between two looks at whether something came
-NOTHING = {"exercise": "", "digest": "", "points": 0, "of": 0, "notes": [], "parts": {}, "stopped": []}
+NOTHING: dict[str, Any] = {"exercise": "", "digest": "", "points": 0, "of": 0, "notes": [], "parts": {}, "stopped": []}
 Result = dict[str, Any]
 
 

@@ -5,7 +5,7 @@ WITH given AS (
         submitted_notebook.assignment_id AS submission,
         CASE WHEN manual_score IS NULL OR needs_manual_grade THEN auto_score ELSE manual_score END
             + coalesce(extra_credit, 0) AS points
-    FROM grade JOIN submitted_notebook ON submitted_notebook.id = notebook_id
+    FROM grade JOIN submitted_notebook ON submitted_notebook.id = grade.notebook_id
 ),
 raw AS (
     SELECT submission, CASE WHEN count(points) = count(*) THEN sum(points) END AS raw_score

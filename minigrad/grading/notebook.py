@@ -19,7 +19,8 @@ def python_of(source: str) -> str:
     """A cell in Python alone."""
     from IPython.core.inputtransformer2 import TransformerManager  # few cells need it, and it loads for 0.1 s
 
-    return TransformerManager().transform_cell(source)
+    told: str = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
+    return told
 
 
 class Silent:

@@ -31,7 +31,8 @@ COMMANDS = [  # each of MathJax's that makes what is no formula, or would load o
     r"\def\f#1{\href{#1}{x}}\f{javascript:alert(1)}", r"\newcommand{\g}[1]{\href{#1}{x}}\g{javascript:alert(1)}",
     r"\let\h=\href\h{javascript:alert(1)}{x}", r"\text{$\href{javascript:alert(1)}{x}$}",
     r"\begin{matrix}\href{javascript:alert(1)}{x}\end{matrix}", r"\mmlToken{mi}[href='javascript:alert(1)']{x}",
-    r"\toggle{x}{\href{javascript:alert(1)}{x}}\endtoggle", r"\texttip{x}{y}", r"\html{x}", r"\HREF{javascript:alert(1)}{x}",
+    r"\toggle{x}{\href{javascript:alert(1)}{x}}\endtoggle", r"\texttip{x}{y}", r"\html{x}",
+    r"\HREF{javascript:alert(1)}{x}",
 ]  # fmt: skip
 MARKDOWN = {
     "script": "<script>alert(1)</script>",
