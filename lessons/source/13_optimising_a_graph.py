@@ -305,7 +305,7 @@ for rule, (written, _) in RULES.items():
 # Eight minutes, the heart of the lesson. Before the reveal let two people argue about x + 0. The answer, −0 + 0 = 0,
 # surprises nearly everybody. (a + b) − a is the same trap as x + 1 + −1: for large a, nothing of b is left.
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: moves that move nothing
 #
 # A transpose copies nothing: it reads the same memory the other way round. But it is in the way of other passes. The

@@ -26,8 +26,6 @@ LONGER = {  # lessons that have more, and may not get more: to be empty
     "02_chain_rule_backwards": 75,
     "03_train_a_network": 66,
     "07_tapes_and_transforms": 80,
-    "12_three_ways": 72,
-    "13_optimising_a_graph": 65,
     "15_compiled_code": 68,
 }
 PAGES = range(10, 16)

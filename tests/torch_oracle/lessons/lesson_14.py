@@ -9,10 +9,6 @@ def lines():
     yield f"lifetimes {y}\n"
     yield f"eager     {y}\n"
 
-    words = torch.ones(256, 16, dtype=torch.float64)
-    table = words @ words.T
-    yield f"to {2 * table.nbytes / 1e6:.2f} million bytes"  # the products, and the softmax beside them
-
     big = torch.ones(100, 100, dtype=torch.float64)
     small = big.sum(0)
     yield f" {2 * big.nbytes + small.nbytes:,} bytes"
