@@ -62,11 +62,9 @@ Predict("nudge x", "How many times as far as x does z move?")
 # %% slideshow={"slide_type": "fragment"}
 h = 0.001
 z = f(2, 3, 4)
-reveal("nudge x", round((f(2 + h, 3, 4) - z) / h, 6))
-
-# %% slideshow={"slide_type": "fragment"}
 for name, moved in {"x": f(2 + h, 3, 4), "y": f(2, 3 + h, 4), "w": f(2, 3, 4 + h)}.items():
     print(f"push {name}: z moves {(moved - z) / h:.3f} times as far")
+reveal("nudge x", round((f(2 + h, 3, 4) - z) / h, 6))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # The derivative of z with respect to x, written ∂z/∂x, is this ratio for smaller and smaller pushes. The three of them
@@ -124,23 +122,18 @@ reveal("x.grad by hand", x.grad)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # The engine leaves what it found in `.grad` of every value, leaves and all. Nudging knows nothing of arrows, so we make
-# it the *referee*: it gives the same three numbers, up to the size of the nudge.
+# it the *referee*: it gives the same three numbers, up to the size of the nudge. The picture has the whole walk in it:
+# each box has its value and its gradient.
+#
+# The badge *kept* marks a value that a local slope is made from: the slopes of × are the other operand, that of s² is 2
+# × s; + needs none. (A Value stores the finished slope. From lesson 04 on, nodes are arrays and store the value.)
 
 # %% slideshow={"slide_type": "skip"}
 start = f(2, 3, -4) ** 2
 nudges = [(f(2 + h, 3, -4) ** 2 - start) / h, (f(2, 3 + h, -4) ** 2 - start) / h, (f(2, 3, -4 + h) ** 2 - start) / h]
 for name, v, nudge in zip("xyw", [x, y, w], nudges):
     print(f"{name}.grad = {v.grad:g}, nudging says {nudge:.2f}")
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# The picture has the whole walk in it: each box has its value and its gradient.
-
-# %% slideshow={"slide_type": "skip"}
 mg.draw(loss)
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# The badge *kept* marks a value that a local slope is made from: the slopes of × are the other operand, that of s² is 2
-# × s; + needs none. (A Value stores the finished slope. From lesson 04 on, nodes are arrays and store the value.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # Step through it. Click the widget once, then use <kbd>→</kbd> and <kbd>←</kbd> to step; in the backward phase, say the
@@ -225,12 +218,10 @@ x = mg.Value(3.0)
 (x**3).backward()
 first = x.grad
 (x**3).backward()
-reveal("twice, not cleared", x.grad)
-
-# %% slideshow={"slide_type": "fragment"}
-x.grad = 0.0
+second, x.grad = x.grad, 0.0
 (x**3).backward()
-print("first:", first, "  cleared and run again:", x.grad)
+print("after one pass:", first, "  cleared after the second, and run once more:", x.grad)
+reveal("twice, not cleared", second)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Adding up is useful when a loss comes in parts, one `backward()` each, and a trap when you forget about it. Only x
@@ -285,31 +276,27 @@ def doubled(n):
 Predict("visits for n = 16", "How many visits are there for n = 16?")
 
 # %% slideshow={"slide_type": "fragment"}
-x, y = doubled(16)
-reveal("visits for n = 16", visits_down_every_path(y))
-
-# %% slideshow={"slide_type": "skip"}
 print(" n   every path   the engine")
 for n in range(1, 17):
     x, y = doubled(n)
-    print(f"{n:2} {visits_down_every_path(y):12,} {len(history(y)):12,}")
+    visits = visits_down_every_path(y)
+    print(f"{n:2} {visits:12,} {len(history(y)):12,}")
 y.backward()
 print(f"each path from y to x brings back 1: x.grad = {x.grad:,.0f}")
+x, y = doubled(60)
+y.backward()
+print(f"60 doublings: x.grad = {x.grad:.0f} = 2^60: {x.grad == 2**60}, in {len(history(y))} visits")
+print(f"down every path: about {2**61 / 1e6 / (3600 * 24 * 365):,.0f} years, at a million visits a second")
+reveal("visits for n = 16", visits)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Every path is walked on its own, and each doubling doubles the paths. The engine puts the values in order first, lets
 # each collect from all its users, and only then passes its sum on: one visit each. At n = 60 that is the difference
-# between an instant and this many years, at a million visits a second:
+# between an instant and tens of thousands of years.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Most guess 16, 32 or 256. Let them draw two doublings and count paths with a finger. The cells after this one show
-# the table up to n = 16, and what n = 60 would cost.
-
-# %% slideshow={"slide_type": "fragment"}
-x, y = doubled(60)
-y.backward()
-print(f"x.grad = {x.grad:.0f} = 2^60: {x.grad == 2**60}, in {len(history(y))} visits")
-print(f"down every path: about {2**61 / 1e6 / (3600 * 24 * 365):,.0f} years")
+# Most guess 16, 32 or 256. Let them draw two doublings and count paths with a finger. The cell that reveals
+# has the table up to n = 16, and what n = 60 would cost.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # Could we keep the short program, and visit each value once, when we first meet it? It would be fast. Predict the
@@ -331,23 +318,20 @@ Predict("each once, in the wrong order", "What does it find for the gradient of 
 x = mg.Value(1.0)
 s = 2 * x
 y = s + 3 * s
-reveal("each once, in the wrong order", gradients(y, as_first_met(y))[x])
-
-# %% slideshow={"slide_type": "fragment"}
 print("in topological order:", gradients(y, history(y)[::-1])[x])
+reveal("each once, in the wrong order", gradients(y, as_first_met(y))[x])
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # s was met early, along its short arrow to y, and passed on its 1 before the 3 from the long way round had arrived.
 # Walking every path is slow; visiting in the wrong order is *wrong*. A topological order, read backwards, has every
 # user before what it uses, so a gradient is complete when it is passed on.
+#
+# One more thing about the short program: it calls itself, and Python allows that only to a depth of about a thousand. A
+# long chain of operations is deeper than that. The engine's walk is a loop.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # The point of the lesson: not slow but wrong. Put two hands up as the two arrows that leave s; one may pass on only
 # when both have come down.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# One more thing about the short program: it calls itself, and Python allows that only to a depth of about a thousand. A
-# long chain of operations is deeper than that. The engine's walk is a loop.
 
 # %% slideshow={"slide_type": "skip"}
 y = x = mg.Value(0.0)
@@ -420,15 +404,7 @@ reveal("best step", max(["1e-1", "1e-5", "1e-15"], key=digits.get))
 # cancels the curve's bend, the second derivative; what a large step leaves comes from the third, and falls with h².
 # With a tiny step we subtract two nearly equal numbers, of 16 digits each, and are left with their rounding; that error
 # grows as h shrinks. Nudging at its best gets 11 digits; backward gets them all. So finite differences are a good
-# referee and a poor player:
-
-# %% slideshow={"slide_type": "skip"}
-xs = [mg.Value(float(i)) for i in range(100)]
-loss = sum(x * x for x in xs)
-operations = sum(1 for v in history(loss) if v.parents)
-print(f"the loss of 100 inputs takes {operations} operations")
-print(f"nudging each input both ways: {2 * len(xs)} runs, {2 * len(xs) * operations:,} operations")
-print(f"backward: one walk over {len(history(loss))} values, for the whole gradient")
+# referee. They are a poor player: they need a run or two for each input, where backward takes one walk.
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # There is a third way to a derivative, the one from school: rewrite the formula into another formula, **symbolic
@@ -452,26 +428,26 @@ x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = mg.tensor([4.0, 5.0, 6.0], requires_grad=True)
 loss = (x * y).sum()
 loss.backward()
-reveal("x.grad[0]", x.grad[0].item())
-
-# %% slideshow={"slide_type": "fragment"}
 print(loss.item())
 print("x.grad =", x.grad)
 print("y.grad =", y.grad)
-
-# %% slideshow={"slide_type": "skip"}
-mg.draw(loss)
+reveal("x.grad[0]", x.grad[0].item())
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Three products in one node: `sum` hands 1 to each element, and × multiplies it by the other operand, as before. The
-# boxes after the leaves keep their dot, because arrays are large: here only leaves keep a `.grad`. The referee comes
-# with the engine; it nudges every element of every input, and raises an error that names the worst one if it disagrees.
+# Three products in one node, as the drawing shows: `sum` hands 1 to each element, and × multiplies it by the other
+# operand, as before. The boxes after the leaves keep their dot, because arrays are large: here only leaves keep a
+# `.grad`. The referee comes with the engine as `gradcheck`: it nudges every element of every input, and raises an error
+# that names the worst one if it disagrees.
 
 # %% slideshow={"slide_type": "skip"}
-mg.gradcheck(lambda x, y: (x * y).sum(), (x, y))
+print("the referee agrees:", mg.gradcheck(lambda x, y: (x * y).sum(), (x, y)))
+mg.draw(loss)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# **Where it breaks.** Ask the same graph a second time, and read the message aloud.
+# **Where it breaks.** Ask the same graph a second time, and read the message aloud. × needs x and y for its slopes, so
+# the forward pass keeps both arrays. `backward()` lets go of them as it passes: in a deep network they add up. Scalars
+# keep their slopes, which cost little, so a `mg.Value` does not mind a second walk: v · v has the derivative 6 at 3,
+# and `.grad` adds up.
 
 # %% slideshow={"slide_type": "fragment"}
 import textwrap
@@ -480,18 +456,11 @@ try:
     loss.backward()
 except mg.errors.FreedError as error:
     print(textwrap.fill(str(error), 80))
-
-# %% [markdown] slideshow={"slide_type": "fragment"}
-# × needs x and y for its slopes, so the forward pass keeps both arrays. `backward()` lets go of them as it passes: in a
-# deep network they add up. Scalars keep their slopes, which cost little, so a `mg.Value` does not mind a
-# second walk. (v · v has the derivative 6 at 3, and `.grad` adds up.)
-
-# %% slideshow={"slide_type": "fragment"}
 v = mg.Value(3.0)
 y = v * v
 y.backward()
 y.backward()
-print("a Value, walked back twice:", v.grad)
+print("\na Value, walked back twice:", v.grad)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Read the error aloud together. Lesson 06 is about what a run keeps, and for how long.
@@ -527,8 +496,7 @@ Quiz("02_chain_rule_backwards")
 # - A gradient may be passed on when it is complete: in reversed topological order, one visit each. Any other order is
 #   wrong, or walks 2ⁿ paths.
 # - Finite differences judge a derivative to about 11 digits, and cost a run or two for each input.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
+#
 # **Sources.** D. E. Rumelhart, G. E. Hinton, R. J. Williams, *Learning representations by back-propagating errors*,
 # Nature 323 (1986), 533-536: equation 7 is the sum over all users of a value. S. Linnainmaa, *Taylor expansion of the
 # accumulated rounding error*, BIT 16 (1976), 146-160: reverse mode, before networks. A. G. Baydin and others,
