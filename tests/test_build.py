@@ -257,6 +257,12 @@ def test_every_lesson_is_stored_with_its_outputs():
         ("times_at_x = 10\n", "times_at_x = 1024\n", "the probes cannot tell apart 'the solution' and"),
         ("times_at_x = 10\n", "times_at_x = 1 / 0\n", "a cell ends with ZeroDivisionError"),
         ('hints="visits"\n# 1. ', 'hints="visits"\n# ', "the hints are a numbered list"),
+        ('shows="visits"', 'shows="zero"', "'visits': 0 cells are its shows, and one is wanted"),
+        (
+            "would come to x more\n# than",
+            "would. It would come to x more\n# than",
+            "what it shows is one sentence, not",
+        ),
     ],
 )
 def test_a_defective_exercise_is_not_built(old, new, words, tmp_path):

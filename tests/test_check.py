@@ -302,6 +302,20 @@ def test_check_keeps_count_of_attempts_for_as_long_as_the_notebook_lives():
     assert "Hint 1 of 2" in repr(said("times_at_x = nodes = 3\nsaid = check('visits')"))
 
 
+def test_a_right_answer_says_what_it_shows_and_a_wrong_one_does_not():
+    visits = next(part for part in exercise.named("01_scalar_engine").parts if part.name == "visits")
+    right, wrong = (said(f"times_at_x, nodes = {n}, 11\nsaid = check('visits')") for n in (1024, 10))
+
+    assert right.sentences[2] == visits.shows.strip() != ""
+    assert visits.shows not in repr(wrong)
+
+
+def test_each_part_shows_something_of_its_own():
+    parts = [part for each in exercise.every() for part in each.parts]
+
+    assert len({part.shows for part in parts} - {""}) == len(parts)
+
+
 def test_a_right_answer_says_what_is_next_and_the_last_one_that_it_was_the_last():
     exercise_01 = exercise.named("01_scalar_engine")
     code = "from minigrad.course import check\ntimes_at_x, nodes = 1024, 11\nsaid = check('visits')"

@@ -161,7 +161,7 @@ def test_no_hint_and_no_name_of_a_mistake_is_anywhere_in_the_file_of_the_exercis
     nb = json.loads((ROOT / "exercises" / f"{name}.ipynb").read_text("utf-8"))
     everything = [json.dumps(nb, ensure_ascii=False), *("".join(cell["source"]) for cell in nb["cells"])]
     for part in exercise.named(name).parts:
-        told = [*part.hints, *(text for wrong in part.wrong for text in (wrong.shows, wrong.hint))]
+        told = [part.shows, *part.hints, *(text for wrong in part.wrong for text in (wrong.shows, wrong.hint))]
         for secret in [*told, part.solution, part.probes]:
             assert secret in part.defines or not any(secret in text for text in everything), secret
 

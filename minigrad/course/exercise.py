@@ -48,6 +48,7 @@ class Part:
     minutes     about how long it takes; 0 where nobody said
     solution    the worked one, as code; "" where it is kept elsewhere
     manual      whether a person reads the answer, which is prose: it has no probes
+    shows       what the right answer shows, in a sentence
     """
 
     name: str
@@ -61,6 +62,7 @@ class Part:
     minutes: int = 0
     solution: str = ""
     manual: bool = False
+    shows: str = ""
 
     @property
     def patience(self) -> int:
@@ -153,7 +155,8 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
         if outcome.kind == "todo":
             return Verdict(part, "todo", (f"`{outcome.told}` is not written yet.",) if outcome.told else ())
     if alike(outcomes, part.expected):
-        return Verdict(part, "pass", (f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}.",))
+        right = f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}."
+        return Verdict(part, "pass", (right, *filter(None, [part.shows])))
     differing = [both for both in zip(parsed(part.probes), part.expected, outcomes) if not both[1].matches(both[2])]
     probe, wanted, came = next((both for both in differing if both[2].kind in UNENDED), differing[0])
     says = (difference(part, probe.expression, wanted, came),)

@@ -67,7 +67,8 @@ def what_next(path: Path) -> str:
     return f"""\
 {path} is a whole exercise of two small parts: read it from top to bottom, and write yours in its place.
   1. Fill in the header: title, minutes, the ids of the concepts.
-  2. Write each part: the task, the answer, the probes, the hints; and the wrong answers that you have seen people give.
+  2. Write each part: the task, the answer, the probes, the hints, what it shows; and the wrong answers that you have
+     seen people give.
   3. Run `python3 start.py python scripts/build`: it makes the notebooks, and says what the probes cannot tell apart.
      The start page lists all exercises, and so changes with them.
   4. Run `python3 start.py test tests/test_exercises.py -k {path.stem}`.
@@ -123,6 +124,9 @@ NAME_slopes([])
 # 2. The rule: the slope of xⁿ is n · xⁿ⁻¹.
 # 3. Nearly all of it: `[3 * x**2 for x in xs]`.
 
+# %% [markdown] shows="NAME_slopes"
+# What the right answer shows, in one sentence that can be carried elsewhere: whoever has it reads this.
+
 
 # %% wrong="NAME_slopes"
 # Shows: The exponent came down in front and stayed up there as well.
@@ -165,6 +169,9 @@ NAME_count
 # %% [markdown] hints="NAME_count"
 # 1. Write down the equation.
 # 2. 3x² = 3. Which numbers have the square 1?
+
+# %% [markdown] shows="NAME_count"
+# A square has two roots, and so a curve may have the same slope in two places.
 
 # %% wrong="NAME_count"
 # Shows: The negative number is missing.

@@ -5,12 +5,13 @@ In the source of a solution, a cell's own line says what it is:
     # %% answer="product" points=2 minutes=5    what the learner writes, between BEGIN SOLUTION and END SOLUTION
     # %% probes="product"                       expressions over the learner's names, after what they need
     # %% [markdown] hints="product"             a numbered list, from a nudge to nearly all of it
+    # %% [markdown] shows="product"             a sentence on what the right answer shows, for whoever has it
     # %% wrong="product" misconception="M3"     in place of the answer; opens with `# Shows:` and `# Hint:`
     # %% [markdown] answer="why" points=2 minutes=5    prose, the whole cell, which a person reads and gives points for
 
-Probes, hints and wrong answers are not run in the notebook and are not in the exercise; prose has none. A
-misconception's id may be left out. A cell that only calls check("product") carries the points, and the Markdown before
-an answer is its task.
+Probes, hints, wrong answers and what a right one shows are not run in the notebook and are not in the exercise; prose
+has none. A misconception's id may be left out. A cell that only calls check("product") carries the points, and the
+Markdown before an answer is its task.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ from minigrad.course.probe import Outcome, observe, parsed
 from minigrad.course.scoring import run, source_of
 from notebooks.source import BuildError
 
-ASIDE = ("probes", "wrong", "hints")  # what the learner does not see
+ASIDE = ("probes", "wrong", "hints", "shows")  # what the learner does not see
 MARKS = ("answer", "points", "minutes", "misconception")
 FEWEST_WRONG = 3
 PROSE = "*Your answer here.*"  # in place of what a person will read
 CHECK = re.compile(r'check\("(\w+)"\)')
 HINT = re.compile(r"^\d+\. (.*?)(?=\n\d+\. |\Z)", re.DOTALL | re.MULTILINE)
+SENTENCE = re.compile(r"[A-Z`](?:(?!\. )[^!?]){20,180}\.")
 WRONG = re.compile(r"# Shows: (?P<shows>.*?)\n# Hint: (?P<hint>.*?)\n(?!#)(?P<code>.*)", re.DOTALL)
 REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)\s*### END SOLUTION", re.DOTALL)
 MARKER = re.compile(r"^ *### (BEGIN|END) SOLUTION\n?", re.MULTILINE)
@@ -168,8 +170,16 @@ def facts_of(nb: NotebookNode, part: str, name: str) -> dict[str, Any]:
         "probes": probes,
         "expected": stored(expected),
         "hints": [" ".join(hint.split()) for hint in hints],
+        "shows": sentence(the_one(nb, "shows", part, where).source, where),
         "wrong": [{**w, "outcomes": stored(w["outcomes"])} for w in known],
     }
+
+
+def sentence(text: str, where: str) -> str:
+    words = " ".join(text.split())
+    if not SENTENCE.fullmatch(words):
+        raise BuildError(f"{where}: what it shows is one sentence, not {words!r}")
+    return words
 
 
 def refuse_unfit(probes: str, expected: list[Outcome], again: list[Outcome], where: str) -> None:

@@ -74,6 +74,10 @@ multiply(Node(3.0), Node(-2.0)).parents[0][0] is multiply(a, b).parents[0][0]
 # 2. With b fixed, a · b is a straight line in a. Its slope is b. And the other way round.
 # 3. The parents are `((a, b.data), (b, a.data))`.
 
+# %% [markdown] shows="product"
+# The way back needs one slope towards each parent, and it is known the moment a node computes: for a product, each
+# slope is the other factor.
+
 
 # %% wrong="product"
 # Shows: Each factor is given its own value as its slope.
@@ -192,6 +196,10 @@ told(diamonds(40, 3.0))
 # 1. To place a node, first place its parents. That is a function that calls itself.
 # 2. Before you visit a node, ask whether it was visited before; if so, there is nothing to do.
 # 3. `visit(node)`: if it is not in `seen`, add it, visit each parent, and only then append the node to the list.
+
+# %% [markdown] shows="order"
+# A walk that remembers what it has seen follows each arrow once, however many paths there are; such a list is called
+# a topological order.
 
 
 # %% wrong="order" misconception="M9"
@@ -337,6 +345,10 @@ nodes
 # 1. Draw three of them. How many ways lead from the last one back to x?
 # 2. Each node offers two ways to the one before it; the ways multiply. Each `add` makes one node.
 
+# %% [markdown] shows="visits"
+# Paths double at each step while nodes grow by one: after forty steps a walk without a memory would come to x more
+# than 10¹² times.
+
 # %% wrong="visits"
 # Shows: Twenty is the number of edges. The walk goes along an edge again each time it comes to the node above.
 # Hint: Two ways from the last node, and from each of their ends two more: the ways multiply, they do not add.
@@ -431,6 +443,10 @@ towards(tall, x, w)
 # 2. Go through `reversed(order(y))`: then a node's gradient is complete before it is passed on.
 # 3. In the inner loop: `grad[parent] += grad[node] * slope`.
 
+# %% [markdown] shows="gradients"
+# These few lines are backpropagation: one visit to each node gives the gradients of all leaves, so a million leaves
+# take one walk and not a million.
+
 
 # %% wrong="gradients" misconception="M1"
 # Shows: A node that is used twice keeps only the last of its two pieces: it was written with `=`, and not added.
@@ -520,6 +536,9 @@ zero_says
 # %% [markdown] hints="zero"
 # 1. Type it in: build y, look at x.grad, call y.backward(), and look again.
 # 2. `zero_says` is one small letter in quotes: "a", "b", "c" or "d".
+
+# %% [markdown] shows="zero"
+# A gradient is what a backward pass leaves behind: before one has arrived, `.grad` says nothing about the slope.
 
 # %% wrong="zero" misconception="M4"
 # Shows: The 0 is read as "no influence". But x at 3 moves y by 6 times a nudge.
@@ -618,6 +637,10 @@ made_of_sums_and_differences(2.0, -3.5)
 # operations make eight signs?
 # 2. Give a difference a name, such as `t = subtract(a, b)`, and use t in two places. One node, two arrows.
 # 3. Four operations: t, one that uses t and a, one that uses t and b, and one that joins these two.
+
+# %% [markdown] shows="eight_signs"
+# A graph says more than its formula: it also says which results are shared, and each further use of a node is one
+# more arrow.
 
 
 # %% wrong="eight_signs"

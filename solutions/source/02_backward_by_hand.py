@@ -55,6 +55,9 @@ dL_dx
 # 3. Two arrows leave x. One goes straight to L, and its slope is the value of s; the other goes through p and s. Add
 # what the two bring.
 
+# %% [markdown] shows="by_hand"
+# One walk back answers for every box at once, and what is used twice gets the sum of what its two arrows bring.
+
 # %% wrong="by_hand"
 # Shows: x got what comes straight from L, and not what comes by way of p.
 # Hint: x is used twice, in L = s · x and in p = x · y. Follow the second arrow as well, and add: 10, and something.
@@ -139,6 +142,10 @@ third
 # 1. x² + x at 3: three arrows leave x, two into the product and one into the sum.
 # 2. `.grad` is what was there before, plus what this pass brings.
 # 3. If the first number is g, the second is g + g, and after setting it to 0 the third is g.
+
+# %% [markdown] shows="twice"
+# `backward()` adds to `.grad` and does not replace what is there, and so a training loop clears the gradients before
+# each step.
 
 # %% wrong="twice"
 # Shows: The second pass is thought to replace what the first one left.
@@ -281,6 +288,10 @@ after(long, 1.5)
 # 1. On `t * t`, note down each time something arrives at t, and each time t passes something on.
 # 2. A value may pass its gradient on once, and only when everything has arrived at it. In which order must you go?
 # 3. Go through `reversed(history(y))` with one loop, and keep the line with `+=` as it is.
+
+# %% [markdown] shows="repair"
+# A value may pass its gradient on when all of it has arrived, and a topological order walked backwards sees to that
+# with one visit each.
 
 
 # %% wrong="repair"
@@ -487,6 +498,9 @@ suspects({"cube": cube}, [])
 # 2. A function is suspect if it is not True at all of the points.
 # 3. `sorted(name for name, f in functions.items() if not all(... for x in points))`.
 
+# %% [markdown] shows="referee"
+# A nudge finds a slope without the chain rule, and so it catches a derivative that is wrong and raises no error.
+
 
 # %% wrong="referee" misconception="M13"
 # Shows: A gradient that is not None is taken for a right one. The backward of `cube` leaves a number too, and a wrong
@@ -690,6 +704,10 @@ more_than_five_boxes()
 # on, so it can never do so too early.
 # 2. Make a value s from x, and use s twice: by a short way to the end, and by a longer one, through another operation.
 # 3. `s = x * x`, and then s plus something that is computed from s.
+
+# %% [markdown] shows="trap"
+# A test is as good as the graph it runs on: all three walks are right where nothing is used twice, and your trap is
+# where they are not.
 
 
 # %% wrong="trap"

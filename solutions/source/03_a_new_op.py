@@ -124,6 +124,10 @@ forward_asks_xp()
 # 2. The slope e^z / (1 + e^z) is the sigmoid of z, and z is `self.beta * x`.
 # 3. `partials` returns a tuple of one: `return ((self.beta * x).sigmoid(),)`, with the comma.
 
+# %% [markdown] shows="softplus"
+# A value and a slope are all that the engine must be told of an elementwise op: graphs, drawings and both passes
+# follow from them.
+
 
 # %% wrong="softplus"
 # Shows: The slope is that of another function: 1 − y² belongs to tanh.
@@ -299,6 +303,10 @@ keepdims_is_taken_for_a_dtype()
 # 2. A nudge of one element x moves y by 2x nudges, and whatever y is used for by gy times that.
 # 3. Bring gy to where it multiplies with x: `self.spread(gy, x)`. And the result is a tuple.
 
+# %% [markdown] shows="squares"
+# What is summed on the way forward is spread on the way back: each element gets the gradient of its sum, times its
+# own slope.
+
 
 # %% wrong="squares"
 # Shows: The gradient that arrives is multiplied as it is, in the wrong shape: it ran along the wrong axis, or did not
@@ -472,6 +480,10 @@ what_adjoint_gives()
 # each gets is the sum of gy from its own place to the end.
 # 3. A sum from here to the end is a running total from the other side: turn round, apply, turn round again.
 
+# %% [markdown] shows="running_total"
+# The way back of a linear op is the same arrows turned round: each input collects from every output that it went
+# into, and nothing has to be kept.
+
 
 # %% wrong="running_total"
 # Shows: The gradient goes through the same map once more. But backward the arrows are reversed: a total gives to the
@@ -634,6 +646,10 @@ it_is_a_straight_line()
 # 2. Differentiate your formula by hand, and write the slope in `partials`, with methods of tensors: `x.exp()`,
 # `x.abs()`.
 # 3. In `forward`, functions come from `xp`; in `partials`, from the tensor. Both get and give whole arrays.
+
+# %% [markdown] shows="own"
+# Your op is differentiated like a built-in one, because of each op the engine asks the same two things: a value and a
+# slope.
 
 
 # %% wrong="own" misconception="M13"

@@ -67,6 +67,10 @@ c_grad
 # 2. b * c has six products. b[0] is in three of them, with 1, 2 and 3; c[0] is in two, with 10 and 20.
 # 3. A gradient has the shape of its leaf: b_grad is a list of two numbers, c_grad a list of three lists of one.
 
+# %% [markdown] shows="shapes_by_hand"
+# Broadcasting copies on the way forward, so the gradients of the copies are added on the way back, and each gradient
+# has the shape of its leaf.
+
 # %% wrong="shapes_by_hand"
 # Shows: The gradients have the shape of the product, not that of the leaf: what came back was not added up.
 # Hint: There is one b[0], in three products, and c[0] is in two. What they bring is added: b_grad has two numbers.
@@ -175,6 +179,10 @@ untouched()
 # 1. gx has the shape of x, (n, k), and is a product of gy, (n, m), and W, (k, m). One of them must be transposed.
 # 2. Each row of x meets all of W, so gW adds up over the n rows: put n in the middle of a product.
 # 3. gx = gy Wᵀ, gW = xᵀ gy; and b is used in n rows, so gb is gy, added up along axis 0.
+
+# %% [markdown] shows="layer_back"
+# The way back through a layer is two matrix products where the way forward was one: backward takes about twice the
+# arithmetic.
 
 
 # %% wrong="layer_back" misconception="M13"
@@ -316,6 +324,10 @@ refused((1, 1), (4,))
 # 1. Print `(p - t).shape` in each of the four cases. Two of them are (n, n).
 # 2. Give both the same shape before you subtract: `x.reshape(-1)` has one axis, whatever x had.
 # 3. (4,) with (1,) fits by broadcasting, so look yourself: `p.numel()` is how many numbers there are.
+
+# %% [markdown] shows="squared_error"
+# Broadcasting can hide a mistake: (n, 1) minus (n,) is n × n differences, no error says so, and the training is
+# wrong.
 
 
 # %% wrong="squared_error"
@@ -474,6 +486,10 @@ budget(6, 5, 2)
 # 1. `(a * a).sum(axis=1)` has one number for each point of a. It is to stand beside each *row* of the result.
 # 2. `keepdims=True` keeps the summed axis with length 1: (n, 1). With (m,) on the other side it is stretched to (n, m).
 # 3. `(a * a).sum(axis=1, keepdims=True) - 2 * (a @ b.T) + (b * b).sum(axis=1)`.
+
+# %% [markdown] shows="distances"
+# Graphs of very different size can give the same numbers: algebra has replaced an array of n × m × d numbers by a
+# matrix product.
 
 
 # %% wrong="distances"
@@ -637,6 +653,10 @@ nodes(20, 10)
 # 1. Subtract from each row something that moves with it: its mean, its maximum, one of its numbers.
 # 2. What is left does not move with the row. Turn it into one number in which every score counts, by squares say.
 # 3. `s.mean(axis=1, keepdims=True)` is (n, 1), and is stretched along the row again when you subtract it.
+
+# %% [markdown] shows="own_loss"
+# Where moving a whole row changes nothing, the gradient of each row adds up to zero, and that holds for cross-entropy
+# as well.
 
 
 # %% wrong="own_loss"

@@ -68,6 +68,10 @@ reverse_passes
 # 2. Two arrows go from z into q = z * z, and each has the slope 6. So q moves 12 times as far as z.
 # 3. A nudge of both: z moves by 3 · 1 + 2 · (−1) = 1. One pass forwards is one input, one pass back is one output.
 
+# %% [markdown] shows="columns_and_rows"
+# A forward pass gives a column of the Jacobian and a reverse pass a row: a loss, which is one number, needs one pass
+# back for any number of inputs.
+
 # %% wrong="columns_and_rows"
 # Shows: The tangent of p lacks what comes straight from x.
 # Hint: p = z + x moves with z, and with x itself. Add the 1 of x.
@@ -181,6 +185,10 @@ runs(1.5)
 # 1. From school: (u / v)′ = (u′ v − u v′) / v², and (eᵘ)′ = eᵘ · u′. Here u is self.x, and u′ is self.dx.
 # 2. `__truediv__` gives a new Dual: the quotient of the x, and the rule above for its dx.
 # 3. To ask for the slope, nudge x by 1: f(Dual(x, 1.0)), and read the dx of what comes back.
+
+# %% [markdown] shows="dual_numbers"
+# Forward mode needs no graph: each number carries its tangent along, and the derivative is there as soon as the value
+# is.
 
 
 # %% wrong="dual_numbers"
@@ -400,6 +408,10 @@ table(3, 1)
 # 3. `np.stack(columns, axis=1)` puts columns side by side, `np.stack(rows)` puts rows below one another; each of them
 # as `.numpy()`.
 
+# %% [markdown] shows="jacobian_on_a_budget"
+# The shape of the Jacobian decides the direction: few inputs ask for forward mode, few outputs for reverse mode, and
+# the table is the same.
+
 
 # %% wrong="jacobian_on_a_budget"
 # Shows: The table is right, and it was always made by columns: with few outputs that is too many passes.
@@ -563,6 +575,9 @@ report(lambda x: x.reshape(2, 3).T @ x.reshape(2, 3), 6)
 # 3. `y, back = mg.func.vjp(f, x)`; `(back(gy)[0] * dx).sum()` against `(gy * moved).sum()`; np.allclose with
 # rtol=1e-4 for both comparisons, since a nudge is good to some digits only.
 
+# %% [markdown] shows="wrong_directions"
+# Both directions read one Jacobian, so one nudge can judge them both, and it has to know neither rule.
+
 
 # %% wrong="wrong_directions" misconception="M13"
 # Shows: It was asked whether there are derivatives, not whether they are right. A gradient that is not None is not for
@@ -723,6 +738,9 @@ nodes(30)
 # 1. A running total has the pattern: output i is the sum of the inputs 0 to i. `x.cumsum(0)` is one.
 # 2. But its derivatives are 1 everywhere. Put something bent before it or after it.
 # 3. tanh of each number, and then the running total; or the running total of the squares.
+
+# %% [markdown] shows="causal"
+# A Jacobian shows which output depends on which input: where nothing looks ahead, it is zero above the diagonal.
 
 
 # %% wrong="causal"

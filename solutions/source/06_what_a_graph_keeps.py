@@ -69,6 +69,10 @@ c_grad
 # 2. x is the same tensor in all three runs, and each run pays into its account. Who empties it, and when?
 # 3. Each run makes an h of its own. a, b and c are three tensors; each was paid once, and the optimizer knows only x.
 
+# %% [markdown] shows="accounts"
+# Gradients belong to tensors and not to names: a leaf adds up what all runs bring, and each run makes an intermediate
+# tensor of its own.
+
 # %% wrong="accounts" misconception="M2"
 # Shows: The second h is thought to go on where the first one stopped, as if zero_grad had to clear every node of the
 # graph.
@@ -194,6 +198,9 @@ dict(sorted(census(leaf(2.0)).items()))
 # to on the list.
 # 3. `while waiting: entry = waiting.pop()`, and inside `waiting += [before for before, _ in entry.next_functions]`. A
 # loop, not a function that calls itself: a record can be thousands of entries deep.
+
+# %% [markdown] shows="census"
+# The record behind a result is a graph that you can walk, and a tensor that is used twice has a single entry in it.
 
 
 # %% wrong="census"
@@ -351,6 +358,10 @@ minigrad.gradcheck(shares, minigrad.tensor([0.2, -0.4, 0.1]), raise_exception=Fa
 # 3. `e / e.sum()` makes a new tensor. Neither detach nor no_grad helps: the gradient has to pass through both places at
 # which e is used.
 
+# %% [markdown] shows="shares"
+# A saved result must still be there when backward comes: the engine counts the edits that it sees and refuses, rather
+# than give a wrong gradient.
+
 
 # %% wrong="shares" misconception="M12"
 # Shows: exp had saved e, and e was edited in place. Editing a saved value is not harmless: backward would read the
@@ -485,6 +496,9 @@ nothing_is_kept(3)
 # arrives there has been added.
 # 3. `sum(losses)` is a tensor, with a record that leads to all of them. Without retain_graph, what was saved is let go.
 
+# %% [markdown] shows="pay_in"
+# The gradient of a sum is the sum of the gradients, and so many losses need one walk through what they share.
+
 
 # %% wrong="pay_in" misconception="M3"
 # Shows: The gradients are right, and the trunk was walked once for each loss. A second backward is not free: it runs
@@ -611,6 +625,10 @@ nudging_agrees()
 # like, and only straight lines.
 # 2. For the bend you need one operation that keeps something, and it should keep one array. It must not fall anywhere.
 # 3. exp keeps its result, and so does tanh. `3 * (x + 1).tanh() + x` has four operations; make another.
+
+# %% [markdown] shows="thrifty"
+# Memory depends on what the derivatives read and not on how many operations ran: sums, and products with a constant,
+# keep no array.
 
 
 # %% wrong="thrifty"

@@ -65,6 +65,9 @@ w_grad
 # 3. Inside, z = 9 · w + 2 · w to the tape, since h is 9 and c is 2. A tape returns its answers, and pays into no
 # account.
 
+# %% [markdown] shows="heard"
+# To a tape everything is a constant but what it watches, and what has happened to it inside the block.
+
 # %% wrong="heard"
 # Shows: The derivative of w³ + 2w was taken, 27 + 2. But h = w · w ran before the block, and the tape did not hear it.
 # Hint: To the tape h is a given number, 9, and no function of w.
@@ -150,6 +153,9 @@ def bent(x):
 # 1. `grad(f)` is a function like f: it takes a tensor of one number, and gives one.
 # 2. The n-th derivative is grad applied n times. Go from rung to rung, and let f become grad(f).
 # 3. In a loop that runs n + 1 times: append `f(mg.tensor(x)).item()`, then write `f = grad(f)`.
+
+# %% [markdown] shows="ladder"
+# A derivative is a function like any other, and so it can be differentiated again, as often as you like.
 
 
 # %% wrong="ladder"
@@ -271,6 +277,10 @@ both(lambda x: (x * x).exp(), -0.5, True)
 # inner tape be asked?
 # 3. `outer.watch(x)` and `inner.watch(x)`, each first thing in its block; and `slope = inner.gradient(y, x)` one step
 # further to the right, inside of the outer block.
+
+# %% [markdown] shows="two_tapes"
+# A second derivative is the derivative of a gradient: to get it, something has to record while that gradient is
+# computed.
 
 
 # %% wrong="two_tapes"
@@ -426,6 +436,10 @@ largest(30) <= 300
 # 2. `jvp(grad(f), (x,), (v,))` gives the gradient, and H v beside it.
 # 3. Then multiply by v and add up: `(v * Hv).sum()`.
 
+# %% [markdown] shows="along"
+# The Hessian times a vector takes a few passes and never the Hessian itself, which makes curvature affordable for
+# millions of parameters.
+
 
 # %% wrong="along"
 # Shows: The number is right, and the whole Hessian was made for it: a run of f for each column, and n² numbers.
@@ -554,6 +568,9 @@ nudging_agrees()
 # 1. Begin with a pass at the origin: u² − v² goes up along u and down along v, and is flat in the middle.
 # 2. Move it: u = p[0] − 1 and v = p[1] − 2 are zero at the place (1, 2).
 # 3. Then add something that has neither slope nor bend at the pass, and a bend elsewhere: u³, or v⁴.
+
+# %% [markdown] shows="landscape"
+# A gradient of zero does not tell a valley from a pass; how the surface bends around the place does.
 
 
 # %% wrong="landscape"

@@ -68,6 +68,10 @@ gradient_at_4
 # 3. Derive what you have written, with as many x as there are: 2x + 2 at x = 2. That there might be more rounds at
 # another x, the graph does not know.
 
+# %% [markdown] shows="left_behind"
+# A dynamic graph holds the operations that ran and none of the decisions: at another x it may be another graph, with
+# another gradient.
+
 # %% wrong="left_behind" misconception="M5"
 # Shows: You counted the branch that was not taken at x = 2: both branches are thought to be recorded.
 # Hint: Define-by-run records what ran, and nothing else. At x = 2, y is 4, so Python never came to the two lines in
@@ -178,6 +182,10 @@ power_at(-1.0, 255)
 # 1. With `half = power(x, n // 2)` in hand, x to the power n is `half * half` if n is even.
 # 2. For odd n, n // 2 is rounded down, so one x is missing in `half * half`.
 # 3. `if n == 1: return x`; then `half = power(x, n // 2)`, once, and `half * half`, times x if n is odd.
+
+# %% [markdown] shows="short_road"
+# A graph is as long as the road that Python took: x⁶⁴ is 63 products on one road and 6 on another, and the walk back
+# is as long.
 
 
 # %% wrong="short_road"
@@ -318,6 +326,10 @@ quiet(0.5, 0.0, 0.5)
 # another number where p is 0.
 # 3. `safe = mg.where(p > 0, p, 1.0)`, and then `mg.where(p > 0, -safe * safe.log(), 0 * p).sum()`.
 
+# %% [markdown] shows="nan_hunt"
+# `where` computes both sides, and 0 times infinity is NaN: a bad number has to be kept out before the operation and
+# cannot be chosen away after it.
+
 
 # %% wrong="nan_hunt"
 # Shows: Nothing has changed: the logarithm still sees the 0, and 0 times its infinite value is NaN.
@@ -434,6 +446,9 @@ len({frozenset(graph) for graph in graphs_of()}) > 1
 # times.
 # 3. After the loop, `return y.tanh() if y.item() < 0 else y * y`. Choose inputs away from the borders: a nudge must
 # not change the road.
+
+# %% [markdown] shows="own_road"
+# Each input gets the graph of its own run, and the gradient is right as long as a small nudge takes the same road.
 
 
 # %% wrong="own_road" misconception="M5"

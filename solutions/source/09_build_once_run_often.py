@@ -78,6 +78,9 @@ fourth
 # 2. A second fetch adds only what has not been met: r needs e, and p, which runs anyway.
 # 3. What is fed is not computed, and what made it is not needed. With p fed, r needs e, and the product.
 
+# %% [markdown] shows="what_runs"
+# A run goes back from what is fetched: it computes each node that is needed once, and stops at what is fed.
+
 # %% wrong="what_runs" misconception="M11"
 # Shows: Every run is expected to compute the whole graph.
 # Hint: A session goes backwards from the fetches and takes what it meets, and nothing else. Nobody needs e for q.
@@ -181,6 +184,10 @@ two_sessions()
 # 2. `mg.optim.SGD([w, b], lr=0.1).minimize(loss)` is the step as one operation. By hand it is two: `mg.gradients(loss,
 # [w, b])`, and then `w.assign_sub(0.1 * gw)`, and the same for b; `mg.graph.group` makes one of two.
 # 3. `start` is `mg.graph.global_variables_initializer()`, made last: an optimizer brings variables of its own.
+
+# %% [markdown] shows="learning_line"
+# Gradients and updates are nodes like any others: once the graph is built, training is running one of them again and
+# again.
 
 
 # %% wrong="learning_line"
@@ -329,6 +336,10 @@ distances_of(*range(20))
 # session.graph.as_default():`.
 # 3. `[float(session.run(squared, {x: 3.0, centre: number})) for number in centres]`.
 
+# %% [markdown] shows="loop_that_builds"
+# What changes is fed: an operation that is written inside a Python loop is a new node at each turn, and a graph only
+# grows.
+
 
 # %% wrong="loop_that_builds"
 # Shows: Nothing has changed: each round writes a difference and a product more into the graph.
@@ -441,6 +452,9 @@ abs(value("slope", 0.5) - (value("dear", 0.50001) - value("dear", 0.49999)) / 2e
 # 1. Begin with `cheap = x * x`, and build `dear` on top of it, with a loop of Python that adds operations.
 # 2. `way` is a node near the end of the road to `dear`: feed it, and what comes before it is not computed.
 # 3. `way = cheap`; four times `way = (way + 1).tanh()`; `dear = way * 2 + way`; `(slope,) = mg.gradients(dear, [x])`.
+
+# %% [markdown] shows="own_graph"
+# In one graph each result has a price of its own, and feeding a node saves all the work that leads to nothing else.
 
 
 # %% wrong="own_graph" misconception="M11"

@@ -63,6 +63,10 @@ double_ran
 # 2. The second run needs y as well, for z begins with it. The first run does not need z.
 # 3. Each of the three is called once. `up` ran in both runs, `down` in none, and from 6 to 192 it takes 5 doublings.
 
+# %% [markdown] shows="counts"
+# Building and running are two events: Python calls each function once, and then the values decide what runs, and how
+# often.
+
 # %% wrong="counts"
 # Shows: The branch that is not taken was not counted among the calls: as if one branch were chosen while building.
 # Hint: While the graph is built nobody knows x. Both branches have to be written down, so both are called.
@@ -136,6 +140,10 @@ divisors((832040, 514229), (2**20, 2**12), (3 * 5 * 7 * 11, 5 * 11 * 13))
 # 1. There are two carries, a and b, and a test that looks at one of them: `mg.while_loop(test, body, (a, b))`.
 # 2. The body returns both carries anew, as a pair, of which the second is the remainder.
 # 3. `mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a % b), (a, b))` gives both last carries: return the first.
+
+# %% [markdown] shows="euclid"
+# A loop in a graph has no fixed length: the graph is built once, and each pair of numbers takes as many turns as it
+# needs.
 
 
 # %% wrong="euclid"
@@ -247,6 +255,10 @@ value_and_slope(1e-9, -1e-9)
 # 2. The side not taken must not be entered at all; or it must be given a number at which nothing goes wrong.
 # 3. `mg.cond(x > 0, lambda: ..., lambda: 0 * x)`: what is not defined stands *inside* the first function.
 
+# %% [markdown] shows="xlogx"
+# What must not be computed at some numbers has to be kept from them in the graph itself: to discard the result
+# afterwards does not save the gradient.
+
 
 # %% wrong="xlogx"
 # Shows: Nothing has changed: the gradient is nan where x is 0 or less.
@@ -355,6 +367,9 @@ polynomial(40, ([1.0] * 40, 0.5))
 # 1. A loop along an axis, with one carry: that is a scan. The carry is the value so far; what it begins with is 0.0.
 # 2. The function of the scan takes the carry and one coefficient, and returns a pair: the next carry, and None.
 # 3. `mg.lax.scan(lambda y, c: (y * x + c, None), mg.tensor(0.0), coefficients)` gives the last carry first.
+
+# %% [markdown] shows="horner"
+# The body of a loop is in the graph once, and so the graph is as large for three coefficients as for three million.
 
 
 # %% wrong="horner"
@@ -495,6 +510,10 @@ slopes()
 # 1. Begin with something that shrinks: as long as x is larger than some number, multiply it by less than 1.
 # 2. A larger start needs more turns then. For a gradient each turn has to be smooth: no rounding, no comparison in it.
 # 3. `go_on`: `return x > 1.0`. `turn`: `return 0.7 * x`.
+
+# %% [markdown] shows="own_loop"
+# The gradient of a loop is that of the turns that ran: their number is decided by the values, and has no gradient of
+# its own.
 
 
 # %% wrong="own_loop"

@@ -63,6 +63,10 @@ after_tensors
 # 2. A signature that was met before has its graph: then there is no trace, however long ago it was.
 # 3. One for f64[3] with 2; one more for f64[5]; then one for 3 and one for 4; and one for k as a tensor.
 
+# %% [markdown] shows="traces"
+# A tensor is an input, and its graph serves all numbers of that shape; a Python number is a constant, and each new
+# one is a new trace.
+
 # %% wrong="traces" misconception="M7"
 # Shows: Another Python number was taken to be no reason for a trace.
 # Hint: A Python number as argument is no input of the graph: it is written into it as a constant. So each new value
@@ -169,6 +173,10 @@ traces_more(5.0, -5.0, 0.1)
 # 2. There are two ways, if you take abs(x): give a tensor y its value in the `if` and in the `else`, and nothing
 #   besides.
 # 3. `if abs(x) <= 1: y = x * x / 2`, `else: y = abs(x) - 0.5`, and return y after both.
+
+# %% [markdown] shows="huber"
+# An `if` on a tensor becomes a node that holds both ways, so one trace serves all numbers, and the gradient is that
+# of the way taken.
 
 
 # %% wrong="huber"
@@ -324,6 +332,10 @@ traces_of_three()
 # 1. What is to happen at every call has to be an op: an edit in place is one, and minigrad's random numbers are.
 # 2. `calls.add_(1)` edits the tensor. For the largest, take the larger of what is there and x.max(), and copy it in.
 # 3. `largest.copy_(mg.maximum(largest, x.max()))`, and for the noise `mg.rand(())`.
+
+# %% [markdown] shows="effects"
+# What Python does happens while the function is traced, and what an operation does happens at every call: an effect
+# that must repeat has to be an operation.
 
 
 # %% wrong="effects" misconception="M6"
@@ -511,6 +523,9 @@ budget()
 # 3. `@mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)),
 #   mg.TensorSpec(())])`.
 
+# %% [markdown] shows="one_trace"
+# A signature that says which lengths and numbers may change lets one graph serve a whole training.
+
 
 # %% wrong="one_trace" misconception="M7"
 # Shows: There is a trace for each rate and each length: a Python number as argument was taken for an input of the
@@ -677,6 +692,9 @@ not_constant()
 # 1. Begin with `while x > 1:` and something in the loop that makes x smaller: that is a loop decided by a tensor.
 # 2. Put an `if` on x into the loop, that does one thing or another to x; give x a value in both branches.
 # 3. `while x > 1:`, in it `if x > 10: x = x / 2`, `else: x = x * 0.9`; after it, `return x`.
+
+# %% [markdown] shows="own_function"
+# AutoGraph has written your `while` and your `if` into one graph, which takes as many turns as each start needs.
 
 
 # %% wrong="own_function"

@@ -66,6 +66,10 @@ equal
 # 2. A traced function is traced once for each signature, and a shape is part of it. How many shapes are there?
 # 3. 50, 1 and 2. A session's graph is built before there is data. The traceback ends where Python is: it runs a graph.
 
+# %% [markdown] shows="three_counts"
+# Eager mode calls Python for each batch, a session once, a traced function once for each signature; all three run the
+# same operations.
+
 # %% wrong="three_counts"
 # Shows: The traced function was taken to be traced once, whatever comes.
 # Hint: Its signature has the shape in it, and the last ten batches have another.
@@ -183,6 +187,9 @@ fitted(squares, 3, 1)
 # 1. Inside `with graph.as_default():` x and y are placeholders, w is a Variable, and the new value of w is a node, too.
 # 2. One run fetches the loss and the step together: `session.run([loss, step], {x: xs, y: ys})`.
 # 3. `step = w.assign_sub(0.1 * g)`, with g from `mg.gradients(loss, [w])`; and `session.run(w.initializer)` first.
+
+# %% [markdown] shows="into_session"
+# The formula stayed as it was: who runs it and when is another matter, and so the losses agree to the last bit.
 
 
 # %% wrong="into_session"
@@ -386,6 +393,10 @@ in_a_graph()
 #    Then fetch gradients under the trap once more: what is the slope of a square root at 0?
 # 3. Make it harmless before the root: `mg.sqrt(mg.where(square > 0, square, 1.0))`, with the mean of the squares.
 
+# %% [markdown] shows="stuck_meter"
+# A division by zero has to be made harmless before the root, too: at 0 a square root has an infinite slope, and that
+# times 0 is NaN.
+
 
 # %% wrong="stuck_meter"
 # Shows: It is as it was: the stuck column is NaN.
@@ -492,6 +503,9 @@ judged(centred, [30])
 # 1. A traced function is traced again for each new shape, unless it is told that a length is open.
 # 2. What says so is the signature: `input_signature=[mg.TensorSpec((None, 2))]`; or a placeholder, in a session.
 # 3. `traced = mg.function(formula, input_signature=[mg.TensorSpec((None, 2))])`, and then `traced(...)` for each batch.
+
+# %% [markdown] shows="judged_once"
+# A length that is left open lets one graph serve batches of every length.
 
 
 # %% wrong="judged_once"
@@ -642,6 +656,10 @@ learned()
 # 2. Only operations may be in it: no Python numbers drawn at random, no `if`, no `.numpy()` of what is computed.
 # 3. `weights`: `[rng.normal(size=(2, 12)), np.zeros(12), rng.normal(size=(12, 1)) / 4]`, with a generator of its own
 #    seed made inside; `score`: `mg.tanh(x @ W + b) @ v`.
+
+# %% [markdown] shows="own_model"
+# A model that is written in operations alone can be run in all three ways, so the choice may be made late, and made
+# again.
 
 
 # %% wrong="own_model"

@@ -70,6 +70,10 @@ moved
 # 3. Left after share are x + 3, exp, a * 1, a / a and the sum. One of them is a rule of STANDARD. One loop reads x
 # once.
 
+# %% [markdown] shows="passes_counted"
+# Merging what is equal, dropping what changes nothing and fusing the rest into one loop leaves one reading of x and
+# one writing of the result.
+
 # %% wrong="passes_counted"
 # Shows: The two forgotten operations were counted, as if the graph had what ran and not what the result needs.
 # Hint: Nothing depends on `forgotten`. Leave it out, with the product that only it reads.
@@ -169,6 +173,10 @@ left(lambda x: -((-x).abs()))
 # 2. It is an ops.Neg, and its one operand in `inputs` is a Node whose op is an ops.Neg, too. Then give that one's
 # operand; in all other cases `node.with_inputs(inputs)`.
 # 3. `match node.op, inputs:` with `case ops.Neg(), (Node(ops.Neg(), (x,)),): return x`.
+
+# %% [markdown] shows="double_signs"
+# Operands are rebuilt before what uses them, so one small pattern also finds the pairs that come together only when
+# others are gone.
 
 
 # %% wrong="double_signs"
@@ -321,6 +329,10 @@ printed_twice()
 # 3. Operations are data and can be compared: `key = node.op, inputs`. Before it, `if node.op.effect: return
 # node.with_inputs(inputs)`.
 
+# %% [markdown] shows="shared_right"
+# Two nodes may become one if operation, parameters, operands and their order agree and there is no effect: a key that
+# leaves one of these out merges what differs.
+
 
 # %% wrong="shared_right"
 # Shows: Nothing has changed: different constants become one, and so do all operations of a type on the same operands.
@@ -469,6 +481,10 @@ price()
 # 1. A @ B reads two matrices and writes a third: 240,000 bytes. Must there be a third?
 # 2. Products of matrices may be done in another order: (A B) v is A (B v), and B v has 100 numbers.
 # 3. `(A @ (B @ v) * 5).sum()`: each matrix is read once.
+
+# %% [markdown] shows="bytes_budget"
+# The largest saving was algebra that changes the rounding, and a compiler that keeps every bit has to leave that to
+# you.
 
 
 # %% wrong="bytes_budget"
@@ -622,6 +638,10 @@ leaves_alone()
 # 1. Look for something that changes nothing the second time: doing it twice is doing it once.
 # 2. |x| has no sign to lose, so ||x|| is |x|, for −0 and nan as well. relu(relu(x)) and max(x, x) are like that, too.
 # 3. `case ops.Abs(), (Node(ops.Abs(), (x,)),): return inputs[0]`, and an example with `x.abs().abs()`.
+
+# %% [markdown] shows="own_pass"
+# A rewrite has to hold for every float, −0, infinity and nan among them, and there many an identity from school
+# fails.
 
 
 # %% wrong="own_pass"

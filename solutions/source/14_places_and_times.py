@@ -66,6 +66,10 @@ round(float(bound), 6)
 # 2. At the third line a and b are alive, and c is being made. In place, c may be written over a, and d over b or c.
 # 3. Three arrays at the peak; so three buffers, and two in place. The longest chain is a, b, d, tanh: four of five.
 
+# %% [markdown] shows="counted_by_hand"
+# Memory is a matter of lifetimes: the peak is what is alive at one moment, and a result written over an operand that
+# is not read again needs no buffer.
+
 # %% wrong="counted_by_hand"
 # Shows: All five results were counted at the same time, as if none were ever let go.
 # Hint: What nobody will read any more is not alive. At d, who still needs a?
@@ -156,6 +160,10 @@ peak_of_steps(SHARED, ["c", "d"])
 # 2. Set the last step of all `results` to the last step there is. Then a name is alive at step i if it is made at i or
 # before, and its last step is i or after.
 # 3. `max(sum(bytes of those alive at i) for i in range(len(steps)))`.
+
+# %% [markdown] shows="peak_of_steps"
+# How much memory a program needs can be counted before it runs: what each step makes, and who reads it last, is
+# enough.
 
 
 # %% wrong="peak_of_steps"
@@ -325,6 +333,10 @@ judged(CURVES, dict.fromkeys(CURVES, "elementwise"))
 # *new* result that counts.
 # 3. Free is a buffer with `end < made`; and if `kinds[name] == "elementwise"`, one with `end == made` as well.
 
+# %% [markdown] shows="plan_repaired"
+# Writing over an operand is safe if each element is read before its place is written, and a matrix product comes back
+# to each element.
+
 
 # %% wrong="plan_repaired"
 # Shows: Nothing has changed: a matrix product is still written over what it reads.
@@ -451,6 +463,10 @@ bytes_at_most()
 # wait.
 # 3. Begin with a, b, c: 63 bytes at c. Then d, e and f, g, and h at the end.
 
+# %% [markdown] shows="order_on_a_budget"
+# The same eight steps need 113 bytes in one order and 63 in another, for a large result takes its place until its
+# last reader has run.
+
 # %% wrong="order_on_a_budget"
 # Shows: The order is the one that was given: b and d are alive together, 113 bytes.
 # Hint: b waits for c alone. Do c right after b.
@@ -562,6 +578,10 @@ depends_on_x()
 # 2. With five operations in each, work is 11 and span 6. Every branch that is done waits as one array: with two
 # branches that is one, and the other needs two more.
 # 3. `left = x.sin().exp()…`, `right = x.cos().tanh()…`, five each and all different, `return left * right`.
+
+# %% [markdown] shows="for_two"
+# Branches that do not wait for each other can run side by side, and what is finished first has to be kept until the
+# other is.
 
 
 # %% wrong="for_two"

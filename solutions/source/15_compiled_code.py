@@ -64,6 +64,10 @@ same_shape
 # 3. 100.5 calls are the break-even point, so from call 101 on. 1000 · 300 − 30,150 for one shape; for a thousand
 #    shapes, 1000 · (300 − 30,150).
 
+# %% [markdown] shows="worth_it"
+# Compiling pays where the saving of a call, times the calls that share its program, is more than the price; where a
+# call saves nothing, it never does.
+
 # %% wrong="worth_it" misconception="M8"
 # Shows: Compiled was taken to be always faster: what compiling itself costs was left out.
 # Hint: Compiled is faster only where each call saves something, and only after the savings have paid for the compiling.
@@ -173,6 +177,10 @@ run_of(["p", "q"], DIAMOND, "q", 0.5, 3.0)
 # 2. For what is needed, go through the list from the end: the result is needed; of what is needed, the operands are.
 # 3. `for name, function, *operands in reversed(nodes): if name in needed: needed.update(operands)` and append the line;
 #    then turn the lines round, and put them between `def program(…):` and `    return …`.
+
+# %% [markdown] shows="tiny_compiler"
+# A compiled program is the graph written down line by line in topological order, without what the result does not
+# need.
 
 
 # %% wrong="tiny_compiler"
@@ -340,6 +348,9 @@ within_two()
 # 3. After the loss, y² is in b: take `subtract(1.0, b, b)` at once, then `multiply(a, 2.0, a)`, and leave the second
 #    `multiply(a, a, b)` out.
 
+# %% [markdown] shows="wrong_buffer"
+# A place may be written over when its value has had its last reader, and the backward pass reads, too.
+
 
 # %% wrong="wrong_buffer"
 # Shows: It is as it was: the slope is made of (2y)², for y had been written over.
@@ -485,6 +496,10 @@ seen_by([21, 29, 24], 5.0)
 #    stays? A row that is there already.
 # 3. `np.concatenate([x, np.repeat(x[-1:], rows - len(x), axis=0)])`, and then `f(mg.tensor(...)).item()`.
 
+# %% [markdown] shows="few_programs"
+# A little wasted arithmetic buys far fewer programs: seven shapes serve all lengths from 1 to 64, with less than
+# twice the rows.
+
 
 # %% wrong="few_programs"
 # Shows: Nothing is filled up, so there is a program for each length.
@@ -609,6 +624,10 @@ bend()
 # 1. What does a compiler take out? The same thing computed twice; times 1; what is negated twice.
 # 2. In eager mode all of that is done. Take one operation with a bend, and wrap it into others that change nothing.
 # 3. `y = mg.exp(x) * mg.exp(x)`, and then, four times, `y = y.neg().neg() * 1`.
+
+# %% [markdown] shows="own_saving"
+# A compiler finds what the graph shows to be superfluous: twelve operations or more became four lines at most, and
+# every bit stayed.
 
 
 # %% wrong="own_saving"
