@@ -22,6 +22,15 @@ GAP = 6  # around a heat map
 LABEL = 38  # width of the words "value" and "grad" with the space after them
 ROOM = 1100  # width of a notebook's output on a screen of 1280 pixels: what is wider is drawn smaller
 LEAST = 0.75  # of its size, where text has 9 pixels
+BESIDE = {"LR": "0.3", "TB": "0.12"}  # inches between boxes that no arrow joins; from top to bottom width is dear
+PHONE = 260  # width of a notebook's output on a phone
+BOLD = 1.1  # how many times as wide a text is in bold type: a name, and a number at the step that changes it
+EMS = {
+    **dict.fromkeys("ijl.,:;'|!· ", 0.34),
+    **dict.fromkeys("ftr[]()/", 0.41),
+    **dict.fromkeys("#−+×=<>→", 0.84),
+    **dict.fromkeys("mwMW@%…", 1.0),
+}
 LONGEST_NAME = 24  # characters; longer names end in an ellipsis here, and are whole in the text twin
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
 
@@ -71,15 +80,36 @@ svg.mg-picture:root { color-scheme: light dark; }
 HEAT_STYLE = colours(*PLACES, heat.LIGHT, heat.DARK) + "\n" + heat.STYLE
 
 
-def svg(picture: Picture, title: str, description: str, room: dict[str, str] | None = None) -> str:
+def across_and_down(picture: Picture, title: str, description: str, room: dict[str, str] | None = None) -> str:
+    """The picture from left to right, and behind it from top to bottom, if it is too wide for a phone otherwise.
+
+    A widget shows one of the two: stepper.js sees which has room.
+    """
+    across = svg(picture, title, description, room)
+    if LEAST * natural_width(across) <= PHONE:
+        return across
+    down = svg(picture, title, description, room, "TB")
+    return across + down if natural_width(down) < natural_width(across) else across
+
+
+def natural_width(drawn: str) -> float:
+    found = re.search(r'viewBox="\S+ \S+ (\S+)', drawn)
+    assert found is not None
+    return float(found[1])
+
+
+def svg(
+    picture: Picture, title: str, description: str, room: dict[str, str] | None = None, direction: str = "LR"
+) -> str:
     """The picture, drawn.
 
     title, description    what a screen reader says
     room                  by arrow id, the longest label that an animation will write there
+    direction             Graphviz's: LR is from left to right, TB from top to bottom
     """
     room = {arrow.id: arrow.label for arrow in picture.arrows} if room is None else room
     sizes = {box.id: size(box) for box in picture.boxes}
-    drawn = ElementTree.fromstring(layout(dot(picture, sizes, room)))
+    drawn = ElementTree.fromstring(layout(dot(picture, sizes, room, direction)))
     left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
     graph = drawn.find("svg:g", NAMESPACE)
     assert graph is not None
@@ -90,9 +120,10 @@ def svg(picture: Picture, title: str, description: str, room: dict[str, str] | N
     assert move is not None
     scale = max(LEAST, min(1, ROOM / width))
     frame = f'width="{scale * width:g}" height="{scale * height:g}" viewBox="{left:g} {top:g} {width:g} {height:g}"'
+    classes = "mg-picture" + " mg-down" * (direction == "TB")
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" {frame}>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" role="img" {frame}>',
             f"<title>{escape(title)}</title>",
             f"<desc>{escape(description)}</desc>",
             f"<style>{STYLE}{HEAT_STYLE if any(map(heats, picture.boxes)) else ''}</style>",
@@ -106,11 +137,11 @@ def svg(picture: Picture, title: str, description: str, room: dict[str, str] | N
     )
 
 
-def dot(picture: Picture, sizes: dict[str, tuple[float, float]], room: dict[str, str]) -> str:
+def dot(picture: Picture, sizes: dict[str, tuple[float, float]], room: dict[str, str], direction: str = "LR") -> str:
     """The graph in Graphviz's language: empty boxes of the right size, and space for the labels."""
     from graphviz import Digraph
 
-    graph = Digraph(graph_attr={"rankdir": "LR", "nodesep": "0.3", "ranksep": "0.45", "pad": "0.15"})
+    graph = Digraph(graph_attr={"rankdir": direction, "nodesep": BESIDE[direction], "ranksep": "0.45", "pad": "0.15"})
     graph.attr("node", shape="box", label="", fixedsize="true")
     graph.attr("edge", arrowsize="0.8", fontname="Helvetica", fontsize="12")
     for box in picture.boxes:
@@ -126,8 +157,8 @@ def size(box: Box) -> tuple[float, float]:
     """Width and height of a box in pixels: Graphviz's points, one to one."""
     if box.kind == "constant":
         return text_width(box.value, 12) + 2 * PAD, ROW + PAD
-    texts = [text_width(shorten(box.called, LONGEST_NAME), 13) * 1.08, text_width(box.spec, 12)]
-    texts += [LABEL + text_width(row, 12) for row in (box.value, box.grad) if row]
+    texts = [BOLD * text_width(shorten(box.called, LONGEST_NAME), 13), text_width(box.spec, 12)]
+    texts += [LABEL + BOLD * text_width(row, 12) for row in (box.value, box.grad) if row]
     rows = 1 + bool(box.spec) + bool(box.value) + bool(box.grad)
     maps = heats(box)
     widths = [*texts, *(LABEL + each.width for each in maps)]
@@ -149,9 +180,12 @@ def sign_size(op: str) -> int:
 
 
 def text_width(text: str, font_size: float) -> float:
-    """About how wide a text is in Helvetica, never too little: 0.6 em for a letter or digit, 1 em for wider scripts."""
-    ems = sum(1.0 if ord(c) > 0x2E80 else 0.9 if c in "mwMW@" else 0.3 if c in "ijl.,:;'|![]() " else 0.6 for c in text)
-    return ems * font_size
+    """How wide a text is in DejaVu Sans, or a little more: no common font is wider, and Helvetica leaves some room."""
+    return sum(ems(c) for c in text) * font_size
+
+
+def ems(c: str) -> float:
+    return EMS.get(c, 1.0 if ord(c) > 0x2E80 else 0.8 if c.isupper() else 0.64)
 
 
 def corner(group: ElementTree.Element) -> tuple[float, float]:

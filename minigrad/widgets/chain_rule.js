@@ -42,7 +42,7 @@ function render({ model, el }) {
   function pictured(root) {
     const view = root.querySelector(".mg-view");
     view.innerHTML = model.get("pictures")[model.get("view")];
-    return screenOf(settled(view.querySelector("svg")));
+    return screenOf(settled(view, root)[0]);
   }
 
   // The run with other numbers at the leaves, as its last step shows it.
@@ -78,7 +78,7 @@ function render({ model, el }) {
 
   const { root, restart, destroy } = stepper({
     model, el, phases: PHASES, last: steps.length - 1, body: BODY, show,
-    limit: questions.limit, stopped: () => questions.focus(el),
+    limit: questions.limit, stopped: () => questions.focus(el), forget,
   });
   questions.listen(root);
   const view = root.querySelector(".mg-view");
@@ -94,12 +94,15 @@ function render({ model, el }) {
     model.set("view", chosen);
     model.save_changes();
   });
+  function forget() {
+    screen = null;
+    drawn = -1;
+  }
   function follow() {
     asks.checked = model.get("asks");
     drags.hidden = !sliders.length || asks.checked; // which would tell the answers
     views.value = model.get("view");
-    screen = null;
-    drawn = -1;
+    forget();
     restart();
   }
   const followed = ["change:asks", "change:answers", "change:view"];

@@ -19,7 +19,7 @@ from ..draw import heat
 from ..draw.drawing import picture_of, replay_of
 from ..draw.names import variables
 from ..draw.picture import UNKNOWN, Box, Picture
-from ..draw.svg import colours, heats, svg
+from ..draw.svg import across_and_down, colours, heats, svg
 from .chain_rule_steps import Step, steps_of
 from .dragging import program
 from .gradient_questions import NEAR, checked, listed_questions
@@ -129,7 +129,7 @@ def roomy(final: Picture, steps: list[Step], view: str, least: str) -> str:
     labels = longest({}, [getattr(step, view) for step in steps])
     kept = {box for step in steps for box in step.kept}
     boxes = tuple(replace(box, value=values[box.id], grad=grads[box.id], kept=box.id in kept) for box in final.boxes)
-    drawn = svg(Picture(boxes, final.arrows), title="", description="", room=labels)
+    drawn = across_and_down(Picture(boxes, final.arrows), title="", description="", room=labels)
     return pressable(CELLS.sub(r"\1</g>", drawn), boxes)
 
 
@@ -140,7 +140,7 @@ def pressable(drawn: str, boxes: tuple[Box, ...]) -> str:
             button = f'tabindex="0" role="button" aria-label="numbers of {escape(box.called)}"'
             drawn = drawn.replace(f'data-id="{box.id}"', f'data-id="{box.id}" {button}')
     # What has buttons in it is no image.
-    return drawn.replace('role="img"', 'role="group"', 1) if any(map(heats, boxes)) else drawn
+    return drawn.replace('role="img"', 'role="group"') if any(map(heats, boxes)) else drawn
 
 
 def longest(texts: dict[str, str], written: list[dict[str, str]]) -> dict[str, str]:

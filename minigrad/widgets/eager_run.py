@@ -9,7 +9,7 @@ from typing import Any
 from ..base.pytree import leaves
 from ..draw.picture import Arrow, Box, Picture
 from ..draw.rules import sign_of
-from ..draw.svg import svg
+from ..draw.svg import across_and_down
 from ..draw.tensors import described
 from ..draw.words import listed, number
 from ..graph.explain import names_of
@@ -129,4 +129,4 @@ def beginning(text: str) -> str:
 
 def drawn(picture: Picture, prefix: str) -> str:
     """The picture, its parts under names of this side."""
-    return svg(picture, title="", description="").replace('data-id="', f'data-id="{prefix}')
+    return across_and_down(picture, title="", description="").replace('data-id="', f'data-id="{prefix}')

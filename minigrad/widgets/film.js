@@ -36,7 +36,7 @@ function render({ model, el }) {
   function reset(root) {
     for (const view of root.querySelectorAll("[data-panel]")) {
       view.innerHTML = film.panels[view.dataset.panel].html;
-      const widths = [...view.querySelectorAll("svg")].map((svg) => settled(svg).viewBox.baseVal.width);
+      const widths = settled(view, root).map((svg) => svg.viewBox.baseVal.width);
       view.parentNode.style.setProperty("--widest", `${Math.max(0, ...widths)}px`); // panels of too wide pictures go below each other
     }
     parts = {};
@@ -105,7 +105,7 @@ function render({ model, el }) {
   }
 
   const { root, restart, destroy } = stepper({
-    model, el, phases: model.get("phases"), last: film.steps.length - 1, body: body(), show,
+    model, el, phases: model.get("phases"), last: film.steps.length - 1, body: body(), show, forget: () => { parts = null; },
   });
   root.querySelector(".mg-panels").addEventListener("click", onPress);
   root.querySelector(".mg-panels").addEventListener("keydown", onPress);

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..draw.picture import UNKNOWN, Box, Picture
-from ..draw.svg import svg
+from ..draw.svg import across_and_down
 from ..draw.words import counted, listed, number
 from .both_modes import BothModes, Pass
 from .film import Cut, Film, Panel, Reel
@@ -59,13 +59,13 @@ def panels(both: BothModes, what: str) -> list[Panel]:
     mode = "Forward" if what == TANGENT else "Reverse"
     longest = {box.id: max([each.moved.get(box.id, "") for each in of], key=len) for box in both.picture.boxes}
     boxes = tuple(replace(box, grad=longest[box.id] and longest[box.id] + ROOM) for box in both.picture.boxes)
-    drawn = svg(Picture(boxes, both.picture.arrows), title=f"{mode} mode", description="")
+    drawn = across_and_down(Picture(boxes, both.picture.arrows), title=f"{mode} mode", description="")
     drawn = re.sub(r'data-id="(\w+)"', rf'data-id="{side}\1"', drawn).replace(">grad<", f">{what}<")
     for box in boxes:
         slot = rf'(data-id="{side}{box.id}".*?)class="mg-number mg-grad"([^>]*)>[^<]*<'
         if box.grad:
             new = rf'\1class="mg-number mg-grad" data-id="{side}{box.id} moved"\2>{UNKNOWN}<'
-            drawn = re.sub(slot, new, drawn, count=1, flags=re.DOTALL)
+            drawn = re.sub(slot, new, drawn, flags=re.DOTALL)
     counter = f'<p class="mg-passes" data-id="{side}count"></p>'
     return [Panel(f"{mode} mode: a pass gives a {way}", drawn), Panel("", counter + jacobian(both, side))]
 

@@ -22,7 +22,7 @@ from ..core.node import NamedNode, Node
 from ..draw.graphs import placed, whole
 from ..draw.picture import Picture
 from ..draw.rules import sign_of
-from ..draw.svg import svg
+from ..draw.svg import across_and_down
 from ..draw.words import counted, listed, number
 from ..graph.function import TracedFunction
 from .film import Cut, Film, Panel, Reel, code, refuse_large, row, table
@@ -95,7 +95,7 @@ class Scene:
             self.key[node] = key_of(node, [self.key[x] for x in node.inputs])
         boxes = (box if box.kind == "constant" else replace(box, value="") for box in picture.boxes)
         picture = Picture(tuple(boxes), picture.arrows)
-        drawn = svg(picture, title=f"after {step.name}", description="")
+        drawn = across_and_down(picture, title=f"after {step.name}", description="")
         for node, box in self.place.items():
             drawn = drawn.replace(f'data-id="{box}"', f'data-id="{self.id(node)}" data-key="{escape(self.key[node])}"')
         self.html = f'<div data-scene="{self.name}"{" hidden" if n else ""}>{drawn}</div>'

@@ -7,10 +7,12 @@
 //     show      (n, root) → { phase, say, spot }: draws step n, and says which part of the drawing must be in view
 //     limit     () → the last step that may be shown for now, where that is not the last of all
 //     stopped   () → called when the reader wants to go beyond it
+//     forget    () → called before all is drawn anew: a picture that was across goes down now, or the other way
 //
 // The kernel is told of the step when the reader pauses.
 
 const SYNC_AFTER = 150; // ms: not at every step of a drag
+const LEAST = 0.75; // of a picture's size, as in CSS
 const PACE = { "0.5": 3600, "1": 1800, "2": 900, "4": 450 }; // speed → ms per step
 
 const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
@@ -46,7 +48,7 @@ const frame = (phases, body) => `
     </select></label>
   </div>`;
 
-function stepper({ model, el, phases, last, body, show, limit = () => Infinity, stopped = () => {} }) {
+function stepper({ model, el, phases, last, body, show, limit = () => Infinity, stopped = () => {}, forget }) {
   const root = document.createElement("div");
   root.className = "mg-widget";
   root.tabIndex = 0;
@@ -84,6 +86,12 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
 
   // What scrolls says so, and keys get there.
   function mark() {
+    const isTurned = (svg) => svg.turns && (roomIn(root) < svg.turns) !== svg.matches(".mg-down");
+    if (roomIn(root) > 0 && [...root.querySelectorAll("svg.mg-picture")].some(isTurned)) {
+      forget();
+      restart(last, now, at);
+      return;
+    }
     for (const view of root.querySelectorAll(".mg-view, .mg-code")) {
       if (view.toggleAttribute("data-scrolls", view.scrollWidth > view.clientWidth + 1)) view.tabIndex = 0;
       else view.removeAttribute("tabindex");
@@ -182,9 +190,20 @@ function follow(view, spot) {
   view.scrollTo({ left, behavior: isCalm ? "auto" : "smooth" });
 }
 
-// An SVG as it lies in a widget: silent titles, and a width that is its own.
-function settled(svg) {
-  svg.querySelectorAll(":scope > title, :scope > desc").forEach((silent) => silent.remove());
-  svg.style.setProperty("--natural-width", `${svg.viewBox.baseVal.width}px`);
-  return svg;
+const roomIn = (root) => root.clientWidth - 24; // of which CSS takes so much on both sides
+
+// The SVGs of a view as they lie in a widget: silent titles, and a width that is their own. Of a picture that there is
+// across and down, the one that has room.
+function settled(view, root) {
+  for (const down of view.querySelectorAll("svg.mg-down")) {
+    const across = down.previousElementSibling, room = roomIn(root);
+    across.turns = down.turns = LEAST * across.viewBox.baseVal.width;
+    (room > 0 && room < across.turns ? across : down).remove();
+  }
+  const svgs = [...view.querySelectorAll("svg")];
+  for (const svg of svgs) {
+    svg.querySelectorAll(":scope > title, :scope > desc").forEach((silent) => silent.remove());
+    svg.style.setProperty("--natural-width", `${svg.viewBox.baseVal.width}px`);
+  }
+  return svgs;
 }

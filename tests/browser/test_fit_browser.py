@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from browser.fitting import SCROLLED, cut, scrolled
+from playwright.sync_api import expect
 
 import minigrad as mg
 from minigrad import nn
 from minigrad.widgets import AllReduce, ChainRule, ForwardAndReverse, GraphView, PassViewer, Pipeline, StaticVsDynamic
 
+SIDEWAYS = """() => [...document.querySelectorAll(".mg-view, .mg-code")]
+  .map((view) => view.scrollWidth - view.clientWidth).filter((over) => over > 1)"""
+RUN_INTO = """() => [...document.querySelectorAll(".mg-box .mg-number")].flatMap((number) => {
+  const { x, width } = number.getBBox(), word = number.previousElementSibling.getBBox();
+  return width && x < word.x + word.width + 2 ? [`${number.textContent}: ${x - word.x - word.width}`] : [];
+})"""
 LAB = 1136  # a notebook's widget is 1110 pixels wide in a window of 1280; a saved page's, in a window of this
 
 
@@ -56,6 +63,7 @@ WIDGETS = {
     "Pipeline": Pipeline,
     "AllReduce": AllReduce,
 }
+GRAPHS = sorted(WIDGETS.keys() - {"Pipeline"})  # a timetable, as wide as the time is long
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +84,48 @@ def test_a_graph_opens_whole_on_a_screen_and_says_on_a_phone_that_it_goes_on(nam
     assert cut(phone) == []
     phone.set_viewport_size({"width": LAB, "height": 720})
     phone.wait_for_function(f"() => ({SCROLLED})().length === 0")
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_on_a_phone_a_graph_goes_down_and_nothing_scrolls_sideways(name, pages, visit):
+    """Four of these seven scrolled, by up to 568 pixels where there are 370."""
+    page = visit(pages / f"{name}.html", viewport={"width": 420, "height": 720}).page
+    page.locator(".mg-widget").focus()
+    page.keyboard.press("End")
+
+    assert page.evaluate(SIDEWAYS) == []
+
+
+def test_a_picture_turns_when_its_place_changes_and_the_step_stays(pages, visit):
+    page = visit(pages / "ChainRule.html", viewport={"width": LAB, "height": 720}).page
+    widget, down = page.locator(".mg-widget"), page.locator("svg.mg-down")
+    widget.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    step, numbers = widget.get_attribute("data-step"), widget.locator(".mg-number").all_text_contents()
+    assert down.count() == 0
+
+    page.set_viewport_size({"width": 420, "height": 720})
+    expect(down).to_have_count(1)
+    assert widget.get_attribute("data-step") == step
+    assert widget.locator(".mg-number").all_text_contents() == numbers
+
+    page.set_viewport_size({"width": LAB, "height": 720})
+    expect(down).to_have_count(0)
+    assert widget.locator(".mg-number").all_text_contents() == numbers
+
+
+@pytest.mark.parametrize("name", ["ChainRule", "ChainRule of arrays"])
+def test_numbers_do_not_run_into_words(name, pages, visit):
+    """In DejaVu Sans, which many a Linux has in place of Arial, and in bold type."""
+    page = visit(pages / f"{name}.html", viewport={"width": LAB, "height": 720}).page
+    page.add_style_tag(content='.mg-widget .mg-picture text { font-family: "DejaVu Sans" !important; }')
+    assert page.evaluate("() => document.fonts.check('12px \"DejaVu Sans\"')")
+    widget = page.locator(".mg-widget")
+    widget.focus()
+    for _ in range(widget.evaluate("widget => Number(widget.querySelector('input[type=range]').max)")):
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate(RUN_INTO) == []
 
 
 def test_the_code_that_a_compiler_made_is_not_cut(pages, visit):
