@@ -46,6 +46,7 @@ import textwrap
 
 import matplotlib.pyplot as plt
 import numpy as np
+from IPython.display import display
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
@@ -81,10 +82,8 @@ Predict("x.grad", "What is in x.grad now?", options=["3", "0", "None"])
 # is handed back, and nothing is left behind: no account, nothing to clear.
 
 # %% slideshow={"slide_type": "fragment"}
-reveal("x.grad", str(x.grad))
-
-# %%
 print("z.grad_fn:", z.grad_fn, " x wants a gradient after the block:", x.requires_grad)
+reveal("x.grad", str(x.grad))
 
 # %% [markdown]
 # There is a graph, and it is the one that you know: an entry called MulBackward. A tape is not another record. It is
@@ -106,19 +105,16 @@ h = w * w
 with mg.GradientTape() as tape:
     z = h * w
 g = tape.gradient(z, w)
+c = mg.tensor(2.0)
+with mg.GradientTape() as tape:
+    z = c * c
+print("c * c, where c was not watched:", tape.gradient(z, c))
 reveal("heard", g)
 
 # %% [markdown]
 # It heard one multiplication, and in that one `h` was given: ∂z/∂w = h = 4. Neither an error nor the number you wanted.
-# Forget to watch, and there is no number at all:
-
-# %%
-c = mg.tensor(2.0)
-with mg.GradientTape() as tape:
-    z = c * c
-print("not watched:", tape.gradient(z, c))
-
-# %% [markdown]
+# Forget to watch, as with c above, and there is no number at all.
+#
 # **Where it breaks.** `None` from a tape says: *between this target and this source I have heard nothing.* Look for a
 # forgotten `watch`, for a line above the block, and for a value that left the graph through `.numpy()` or `.item()` on
 # its way. `unconnected_gradients="zero"` turns the `None` into a 0, and with it you lose the only warning.
@@ -127,6 +123,8 @@ print("not watched:", tape.gradient(z, c))
 # ## Two questions to one tape
 #
 # A tape gives one answer and lets go, for the reason that you know from lesson 06: what was saved is freed on the way.
+# Ask for both at once, `tape.gradient(z, [h, x])`, or make a **persistent tape**. It keeps what was saved until you let
+# go of it, which is `retain_graph=True` under another name, with the same price. Here are the error and the way out:
 
 # %%
 with mg.GradientTape() as tape:
@@ -138,17 +136,11 @@ try:
     tape.gradient(z, x)
 except mg.errors.FreedError as error:
     print(textwrap.fill(str(error), 80))
-
-# %% [markdown]
-# Ask for both at once, `tape.gradient(z, [h, x])`, or make a **persistent tape**. It keeps what was saved until you let
-# go of it, which is `retain_graph=True` under another name, with the same price.
-
-# %%
 with mg.GradientTape(persistent=True) as tape:
     tape.watch(x)
     h = x * x
     z = h * y
-print("∂z/∂h =", tape.gradient(z, h), " ∂z/∂x =", tape.gradient(z, x), " ∂h/∂x =", tape.gradient(h, x))
+print("\npersistent: ∂z/∂h =", tape.gradient(z, h), " ∂z/∂x =", tape.gradient(z, x), " ∂h/∂x =", tape.gradient(h, x))
 del tape
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -253,40 +245,14 @@ plt.show()
 # *The plot: tanh climbs from −1 to 1; its first derivative is a hill of height 1 at 0; the second rises to a crest left
 # of 0 and falls to a trough right of it; the third has a trough of depth −2 at 0 between two small crests.*
 
-# %% [markdown] slideshow={"slide_type": "skip"}
-# What does an order more cost? We count the operations that run, forward and back.
-
-
-# %% slideshow={"slide_type": "skip"}
-class Count:
-    """Operations that ran, also those of a backward pass on tensors: the engine tells whoever watches."""
-
-    def __init__(self):
-        self.operations = 0
-
-    def saw(self, op, y, xs):
-        self.operations += 1
-
-    def pulled(self, node, gy, gxs):
-        pass
-
-
-f = mg.Tensor.tanh
-for order in range(6):
-    with watching(Count()) as count:
-        f(mg.tensor(0.5))
-    print(f"derivative {order} of tanh: {count.operations:3} operations")
-    f = grad(f)
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# Each order runs all that the one before ran, and a backward pass over it, so the work about doubles from order to
-# order. Two is common, three is rare, and the tenth derivative is not computed in this way.
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## More than one number
 #
 # Lesson 05 went in two directions: `vjp` goes back from the outputs, `jvp` forward from the inputs. As transforms they
 # are the two that all others are made of. `vjp` returns a *function* that you may call again: the graph in it is kept.
+#
+# The whole Jacobian has an entry for each pair of an output and an input. Below, x has shape (2, 3), and `waves(x)` has
+# 4 numbers. What is the shape of the Jacobian?
 
 
 # %%
@@ -299,75 +265,39 @@ y, back = vjp(waves, x)
 print("4 numbers from 6:", y.shape, " back from the first:", back(mg.tensor([1.0, 0.0, 0.0, 0.0]))[0].tolist())
 print("forward along x[0, 0]:", jvp(waves, (x,), (mg.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]),))[1])
 
-# %% [markdown]
-# The whole Jacobian has an entry for each pair of an output and an input. x has shape (2, 3), and `waves(x)` has 4
-# numbers. What is the shape of the Jacobian?
-
 # %% slideshow={"slide_type": "fragment"}
 Predict("shape of J", "What is the shape of jacrev(waves)(x)?", kind="shape")
 
 # %% slideshow={"slide_type": "fragment"}
 J = jacrev(waves)(x)
-reveal("shape of J", J.shape)
-
-# %%
 for transform in (jacrev, jacfwd):
     runs = []
     found = transform(lambda x, runs=runs: runs.append(x) or waves(x))(x)  # append gives None: "or" goes on to waves
     same = np.allclose(found.numpy(), J.numpy())
     print(f"{transform.__name__}: runs of the function: {len(runs)}; the same J: {same}")
+reveal("shape of J", J.shape)
 
 # %% [markdown]
 # The output's shape first, the input's behind it. `jacrev` ran the function once, and then went back once for each
 # of the 4 outputs. `jacfwd` ran it once for each of the 6 inputs. Here rows are cheaper; for a tall Jacobian, of many
 # outputs and few inputs, it is the other way round.
 
-# %% [markdown] slideshow={"slide_type": "skip"}
-# ### One gradient for each example
-#
-# A loss over a batch gives one gradient, the sum over all examples. To know how hard each one pulls, you need them
-# apart, and `backward()` cannot tell: it has added them up. As functions it is one line, `vmap` of `grad`. (`in_dims`
-# says along which axis each argument is sliced: X and Y along axis 0, and w, with `None`, not at all.)
-
-
-# %% slideshow={"slide_type": "skip"}
-def error(w, x, y):
-    return (x @ w - y) ** 2
-
-
-w = mg.tensor([1.0, 2.0])
-X = mg.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-Y = mg.tensor([0.0, 2.0, 0.0])
-each = vmap(grad(error), in_dims=(None, 0, 0))(w, X, Y)
-print(each)
-print("added up:", each.sum(axis=0), " the batch:", grad(lambda w: error(w, X, Y).sum())(w))
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# The second example is fitted already, and its row is 0; the third pulls on both weights. minigrad's `vmap` has the
-# meaning of JAX's, and not its speed: it takes the slices one after the other, where JAX writes one program for all.
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The backward pass is a computation, too
 #
 # How can a gradient be differentiated? By recording the backward pass while it runs. With `backward()` and `mg.grad`
-# you say so: `create_graph=True`. Without it, the slope is a number without a past.
+# you say so: `create_graph=True`. Without it, the slope is a number without a past. The drawing is the graph of the
+# *slope* of x³, 3 · x², times the 1 that backward starts from. It ends in the same leaf, and we can go back over it as
+# over any other.
 
 # %%
 x = mg.tensor(3.0, requires_grad=True)
 (plain,) = mg.grad(x**3, x)
 (g,) = mg.grad(x**3, x, create_graph=True)
-print("without:", plain, " with:", g)
-
-# %%
-mg.draw(g)
-
-# %% [markdown]
-# This is the graph of the *slope* of x³, 3 · x², times the 1 that backward starts from. It ends in the same leaf, and
-# we can go back over it as over any other:
-
-# %%
 (gg,) = mg.grad(g, x)
+print("without:", plain, " with:", g)
 print("second derivative of x³ at 3:", gg)
+mg.draw(g)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # All second derivatives of a function are the Jacobian of its gradient: the **Hessian**. Let us watch one being filled.
@@ -393,6 +323,9 @@ ForwardAndReverse(grad(f, argnums=(0, 1)), mg.tensor(0.0), mg.tensor(3.0))
 # For n inputs the Hessian has n² numbers. A network with a million weights would need a million million of them, 8
 # terabytes. But often one wants only its product with a direction v: how the *gradient* changes when x moves along v.
 # That is a `jvp` of the gradient, and the Hessian is never made: the **Hessian-vector product**.
+#
+# Take n = 200 points on a chain of springs. `hessian(f)` runs forward over reverse, a column at a time. How often does
+# it run `springs`, and how often does `hvp`? `Count` will count the operations too: whoever watches is told of each.
 
 
 # %%
@@ -404,9 +337,18 @@ def springs(x):
     return ((x[1:] - x[:-1]) ** 2).sum() + (x**4).sum()
 
 
-# %% [markdown]
-# n = 200 points on a chain of springs. `hessian(f)` runs forward over reverse, a column at a time. How often does it
-# run `springs`, and how often does `hvp`?
+class Count:
+    """Operations that ran, also those of a backward pass on tensors: the engine tells whoever watches."""
+
+    def __init__(self):
+        self.operations = 0
+
+    def saw(self, op, y, xs):
+        self.operations += 1
+
+    def pulled(self, node, gy, gxs):
+        pass
+
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("runs for the Hessian", "How often does hessian(springs)(x) run springs, for 200 inputs?")
@@ -427,14 +369,6 @@ def cost(derivative, x):
     return len(runs), count.operations, found.numpy().nbytes
 
 
-x = mg.tensor(np.linspace(-1, 1, 200))
-v = mg.ones(200, dtype=mg.float64)
-reveal("runs for the Hessian", cost(lambda f, x: hessian(f)(x), x)[0])
-
-# %%
-reveal("runs for a product", cost(lambda f, x: hvp(f, x, v), x)[0])
-
-# %%
 print("  n   Hessian: runs  operations      bytes    product: runs  operations  bytes")
 for n in (50, 100, 200):
     x, v = mg.tensor(np.linspace(-1, 1, n)), mg.ones(n, dtype=mg.float64)
@@ -442,11 +376,56 @@ for n in (50, 100, 200):
     print(f"{n:3} {whole[0]:15} {whole[1]:11,} {whole[2]:10,} {product[0]:16} {product[1]:11} {product[2]:6,}")
 same = np.allclose(hessian(springs)(x).numpy() @ v.numpy(), hvp(springs, x, v).numpy())
 print("the same product:", same)
+display(reveal("runs for the Hessian", whole[0]))
+reveal("runs for a product", product[0])
 
 # %% [markdown]
-# The table grows with n², and the operations for it with n. The product needs one run, whatever n is, and as many bytes
-# as the gradient. Reverse over reverse does it as well: weigh the gradient with v, add up, and take the gradient of
-# that number. PyTorch and TensorFlow users write it so, with `create_graph=True` or with two tapes.
+# The Hessian grows with n², and the operations for it with n. The product needs one run, whatever n is, and as many
+# bytes as the gradient. Reverse over reverse does it as well: weigh the gradient with v, add up, and take the gradient
+# of that number. PyTorch and TensorFlow users write it so, with `create_graph=True` or with two tapes.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: a gradient for each example, and what another order costs
+#
+# The lesson goes on without what is folded here: two more uses of the same transforms. A loss over a batch gives one
+# gradient, the sum over all examples. `vmap` of `grad` gives one for each example, and a cell below counts what the
+# second, third and fourth derivative cost.
+
+# %% [markdown]
+# To know how hard each example pulls, you need the gradients apart, and `backward()` cannot tell: it has added them up.
+# As functions it is one line. (`in_dims` says along which axis each argument is sliced: X and Y along axis 0, and w,
+# with `None`, not at all.)
+
+
+# %%
+def error(w, x, y):
+    return (x @ w - y) ** 2
+
+
+w = mg.tensor([1.0, 2.0])
+X = mg.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+Y = mg.tensor([0.0, 2.0, 0.0])
+each = vmap(grad(error), in_dims=(None, 0, 0))(w, X, Y)
+print(each)
+print("added up:", each.sum(axis=0), " the batch:", grad(lambda w: error(w, X, Y).sum())(w))
+
+# %% [markdown]
+# The second example is fitted already, and its row is 0; the third pulls on both weights. minigrad's `vmap` has the
+# meaning of JAX's, and not its speed: it takes the slices one after the other, where JAX writes one program for all.
+#
+# What does a derivative of one more order cost? We count the operations that run, forward and back.
+
+# %%
+f = mg.Tensor.tanh
+for order in range(6):
+    with watching(Count()) as count:
+        f(mg.tensor(0.5))
+    print(f"derivative {order} of tanh: {count.operations:3} operations")
+    f = grad(f)
+
+# %% [markdown]
+# Each order runs all that the one before ran, and a backward pass over it, so the work about doubles from order to
+# order. Two is common, three is rare, and the tenth derivative is not computed in this way.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## How fast may it learn?
@@ -455,6 +434,8 @@ print("the same product:", same)
 # bends most, by λ, a step of gradient descent multiplies the distance from the minimum by 1 − rate · λ. (There it was 1
 # − 2 · rate: (w − 3)² has the second derivative 2.) Beyond rate = 2/λ that factor is below −1, and each step lands
 # farther off. To find λ, multiply a vector by the Hessian again and again: the direction that bends most wins.
+#
+# 2 % below the limit that the cell finds, the loss should fall. And 2 % above it, after 100 steps?
 
 # %%
 rng = np.random.default_rng(0)
@@ -473,9 +454,6 @@ for _ in range(10):
     bend, v = (v * Hv).sum().item(), Hv
 limit = 2 / bend
 print(f"λ = {bend:.3f} from 10 products, so the limit is {limit:.5f}")
-
-# %% [markdown]
-# 2 % below the limit, the loss should fall. And 2 % above it, after 100 steps?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict(
@@ -541,7 +519,10 @@ print("the gradient, asked twice:", grad(impure)(one), grad(impure)(one))
 
 # %% [markdown]
 # Each column is from another run, and so from another function. No error: each number is the right derivative of
-# *something*. A cache is a more usual way to come by this:
+# *something*. A cache is a more usual way to come by this: at 1, below, the factor e⁰ of the earlier call comes along
+# as a constant. And a value that leaves the graph on its way is a constant too, and `grad` gives 0 where nothing
+# arrives.
+
 
 # %%
 kept = {}
@@ -556,12 +537,7 @@ def cached(x):
 print("slope of x·eˣ at 0:", grad(cached)(0.0), " at 1:", grad(cached)(1.0))
 print("without the cache: ", grad(lambda x: x.exp() * x)(0.0), " at 1:", grad(lambda x: x.exp() * x)(1.0))
 
-# %% [markdown]
-# At 1 the factor e⁰ of the earlier call came along, as a constant. And a value that leaves the graph on its way is a
-# constant too, while `grad` gives 0 where nothing arrives:
 
-
-# %%
 def leaves_the_graph(x):
     return mg.tensor(x.item() ** 2)
 
