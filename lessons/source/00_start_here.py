@@ -13,8 +13,8 @@
 #     terms:
 #       notebook: A column of cells, some of prose and some of code, in which each cell of code is run where it stands
 #         and shows its result below
-#       GPT: A network that reads a text letter by letter and says how likely each letter is to come next; it writes by
-#         drawing one, adding it to the text and reading on
+#       GPT: A network that reads a text, piece by piece, and says how likely each piece is to come next; it writes by
+#         drawing one, adding it to the text and reading on. In use, pieces are parts of words; in this course, letters
 #       gradient: How many times as far the result moves as one of its numbers does, for a small nudge of that number;
 #         and the row of all of these together, one for each number
 # ---
@@ -221,8 +221,8 @@ print(f"a.grad is {a.grad:g}:", "reached" if a.grad == 5 else "5 is wanted")
 # ## Where this leads: Alice
 #
 # A **GPT** reads a text and says how likely each letter is to come next; it writes by drawing one, adding it, and
-# reading on. Here is a small one, for the letters of *Alice's Adventures in Wonderland*. You need not read the code
-# today. Run it, and let it write: it is new, and its numbers are random.
+# reading on. (Large ones have parts of words in place of letters.) Here is a small one, for *Alice's Adventures in
+# Wonderland*. You need not read the code today. Run it, and let it write: it is new, and its numbers are random.
 
 
 # %% slideshow={"slide_type": "skip"}

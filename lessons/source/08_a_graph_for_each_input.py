@@ -46,8 +46,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, reveal
-from minigrad.course.plots import follow_theme
+from minigrad.course import Predict, Quiz, follow_theme, in_turns, reveal
 from minigrad.core.modes import watching
 from minigrad.core.node import toposort
 from minigrad.widgets import GraphView, StaticVsDynamic
@@ -412,10 +411,8 @@ print(f"graphs that differ in more than their numbers: {len(set(sizes))}")
 # machine. (The two take turns, for several rounds. Where the rounds disagree the line says *somewhere between*: this
 # run cannot tell.)
 
+
 # %% tags=["measured", "nbval-ignore-output"]
-from minigrad.course.stopwatch import in_turns
-
-
 def product(a, b):
     return lambda: a * b
 

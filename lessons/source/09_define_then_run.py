@@ -53,7 +53,7 @@ import textwrap
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, reveal
+from minigrad.course import Predict, Quiz, in_turns, reveal
 from minigrad.widgets import GraphView, StaticVsDynamic
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -200,7 +200,7 @@ print(len(graph.get_operations()), "nodes, and not one number computed")
 #
 # Each letter has five operations: look up, multiply, add, bend, and the product with V for its answer. That makes 60.
 # (The other nodes are placeholders, variables and what gives these their first values.) *yui* has three letters, so we
-# feed three, and fetch the third answer. How many of the 60 run?
+# feed three, each as a list of one number, for it is one name; and we fetch the third answer. How many of the 60 run?
 
 # %%
 Predict("operations for yui", "How many of the 60 operations run when the third answer is fetched?")
@@ -222,8 +222,8 @@ mg.draw(answers[2])
 # The rest of the graph is left alone, and needs no feed. This is called **pruning**. So *one* graph serves for all 700
 # names: what took ten shapes in lesson 08 is ten fetches now.
 #
-# Back to the small graph for a moment, with its products and their sum. What if we give a value for `products`, and
-# none for x and y?
+# Back to the small graph from the beginning, with its products and their sum (`total.graph` is that graph). What if we
+# give a value for `products`, and none for x and y?
 
 # %%
 Predict("products fed", "What does the run give?", options=["3.0", "32.0", "an error: x is not fed"])
@@ -440,8 +440,6 @@ print(said(lambda: losses[5] + 0.5 * (W * W).sum()))
 # tell.)
 
 # %% tags=["measured", "nbval-ignore-output"]
-from minigrad.course.stopwatch import in_turns
-
 tensors = [mg.tensor(value, requires_grad=True) for value in session.run(weights)]
 eager_optimizer = mg.optim.Adam(tensors, lr=0.01)
 five, fed = [pair for pair in names.train if len(pair[0]) == 5], feed(ten)
