@@ -246,7 +246,7 @@ def test_a_cell_of_an_exercise_may_not_fill_a_screen_and_what_is_for_authors_may
         refuse_long(nb, "solutions/01_short.ipynb")
 
 
-@pytest.mark.parametrize("lesson", ["12", "13", "14"])
+@pytest.mark.parametrize("lesson", ["12", "13", "14", "15"])
 def test_a_lesson_opens_with_minigrad_and_at_most_two_imports_from_it(lesson):
     """Lessons 13 and 14 opened with walls of addresses in the engine: what they need is in mg.compiler and mg.ops."""
     (source,) = (ROOT / "lessons" / "source").glob(f"{lesson}_*.py")

@@ -41,6 +41,7 @@ from minigrad.course.feedback import solution as solution
 from minigrad.course.prediction import reveal as reveal
 from minigrad.course.scoring import score as score
 from minigrad.course.standing import dashboard as dashboard
+from minigrad.course.stopwatch import Rounds as Rounds
 from minigrad.course.stopwatch import in_turns as in_turns
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ MOST_LINES = 25
 MOST_CELLS = 60
 LONGER = {  # lessons that have more, and may not get more: to be empty
     "03_train_a_network": 66,
-    "15_compiled_code": 68,
 }
 PAGES = range(10, 16)
 FEWEST_NOTES = 5
