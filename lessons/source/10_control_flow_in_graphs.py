@@ -351,7 +351,7 @@ for n in (3, 12, 13, 1000):
     print(f"{n:7}{eager:9}{size_of(scores, one_by_one(n)):11}{found:11}")
 reveal("nodes of the scan", "about 20" if found < 30 else "about 1000" if found < 2000 else "about 5000")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # The loop node has the same size for every name, for its body is written down once. Lesson 08 needed 700 graphs,
 # lesson 09 one of twelve letters; this is *one for all lengths*. (Where a loop is short and its length is fixed,
 # unrolled has an advantage, too: each copy can be simplified by itself.) Does it compute the same? We ask for loss and
