@@ -286,13 +286,13 @@ print(f"each path from y to x brings back 1: x.grad = {x.grad:,.0f}")
 x, y = doubled(60)
 y.backward()
 print(f"60 doublings: x.grad = {x.grad:.0f} = 2^60: {x.grad == 2**60}, in {len(history(y))} visits")
-print(f"down every path: about {2**61 / 1e6 / (3600 * 24 * 365):,.0f} years, at a million visits a second")
+print(f"down every path: {visits * 2**44 / 1e6 / (3600 * 24 * 365):,.0f} years")
 reveal("visits for n = 16", visits)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Every path is walked on its own, and each doubling doubles the paths. The engine puts the values in order first, lets
 # each collect from all its users, and only then passes its sum on: one visit each. At n = 60 that is the difference
-# between an instant and tens of thousands of years.
+# between an instant and tens of thousands of years (44 more doublings of the visits, at a million visits a second).
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Most guess 16, 32 or 256. Let them draw two doublings and count paths with a finger. The cell that reveals

@@ -336,12 +336,13 @@ loss = (Z * G).sum()
 arrows = [(v, slope) for v in history(loss) for parent, slope in v.parents if parent is x00]
 print("the slopes of these arrows:", [slope for _, slope in arrows], "  W[0]:", [w.data for w in W[0]])
 loss.backward()
-print("x00.grad =", x00.grad, "= 1 × 5 + 10 × 6")
+print("x00.grad =", x00.grad)
 reveal("arrows from x00", len(arrows))
 
 # %% [markdown]
 # x00 meets w00 on its way into z00, and w01 on its way into z01: a whole row of W. So its gradient is that row, times
-# what arrived at that row of Z, added up. Adding up products along a row is a matrix product again:
+# what arrived at that row of Z, added up: 65 is 1 · 5 + 10 · 6. Adding up products along a row is a matrix product
+# again:
 #
 # > gx[i, k] = Σⱼ gz[i, j] · w[k, j] (Σⱼ: added up over all j), which in matrices is gX = gZ Wᵀ.
 #

@@ -185,8 +185,8 @@ print("and the slope is the same:", end.dx)
 #
 # Give the function two outputs, s and s². With three inputs there are six derivatives. The table of them, a row for
 # each output and a column for each input, is the **Jacobian**. Step through it, and before each pass write down what it
-# will fill in: on the left a column, on the right a row. (The
-# widget calls what travels backwards, the gradient of one output by a value, its *cotangent*.)
+# will fill in: on the left a column, on the right a row. (The widget calls what travels backwards, the gradient of one
+# output by a value, its *cotangent*.)
 
 
 # %%
@@ -225,8 +225,8 @@ print("3 columns, by jvp:\n", np.stack([c.numpy() for c in columns], axis=1).rou
 print("2 rows, by vjp:\n", np.stack([r.numpy() for r in rows]).round(4))
 
 # %% [markdown]
-# What lesson 04 wrote for each operation, such as gX = gZ Wᵀ, was a vjp: a rule for the
-# product, and the table never made. (`mg.func.jacfwd` and `jacrev` make the whole table, by columns and by rows.)
+# What lesson 04 wrote for each operation, such as gX = gZ Wᵀ, was a vjp: a rule that gives the product, without ever
+# making the table. (`mg.func.jacfwd` and `jacrev` make the whole table, by columns and by rows.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Counting passes
@@ -267,7 +267,7 @@ reveal("3 inputs, 100 outputs", "forward mode" if few_inputs[0] < few_inputs[1] 
 
 # %% [markdown]
 # A pass for each input, or a pass for each output. Few inputs: forward. Few outputs: reverse. (Outputs that share
-# nothing are so many functions apart, each with a short way back: for them reverse mode is no more expensive.) A loss
+# nothing are separate functions, each with a short way back: for them reverse mode is no more expensive.) A loss
 # is one output of all parameters, and so training walks back. We draw that last case, one output, with the nudging of
 # lesson 02 beside it: two runs for each input.
 
@@ -393,8 +393,8 @@ dot_test(layer, mg.tensor([[0.5, -1.0, 2.0]]))
 # %% [markdown]
 # An operation of the engine's table says how to compute, `forward`, and how to go back: by its `adjoint` if it is
 # linear, by its slopes, `partials`, if it is elementwise. Forwards, a linear one pushes a nudge through itself. In
-# exercise 03 you may have met the running total, whose way back must run from the end. Somebody forgot. (`infer` says
-# which shape and dtype come out: here those of x. `xp` is NumPy, or whatever computes in its place.)
+# exercise 03 you may have met the running total, whose way back must run from the end. The one below forgets that.
+# (`infer` says which shape and dtype come out: here those of x. `xp` is NumPy, or whatever computes in its place.)
 
 
 # %%
@@ -517,8 +517,8 @@ Quiz("05_two_directions")
 # | `mg.gradcheck` | `torch.autograd.gradcheck` | `tf.test.compute_gradient` | `jax.test_util.check_grads` |
 #
 # TensorFlow's accumulator is a block, as its tape is: `with tf.autodiff.ForwardAccumulator(x, dx) as acc:`, and then
-# `acc.jvp(y)`. `tf.test.compute_gradient` gives both tables, and the comparison is yours.
-# JAX's has an import of its own, `import jax.test_util`.
+# `acc.jvp(y)`. `tf.test.compute_gradient` gives both tables, and leaves the comparison to you. JAX's check has to be
+# imported by itself: `import jax.test_util`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -113,8 +113,8 @@ reveal("five ran", len(recorded(y)))
 # Two are missing, for two reasons. `x.exp()` was recorded, but `y` does not come from it: when its result was dropped,
 # its entry went too. (Python counts the references to each object, and frees it when the last one is gone: **reference
 # counting**. Entries refer to what came before, and never back, so no garbage collector has to come by.) `k * k` was
-# computed and never recorded: neither of its operands asked for a gradient, so nobody will come back that way. The
-# minimum is recorded, and it is recorded **while the line runs.**
+# computed and never recorded: neither of its operands asked for a gradient, so backward has no business there. What
+# is recorded is the minimum, and it is recorded **while the line runs.**
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Watch it grow. Click the widget, then press → line by line, and look at the left-hand side: after which line is there
@@ -233,7 +233,7 @@ print("two losses, a pass each:", two_passes, "  their sum, one pass:", x.grad)
 # ## What forward keeps
 #
 # An entry in the record costs little. What costs memory is what it holds on to: the slope of tanh is computed from
-# tanh's result, so somebody must keep that result until backward comes by. Such an array is a **saved value**.
+# tanh's result, so that result must be kept until backward comes by. Such an array is a **saved value**.
 #
 # We measure. `x` has a million numbers, 8 MB; Python's own tracer says how many arrays of that size were made and are
 # still there. `forward` is four operations, one after the other, and three of them make an array of 8 MB. How many
@@ -623,7 +623,7 @@ Quiz("06_the_dynamic_graph")
 #   its result. Backward lets them go on its way, and so it can pass once.
 # - A second pass costs a second pass. Add the losses, and go back once.
 # - `no_grad` and `detach` stop the record; the version counter refuses an edit of what was saved. Through `.numpy()`
-#   nobody counts.
+#   an edit is not counted.
 #
 # **Sources.** A. Paszke and others, *Automatic differentiation in PyTorch*, NIPS Autodiff Workshop (2017), section 3:
 # saved values that are let go early, edits in place and version counters. A. Paszke and others, *PyTorch: An imperative

@@ -325,7 +325,8 @@ ForwardAndReverse(grad(f, argnums=(0, 1)), mg.tensor(0.0), mg.tensor(3.0))
 # That is a `jvp` of the gradient, and the Hessian is never made: the **Hessian-vector product**.
 #
 # Take n = 200 points on a chain of springs. `hessian(f)` runs forward over reverse, a column at a time. How often does
-# it run `springs`, and how often does `hvp`? `Count` will count the operations too: whoever watches is told of each.
+# it run `springs`, and how often does `hvp`? `Count` counts the operations too: the engine
+# tells an object that watches of each.
 
 
 # %%
@@ -338,7 +339,7 @@ def springs(x):
 
 
 class Count:
-    """Operations that ran, also those of a backward pass on tensors: the engine tells whoever watches."""
+    """Operations that ran, also those of a backward pass on tensors: the engine tells an object that watches."""
 
     def __init__(self):
         self.operations = 0
