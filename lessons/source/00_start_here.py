@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Start here
-#     minutes: 20
+#     minutes: 25
 #     objectives:
 #     - run a cell, predict before you run, and compare
 #     - draw the graph of an expression and read its first gradients
@@ -24,11 +24,11 @@
 #
 # You have a formula, and you change one of its numbers a little. How much does the result move? Training a neural
 # network is asking that question about a million numbers at once. This course builds, and takes apart, the device that
-# answers it: the *computation graph*. On this page you draw one of five boxes. At the end of the page stands the graph
-# of a small network that is to write on where a chapter of *Alice's Adventures in Wonderland* breaks off, and you will
-# be able to read it.
+# answers it: the *computation graph*. On this page you draw one of five boxes. Further down stands the graph of a small
+# network that is to write on where a chapter of *Alice's Adventures in Wonderland* breaks off, and you will be able to
+# read it.
 #
-# **About 20 minutes.** Afterwards you can run a cell, predict before you run, draw the graph of a formula, read its
+# **About 25 minutes.** Afterwards you can run a cell, predict before you run, draw the graph of a formula, read its
 # first gradients, and find your files, the keys and help.
 #
 # **Builds on** a little Python and school algebra. The course explains along the way what a derivative is.

@@ -31,8 +31,8 @@
 # Lesson 09 wrote the name network down for twelve letters, and *Oluwatobiloba* has thirteen. **How can a graph that is
 # built without numbers decide anything by a number?** How long a name is, which of two formulas applies, when an
 # iteration has come close enough: all of that is known when the graph runs, and by then Python has left the stage.
-# Where the graph has left Python for a telephone, was cut over machines or compiled, there is no Python to ask. So the
-# decision itself must become a node.
+# A graph that was compiled, or has left Python for a telephone, has no Python to ask; and of one that is cut over
+# several machines, none sees the whole. So the decision itself must become a node.
 #
 # **About 45 minutes.** Afterwards you can
 #
