@@ -97,7 +97,7 @@ def test_a_path_is_shown_as_it_is_and_has_the_functions_values():
         (at, valley(*map(mg.tensor, at)).item()) for at in path
     ]
     assert widget.program == {}
-    assert widget.text.splitlines()[1] == " 1  Step 1: (x, y) = (1, 0.5); valley 1.25."
+    assert widget.text.splitlines()[1] == " 1  Point 1: (x, y) = (1, 0.5); valley 1.25."
 
 
 def test_the_layers_are_where_the_function_is_high():

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from notebooks.folding import inside  # noqa: E402
-from notebooks.lesson import LONGER, MOST_CELLS, bold_in, problems, refuse_long, refuse_unfinished  # noqa: E402
+from notebooks.lesson import MOST_CELLS, bold_in, problems, refuse_long, refuse_unfinished  # noqa: E402
 from notebooks.source import BuildError, notebook  # noqa: E402
 
 NAME = "01_small"
@@ -120,22 +120,20 @@ def test_at_most_sixty_cells_are_not_folded():
     assert list(problems(lesson(*sixty[1:], folded(), said("More."), ran("1 + 1")), NAME)) == []
 
 
-def test_a_lesson_that_was_longer_may_not_get_longer(monkeypatch):
-    monkeypatch.setitem(LONGER, NAME, 61)
-    most = [said("More.") for _ in range(61 - len(lesson().cells))]
+def test_a_lesson_has_sixty_cells_at_most():
+    most = [said("More.") for _ in range(MOST_CELLS - len(lesson().cells))]
 
     assert list(problems(lesson(*most), NAME)) == []
     assert [problem.partition(",")[0] for problem in problems(lesson(*most, said("")), NAME)] == [
-        "62 cells are not folded"
+        "61 cells are not folded"
     ]
 
 
-def test_no_lesson_is_listed_as_longer_that_is_not():
-    """The list only shrinks: a lesson's line goes with its sixty-first cell."""
-    longer = {path.stem: inside(notebook(path)).count(False) for path in LESSONS.glob("*.py") if path.stem in LONGER}
+def test_no_source_of_a_lesson_has_more():
+    number = {path.stem: inside(notebook(path)).count(False) for path in LESSONS.glob("[01]*.py")}
 
-    assert LONGER.keys() == longer.keys()
-    assert {stem: number for stem, number in longer.items() if number <= MOST_CELLS} == {}
+    assert len(number) == 16
+    assert {stem: n for stem, n in number.items() if n > MOST_CELLS} == {}
 
 
 def test_a_fold_ends_at_the_next_heading_that_is_as_high():

@@ -7,16 +7,18 @@
 #       - write gradient descent as five lines, and choose a learning rate by looking
 #       - train a network made of single numbers, and count what a step costs
 #       - recognise a forgotten zero_grad by what training then does
+#       - watch a network learn, and read its path on the loss surface
 #       - train on arrays to read handwritten digits, and judge the result on digits it never saw
 #     concepts: [A7]
 #     builds_on: [02_chain_rule_backwards]
-#     widgets: [Predict, Quiz]
+#     widgets: [GradientDescent, TrainingView, Predict, Quiz]
 #     terms:
 #       gradient descent: Step after step against the gradient, each a fraction of it; forward, clear, backward, step
 #       learning rate: The fraction of the gradient that a step takes
 #       parameters: The numbers in a network that training may change
 #       neuron: A unit that weighs its inputs, adds a bias, and bends the sum
 #       layer: Several neurons on the same inputs
+#       loss surface: The loss as a height over the parameters
 #       momentum: A step that keeps a part of the step before it, so that speed is gathered, with a friction that one
 #         chooses
 #       softmax: The way from scores to probabilities; e to each score, divided by the sum of that over all scores
@@ -36,6 +38,7 @@
 # - write gradient descent as five lines, and choose a learning rate by looking;
 # - train a network made of single numbers, and count what a step costs;
 # - recognise a forgotten `zero_grad` by what training then does;
+# - watch a network learn, and read its path on the loss surface;
 # - train on arrays to read handwritten digits, and judge the result on digits it never saw.
 #
 # **Builds on** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb).
@@ -53,6 +56,7 @@ from minigrad.course import Predict, Quiz, reveal
 from minigrad.course.plots import follow_theme
 from minigrad.core.node import toposort
 from minigrad.scalar.value import history
+from minigrad.widgets import GradientDescent, TrainingView
 
 BLUE, VERMILION = "#0072B2", "#D55E00"
 follow_theme()
@@ -86,21 +90,16 @@ def descend(w, learning_rate, steps, clear=True):
 
 
 path = descend(mg.Value(0.0), learning_rate=0.1, steps=20)
+print(" ".join(f"{w:.2f}" for w in path))
 reveal("w after one step", round(path[1], 6))
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # The loop is the whole of **gradient descent**: forward, clear, backward, step. The path closes in on 3, in steps that
-# shrink with the slope:
-
-# %% slideshow={"slide_type": "fragment"}
-print(" ".join(f"{w:.2f}" for w in path))
+# shrink with the slope. Would a larger learning rate get there sooner? Predict what w is doing at 1.1.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Let somebody be w: stand at 0, ask for the slope, take a tenth of it as a step. The plus in place of the minus is
 # worth acting out too.
-
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# Would a larger learning rate get there sooner? Predict what w is doing at 1.1.
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("learning rate 1.1", "What is w doing?", options=["settling", "swinging for ever", "running away"])
@@ -117,15 +116,31 @@ for rate in (0.01, 0.1, 0.5, 0.9, 1.0, 1.1):
     print(f"learning rate {rate:4}: {' '.join(f'{w:7.2f}' for w in path[:6])}  …  after 20 steps {path[-1]:8.2f}")
 reveal("learning rate 1.1", fate(path))
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Most who predict wrongly say settling. Ask for the factor, 1 − 2 × rate, from the first two numbers of each row,
+# before you read the paragraph.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # The slope at w is 2 × (w − 3), so each step multiplies the distance to 3 by 1 − 2 × rate. At 0.5 that is 0, and one
 # step arrives; at 1.0 it is −1, and w jumps between 0 and 6 for ever; beyond, it runs away. A slope is a local promise,
 # and a long step outruns it. For a loss that we cannot write down, the limit is not known beforehand, so we try rates
 # and look at the curve.
+#
+# Here it is as a picture: w is a ball on the curve, and the straight line through it has the slope that it follows.
+# Before you drag the learning rate to 0.01, 0.5, 1.0 and 1.1, say where the ball will be after two steps. Then let it
+# begin somewhere else, with the slider or a press on the picture. (The momentum will have its turn below.)
+
+
+# %% slideshow={"slide_type": "fragment"}
+def loss(w):
+    return (w - 3) ** 2
+
+
+GradientDescent(loss, rate=0.1, longest=20, low=-1, high=7)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Most who predict wrongly say settling. Ask for the factor, 1 − 2 × rate, from the first two numbers of each row,
-# before you read the paragraph.
+# Go from 0.5 to 1.0 in small steps, and ask when the ball will change sides; then pass 1.0. The widget works without a
+# kernel, so the saved notebook will do.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two moons
@@ -148,10 +163,9 @@ show_moons(ax)
 ax.set_title("Two moons: 60 points")
 plt.show()
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
-# *The plot: two half circles, one opening downwards and one upwards, each with its end inside the other.*
-
 # %% [markdown] slideshow={"slide_type": "subslide"}
+# *The plot: two half circles, one opening downwards and one upwards, each with its end inside the other.*
+#
 # A **neuron** weighs its inputs, adds a bias, and bends the sum: tanh squeezes any number between −1 and 1. With two
 # inputs it is a graph you know how to read; the numbers in it that training may change, w and b, are **parameters**.
 
@@ -210,11 +224,9 @@ def loss_on_moons(network):
 
 network = new_network()
 graph = history(loss_on_moons(network))
-reveal("values in the graph", len(graph))
-
-# %% slideshow={"slide_type": "fragment"}
 weight = network[0][0][0]
 print("arrows that leave one weight:", sum(parent is weight for v in graph for parent, _ in v.parents))
+reveal("values in the graph", len(graph))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Each point needs its own copy of every operation in the network, and of every plain number that goes into one, as a
@@ -249,8 +261,6 @@ network, curve = train_on_moons(learning_rate=1.5, steps=200)
 # %% slideshow={"slide_type": "fragment"}
 right = sum((score(network, xs).data > 0) == (label == 1) for xs, label in zip(points.tolist(), labels))
 print(f"loss: {curve[0]:.2f} before, {curve[-1]:.2f} after; {right} of {len(points)} points on the right side")
-
-# %% slideshow={"slide_type": "fragment"}
 fig, (left, ax) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
 left.plot(curve, color=BLUE)
 left.set(xlabel="step", ylabel="loss", ylim=0, title="The loss falls")
@@ -266,7 +276,7 @@ plt.show()
 # colours, their border a wave between the moons.*
 #
 # The long slow part is a hint that step sizes deserve more thought. `mg.optim` has methods that choose them with more
-# care, such as `Adam`; they move tensors, which come below, and not Values.
+# care, such as `Adam`. They move arrays, which come below, and not Values.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # While it trains, ask what the border could look like with two neurons in place of eight.
@@ -305,17 +315,147 @@ reveal("not cleared", fate(path))
 
 # %% tags=["nbval-ignore-output"] slideshow={"slide_type": "skip"}
 forgotten = train_on_moons(learning_rate=1.5, steps=200, clear=False)[1]
-
-# %% slideshow={"slide_type": "skip"}
 print(f"loss after 200 steps: cleared {curve[-1]:.2f}, not cleared {forgotten[-1]:.2f}")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # *Lower.* On an easy task the gathered speed helps, which is why this mistake can go unnoticed for long: a falling loss
-# does not prove that the gradients are what you think. Below, on a harder task, it will not help. (Gathered speed
-# *with* friction is a method, **momentum**: `mg.optim.SGD(..., momentum=0.9)`.)
+# does not prove that the gradients are what you think. Below, on a harder task, it will not help.
+#
+# Gathered speed *with* friction is a method, **momentum**: each step keeps a part of the step before, 0.9 of it in
+# `mg.optim.SGD(..., momentum=0.9)`. Go back to the ball, with a learning rate of 0.02. Without momentum it has come to
+# 1.67 after 20 steps; with 0.9 it is past 3 after 9 steps, and turns round at 4.3.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Handwritten digits, on arrays
+# ## The same network, on arrays
+#
+# Thousands of values, each a Python object, are the price of single numbers. From here on the nodes are arrays.
+# `Linear(2, 8)` is a layer of 8 neurons on 2 inputs, which one multiplication of matrices weighs for all 60 points. The
+# loss is the same as above; its name here, as in PyTorch, is `binary_cross_entropy_with_logits`. `toposort` finds the
+# nodes of arrays, as `history` finds Values. How many nodes has the graph of the loss now?
+
+# %% slideshow={"slide_type": "fragment"}
+Predict("nodes on arrays", "How many nodes has the graph, for all 60 points? Within 4 is right.", tolerance=4)
+
+# %% slideshow={"slide_type": "fragment"}
+inputs, targets = mg.tensor(points), mg.tensor(labels.reshape(60, 1).astype(float))
+loss_fn = mg.nn.functional.binary_cross_entropy_with_logits
+
+
+def new_moons_model():
+    rng = np.random.default_rng(0)
+    return mg.nn.Sequential(mg.nn.Linear(2, 8, rng=rng), mg.nn.Tanh(), mg.nn.Linear(8, 1, rng=rng))
+
+
+model = new_moons_model()
+loss = loss_fn(model(inputs), targets)
+reveal("nodes on arrays", len(toposort(loss.node)))
+
+# %% slideshow={"slide_type": "fragment"}
+mg.draw(loss)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Every box is a whole array, with its shape written in it; norm is the length of its numbers taken as one vector. An
+# *affine* box is a whole layer: the inputs times the weights, plus the biases. The chain rule in it is the one you
+# stepped through, and the arithmetic is the same, too. What has gone is Python's work for each single number.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Have somebody find the four parameters in the picture, and say which of them are biases.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# The loop is the one from the start of the lesson, with the names that PyTorch gives its parts: `loss.backward()`,
+# `optimizer.step()`, and `optimizer.zero_grad()` for the clearing. `TrainingView` runs it below, 20 steps a second, so
+# that you can watch. Its slider sets the learning rate while the network trains. For one number, 1.1 was too much. If
+# this network is trained at 18, the slider's right end, what is the loss doing?
+
+# %% slideshow={"slide_type": "fragment"}
+Predict("at 18", "What is the loss doing at 18?", options=["falling", "jumping, then settling", "running away"])
+
+# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "fragment"}
+optimizer = mg.optim.SGD(model.parameters(), lr=1.5)
+view = TrainingView(model, loss_fn, (inputs, targets), optimizer, speed=20)
+view.run(300)
+
+
+# %% slideshow={"slide_type": "skip"}
+def path_on_moons(learning_rate, steps):
+    """The parameters before each step, one row of 33 numbers for each, and the losses."""
+    model = new_moons_model()
+    optimizer = mg.optim.SGD(model.parameters(), lr=learning_rate)
+    path, losses = [], []
+    for _ in range(steps):
+        path.append(mg.nn.utils.parameters_to_vector(model.parameters()).numpy())
+        loss = loss_fn(model(inputs), targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return np.array(path), losses
+
+
+losses = path_on_moons(18, 300)[1]
+print(f"at 18: {losses[0]:.2f} at first, {max(losses):.1f} at most, {losses[-1]:.2f} at last")
+jumped, fell = max(losses) > losses[0], losses[-1] < losses[0]
+reveal("at 18", "running away" if not fell else "jumping, then settling" if jumped else "falling")
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# To see it, run the cells from `model = new_moons_model()` to the view again, and drag the rate to its right end at
+# once. The first steps throw the parameters so far that nearly every tanh is at one of its flat ends, near −1 or 1.
+# Slopes are small there, so this loss does not run away as (w − 3)² does, which only gets steeper. Nothing says that it
+# must settle; here it does.
+#
+# At 1.5 the loss falls at once, rests near 0.28 for some forty steps, and falls again. Look at the border meanwhile:
+# while the loss rests, it is nearly a straight line. Then it bends.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Let it run once without a word. Then ask at which step the border bends, and go there with the slider of the steps.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# ## The landscape that it walked through
+#
+# The loss as a height over all parameters is the **loss surface**. Ours lies over 33 numbers, and a picture has room
+# for two. So we lay a plane through three points of the path: its start, its end, and the point that strays farthest
+# from the straight line between them. First a guess: how many times as long as that straight line is the way that
+# training took, turn by turn?
+
+# %% slideshow={"slide_type": "fragment"}
+Predict("how winding", "How many times as long as the straight line is the way? Within 0.5 is right.", tolerance=0.5)
+
+# %% tags=["nbval-ignore-output"] slideshow={"slide_type": "fragment"}
+path, losses = path_on_moons(1.5, 300)
+straight = path[-1] - path[0]
+along = straight / np.linalg.norm(straight)
+astray = path - path[0] - np.outer((path - path[0]) @ along, along)
+farthest = astray[np.linalg.norm(astray, axis=1).argmax()]
+across = farthest / np.linalg.norm(farthest)
+walker = new_moons_model()
+
+
+def height(x, y):
+    """The loss at a point of the plane, whose origin is the path's end."""
+    place = path[-1] + x.item() * along + y.item() * across
+    mg.nn.utils.vector_to_parameters(mg.tensor(place), walker.parameters())
+    return loss_fn(walker(inputs), targets)
+
+
+way = np.linalg.norm(np.diff(path, axis=0), axis=1).sum()
+reveal("how winding", round(way / np.linalg.norm(straight), 1))
+
+# %% tags=["nbval-ignore-output"] slideshow={"slide_type": "fragment"}
+in_the_plane = ((path - path[-1]) @ np.stack([along, across]).T).round(3)
+GradientDescent(height, path=in_the_plane[::10], low=(-14, -8), high=(10, 8))
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Each point is ten steps of training, and the darker, the higher. In some twenty steps the ball comes down a slope, to
+# the end of a valley; there it turns, and goes so slowly that its points touch: that is where the loss rests, and the
+# border is straight. Then it follows the floor of the valley, which still falls where we stopped. Of the other 31
+# directions we see nothing, but the path hardly uses them: its points are at most 1.2 from this plane, on a way of 12.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Cover the path and ask where a ball from (−10, 0) will go. A ball that follows the gradient crosses the contours at
+# right angles, in all 33 directions; in a plane through them it need not look so.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Handwritten digits
 #
 # Nearly two hundred of each digit, written by hand, as 8 × 8 pixels from 0 (paper) to 1 (ink). We learn from four
 # fifths of them, and hold back the rest, to judge the result by.
@@ -340,68 +480,15 @@ show_digits(digits.train_x[one_of_each], range(10))
 # *The plots: the digits 0 to 9, coarse, in shades of grey, each under its name.*
 #
 # The network has 64 inputs, 64 neurons and 10 scores, one for each digit; relu does the bending (x above 0, and 0
-# below). First we build it from scalars, for *one* image, and count. How many values does it take?
-
-# %% slideshow={"slide_type": "skip"}
-Predict("values for one image", "How many values does one image take? Within 5,000 is right.", tolerance=5000)
-
-# %% slideshow={"slide_type": "skip"}
-rng = random.Random(0)
-hidden, output = new_layer(rng, 64, 64), new_layer(rng, 64, 10)
-scores = weigh(output, [h.relu() for h in weigh(hidden, digits.train_x[0].tolist())])
-per_image = len(history(sum(scores)))
-reveal("values for one image", per_image)
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# Nearly four for each weight: itself, the pixel that it meets, as a constant, their product, and the sum it goes into.
-
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# Now the same network with arrays as nodes: one multiplication of matrices for each layer. Scores become probabilities
-# by **softmax**: e to the score, divided by the sum of that over all ten. The loss for ten classes, `cross_entropy`, is
-# −ln of the probability of the right one. `Linear(64, 10)` is a layer of 10 neurons on 64 inputs, and `toposort` finds
-# the nodes of tensors, as `history` finds Values. We feed it 32 images at once, a **mini-batch**. How many nodes are
-# in its graph?
-
-# %% slideshow={"slide_type": "fragment"}
-Predict("nodes for 32 images", "How many nodes are in the graph for 32 images? Within 5 is right.", tolerance=5)
+# below). Scores become probabilities by **softmax**: e to the score, divided by the sum of that over all ten. The loss
+# for ten classes, `cross_entropy`, is −ln of the probability of the right one. We feed the network 32 images at once, a
+# **mini-batch**. One pass over all images is an **epoch**; `batches` deals them in a new order each time.
 
 
-# %% slideshow={"slide_type": "fragment"}
-def new_model(rng):
-    return mg.nn.Sequential(mg.nn.Linear(64, 64, rng=rng), mg.nn.ReLU(), mg.nn.Linear(64, 10, rng=rng))
-
-
-model = new_model(np.random.default_rng(0))
-x, y = mg.tensor(digits.train_x[:32]), digits.train_y[:32]
-loss = mg.cross_entropy(model(x), y)
-reveal("nodes for 32 images", len(toposort(loss.node)))
-
-# %% slideshow={"slide_type": "fragment"}
-mg.draw(loss)
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# Scroll it sideways: the images, x, enter at the left, the loss is at the far right, and four parameters join on the
-# way. An *affine* box is a whole layer: the images times the weights, plus the biases. Every box is a whole array, with
-# its shape written in it; norm is the length of its numbers taken as one vector. The chain rule in it is the one you
-# stepped through, and the arithmetic is the same, too: what has gone is Python's work for each single number. The loss
-# before any training, beside that of ten equal guesses, ln 10:
-
-# %% slideshow={"slide_type": "fragment"}
-nodes = len(toposort(loss.node))
-print(f"loss {loss.item():.1f}, ln 10 = {np.log(10):.1f}")
-parameters = sum(len(row) for layer in (hidden, output) for row in layer)
-in_scalars = parameters + 32 * (per_image - parameters)
-print(f"values for 32 images: about {in_scalars:,} scalars, or {nodes} arrays")
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# The loop is the one from the start of the lesson, with the names that PyTorch gives its parts. One pass over all
-# images is an **epoch**; `batches` deals them in a new order each time.
-
-
-# %% slideshow={"slide_type": "fragment"}
+# %% tags=["nbval-ignore-output"] slideshow={"slide_type": "subslide"}
 def train(epochs, clear=True):
     rng = np.random.default_rng(0)
-    model = new_model(rng)
+    model = mg.nn.Sequential(mg.nn.Linear(64, 64, rng=rng), mg.nn.ReLU(), mg.nn.Linear(64, 10, rng=rng))
     optimizer = mg.optim.SGD(model.parameters(), lr=0.5)
     curve = []
     for _ in tqdm(range(epochs), desc="epochs", file=sys.stdout, ncols=72):
@@ -415,20 +502,20 @@ def train(epochs, clear=True):
     return model, curve
 
 
-# %% tags=["nbval-ignore-output"] slideshow={"slide_type": "fragment"}
 model, curve = train(epochs=15)
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# The bar says how long that took on your machine. How many of the 360 unseen digits does it read correctly, in per
-# cent? Guessing would give 10.
-
 # %% slideshow={"slide_type": "fragment"}
-Predict("per cent right", "What percentage of the unseen digits does it read correctly?", unit="%", tolerance=1)
+Predict(
+    "per cent right",
+    "How many of the 360 unseen digits does it read correctly, in per cent? Guessing would give 10.",
+    unit="%",
+    tolerance=1,
+)
 
 
 # %% slideshow={"slide_type": "fragment"}
 def accuracy(model, x, y):
-    with mg.no_grad():
+    with mg.no_grad():  # no gradients will be asked for: nothing is recorded, and nothing kept
         return float((model(mg.tensor(x)).numpy().argmax(axis=1) == y).mean())
 
 
@@ -440,21 +527,13 @@ reveal("per cent right", round(100 * unseen))
 # Guesses run from 60 to 99. Ask why the digits that it learned from are the wrong ones to judge it by; then show some
 # that it misreads.
 
-# %% slideshow={"slide_type": "subslide"}
-print(f"on the digits it learned from: {accuracy(model, digits.train_x, digits.train_y):.0%}")
-fig, ax = plt.subplots(figsize=(5, 3))
-ax.plot(curve, color=BLUE, linewidth=0.7)
-ax.set(xlabel="step", ylabel="loss of the batch", ylim=0, title="15 epochs of 45 steps")
-plt.show()
-
-# %% [markdown] slideshow={"slide_type": "fragment"}
-# *The plot: from 2.3 the loss falls below 0.5 within 100 steps, and then creeps towards 0, jagged, because each batch
-# is another sample.*
+# %% [markdown] slideshow={"slide_type": "skip"} folded=true
+# ### Further: the digits that it misreads
 #
-# `no_grad` says that no gradients will be asked for: nothing is recorded and nothing kept. Which digits are read
-# wrongly? We look at ten of them at most.
+# Ten of them at most.
 
 # %% slideshow={"slide_type": "skip"}
+print(f"on the digits it learned from: {accuracy(model, digits.train_x, digits.train_y):.0%}")
 with mg.no_grad():
     read = model(mg.tensor(digits.test_x)).numpy().argmax(axis=1)
 wrong = np.flatnonzero(read != digits.test_y)[:10]
@@ -463,13 +542,13 @@ show_digits(digits.test_x[wrong], [f"{digits.test_y[i]}, read {read[i]}" for i i
 # %% [markdown] slideshow={"slide_type": "skip"}
 # *The plots: the wrongly read digits, each under "what was written, read as what". Several you might misread yourself.*
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# And the forgotten clearing, on this task? Guessing, remember, gets 10 % right.
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# ### The forgotten clearing, on digits
+#
+# Guessing, remember, gets 10 % right.
 
 # %% tags=["nbval-ignore-output"] slideshow={"slide_type": "fragment"}
 careless = train(epochs=15, clear=False)[0]
-
-# %% slideshow={"slide_type": "fragment"}
 careless_unseen = accuracy(careless, digits.test_x, digits.test_y)
 print("better than 95 %:", careless_unseen > 0.95, "  better than 20 %:", careless_unseen > 0.2)
 
@@ -510,6 +589,7 @@ Quiz("03_train_a_network")
 #   away.
 # - A parameter that serves many examples gets the sum of their gradients: fan-out again.
 # - Forgotten clearing gathers speed. It may help, swing, or ruin; a falling loss alone does not show which.
+# - A rate that is too large for one loss surface is not for another: a bowl throws the ball out, flat ends hold it.
 # - Arrays as nodes: thousands of scalar values become a handful, and the chain rule stays what it was.
 # - A network is judged by examples that it has not learned from.
 
@@ -525,5 +605,5 @@ Quiz("03_train_a_network")
 # **To go on by yourself.** Change something here. Eight neurons to two? A learning rate of 5? 64 neurons to 8? Write
 # down what you expect before you run it.
 #
-# **Next:** [04 Tensors](04_tensors.ipynb) opens the boxes of the last drawing: what changes when a node is a whole
+# **Next:** [04 Tensors](04_tensors.ipynb) opens the boxes of the drawing on arrays: what changes when a node is a whole
 # array?

@@ -32,6 +32,11 @@ from .widget import Plain, SteppedWidget, javascript
 LINES, SIDE = 200, 51  # pieces of a curve; points of a surface, along each side
 SHARES = [(k / 10) ** 2 for k in range(1, 10)]  # of the surface, below each contour
 FAR = 10  # widths of the picture from its middle: farther, the ball has run away
+WIDE, HIGH = RIGHT - LEFT, BOTTOM - TOP
+FIELD = (  # what is drawn between the axes, and cut off there; of its own size, whatever a sheet says of pictures
+    f'<svg x="{LEFT}" y="{TOP}" width="{WIDE}" height="{HIGH}" viewBox="{LEFT} {TOP} {WIDE} {HIGH}" '
+    f'style="width: {WIDE}px; height: {HIGH}px; min-width: 0; max-width: none">'
+)
 TRAIL = """
 .mg-picture :is(.mg-trail, .mg-ahead, .mg-slope) { fill: none; stroke: var(--mg-ink); stroke-width: 2; }
 .mg-picture .mg-level { fill: var(--mg-forward); fill-opacity: 0.09; stroke: var(--mg-forward); stroke-opacity: 0.5; }
@@ -100,16 +105,12 @@ class GradientDescent(SteppedWidget):
         self._path = None if path is None else np.reshape(np.asarray(path, float), (-1, n)).tolist()
         start, low, high = (np.broadcast_to(np.asarray(x, float), n).tolist() for x in (start, low, high))
         x, y, below = curve(f, names, value, low, high) if n == 1 else surface(f, names, low, high)
-        frame = f"{LEFT} {TOP} {RIGHT - LEFT} {BOTTOM - TOP}"
-        place = 'x="{}" y="{}" width="{}" height="{}"'.format(*frame.split())
         super().__init__(
             label=f"Gradient descent on {value}",
             names=names,
             words=words(names, value, path is None),
             axes=[[axis.low, axis.high, axis.start, axis.end] for axis in (x, y)],
-            picture=chart(
-                value, x, y, f'<svg data-field="" {place} viewBox="{frame}">{below}<g data-trail=""></g></svg>'
-            ),
+            picture=chart(value, x, y, f'{FIELD}{below}<g data-trail=""></g></svg>'),
             program={} if self._path else followed(graph_of(self._step, n), inputs(n)),
             start=self._path[0] if self._path else start,
             rate=rate,
@@ -196,13 +197,15 @@ def graph_of(step: Any, n: int) -> Any:
 
 def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
     """What is said of a step, and of the end, with {gaps}."""
-    gradient = f"{'slope' if len(names) == 1 else 'gradient'} {{slopes}}, " if is_walked else ""
+    where, height = f"{called(names)} = {{at}}{{where}}", f"{value} {{value}}."
+    slopes = "slope {slopes}" if len(names) == 1 else "gradient {slopes}"
     return {
         "value": value,
-        "step": f"Step {{n}}: {called(names)} = {{at}}{{where}}; {gradient}{value} {{value}}."
-        + (" It moves by {move}." if is_walked else ""),
+        "step": f"Step {{n}}: {where}; {slopes}, {height} It moves by {{move}}."
+        if is_walked
+        else f"Point {{n}}: {where}; {height}",
         "outside": ", outside the picture",
-        "end": f"After {{n}} steps: {called(names)} = {{at}}{{where}}; {value} {{value}}.",
+        "end": f"{'After {n} steps' if is_walked else 'The path ends'}: {where}; {height}",
         "away": "It runs away: after {n} steps the next one is ten pictures off. Take a smaller learning rate.",
         "nowhere": f"It stops after {{n}} steps: the next one leads to where {value} or its slope is no number.",
     }

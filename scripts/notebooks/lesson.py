@@ -22,9 +22,6 @@ from notebooks.source import BuildError
 
 MOST_LINES = 25
 MOST_CELLS = 60
-LONGER = {  # lessons that have more, and may not get more: to be empty
-    "03_train_a_network": 66,
-}
 PAGES = range(10, 16)
 FEWEST_NOTES = 5
 WANTED = {
@@ -59,7 +56,7 @@ def refuse_long(nb: NotebookNode, name: str) -> None:
 def problems(nb: NotebookNode, stem: str) -> Iterator[str]:
     yield from lacks(nb, stem)
     yield from folding.problems(nb)
-    yield from too_many(nb, stem)
+    yield from too_many(nb)
     yield from for_a_lecture(nb)
     yield from too_long(nb)
     yield from unseen(nb)
@@ -76,10 +73,10 @@ def lacks(nb: NotebookNode, stem: str) -> Iterator[str]:
         yield f'there is no Quiz("{stem}") with its {stem}.toml'
 
 
-def too_many(nb: NotebookNode, stem: str) -> Iterator[str]:
-    number, most = len(folding.road(nb)), LONGER.get(stem, MOST_CELLS)
-    if number > most:
-        yield f"{number} cells are not folded, and {most} are the most: shorten, or fold what is beside the road"
+def too_many(nb: NotebookNode) -> Iterator[str]:
+    number = len(folding.road(nb))
+    if number > MOST_CELLS:
+        yield f"{number} cells are not folded, and {MOST_CELLS} are the most: shorten, or fold what is beside the road"
 
 
 def for_a_lecture(nb: NotebookNode) -> Iterator[str]:

@@ -91,6 +91,6 @@ def test_a_path_has_nothing_to_drag(visit, tmp_path):
     page = visit(saved(tmp_path, FUNCTIONS["of two"], path=[(0, 0), (1, 1), (2, 1)])).page
     page.locator(".mg-widget").focus()
     page.keyboard.press("End")
-    expect(page.locator(".mg-say")).to_contain_text("Step 2: (x, y) = (2, 1);")
+    expect(page.locator(".mg-say")).to_contain_text("Point 2: (x, y) = (2, 1);")
     expect(page.get_by_role("slider")).to_have_count(1)  # of the steps
     assert page.locator(".mg-steps tbody tr").count() == 3
