@@ -261,7 +261,7 @@ reveal("calls, traced", calls_of(traced, 100))
 # recorded, it is walked. The other two graphs have the forward pass, the gradients and the update in them, and are made
 # once. That Python is called once has a second side: what a run needs is the graph, and the values of its variables.
 # These are data, which can be written to a file and sent to a telephone that has no Python. This is called
-# **deployment**; the names for it elsewhere are in the table at the end. Of eager code you would have to send the
+# **deployment**; the names for it elsewhere are in the table at the end. With eager code you would have to send the
 # program, and Python to run it.
 #
 # Walk about in the trace: where does the loss leave, and which boxes are the three updates? (Look for a `+` of each
@@ -393,7 +393,8 @@ reveal("which line", answers[sum("V @ state" in line for line in reached) - 1])
 #
 # A colleague prefers relu, and writes the cross-entropy out: e to the scores, divided by their sum, are probabilities;
 # the loss is minus the logarithm of the right one's. (`gather` takes it out of each row.) And a row of E was typed
-# without its decimal points, so it is ten thousand times too large. Which letter's it is, you will find out.
+# without its decimal points, so it is ten thousand times too large. (The cell says which. Forget it: the tools will
+# find it.)
 
 
 # %%
@@ -416,10 +417,10 @@ with np.errstate(over="raise"):
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # NaN in all three, and silent: NumPy would warn, and in a long log that is overlooked. NumPy can also be told to raise,
-# as in the last two lines. In eager mode that is all it takes, because the line that computes is the line that was
-# written. A score above 709 makes e to it infinite in 64 bits, and ∞/∞ is NaN. `print(e)` a line below would have shown
-# it, too, or a debugger. Now the same in a session, where `told` prints the lines that the traceback passes through.
-# Will one of `careless` be among them?
+# as in the last two lines of the cell. In eager mode that is all it takes, because the line that computes is the line
+# that was written. A score above 709 makes e to it infinite in 64 bits, and ∞/∞ is NaN. `print(e)` a line below would
+# have shown it, too, or a debugger. Now the same in a session, where `told` prints the lines that the traceback passes
+# through. Will one of `careless` be among them?
 
 # %%
 Predict("NaN in a session", "Does the traceback lead to a line in careless?", options=["yes", "no"])
