@@ -235,7 +235,7 @@ print("the same to the last bit:", all(np.array_equal(a, b) for a, b in pairs))
 # `interpret` runs any graph, node by node, and is the referee for anyone who writes passes. Ask it every time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. Let the room write `case Neg(), (Node(Neg(), (x,)),)` for −(−x). The classic slip is to match on
+# Six minutes. Let the room write `case ops.Neg(), (Node(ops.Neg(), (x,)),)` for −(−x). The slip is to match on
 # node.inputs: these are the operands before the pass, and −(−(−(−x))) then loses only one pair.
 
 # %% [markdown] slideshow={"slide_type": "slide"}

@@ -388,7 +388,7 @@ unclear if among is None else reveal("a name", ["under 10", "10 to 1000", "over 
 # epoch: an hour of training becomes twenty minutes. Somebody who tries something out for ten steps loses.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. Let the room compute the break-even point from the printed times before you show it. Then: "what if the
+# Five minutes. Let the room work out the break-even point for C = 50, r = 0.8 and c = 0.2 first. Then: "what if the
 # network were a hundred times as large?" C grows with the nodes, r and c with the arrays: larger arrays pay sooner, if
 # r − c grows; and it need not. That comes next.
 
@@ -478,10 +478,10 @@ reveal("programs", len(open_length.history[-1].run.variants))
 
 # %% [markdown]
 # The 700 graphs of lesson 08 are ten programs, one for each length. That for five letters is called 202 times in an
-# epoch, and pays at once; that for twelve is called once. For the arrays it is forty programs for forty calls. Each
-# costs C, the tracing left out, and keeps memory of its own, and none is ever paid. How to see it: count, as here. (The
-# `RetracingWarning` of lesson 11 keeps silent, because there is one trace; without the open length it speaks up.) The
-# usual way out is **bucketing**: fill up to one of a few lengths with something that does not count.
+# epoch, and pays; that for twelve is called once. For the arrays it is forty programs for forty calls. Each costs C,
+# the tracing left out, and keeps memory of its own, and not one of the forty is ever paid. How to see it: count, as
+# here. (The `RetracingWarning` of lesson 11 keeps silent, because there is one trace; without the open length it speaks
+# up.) The usual way out is **bucketing**: fill up to one of a few lengths with something that does not count.
 
 
 # %%
