@@ -277,7 +277,7 @@ Predict("visits for n = 16", "How many visits are there for n = 16?")
 
 # %% slideshow={"slide_type": "fragment"}
 print(" n   every path   the engine")
-for n in range(1, 17):
+for n in (1, 2, 3, 4, 8, 15, 16):
     x, y = doubled(n)
     visits = visits_down_every_path(y)
     print(f"{n:2} {visits:12,} {len(history(y)):12,}")
@@ -296,7 +296,7 @@ reveal("visits for n = 16", visits)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Most guess 16, 32 or 256. Let them draw two doublings and count paths with a finger. The cell that reveals
-# has the table up to n = 16, and what n = 60 would cost.
+# has a table up to n = 16, and what n = 60 would cost.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # Could we keep the short program, and visit each value once, when we first meet it? It would be fast. Predict the

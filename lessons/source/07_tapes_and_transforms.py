@@ -338,6 +338,7 @@ def springs(x):
     return ((x[1:] - x[:-1]) ** 2).sum() + (x**4).sum()
 
 
+# %% slideshow={"slide_type": "skip"}
 class Count:
     """Operations that ran, also those of a backward pass on tensors: the engine tells an object that watches."""
 
