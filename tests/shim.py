@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from minigrad.backends.cuda.c import FUNCTIONS
+from minigrad.backends.c import FUNCTIONS
 from minigrad.backends.cuda.kernel import BLOCK, Kernel, Launch
 from minigrad.backends.cuda.machine import Arrays, Simulated
 from minigrad.base.errors import MinigradError

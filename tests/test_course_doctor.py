@@ -26,7 +26,17 @@ def test_a_machine_that_has_everything_is_well(checkout: Checkout) -> None:
     status, found = findings(checkout)
 
     assert status == 0, found
-    assert list(found) == ["Python", "minigrad", "its name", "packages", "drawing", "course folder", "free disk", "GPU"]
+    assert list(found) == [
+        "Python",
+        "minigrad",
+        "its name",
+        "packages",
+        "drawing",
+        "course folder",
+        "free disk",
+        "GPU",
+        "native code",
+    ]
     assert found["course folder"]["found"] == str(checkout.work)
 
 

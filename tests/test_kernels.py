@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minigrad import ops
-from minigrad.backends.cuda.c import C, Expr, NotWritten, literal, named
+from minigrad.backends.c import C, Expr, NotWritten, literal, named
 from minigrad.backends.cuda.kernel import BLOCK, contiguous, kernel, place
 from minigrad.base.spec import Spec
 from minigrad.compiler.passes.fuse import Fused

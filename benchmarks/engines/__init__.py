@@ -35,6 +35,7 @@ class Run:
 HOMES = {  # engine → the package it needs, the module here, the class there
     "minigrad": ("minigrad", "torchlike", "Minigrad"),
     "minigrad-compiled": ("minigrad", "torchlike", "Traced"),
+    "minigrad-native": ("minigrad", "torchlike", "Native"),
     "minigrad-program": ("minigrad", "program", "Programs"),
     "minigrad-threads": ("minigrad", "program", "Threaded"),
     "Value": ("minigrad", "scalar", "Value"),
@@ -50,7 +51,7 @@ HOMES = {  # engine → the package it needs, the module here, the class there
     "jax": ("jax", "jax", "Jax"),
 }
 
-OURS = ["minigrad", "minigrad-compiled", "minigrad-program"]
+OURS = ["minigrad", "minigrad-compiled", "minigrad-native", "minigrad-program"]
 PEERS = {  # workload → who runs it
     "chain": [*OURS, "torch", "autograd", "dezero", "jax", "numpy"],
     "tiny": [*OURS, "torch", "autograd", "dezero", "jax", "numpy"],

@@ -149,7 +149,15 @@ class Minigrad(Torchlike):
 class Traced(Minigrad):
     """Whole steps, forward, backward and the optimiser's update, as users compile them: mg.function."""
 
+    jit_compile: bool | str = True
+
     def prepared(self, function: Callable[[], Any]) -> Callable[[], Any]:
         from minigrad.graph.function import function as traced
 
-        return traced(function, jit_compile=True)  # type: ignore[no-any-return]
+        return traced(function, jit_compile=self.jit_compile)  # type: ignore[no-any-return]
+
+
+class Native(Traced):
+    """The same, its loops in C++."""
+
+    jit_compile = "native"

@@ -72,21 +72,30 @@ class Executable:
         """The text that runs: Python, or the kernels that have run."""
         return str(getattr(self.program, "source", ""))
 
+    @property
+    def c_source(self) -> str:
+        """The C++ that its parts are; none where NumPy does all."""
+        return str(getattr(self.program, "c_source", ""))
+
 
 def compiled(
     graph: Graph,
     passes: Sequence[Pass] = STANDARD,
     threads: int = 1,
+    program: Callable[..., Callable[..., tuple[Any, ...]]] | None = None,
     into: Mapping[int, int] | None = None,
     finish: Callable[[Graph], Graph] = lambda graph: graph,
 ) -> Executable:
     """The graph, compiled for the device that it is on.
 
+    program   what it becomes on the CPU, if that is not a Program
     into      output → input, in whose own array it is written, once nobody reads its old value
     finish    what is done to the graph at the very end, in either form
     """
     made = finish(optimised(graph, passes))
-    return Executable(finish(graph), device_of(graph).program(made, threads, into))
+    device = device_of(graph)
+    make = program if program is not None and device is CPU else device.program
+    return Executable(finish(graph), make(made, threads, into))
 
 
 def device_of(graph: Graph) -> Device:

@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -47,6 +48,7 @@ def examination(folder: Path) -> Iterator[Finding]:
     yield writable(folder)
     yield space(folder)
     yield gpu()
+    yield native()
 
 
 def python() -> Finding:
@@ -143,6 +145,15 @@ def gpu() -> Finding:
     except Exception as error:  # CuPy raises a kind of its own for each layer of the driver
         return Finding("GPU", True, f"none that CuPy {installed_cupy()} can use ({error}); the CPU is enough")
     return Finding("GPU", True, f"{', '.join(names)}, by CuPy {installed_cupy()}, on {os.cpu_count()} CPU cores")
+
+
+def native() -> Finding:
+    from minigrad.backends.native import toolchain
+
+    with warnings.catch_warnings(action="ignore"):
+        command = toolchain.compiler()
+    found = "no C++ compiler; NumPy runs what was to be native" if command is None else f"C++ by {' '.join(command)}"
+    return Finding("native code", True, found)
 
 
 def installed_cupy() -> str:

@@ -7,7 +7,7 @@ is itself such a function of tensors, so that derivatives have derivatives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,8 +17,8 @@ from ..autograd.function_rule import Arrivals, Once, Output, OutputRule
 from ..base.dimension import is_unknown
 from ..base.errors import NoGradientError
 from ..base.spec import Spec, Specs, spec_of
-from ..compiler.executable import compiled, owned
-from ..compiler.passes.pipeline import STANDARD, Pass
+from ..compiler.executable import Executable, compiled, owned
+from ..compiler.passes.pipeline import FAST, NATIVE, STANDARD, Pass
 from ..compiler.passes.purify import STEPS
 from ..compiler.passes.specialise import specialised
 from ..core import modes
@@ -53,10 +53,22 @@ MOST_VARIANTS = 64  # of one graph; each has buffers of its own, and lengths may
 
 
 class CompileOptions(NamedTuple):
-    """How a graph is made a program: after which passes, and for how many threads."""
+    """How a graph is made a program: after which passes, for how many threads, and what it becomes on the CPU."""
 
     passes: tuple[Pass, ...] = STANDARD
     threads: int = 1
+    program: Callable[..., Any] | None = None
+
+    @classmethod
+    def of(cls, jit_compile: bool | str, threads: int = 1) -> CompileOptions:
+        """What jit_compile asks for: False, True or "native"."""
+        if jit_compile not in (False, True, "native"):
+            raise ValueError(f'jit_compile is False, True or "native", and not {jit_compile!r}')
+        if jit_compile == "native":
+            from ..backends.native.program import native  # who does not ask for it does not load it
+
+            return cls(NATIVE, threads, native)
+        return cls(FAST if jit_compile else STANDARD, threads)
 
 
 class Compiled:
@@ -98,11 +110,11 @@ class Compiled:
         return ys
 
     @property
-    def source(self) -> str:
-        """The generated code of the variant that was made last."""
+    def latest(self) -> Executable:
+        """What the variant that was made last runs."""
         if not self.variants:
             self.variant((), ())
-        return [*self.variants.values()][-1].run.source
+        return [*self.variants.values()][-1].run
 
     def variant(self, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Variant:
         """The variant to run it on tensors of such specs, where these want a gradient; none, if nothing is said."""

@@ -29,7 +29,6 @@ import numpy as np
 from ..base.errors import GraphError, MinigradError
 from ..base.pytree import leaves, leaves_beside, outline, planted, substituted
 from ..base.spec import Spec
-from ..compiler.passes.pipeline import FAST, STANDARD
 from ..core.graph import Graph
 from ..core.modes import current
 from ..methods import Operand
@@ -305,7 +304,12 @@ class TracedFunction:
     @property
     def source(self) -> str:
         """The generated code of the latest trace."""
-        return self.latest.run.source
+        return self.latest.run.latest.source
+
+    @property
+    def c_source(self) -> str:
+        """The C++ in the generated code of the latest trace, of jit_compile="native"."""
+        return self.latest.run.latest.c_source
 
     @property
     def latest(self) -> Trace:
@@ -339,7 +343,7 @@ def function(
     input_signature: Sequence[Any] | None = None,
     autograph: bool = True,
     reduce_retracing: bool = False,
-    jit_compile: bool = False,
+    jit_compile: bool | str = False,
     threads: int = 1,
 ) -> Any:
     """The function, traced once for each kind of call and run as a graph; a decorator, also with options.
@@ -348,7 +352,8 @@ def function(
     autograph           Python's if, while and for on tensors become control flow of the graph
     reduce_retracing    where calls differ in lengths alone, trace once for all lengths
     jit_compile         sums may be taken in another order, and functions computed by equal ones: faster, and results
-                        differ by rounding. Without it they are to the bit those of the ops, one after another
+                        differ by rounding. Without it they are to the bit those of the ops, one after another.
+                        "native": the same, its loops in C++, where there is a compiler (`.c_source` shows them)
     threads             over which the blocks of large loops are spread
     """
     if func is None:
@@ -360,5 +365,5 @@ def function(
             jit_compile=jit_compile,
             threads=threads,
         )
-    compile_options = CompileOptions(FAST if jit_compile else STANDARD, threads)
+    compile_options = CompileOptions.of(jit_compile, threads)
     return TracedFunction(func, input_signature, autograph, reduce_retracing, compile_options)

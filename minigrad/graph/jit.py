@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..base.pytree import leaves, planted
-from ..compiler.passes.pipeline import FAST
 from ..core.modes import current, in_mode
 from ..methods import Operand
 from ..tensor.tensor import Tensor
@@ -31,8 +30,10 @@ class Jitted(TracedFunction):
     static    positions and names of those
     """
 
-    def __init__(self, f: Callable[..., Any], positions: Iterable[int], names: Iterable[str]):
-        super().__init__(f, autograph=False, compile_options=CompileOptions(FAST))
+    def __init__(
+        self, f: Callable[..., Any], positions: Iterable[int], names: Iterable[str], backend: str | None = None
+    ):
+        super().__init__(f, autograph=False, compile_options=CompileOptions.of(backend or True))
         known = self.parameters.names
         at = {i % len(known) if i < 0 else i for i in positions} | {known.index(n) for n in names if n in known}
         self.static: frozenset[Any] = frozenset(at | {known[i] for i in at if i < len(known)} | set(names))
@@ -62,6 +63,7 @@ def jit(
     *,
     static_argnums: int | Iterable[int] = (),
     static_argnames: str | Iterable[str] = (),
+    backend: str | None = None,
 ) -> Any:
     """The function, traced once for each kind of call and run as a graph; a decorator, also with options.
 
@@ -69,12 +71,13 @@ def jit(
     rounding. mg.function keeps every bit, unless it is told jit_compile=True.
 
     static_argnums, static_argnames    arguments that are constants of the trace, which is made for each of their values
+    backend                            "native" for loops in C++, where there is a compiler
     """
     if fun is None:
-        return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
+        return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames, backend=backend)
     positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Jitted(fun, positions, names)
+    return Jitted(fun, positions, names, backend)
 
 
 def make_jaxpr(fun: Callable[..., Any]) -> Callable[..., str]:

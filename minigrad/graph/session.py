@@ -30,6 +30,7 @@ from ..core.node import Node
 from ..tensor.inplace import write
 from ..tracing.builder import Tracer
 from ..tracing.tracer import session_stack
+from .compiled import CompileOptions
 from .graph import StaticGraph, get_default_graph, name_of
 from .placeholder import fitting
 from .pruning import Pruned, pruned
@@ -55,6 +56,7 @@ class RunPlan:
 
     executed = property(lambda self: self.pruned.executed, doc="The names of the nodes that ran.")
     source = property(lambda self: self.run.source, doc="The text that ran.")
+    c_source = property(lambda self: self.run.c_source, doc="The C++ in it, of a session with jit_compile='native'.")
 
     def __repr__(self) -> str:
         return f"<Run of {len(self.executed)} node{'s' * (len(self.executed) != 1)}: {', '.join(self.executed)}>"
@@ -65,12 +67,14 @@ class Session:
 
     graph       the graph; the default graph, if none is said
     trap_nan    run op by op, and stop at the first op that makes a NaN or an infinity of finite numbers
+    jit_compile what a run is compiled to, as of mg.function: True may round otherwise, "native" has its loops in C++
     last_run    what the last run executed
     """
 
-    def __init__(self, graph: StaticGraph | None = None, *, trap_nan: bool = False):
+    def __init__(self, graph: StaticGraph | None = None, *, trap_nan: bool = False, jit_compile: bool | str = False):
         self.graph = get_default_graph() if graph is None else graph
         self.trap_nan = trap_nan
+        self.compile_options = CompileOptions.of(jit_compile)
         self.values: dict[str, Any] = {}
         self.closed = False
         self.last_run: RunPlan | None = None
@@ -123,12 +127,12 @@ class Session:
     def plan(self, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any]) -> RunPlan:
         """The plan for these fetches and feeds of these shapes, found again or made now."""
         plans = self.graph.plans
-        key = nodes, fed, tuple([a.shape for a in arrays]), len(self.graph.probes)
+        key = nodes, fed, tuple([a.shape for a in arrays]), len(self.graph.probes), self.compile_options
         found: RunPlan | None = plans.get(key)
         if found is None:
             if len(plans) >= MOST_PLANS:
                 plans.clear()
-            found = plans[key] = made(self.graph, nodes, fed, arrays)
+            found = plans[key] = made(self.graph, nodes, fed, arrays, self.compile_options)
         return found
 
     def done(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
@@ -203,7 +207,13 @@ class Session:
         return f"<Session of {self.graph!r}: {state}>"
 
 
-def made(graph: StaticGraph, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any]) -> RunPlan:
+def made(
+    graph: StaticGraph,
+    nodes: tuple[Node, ...],
+    fed: tuple[Node, ...],
+    arrays: Sequence[Any],
+    compile_options: CompileOptions,
+) -> RunPlan:
     """The plan of a run: pruned, its lengths known, compiled."""
     part = pruned(graph, nodes, fed)
     place = {node: i for i, node in enumerate(fed)}
@@ -212,7 +222,8 @@ def made(graph: StaticGraph, nodes: tuple[Node, ...], fed: tuple[Node, ...], arr
         x.spec.with_shape(arrays[source].shape) if isinstance(source, int) else x.spec
         for x, source in zip(part.graph.inputs, sources)
     ]
-    return RunPlan(part, compiled(specialised(part.graph, specs), finish=owned), sources, len(nodes))
+    run = compiled(specialised(part.graph, specs), *compile_options, finish=owned)
+    return RunPlan(part, run, sources, len(nodes))
 
 
 def fed_to(node: Node, data: Any) -> Any:

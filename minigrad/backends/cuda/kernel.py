@@ -30,31 +30,25 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2s
-from math import inf, prod
+from math import prod
 from typing import Any
-
-import numpy as np
 
 from ...base.spec import Spec
 from ...compiler.passes.fuse import Fused, is_full_reduction, loop_shape
 from ...core.node import Node
-from ...ops import BroadcastTo, Const, Max, Mean, Min, Sum
-from .c import (
+from ...ops import BroadcastTo
+from ..c import (
     CONSTANTS,
     FUNCTIONS,
-    C,
     Expr,
-    NotWritten,
     cast,
     held,
     kept,
     literal,
     loaded,
-    named,
-    rounded,
     stored,
-    ufunc,
 )
+from ..group import Reducer, reducer, statements
 
 
 def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -90,46 +84,6 @@ def place(loop: tuple[int, ...], shape: tuple[int, ...], strides: tuple[int, ...
 def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     """The largest index, either way, that is ever read."""
     return sum((n - 1) * abs(s) for n, s in zip(shape, strides) if n)
-
-
-@dataclass(frozen=True)
-class Reducer:
-    """A full reduction: where it starts, how two become one, what is done at the end.
-
-    dtype    in which it is accumulated; half precision in single
-    """
-
-    ufunc: str
-    dtype: np.dtype
-    start: Any
-    count: int | None
-
-    def both(self, x: Expr, y: Expr) -> Expr:
-        return ufunc(self.ufunc, x, y)
-
-    def finished(self, total: Expr, dtype: np.dtype) -> Expr:
-        mean = total if self.count is None else total / literal(self.count, np.result_type(self.dtype, 1.0))
-        return cast(mean, dtype)
-
-
-def reducer(node: Node) -> Reducer:
-    """How to compute a Sum, Mean, Max or Min of all elements."""
-    x = node.inputs[0].spec
-    if isinstance(node.op, Sum | Mean):
-        dtype = single(np.zeros(1, x.dtype).sum().dtype)
-        return Reducer("add", dtype, 0, x.size if isinstance(node.op, Mean) else None)
-    if not isinstance(node.op, Max | Min):
-        raise NotWritten(f"{node.op} is no reduction that a kernel of one loop can do")
-    largest = isinstance(node.op, Max)
-    bounds: tuple[Any, Any] = (-inf, inf) if x.dtype.kind == "f" else (False, True)
-    if x.dtype.kind in "iu":
-        bounds = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
-    return Reducer("maximum" if largest else "minimum", single(x.dtype), bounds[not largest], None)
-
-
-def single(dtype: np.dtype) -> np.dtype:
-    """The dtype to accumulate in."""
-    return np.dtype("f4") if dtype == np.float16 else dtype
 
 
 def tree(j: int, r: Reducer, block: int, end: str) -> Iterator[str]:
@@ -280,7 +234,7 @@ class Writer:
             yield f"        const {held(x.spec.dtype)} x{k} = {loaded(f'a{k}[{at}]', x.spec.dtype)};"
         for node in self.body.nodes:
             if node not in values and not is_full_reduction(node):
-                yield from self.computed(node, values)
+                yield from (f"        {line}" for line in statements(node, values))
         for j, y in enumerate(self.outputs):
             if j in self.reducers:
                 r = self.reducers[j]
@@ -311,26 +265,6 @@ class Writer:
         for n, (declared, note) in enumerate(lines):
             end = ")" if n == len(lines) - 1 else ","
             yield f"    {declared + end:<48}// {note}"
-
-    def computed(self, node: Node, values: dict[Node, Expr]) -> Iterator[str]:
-        """The lines of one node."""
-        dtype = node.spec.dtype
-        if isinstance(node.op, Const):
-            values[node] = literal(dtype.type(node.op.value), dtype)
-            return
-        if isinstance(node.op, BroadcastTo):
-            values[node] = values[node.inputs[0]]
-            return
-        y: Expr = node.op.forward(C, *(values[x] for x in node.inputs))
-        if y.dtype != dtype:
-            raise NotWritten(f"{node.op} → {node.spec} is {y.dtype} in C: the formula and NumPy do not agree")
-        name = f"t{sum(n.inputs != () for n in values)}"
-        lines, y = named(y, name)
-        for part, x in lines:
-            yield f"        const {held(x.dtype)} {part} = {x.bare};"
-        y = rounded(y) if dtype == np.float16 and y.parts and not y.form.startswith("from_half") else y
-        yield f"        {f'const {held(dtype)} {name} = {y.bare};':<44}// {node.op}"
-        values[node] = Expr(name, dtype)
 
     # -- what the blocks left ----------------------------------------------------------------------------
 

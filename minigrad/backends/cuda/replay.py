@@ -38,8 +38,8 @@ from ...core.interpret import is_constant, value
 from ...core.node import Node
 from ...core.op import Elementwise
 from ...ops import Affine, ControlDep, MatMul, Move, RandomChoice, RandomPermutation, StopGradient, TupleGet
+from ..c import NotWritten
 from .arena import Arena
-from .c import NotWritten
 from .kernel import Kernel
 from .kernel import kernel as kernel_of
 from .machine import Machine, Run, machine_of, multiply

@@ -33,11 +33,10 @@ STANDARD: tuple[Pass, ...] = (
     *(dce, narrow, partial(decompose, exact=True), fold, simplify, transposes, share),
     *(epilogues, remat, fuse, ordered),
 )
-FAST: tuple[Pass, ...] = (
-    *(dce, narrow, decompose, fold),
-    *(partial(simplify, rules=RULES + FAST_MATH), partial(transposes, rules=FAST_TRANSPOSES + BY_BLAS), share),
-    *(epilogues, partial(remat, ops=QUICK), partial(fuse, reductions=True), ordered),
-)
+BEGIN: tuple[Pass, ...] = (dce, narrow, decompose, fold, partial(simplify, rules=RULES + FAST_MATH))
+END: tuple[Pass, ...] = (share, epilogues, partial(remat, ops=QUICK), partial(fuse, reductions=True), ordered)
+FAST: tuple[Pass, ...] = (*BEGIN, partial(transposes, rules=FAST_TRANSPOSES + BY_BLAS), *END)
+NATIVE: tuple[Pass, ...] = (*BEGIN, partial(transposes, rules=FAST_TRANSPOSES), *END)  # a sum is no product with ones
 
 
 def optimised(graph: Graph, passes: Sequence[Pass] = STANDARD) -> Graph:

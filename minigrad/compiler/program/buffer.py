@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -129,6 +129,7 @@ class Step:
     leads     which operands have the leading axis of what is written, so that it may be done on some rows at a time;
               None where it may not
     loop      what it runs in blocks, if it is a loop
+    does      the same in a word, for a program that is not NumPy's: a ufunc, np.dot, np.copyto, a ReduceStep, …
     """
 
     text: str
@@ -142,6 +143,7 @@ class Step:
     leads: tuple[bool, ...] | None = None
     loop: Any = None
     results: tuple[Buffer, ...] = ()
+    does: Any = None
 
     @property
     def written(self) -> tuple[Buffer, ...]:
@@ -166,6 +168,19 @@ class Step:
     def may_lie_over(self, written: int, read: int) -> bool:
         """Whether operand `written` may be the very memory of operand `read`."""
         return self.over is None or (written, read) in self.over
+
+
+class ReduceStep(NamedTuple):
+    """A step that applies a ufunc along axes."""
+
+    ufunc: np.ufunc
+    axes: tuple[int, ...]
+
+
+class EinsumStep(NamedTuple):
+    """A step that is an einsum."""
+
+    subscripts: str
 
 
 @dataclass(eq=False)

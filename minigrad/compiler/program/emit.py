@@ -18,21 +18,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from .buffer import Buffer, Step
+from ...core.graph import Graph
+from .buffer import Buffer, Section, Step
 from .lower import BLOCK
 from .memory_plan import Allocation, MemoryPlan
 from .source import LARGE, Line, Text, commented, control, indented
-from .tiling import TiledLoop
+from .tiling import TiledLoop, in_rows, lowered
 
 FEW = 256  # elements: below, a call takes as long as they do
 
 
-def text_of(plan: MemoryPlan, arguments: Sequence[Buffer], names: Sequence[str], threads: int) -> Text:
-    """The program of a plan."""
+def text_of(
+    plan: MemoryPlan,
+    arguments: Sequence[Buffer],
+    names: Sequence[str],
+    threads: int,
+    write: Callable[..., Lines] | None = None,
+) -> Text:
+    """The program of a plan, its lines written by `Lines`, or by another such class."""
     text = Text(plan.size)
-    body = Lines(text, plan, dict(zip(arguments, names)), threads)
+    body = (write or Lines)(text, plan, dict(zip(arguments, names)), threads)
     lines = indented(body.lines(plan.steps))
     returned = ", ".join("None" if y is None else body.name(y) for y in plan.outputs)
     first = len(text.kept) + bool(text.kept) + len(text.defined) + 2
@@ -77,7 +84,7 @@ class Lines:
         """The steps, those that expect the same floating-point errors under one `with`."""
         out: list[Line] = []
         quiet: frozenset[str] = frozenset()
-        for k, step in enumerate(steps):
+        for k, step in self.numbered(steps):
             self.text.steps.append(step)
             lines = self.step(step)
             if lines and self.quiet(step) != quiet:
@@ -88,6 +95,18 @@ class Lines:
             lines += [(line, None) for line in self.let_go(step, k)]
             out += indented(lines) if quiet else lines
         return out
+
+    def numbered(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
+        """The steps, each with its number in the plan."""
+        return enumerate(steps)
+
+    def among(self, plan: MemoryPlan, names: dict[Buffer, str]) -> Lines:
+        """The lines of a branch or a loop among these."""
+        return type(self)(self.text, plan, names, self.threads, self)
+
+    def section(self, graph: Graph) -> Section:
+        """A graph among the lines, as steps."""
+        return in_rows(lowered(graph))
 
     def quiet(self, step: Step) -> frozenset[str]:
         """The floating-point errors that a step expects; of a loop, those that some step of it does."""
@@ -175,7 +194,7 @@ class Lines:
     def let_go(self, step: Step, k: int) -> list[str]:
         """The line that lets go of large arrays that steps brought along, after step k, the last that needs them."""
         roots = dict.fromkeys(r for v in step.operands for r in v.roots)
-        done = [r for r in roots if r.kind == "made" and self.plan.last.get(r) == k and r not in self.kept]
+        done = [r for r in roots if r.kind == "made" and self.plan.last.get(r, k + 1) <= k and r not in self.kept]
         return [f"del {', '.join(self.names[r] for r in done)}"] if any(r.nbytes >= LARGE for r in done) else []
 
     def name(self, value: Buffer) -> str:

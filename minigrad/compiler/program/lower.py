@@ -6,6 +6,7 @@ thousandth `tanh` of a graph costs a look-up. What cannot be recorded is one ste
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from keyword import iskeyword
 from math import prod
@@ -127,7 +128,7 @@ class Lowering:
         for s in template.steps:
             made = s.result and moved(s.result)
             operands = tuple(map(moved, s.operands))
-            self.steps.append(Step(s.text, operands, s.writes, made, s.scope, s.over, s.quiet, node, s.leads))
+            self.steps.append(replace(s, operands=operands, result=made, node=node))
         return moved(template.result)
 
     def called(self, node: Node, xs: list[Any], spec: Any = None) -> Any:

@@ -138,7 +138,7 @@ def handed_out(
 
 def copying(x: Buffer, out: Buffer) -> Step:
     """out[...] = x"""
-    return Step("copyto({1}, {0})", (x, out), (1,), scope={"copyto": np.copyto})
+    return Step("copyto({1}, {0})", (x, out), (1,), scope={"copyto": np.copyto}, does=np.copyto)
 
 
 def adoptable(steps: list[Step], root: Buffer, x: Buffer) -> bool:

@@ -29,7 +29,7 @@ import numpy as np
 
 from ...core.graph import Graph
 from ...ops import Input
-from .buffer import Step
+from .buffer import Section, Step
 from .emit import text_of
 from .memory_plan import MemoryPlan, plan
 from .source import Text
@@ -104,12 +104,20 @@ class Program:
 
     def __init__(self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None):
         self.graph, self.threads, self.into = graph, threads, dict(into or {})
-        section = in_rows(lowered(graph))
+        section = self.section(graph)
         self.plan: MemoryPlan = plan(section, self.into)
-        self.text: Text = text_of(self.plan, section.arguments, names(graph), threads)
+        self.text: Text = self.written(section)
         self.whole = tuple(i for i, x in enumerate(section.arguments) if x in self.text.whole)
         self.one_thread = wants_one(self.text.steps)
         self.idle: list[Callable[..., tuple[Any, ...]]] = []
+
+    def section(self, graph: Graph) -> Section:
+        """The graph in steps."""
+        return in_rows(lowered(graph))
+
+    def written(self, section: Section) -> Text:
+        """The planned steps as text."""
+        return text_of(self.plan, section.arguments, names(self.graph), self.threads)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         for i in self.whole:
@@ -138,10 +146,14 @@ class Program:
 
     def ready(self) -> Callable[..., tuple[Any, ...]]:
         """The function, with a workspace of its own."""
-        scope = self.text.scope | {"at": Workspace(self.text.size).at, "handed": Handed, "together": together}
+        scope = self.text.scope | self.bound(Workspace(self.text.size))
         exec(self.code, scope)
         run: Callable[..., tuple[Any, ...]] = scope["program"]
         return run
+
+    def bound(self, workspace: Workspace) -> dict[str, Any]:
+        """What names in the text mean in that workspace."""
+        return {"at": workspace.at, "handed": Handed, "together": together}
 
     @cached_property
     def code(self) -> CodeType:

@@ -19,7 +19,20 @@ from typing import Any
 import numpy as np
 
 from .abstract_array import AbstractArray, Unrecordable, as_shape, filling, has_dtype
-from .buffer import Buffer, Shape, Step, address, contiguous, copied_order, laid_out, reduced_order, shell, turned
+from .buffer import (
+    Buffer,
+    EinsumStep,
+    ReduceStep,
+    Shape,
+    Step,
+    address,
+    contiguous,
+    copied_order,
+    laid_out,
+    reduced_order,
+    shell,
+    turned,
+)
 
 
 class Recorder:
@@ -63,10 +76,17 @@ class Recorder:
         return self.steps[-1]
 
     def call(
-        self, text: str, out: Buffer, *operands: Buffer, over: Any = frozenset(), leads: Any = None, **scope: Any
+        self,
+        text: str,
+        out: Buffer,
+        *operands: Buffer,
+        over: Any = frozenset(),
+        leads: Any = None,
+        does: Any = None,
+        **scope: Any,
     ) -> AbstractArray:
         """A call that writes into `out`, which is the last name in its text."""
-        self.step(text, *operands, out, writes=(len(operands),), over=over, leads=leads, scope=scope)
+        self.step(text, *operands, out, writes=(len(operands),), over=over, leads=leads, does=does, scope=scope)
         return self.abstract(out)
 
     def view(self, x: Buffer, text: str, seen: np.ndarray, **scope: Any) -> AbstractArray:
@@ -84,7 +104,7 @@ class Recorder:
         masked = () if where is None else (where,)
         cast = "" if x.shell.dtype == out.shell.dtype and where is None else ", 'unsafe'"
         text = f"copyto({{1}}, {{0}}{cast})" if where is None else "copyto({2}, {0}, 'unsafe', {1})"
-        return self.call(text, out, x, *masked, leads=leading(out, x, *masked), copyto=np.copyto)
+        return self.call(text, out, x, *masked, leads=leading(out, x, *masked), does=np.copyto, copyto=np.copyto)
 
     # -- ufuncs ----------------------------------------------------------------------------------
 
@@ -102,7 +122,7 @@ class Recorder:
         names = "".join(f"{{{i}}}, " for i in range(len(values)))
         named = "out=" if f in (np.maximum, np.minimum) else ""  # of these two NumPy wants it so
         text = f"{f.__name__}({names}{named}{{{len(values)}}})"
-        return self.call(text, out, *values, over=None, leads=leading(out, *values), **{f.__name__: f})
+        return self.call(text, out, *values, over=None, leads=leading(out, *values), does=f, **{f.__name__: f})
 
     def reduce(
         self, f: np.ufunc, x: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
@@ -119,7 +139,7 @@ class Recorder:
         kind = None if dtype is None else np.dtype(dtype).name
         text = f"{name}.reduce({{0}}, {said}, {kind!r}, {{1}}{', True' * keepdims})"
         leads = (True, True) if axes and 0 not in axes else None
-        return self.call(text, out, x, leads=leads, **{name: f})
+        return self.call(text, out, x, leads=leads, does=ReduceStep(f, axes), **{name: f})
 
     def accumulate(self, f: np.ufunc, x: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> AbstractArray:
         """f's running results along an axis."""
@@ -142,8 +162,8 @@ class Recorder:
         plain = out.shell.ndim == 2 and out.shell.flags.c_contiguous and dtype.kind == "f" and dtype.itemsize > 2
         same = x.shell.dtype == y.shell.dtype == out.shell.dtype
         if plain and same and min(*shape, x.shell.shape[1]) > 1:
-            return self.call("dot({0}, {1}, {2})", out, x, y, dot=np.dot)
-        return self.call("matmul({0}, {1}, {2})", out, x, y, matmul=np.matmul)
+            return self.call("dot({0}, {1}, {2})", out, x, y, does=np.dot, dot=np.dot)
+        return self.call("matmul({0}, {1}, {2})", out, x, y, does=np.dot, matmul=np.matmul)
 
     def dot(self, x: Any, y: Any, out: Any = None) -> AbstractArray:
         x, y = self.operand(x), self.operand(y)
@@ -151,7 +171,7 @@ class Recorder:
             raise Unrecordable("dot of what are not two matrices")
         out = self.operand(out) if out is not None else None
         out = out or self.new((x.shell.shape[0], y.shell.shape[1]), np.result_type(x.shell, y.shell))
-        return self.call("dot({0}, {1}, {2})", out, x, y, dot=np.dot)
+        return self.call("dot({0}, {1}, {2})", out, x, y, does=np.dot, dot=np.dot)
 
     def einsum(self, text: str, *xs: Any, out: Any = None) -> AbstractArray:
         left, arrow, right = text.partition("->")
@@ -171,7 +191,7 @@ class Recorder:
         firsts = [letters[:1] == right[:1] for letters in left.split(",")]
         leads = (*firsts, True) if right and left.count(right[0]) == sum(firsts) else None
         line = f"einsum({text!r}, {names}, out={{{len(values)}}})"
-        return self.call(line, made, *values, leads=leads, einsum=np.einsum)
+        return self.call(line, made, *values, leads=leads, does=EinsumStep(text), einsum=np.einsum)
 
     # -- making arrays ----------------------------------------------------------------------------
 

@@ -29,7 +29,6 @@ from ...core.node import NamedNode, Node
 from ..passes.pipeline import optimised
 from .buffer import Buffer, Section, Step, copied_order
 from .memory_plan import plan
-from .tiling import in_rows, lowered
 
 if TYPE_CHECKING:
     from .emit import Lines
@@ -310,10 +309,10 @@ def inlined(
     names    what these are to be called, where that can be
     """
     outputs = tuple(y if k or op.effect else None for y, k in zip(graph.outputs, keep, strict=True))
-    section = in_rows(lowered(optimised(Graph(graph.inputs, outputs))))  # with its effects, for which outputs wait
+    section = lines.section(optimised(Graph(graph.inputs, outputs)))  # with its effects, for which outputs wait
     read = tuple(y if k else None for y, k in zip(section.outputs, keep))
     planned = plan(Section(section.arguments, section.steps, read), {})
-    inner = type(lines)(lines.text, planned, dict(zip(section.arguments, given, strict=True)), lines.threads, lines)
+    inner = lines.among(planned, dict(zip(section.arguments, given, strict=True)))
     for y, name in zip(planned.outputs, names):
         if y is not None and name is not None and y.root is y and y.kind != "argument":
             if y.kind == "made":

@@ -16,8 +16,8 @@ what only they use is as large as a block. The arithmetic is the same, to the la
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -282,7 +282,7 @@ class Body(Lowering):
             x if x.shell.ndim == 1 else recorder.view(x, "{0}.reshape(-1)", shell((n,), dtype)).buffer
             for x, n in zip(xs, flat)
         ]
-        return recorder.call("dot({0}, {1}, {2})", out, *lines, dot=np.dot).buffer
+        return recorder.call("dot({0}, {1}, {2})", out, *lines, does=np.dot, dot=np.dot).buffer
 
 
 # A full reduction → the ufunc that does it.
@@ -315,16 +315,17 @@ def combined(recorder: Recorder, y: Node, partials: Buffer) -> Buffer:
 # -- rows ---------------------------------------------------------------------------------------------
 
 
-def in_rows(section: Section) -> Section:
+def in_rows(section: Section, new_run: Callable[[], RowRun] | None = None) -> Section:
     """The section, its runs of steps over rows as loops."""
+    new_run = new_run or RowRun
     uses = uses_of(section.steps)
     kept = {r for y in section.outputs if y is not None for r in y.roots}
     steps: list[Step] = []
-    run = RowRun()
+    run = new_run()
     for step in section.steps:
         if not (run.takes(step) or run.passes(step)):
             steps += run.finished(uses, kept)
-            run = RowRun()
+            run = new_run()
             if not run.takes(step):
                 steps.append(step)
     steps += run.finished(uses, kept)
@@ -366,28 +367,26 @@ class RowRun:
 
     def takes(self, step: Step) -> bool:
         """Whether the step can be one of them; if so, it is."""
-        if step.leads is None or step.loop is not None or len(step.writes) != 1 or not self.fits(step):
+        if step.leads is None or step.loop is not None or not step.writes or not self.fits(step):
             return False
-        (out,) = step.written
-        rows = out.shell.shape[0]
+        rows, made = step.written[0].shell.shape[0], {out.root for out in step.written}
         byrow: dict[Buffer, bool] = {}
         for v, leads in zip(step.operands, step.leads, strict=True):
             for root in v.roots:
                 byrow[root] = byrow.get(root, self.byrow.get(root, True)) and leads and is_by_row(v, rows)
-        if any(not fine for root, fine in byrow.items() if root in self.written or root is out.root):
+        if any(not fine for root, fine in byrow.items() if root in self.written or root in made):
             return False
         if self.after and conflict(step, self.after):
             return False
         self.steps.append(step)
         self.rows = rows
         self.byrow |= byrow
-        self.written.add(out.root)
+        self.written |= made
         return True
 
     def fits(self, step: Step) -> bool:
         """Whether the step is over as many rows; the first one over enough of them, none of them too long."""
-        (out,) = step.written
-        rows = out.shell.shape[0]
+        rows = step.written[0].shell.shape[0]
         if self.steps:
             return bool(rows == self.rows)
         size = max(v.shell.size for v in leading_operands(step))
@@ -406,8 +405,12 @@ class RowRun:
     def finished(self, uses: Mapping[Buffer, int], kept: set[Buffer]) -> list[Step]:
         """The steps, as a loop if that is worth while."""
         width = max((v.shell.size // self.rows for s in self.steps for v in leading_operands(s)), default=0)
-        loop = [looped(self, max(1, BLOCK // width), uses, kept)] if len(self.steps) > 1 else self.steps
+        loop = [looped(self, self.height(width), uses, kept)] if len(self.steps) > 1 else self.steps
         return [*self.views, *loop, *self.after]
+
+    def height(self, width: int) -> int:
+        """How many rows, of so many elements, one block has."""
+        return max(1, BLOCK // width)
 
 
 MOST_AFTER = 64  # steps that a run may pass by
@@ -462,10 +465,7 @@ def looped(run: RowRun, rows: int, uses: Mapping[Buffer, int], kept: set[Buffer]
             return views.setdefault(v, Buffer(part, "view", (own[v.root],), v.offset))
         return arguments.setdefault((v, leads), Buffer(part, "argument"))
 
-    body = [
-        Step(s.text, tuple(map(block, s.operands, s.leads or ())), s.writes, None, s.scope, s.over, s.quiet, s.node)
-        for s in run.steps
-    ]
+    body = [replace(s, operands=tuple(map(block, s.operands, s.leads or ())), leads=None) for s in run.steps]
     blocks, cut = tuple(arguments.values()), tuple(leads for _, leads in arguments)
     written = {v for s in body for v in s.written}
     writes = tuple(i for i, v in enumerate(blocks) if v in written)

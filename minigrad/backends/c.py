@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ...base.errors import MinigradError
-from ...core.formula import is_wrapped
+from ..base.errors import MinigradError
+from ..core.formula import is_wrapped
 
 TYPES = {
     "b1": "bool",
@@ -339,6 +339,7 @@ def kept(x: Expr) -> str:
 
 
 # -- functions ----------------------------------------------------------------------------------------
+
 
 def ufunc(name: str, *xs: Any) -> Expr:
     """NumPy's elementwise function of that name, in the dtypes in which NumPy would compute it."""

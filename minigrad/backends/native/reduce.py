@@ -1,0 +1,235 @@
+"""What makes one number of many, in C++: sums and maxima, products of small matrices, einsums.
+
+Numbers are gathered in lanes, side by side, and lanes in pieces, so that a long sum is a sum of short ones: it is the
+more exact, and the same whatever a compiler and a processor do at once, since the text says in which order it is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from ...compiler.passes.fuse import is_full_reduction, loop_shape
+from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Step
+from ...core.graph import Graph
+from ..c import Expr, NotWritten, cast, kept, literal, stored
+from ..group import Reducer, reducer
+from .loops import Axis, axes_of, computed, element, indented, merged
+
+LANES = 16
+PIECE = 1 << 13  # elements of a piece, at most
+NARROW = 64  # columns of a product that are kept in registers
+SMALL_PRODUCT = 1 << 18  # multiplications: from there on NumPy's BLAS is faster
+
+Named = Callable[[str], str]
+STARTS = {np.add: 0, np.multiply: 1, np.maximum: -inf, np.minimum: inf}
+
+
+def gathered(
+    outer: Sequence[Axis],
+    inner: Sequence[Axis],
+    numbers: Mapping[str, Reducer],
+    each: Callable[[Named], Iterable[str]],
+    end: Iterable[str],
+) -> list[str]:
+    """Loops over the outer axes, at each of which numbers are gathered over the inner ones.
+
+    numbers    name → how two become one; in the end they are total_name
+    each       the lines of an element, given how the number is called that it joins
+    end        the lines after that, which use the totals
+    """
+    *pieces, (n, _) = in_pieces(inner) or [(1, [])]
+    last = len(outer) + len(pieces)
+    begin = [f"{stored(r.dtype)} total_{name} = {literal(r.start, r.dtype)};" for name, r in numbers.items()]
+    piece = looped(pieces, in_lanes(f"i{last}", n, numbers, each), len(outer))
+    return looped(outer, [*begin, *piece, *end])
+
+
+def looped(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> list[str]:
+    """Loops over axes, one in another."""
+    lines = list(lines)
+    for d in reversed(range(len(axes))):
+        i = f"i{first + d}"
+        lines = [f"for (index {i} = 0; {i} < {axes[d][0]}; {i}++) {{", *indented(lines), "}"]
+    return lines
+
+
+def in_pieces(axes: Sequence[Axis]) -> list[Axis]:
+    """The axes, the last of them in pieces if it is long and they are even."""
+    if not axes:
+        return []
+    *outer, (n, steps) = axes
+    piece = next((p for p in range(PIECE, PIECE // 2, -LANES) if n % p == 0), n) if n > PIECE else n
+    return [*outer, (n // piece, [s * piece for s in steps]), (piece, steps)] if piece < n else [*outer, (n, steps)]
+
+
+def in_lanes(i: str, n: int, numbers: Mapping[str, Reducer], each: Callable[[Named], Iterable[str]]) -> list[str]:
+    """A loop of n elements, whose lanes join the totals at its end; what is over joins them one by one."""
+    evenly = n // LANES * LANES
+    lines: list[str] = []
+    if evenly:
+        lines += [f"{stored(r.dtype)} {name}[{LANES}];" for name, r in numbers.items()]
+        lines += [f"EACH(j, {LANES}) {name}[j] = {literal(r.start, r.dtype)};" for name, r in numbers.items()]
+        lines += [f"for (index i = 0; i < {evenly}; i += {LANES})", f"    EACH(j, {LANES}) {{"]
+        lines += [f"        const index {i} = i + j;", *indented(indented(each(lambda name: f"{name}[j]"))), "    }"]
+        for name, r in numbers.items():
+            lines.append(f"for (index j = 1; j < {LANES}; j++) {joined(r, f'{name}[0]', f'{name}[j]')}")
+            lines.append(joined(r, f"total_{name}", f"{name}[0]"))
+    if evenly < n:
+        lines.append(f"for (index {i} = {evenly}; {i} < {n}; {i}++) {{")
+        lines += [*indented(each(lambda name: f"total_{name}")), "}"]
+    return lines
+
+
+def joined(r: Reducer, total: str, x: Any) -> str:
+    """The line that joins a number to a total."""
+    x = x if isinstance(x, Expr) else Expr(x, r.dtype)
+    return f"{total} = {r.both(Expr(total, r.dtype), cast(x, r.dtype)).bare};"
+
+
+# -- groups -------------------------------------------------------------------------------------------------
+
+
+def reduced_group(step: Step, body: Graph) -> list[str]:
+    """A group with full reductions: of all elements one number, or of each row one."""
+    outputs = [y for y in body.outputs if y is not None]
+    results = dict(zip(range(len(body.inputs), len(step.operands)), outputs, strict=True))
+    numbers = {k: reducer(y) for k, y in results.items() if is_full_reduction(y)}
+    whole = [k for k in range(len(step.operands)) if k not in numbers]
+    first = step.operands[min(numbers)].shell.shape[:1]  # a block has fewer rows than the loop
+    shape = (*first, *loop_shape(outputs[0])[len(first) :])
+    spans = [step.operands[k] for k in whole]
+    outer = axes_of(first, [led(v, len(shape)) for v in spans])
+    inner = axes_of(shape[len(first) :], [tailed(v, len(shape)) for v in spans] if first else spans)
+    outer, inner = ([(n, spread(steps, whole)) for n, steps in axes] for axes in (outer, inner))
+    axes = [*outer, *in_pieces(inner)]
+    lines, values = computed(step, body, axes)
+    stores = [f"{element(k, step.operands[k], axes)} = {kept(values[results[k]])};" for k in whole if k in results]
+
+    def each(named: Named) -> list[str]:
+        return [*lines, *stores, *(joined(r, named(f"r{k}"), values[results[k].inputs[0]]) for k, r in numbers.items())]
+
+    end = []
+    for k, r in numbers.items():
+        total, dtype = Expr(f"total_r{k}", r.dtype), results[k].spec.dtype
+        total = cast(total, dtype) if first else r.finished(total, dtype)
+        end.append(f"a{k}[{'i0' if outer else '0'}] = {kept(total)};")
+    return gathered(outer, inner, {f"r{k}": r for k, r in numbers.items()}, each, end)
+
+
+def led(v: Buffer, ndim: int) -> Buffer:
+    """An operand along the first of so many axes: a vector, or a number that it broadcasts."""
+    along: tuple[Any, ...] = (slice(None), *[0] * (ndim - 1))
+    return Buffer(v.shell[along] if v.shell.ndim == ndim else np.empty((), v.shell.dtype), "argument")
+
+
+def tailed(v: Buffer, ndim: int) -> Buffer:
+    """An operand along the others."""
+    return Buffer(v.shell[0], "argument") if v.shell.ndim == ndim else v
+
+
+def spread(steps: Sequence[int], whole: Sequence[int]) -> list[int]:
+    """Steps of some operands, as those of all: the others do not step."""
+    found = [0] * (max(whole, default=0) + 1)
+    for k, step in zip(whole, steps):
+        found[k] = step
+    return found
+
+
+# -- sums along axes ------------------------------------------------------------------------------------------
+
+
+def reduction(step: Step, does: ReduceStep) -> list[str]:
+    """A ufunc along axes."""
+    x, y = step.operands
+    if does.ufunc not in STARTS or x.shell.dtype != y.shell.dtype or x.shell.dtype.kind != "f":
+        raise NotWritten(step.text)
+    left = [a for a in range(x.shell.ndim) if a not in does.axes]
+    keepdims = y.shell.ndim == x.shell.ndim
+    out = y.shell if not keepdims else y.shell[tuple(slice(None) if a in left else 0 for a in range(x.shell.ndim))]
+    results = {a: s // y.shell.itemsize for a, s in zip(left, out.strides)}
+    r = Reducer(does.ufunc.__name__, y.shell.dtype, STARTS[does.ufunc], None)
+    steps = [s // x.shell.itemsize for s in x.shell.strides]
+    axes = [(n, [steps[a], results.get(a, 0)]) for a, n in enumerate(x.shell.shape)]
+    return folded([axes[a] for a in left], [axes[a] for a in does.axes], step.operands, r)
+
+
+def contraction(step: Step, does: EinsumStep) -> list[str]:
+    """An einsum of as many elements as its operands have; of more, where there are few."""
+    left, _, right = does.subscripts.partition("->")
+    letters = [*left.split(","), right]
+    shells = [v.shell for v in step.operands]
+    lengths = {c: n for said, x in zip(letters, shells) for c, n in zip(said, x.shape)}
+    work = prod(lengths.values())
+    if len({x.dtype for x in shells}) > 1 or shells[0].dtype.kind != "f":
+        raise NotWritten(step.text)
+    if len(lengths) == len(right) or work > max(SMALL_PRODUCT, *(x.size for x in shells)):
+        raise NotWritten("NumPy knows a better order")
+
+    def axis(c: str) -> Axis:
+        strides = [x.strides[said.index(c)] // x.itemsize if c in said else 0 for x, said in zip(shells, letters)]
+        return lengths[c], strides
+
+    gone = [c for c in lengths if c not in right]
+    return folded([*map(axis, right)], [*map(axis, gone)], step.operands, Reducer("add", shells[-1].dtype, 0, None))
+
+
+def folded(left: list[Axis], gone: list[Axis], operands: Sequence[Buffer], r: Reducer) -> list[str]:
+    """y = the products of the xs, gathered along the axes that go.
+
+    Where these lie innermost in memory, one number after the other; else row by row, into the rows of y.
+    """
+    *xs, y = operands
+    left, gone = (merged(sorted(axes, key=lambda axis: -max(map(abs, axis[1])))) for axes in (left, gone))
+
+    def value(axes: Sequence[Axis]) -> Expr:
+        return Expr(" * ".join(element(k, x, axes) for k, x in enumerate(xs)), r.dtype)
+
+    if not left or (gone and min(map(step_of, gone)) <= min(map(step_of, left))):
+        x = value([*left, *in_pieces(gone)])
+        end = f"{element(len(xs), y, left)} = total_r;"
+        return gathered(left, gone, {"r": r}, lambda named: [joined(r, named("r"), x)], [end])
+    *before, row = left
+    axes = [*before, *gone, row]
+    out, i = element(len(xs), y, axes), f"i{len(axes) - 1}"
+    clear = f"EACH({i}, {row[0]}) {out} = {literal(r.start, r.dtype)};"
+    add = f"EACH({i}, {row[0]}) {joined(r, out, value(axes))}"
+    return looped(before, [clear, *looped(gone, [add], len(before))])
+
+
+def step_of(axis: Axis) -> int:
+    """The least distance in memory between elements along an axis."""
+    return min((abs(s) for s in axis[1] if s), default=1)
+
+
+# -- products -----------------------------------------------------------------------------------------------
+
+
+def product(step: Step) -> list[str]:
+    """A product of two small matrices, some rows of the result at a time in registers."""
+    x, y, z = (v.shell for v in step.operands)
+    if (x.ndim, y.ndim) != (2, 2) or z.dtype.kind != "f" or not x.dtype == y.dtype == z.dtype:
+        raise NotWritten(step.text)
+    (m, k), n = x.shape, y.shape[1]
+    if m * k * n > SMALL_PRODUCT:
+        raise NotWritten("NumPy's BLAS is faster")
+    (xi, xl), (yl, yj), (zi, zj) = ([s // v.itemsize for s in v.strides] for v in (x, y, z))
+    if n == 1 or n > NARROW or (xl == yl == 1 and k >= NARROW):
+        return contraction(step, EinsumStep("il,lj->ij"))
+    high = next(rows for rows in (4, 3, 2, 1) if m % rows == 0)
+    rows, kind = range(high), stored(z.dtype)
+    adds = " ".join(f"r{p}[j] += x{p} * y;" for p in rows)
+    stores = " ".join(f"a2[(i + {p}) * {zi} + j * {zj}] = r{p}[j];" for p in rows)
+    return [
+        f"for (index i = 0; i < {m}; i += {high}) {{",
+        f"    {kind} {', '.join(f'r{p}[{n}] = {{0}}' for p in rows)};",
+        f"    for (index l = 0; l < {k}; l++) {{",
+        f"        const {kind} {', '.join(f'x{p} = a0[(i + {p}) * {xi} + l * {xl}]' for p in rows)};",
+        f"        EACH(j, {n}) {{ const {kind} y = a1[l * {yl} + j * {yj}]; {adds} }}",
+        "    }",
+        f"    EACH(j, {n}) {{ {stores} }}",
+        "}",
+    ]

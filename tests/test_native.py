@@ -1,0 +1,373 @@
+"""jit_compile="native": the loops of a program in C++. Oracles are eager mode, and NumPy, also in more digits."""
+
+import os
+import subprocess
+import sys
+import threading
+import warnings
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from test_random_graphs import programs
+
+import minigrad as mg
+from minigrad.backends.native import toolchain
+from minigrad.backends.native.program import NativeProgram, native
+from minigrad.compiler.passes.pipeline import NATIVE, optimised
+from minigrad.compiler.program.program import Program
+from minigrad.nn import functional as F
+
+with warnings.catch_warnings(action="ignore"):
+    has_compiler = toolchain.compiler() is not None
+compiled = pytest.mark.skipif(not has_compiler, reason="no C++ compiler: python -m pip install ziglang brings one")
+rng = np.random.default_rng(0)
+
+
+def normal(*shape, dtype="float32", **options):
+    return mg.tensor(rng.normal(size=shape).astype(dtype), **options)
+
+
+def program_of(f):
+    """What the latest trace of a function runs."""
+    return f.latest.run.latest.program
+
+
+# -- what becomes C ---------------------------------------------------------------------------------------
+
+
+@compiled
+def test_a_training_step_of_a_small_net_is_one_part_and_walks_the_eager_path():
+    shapes = (2, 16), (16,), (16, 1), (1,)
+    starts = [rng.normal(size=s) for s in shapes]
+    x, y = normal(100, 2, dtype="float64"), normal(100, 1, dtype="float64")
+
+    def training():
+        ps = [mg.tensor(s.copy(), requires_grad=True) for s in starts]
+        adam = mg.optim.Adam(ps, lr=0.05)
+
+        def step():
+            adam.zero_grad()
+            loss = F.mse_loss(mg.tanh(x @ ps[0] + ps[1]) @ ps[2] + ps[3], y)
+            loss.backward()
+            adam.step()
+            return loss
+
+        return ps, step
+
+    (theirs, eager), (ours, traced) = training(), training()
+    traced = mg.function(traced, jit_compile="native")
+    for _ in range(20):
+        np.testing.assert_allclose(traced().item(), eager().item(), rtol=1e-12)
+
+    for p, q in zip(ours, theirs):
+        np.testing.assert_allclose(p.numpy(), q.numpy(), rtol=1e-10, atol=1e-13)
+    assert len(program_of(traced).parts) == 1
+    assert "dot(" not in traced.source
+
+
+@compiled
+def test_each_line_of_c_names_its_op_and_large_products_stay_numpys():
+    f = mg.function(lambda x, w: mg.tanh(x @ w).sum(0), jit_compile="native")
+    f(normal(100, 100), normal(100, 100))
+
+    assert "= tanhf(" in f.c_source
+    assert "// Tanh" in f.c_source
+    assert "dot(x0, x1" in f.source
+    assert "part0(" in f.source
+
+
+@compiled
+def test_a_softmax_of_many_rows_is_one_loop_over_rows_that_stay_in_the_cache():
+    x = normal(512, 1000)
+    f = mg.function(lambda x: mg.softmax(x, -1), jit_compile="native")
+    e = np.exp(x.numpy().astype("f8") - x.numpy().max(-1, keepdims=True))
+
+    np.testing.assert_allclose(f(x).numpy(), e / e.sum(-1, keepdims=True), rtol=2e-6)
+    assert program_of(f).text.size < 1 << 17  # bytes; the array has 2 million
+    assert "rows_" in f.c_source
+
+
+@compiled
+def test_a_body_of_a_loop_is_a_part_too():
+    w = normal(8, 8, dtype="float64")
+
+    def states(x0, xs):
+        return mg.lax.scan(lambda h, x: (mg.tanh(h @ w + x), h.sum()), x0, xs)
+
+    x0, xs = normal(1, 8, dtype="float64"), normal(30, 1, 8, dtype="float64")
+    f = mg.function(states, jit_compile="native")
+    for ours, theirs in zip(f(x0, xs), states(x0, xs)):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-12)
+    assert "    part" in f.source.partition("for k")[2]
+
+
+@compiled
+def test_a_session_and_jit_have_it_too():
+    x = normal(5, 3)
+    expected = np.exp(x.numpy()).sum(0)
+    with mg.Graph().as_default():
+        p = mg.placeholder("float32", (None, 3))
+        y = mg.exp(p).sum(0)
+        with mg.Session(jit_compile="native") as session:
+            np.testing.assert_allclose(session.run(y, {p: x.numpy()}), expected, rtol=1e-6)
+            assert "expf(" in session.last_run.c_source
+        with mg.Session() as session:
+            session.run(y, {p: x.numpy()})
+            assert not session.last_run.c_source
+    f = mg.jit(lambda x: mg.exp(x).sum(0), backend="native")
+    np.testing.assert_allclose(f(x).numpy(), expected, rtol=1e-6)
+    assert "expf(" in f.c_source
+
+
+def test_another_word_is_refused():
+    with pytest.raises(ValueError, match='False, True or "native"'):
+        mg.function(lambda x: x, jit_compile="fast")
+
+
+# -- the numbers --------------------------------------------------------------------------------------------
+
+MANY = {
+    "bias": lambda x, row, col: mg.tanh(x + row),
+    "column": lambda x, row, col: x * col - row,
+    "transposed": lambda x, row, col: mg.exp(-x.mT) + col.mT,
+    "sum": lambda x, row, col: (x * x).sum(),
+    "mean of rows": lambda x, row, col: x.mean(-1),
+    "sum of columns": lambda x, row, col: (x * col).sum(0),
+    "largest": lambda x, row, col: x.amax(),
+    "largest of rows": lambda x, row, col: x.amax(-1),
+    "least of columns": lambda x, row, col: x.amin(0),
+    "softmax": lambda x, row, col: mg.softmax(x, -1),
+    "softmax of columns": lambda x, row, col: mg.softmax(x, 0),
+    "layer norm": lambda x, row, col: F.layer_norm(x, x.shape[-1:]),
+    "log": lambda x, row, col: mg.log(1 + x * x) + mg.sqrt(abs(x)),
+    "logsumexp": lambda x, row, col: x.logsumexp(-1),
+    "where": lambda x, row, col: mg.where(x > 0, x, row) + (x >= col),
+    "product": lambda x, row, col: row @ x.mT,
+    "cut": lambda x, row, col: x[1:] * x[:-1] + x[::2].sum(),
+    "integers": lambda x, row, col: (x * 10).long() % 7 + 1,
+    "powers": lambda x, row, col: abs(x) ** 1.5 + mg.sin(x),
+}
+
+
+@compiled
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(4, 3), (2, 70_001), (300, 301), (8_200, 33), (1, 1), (5_000, 3)])
+def test_values_and_gradients_are_those_of_eager_mode(shape, dtype, monkeypatch):
+    """On both sides of every threshold: of a block, of a row that is long, of a sum in pieces, of lanes."""
+    monkeypatch.setattr(toolchain, "FLAGS", tuple("-O1" if f == "-O3" else f for f in toolchain.FLAGS))  # a long text
+    x, row, col = (normal(*s, dtype=dtype, requires_grad=True) for s in (shape, (1, shape[1]), (shape[0], 1)))
+
+    def everything(x, row, col):
+        ys = [f(x, row, col) for f in MANY.values()]
+        total = sum((y / (1 + y * y)).mean() for y in ys if y.spec.is_float)
+        return [*ys, *mg.autograd.grad(total, (x, row, col))]
+
+    f = mg.function(everything, jit_compile="native")
+    tolerance = 3e-4 if dtype == "float32" else 1e-9
+    for name, ours, theirs in zip([*MANY, "dx", "drow", "dcol"], f(x, row, col), everything(x, row, col)):
+        assert ours.spec == theirs.spec, name
+        largest = np.abs(theirs.numpy()).max(initial=1)
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=0, atol=tolerance * largest, err_msg=name)
+
+
+@compiled
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(programs())
+def test_random_graphs_give_what_numpy_gives_infinities_and_all(program):
+    """Within 8 eps of the coarsest dtype in the graph, of the largest number in the array."""
+    graph, arrays = program
+    graph = optimised(graph, NATIVE)
+    program = native(graph)
+    assert isinstance(program, NativeProgram)
+    eps = max((np.finfo(n.spec.dtype).eps for n in graph.nodes if getattr(n.spec, "is_float", False)), default=0)
+    with np.errstate(all="ignore"):
+        expected = Program(graph)(*[a.copy() for a in arrays])
+    for order in "CF":
+        for a, b in zip(expected, program(*[np.array(a, order=order) for a in arrays]), strict=True):
+            assert (a.shape, a.dtype) == (b.shape, b.dtype)
+            numbers = np.isfinite(a)
+            np.testing.assert_array_equal(b[~numbers], a[~numbers])
+            np.testing.assert_allclose(b[numbers], a[numbers], rtol=0, atol=8 * eps * np.abs(a[numbers]).max(initial=1))
+
+
+LIMITS = {  # units in the last place
+    ("exp", "f4"): 1.1,
+    ("exp", "f8"): 1.1,
+    ("log", "f4"): 1.0,
+    ("log", "f8"): 1.0,
+    ("tanh", "f4"): 6.0,
+    ("tanh", "f8"): 1.5,
+}
+STRANGE = [0.0, -0.0, np.inf, -np.inf, np.nan, -1.0, 1e-45, 5e-324, 1e38, 1e308, 800.0, -800.0, -103.5, -744.0]
+
+
+@compiled
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="a long double is no more than a double here")
+@pytest.mark.parametrize(("name", "dtype"), LIMITS)
+def test_functions_of_our_own_are_right_to_the_last_digits(name, dtype):
+    spread = np.exp(rng.uniform(-80, 80, 50_000)) if name == "log" else rng.uniform(-100, 88, 50_000)
+    near = [rng.normal(size=50_000), 1 + rng.normal(size=50_000) * 1e-3]
+    f = mg.function(getattr(mg, name), jit_compile="native")
+    with np.errstate(all="ignore"):
+        x = np.concatenate([spread, *near, STRANGE]).astype(dtype)
+        expected = getattr(np, name)(x.astype(np.longdouble))
+        rounded = expected.astype(dtype)
+        found = f(mg.tensor(x)).numpy()
+        normal = np.isfinite(rounded)
+        np.testing.assert_array_equal(found[~normal], rounded[~normal])
+        off = abs(found[normal] - expected[normal]) / np.spacing(abs(rounded[normal]))
+    assert off.max() <= LIMITS[name, dtype], x[normal][off.argmax()]
+
+
+# -- arrays -------------------------------------------------------------------------------------------------
+
+
+@compiled
+def test_arrays_may_lie_in_memory_in_any_way():
+    f = mg.function(lambda x, y: mg.exp(x) * y + x.sum(0), jit_compile="native")
+    dense, y = rng.normal(size=(6, 4)), rng.normal(size=(6, 4))
+    expected = np.exp(dense) * y + dense.sum(0)
+    unaligned = np.empty(6 * 4 * 8 + 1, np.uint8)[1:].view("f8").reshape(6, 4)
+    unaligned[...] = dense
+    for x in (dense, np.asfortranarray(dense), np.repeat(dense, 2, 1)[:, ::2], dense[::-1].copy()[::-1], unaligned):
+        np.testing.assert_allclose(f(mg.from_numpy(x), mg.tensor(y)).numpy(), expected, rtol=1e-12)
+    wide = np.broadcast_to(dense[:1], (6, 4))
+    np.testing.assert_allclose(f(mg.from_numpy(wide), mg.tensor(y)).numpy(), np.exp(wide) * y + wide.sum(0), rtol=1e-12)
+
+
+@compiled
+def test_a_parameter_that_lies_across_memory_is_edited_in_place():
+    home = np.zeros((4, 3))
+    p = mg.from_numpy(home.T)
+
+    @mg.function(jit_compile="native")
+    def step():
+        p.add_(mg.exp(p) * 2)
+
+    step()
+    step()
+    assert home.tolist() == [[2 + 2 * np.exp(2)] * 3] * 4
+
+
+@compiled
+def test_nothing_is_held_that_was_given_or_handed_out():
+    f = mg.function(lambda x: mg.exp(x) + x.sum(), jit_compile="native")
+    f(mg.zeros(300_000))  # the first arguments of all belong to the trace
+    x = np.zeros(300_000)  # large enough to be handed out again
+    y = f(mg.from_numpy(x)).numpy()
+    gone = [weakref.ref(x), weakref.ref(y)]
+    del x, y
+    f(mg.zeros(300_000))
+    assert [g() is None for g in gone] == [True, True]
+
+
+@compiled
+def test_two_threads_may_run_it_at_once():
+    f = mg.function(lambda x: mg.tanh(x).sum() + mg.exp(x).sum(), jit_compile="native")
+    xs = [normal(10_000, dtype="float64") for _ in range(4)]
+    expected = [f(x).item() for x in xs]
+    found = [[] for _ in xs]
+    threads = [
+        threading.Thread(target=lambda x=x, to=to: to.extend(f(x).item() for _ in range(200)))
+        for x, to in zip(xs, found)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [[y] * 200 for y in expected]
+
+
+# -- what may go wrong --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    """A cache that is empty, and a process that has looked for no compiler yet."""
+    monkeypatch.setenv("MINIGRAD_CACHE", str(tmp_path / "cache"))
+    for each in (toolchain.compiler, toolchain.folder):
+        each.cache_clear()
+    yield tmp_path
+    for each in (toolchain.compiler, toolchain.folder):
+        each.cache_clear()
+
+
+def numpys(why):
+    """A call that NumPy runs, with a warning; its result is right."""
+    f = mg.function(lambda x: mg.exp(x).sum(), jit_compile="native")
+    with pytest.warns(toolchain.NoCompilerWarning, match=why):
+        assert f(mg.zeros(5)).item() == 5
+    assert not f.c_source
+    return f
+
+
+def test_where_there_is_no_compiler_numpy_runs_and_one_line_says_so(fresh, monkeypatch):
+    monkeypatch.setattr(toolchain, "candidates", list)
+    f = numpys(r"there is no C\+\+ compiler here that works: python -m pip install")
+    with warnings.catch_warnings(action="error"):  # said once
+        f(mg.zeros(6))
+
+
+@compiled
+@pytest.mark.parametrize("how", ["exits", "is killed", "makes no library"])
+def test_a_compiler_that_fails_is_no_compiler(fresh, monkeypatch, how):
+    ends = {"exits": "sys.exit('no such flag')", "is killed": "os.kill(os.getpid(), 9)", "makes no library": ""}
+    fake = fresh / "cc.py"
+    fake.write_text(f"import os, sys\n{ends[how]}\n")
+    monkeypatch.setattr(toolchain, "candidates", lambda: [(sys.executable, str(fake))])
+    numpys("no C")
+
+
+@compiled
+def test_a_compiler_that_fails_at_one_text_costs_that_text_alone(fresh, monkeypatch):
+    assert toolchain.compiler() is not None
+    run = subprocess.run
+
+    def full(command, **options):
+        Path(command[-1]).write_text("#error No space left on device\n")
+        return run(command, **options)
+
+    monkeypatch.setattr(toolchain.subprocess, "run", full)
+    numpys("failed: .*No space left on device")
+
+
+@compiled
+def test_a_folder_that_cannot_be_written_to_is_done_without(fresh, monkeypatch):
+    (fresh / "cache").write_text("a file, where a folder is wanted")
+    f = mg.function(lambda x: mg.exp(x).sum(), jit_compile="native")
+    assert f(mg.zeros(5)).item() == 5
+    assert f.c_source
+    assert (fresh / "cache").read_text() == "a file, where a folder is wanted"
+
+
+@compiled
+def test_what_was_built_once_is_loaded_and_what_is_damaged_is_built_again(fresh, monkeypatch):
+    text = 'extern "C" int seven() { return 7; }\n'
+    assert toolchain.library(text).seven() == 7
+
+    def none(*_, **__):
+        raise AssertionError("a compiler was called")
+
+    with monkeypatch.context() as m:
+        m.setattr(toolchain.subprocess, "run", none)
+        assert toolchain.library(text).seven() == 7
+
+    other = text.replace("seven", "eight").replace("7", "8")
+    path = toolchain.folder() / f"{toolchain.key(toolchain.compiler(), other)}{toolchain.suffix()}"
+    path.write_bytes(b"half of a libr")
+    assert toolchain.library(other).eight() == 8
+    assert not [*toolchain.folder().glob("build*")]
+
+
+@compiled
+def test_processes_that_build_the_same_at_once_are_both_right(fresh):
+    script = (
+        "import minigrad as mg\nf = mg.function(lambda x: mg.exp(x).sum(), jit_compile='native')\n"
+        "print(f(mg.zeros(5)).item(), 'part0' in f.source)"
+    )
+    command = [sys.executable, "-c", script]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) for _ in range(3)]
+    assert [each.communicate()[0] for each in running] == ["5.0 True\n"] * 3
