@@ -204,6 +204,7 @@ def test_black_code_size_dark_and_help(deck):
     deck.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'true'")
 
 
+SCROLLED = "() => document.querySelector('.mg-shown .jp-WindowedPanel-outer').scrollTop"
 SMALLEST = """() => Math.min(...[...document.querySelectorAll(".mg-shown :is(.cm-content, pre, code)")]
   .filter((code) => code.checkVisibility())
   .map((code) => parseFloat(getComputedStyle(code).fontSize) * code.currentCSSZoom))"""
@@ -253,6 +254,31 @@ def test_a_page_that_is_too_high_is_made_smaller(deck):
     assert place.text_content() == "4 of 4"
     press(deck, "Home")
     assert zoom() == pytest.approx(large)
+
+
+def test_what_has_no_room_is_turned_over_to_cell_by_cell_and_nothing_scrolls(lab):
+    """On 1280 × 720 nearly every page of lessons 04 and 06 had to be scrolled to its end."""
+    line = "a line\n\n"
+    name = lab.written("# One", line * 6, line * 6, line * 6, "# Two", line * 6, line * 14)
+    path = lab.folder / name
+    notebook = json.loads(path.read_text("utf-8"))
+    for n, cell in enumerate(notebook["cells"]):
+        kind = {0: "slide", 4: "slide", 6: "fragment"}.get(n)
+        cell.update(cell_type="markdown", metadata={"slideshow": {"slide_type": kind}} if kind else {})
+        del cell["outputs"], cell["execution_count"]
+    path.write_text(json.dumps(notebook), "utf-8")
+    opened = lab.open(name, viewport={"width": 1280, "height": 720})
+    present(opened)
+
+    turned = [seen(opened)]
+    for _ in range(4):
+        press(opened, "PageDown")
+        turned.append(seen(opened))
+        assert opened.page.evaluate(SCROLLED) == 0
+    assert turned == [[0, 1, 2, 3], [3], [4, 5], [6], [6]]
+
+    press(opened, "PageUp", "PageUp")
+    assert seen(opened) == [0, 1, 2, 3]
 
 
 def test_what_is_below_a_question_comes_with_the_next_press(lab):

@@ -4,6 +4,9 @@
 import { deck } from "./deck.js";
 import { Speaker } from "./speaker.js";
 
+// What has no room on a page, with code that can be read from the last row, is turned over to: at a press the page goes on with
+// the first cell that was not seen whole, and when another part comes the earliest cells make room for it.
+
 // Where keys belong to what has the focus, and not to the show: editors, fields, sliders, and widgets that are stepped.
 const OWN_KEYS = ".cm-editor, input, textarea, select, [contenteditable=true], [role=slider], .mg-widget, .jupyter-widgets";
 const LEAVES_OUT = new Set(["full", "defer"]); // ways of JupyterLab to have only cells in the page that are scrolled to
@@ -54,6 +57,7 @@ export class Show {
   constructor({ panel, ran, run, themes, left }) {
     Object.assign(this, { panel, notebook: panel.content, ran, runCells: run, themes, left });
     this.at = this.step = 0;
+    this.turned = this.from = 0; // cells of the page that a press has turned over; and that are not on the screen
     this.zoom = 1;
     this.live = false;
     this.pressed = this.pressed.bind(this);
@@ -157,13 +161,19 @@ export class Show {
     return this.page.steps.slice(0, this.step + 1).flat().map((index) => this.notebook.widgets[index]);
   }
 
+  get onScreen() {
+    return this.cells.slice(this.from);
+  }
+
+  hideFrom(from) {
+    this.from = from;
+    const shown = new Set(this.onScreen);
+    this.notebook.widgets.forEach((cell) => cell.node.classList.toggle("mg-off", !shown.has(cell)));
+  }
+
   show() {
     const { notebook, page, pages, at, step, bar } = this;
-    const shown = new Set(this.cells);
-    notebook.widgets.forEach((cell) => {
-      cell.node.classList.toggle("mg-off", !shown.has(cell));
-      cell.node.classList.toggle("mg-asks", ASKS.test(cell.model.sharedModel.getSource()));
-    });
+    notebook.widgets.forEach((cell) => cell.node.classList.toggle("mg-asks", ASKS.test(cell.model.sharedModel.getSource())));
     notebook.deselectAll();
     notebook.activeCellIndex = page.steps[step][0];
     notebook.mode = "command";
@@ -174,32 +184,26 @@ export class Show {
     bar.querySelector("[role=status]").textContent = `Page ${at + 1} of ${pages.length}${parts}: ${page.title}`;
     this.speaker.tell({ place: `${at + 1} of ${pages.length}${parts}`, page, next: pages[at + 1] });
     this.fit();
-    const bring = () => step && this.bring(page.steps[step].map((index) => notebook.widgets[index].node));
-    if (!step) this.scroller.scrollTop = 0;
-    bring();
-    if (this.live) this.running(this.unrun).then(() => this.page === page && this.step === step && bring());
-  }
-
-  // What is new on the screen: all of it, or else its beginning.
-  bring(nodes) {
-    const height = nodes.at(-1).getBoundingClientRect().bottom - nodes[0].getBoundingClientRect().top;
-    if (height > this.notebook.node.clientHeight) nodes[0].scrollIntoView({ block: "start" });
-    else nodes.at(-1).scrollIntoView({ block: "nearest" });
+    this.scroller.scrollTop = 0;
+    if (this.live) this.running(this.unrun);
   }
 
   // A page is as large as the screen has room for, and its code no smaller than can be read.
   fit() {
     if (!this.bar) return;
     const { clientHeight, clientWidth } = this.notebook.node;
-    const nodes = this.cells.map((cell) => cell.node);
     const scale = (zoom) => this.panel.node.style.setProperty("--mg-zoom", zoom);
-    const height = () => nodes.at(-1).getBoundingClientRect().bottom - nodes[0].getBoundingClientRect().top + MARGIN;
-    const runsOver = () => nodes.some((node) => [...node.querySelectorAll(RUNS_OVER)].some((part) => part.scrollWidth > part.clientWidth + 1));
+    const height = () => this.onScreen.at(-1).node.getBoundingClientRect().bottom - this.onScreen[0].node.getBoundingClientRect().top + MARGIN;
+    const runsOver = () => this.onScreen.some(({ node }) => [...node.querySelectorAll(RUNS_OVER)].some((part) => part.scrollWidth > part.clientWidth + 1));
     const fits = (zoom) => {
       scale(zoom);
       return height() <= clientHeight && !runsOver();
     };
     let low = LEAST_CODE / parseFloat(getComputedStyle(this.panel.node).getPropertyValue("--jp-code-font-size"));
+    const seen = this.cells.length - this.page.steps[this.step].length;
+    scale(low * Math.max(1, this.zoom));
+    this.hideFrom(this.turned);
+    while (this.from < seen && height() > clientHeight) this.hideFrom(this.from + 1);
     let high = Math.max(low, clientWidth / NARROWEST);
     if (fits(high)) low = high;
     for (let i = 0; i < HALVINGS && low < high; i += 1) {
@@ -213,10 +217,20 @@ export class Show {
   // -- what keys and buttons do -----------------------------------------------------------------
 
   next() {
-    if (this.below > 0) this.scroller.scrollBy({ top: Math.min(this.below, SCREEN * this.notebook.node.clientHeight) });
+    if (this.below > 0) this.further();
     else if (this.step < this.page.steps.length - 1) this.go(this.at, this.step + 1);
     else if (this.at < this.pages.length - 1) this.go(this.at + 1, 0);
     else this.say("This is the end.");
+  }
+
+  // To the first cell that is not seen whole; and what is too high for a screen is scrolled.
+  further() {
+    const { bottom } = this.notebook.node.getBoundingClientRect();
+    const first = this.onScreen.findIndex(({ node }) => Math.floor(node.getBoundingClientRect().bottom - bottom) > 0);
+    if (!first) return this.scroller.scrollBy({ top: Math.min(this.below, SCREEN * this.notebook.node.clientHeight) });
+    this.turned = this.from + first;
+    this.fit();
+    this.scroller.scrollTop = 0;
   }
 
   // Pixels of this page that are below the screen.
@@ -229,7 +243,8 @@ export class Show {
   }
 
   back() {
-    if (this.step > 0) this.go(this.at, this.step - 1);
+    if (this.turned) this.go(this.at, this.step);
+    else if (this.step > 0) this.go(this.at, this.step - 1);
     else if (this.at > 0) this.go(this.at - 1, this.pages[this.at - 1].steps.length - 1);
   }
 
@@ -270,7 +285,7 @@ export class Show {
   }
 
   go(at, step) {
-    Object.assign(this, { at, step });
+    Object.assign(this, { at, step, turned: 0 });
     this.show();
   }
 
