@@ -6,6 +6,7 @@
     jacrev, jacfwd          J itself, a row or a column at a time
     hessian                 jacfwd(jacrev(f)): forward over reverse
     linearize(f, x)         f(x), and the map dx → J dx: f runs once, for however many dx
+    vmap(f)                 f over an axis of its arguments, called once for all slices
     functional_call         a module as a function of its parameters
 
 They nest: `grad(grad(f))` is the second derivative. Arguments and results may be nested tuples, lists and
@@ -23,19 +24,18 @@ from functools import wraps
 from typing import Any
 
 from .autograd.forward_ad import Tangents
-from .autograd.gradient import basis, fresh, gradients, recorded, zeros_like
+from .autograd.gradient import basis, fresh, gradients, recorded, together, zeros_like
 from .autograd.gradient import jacobian as blocks_of
-from .base.dimension import needed
 from .base.errors import NoGradientError, ShapeError
 from .base.pytree import leaves, leaves_beside, planted
 from .base.pytree import tree_map as tree_map
 from .core import modes
-from .core.node import Source, history
-from .functions.movement import stack
+from .core.node import Source
 from .methods import Operand
 from .ops import Alias
 from .tensor.lift import operand
-from .tensor.tensor import Tensor
+from .tracing.vmap import let_go
+from .tracing.vmap import vmap as vmap
 
 
 def functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = (), kwargs: Any = None) -> Any:
@@ -170,9 +170,9 @@ def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
         level = Level([args[i] for i in chosen])
         y, aux = level.run(f, with_arguments(args, chosen, level.trees), options, has_aux)
 
-        def by_arguments(each: Tensor) -> Any:
+        def by_arguments(each: Any) -> Any:
             blocks = blocks_of(each, level.xs, lambda unit: leaves(level.pulled([each], [unit], retain=True)))
-            found = planted(level.shape, iter(blocks))
+            found = planted(level.shape, map(level.let_go, blocks))
             return found[0] if isinstance(argnums, int) else found
 
         J = planted(y, map(by_arguments, leaves(y)))
@@ -183,38 +183,33 @@ def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
 
 
 def jacfwd(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """The Jacobian by forward mode, with jacrev's shape and structure: one forward pass for each input element."""
+    """The Jacobian by its columns, with the shape and structure of jacrev: f runs once, and is linearized."""
 
     @wraps(f)
     def jacobian(*args: Any, **options: Any) -> Any:
         chosen = positions(argnums, args)
         shape = tuple(args[i] for i in chosen)
+        y, push, *aux = linearize(
+            lambda *new: f(*with_arguments(args, chosen, new), **options), *shape, has_aux=has_aux
+        )
         xs = [operand(x) for x in leaves(shape)]
 
-        def moving(i: int) -> Function:
-            def of_one(x: Any) -> Any:
-                new = planted(shape, iter([*xs[:i], x, *xs[i + 1 :]]))
-                value = f(*with_arguments(args, chosen, new), **options)
-                return value if has_aux else (value, None)
+        def columns(i: int) -> list[Any]:
+            """∂y/∂xs[i] for each leaf of y: what becomes of the unit vectors of xs[i], the others standing still."""
 
-            return of_one
+            def moved(dx: Any) -> list[Any]:
+                return leaves(push(*planted(shape, iter([dx if j == i else zeros_like(x) for j, x in enumerate(xs)]))))
 
-        passes = [[jvp(moving(i), (x,), (unit,), True) for unit in basis(x)] for i, x in enumerate(xs)]
-        first = next((each for column in passes for each in column), None)  # None where no argument has an element
-        y, _, aux = jvp(moving(0), (xs[0],), (zeros_like(xs[0]),), True) if first is None else first
-        columns = [[leaves(dy) for _, dy, _ in column] for column in passes]
+            return [dy.movedim(0, -1) for dy in together(moved, [basis(xs[i])])]
 
-        def by_arguments(k: int, each: Tensor) -> Any:
-            slices = [[column[k] for column in columns[i]] for i in range(len(xs))]
-            blocks = [
-                (stack(some, -1) if some else zeros_like(x)).reshape(each.shape + x.shape)
-                for some, x in zip(slices, xs)
-            ]
-            found = planted(shape, iter(blocks))
+        slopes = [columns(i) for i in range(len(xs))]
+
+        def by_arguments(k: int, each: Any) -> Any:
+            found = planted(shape, (let_go(slope[k].reshape(each.shape + x.shape)) for slope, x in zip(slopes, xs)))
             return found[0] if isinstance(argnums, int) else found
 
         J = planted(y, (by_arguments(k, each) for k, each in enumerate(leaves(y))))
-        return (J, aux) if has_aux else J
+        return (J, *aux) if has_aux else J
 
     return jacobian
 
@@ -222,37 +217,6 @@ def jacfwd(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
 def hessian(f: Function, argnums: Argnums = 0) -> Function:
     """The second derivatives of a number f(…), of shape (*argument.shape, *argument.shape): forward over reverse."""
     return jacfwd(jacrev(f, argnums), argnums)
-
-
-def vmap(f: Function, in_dims: Any = 0, out_dims: Any = 0) -> Function:
-    """f over an axis of its arguments, its results stacked.
-
-    in_dims     the axis, for all arguments or for each; None for one that is the same every time
-    out_dims    the axis on which results are stacked, for all or for each
-
-    The slices are taken one after the other: the meaning of JAX's vmap, without its speed.
-    """
-
-    @wraps(f)
-    def mapped(*args: Any) -> Any:
-        axes = [in_dims] * len(args) if isinstance(in_dims, int) or in_dims is None else list(in_dims)
-        if len(axes) != len(args):
-            raise ShapeError(f"vmap needs an axis, or None, for each of {len(args)} arguments: in_dims={in_dims}")
-        moved = [(operand(x), axis) for arg, axis in zip(args, axes) if axis is not None for x in leaves(arg)]
-        needed("vmap, to take the slices one after the other,", *(x.spec.shape[x.axis(axis)] for x, axis in moved))
-        lengths = {x.shape[x.axis(axis)] for x, axis in moved}
-        if len(lengths) != 1 or 0 in lengths:
-            raise ShapeError(f"vmap goes over axes of one length, 1 or more, and got lengths {sorted(lengths)}")
-
-        def part(arg: Any, axis: int | None, i: int) -> Any:
-            return arg if axis is None else planted(arg, (operand(x).select(axis, i) for x in leaves(arg)))
-
-        results = [f(*(part(arg, axis, i) for arg, axis in zip(args, axes))) for i in range(lengths.pop())]
-        columns = [[operand(y) for y in column] for column in zip(*map(leaves, results))]
-        onto = [out_dims] * len(columns) if isinstance(out_dims, int) else leaves_beside(results[0], out_dims)
-        return planted(results[0], iter([stack(column, axis) for column, axis in zip(columns, onto)]))
-
-    return mapped
 
 
 class Level:
@@ -287,14 +251,6 @@ class Level:
         for x in self.xs:
             if isinstance(x.node, Source):
                 x.node.needs_grad = False
-
-
-def let_go(y: Any, mine: Sequence[Any] = (), keeps: bool = True) -> Any:
-    """y; without its history, if no leaf there but mine wants a gradient. Who follows a history has it kept."""
-    if not isinstance(y, Tensor) or y.node is None or not y.tracked or modes.followed():
-        return y
-    sources = (x for node in history(y.node) for x in node.inputs if isinstance(x, Source))
-    return y if keeps and any(x.needs_grad and x not in mine for x in sources) else y.detach()
 
 
 def positions(argnums: Argnums, args: tuple[Any, ...]) -> list[int]:

@@ -278,9 +278,9 @@ for transform in (jacrev, jacfwd):
 reveal("shape of J", J.shape)
 
 # %% [markdown]
-# The output's shape first, the input's behind it. `jacrev` ran the function once, and then went back once for each
-# of the 4 outputs. `jacfwd` ran it once for each of the 6 inputs. Here rows are cheaper; for a tall Jacobian, of many
-# outputs and few inputs, it is the other way round.
+# The output's shape first, the input's behind it. Both ran the function once. `jacrev` then went back with 4 rows side
+# by side, one for each output; `jacfwd` went forward with 6 columns, one for each input. So its arrays were longer.
+# Here rows are cheaper; for a tall Jacobian, of many outputs and few inputs, it is the other way round.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The backward pass is a computation, too
@@ -324,9 +324,9 @@ ForwardAndReverse(grad(f, argnums=(0, 1)), mg.tensor(0.0), mg.tensor(3.0))
 # terabytes. But often one wants only its product with a direction v: how the *gradient* changes when x moves along v.
 # That is a `jvp` of the gradient, and the Hessian is never made: the **Hessian-vector product**.
 #
-# Take n = 200 points on a chain of springs. `hessian(f)` runs forward over reverse, a column at a time. How often does
-# it run `springs`, and how often does `hvp`? `Count` counts the operations too: the engine
-# tells an object that watches of each.
+# Take n = 200 points on a chain of springs. `hessian(f)` runs forward over reverse, and gives 200 columns. How often
+# does it run `springs`, and how often does `hvp`? `Count` counts operations, and the numbers that they give, too: the
+# engine tells an object that watches of each.
 
 
 # %%
@@ -340,13 +340,14 @@ def springs(x):
 
 # %% slideshow={"slide_type": "skip"}
 class Count:
-    """Operations that ran, also those of a backward pass on tensors: the engine tells an object that watches."""
+    """Operations that ran, also those of a backward pass on tensors, and the numbers that they gave."""
 
     def __init__(self):
-        self.operations = 0
+        self.operations = self.numbers = 0
 
     def saw(self, op, y, xs):
         self.operations += 1
+        self.numbers += y.size
 
     def pulled(self, node, gy, gxs):
         pass
@@ -359,8 +360,8 @@ Predict("runs for the Hessian", "How often does hessian(springs)(x) run springs,
 Predict("runs for a product", "How often does hvp(springs, x, v) run it?")
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 5 minutes. For the second question many say 2, one run for the gradient and one for the change. Forward mode carries
-# the change along in the same run.
+# 5 minutes. For the first question many say 200, a run for each column. But the columns are moved side by side. For the
+# second many say 2, one run for the gradient and one for the change. Forward mode carries the change along.
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -368,23 +369,24 @@ def cost(derivative, x):
     runs = []
     with watching(Count()) as count:
         found = derivative(lambda x: runs.append(x) or springs(x), x)
-    return len(runs), count.operations, found.numpy().nbytes
+    return len(runs), count.numbers, found.numpy().nbytes
 
 
-print("  n   Hessian: runs  operations      bytes    product: runs  operations  bytes")
+print("  n   Hessian: runs   computed      bytes    product: runs   computed  bytes")
 for n in (50, 100, 200):
     x, v = mg.tensor(np.linspace(-1, 1, n)), mg.ones(n, dtype=mg.float64)
     whole, product = cost(lambda f, x: hessian(f)(x), x), cost(lambda f, x, v=v: hvp(f, x, v), x)
-    print(f"{n:3} {whole[0]:15} {whole[1]:11,} {whole[2]:10,} {product[0]:16} {product[1]:11} {product[2]:6,}")
+    print(f"{n:3} {whole[0]:15} {whole[1]:10,} {whole[2]:10,} {product[0]:16} {product[1]:10,} {product[2]:6,}")
 same = np.allclose(hessian(springs)(x).numpy() @ v.numpy(), hvp(springs, x, v).numpy())
 print("the same product:", same)
 display(reveal("runs for the Hessian", whole[0]))
 reveal("runs for a product", product[0])
 
 # %% [markdown]
-# The Hessian grows with n², and the operations for it with n. The product needs one run, whatever n is, and as many
-# bytes as the gradient. Reverse over reverse does it as well: weigh the gradient with v, add up, and take the gradient
-# of that number. PyTorch and TensorFlow users write it so, with `create_graph=True` or with two tapes.
+# One run each, whatever n is. But the Hessian grows with n², and so do the numbers that are computed on the way to it.
+# For the product they grow with n, and it has as many bytes as the gradient. Reverse over reverse does it as well:
+# weigh the gradient with v, add up, and take the gradient of that number. PyTorch and TensorFlow users write it so,
+# with `create_graph=True` or with two tapes.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a gradient for each example, and what another order costs
@@ -412,8 +414,8 @@ print(each)
 print("added up:", each.sum(axis=0), " the batch:", grad(lambda w: error(w, X, Y).sum())(w))
 
 # %% [markdown]
-# The second example is fitted already, and its row is 0; the third pulls on both weights. minigrad's `vmap` has the
-# meaning of JAX's, and not its speed: it takes the slices one after the other, where JAX writes one program for all.
+# The second example is fitted already, and its row is 0; the third pulls on both weights. `vmap` called the function
+# once, on symbols that stand for one example, and then applied each operation once, to all three side by side.
 #
 # What does a derivative of one more order cost? We count the operations that run, forward and back.
 
@@ -517,13 +519,14 @@ def impure(x):
 
 one = mg.tensor([1.0, 1.0, 1.0])
 print(hessian(impure)(one))
+print(hessian(impure)(one))
 print("the gradient, asked twice:", grad(impure)(one), grad(impure)(one))
 
 # %% [markdown]
-# Each column is from another run, and so from another function. No error: each number is the right derivative of
-# *something*. A cache is a more usual way to come by this: at 1, below, the factor e⁰ of the earlier call comes along
-# as a constant. And a value that leaves the graph on its way is a constant too, and `grad` gives 0 where nothing
-# arrives.
+# The same question, asked twice, is answered in two ways: each run is of another function. No error: each number is
+# the right derivative of *something*. A cache is a more usual way to come by this: at 1, below, the factor e⁰ of the
+# earlier call comes along as a constant. And a value that leaves the graph on its way is a constant too, and `grad`
+# gives 0 where nothing arrives.
 
 
 # %%
@@ -570,7 +573,7 @@ Quiz("07_tapes_and_transforms")
 # | `mg.func.vjp(f, x)` | `torch.func.vjp(f, x)` | `output_gradients=` of a tape | `jax.vjp(f, x)` |
 # | `mg.func.jvp(f, (x,), (dx,))` | the same, in `torch.func` | `tf.autodiff.ForwardAccumulator` | the same, in `jax` |
 # | `mg.func.jacrev`, `jacfwd`, `hessian` | the same, in `torch.func` | `tape.jacobian` | the same, in `jax` |
-# | `mg.vmap(f)`, slice by slice | `torch.vmap(f)` | `tf.vectorized_map(f, xs)` | `jax.vmap(f)` |
+# | `mg.vmap(f)` | `torch.vmap(f)` | `tf.vectorized_map(f, xs)` | `jax.vmap(f)` |
 # | `mg.grad(z, x, create_graph=True)` | the same, in `torch.autograd` | a tape in a tape | nest `jax.grad` |
 # | 0 where x left the graph | the same, in `torch.func` | `None` | 0; in `jax.jit` an error |
 #
@@ -583,8 +586,8 @@ Quiz("07_tapes_and_transforms")
 # - `.backward()`, a tape and a transform are three questions to one engine. They differ in where the answer goes and in
 #   what counts as recorded.
 # - A tape hears what runs inside its block, from what it watches. `None` means that it has heard nothing in between.
-# - Transforms give functions and so nest. `jacrev` costs a backward pass for each output, `jacfwd` a run for each
-#   input.
+# - Transforms give functions and so nest. `jacrev` goes back with a row for each output, `jacfwd` forward with a
+#   column for each input.
 # - The backward pass can be recorded too: that is all there is to a second derivative. A product with the Hessian costs
 #   one run, and the bytes of a gradient.
 # - A transform trusts that your function is one. The referee does not.

@@ -13,6 +13,7 @@ from ..base.errors import NoGradientError, ShapeError
 from ..base.spec import Spec
 from ..core.node import Node, Record
 from ..core.op import Interned, Op
+from ..methods import Operand
 from ..tensor.tensor import Tensor, made
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ class FunctionRule:
         """A gradient, which is a tensor of its argument's shape, in its argument's dtype; or None."""
         if gx is None:
             return None
-        if not isinstance(gx, Tensor) or gx.shape != spec.shape:
+        if not isinstance(gx, Operand) or gx.shape != spec.shape:
             raise ShapeError(f"{self.function.__name__}.backward gave {gx!r} as the gradient of an argument {spec}")
         return gx.astype(spec.dtype)
 

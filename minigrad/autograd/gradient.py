@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import ops
 from ..base.dimension import is_unknown
-from ..base.errors import GraphError, NoGradientError
+from ..base.errors import GraphError, NoGradientError, NoValueError
 from ..core import modes
 from ..core.backward import run_backward
 from ..core.node import Record, history
@@ -17,6 +17,8 @@ from ..tensor.grad import arrived, arriving, towards
 from ..tensor.grad import backward as backward_from
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor, made
+from ..tracing.tracer import Tracer
+from ..tracing.vmap import Slices, vmap
 
 
 def backward(
@@ -69,9 +71,7 @@ def grad(
         raise NoGradientError("grad() needs outputs computed from inputs with requires_grad=True, outside no_grad()")
     gys = gradients_of(ys, grad_outputs)
     if is_grads_batched:
-        batch = zip(*([None] * gys[0].shape[0] if gy is None else gy for gy in gys))
-        rows = [gradients(ys, [x.node for x in xs], [*row], True, create_graph) for row in batch]
-        gxs = [None if gs[0] is None else gs[0].apply(ops.Stack(0), *gs[1:]) for gs in zip(*rows)]
+        gxs = together(lambda *row: gradients(ys, [x.node for x in xs], [*row], True, create_graph), gys)
     else:
         gxs = gradients(ys, [x.node for x in xs], gys, retain_graph, create_graph)
     unused = [i for i, gx in enumerate(gxs) if gx is None]
@@ -98,12 +98,14 @@ def gradients(
     if not moving:
         return [None] * len(wrt)
     ys, gys = ([*column] for column in zip(*moving))
-    if (builder := modes.current.mode.builder) is not None:
+    builder, create_graph = modes.current.mode.builder, create_graph or modes.followed()
+    at_once = isinstance(builder, Slices) and not builder.once and not any(isinstance(y, Symbol) for y in ys)
+    if builder is not None and not at_once:
         return in_graph(builder, ys, wrt, gys, create_graph)
-    if isinstance(ys[0], Symbol):  # of a session's graph, whose block is closed
+    if builder is None and isinstance(ys[0], Symbol):  # of a session's graph, whose block is closed
         with ys[0].builder.building():
             return gradients(ys, wrt, gys, retain_graph, create_graph, through)
-    create_graph = create_graph or modes.followed()
+    keeps, create_graph = create_graph, create_graph or at_once
     seeds = arriving(ys, gys, create_graph)
     order = towards([*filter(through, history(*seeds))], wrt)
     retain = create_graph if retain_graph is None else retain_graph
@@ -111,11 +113,19 @@ def gradients(
     given = arrived(wrt, grads, order)
     if not create_graph:
         given = {node: made(g, node.spec) for node, g in given.items()}
+    elif at_once and not keeps:
+        given = {node: g.detach() for node, g in given.items()}
     return [given.get(node) for node in wrt]
 
 
 def in_graph(builder: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create_graph: bool) -> list[Any]:
-    """The same while a graph is built: more nodes of it, for each node of it, or of what was captured."""
+    """The same while a graph is built: more nodes of it, for each node of it, or of what was captured; or of a graph
+    around it, of which all ys are.
+    """
+    around = builder
+    while around is not None and not any(isinstance(y, Tracer) and y.builder is around for y in ys):
+        around = around.outer
+    builder = builder if around is None else around
     symbols = {c.what.node: c.symbol for c in builder.captured.values() if c.what.node is not None}
     like = builder.lift(ys[0])
     xs = [None if node is None else symbols[node] if node in symbols else like.at_node(node) for node in wrt]
@@ -156,32 +166,40 @@ def fresh(x: Tensor) -> Tensor:
     return y
 
 
-def basis(y: Tensor) -> list[Tensor]:
-    """The unit vectors of y's space, in y's shape."""
+def together(pull: Callable[..., Sequence[Any]], gys: Sequence[Any]) -> list[Any]:
+    """What pull(*gys) gives for each place of their first axis, side by side; None where it gives none.
+
+    In one pass, by vmap. One after the other where a rule looks at a value, or at how often a loop has turned.
+    """
+    missing: list[bool] = []
+
+    def pulled(*row: Any) -> list[Any]:
+        gxs = pull(*row)
+        missing[:] = [gx is None for gx in gxs]
+        return [gx for gx in gxs if gx is not None]
+
+    try:
+        found = vmap(pulled, tuple(None if gy is None else 0 for gy in gys))(*gys)
+    except (GraphError, NoValueError):
+        n = next(len(gy) for gy in gys if gy is not None)
+        rows = [pulled(*(gy if gy is None else gy[i] for gy in gys)) for i in range(n)]
+        found = [gs[0].apply(ops.Stack(0), *gs[1:]) for gs in zip(*rows)]
+    given = iter(found)
+    return [None if none else next(given) for none in missing]
+
+
+def basis(y: Tensor) -> Tensor:
+    """The unit vectors of y's space, each in y's shape, side by side."""
     if is_unknown(y.spec.size):
         raise GraphError(f"a Jacobian has a row for each element of {y.spec}, whose number is not known yet: say it")
-    units = []
-    for i in range(y.size):
-        unit = y.spec.device.xp.zeros(y.size, y.dtype)
-        unit[i] = 1
-        units.append(made(unit.reshape(y.shape), y.spec))
-    return units
+    shape = (y.spec.size, *y.spec.shape)
+    return made(y.spec.device.xp.eye(y.spec.size, dtype=y.dtype).reshape(shape), y.spec.with_shape(shape))
 
 
 def jacobian(y: Tensor, xs: Sequence[Tensor], pull: Callable[[Any], Sequence[Any]]) -> list[Any]:
-    """∂y/∂x, of shape (*y.shape, *x.shape), for each x, by `pull` of y's unit vectors; None where it gives none."""
-    rows = [pull(unit) for unit in basis(y)]
-    return [
-        None if rows and rows[0][i] is None else stacked([row[i] for row in rows], x).reshape(y.shape + x.shape)
-        for i, x in enumerate(xs)
-    ]
-
-
-def stacked(rows: Sequence[Any], x: Tensor) -> Any:
-    """Rows of x's shape as one tensor."""
-    if not rows:
-        return x.new_zeros((0, *x.shape))
-    return rows[0].apply(ops.Stack(0), *rows[1:])
+    """∂y/∂x, of shape (*y.shape, *x.shape), for each x, by `pull` of all y's unit vectors; None where it gives none."""
+    rows = together(pull, [basis(y)])
+    return [None if row is None else row.reshape(y.shape + x.shape) for row, x in zip(rows, xs)]
 
 
 def ones_like(x: Tensor) -> Tensor:

@@ -27,7 +27,7 @@ from ..methods import Operand
 from ..ops import Input, Read
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
-from .gradient import gradients, jacobian, ones_like, stacked, zeros_like
+from .gradient import gradients, jacobian, ones_like, zeros_like
 
 
 class OpenTapes(threading.local):
@@ -140,7 +140,7 @@ class GradientTape:
         full = self.jacobian(target, source, unconnected_gradients)
         if full is None:
             return None
-        return stacked([full[n].select(target.ndim - 1, n) for n in range(target.shape[0])], full)
+        return full.diagonal(0, 0, target.ndim).movedim(-1, 0)
 
     # -- as a watcher: which leaves are used ----------------------------------------------
 

@@ -35,6 +35,21 @@ def leaves_beside(tree: Any, other: Any) -> list[Any]:
     raise ShapeError(f"wanted the structure of {outline(tree)}, and got that of {outline(other)}")
 
 
+def spread(tree: Any, prefix: Any) -> list[Any]:
+    """For each leaf of the tree what `prefix` says there, or of the branch that it is on.
+
+    Raises ShapeError where `prefix` has branches that the tree has not.
+    """
+    match tree, prefix:
+        case (tuple() | list(), tuple() | list()) if len(prefix) == len(tree):
+            return [said for branch, its in zip(tree, prefix) for said in spread(branch, its)]
+        case (dict(), dict()) if prefix.keys() == tree.keys():
+            return [said for name, branch in tree.items() for said in spread(branch, prefix[name])]
+        case _ if not isinstance(prefix, tuple | list | dict):
+            return [prefix] * len(leaves(tree))
+    raise ShapeError(f"wanted the structure of {outline(tree)}, or its beginning, and got that of {outline(prefix)}")
+
+
 def paths(tree: Any, name: str) -> list[str]:
     """For each leaf, how it is reached from what is called `name`: `name[0]["h"]`."""
     match tree:

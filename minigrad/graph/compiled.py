@@ -87,7 +87,7 @@ class Compiled:
 
     def __call__(self, xs: Sequence[Tensor]) -> Sequence[Any]:
         mode = modes.current.mode
-        if mode.watchers and modes.followed():
+        if mode.builder is not None or (mode.watchers and modes.followed()):  # vmap's, or forward mode
             return on_tensors(self.graph, xs)
         wanted = tuple([x.tracked for x in xs]) if mode.recording else ()
         if True not in wanted:

@@ -9,7 +9,7 @@ One of several: `switch_case` by a number, `case` by the first condition that ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..functions.movement import stack
 from ..methods import Operand
 from ..tensor.lift import operand
 from ..tracing.builder import GraphBuilder, Tracer
+from ..tracing.vmap import Slices
 from .graph import builder_of
 from .subgraph import (
     Side,
@@ -51,7 +52,7 @@ def cond(
     They return tensors in the same structure, of the same dtypes and shapes. Raises GraphError if one is no function.
     """
     refuse_uncallable(true_fn=true_fn, false_fn=false_fn)
-    builder = builder_of((pred, *leaves(tuple(operands))))
+    builder = writer_of((pred, *leaves(tuple(operands))))
     if builder is None or isinstance(pred, bool | np.bool_):
         return true_fn(*operands) if pred else false_fn(*operands)
     p = truth(builder, pred, "cond() chooses by")
@@ -71,6 +72,12 @@ def cond(
     for part in (true, false):
         pass_on(builder, found, part)
     return filled(true.result, found)
+
+
+def writer_of(xs: Iterable[Any]) -> GraphBuilder | None:
+    """Who writes down a branch or a loop of these; None where Python runs it, as it does under vmap."""
+    builder = builder_of(xs)
+    return None if isinstance(builder, Slices) else builder
 
 
 def refuse_uncallable(**ways: Any) -> None:
@@ -100,7 +107,7 @@ def while_loop(
         raise GraphError(f"while_loop() takes its variables in a tuple, (x,) for one; it got {shown(loop_vars)[:80]}")
     if maximum_iterations is not None:
         return bounded(cond, body, loop_vars, shape_invariants, maximum_iterations, name)
-    builder = builder_of(leaves(loop_vars))
+    builder = writer_of(leaves(loop_vars))
     if builder is None:
         while cond(*loop_vars):
             loop_vars = again(loop_vars, body(*loop_vars))
@@ -213,7 +220,7 @@ def scan(
 
     c keeps its structure, dtypes and shapes. y may have any, and None for leaves.
     """
-    builder, steps = builder_of((*leaves(init), *leaves(xs))), steps_of(leaves(xs), length)
+    builder, steps = writer_of((*leaves(init), *leaves(xs))), steps_of(leaves(xs), length)
     if builder is None:
         return stepped(f, init, xs, steps, reverse)
     return traced_scan(builder, f, init, xs, steps, reverse, "scan()")
@@ -286,7 +293,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     def turn(i: Any, x: Any) -> tuple[Any, Any]:
         return i + 1, body_fun(i, x)
 
-    builder = builder_of(leaves(init_val))
+    builder = writer_of(leaves(init_val))
     if isinstance(lower, int) and isinstance(upper, int) and builder is not None:
         if upper <= lower:
             return init_val

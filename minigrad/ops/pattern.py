@@ -184,19 +184,24 @@ def open_region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[in
     """The same where lengths are unknown, and too large for NumPy: it says with lengths of 1 where what arrays choose
     goes, and the rest is worked out axis by axis.
     """
-    shell, first = np.empty((1,) * x.ndim), integers_first(tuple(0 if isinstance(p, WHOLE) else p for p in pattern))
-    choices = tuple(np.zeros((2,) * max((a.ndim for a in arrays), default=0), np.intp) for _ in arrays)
-    whole: Pattern = tuple(Slice() if isinstance(p, Slice) else 0 if isinstance(p, WHOLE) else p for p in pattern)
     try:
-        shell = (shell if first is None else shell[first])[filled(whole, choices)]
+        where = chosen_at(pattern, x.ndim)
     except IndexError as reason:
         raise BoundsError(f"{written(pattern)} of {x}: {reason}") from None
     chosen = broadcast_shape(*(a.shape for a in arrays))
     if chosen is None:
         raise BoundsError(f"{written(pattern)} of {x}: its arrays, {arrays}, do not broadcast")
     rest = left(pattern, x)
-    where = shell.shape.index(2) if chosen else 0
     return (*rest[:where], *chosen, *rest[where:])
+
+
+def chosen_at(pattern: Pattern, ndim: int) -> int:
+    """Where in x[pattern] the axes begin that its arrays bring, x having that many axes; 0 if there are no arrays."""
+    whole: Pattern = tuple(Slice() if isinstance(p, Slice) else 0 if isinstance(p, WHOLE) else p for p in pattern)
+    shell, first = np.empty((1,) * ndim), integers_first(whole)
+    arrays = tuple(np.zeros(2, np.intp) for p in pattern if isinstance(p, str))
+    found = (shell if first is None else shell[first])[filled(whole, arrays)].shape
+    return found.index(2) if arrays else 0
 
 
 def left(pattern: Pattern, x: Spec) -> list[int]:

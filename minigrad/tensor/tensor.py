@@ -92,7 +92,7 @@ class Tensor(InPlace, Operand):
             return constant(o, self.spec, copysign(1.0, o))
         return Tensor(o, device=self.spec.device)
 
-    def arriving(self, gradient: Any) -> Tensor:
+    def arriving(self, gradient: Any) -> Any:
         """The gradient that arrives here from outside, of self's spec: 1 for a tensor of one element."""
         if gradient is None:
             if self.spec.size != 1:
@@ -101,7 +101,7 @@ class Tensor(InPlace, Operand):
                     "or say how much each element counts with backward(gradient=…)"
                 )
             return made(self.spec.device.xp.ones(self.spec.shape, self.spec.dtype), self.spec)
-        given = gradient if isinstance(gradient, Tensor) else Tensor(gradient, self.dtype, device=self.spec.device)
+        given = gradient if isinstance(gradient, Operand) else Tensor(gradient, self.dtype, device=self.spec.device)
         if given.shape != self.shape:
             raise ShapeError(f"gradient= needs the shape of {self.spec}, and got {given.shape}")
         return given.astype(self.dtype)

@@ -19,18 +19,21 @@ from ..tensor.tensor import Tensor
 from .tracer import Tracer
 
 
-def gradients(seeds: Mapping[Node, Symbol], wrt: Collection[Node], stop: Collection[Node] = ()) -> dict[Node, Symbol]:
+def gradients(
+    seeds: Mapping[Node, Symbol], wrt: Collection[Node], stop: Collection[Node] = (), like: Symbol | None = None
+) -> dict[Node, Symbol]:
     """Node → Σ over the seeds of ⟨seed, ∂y/∂node⟩, for those of `wrt` that a gradient reaches.
 
     seeds    result → the gradient that arrives there from outside
     stop     nodes that are constants to it: no gradient passes through them
+    like     a symbol of the graph of these nodes, where the seeds may be of a graph inside it
     """
     if not seeds:
         return {}
     passing = [node for node in as_written(toposort(*seeds)) if node not in stop]
     between = depending_on(passing, wrt)
     order = [node for node in passing if node in between]
-    grads = pullback(order, dict(seeds), partial(pull, between), wrt, add)
+    grads = pullback(order, dict(seeds), partial(pull, between, like), wrt, add)
     return {node: grads[node] for node in wrt if node in grads}
 
 
@@ -42,11 +45,12 @@ def as_written(order: Sequence[Node]) -> list[Node]:
     return sorted(order, key=age.__getitem__)
 
 
-def pull(between: Collection[Node], node: Node, gy: Any) -> tuple[Any, ...]:
+def pull(between: Collection[Node], like: Any, node: Node, gy: Any) -> tuple[Any, ...]:
     """What `node` sends to its inputs, as symbols: to those through which it reaches what is asked for."""
     if not node.inputs:
         return ()
-    like = next(iter(g for g in gy.gys if g is not None)) if isinstance(gy, Cotangents) else gy
+    if like is None:
+        like = next(iter(g for g in gy.gys if g is not None)) if isinstance(gy, Cotangents) else gy
     y, *xs = (like.at_node(n) for n in (node, *node.inputs))
     gxs = node.op.gradients(gy, y, *xs)
     return tuple(gx if x in between and can_carry(x) else None for x, gx in zip(node.inputs, gxs, strict=True))
@@ -77,11 +81,19 @@ class Pulled:
 
         stop    what is taken as constant
         """
-        with self.building():
+        with self.innermost().building():
             seeds, places = self.seeds(ys, grad_ys), [self.reads(x) for x in xs]
             stopped = {node for x in stop for node in self.reads(x)}
-            found = gradients(seeds, {node for nodes in places for node in nodes}, stopped)
+            like = self.lift(ys[0]) if ys else None
+            found = gradients(seeds, {node for nodes in places for node in nodes}, stopped, like)
             return [total([found[node] for node in nodes if node in found]) for nodes in places]
+
+    def innermost(self) -> Any:
+        """The builder inside this one, or this one, that takes nodes just now: those of gradients too."""
+        inside = current.mode.builder
+        while inside is not None and inside is not self:
+            inside = inside.outer
+        return self if inside is None else current.mode.builder
 
     def reads(self, x: Any) -> list[Node]:
         """The node that is x, before the edits that nobody recorded; of a tensor's own node, that which reads it."""
@@ -104,7 +116,8 @@ class Pulled:
         """The gradient that arrives at y from outside: ones, unless said."""
         if not y.spec.is_float:
             raise NoGradientError(f"gradients() start from floating numbers, and {y} is {y.spec}")
-        g = self.lift(1.0, y.spec).astype(y.dtype) if gy is None else self.lift(gy, y.spec)
+        lift = current.mode.builder.lift
+        g = lift(1.0, y.spec).astype(y.dtype) if gy is None else lift(gy, y.spec)
         if gy is not None and g.shape != y.shape:
             raise ShapeError(f"grad_ys needs the shape of {y.spec}, and got {g.spec}")
         seed: Tracer = g.broadcast_to(y.shape)

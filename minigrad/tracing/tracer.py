@@ -23,6 +23,7 @@ from ..methods import lengths
 from ..ops import Input
 from ..tensor.inplace import InPlace
 from ..tensor.symbol import Symbol
+from ..tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from ..graph.session import Session
@@ -115,6 +116,8 @@ class Tracer(InPlace, Symbol):
     is_leaf = property(lambda self: False, doc="Whether it was made by hand: what is in a graph was not.")
     data = property(lambda self: self.detach(), doc="The same value, through which no gradient passes.")
     grad_fn = property(lambda self: None, doc="Its recorded derivative: a graph has none until it is asked for.")
+
+    placed = Tensor.placed
 
     def detach(self) -> Any:
         """The same value, through which no gradient passes."""

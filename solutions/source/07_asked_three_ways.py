@@ -442,7 +442,7 @@ largest(30) <= 300
 
 
 # %% wrong="along"
-# Shows: The number is right, and the whole Hessian was made for it: a run of f for each column, and n² numbers.
+# Shows: The number is right, and the whole Hessian was made for it: n² numbers.
 # Hint: Only H v is needed, and that is a jvp of grad(f).
 def curvature(f, x, v):
     return v @ hessian(f)(x) @ v

@@ -1,0 +1,339 @@
+"""Batches: what an op does to one operand, done to many side by side.
+
+    batched(op, n, mapped, x₁, x₂, …) → n results side by side, along a first axis, along which the operands that are
+                                        mapped have n as well: the others are the same for all
+
+Most ops say enough already. Elementwise ops broadcast. Fields called axis and axes count from the left, and move by
+one. What works on the last axes takes any in front; what has rows takes more of them. The rest has a rule here, made of
+methods and ops as derivatives are: so it is itself differentiated, written down in graphs, and batched once more. Where
+nothing says how, the answer is None. An op of one's own is given a rule by `@batched.register(MyOp)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from functools import singledispatch
+from math import prod
+from string import ascii_letters
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..base.dimension import needed
+from ..base.spec import Spec
+from ..core.op import Elementwise, Op
+from ..ops.activation import Differential
+from ..ops.index import AlongAxis, Indexed
+from ..ops.linalg import OfMatrix, OfSquare
+from ..ops.movement import Triangle
+from ..ops.pattern import ARRAY, Slice, chosen_at
+from ..ops.pooling import Pooling
+from ..ops.recurrent import Recurrent, Stepping
+
+Mapped = Sequence[bool]
+
+
+@singledispatch
+def batched(op: Op, n: Any, mapped: Mapped, *xs: Any) -> Any:
+    """n results side by side; None where nothing says how, and n calls are needed."""
+    wide = widened(op, n)
+    return None if wide is None else of_first(wide, side_by_side(n, mapped, xs))
+
+
+def of_first(op: Op, xs: Sequence[Any]) -> Any:
+    """What op makes of these."""
+    first, *others = xs
+    return first.apply(op, *others)
+
+
+# -- what is enough for most ---------------------------------------------------------------------------
+
+
+@singledispatch
+def widened(op: Op, n: Any) -> Op | None:
+    """The op that does it where operands and result have one axis more, of length n, in front."""
+    moved = {f.name: further(getattr(op, f.name)) for f in fields(op) if f.name in ("axis", "axes")}
+    return replace(op, **moved) if moved or isinstance(op, LEADING) else None
+
+
+LEADING = (  # on the last axes, whatever is in front
+    *(ops.Alias, ops.Clone, ops.Contiguous, ops.Move, ops.StopGradient, ops.Diagonal, ops.OnDiagonal, Triangle),
+    *(ops.Windows, ops.Attention, ops.AttentionWeights, ops.Exchanged, OfSquare, OfMatrix),
+)
+
+
+def further(axis: Any) -> Any:
+    """An axis, or several, where there is one more in front."""
+    return tuple(map(further, axis)) if isinstance(axis, tuple) else axis + (axis >= 0)
+
+
+def side_by_side(n: Any, mapped: Mapped, xs: Sequence[Any]) -> list[Any]:
+    """n of each operand: of what is the same for all, a view."""
+    return [x if each else x.broadcast_to((n, *x.spec.shape)) for each, x in zip(mapped, xs)]
+
+
+def aligned(mapped: Mapped, xs: Sequence[Any]) -> list[Any]:
+    """Operands of which slices broadcast, with axes of 1 behind the first of those that are mapped: so that all do."""
+    most = max(x.ndim - each for each, x in zip(mapped, xs))
+    return [
+        x.reshape((x.spec.shape[0], *(1,) * (most + 1 - x.ndim), *x.spec.shape[1:])) if each and x.ndim <= most else x
+        for each, x in zip(mapped, xs)
+    ]
+
+
+def stretched(x: Any, n: Any, shape: tuple[int, ...], is_mapped: bool) -> Any:
+    """n of an operand, each broadcast to the shape."""
+    ones = (1,) * (len(shape) + is_mapped - x.ndim)
+    return x.reshape((n, *ones, *x.spec.shape[1:]) if is_mapped else x.spec.shape).broadcast_to((n, *shape))
+
+
+def merged(x: Any) -> Any:
+    """x with its first two axes as one."""
+    n, m, *rest = x.spec.shape
+    return x.reshape((n * m, *rest))
+
+
+def broadcasting(op: Op, n: Any, mapped: Mapped, *xs: Any) -> Any:
+    """Of an op whose operands broadcast."""
+    return of_first(op, aligned(mapped, xs))
+
+
+def beside_the_first(op: Op, n: Any, mapped: Mapped, x: Any, *others: Any) -> Any:
+    """Of an op whose other operands broadcast beside the first."""
+    xs = aligned((True, *mapped[1:]), (*side_by_side(n, mapped[:1], (x,)), *others))
+    return of_first(widened(op, n), xs)  # type: ignore[arg-type]
+
+
+def by_rows(op: Op, n: Any, mapped: Mapped, *xs: Any) -> Any:
+    """Of an op that treats alike what lies along the first axis of all its operands."""
+    first, *others = side_by_side(n, mapped, xs)
+    y = merged(first).apply(op, *map(merged, others))
+    return y.reshape((n, first.spec.shape[1], *y.spec.shape[1:]))
+
+
+FAMILIES: dict[Any, tuple[type[Op], ...]] = {
+    broadcasting: (Elementwise, ops.Solve),
+    beside_the_first: (ops.Standardise, ops.Attention, ops.AttentionWeights),
+    by_rows: (Pooling, ops.Unfold, ops.Fold, ops.CrossEntropy, ops.Chosen, ops.MinusOneHot, ops.SoftmaxMinusOneHot),
+}
+for rule, kinds in FAMILIES.items():
+    for kind in kinds:
+        batched.register(kind, rule)
+
+
+@batched.register
+def written_over(op: Differential, n: Any, mapped: Mapped, *xs: Any) -> Any:
+    return of_first(op, side_by_side(n, mapped, xs))  # of one shape: one is written over the other
+
+
+# -- elements moved ------------------------------------------------------------------------------------
+
+
+@batched.register
+def broadcast(op: ops.BroadcastTo, n: Any, mapped: Mapped, x: Any) -> Any:
+    return stretched(x, n, op.shape, True)
+
+
+@widened.register
+def reshape(op: ops.Reshape, n: Any) -> Op:
+    return ops.Reshape((n, *op.shape))
+
+
+@widened.register
+def transpose(op: ops.Transpose, n: Any) -> Op:
+    return ops.Transpose((0, *further(op.axes)))
+
+
+@widened.register
+def pad(op: ops.Pad, n: Any) -> Op:
+    return ops.Pad(((0, 0), *op.widths), op.value)
+
+
+@widened.register
+def overlay(op: ops.ViewScatter, n: Any) -> Op | None:
+    way = tuple(wide for each in op.ops if (wide := widened(each, n)) is not None)
+    return ops.ViewScatter(way) if len(way) == len(op.ops) else None
+
+
+# -- products ------------------------------------------------------------------------------------------
+
+
+@batched.register
+def matmul(op: ops.MatMul, n: Any, mapped: Mapped, x: Any, y: Any) -> Any:
+    if tuple(mapped) == (True, False) and y.ndim == 2:  # one product of all rows
+        return (rows(x) @ y).reshape((*x.spec.shape[:-1], y.spec.shape[1]))
+    if tuple(mapped) == (False, True) and x.ndim == 2:
+        return matmul(op, n, (True, False), y.mT, x.mT).mT
+    return broadcasting(op, n, mapped, x, y)
+
+
+@batched.register
+def affine(op: ops.Affine, n: Any, mapped: Mapped, x: Any, w: Any, *b: Any) -> Any:
+    if not any(mapped[1:]):
+        return x.apply(op, w, *b)
+    shape, w = x.spec.shape[mapped[0] : -1], w.mT if op.transposed else w
+    x = x.reshape((n, prod(shape), x.spec.shape[-1])) if mapped[0] else rows(x)
+    y = matmul(ops.MatMul(), n, mapped[:2], x, w) if any(mapped[:2]) else x @ w
+    for bias in b:
+        y = y + (bias.unsqueeze(1) if mapped[2] else bias)
+    return y.reshape((n, *shape, y.spec.shape[-1]))
+
+
+@batched.register
+def contract(op: ops.Contract, n: Any, mapped: Mapped, x: Any, y: Any) -> Any:
+    new = next(letter for letter in ascii_letters if letter not in op.left + op.right)
+    left, right = (new * each + side for each, side in zip(mapped, (op.left, op.right)))
+    return x.apply(ops.Contract(left, right, new + op.out), y)
+
+
+def rows(x: Any) -> Any:
+    """x (…, k) as one matrix."""
+    return x.reshape((prod(x.spec.shape[:-1]), x.spec.shape[-1]))
+
+
+# -- convolution: many batches are one batch, and many networks one, of groups that do not meet --------
+
+
+@batched.register(ops.Convolution)
+@batched.register(ops.ConvolutionTranspose)
+def convolution(op: Any, n: Any, mapped: Mapped, x: Any, w: Any, *b: Any) -> Any:
+    if not any(mapped[1:]):
+        y = merged(x).apply(op, w, *b)
+        return y.reshape((n, x.spec.shape[1], *y.spec.shape[1:]))
+    if not any(mapped[:2]):
+        y = x.apply(op, w)
+    elif not mapped[0] and op == ops.Convolution(op.window):
+        y = apart(n, x.apply(op, merged(w)))  # of one x, more filters
+    else:
+        x, w = side_by_side(n, mapped, (x, w))
+        y = apart(n, channels(x).apply(replace(op, groups=n * op.groups), merged(w)))
+    ones = (1,) * len(op.window.kernel)
+    for bias in b:
+        y = y + bias.reshape((n, 1, -1, *ones) if mapped[2] else (-1, *ones))
+    return y
+
+
+@batched.register
+def of_filters(op: ops.ConvolutionFilter, n: Any, mapped: Mapped, x: Any, gy: Any) -> Any:
+    x, gy = map(channels, side_by_side(n, mapped, (x, gy)))
+    w = x.apply(replace(op, groups=n * op.groups), gy)
+    return w.reshape((n, w.spec.shape[0] // n, *w.spec.shape[1:]))
+
+
+def channels(x: Any) -> Any:
+    """x (n, N, C, …) with the channels of all n side by side: (N, n C, …)."""
+    n, batch, each, *size = x.spec.shape
+    return x.movedim(0, 1).reshape((batch, n * each, *size))
+
+
+def apart(n: Any, y: Any) -> Any:
+    """The n again: (N, n C, …) as (n, N, C, …)."""
+    batch, all_channels, *size = y.spec.shape
+    return y.reshape((batch, n, all_channels // n, *size)).movedim(1, 0)
+
+
+# -- sequences: those of many batches are of one, where the weights are the same -----------------------
+
+
+@batched.register
+def recurrent(op: Stepping, n: Any, mapped: Mapped, *xs: Any) -> Any:
+    axes = sequences(op)[: len(xs)]
+    if any(each and axis is None for each, axis in zip(mapped, axes)):
+        return None
+    of_all = [x if axis is None else interleaved(n, each, x, axis) for each, x, axis in zip(mapped, xs, axes)]
+    y = of_first(replace(op, batch_sizes=op.batch_sizes and tuple(m * n for m in op.batch_sizes)), of_all)
+    S, T, N, H = y.spec.shape
+    return y.reshape((S, T, N // n, n, H)).movedim(3, 0)
+
+
+def sequences(op: Stepping) -> tuple[int | None, ...]:
+    """Of each operand the axis along which sequences lie; None of what all of them share."""
+    return (1, None, 1, None) if isinstance(op, Recurrent) else (2, 1, None, 1, 1)
+
+
+def interleaved(n: Any, is_mapped: bool, x: Any, axis: int) -> Any:
+    """n of x as one, in which each place of the axis is followed by those of the others."""
+    y = side_by_side(n, (is_mapped,), (x,))[0].movedim(0, axis + 1)
+    shape = y.spec.shape
+    return y.reshape((*shape[:axis], shape[axis] * n, *shape[axis + 2 :]))
+
+
+# -- by index ------------------------------------------------------------------------------------------
+
+
+def of_all(op: Indexed, n: Any, ndim: int, mapped: Mapped, arrays: Sequence[Any]) -> Any:
+    """The pattern and the arrays for n of x side by side, of that many axes each; and which axes of its region go
+    where, to have n regions side by side.
+    """
+    at, several = chosen_at(op.pattern, ndim), max((a.ndim - each for each, a in zip(mapped, arrays)), default=0)
+    if not any(mapped):
+        pattern = (Slice(), *op.pattern)
+        return pattern, arrays, (several if arrays and not chosen_at(pattern, ndim + 1) else 0,), (0,)
+    needed("vmap of an index", n)
+    numbers = arrays[0].lift(np.arange(n).reshape(n, *(1,) * several))
+    places = tuple(range(1, several + 1))
+    return (ARRAY, *op.pattern), (numbers, *aligned(mapped, arrays)), places, tuple(at + a for a in places)
+
+
+def regions(op: Indexed, n: Any, x: Spec, mapped: Mapped, value: Any, arrays: Sequence[Any]) -> Any:
+    """n values side by side, each as large as x[pattern]."""
+    slices = tuple(a.spec.with_shape(a.spec.shape[each:]) for each, a in zip(mapped[1:], arrays))
+    return stretched(value, n, op.region(x, slices), mapped[0])
+
+
+@batched.register
+def index(op: ops.Index, n: Any, mapped: Mapped, x: Any, *arrays: Any) -> Any:
+    if not mapped[0]:  # one x, and more places
+        return x.apply(op, *aligned(mapped[1:], arrays)).movedim(chosen_at(op.pattern, x.ndim), 0)
+    pattern, arrays, here, there = of_all(op, n, x.ndim - 1, mapped[1:], arrays)
+    return x.apply(ops.Index(pattern), *arrays).movedim(here, there)
+
+
+@widened.register
+def slices(op: ops.Index, n: Any) -> Op | None:
+    return None if op.basic is None else ops.Index((Slice(), *op.pattern))
+
+
+@batched.register
+def index_add(op: ops.IndexAdd, n: Any, mapped: Mapped, x: Any, *arrays: Any) -> Any:
+    x = regions(op, n, x.spec.with_shape(op.shape), mapped, x, arrays)
+    pattern, arrays, here, there = of_all(op, n, len(op.shape), mapped[1:], arrays)
+    return x.movedim(there, here).apply(ops.IndexAdd(pattern, (n, *op.shape), op.inside), *arrays)
+
+
+@batched.register
+def index_set(op: ops.IndexSet, n: Any, mapped: Mapped, x: Any, value: Any, *arrays: Any) -> Any:
+    (x,) = side_by_side(n, mapped[:1], (x,))
+    value = regions(op, n, x.spec.with_shape(x.spec.shape[1:]), mapped[1:], value, arrays)
+    pattern, arrays, here, there = of_all(op, n, x.ndim - 1, mapped[2:], arrays)
+    return x.apply(ops.IndexSet(pattern), value.movedim(there, here), *arrays)
+
+
+@batched.register
+def last(op: ops.Last, n: Any, mapped: Mapped, *arrays: Any) -> Any:
+    shape = (n, *op.shape)
+    if isinstance(op.writer, AlongAxis):
+        return of_first(ops.Last(widened(op.writer, n), shape), side_by_side(n, mapped, arrays))
+    pattern, arrays, here, there = of_all(op.writer, n, len(op.shape), mapped, arrays)
+    return of_first(ops.Last(ops.IndexSet(pattern), shape), arrays).movedim(here, there)
+
+
+@widened.register
+def scatter_add(op: ops.ScatterAdd, n: Any) -> Op:
+    return ops.ScatterAdd(op.axis + 1, (n, *op.shape), op.inside)
+
+
+@batched.register
+def scatter(op: ops.Scatter, n: Any, mapped: Mapped, x: Any, src: Any, index: Any) -> Any:
+    if src.ndim == mapped[1]:  # one number for each
+        src, mapped = stretched(src, n, index.spec.shape[mapped[2] :], mapped[1]), (mapped[0], True, mapped[2])
+    return of_first(ops.Scatter(op.axis + 1), side_by_side(n, mapped, (x, src, index)))
+
+
+@batched.register(ops.SearchSorted)
+@batched.register(ops.FoldIn)
+def one_row(op: Op, n: Any, mapped: Mapped, row: Any, x: Any) -> Any:
+    """Of one sorted row, or one key, and more numbers."""
+    return None if mapped[0] else row.apply(op, x)
