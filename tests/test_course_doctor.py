@@ -43,7 +43,7 @@ def test_a_machine_that_has_everything_is_well(checkout: Checkout) -> None:
 def test_what_is_said_to_people_is_a_line_for_each_finding(checkout: Checkout) -> None:
     lines = checkout.minigrad("doctor").stdout.splitlines()
 
-    assert len(lines) == 8
+    assert len(lines) == 9
     assert all(line.startswith("ok      ") for line in lines)
 
 
