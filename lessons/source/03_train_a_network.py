@@ -328,10 +328,11 @@ print(f"loss after 200 steps: cleared {curve[-1]:.2f}, not cleared {forgotten[-1
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same network, on arrays
 #
-# Thousands of values, each a Python object, are the price of single numbers. From here on the nodes are arrays.
-# `Linear(2, 8)` is a layer of 8 neurons on 2 inputs, which one multiplication of matrices weighs for all 60 points. The
-# loss is the same as above; its name here, as in PyTorch, is `binary_cross_entropy_with_logits`. `toposort` finds the
-# nodes of arrays, as `history` finds Values. How many nodes has the graph of the loss now?
+# Thousands of values, each a Python object, are the price of single numbers. From here on the nodes are arrays, which
+# `mg.tensor` makes. `Linear(2, 8)` is a layer of 8 neurons on 2 inputs, which one multiplication of matrices weighs for
+# all 60 points; `Sequential` puts one layer behind another. The loss is the same as above; its name here, as in
+# PyTorch, is `binary_cross_entropy_with_logits`. `toposort` finds the nodes of arrays, as `history` finds Values. How
+# many nodes has the graph of the loss now?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("nodes on arrays", "How many nodes has the graph, for all 60 points? Within 4 is right.", tolerance=4)
@@ -355,8 +356,9 @@ mg.draw(loss)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Every box is a whole array, with its shape written in it; norm is the length of its numbers taken as one vector. An
-# *affine* box is a whole layer: the inputs times the weights, plus the biases. The chain rule in it is the one you
-# stepped through, and the arithmetic is the same, too. What has gone is Python's work for each single number.
+# *affine* box is a whole layer: the inputs times the weights, plus the biases. *ln σ* of a score s is −ln(1 + e⁻ˢ), of
+# which the loss is made. The chain rule in it is the one you stepped through, and the arithmetic is the same, too. What
+# has gone is Python's work for each single number.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Have somebody find the four parameters in the picture, and say which of them are biases.
@@ -424,7 +426,7 @@ Predict("how winding", "How many times as long as the straight line is the way? 
 path, losses = path_on_moons(1.5, 300)
 straight = path[-1] - path[0]
 along = straight / np.linalg.norm(straight)
-astray = path - path[0] - np.outer((path - path[0]) @ along, along)
+astray = path - path[0] - np.outer((path - path[0]) @ along, along)  # from the straight line to each point
 farthest = astray[np.linalg.norm(astray, axis=1).argmax()]
 across = farthest / np.linalg.norm(farthest)
 walker = new_moons_model()

@@ -46,7 +46,29 @@ def on_moons(clear=True):
     return curve
 
 
+def on_arrays(rate, steps=300):
+    """The losses of the network of arrays, from the numbers that minigrad draws for it."""
+    points, labels = mg.data.moons(60, noise=0.1, seed=0)
+    rng = np.random.default_rng(0)
+    drawn = [
+        p.numpy() for layer in (mg.nn.Linear(2, 8, rng=rng), mg.nn.Linear(8, 1, rng=rng)) for p in layer.parameters()
+    ]
+    w, b, v, c = (torch.tensor(each, dtype=torch.float64, requires_grad=True) for each in drawn)
+    optimizer, losses = torch.optim.SGD([w, b, v, c], lr=rate), []
+    for _ in range(steps):
+        scores = (torch.tensor(points) @ w.T + b).tanh() @ v.T + c
+        targets = torch.tensor(labels, dtype=torch.float64)[:, None]
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
 def lines():
+    losses = on_arrays(18)
+    yield f"at 18: {losses[0]:.2f} at first, {max(losses):.1f} at most, {losses[-1]:.2f} at last"
     yield " ".join(f"{w:.2f}" for w in descent(0.1))
     for rate in (0.01, 0.1, 0.5, 0.9, 1.0, 1.1):
         path = descent(rate)
