@@ -163,22 +163,18 @@ reveal("x + x", x.grad)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # The engine has never heard of "2x". Two arrows leave x, each brings back 1, and the two are added, because when x
-# moves it pushes y along both arrows at once. **Whenever a value is used twice, its gradients add.** Here is the whole
-# of backpropagation as the engine has it. (What `.grad` held before is put aside at the start and added at the end.)
-# Look in the middle for the line in which gradients meet.
+# moves it pushes y along both arrows at once. **Whenever a value is used twice, its gradients add.**
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# The cell below first prints the whole of backpropagation, as the engine has it. (What `.grad` held before is put aside
+# at the start and added at the end.) Look in the middle for the line in which gradients meet. Suppose that this line,
+# `parent.grad += v.grad * slope`, had `=` for `+=`. The later arrow would wipe out what the earlier one had brought. On
+# which of two graphs would it show: that of `x * w + 1`, or that of `x * x + x`?
 
 # %% slideshow={"slide_type": "fragment"}
 import inspect
 
-print(inspect.getsource(mg.Value.backward))
 
-
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# Suppose that line, `parent.grad += v.grad * slope`, had `=` for `+=`. The later arrow would wipe out what the earlier
-# one had brought. On which of these two graphs would it show?
-
-
-# %% slideshow={"slide_type": "fragment"}
 def gradients(y, order, overwrite=False):
     """∂y/∂v for every v of `order`, which starts at y: each passes on what it has when its turn comes."""
     gradient = dict.fromkeys(order, 0.0)
@@ -189,6 +185,7 @@ def gradients(y, order, overwrite=False):
     return gradient
 
 
+print(inspect.getsource(mg.Value.backward))
 x, w = mg.Value(3.0), mg.Value(4.0)
 for name, y in {"x * w + 1": x * w + 1, "x * x + x": x * x + x}.items():
     order = history(y)[::-1]
@@ -276,26 +273,29 @@ def doubled(n):
 Predict("visits for n = 16", "How many visits are there for n = 16?")
 
 # %% slideshow={"slide_type": "fragment"}
+x, y = doubled(16)
+visits = visits_down_every_path(y)
+reveal("visits for n = 16", visits)
+
+# %% slideshow={"slide_type": "skip"}
 print(" n   every path   the engine")
 for n in (1, 2, 3, 4, 8, 15, 16):
     x, y = doubled(n)
-    visits = visits_down_every_path(y)
-    print(f"{n:2} {visits:12,} {len(history(y)):12,}")
+    print(f"{n:2} {visits_down_every_path(y):12,} {len(history(y)):12,}")
 y.backward()
 print(f"each path from y to x brings back 1: x.grad = {x.grad:,.0f}")
 x, y = doubled(60)
 y.backward()
 print(f"60 doublings: x.grad = {x.grad:.0f} = 2^60: {x.grad == 2**60}, in {len(history(y))} visits")
-print(f"down every path: {visits * 2**44 / 1e6 / (3600 * 24 * 365):,.0f} years")
-reveal("visits for n = 16", visits)
+print(f"down every path, at a million visits a second: {visits * 2**44 / 1e6 / (3600 * 24 * 365):,.0f} years")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Every path is walked on its own, and each doubling doubles the paths. The engine puts the values in order first, lets
 # each collect from all its users, and only then passes its sum on: one visit each. At n = 60 that is the difference
-# between an instant and tens of thousands of years (44 more doublings of the visits, at a million visits a second).
+# between an instant and tens of thousands of years: the visits double 44 times more.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Most guess 16, 32 or 256. Let them draw two doublings and count paths with a finger. The cell that reveals
+# Most guess 16, 32 or 256. Let them draw two doublings and count paths with a finger. A cell beside the pages
 # has a table up to n = 16, and what n = 60 would cost.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
