@@ -82,7 +82,7 @@ def body_of(node: Node) -> Graph | None:
     return None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def is_written(body: Graph) -> bool:
     """Whether C has words for all of a group."""
     if any(n.spec.dtype == np.float16 for n in body.nodes) or 0 in loop_shape(next(y for y in body.outputs if y)):
