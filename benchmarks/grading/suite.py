@@ -11,9 +11,12 @@ NAME = "01_scalar_engine"
 FAMILIES = {
     "right": "right, with extra cells, magics, prints",
     "wrong": "wrong in the typical ways",
+    "notebooks": "right, with what a notebook alone understands",
     "files": "cells and files that are not what they were",
+    "leaving": "whose words are long, a program, or none",
     "without_end": "without end, without measure, exits",
-    "cheats": "cheats and attacks",
+    "cheats": "cheats",
+    "attacks": "attacks on the machine",
 }
 
 

@@ -161,7 +161,8 @@ class Batch:
         if known and not alone and (holds(known) or not is_final(known)):
             return known
         found = about | self.grader(data, task)
-        return known if known and is_final(known) and alike(known, found) else found
+        same = known and is_final(known) and all(known[key] == found[key] for key in ("status", "points", "stopped"))
+        return known if known and same else found
 
     # -- files ---------------------------------------------------------------------------------------
 
@@ -193,10 +194,6 @@ def is_final(result: Result) -> bool:
 def holds(result: Result) -> bool:
     """Whether it is good for the next run, too. What has died, or was too much as a whole, is tried again."""
     return is_final(result) and (not result["stopped"] or result["status"] == "graded")
-
-
-def alike(a: Result, b: Result) -> bool:
-    return all(a[key] == b[key] for key in ("status", "points", "stopped"))
 
 
 def seal(result: Result) -> str:

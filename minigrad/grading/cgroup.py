@@ -63,15 +63,6 @@ class Group:
         files = (self.folders.get("memory", Path()) / name for name in ("memory.events", "memory.oom_control"))
         return any(re.search(r"^oom_kill [1-9]", told(file), re.MULTILINE) for file in files)
 
-    def close(self) -> None:
-        """Remove it, once the last process in it is gone."""
-        for folder in {*self.folders.values()}:
-            for wait in (0.0, 0.001, 0.01, 0.1, 1.0):
-                time.sleep(wait)
-                with contextlib.suppress(OSError):
-                    folder.rmdir()
-                    break
-
 
 def told(file: Path) -> str:
     try:
@@ -91,7 +82,12 @@ def made(places: dict[str, Path], limits: Limits) -> Iterator[Group]:
         group.limit(limits)
         yield group
     finally:
-        group.close()
+        for folder in {*group.folders.values()}:
+            for wait in (0.0, 0.001, 0.01, 0.1, 1.0):  # until the last process in it is gone
+                time.sleep(wait)
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+                    break
 
 
 # -- where groups can be made -------------------------------------------------------------------------

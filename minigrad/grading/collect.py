@@ -51,14 +51,11 @@ class Handed:
     """One file that was handed in.
 
     path        where it lies in the place
-    read        its bytes
     kind        file, link, or closed: a folder that is not entered
-    student     an id, or what stands for one
-    name        of the student, where the system tells it
+    student     an id, or what stands for one; its name, where the system tells it
     file        the name of the notebook, without what a system has added
-    when        when it was handed in, as text that sorts, which Canvas's number of a file is too
+    when        it was handed in, as text that sorts, which Canvas's number of a file is too
     besides     other files of the student that answer the same exercise, and are not looked at
-    warnings    what whoever grades should know
     """
 
     path: PurePosixPath
@@ -73,7 +70,6 @@ class Handed:
 
     @property
     def where(self) -> str:
-        """The file, for people."""
         return str(self.path)
 
     @property

@@ -32,7 +32,6 @@ from .collect import Handed, NothingFound, shortened, submissions
 from .giving import give
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
-from .readers import with_readers
 from .sandbox import Limits, NoSandbox, found, seen
 from .submission import Submission, read, released
 from .tables import scored, tables
@@ -148,7 +147,7 @@ def with_gradebook(out: Path, results: Sequence[Result], submissions: gradebook.
     try:
         if gradebook.is_there():
             gradebook.write(out, results, submissions)
-        return with_readers(results, gradebook.given(out))
+        return gradebook.with_readers(results, gradebook.given(out))
     except OSError:
         raise
     except Exception as error:  # of SQLite's, or of a notebook beside it that somebody has edited

@@ -1,12 +1,13 @@
--- What people gave: points, unless they are to be looked at again, and words.
-SELECT student_id, assignment.name, base_cell.name, points, words
-FROM (
-    SELECT notebook_id, cell_id, manual_score AS points, '' AS words FROM grade WHERE NOT needs_manual_grade
-    UNION ALL
-    SELECT notebook_id, cell_id, NULL, manual_comment FROM comment
-) AS given
-JOIN base_cell ON base_cell.id = cell_id
-JOIN submitted_notebook ON submitted_notebook.id = given.notebook_id
+-- What people gave: points, unless they are to be looked at again, and words. Of a part of code they lie in two cells.
+SELECT
+    student_id, assignment.name,
+    CASE WHEN base_cell.name LIKE 'check-%' THEN substr(base_cell.name, 7) ELSE base_cell.name END AS part,
+    max(CASE WHEN NOT needs_manual_grade THEN manual_score END) AS points, max(manual_comment) AS words
+FROM base_cell
+JOIN submitted_notebook USING (notebook_id)
 JOIN submitted_assignment ON submitted_assignment.id = submitted_notebook.assignment_id
 JOIN assignment ON assignment.id = submitted_assignment.assignment_id
-WHERE points IS NOT NULL OR words <> ''
+LEFT JOIN grade ON grade.cell_id = base_cell.id AND grade.notebook_id = submitted_notebook.id
+LEFT JOIN comment ON comment.cell_id = base_cell.id AND comment.notebook_id = submitted_notebook.id
+GROUP BY student_id, assignment.name, part
+HAVING points IS NOT NULL OR words <> ''

@@ -126,7 +126,9 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, r
             "stopped": [why],
         }
     errors = {cell: said for cell in run if isinstance(said := cells.get(cell.name), str) and said}
-    result["notes"] += noted([f"Cell {cell.name[:80]!r}: {told(cell, said, task)}" for cell, said in errors.items()])
+    notes = [f"Cell {cell.name[:80]!r}: {told(cell, said, task)}" for cell, said in errors.items()]
+    rest = len(notes) - MOST_NOTES
+    result["notes"] += [*notes[:MOST_NOTES], *([f"{rest} more cells raised errors."] if rest > 0 else [])]
     result["notes"] += [ENDED["memory"]] if reply.why == "memory" else []
     came = {part.name: outcomes(parts.get(part.name)) for part in asked}
     entries = {part.name: looked_at(part, came[part.name], task.private) for part in asked}
@@ -137,11 +139,6 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, r
     late += [name for name, found in came.items() if any(outcome.kind in UNENDED for outcome in found)]
     status, stopped = "crashed" if ended else "graded", ended + late
     return result | {"status": status, "points": points, "parts": result["parts"] | entries, "stopped": stopped}
-
-
-def noted(notes: list[str]) -> list[str]:
-    rest = len(notes) - MOST_NOTES
-    return [*notes[:MOST_NOTES], f"{rest} more cells raised errors."] if rest > 0 else notes
 
 
 def told(cell: Cell, said: str, task: Task) -> str:
@@ -170,16 +167,12 @@ def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
     if not came or any(outcome.kind == "died" for outcome in came):
         return nothing(part) | {"state": "died", "says": [ENDED["died"]]}
     judged = verdict(part, came, [])
-    says = [counted(part, came)] if private else list(judged.says)
+    right = sum(wanted.matches(outcome) for wanted, outcome in zip(part.expected, came))
+    counted = f"Of {len(part.expected)} probes that are not shown, {right} give what they should."
+    says = [counted] if private else list(judged.says)
     shows = judged.wrong.shows if judged.wrong else ""
     said = {"state": judged.state, "points": judged.points, "says": says, "hint": judged.hint, "shows": shows}
     return nothing(part) | said
-
-
-def counted(part: Part, came: list[Outcome]) -> str:
-    """What is said of probes that stay secret."""
-    right = sum(wanted.matches(outcome) for wanted, outcome in zip(part.expected, came))
-    return f"Of {len(part.expected)} probes that are not shown, {right} give what they should."
 
 
 def outcomes(said: Any) -> list[Outcome]:

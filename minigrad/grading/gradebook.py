@@ -1,5 +1,8 @@
 """Scores in nbgrader's gradebook, where `nbgrader formgrader` shows them and takes points that a person gives.
 
+A result on the disk is what the grader found. What somebody typed lies in the gradebook and stays there; tables and
+pages are made of both.
+
 The gradebook is a file of SQLite's, and a class is entered in it in one transaction, by `enter.sql`. For the person
 there is a notebook of each submission, of its code and its words and nothing else: no output, no HTML, no link, each
 of which may be a program for the browser of whoever looks.
@@ -22,6 +25,7 @@ from .submission import Submission
 
 Result = dict[str, Any]
 Submissions = Mapping[str, Submission | None]
+Given = Mapping[tuple[str, str, str], tuple[float | None, str]]  # student, exercise, part → points, words
 FILE = "gradebook.db"
 SCHEMA, ENTER, GIVEN = (Path(__file__).with_name(f"{name}.sql") for name in ("schema", "enter", "given"))
 CONFIG = "nbgrader_config.py"
@@ -66,16 +70,44 @@ def entries(result: Result, changed: set[str]) -> Iterator[tuple[Any, ...]]:
         yield *who, part, graded, kind, facts["of"], points, waits, part in changed
 
 
-def given(out: Path) -> dict[tuple[str, str, str], tuple[float | None, str]]:
-    """(student, exercise, part) → the points and the words that a person gave, but for what is to be read again."""
-    found: dict[tuple[str, str, str], tuple[float | None, str]] = {}
-    if (out / FILE).exists():
-        with closing(sqlite3.connect(out / FILE)) as book:
-            for student, exercise, cell, points, words in book.execute(GIVEN.read_text("utf-8")):
-                key = student, exercise, cell.removeprefix("check-")
-                before, said = found.get(key, (None, ""))
-                found[key] = before if points is None else points, words or said
-    return found
+def given(out: Path) -> Given:
+    """What people gave, but for points that are to be read again."""
+    if not (out / FILE).exists():
+        return {}
+    with closing(sqlite3.connect(out / FILE)) as book:
+        rows = book.execute(GIVEN.read_text("utf-8"))
+        return {(student, exercise, part): (points, words or "") for student, exercise, part, points, words in rows}
+
+
+def with_readers(results: Sequence[Result], given: Given) -> list[Result]:
+    """The results with what people have given.
+
+    Where a part still waits for a person the status is `waits`; what could not be graded is, once a person has given
+    points for each part.
+    """
+    return [with_reader(result, given) for result in results]
+
+
+def with_reader(result: Result, given: Given) -> Result:
+    who = tame(result["student"]), result["exercise"]
+    parts = {name: read(part, *given.get((*who, name), (None, ""))) for name, part in result["parts"].items()}
+    states = {part["state"] for part in parts.values()}
+    status = result["status"]
+    if status == "graded" and "wait" in states:
+        status = "waits"
+    elif status in ("failed", "unreadable") and "read" in states and "wait" not in states:
+        status = "graded"
+    return result | {"parts": parts, "points": sum(part["points"] for part in parts.values()), "status": status}
+
+
+def read(part: Result, points: float | None, words: str) -> Result:
+    """A part as a reader has left it."""
+    now = part if points is None else part | {"points": int(points) if points == int(points) else points}
+    if points is not None and part["state"] == "wait":
+        now = now | {"state": "read"}
+    about = [f"A reader gave {now['points']} of {part['of']}."] if now != part else []
+    said = [f"A reader says: {words}"] if words else []
+    return now | {"says": [*part["says"], *about, *said]}
 
 
 def place(out: Path, result: Result) -> Path:

@@ -42,7 +42,7 @@ IMAGE = "minigrad-grading"
 # What root keeps until it is a stranger, who can get no rights: that to become one, and to give the rest up for good.
 RIGHTS = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
 STRANGER = ["--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
-KILLING = 30  # seconds that an engine may take to end a container
+PATIENCE = 30  # seconds for what a machine is asked, as to end a container
 ENVIRONMENT = {
     "HOME": HOME, "LANG": "C.UTF-8", "MPLBACKEND": "agg", "MPLCONFIGDIR": HOME, "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1", "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0",
@@ -170,8 +170,8 @@ def no_container() -> str:
     program = engine()
     if program is None:
         return "there is no docker and no podman"
-    asked = subprocess.run([program, "image", "inspect", IMAGE], check=False, capture_output=True, timeout=30)
-    return "" if asked.returncode == 0 else f"{program} has no image {IMAGE}: docs/classroom.md says how it is made"
+    made = runs(program, "image", "inspect", IMAGE)
+    return "" if made else f"{program} has no image {IMAGE}: docs/classroom.md says how it is made"
 
 
 def engine() -> str | None:
@@ -215,17 +215,20 @@ def bubblewrap(limits: Limits, user: int, rules: int, program: list[str]) -> lis
 @cache
 def unshuffled() -> list[str]:
     """Begin with the addresses of every other time, where the machine lets us: sets are in the order of addresses."""
-    if shutil.which("setarch") is None:
-        return []
-    tried = subprocess.run(["setarch", "-R", "true"], check=False, capture_output=True)
-    return [] if tried.returncode else ["setarch", "-R"]
+    return ["setarch", "-R"] if runs("setarch", "-R", "true") else []
 
 
 @cache
 def no_more_users() -> list[str]:
     """That no process makes a world of users of its own again, where bubblewrap knows how: since 0.8."""
-    told = subprocess.run(["bwrap", "--help"], check=False, capture_output=True, text=True, timeout=20).stdout
-    return ["--disable-userns"] if "--disable-userns" in told else []
+    return ["--disable-userns"] if runs("bwrap", "--disable-userns", "--version") else []
+
+
+def runs(*command: str) -> bool:
+    try:
+        return not subprocess.run(command, check=False, capture_output=True, timeout=PATIENCE).returncode
+    except OSError:
+        return False
 
 
 def readable() -> Iterator[tuple[str, ...]]:
@@ -285,7 +288,7 @@ def end_container(command: list[str]) -> None:
     """End the container that a command has started, by its name: the end of an engine's client ends nothing in it."""
     name = next(part for part in command if part.startswith("--name=")).removeprefix("--name=")
     with contextlib.suppress(subprocess.TimeoutExpired):
-        subprocess.run([command[0], "kill", name], check=False, capture_output=True, timeout=KILLING)
+        runs(command[0], "kill", name)
 
 
 def without(limits: Limits, user: int, rules: int) -> list[str]:

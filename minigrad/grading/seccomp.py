@@ -16,17 +16,12 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
+from pathlib import Path
 
 REFUSED = {  # name: (number on x86-64, number elsewhere)
-    "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
-    "memfd_create": (319, 279), "memfd_secret": (447, 447),
-    "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
-    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
-    "pidfd_getfd": (438, 438), "process_madvise": (440, 440),
-    "unshare": (272, 97), "setns": (308, 268), "open_by_handle_at": (304, 265),
-    "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
-    "bpf": (321, 280), "userfaultfd": (323, 282), "perf_event_open": (298, 241), "fanotify_init": (300, 262),
-}  # fmt: skip
+    name: (int(x86), int(other))
+    for name, x86, other in map(str.split, Path(__file__).with_name("system_calls.txt").read_text("utf-8").splitlines())
+}
 CLONE, CLONE3, SOCKET, SOCKETPAIR = (56, 220), (435, 435), (41, 198), (53, 199)
 NEWEST = 462  # mseal, of Linux 6.10: later calls are not known, nor those of x32, whose numbers begin at 2³⁰
 NAMESPACES = 0x7E02_0000  # the flags of clone that make them: CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET

@@ -148,14 +148,12 @@ def text(value: Any) -> str:
 class Released:
     """An exercise as it was given out.
 
-    given      name → code that is the exercise's own
-    answers    names of the cells that are the learner's
-    checks     names of the cells that check
-    prose      name → text that stood where the learner's goes, for a person to read
+    given     name → code that is the exercise's own
+    checks    names of the cells that check
+    prose     name → text that stood where the learner's goes, for a person to read
     """
 
     given: dict[str, str]
-    answers: tuple[str, ...]
     checks: tuple[str, ...]
     prose: dict[str, str] = field(default_factory=dict)
 
@@ -167,7 +165,6 @@ def released(path: Path) -> Released:
     code = [(name, source, marks) for name, source, kind, marks in marked if kind == "code"]
     return Released(
         {name: source for name, source, marks in code if not marks.get("solution") and not marks.get("grade")},
-        tuple(name for name, _, marks in code if marks.get("solution")),
         tuple(name for name, _, marks in code if marks.get("grade") and not marks.get("solution")),
         {name: source for name, source, kind, marks in marked if kind == "markdown" and marks.get("solution")},
     )

@@ -40,6 +40,10 @@ def test_what_is_told_of_a_case(case, what, true):
     assert found["family"] in suite.FAMILIES
 
 
+def test_the_tables_have_every_family():
+    assert {case.family for case in suite.cases().values()} == {*suite.FAMILIES}
+
+
 def test_a_table_counts_and_names_what_differs():
     names = ("as_it_should_be", "untouched", "sleeps_at_the_top")
     whats = (seen(10), seen(10, outside=["reached the network"]), seen(None, late=True))

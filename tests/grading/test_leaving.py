@@ -14,8 +14,8 @@ from grading.test_batch import NOTHING, PARTS, Told, batch, hand_in, result
 
 from minigrad.course.cli import main
 from minigrad.grading import command, pages, tables
+from minigrad.grading.gradebook import with_readers
 from minigrad.grading.letters import as_a_name, as_markdown, cut, fit, spelled, tame
-from minigrad.grading.readers import with_readers
 from minigrad.grading.submission import MOST_LISTS, Unreadable, read
 
 RIGHT = CASES["as_it_should_be"].data

@@ -16,7 +16,7 @@ from grading.test_batch import Told
 from minigrad.course import exercise, lessons
 from minigrad.course.cli import main
 from minigrad.grading import command, gradebook, tables
-from minigrad.grading.readers import with_readers
+from minigrad.grading.gradebook import with_readers
 from minigrad.grading.submission import released
 
 ANSWER = {"cells": {}, "parts": {"doubled": [["gave", 6, ""], ["gave", -3.0, ""]]}}
