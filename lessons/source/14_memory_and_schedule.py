@@ -461,7 +461,7 @@ def peak_of_a_step(letters, label):
     step()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return peak / 1e6
+    return round(peak / 1e6, 2)
 
 
 def batch(length):
