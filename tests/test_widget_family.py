@@ -10,7 +10,7 @@ from minigrad import widgets
 from minigrad.widgets.form import Form
 
 # Bytes: of all others 20,000. GraphView lays out graphs, so that groups open without a kernel; ChainRule runs them.
-JAVASCRIPT = {"GraphView": 36_500, "ChainRule": 25_200}
+JAVASCRIPT = {"GraphView": 36_500, "ChainRule": 25_800}
 
 
 @pytest.fixture(params=WIDGETS)
