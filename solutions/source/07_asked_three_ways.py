@@ -442,17 +442,10 @@ largest(30) <= 300
 
 
 # %% wrong="along"
-# Shows: The number is right, and the whole Hessian was made for it: n² numbers.
-# Hint: Only H v is needed, and that is a jvp of grad(f).
-def curvature(f, x, v):
-    return v @ hessian(f)(x) @ v
-
-
-# %% wrong="along"
-# Shows: The number is right, and f ran once; but the whole Hessian was made, row by row.
+# Shows: The number is right, and f ran once; but the whole Hessian was made for it, n² numbers.
 # Hint: Only H v is needed, and it has n numbers: jvp of grad(f) along v.
 def curvature(f, x, v):
-    return v @ jacrev(grad(f))(x) @ v
+    return v @ hessian(f)(x) @ v
 
 
 # %% wrong="along"
