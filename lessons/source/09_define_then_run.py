@@ -32,10 +32,10 @@
 # can be done with a graph that is complete before the first name comes?
 #
 # Few people build graphs by hand today, as this lesson does, and yet such graphs are all around. A graph that is there
-# before the run can *leave Python*: ONNX Runtime, on a telephone or a server, loads one from a file, and asks it by
-# `session.run(["scores"], {"letters": …})`. It can be *cut over several machines*, for which TensorFlow was made. It
-# can be *compiled*, which is lesson 15. The words of that line, a session, a run, what is wanted, what is fed, are the
-# words of this lesson.
+# before the run can *leave Python*: ONNX Runtime, on a telephone or a server, loads one from a file, and runs it by
+# `session.run(["scores"], {"letters": …})`. The words of that line, a session, a run, what is wanted, what is fed, are
+# the words of this lesson. Such a graph can be *split across several machines*, for which TensorFlow was made. It can
+# be *compiled*, which is lesson 15.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -199,8 +199,9 @@ print(len(graph.get_operations()), "nodes, and not one number computed")
 # ## A run takes what it needs
 #
 # Each letter has five operations: look up, multiply, add, bend, and the product with V for its answer. That makes 60.
-# (The other nodes are placeholders, variables and what gives these their first values.) *yui* has three letters, so we
-# feed three, each as a list of one number, for it is one name; and we fetch the third answer. How many of the 60 run?
+# (The other nodes are placeholders, the state at the start, variables, and what gives these their first values.) *yui*
+# has three letters, so we feed three, each as a list of one number, for it is one name; and we fetch the third answer.
+# How many of the 60 run?
 
 # %%
 Predict("operations for yui", "How many of the 60 operations run when the third answer is fetched?")

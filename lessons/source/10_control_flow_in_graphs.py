@@ -31,8 +31,8 @@
 # Lesson 09 wrote the name network down for twelve letters, and *Oluwatobiloba* has thirteen. **How can a graph that is
 # built without numbers decide anything by a number?** How long a name is, which of two formulas applies, when an
 # iteration has come close enough: all of that is known when the graph runs, and by then Python has left the stage.
-# A graph that was compiled, or has left Python for a telephone, has no Python to ask; and of one that is cut over
-# several machines, none sees the whole. So the decision itself must become a node.
+# A graph that was compiled, or has left Python for a telephone, has no Python to ask; and where several machines share
+# a graph, none of them sees the whole. So the decision itself must become a node.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -595,8 +595,9 @@ Quiz("10_control_flow_in_graphs")
 #
 # PyTorch is eager, so Python's own words will do; `torch.cond` and `torch.while_loop`, still prototypes, are for graphs
 # that are captured to be compiled. JAX hands the operands to the branches as arguments, and takes no gradient,
-# backwards, of a `while_loop`: it does not know beforehand how large the stack would be. minigrad's is written in
-# `mg.lax` in JAX's order, too. In `tf.scan`, f gives the state alone, and all states come back.
+# backwards, of a `while_loop`: it does not know beforehand how large the stack would be. `mg.lax` has JAX's
+# forms of them: operands for `cond`, and one carry, of any structure, for `while_loop`. In `tf.scan`, f gives the state
+# alone, and all states come back.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

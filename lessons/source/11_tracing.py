@@ -27,8 +27,8 @@
 # > excessive number of tracings could be due to […] (2) passing tensors with different shapes, (3) passing Python
 # > objects instead of tensors.`
 #
-# This is TensorFlow's warning in a training that gets slower and slower. What is tracing, and what is wrong with Python
-# objects?
+# This is TensorFlow's warning, in a training run that gets slower and slower. What is tracing, and what is wrong with
+# Python objects?
 #
 # Lesson 10 brought the 700 graphs of the names down to one, and had a price: a placeholder for the letters, a session,
 # a function for each decision. In lesson 08 the network was four lines of Python. **Can one write ordinary Python, and

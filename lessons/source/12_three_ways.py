@@ -207,7 +207,7 @@ print("jit_compile=True: equal bits:", all(mg.equal(a, b) for a, b in zip(exact,
 #
 # We count each program's lines, and the different words of the engine that its author had to know. Lines that a program
 # needs for its way of running, and that say nothing of what it computes, are **boilerplate**. Which of the three needs
-# most of it?
+# the most of it?
 
 
 # %%
@@ -535,8 +535,8 @@ for name, way in ways.items():
 reveal("draws", len(drawn))
 
 # %% [markdown]
-# No error, and another result. In the graphs the first number became a constant: E is shifted by the same bit at every
-# step. How to see it: compare with an eager run, as we did here. The way out is an operation that draws,
+# No error, and another result. In the graphs the first number became a constant: E is shifted by the same amount at
+# every step. How to see it: compare with an eager run, as we did here. The way out is an operation that draws,
 # such as `mg.randn`, which draws in each run (and then the same numbers eagerly and traced, if `mg.manual_seed`
 # says so).
 

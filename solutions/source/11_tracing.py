@@ -106,7 +106,8 @@ after_values, after_shapes, after_numbers, after_tensors = 1, 1, 3, 4
 # %% [markdown]
 # ## 2. A decision for AutoGraph
 #
-# **2 points, 7 minutes.** This function is refused when it is traced; run it and read the error:
+# **2 points, 7 minutes.** This function is refused when it is traced, which is at its first call. Try
+# `huber(mg.tensor(3.0))`, and read the error:
 #
 # ```python
 # @mg.function

@@ -142,6 +142,8 @@ def fit(formula, xs, ys, steps):
 check("into_session")
 
 # %% probes="into_session"
+from unittest import mock
+
 import numpy as numeric
 
 import minigrad as engine
@@ -179,9 +181,16 @@ def fitted(formula, n, steps):
     return [round(each, 4) for each in found[:3]], found == wanted, float(w) == v.item(), len(calls)
 
 
+def runs_in_a_session():
+    with mock.patch.object(engine.Session, "run", autospec=True, side_effect=engine.Session.run) as run:
+        fit(squares, numeric.ones(2), numeric.ones(2), 3)
+    return run.call_count > 0
+
+
 fitted(squares, 20, 5)
 fitted(absolute, 7, 30)
 fitted(squares, 3, 1)
+runs_in_a_session()
 
 # %% [markdown] hints="into_session"
 # 1. Inside `with graph.as_default():` x and y are placeholders, w is a Variable, and the new value of w is a node, too.
@@ -205,6 +214,24 @@ def fit(formula, xs, ys, steps):
             w -= 0.1 * g
         losses.append(loss.item())
     return losses, w.item()
+
+
+# %% wrong="into_session"
+# Shows: The numbers are right, and Python calls the formula once; but the step is traced, and no session runs.
+# Hint: This part is about the second way: placeholders, an mg.Variable and the step in an mg.Graph, and `session.run`
+# in the loop.
+def fit(formula, xs, ys, steps):
+    w = mg.tensor(0.0, requires_grad=True)
+
+    @mg.function
+    def step(x, y):
+        loss = formula(x, y, w)
+        (g,) = mg.grad(loss, [w])
+        with mg.no_grad():
+            w.sub_(0.1 * g)
+        return loss
+
+    return [step(mg.tensor(xs), mg.tensor(ys)).item() for _ in range(steps)], w.item()
 
 
 # %% wrong="into_session"
@@ -552,8 +579,9 @@ def judge(formula, batches):
 # ## 5. A model of your own
 #
 # **2 points, 10 minutes.** Design a model for the two moons: `weights()`, a list of NumPy arrays to start from, and
-# `score(x, *weights)`, one number for each row of x, in the shape (rows, 1): above 0 for the lower moon. What it looks
-# like is yours. The check trains it with the lesson's loss, at a learning rate of 1, and it is right if
+# `score(x, *weights)`, one number for each row of x, a point, in the shape (rows, 1): above 0 for the lower moon. What
+# it looks like is yours. The check trains it with the loss of lesson 03, the mean of ln(1 + e⁻ˢ) for lower points and
+# ln(1 + eˢ) for upper ones, at a learning rate of 1, and it is right if
 #
 # - it works in eager mode, in a session and traced, and after 20 steps all three have the same losses, to the bit;
 # - after 300 steps, traced, at least 95 of 100 points are on their right side;
@@ -652,7 +680,7 @@ session_as_eager()
 learned()
 
 # %% [markdown] hints="own_model"
-# 1. Begin with the lesson's network: `mg.tanh(x @ W + b) @ v + c`. Then change something: another bend, other widths.
+# 1. Begin with one layer of neurons: `mg.tanh(x @ W + b) @ v + c`. Then change something: another bend, other widths.
 # 2. Only operations may be in it: no Python numbers drawn at random, no `if`, no `.numpy()` of what is computed.
 # 3. `weights`: `[rng.normal(size=(2, 12)), np.zeros(12), rng.normal(size=(12, 1)) / 4]`, with a generator of its own
 #    seed made inside; `score`: `mg.tanh(x @ W + b) @ v`.

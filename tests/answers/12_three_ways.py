@@ -99,3 +99,34 @@ def weights():
 
 def score(x, W, b, v, c):
     return mg.cos(x @ W + b) @ v + c
+
+
+# %% wrong: into_session: traced, where a session was asked for
+def fit(formula, xs, ys, steps):
+    w = mg.tensor(0.0, requires_grad=True)
+
+    @mg.function
+    def step(x, y):
+        loss = formula(x, y, w)
+        (g,) = mg.grad(loss, [w])
+        with mg.no_grad():
+            w.sub_(0.1 * g)
+        return loss
+
+    losses = [step(mg.tensor(xs), mg.tensor(ys)).item() for _ in range(steps)]
+    return losses, w.item()
+
+
+# %% right: into_session: the session holds nothing, for w is fed
+def fit(formula, xs, ys, steps):
+    with mg.Graph().as_default() as graph:
+        x, y = mg.placeholder("float64", xs.shape), mg.placeholder("float64", ys.shape)
+        w = mg.placeholder("float64", ())
+        loss = formula(x, y, w)
+        (g,) = mg.gradients(loss, [w])
+        new = w - 0.1 * g
+    session, value, losses = mg.Session(graph), 0.0, []
+    for _ in range(steps):
+        found, value = session.run([loss, new], {x: xs, y: ys, w: value})
+        losses.append(float(found))
+    return losses, float(value)
