@@ -72,7 +72,7 @@ function render({ model, el }) {
     const ranges = [[0, most, most / 120, "learning rate"], [0, 0.98, 0.02, "momentum"], ...names.map((name, i) => [low[i], high[i], (high[i] - low[i]) / 160, `start ${name}`])];
     const drags = root.querySelector(".mg-drags"), field = root.querySelector(".mg-field");
     field.innerHTML = model.get("picture");
-    svg = settled(field.querySelector("svg"));
+    [svg] = settled(field, root);
     svg.insertAdjacentHTML("beforeend", '<circle class="mg-ball" r="7"/>');
     if (!program.lines) return;
     drags.hidden = false;
