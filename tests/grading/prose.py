@@ -46,6 +46,9 @@ doubled(-1.5)
 # %% [markdown] hints="doubled"
 # 1. Multiply.
 
+# %% [markdown] shows="doubled"
+# Twice a number is the number times two.
+
 # %% wrong="doubled"
 # Shows: it is a square.
 # Hint: Two, and not x.
