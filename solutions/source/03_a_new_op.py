@@ -79,24 +79,22 @@ class Softplus(Elementwise):
 check("softplus")
 
 # %% probes="softplus"
+from types import SimpleNamespace
+from unittest.mock import patch
+
 import minigrad as mg
 import numpy as np
 
 
-class Asked:
-    """NumPy, and whether it was asked for anything."""
-
-    anything = False
-
-    def __getattr__(self, name):
-        self.anything = True
-        return getattr(np, name)
-
-
 def forward_asks_xp():
-    xp = Asked()
-    Softplus(1.0).forward(xp, np.array([0.5]))
-    return xp.anything
+    """NumPy's functions are in xp, and those that a softplus needs are nowhere else."""
+    xp = SimpleNamespace(**vars(np))
+    with patch.multiple(np, exp=None, log=None, log1p=None, logaddexp=None):
+        try:
+            Softplus(1.0).forward(xp, np.array([0.5]))
+        except TypeError:
+            return False
+    return True
 
 
 def value_and_slope(beta, number):
@@ -589,7 +587,8 @@ class RunningTotal(Linear):
 #
 # **2 points, 8 minutes.** Write an elementwise op of one operand that the engine does not have, under the name
 # `MyOp`, made by `MyOp()`. It must obey the laws for numbers between 0.5 and 2, and not be a straight line, whose
-# slope is the same everywhere. Some that are used in earnest: x · e^(−x), x / (1 + |x|), e^(−x²), ln(1 + x²).
+# slope is the same everywhere, nor a power of x alone, which the engine has as `Pow`. Some that are used in earnest:
+# x · e^(−x), x / (1 + |x|), e^(−x²), ln(1 + x²).
 
 
 # %% answer="own" points=2 minutes=8
@@ -629,7 +628,8 @@ def computed(op):
 
 def the_engine_has_it():
     y = MyOp().forward(np, x)
-    return any(np.allclose(computed(op), y) for op in known)
+    power = x ** np.log2(abs(y[-1]))  # x ends in 2: the only power that can be y
+    return any(np.allclose(one, y) for one in [power, *map(computed, known)])
 
 
 def it_is_a_straight_line():
@@ -666,8 +666,8 @@ class MyOp(Elementwise):
 
 # %% wrong="own"
 # Shows: The engine has this op already.
-# Hint: Take another formula, or combine two, as x · e^(−x) does. `minigrad/ops/pointwise.py` is the table of those that
-# there are.
+# Hint: Take another formula, or combine two, as x · e^(−x) does. Those that there are stand in `minigrad/ops/`: powers
+# in `arithmetic.py`, most others in `pointwise.py`.
 class MyOp(Elementwise):
     def forward(self, xp, x):
         return xp.tanh(x)

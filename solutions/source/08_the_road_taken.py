@@ -299,8 +299,8 @@ from minigrad import tensor
 def surprise_at(*probabilities):
     p = tensor(probabilities, requires_grad=True)
     with np.errstate(all="ignore"):
-        y = surprise(p)
-        (y * 1.0).backward()
+        y = surprise(p) + 0 * p.sum()  # where nothing is possible, a sum in Python is a plain 0
+        y.backward()
     return {"value": round(y.item(), 6), "gradient": None if p.grad is None else [round(g, 6) for g in p.grad.tolist()]}
 
 

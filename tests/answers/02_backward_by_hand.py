@@ -152,3 +152,8 @@ def backward(y):
             grad[parent] += grad[v] * slope
     for v in history(y)[:1]:
         v.grad = grad[v]
+
+
+# %% wrong: repair: the engine's walk by way of its class
+def backward(y):
+    mg.Value.backward(y)

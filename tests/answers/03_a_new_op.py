@@ -209,3 +209,35 @@ class MyOp(Elementwise):
 
     def partials(self, y, x):
         return (x.sigmoid() * (1 + x * (1 - x.sigmoid())),)
+
+
+# %% wrong: softplus: half of it NumPy's
+@dataclass(frozen=True)
+class Softplus(Elementwise):
+    beta: float
+
+    def forward(self, xp, x):
+        import numpy as np
+
+        return xp.log(1 + np.exp(self.beta * x)) / self.beta
+
+    def partials(self, y, x):
+        return ((self.beta * x).sigmoid(),)
+
+
+# %% wrong: own: a square
+class MyOp(Elementwise):
+    def forward(self, xp, x):
+        return x * x
+
+    def partials(self, y, x):
+        return (2 * x,)
+
+
+# %% wrong: own: a reciprocal
+class MyOp(Elementwise):
+    def forward(self, xp, x):
+        return 1 / x
+
+    def partials(self, y, x):
+        return (-1 / (x * x),)

@@ -124,3 +124,17 @@ inputs = [-0.5, 1.5]
 
 # %% wrong: left_behind: two of each
 operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 6, 7, 9
+
+
+# %% right: nan_hunt: a sum of those that can happen
+def surprise(p):
+    return sum(-q * q.log() for q in p if q.item() > 0)
+
+
+# %% right: nan_hunt: a running sum
+def surprise(p):
+    total = mg.tensor(0.0)
+    for q in p:
+        if q.item() > 0:
+            total = total - q * q.log()
+    return total
