@@ -353,7 +353,7 @@ def distances(session, x, centres):
 
 
 # %% wrong="loop_that_builds"
-# Shows: The session's graph was not asked at all: the numbers were computed in Python.
+# Shows: The session's graph was not asked at all: the numbers were computed in Python, or in a graph of their own.
 # Hint: The task is to run the graph of x. Build the difference once, with a placeholder for the centre.
 def distances(session, x, centres):
     return [(3.0 - centre) ** 2 for centre in centres]

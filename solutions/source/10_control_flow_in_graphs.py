@@ -102,8 +102,8 @@ called, up_ran, down_ran, double_ran = 3, 2, 0, 1
 #
 # **2 points, 8 minutes.** The greatest common divisor of two whole numbers, as it has been computed for 2300 years:
 # while b is not 0, put b in the place of a, and a % b in the place of b; what a is in the end is the answer. From
-# (48, 18) it goes (18, 12), (12, 6), (6, 0): 6. Write `gcd(a, b)` so that it takes two symbols of a graph and gives
-# one: the graph is built once, and then run for any pair.
+# (48, 18) it goes (18, 12), (12, 6), (6, 0): 6. Write `gcd(a, b)` so that it takes two **symbols** (nodes of a
+# graph that have no value yet, such as placeholders) and gives one: the graph is built once, and then run for any pair.
 
 
 # %% answer="euclid" points=2 minutes=8
@@ -134,7 +134,7 @@ def divisors(*pairs):
 
 divisors((48, 18), (18, 48), (7, 7))
 divisors((5, 0), (17, 4), (0, 5), (1, 1))
-divisors((832040, 514229), (2**20, 2**12), (3 * 5 * 7 * 11, 5 * 11 * 13))
+divisors((832040, 514229), (2**20, 2**12), (3 * 5 * 7 * 11, 5 * 11 * 13), (2880067194370816120, 1779979416004714189))
 
 # %% [markdown] hints="euclid"
 # 1. There are two carries, a and b, and a test that looks at one of them: `mg.while_loop(test, body, (a, b))`.

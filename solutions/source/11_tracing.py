@@ -166,6 +166,7 @@ def traces_more(*numbers):
 
 values(0.0, 0.5, 1.0)
 values(3.0, -2.0, -0.5)
+values(0.95, -0.95, 1.05)
 slopes(0.5, -0.5, 3.0, -2.0)
 traces_more(5.0, -5.0, 0.1)
 

@@ -111,3 +111,16 @@ def gcd(a, b):
 # %% right: euclid: the other way round
 def gcd(a, b):
     return mg.while_loop(lambda a, b: a != 0, lambda a, b: (b % a, a), (a, b))[1]
+
+
+# %% wrong: euclid: forty turns, and no more
+def gcd(a, b):
+    for _ in range(40):
+        a, b = mg.where(b != 0, b, a), mg.where(b != 0, a % mg.maximum(b, 1), 0)
+    return a
+
+
+# %% right: horner: powers, and no loop
+def horner(coefficients, x):
+    n = coefficients.shape[0]
+    return (coefficients * x ** (n - 1 - mg.arange(n))).sum()

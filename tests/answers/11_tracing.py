@@ -134,3 +134,20 @@ def huber(x):
     else:
         y = abs(x) - 1
     return y
+
+
+# %% wrong: huber: the border at 0.9
+@mg.function
+def huber(x):
+    y = abs(x) - 0.5
+    if abs(x) < 0.9:
+        y = x * x / 2
+    return y
+
+
+# %% right: huber: two borders in one comparison
+@mg.function
+def huber(x):
+    if -1 <= x <= 1:
+        return x * x / 2
+    return abs(x) - 0.5
