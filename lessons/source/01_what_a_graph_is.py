@@ -109,8 +109,8 @@ z.op, [parent.data for parent, slope in z.parents]
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # **Your own graph.** Write an expression into the second line below: `+`, `-`, `*`, `/`, `** 2`, `.exp()`, `.tanh()`,
-# `.relu()`. (tanh squeezes any number between −1 and 1; relu(x) is x above 0, and 0 below.) Then, *before you run the
-# cell*, list its leaves by name in `picked`.
+# `.relu()`. (tanh brings every number to one between −1 and 1; relu(x) is x above 0, and 0 below.) Then, *before you
+# run the cell*, list its leaves by name in `picked`.
 
 # %% slideshow={"slide_type": "skip"}
 a, b, c = mg.Value(4.0), mg.Value(-1.0), mg.Value(0.5)
@@ -410,7 +410,7 @@ mg.draw(cut)
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # The value is the same 7, and `x` is not in the picture. So a gradient cannot reach it: after `cut.backward()`,
 # `x.grad` would be 0, although `x` did influence the result. What a 0 there means, and what not, is a question for
-# lesson 02. When a gradient surprises you, draw the graph first: *who is missing from the picture gets no gradient*.
+# lesson 02. When a gradient surprises you, draw the graph first: *what is missing from the picture gets no gradient*.
 # (PyTorch, asked to go back from a result whose every thread is cut, says `element 0 of tensors does not require grad
 # and does not have a grad_fn`.)
 

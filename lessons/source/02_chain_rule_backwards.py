@@ -48,7 +48,7 @@ from minigrad.widgets import ChainRule
 # ## Nudge and see
 #
 # Take `z = x * y + w` at x = 2, y = 3, w = 4. Push x up by 0.001 and leave the others alone. How many times as far does
-# z move? Put a number in place of the dots.
+# z move? Run the two cells below, write your number, and lock it.
 
 
 # %% slideshow={"slide_type": "fragment"}

@@ -166,8 +166,9 @@ plt.show()
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # *The plot: two half circles, one opening downwards and one upwards, each with its end inside the other.*
 #
-# A **neuron** weighs its inputs, adds a bias, and bends the sum: tanh squeezes any number between −1 and 1. With two
-# inputs it is a graph you know how to read; the numbers in it that training may change, w and b, are **parameters**.
+# A **neuron** weighs its inputs, adds a bias, and bends the sum: tanh brings every number to one between −1 and 1. With
+# two inputs it is a graph you know how to read; the numbers in it that training may change, w and b, are
+# **parameters**.
 
 # %% slideshow={"slide_type": "fragment"}
 x0, x1 = mg.Value(1.0), mg.Value(0.5)
