@@ -330,10 +330,10 @@ print(f"loss after 200 steps: cleared {curve[-1]:.2f}, not cleared {forgotten[-1
 # ## The same network, on arrays
 #
 # Thousands of values, each a Python object, are the price of single numbers. From here on the nodes are arrays, which
-# `mg.tensor` makes. `Linear(2, 8)` is a layer of 8 neurons on 2 inputs, which one multiplication of matrices weighs for
-# all 60 points; `Sequential` puts one layer behind another. The loss is the same as above; its name here, as in
-# PyTorch, is `binary_cross_entropy_with_logits`. `toposort` finds the nodes of arrays, as `history` finds Values. How
-# many nodes has the graph of the loss now?
+# `mg.tensor` makes. `Linear(2, 8)` is a layer of 8 neurons on 2 inputs, and weighs all 60 points by one multiplication
+# of matrices; `Sequential` puts one layer behind another. The loss is the same as above; its name here, as in PyTorch,
+# is `binary_cross_entropy_with_logits`. `toposort` finds the nodes of arrays, as `history` finds Values. How many nodes
+# has the graph of the loss now?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("nodes on arrays", "How many nodes has the graph, for all 60 points? Within 4 is right.", tolerance=4)
@@ -357,9 +357,9 @@ mg.draw(loss)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Every box is a whole array, with its shape written in it; norm is the length of its numbers taken as one vector. An
-# *affine* box is a whole layer: the inputs times the weights, plus the biases. *ln σ* of a score s is −ln(1 + e⁻ˢ), of
-# which the loss is made. The chain rule in it is the one you stepped through, and the arithmetic is the same, too. What
-# has gone is Python's work for each single number.
+# *affine* box is a whole layer: the inputs times the weights, plus the biases. *ln σ* of a score s is −ln(1 + e⁻ˢ). The
+# loss of a point is #1 × s − ln σ, and #1 is 0 for a lower point and 1 for an upper one: the two formulas from above in
+# one. The chain rule is the one you stepped through. What has gone is Python's work for each single number.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Have somebody find the four parameters in the picture, and say which of them are biases.

@@ -124,9 +124,9 @@ reveal("ops after share", operations(shared))
 # ## Known before the run
 #
 # Here are weights that fade by half from step to step, and add up to 1. They depend on no input. **Constant folding**
-# computes such things when the graph is compiled, and never again. (`mg.constant` says: the same at every run.) Beside
-# it is the same function with a tensor from outside, `steps_back`. How many of *its* five operations does folding take
-# out?
+# computes such things when the graph is compiled, and never again. (`mg.constant`, which belongs to graphs and is no
+# eager tensor, says: the same at every run.) Beside it is the same function with a tensor from outside, `steps_back`.
+# How many of *its* five operations does folding take out?
 
 # %%
 steps_back = mg.tensor(np.arange(8.0))
@@ -190,8 +190,10 @@ mg.compiler.steps(yui)
 # There they are; and then a row for each pass that changed something. *nodes* counts operations, and no leaves or
 # constants. *simplify* takes the products with 1 out, *transposes* moves transposes to where they are in nobody's way,
 # and *fuse* comes below. *Bytes moved* is what all operations read and write, *peak bytes* the most that is alive at
-# once, which is lesson 14. (In sopuruchukwu *share* has more to do: four of its letters are a u, and the row of u is
-# looked up once.) Most of what a compiler finds was not written by a human.
+# once, which is lesson 14. It rises at *fuse*: W's gradient is a sum of three, one for each letter, which were added
+# one by one as they came; the one loop that now adds them begins when all three are there. (In sopuruchukwu *share* has
+# more to do: four of its letters are a u, and the row of u is looked up once.) Most of what a compiler finds was not
+# written by a human.
 #
 # Simplifying works by rules. A **rewrite rule** is one identity of algebra, used from left to right: x · 1 → x,
 # x² → x·x, two transposes → none. Each looks at one node, and gives a better one or nothing.
@@ -232,7 +234,8 @@ pairs = zip(mg.compiler.interpret(yui, *arrays), mg.compiler.interpret(after, *a
 print("the same to the last bit:", all(np.array_equal(a, b) for a, b in pairs))
 
 # %% [markdown]
-# `interpret` runs any graph, node by node, and is the referee for anyone who writes passes. Ask it every time.
+# Seven are gone: the six of the list above, and one 1 × (−1), at which the gradient starts. `interpret` runs any graph,
+# node by node, and is the referee for anyone who writes passes. Ask it every time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. Let the room write `case ops.Neg(), (Node(ops.Neg(), (x,)),)` for −(−x). The slip is to match on

@@ -93,7 +93,8 @@ print(interpret(graph, x.numpy(), w.numpy(), b.numpy())[0][0].round(4))
 #
 # A compiler runs the same walk once, and at each node, where the interpreter computes, it *writes the line* that would.
 # What comes out is **straight-line code**: no loop over nodes, no question, every line executed once, in order. For
-# `tanh(x * w + b)` and arrays of 4 × 3: how many calls of NumPy will be in it, and how many of them make a new array?
+# `tanh(x * w + b)` and arrays of 4 × 3: how many calls of NumPy will compute in it, and how many new arrays will it
+# make?
 
 # %%
 Predict("new arrays", "How many new arrays does the program for tanh(x * w + b) make?")
@@ -230,8 +231,9 @@ print("in order, each once:", ran == sorted(set(ran)))
 #
 # The same graph can be written in another language. On a GPU thousands of small cores do the same work on different
 # elements, and each start of such a piece of work, a *launch*, has its price. Op by op, `tanh(x * w + b)` takes three
-# launches, and each reads its operands from memory and writes its result back. Fused, it is one kernel. The simulated
-# GPU of lesson 13 shows the text that the compiler writes for it, in CUDA C; it needs no GPU to be read.
+# launches, and each reads its operands from memory and writes its result back. Fused, it is one piece of work, a
+# *kernel*. The simulated GPU of lesson 13 shows the text that the compiler writes for it, in CUDA C; it needs no GPU to
+# be read.
 
 # %%
 big = mg.ones(1024, 128), mg.ones(128), mg.ones(128)
@@ -256,7 +258,7 @@ reveal("traffic", round(table[0].bytes_moved / array, 1))
 
 # %% [markdown]
 # Three operations, each one array in and one out: 6 arrays, and 2 when fused. On a GPU, and for large arrays on a CPU
-# too, that traffic is what takes the time.
+# too, that traffic is often what takes the time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. If there is a GPU in the room, do not run anything: the text is the lesson. Ask what would change for
@@ -443,9 +445,9 @@ reveal("less than half", sum(fewer.values()))
 # (A difference of less than 15 in 100 is within what two timings of the same thing differ by, and counts as none.) The
 # clock follows the calls. On most machines the product is not faster at all: it *is* one call of a library, and it
 # stays that. The addition is even slower: calling a program has a price of its own, because it looks at its arguments
-# and finds its trace, and that is more work than one eager addition. The chain is much faster: it saves twenty times
-# what the addition paid once. What compiling can save is what stands *between* the operations. Where nothing stands
-# between them, there is nothing to save.
+# and finds its trace, and that is more work than one eager addition. The chain is much faster: it saves the overhead of
+# twenty operations, and pays the price of one call. What compiling can save is what stands *between* the operations.
+# Where nothing stands between them, there is nothing to save.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # The place where most people learn something. Before measuring, let them defend their answers. "The biggest model gains
@@ -519,8 +521,8 @@ for f in (bend, bend_probed):
     print(f"{f.__name__:12} {last.bytes_moved / array:.1f} arrays moved, {last.peak_bytes / array:.0f} at the peak")
 
 # %% [markdown]
-# What is looked at has to exist. It is written to memory, as a whole, and copied for you; the fused group is no longer
-# alone. An *observed program is another program*: the reason why a fault sometimes disappears when you look for it,
+# What is looked at has to exist. It is written to memory, as a whole, and copied for you: the fused group now has two
+# results. An *observed program is another program*: the reason why a fault sometimes disappears when you look for it,
 # and why the times of a probed run are not those of the other.
 #
 # Errors, though, find the way back, as we saw: a program that fails is run again, op by op, and the message names your

@@ -616,8 +616,8 @@ def for_two(x):
 
 
 # %% wrong="for_two"
-# Shows: The branches are not equally long: the longer one is nearly all of the work.
-# Hint: Work / span is 1.7 or more only if the two are about as long as each other.
+# Shows: Two can work, and not for long: too many of the operations stand in one chain.
+# Hint: Work / span is 1.7 or more only if two branches are about equally long, with little before and after them.
 def for_two(x):
     left = x.sin().exp().tanh().cos().sqrt().exp().tanh().cos()
     right = x.cos().tanh()

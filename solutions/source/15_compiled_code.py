@@ -564,6 +564,8 @@ def judged(f, batches):
 # - as it is written down, and before any pass, its graph has 12 operations or more (what nobody reads is in no graph);
 # - its program has at most 4 lines that compute, and gives the same bits;
 # - the result depends on x, and not along a straight line: f(x) has a bend.
+#
+# It is run eagerly, too, so do without `mg.constant`, which belongs to graphs.
 
 
 # %% answer="own_saving" points=2 minutes=10

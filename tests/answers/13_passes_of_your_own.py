@@ -169,3 +169,48 @@ def without_double_signs(graph):
         return node.with_inputs(inputs)
 
     return graph.rebuild(make)
+
+
+# %% wrong: own_pass: twice the largest float is infinite
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Div(), (Node(ops.Mul(), (x, Node(ops.Const(2)))), Node(ops.Const(2))):
+                return x
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x * 2 / 2
+
+
+# %% wrong: own_pass: the sign of a difference that is 0
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Neg(), (Node(ops.Sub(), (x, y)),):
+                return Node(ops.Sub(), (y, x))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return -(x - x.exp())
+
+
+# %% right: own_pass: a difference for a sum with a sign
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Add(), (x, Node(ops.Neg(), (y,))):
+                return Node(ops.Sub(), (x, y))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x + (-x.exp())
