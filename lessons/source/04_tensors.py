@@ -512,8 +512,9 @@ print(f"the mean of all targets: {t.mean():.3f}, and their variance: {t.var():.2
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # To see it in time, look at the shape that is easily overlooked, the one before `mean`. Print `(p - t).shape`, or draw
-# the loss: `f64[100, 100]` at the minus gives it away. (A dot at *value* in this picture: for large graphs the drawing
-# gives the shapes, and leaves most of the numbers out.) Or use a loss that refuses, as `mse_loss` does below.
+# the loss: `f64[100, 100]` at the minus gives it away. (A dot at *value* in this picture says that the drawing does not
+# know the numbers: `mg.tensor(X)` has no name, and was gone when the line had run. The shapes are known all the same.)
+# Or use a loss that refuses, as `mse_loss` does below.
 
 # %%
 try:

@@ -321,7 +321,7 @@ print("x × x + x has the derivative", written(derivative(("+", ("×", "x", "x")
 
 # %% [markdown]
 # Right, if long-winded: 2x + 1. Now put the result y = x × x + x back in, as y × y + x, and so on, n times in all. We
-# count the symbols of the derivative, signs and letters.
+# count the symbols of the derivative: the signs, the letters and the 1s, but not the brackets.
 
 
 # %%

@@ -332,17 +332,17 @@ model = mg.nn.Sequential(mg.nn.Linear(8, 16), mg.nn.Tanh(), *hidden, mg.nn.Linea
 MemoryTimeline(model, mg.nn.functional.mse_loss, mg.ones(256, 8), mg.zeros(256, 1))
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 5 minutes. The peak comes early in backward: nearly all that was saved is still there, and the first gradients are on
+# 5 minutes. The peak comes early in backward: most of what was saved is still there, and the first gradients are on
 # their way. Saved values fall, gradients of parameters rise. The second step starts higher because Adam made its state
 # in the first. The switches are for lesson 14; leave them off.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# The first step has its peak, 192,416 bytes, early in backward: nearly all that was saved is still there, and the first
-# gradients are on their way. *Saved for backward* falls from 131,072 bytes to 0, a tanh at a time. *Gradients* rises to
-# 72,208, those on their way and those of the parameters together; in the end these alone are left, 7,816 bytes, as many
-# as the parameters take themselves. The second step starts with 15,632 bytes more than the first, in the row *optimizer
-# state*: the optimizer here is Adam, and from its first step on it keeps two numbers for each parameter, by which it
-# chooses how far that one goes.
+# The first step has its peak, 192,416 bytes, early in backward: three of the four results of tanh are still there, and
+# the first gradients are on their way. *Saved for backward* falls from 133,120 bytes to 0: first by the 2,048 of ^2,
+# then a tanh at a time. *Gradients* rises to 72,208, those on their way and those of the parameters together; in the
+# end the latter alone are left, 7,816 bytes, as many as the parameters take themselves. The second step starts with
+# 15,632 bytes more than the first, in the row *optimizer state*: the optimizer here is Adam, and from its first step on
+# it keeps two numbers for each parameter, by which it chooses how far that one goes.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A second backward
@@ -547,9 +547,9 @@ reveal("edited", happened)
 
 # %% [markdown]
 # The slope of exp is its result, e⁰ = 1. The memory now holds 2, and that would have been the gradient. Each piece of
-# memory has a **version counter** which every edit raises; backward compares it with what it was when the value was
-# saved. So the check is exact: an edit of what was not saved is allowed. × saves its operands, here 2 and x, and not
-# its result; so the second edit above is no trouble.
+# memory has a **version counter**, which the engine raises at each edit in place; backward compares it with what it was
+# when the value was saved. So the check is exact: an edit of what was not saved is allowed. In 2 * x, × saves the 2,
+# which is the slope towards x, and not its result; so the second edit above is no trouble.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** The counter sits at the engine's door. `h.numpy()` is the same memory seen through a window, and
@@ -610,9 +610,9 @@ Quiz("06_the_dynamic_graph")
 # | `h.add_(1)`, `h._version` | the same | `v.assign_add(1)`, a variable only | `h.at[:].add(1)`, a new array |
 # | `saved_tensors_hooks(pack, unpack)` | the same, in `torch.autograd.graph` | none | `print_saved_residuals` |
 #
-# TensorFlow and JAX have no edit in place of a tensor; PyTorch and minigrad allow it, and check. That is a taste about
-# memory. A jaxpr is JAX's record of a traced function, and a residual its word for a saved value;
-# `print_saved_residuals` shows them, and changes none. It is in `jax.ad_checkpoint`, which has an import of its own.
+# TensorFlow and JAX have no edit in place of a tensor; PyTorch and minigrad allow it, to save memory, and check. A
+# jaxpr is JAX's record of a traced function, and a residual its word for a saved value; `print_saved_residuals` shows
+# them, and changes none. It is in `jax.ad_checkpoint`, which has an import of its own.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

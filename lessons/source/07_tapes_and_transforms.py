@@ -224,7 +224,7 @@ print("by all parameters of a model:", grad(prediction_error)(p, mg.tensor([3.0,
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # `grad` wants a function that gives one number. To follow a curve, map it: `vmap(f)` applies f to each slice of an
-# array. So the curve of tanh and of its first three derivatives is one expression each.
+# array. So the curves of tanh and of its first three derivatives take one expression each.
 
 # %%
 points = mg.linspace(-3, 3, 121)
@@ -325,8 +325,8 @@ ForwardAndReverse(grad(f, argnums=(0, 1)), mg.tensor(0.0), mg.tensor(3.0))
 # That is a `jvp` of the gradient, and the Hessian is never made: the **Hessian-vector product**.
 #
 # Take n = 200 points on a chain of springs. `hessian(f)` runs forward over reverse, and gives 200 columns. How often
-# does it run `springs`, and how often does `hvp`? `Count` counts operations, and the numbers that they give, too: the
-# engine tells an object that watches of each.
+# does it run `springs`, and how often does `hvp`? `Count` counts operations, and the numbers that they give, too: like
+# `Steps` in lesson 06 it watches, and the engine calls its `saw` for each operation.
 
 
 # %%

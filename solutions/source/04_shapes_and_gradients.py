@@ -11,7 +11,7 @@
 # # 04 Shapes and gradients
 #
 # You predict shapes and gradients, write the way back through a layer, find out why a loss trains wrongly, and measure
-# distances on a budget; at last you design a loss of your own. About 40 minutes, 10 points, in five parts.
+# distances on a budget; in the end you design a loss of your own. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
@@ -272,7 +272,7 @@ def layer_back(x, W, gy):
 #
 # Predictions p have the shape (n, 1) or (n,), targets t have the shape (n, 1) or (n,), and in two of these four cases
 # training goes wrong without an error. Repair it: in all four cases `squared_error` is to be the mean over n pairs. And
-# where p and t are not equally many numbers, (5, 1) and (4,) say, it is to raise `ValueError`. (The engine's
+# where p and t have different numbers of elements, (5, 1) and (4,) say, it is to raise `ValueError`. (The engine's
 # ShapeError is one; `p.numel()` is how many numbers p has.)
 
 
@@ -720,8 +720,8 @@ def mine(s):
 # %% [markdown]
 # ## Done
 #
-# One line per part: `check` again whenever you like, and `solution("distances")` shows a way for a part that you have
-# finished or given up. Going further: draw `mg.draw(mine(s))` and `mg.draw(mg.cross_entropy(s, t))`, and look for what
-# is subtracted from each row in the second.
+# Run a `check` again whenever you like; `solution("distances")` shows a way for a part that you have finished or given
+# up. Going further: draw `mg.draw(mine(s))` and `mg.draw(mg.cross_entropy(s, t))`, and look for what is subtracted from
+# each row in the second.
 #
 # **Next**: [05 Two directions](../lessons/05_two_directions.ipynb).

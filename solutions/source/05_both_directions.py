@@ -11,8 +11,8 @@
 # # 05 Both directions
 #
 # You fill in a Jacobian with a pencil, write dual numbers, make a Jacobian on a budget of passes, and find out which
-# direction of an operation is wrong; at last you design a function by the pattern of its derivatives. About 40 minutes,
-# 10 points, in five parts.
+# direction of an operation is wrong; in the end you design a function by the pattern of its derivatives. About 40
+# minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
 # tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
@@ -461,7 +461,8 @@ def jacobian(f, x):
 # each can be wrong. Write `wrong_directions(f, x)`: a list with `"forward"` in it if `mg.func.jvp` of f at x is wrong,
 # and `"reverse"` if `mg.func.vjp` is; empty if both are right. x has the shape (n,), and what f gives has some shape of
 # its own. A referee that has read neither rule: for a random dx and h = 0.00001, f moves by
-# `(f(x + h * dx) - f(x - h * dx)) / (2 * h)`.
+# `(f(x + h * dx) - f(x - h * dx)) / (2 * h)`. (Ask `jvp` and `vjp` themselves: `mg.func.jacfwd` makes its columns from
+# the way back, and cannot judge the forward rule.)
 #
 # Two operations to try it on are given. Of `Turned` only the way back is wrong. `Bent` has one slope, read by both
 # directions, and it is wrong.
@@ -661,7 +662,7 @@ def wrong_directions(f, x):
 # %% [markdown]
 # ## 5. A function by the pattern of its derivatives
 #
-# **2 points, 6 minutes.** Whoever predicts the next word may look at the words so far, and not ahead. Design
+# **2 points, 6 minutes.** A model that predicts the next word may look at the words so far, and not ahead. Design
 # `causal(x)`, from shape (n,) to shape (n,), for any n:
 #
 # - output i depends on **each** of the inputs 0 to i, and on no later one;

@@ -530,7 +530,7 @@ def pay_in(losses):
 
 # %% wrong="pay_in"
 # Shows: One pass, and the right gradients; but retain_graph=True has kept what was saved, for a pass that never comes.
-# Hint: Who goes back once has no use for retain_graph.
+# Hint: If you go back only once, you have no use for retain_graph.
 def pay_in(losses):
     sum(losses).backward(retain_graph=True)
 
@@ -661,7 +661,7 @@ def curve(x):
 
 # %% wrong="thrifty"
 # Shows: The curve is cut off from x: nothing is recorded, and there is no slope.
-# Hint: No no_grad, no detach: what is thrifty is to be thrifty with the record running.
+# Hint: Leave no_grad and detach out: the curve is to be recorded, and to keep little all the same.
 def curve(x):
     with mg.no_grad():
         return 3 * (x + 1).tanh() + x

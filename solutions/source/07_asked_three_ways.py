@@ -10,7 +10,7 @@
 # %% [markdown]
 # # 07 Asked three ways
 #
-# You foretell what a tape says, climb a ladder of derivatives, mend two tapes, ask for a curvature on a budget, and
+# You predict what a tape says, climb a ladder of derivatives, mend two tapes, ask for a curvature on a budget, and
 # design a landscape. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
@@ -276,7 +276,7 @@ both(lambda x: (x * x).exp(), -0.5, True)
 # 2. The slope is there, and the bend is None: the outer tape has to hear how the slope is computed. Where must the
 # inner tape be asked?
 # 3. `outer.watch(x)` and `inner.watch(x)`, each first thing in its block; and `slope = inner.gradient(y, x)` one step
-# further to the right, inside of the outer block.
+# further to the right, inside the outer block.
 
 # %% [markdown] shows="two_tapes"
 # A second derivative is the derivative of a gradient: to get it, something has to record while that gradient is
@@ -296,8 +296,9 @@ def slope_and_bend(f, x):
 
 
 # %% wrong="two_tapes"
-# Shows: The slope is right, and the bend is None: the inner tape is asked when the outer one has stopped to listen.
-# Hint: The backward pass is a computation too, and the outer tape must hear it: ask the inner tape inside of its block.
+# Shows: The slope is right, and the bend is None: the inner tape is asked when the outer one no longer listens.
+# Hint: The backward pass is a computation too, and the outer tape must hear it: ask the inner tape inside the outer
+# block.
 def slope_and_bend(f, x):
     with mg.GradientTape() as outer:
         outer.watch(x)
