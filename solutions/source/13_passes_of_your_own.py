@@ -590,6 +590,8 @@ OTHERS = [
     lambda x: x / 1.0 + x - 0.0 + x * 2.0 / 2.0,
     lambda x: x - -0.0,
     lambda x: -(x - x.abs()),
+    lambda x: engine.minimum(engine.maximum(x, engine.log(x)), x),
+    lambda x: engine.maximum(engine.minimum(x, engine.log(x)), x),
     lambda x: x * -1.0 + (-x) * (-x) + x.sum(),
 ]
 

@@ -520,8 +520,8 @@ def judged(f, batches):
 
 
 # %% wrong="few_programs"
-# Shows: Everything is brought to 64 rows: one program, and up to 64 times the work.
-# Hint: The budget has two sides. No shape may have twice as many rows as the batch.
+# Shows: Some shape has twice as many rows as its batch, or more; or f was not called once for each batch.
+# Hint: The budget has two sides: few shapes, and none of them twice as long as the batch. Each number is what f gives.
 def judged(f, batches):
     return [f(mg.tensor(np.concatenate([x, np.repeat(x[-1:], 64 - len(x), axis=0)]))).item() for x in batches]
 

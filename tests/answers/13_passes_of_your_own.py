@@ -214,3 +214,18 @@ def my_pass(graph):
 
 def example(x):
     return x + (-x.exp())
+
+
+# %% wrong: own_pass: the smaller of x and what is no smaller, where that may be nan
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Minimum(), (Node(ops.Maximum(), (x, _)), y) if y is x:
+                return x
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return mg.minimum(mg.maximum(x, x.exp()), x)
