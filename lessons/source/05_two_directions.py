@@ -391,10 +391,10 @@ dot_test(layer, mg.tensor([[0.5, -1.0, 2.0]]))
 
 
 # %% [markdown]
-# An operation of the engine's table says how to compute, `forward`, and how to go back: by its `adjoint` if it is
-# linear, by its slopes, `partials`, if it is elementwise. Forwards, a linear one pushes a nudge through itself. In
-# exercise 03 you may have met the running total, whose way back must run from the end. The one below forgets that.
-# (`infer` says which shape and dtype come out: here those of x. `xp` is NumPy, or whatever computes in its place.)
+# An operation of the engine says how to compute, `forward`, and how to go back: by its `adjoint` if it is linear, by
+# its slopes, `partials`, if it is elementwise. Forwards, a linear one pushes a nudge through itself. In exercise 03 you
+# may have met the running total, whose way back must run from the end. The one below forgets that. (`infer` says which
+# shape and dtype come out: here those of x. `xp` is NumPy, or whatever computes in its place.)
 
 
 # %%

@@ -132,7 +132,7 @@ StaticVsDynamic(f, x, w, k)
 # ## What a tensor knows of its past
 #
 # Three attributes. `requires_grad` says whether backward will pass through; `grad_fn` is the entry of the operation
-# that made it; `is_leaf` says that no recorded operation did. Here is the example of lesson 02, `z = x * y` at 2 and 3.
+# that made it; `is_leaf` says that no recorded operation did. Here is the product of lesson 02, `z = x * y` at 2 and 3.
 # What is `x.grad_fn`?
 
 # %% slideshow={"slide_type": "fragment"}
