@@ -525,8 +525,8 @@ for f in (bend, bend_probed):
 # results. An *observed program is another program*: the reason why a fault sometimes disappears when you look for it,
 # and why the times of a probed run are not those of the other.
 #
-# Errors, though, find the way back, as we saw: a program that fails is run again, op by op, and the message names your
-# line. A traceback through `<program …>` shows the generated line; its note says the rest.
+# Errors, though, find the way back, as in lesson 12: a program that fails is run again, op by op, and the message names
+# your line. A traceback through `<program …>` shows the generated line; its note says the rest.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Three minutes. The phrase to leave: what is looked at has to exist. In C compilers it is the same: with -O2 the
