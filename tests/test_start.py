@@ -98,10 +98,8 @@ def test_an_extra_is_added_and_remembered(fresh: Fresh) -> None:
 def test_an_unknown_extra_is_refused_with_the_choice(fresh: Fresh) -> None:
     process = fresh.start("add", "gpu")
 
-    assert (
-        process.stderr
-        == "Name what to add, out of cluster, gpu-cu12, gpu-cu13, graders, instructor, kernels, test; this was gpu.\n"
-    )
+    known = "cluster, gpu-cu12, gpu-cu13, graders, instructor, kernels, native, test"
+    assert process.stderr == f"Name what to add, out of {known}; this was gpu.\n"
     assert process.returncode == 1
 
 

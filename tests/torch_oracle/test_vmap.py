@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
 
 import minigrad as mg
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore:Attempted to insert:UserWarning")
 
