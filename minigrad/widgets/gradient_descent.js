@@ -46,7 +46,7 @@ function render({ model, el }) {
     const dots = places.slice(0, n + 1).filter((place) => place.every((x, i) => x === inside(x, i)));
     const line = (look, some) => `<polyline class="mg-${look}" points="${some.join(" ")}"/>`;
     svg.querySelector("[data-trail]").innerHTML = line("ahead", places.slice(n)) + line("trail", places.slice(0, n + 1)) + line("slope", tangent(way.points[n]))
-      + dots.map(([x, y]) => `<circle class="mg-dot" cx="${x}" cy="${y}" r="3"/>`).join("");
+      + dots.map(([x, y]) => `<circle class="mg-trail-dot" cx="${x}" cy="${y}" r="3"/>`).join("");
     const [x, y] = places[n].map(inside), say = said(n, "step");
     svg.querySelector(".mg-ball").style.transform = `translate(${x}px, ${y}px)`;
     svg.setAttribute("aria-label", say);

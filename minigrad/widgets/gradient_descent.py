@@ -42,7 +42,7 @@ TRAIL = """
 .mg-picture .mg-level { fill: var(--mg-forward); fill-opacity: 0.09; stroke: var(--mg-forward); stroke-opacity: 0.5; }
 .mg-picture :is(.mg-trail, .mg-ahead) { stroke: var(--mg-backward); }
 .mg-picture .mg-ahead { stroke-dasharray: 2 4; }
-.mg-picture :is(.mg-dot, .mg-ball) { fill: var(--mg-backward); }
+.mg-picture :is(.mg-trail-dot, .mg-ball) { fill: var(--mg-backward); }
 .mg-picture .mg-ball { stroke: var(--mg-paper); stroke-width: 2; }
 """
 
@@ -166,7 +166,7 @@ class GradientDescent(SteppedWidget):
         x, y = (Axis(low, high, start, end, "") for low, high, start, end in self.axes)
         at = [(x.at(p["at"][0]), y.at([*p["at"], p["value"]][1])) for p in self.steps]
         trail = line("mg-trail", at) + "".join(
-            f'<circle class="mg-dot" cx="{a:.1f}" cy="{b:.1f}" r="3"/>' for a, b in at
+            f'<circle class="mg-trail-dot" cx="{a:.1f}" cy="{b:.1f}" r="3"/>' for a, b in at
         )
         return styled(self.picture.replace('<g data-trail="">', f"<g>{trail}"), self.looks)
 
