@@ -193,6 +193,19 @@ def test_random_graphs_give_what_numpy_gives_infinities_and_all(program):
             np.testing.assert_allclose(b[numbers], a[numbers], rtol=0, atol=8 * eps * np.abs(a[numbers]).max(initial=1))
 
 
+@compiled
+@pytest.mark.parametrize("n", [1023, 1025, 65_537, 1_000_003])
+def test_a_long_sum_is_as_exact_as_numpys_whatever_its_length(n):
+    """Of 1,000,003 times 0.1 it was wrong by 6 in 10,000: only where pieces came out even was it added up in pieces."""
+    f = mg.function(lambda x: (x.sum(), (x * x).sum(), (x + 1).mean(), x.sum(-1), (x * x).sum(0)), jit_compile="native")
+    tenth = float(np.float32(0.1))
+    for shape in ((n,), (3, n)):
+        once, count = np.prod(shape[:-1], dtype=int), np.prod(shape, dtype=int)
+        expected = [count * tenth, count * tenth**2, 1 + tenth, n * tenth, (once if len(shape) > 1 else n) * tenth**2]
+        for y, exact in zip(f(mg.full(shape, 0.1, dtype="float32")), expected):
+            np.testing.assert_allclose(y.numpy(), exact, rtol=2e-6)
+
+
 LIMITS = {  # units in the last place
     ("exp", "f4"): 1.1,
     ("exp", "f8"): 1.1,

@@ -1,7 +1,7 @@
 """What makes one number of many, in C++: sums and maxima, products of small matrices, einsums.
 
-Numbers are gathered in lanes, side by side, and lanes in pieces, so that a long sum is a sum of short ones: it is the
-more exact, and the same whatever a compiler and a processor do at once, since the text says in which order it is added.
+Numbers are gathered in lanes, side by side, and lanes in pieces, so that a long sum is a sum of short ones: it is as
+exact as NumPy's, and the same whatever a compiler and a processor do at once, for the text says in which order to add.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..group import Reducer, reducer
 from .loops import Axis, axes_of, computed, element, indented, merged
 
 LANES = 16
-PIECE = 1 << 13  # elements of a piece, at most
+PIECE = 1 << 10  # elements of a piece
 NARROW = 64  # columns of a product that are kept in registers
 SMALL_PRODUCT = 1 << 18  # multiplications: from there on NumPy's BLAS is faster
 
@@ -41,11 +41,17 @@ def gathered(
     each       the lines of an element, given how the number is called that it joins
     end        the lines after that, which use the totals
     """
-    *pieces, (n, _) = in_pieces(inner) or [(1, [])]
-    last = len(outer) + len(pieces)
-    begin = [f"{stored(r.dtype)} total_{name} = {literal(r.start, r.dtype)};" for name, r in numbers.items()]
-    piece = looped(pieces, in_lanes(f"i{last}", n, numbers, each), len(outer))
-    return looped(outer, [*begin, *piece, *end])
+    begin = [f"{of_total(r)} total_{name} = {literal(r.start, r.dtype)};" for name, r in numbers.items()]
+    *around, (n, _) = inner or [(1, [])]
+    d = len(outer) + len(around)
+    if n <= PIECE:
+        lines = in_lanes(f"i{d}", n, numbers, each)
+    else:
+        lines = looped([(n // PIECE, [])], in_lanes(f"i{d + 1}", PIECE, numbers, each), d)
+        if rest := n % PIECE:
+            last = [f"const index i{d} = {n // PIECE};", *in_lanes(f"i{d + 1}", rest, numbers, each)]
+            lines += ["{", *indented(last), "}"]
+    return looped(outer, [*begin, *looped(around, lines, len(outer)), *end])
 
 
 def looped(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> list[str]:
@@ -58,12 +64,11 @@ def looped(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> list[s
 
 
 def in_pieces(axes: Sequence[Axis]) -> list[Axis]:
-    """The axes, the last of them in pieces if it is long and they are even."""
-    if not axes:
-        return []
-    *outer, (n, steps) = axes
-    piece = next((p for p in range(PIECE, PIECE // 2, -LANES) if n % p == 0), n) if n > PIECE else n
-    return [*outer, (n // piece, [s * piece for s in steps]), (piece, steps)] if piece < n else [*outer, (n, steps)]
+    """The axes as `gathered` goes over them: the last, where it is long, in pieces, the last of which may be short."""
+    if not axes or axes[-1][0] <= PIECE:
+        return [*axes]
+    *around, (n, steps) = axes
+    return [*around, (-(-n // PIECE), [s * PIECE for s in steps]), (PIECE, steps)]
 
 
 def in_lanes(i: str, n: int, numbers: Mapping[str, Reducer], each: Callable[[Named], Iterable[str]]) -> list[str]:
@@ -76,12 +81,16 @@ def in_lanes(i: str, n: int, numbers: Mapping[str, Reducer], each: Callable[[Nam
         lines += [f"for (index i = 0; i < {evenly}; i += {LANES})", f"    EACH(j, {LANES}) {{"]
         lines += [f"        const index {i} = i + j;", *indented(indented(each(lambda name: f"{name}[j]"))), "    }"]
         for name, r in numbers.items():
-            lines.append(f"for (index j = 1; j < {LANES}; j++) {joined(r, f'{name}[0]', f'{name}[j]')}")
-            lines.append(joined(r, f"total_{name}", f"{name}[0]"))
+            lines.append(f"for (index j = 0; j < {LANES}; j++) {joined(r, f'total_{name}', f'{name}[j]')}")
     if evenly < n:
         lines.append(f"for (index {i} = {evenly}; {i} < {n}; {i}++) {{")
         lines += [*indented(each(lambda name: f"total_{name}")), "}"]
     return lines
+
+
+def of_total(r: Reducer) -> str:
+    """The type of a total: a sum of single numbers is gathered in double, piece by piece."""
+    return "double" if r.ufunc == "add" and r.dtype == np.float32 else stored(r.dtype)
 
 
 def joined(r: Reducer, total: str, x: Any) -> str:
@@ -214,8 +223,8 @@ def product(step: Step) -> list[str]:
     if (x.ndim, y.ndim) != (2, 2) or z.dtype.kind != "f" or not x.dtype == y.dtype == z.dtype:
         raise NotWritten(step.text)
     (m, k), n = x.shape, y.shape[1]
-    if m * k * n > SMALL_PRODUCT:
-        raise NotWritten("NumPy's BLAS is faster")
+    if m * k * n > SMALL_PRODUCT or k > PIECE:
+        raise NotWritten("NumPy's BLAS is faster, or more exact")
     (xi, xl), (yl, yj), (zi, zj) = ([s // v.itemsize for s in v.strides] for v in (x, y, z))
     if n == 1 or n > NARROW or (xl == yl == 1 and k >= NARROW):
         return contraction(step, EinsumStep("il,lj->ij"))
