@@ -2,6 +2,8 @@
 // for several elements at once. Everything else that is called is the C library's, which the process has loaded.
 
 #define __device__ static
+// A step of a program. Not inlined: gcc vectorises no loop of which it sees that it writes over what it reads.
+#define STEP __attribute__((noinline)) static void
 #define EACH(i, n) _Pragma("omp simd") for (index i = 0; i < n; i++)
 typedef __PTRDIFF_TYPE__ index;
 

@@ -1,6 +1,6 @@
 """A step of a program as a function of C++.
 
-    static void add_tanh_0(const float *a0, const float *a1, float *a2)
+    STEP add_tanh_0(const float *a0, const float *a1, float *a2)
     {
         EACH(i0, 1600) {
             const float x0 = a0[i0];
@@ -93,7 +93,7 @@ class CppWriter:
     @property
     def text(self) -> str:
         """All functions, behind what they call."""
-        own = "\n".join(f"static void {name}{text}" for text, name in self.functions.items())
+        own = "\n".join(f"STEP {name}{text}" for text, name in self.functions.items())
         used = words(own)
         templates = "\n".join(text for name, text in FUNCTIONS.items() if name in used)
         library = "".join(map(declared, library_of(own + templates)))
