@@ -148,17 +148,26 @@ def adoptable(steps: list[Step], root: Buffer, x: Buffer) -> bool:
 
 def late(steps: list[Step], wanted: Mapping[Buffer, Buffer]) -> list[Step]:
     """The step that writes a parameter's next value goes behind the last that reads the old one, where it can."""
-    for root, x in wanted.items():
-        writing = [k for k, s in enumerate(steps) if any(root in v.roots for v in s.written)]
-        reading = [k for k, s in enumerate(steps) if any(x in v.roots for v in s.read) and not s.is_view]
-        if len(writing) == 1 and reading and reading[-1] > (k := writing[0]):
-            moved = steps[k]
+    place: dict[Step, tuple[int, ...]] = {step: (k,) for k, step in enumerate(steps)}
+    writing, reading = users(steps, "written"), users((s for s in steps if not s.is_view), "read")
+    for n, (root, x) in enumerate(wanted.items()):
+        if len(writing[root]) == 1 and x in reading:
+            (moved,), behind = writing[root], max(reading[x], key=place.__getitem__)
             touched, made = ({r for v in some for r in v.roots} for some in (moved.operands, moved.written))
-            between = steps[k + 1 : reading[-1] + 1]
-            free = not any(r in touched for s in between for v in s.written for r in v.roots)
-            if free and not any(r in made for s in between for v in s.read if not s.is_view for r in v.roots):
-                steps = [*steps[:k], *between, moved, *steps[reading[-1] + 1 :]]
-    return steps
+            others = [*(s for r in touched for s in writing.get(r, ())), *(s for r in made for s in reading.get(r, ()))]
+            start, end = place[moved], place[behind]
+            if start < end and not any(start < place[s] <= end for s in others):
+                place[moved] = (*end, -n)  # of several behind one, the last comes first
+    return sorted(steps, key=place.__getitem__)
+
+
+def users(steps: Iterable[Step], how: str) -> dict[Buffer, list[Step]]:
+    """Root → the steps by which it is read, or written."""
+    found: dict[Buffer, list[Step]] = {}
+    for step in steps:
+        for root in {r for v in getattr(step, how) for r in v.roots}:
+            found.setdefault(root, []).append(step)
+    return found
 
 
 # -- lives ------------------------------------------------------------------------------------------------
