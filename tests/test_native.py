@@ -14,11 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from test_random_graphs import programs
 
 import minigrad as mg
+from minigrad.backends import group
+from minigrad.backends.c import named
 from minigrad.backends.native import toolchain
 from minigrad.backends.native.program import NativeProgram, native
+from minigrad.base.spec import Spec
 from minigrad.compiler.passes.pipeline import NATIVE, optimised
 from minigrad.compiler.program.program import Program
+from minigrad.core.graph import Graph
 from minigrad.nn import functional as F
+from minigrad.tensor.symbol import placeholder
 
 with warnings.catch_warnings(action="ignore"):
     has_compiler = toolchain.compiler() is not None
@@ -120,6 +125,19 @@ def test_a_session_and_jit_have_it_too():
     f = mg.jit(lambda x: mg.exp(x).sum(0), backend="native")
     np.testing.assert_allclose(f(x).numpy(), expected, rtol=1e-6)
     assert "expf(" in f.c_source
+
+
+def test_each_line_of_a_group_is_made_once(monkeypatch):
+    """Each step was written four times: to see if C can do it, also in a loop over rows and in a part, and at last."""
+    made = []
+    monkeypatch.setattr(group, "named", lambda y, name: made.append(name) or named(y, name))
+    x = y = placeholder("x", Spec((10,), "f4"))
+    for _ in range(10):
+        y = (y * x).tanh()
+    program = NativeProgram(optimised(Graph((x.node,), (y.node,)), NATIVE))
+
+    assert len(made) == 20
+    assert program.c_source.count("tanhf(") == 10
 
 
 def test_another_word_is_refused():

@@ -13,13 +13,24 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.passes.fuse import is_full_reduction
+from ..core.graph import Graph
 from ..core.node import Node
 from ..ops import BroadcastTo, Const, Max, Mean, Min, Sum
 from .c import C, Expr, NotWritten, cast, held, literal, named, rounded, ufunc
 
 
-def statements(node: Node, values: dict[Node, Expr]) -> Iterator[str]:
-    """The lines that compute one element of a node from those of its inputs. Its own joins the values."""
+def statements(body: Graph, values: dict[Node, Expr]) -> Iterator[str]:
+    """The lines that compute one element of a group, but for full reductions; the values begin with its inputs."""
+    named = 0
+    for node in body.nodes:
+        if node not in values and not is_full_reduction(node):
+            yield from statement(node, values, f"t{named}")
+            named += bool(node.inputs)
+
+
+def statement(node: Node, values: dict[Node, Expr], name: str) -> Iterator[str]:
+    """The lines that compute one element of a node from those of its inputs. Its own joins the values by that name."""
     dtype = node.spec.dtype
     if isinstance(node.op, Const):
         values[node] = literal(dtype.type(node.op.value), dtype)
@@ -30,7 +41,6 @@ def statements(node: Node, values: dict[Node, Expr]) -> Iterator[str]:
     y: Expr = node.op.forward(C, *(values[x] for x in node.inputs))
     if y.dtype != dtype:
         raise NotWritten(f"{node.op} → {node.spec} is {y.dtype} in C: the formula and NumPy do not agree")
-    name = f"t{sum(n.inputs != () for n in values)}"
     lines, y = named(y, name)
     for part, x in lines:
         yield f"const {held(x.dtype)} {part} = {x.bare};"

@@ -232,9 +232,7 @@ class Writer:
             values[x] = Expr(f"x{k}", x.spec.dtype)
             at = place(self.loop, x.spec.shape, self.strides[k], self.suffix)
             yield f"        const {held(x.spec.dtype)} x{k} = {loaded(f'a{k}[{at}]', x.spec.dtype)};"
-        for node in self.body.nodes:
-            if node not in values and not is_full_reduction(node):
-                yield from (f"        {line}" for line in statements(node, values))
+        yield from (f"        {line}" for line in statements(self.body, values))
         for j, y in enumerate(self.outputs):
             if j in self.reducers:
                 r = self.reducers[j]

@@ -7,13 +7,12 @@ other in all operands are one loop. The innermost loop is for several elements a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-from ...compiler.passes.fuse import is_full_reduction
 from ...compiler.program.buffer import Buffer, Step
 from ...core.graph import Graph
 from ...core.node import Node
 from ..c import Expr, NotWritten, cast, kept, literal, stored
-from ..group import statements
 
 Axis = tuple[int, list[int]]  # its length, and the step of each operand along it, in elements
 
@@ -89,23 +88,28 @@ def copy(step: Step) -> Iterable[str]:
     return nested(axes, [f"{into} = {element(1, mask[0], axes)} ? {given} : {into};"])
 
 
-def group(step: Step, body: Graph) -> Iterable[str]:
+class GroupStep(NamedTuple):
+    """A step that computes a group of elementwise ops, with full reductions among its outputs.
+
+    lines     that compute an element of each node
+    values    the expressions of these
+    """
+
+    body: Graph
+    lines: list[str]
+    values: dict[Node, Expr]
+
+
+def group(step: Step, does: GroupStep) -> Iterable[str]:
     """A group without reductions: its values one after the other, for each element."""
-    outputs = [y for y in body.outputs if y is not None]
-    ys = list(enumerate(step.operands))[len(body.inputs) :]
+    outputs = [y for y in does.body.outputs if y is not None]
+    ys = list(enumerate(step.operands))[len(does.body.inputs) :]
     axes = axes_of(ys[0][1].shell.shape, step.operands)
-    lines, values = computed(step, body, axes)
-    return nested(axes, [*lines, *(f"{element(k, v, axes)} = {kept(values[y])};" for (k, v), y in zip(ys, outputs))])
+    stores = [f"{element(k, v, axes)} = {kept(does.values[y])};" for (k, v), y in zip(ys, outputs)]
+    return nested(axes, [*computed(step, does, axes), *stores])
 
 
-def computed(step: Step, body: Graph, axes: Sequence[Axis]) -> tuple[list[str], dict[Node, Expr]]:
-    """The lines that load the operands of a group and compute its nodes, and the expressions of these."""
-    values: dict[Node, Expr] = {}
-    lines = []
-    for k, (x, v) in enumerate(zip(body.inputs, step.operands)):
-        lines.append(f"const {stored(v.shell.dtype)} x{k} = {element(k, v, axes)};")
-        values[x] = Expr(f"x{k}", v.shell.dtype)
-    for node in body.nodes:
-        if node not in values and not is_full_reduction(node):
-            lines += statements(node, values)
-    return lines, values
+def computed(step: Step, does: GroupStep, axes: Sequence[Axis]) -> list[str]:
+    """The lines that load the operands of a group and compute its nodes."""
+    xs = list(enumerate(step.operands))[: len(does.body.inputs)]
+    return [*(f"const {stored(x.shell.dtype)} x{k} = {element(k, x, axes)};" for k, x in xs), *does.lines]

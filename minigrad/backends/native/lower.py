@@ -20,10 +20,10 @@ from ...compiler.program.tiling import InBlocks, RowRun, combined, in_rows
 from ...core.graph import Graph
 from ...core.node import Node
 from ...core.op import Elementwise
-from ...ops import Input
 from ..c import Expr, NotWritten
 from ..group import reducer, statements
-from .writer import CppWriter, GroupStep, library_of
+from .loops import GroupStep
+from .writer import CppWriter, library_of
 
 IN_CACHE = 1 << 12  # elements of a block of rows
 
@@ -42,14 +42,15 @@ class InGroups(InBlocks):
     def of(self, node: Node) -> Any:
         xs = [self.values[x] for x in node.inputs]
         body = body_of(node)
-        if body is None or not is_written(body) or not all(isinstance(x, Buffer) for x in xs):
+        does = None if body is None else written(body)
+        if does is None or not all(isinstance(x, Buffer) for x in xs):
             return super().of(node)
-        return self.group(node, body, self.narrow(node, xs) if isinstance(node.op, Elementwise) else xs)
+        return self.group(node, does, self.narrow(node, xs) if isinstance(node.op, Elementwise) else xs)
 
-    def group(self, node: Node, body: Graph, xs: list[Buffer]) -> Any:
+    def group(self, node: Node, does: GroupStep, xs: list[Buffer]) -> Any:
         """A group on these operands, as a step. Its value, or the tuple of its values."""
         recorder = Recorder(self.steps)
-        outputs = [y for y in body.outputs if y is not None]
+        outputs = [y for y in does.body.outputs if y is not None]
         shape = loop_shape(outputs[0])
         order = laid_out(shape, [x for x in xs if x.shell.shape == shape])
         partial = (shape[0], *[1] * (len(shape) - 1)) if are_long_rows(shape) else ()
@@ -63,7 +64,7 @@ class InGroups(InBlocks):
         leads = tuple(v.shell.ndim == len(shape) and v.shell.shape[:1] == shape[:1] for v in operands)
         in_step = bool(shape) and all(leads[len(xs) :])
         writes = tuple(range(len(xs), len(operands)))
-        step = recorder.step("group", *operands, writes=writes, over=None, does=GroupStep(body), node=node)
+        step = recorder.step("group", *operands, writes=writes, over=None, does=does, node=node)
         step.leads = leads if in_step else None
         results = tuple(
             combined(recorder, y, v) if is_full_reduction(y) and partial else v for y, v in zip(outputs, ys)
@@ -83,20 +84,19 @@ def body_of(node: Node) -> Graph | None:
 
 
 @lru_cache(maxsize=256)
-def is_written(body: Graph) -> bool:
-    """Whether C has words for all of a group."""
+def written(body: Graph) -> GroupStep | None:
+    """A group in words of C; None where C has none for all of it."""
     if any(n.spec.dtype == np.float16 for n in body.nodes) or 0 in loop_shape(next(y for y in body.outputs if y)):
-        return False
+        return None
+    values = {x: Expr(f"x{k}", x.spec.dtype) for k, x in enumerate(body.inputs)}
     try:
-        values = {x: Expr(x.op.name, x.spec.dtype) for x in body.inputs if isinstance(x.op, Input)}
-        for node in body.nodes:
-            if is_full_reduction(node):
-                reducer(node)
-            elif node not in values:
-                library_of(" ".join(statements(node, values)))
+        lines = [*statements(body, values)]
+        library_of(" ".join(lines))
+        for node in filter(is_full_reduction, body.nodes):
+            reducer(node)
     except NotWritten:
-        return False
-    return True
+        return None
+    return GroupStep(body, lines, values)
 
 
 def are_long_rows(shape: tuple[int, ...]) -> bool:

@@ -14,10 +14,9 @@ import numpy as np
 
 from ...compiler.passes.fuse import is_full_reduction, loop_shape
 from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Step
-from ...core.graph import Graph
 from ..c import Expr, NotWritten, cast, kept, literal, stored
 from ..group import Reducer, reducer
-from .loops import Axis, axes_of, computed, element, indented, merged
+from .loops import Axis, GroupStep, axes_of, computed, element, indented, merged
 
 LANES = 16
 PIECE = 1 << 10  # elements of a piece
@@ -102,8 +101,9 @@ def joined(r: Reducer, total: str, x: Any) -> str:
 # -- groups -------------------------------------------------------------------------------------------------
 
 
-def reduced_group(step: Step, body: Graph) -> list[str]:
+def reduced_group(step: Step, does: GroupStep) -> list[str]:
     """A group with full reductions: of all elements one number, or of each row one."""
+    body, values = does.body, does.values
     outputs = [y for y in body.outputs if y is not None]
     results = dict(zip(range(len(body.inputs), len(step.operands)), outputs, strict=True))
     numbers = {k: reducer(y) for k, y in results.items() if is_full_reduction(y)}
@@ -115,7 +115,7 @@ def reduced_group(step: Step, body: Graph) -> list[str]:
     inner = axes_of(shape[len(first) :], [tailed(v, len(shape)) for v in spans] if first else spans)
     outer, inner = ([(n, spread(steps, whole)) for n, steps in axes] for axes in (outer, inner))
     axes = [*outer, *in_pieces(inner)]
-    lines, values = computed(step, body, axes)
+    lines = computed(step, does, axes)
     stores = [f"{element(k, step.operands[k], axes)} = {kept(values[results[k]])};" for k in whole if k in results]
 
     def each(named: Named) -> list[str]:

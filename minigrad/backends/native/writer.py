@@ -19,26 +19,18 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 import numpy as np
 
 from ...compiler.passes.fuse import is_full_reduction
 from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Step
 from ...compiler.program.tiling import TiledLoop
-from ...core.graph import Graph
 from ..c import CALLS, FUNCTIONS, C, NotWritten, stored
-from .loops import copy, elementwise, group, is_number
+from .loops import GroupStep, copy, elementwise, group, is_number
 from .reduce import contraction, product, reduced_group, reduction
 
 OWN = {"exp", "log", "tanh", "fabs", "sqrt", "floor", "ceil", "trunc", "rint", "copysign"}  # in functions.h
 LIBRARY = {f"{name}{f}" for name in {*CALLS.values()} - OWN for f in ("", "f")}
-
-
-class GroupStep(NamedTuple):
-    """A step that computes a group of elementwise ops, with full reductions among its outputs."""
-
-    body: Graph
 
 
 class CppWriter:
@@ -71,7 +63,7 @@ class CppWriter:
             kinds = [n.op.kind.lower() for n in does.body.nodes if n.inputs]
             title = "_".join(dict.fromkeys(re.sub(r"\W", "", kind) for kind in kinds[:3]))
             write = reduced_group if any(y and is_full_reduction(y) for y in does.body.outputs) else group
-            return self.added(title, step, write(step, does.body))
+            return self.added(title, step, write(step, does))
         if isinstance(does, ReduceStep):
             return self.added(f"{does.ufunc.__name__}_along", step, reduction(step, does))
         if isinstance(does, EinsumStep):
