@@ -22,6 +22,7 @@ TARGETS = {
     ("hvp", "minigrad", "torch"): 1.0,
     ("scalars", "minigrad", "micrograd"): 1 / 3,
     ("scalars", "replayed", "micrograd"): 1 / 100,
+    ("scalars", "replayed-native", "replayed"): 1 / 5,
     **{(f"bytes {name}", "minigrad", "torch"): 1.0 for name in ("mlp", "cnn", "transformer")},
     **{
         (name, ours, "numpy"): 1.1

@@ -342,6 +342,17 @@ def test_where_there_is_no_compiler_numpy_runs_and_one_line_says_so(fresh, monke
         f(mg.zeros(6))
 
 
+def test_where_there_is_no_compiler_a_replay_is_python_and_one_line_says_so(fresh, monkeypatch):
+    monkeypatch.setattr(toolchain, "candidates", list)
+    x = mg.Value(2.0)
+    with pytest.warns(toolchain.NoCompilerWarning, match=r"Python runs what was to be native: there is no C\+\+"):
+        step = mg.replay(x * x, [x], backend="native")
+
+    assert step.source == mg.replay(x * x, [x]).source
+    with warnings.catch_warnings(action="error"):  # said once
+        assert mg.replay(x * x, [x], backend="native")(3.0) == (9.0, [6.0])
+
+
 @compiled
 @pytest.mark.parametrize("how", ["exits", "is killed", "makes no library"])
 def test_a_compiler_that_fails_is_no_compiler(fresh, monkeypatch, how):

@@ -1,10 +1,12 @@
-"""A scalar computation, recorded once and replayed as straight-line Python: the same numbers, to the last bit."""
+"""A scalar computation, recorded once and replayed in Python or in C++: the same numbers, to the last bit."""
 
 import gc
 import math
 import struct
 import sys
+import warnings
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,8 +16,15 @@ from hypothesis import strategies as st
 import minigrad as mg
 from benchmarks import engines
 from benchmarks.workloads import WORKLOADS
-from minigrad.scalar.replay import replay
+from minigrad.backends.native import toolchain
+from minigrad.scalar.replay import RULES, replay
 from minigrad.scalar.value import Value, history
+
+with warnings.catch_warnings(action="ignore"):
+    has_compiler = toolchain.compiler() is not None
+compiled = pytest.mark.skipif(not has_compiler, reason="no C++ compiler: python -m pip install ziglang brings one")
+BACKENDS = [None, "native"] if has_compiler else [None]
+backends = pytest.mark.parametrize("backend", [None, pytest.param("native", marks=compiled)])
 
 UNARY = {
     "neg": lambda a: -a,
@@ -57,11 +66,11 @@ def run(program, leaves):
 
 
 def outcome(f):
-    """Every bit of a result; None where an operation is refused."""
+    """Every bit of a result; the error and its words where an operation is refused."""
     try:
         y, gradients = f()
-    except (ArithmeticError, ValueError):
-        return None
+    except (ArithmeticError, ValueError) as error:
+        return repr(error)
     return [struct.pack("d", number) if number == number else "nan" for number in (y, *gradients)]
 
 
@@ -80,6 +89,8 @@ def interpreted(program, leaves):
 @example([("odd power", 0, 0), ("-", 0, 0), ("relu", 0, 0)], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
 @example([("root", 0, 0)], [1.0, 1.0, 4.0], [1.0, 1.0, -4.0])
 @example([("*", 1, 0), ("neg", 0, 0), ("relu", 0, 0)], [1.0, 2.0, 3.0], [0.0, 0.0, -1.0])
+@example([("odd power", 0, 0)], [1.0, 1.0, 1.0], [1.0, 1.0, -math.inf])
+@example([("/", 0, 1.5), ("log", 0, 0), ("exp", 0, 0)], [1.0, 1.0, 2.0], [1.0, 1.0, math.inf])
 def test_a_replay_is_what_recording_again_would_give_to_the_last_bit(program, recorded, fresh):
     leaves = [Value(number) for number in recorded]
     try:
@@ -87,13 +98,13 @@ def test_a_replay_is_what_recording_again_would_give_to_the_last_bit(program, re
     except (ArithmeticError, ValueError):
         return  # there is nothing to replay
     used = [i for i, x in enumerate(leaves) if x in history(y)]
-    step = replay(y, [leaves[i] for i in used])
+    steps = [replay(y, [leaves[i] for i in used], backend) for backend in BACKENDS]
 
     for case in (recorded, fresh):
-        got = outcome(lambda case=case: step(*(case[i] for i in used)))
+        got = [outcome(lambda step=step, case=case: step(*(case[i] for i in used))) for step in steps]
 
         wanted = outcome(lambda case=case: interpreted(program, [Value(number) for number in case]))
-        assert got == (wanted and [wanted[0], *(wanted[1 + i] for i in used)])
+        assert got == [wanted if isinstance(wanted, str) else [wanted[0], *(wanted[1 + i] for i in used)]] * len(steps)
 
 
 def test_the_example_of_the_module_is_what_it_shows():
@@ -135,11 +146,12 @@ def test_what_depends_on_no_input_is_one_number_of_the_source():
     assert repr(math.log(math.exp(3.0) + 1)) in step.source
 
 
-def test_a_constant_may_have_been_set_to_any_number():
+@backends
+def test_a_constant_may_have_been_set_to_any_number(backend):
     x, c = Value(2.0), Value(0.0)
     c.data = np.float64(3.0)
 
-    assert replay(x * c, [x])(5.0) == (15.0, [3.0])
+    assert replay(x * c, [x], backend)(5.0) == (15.0, [3.0])
 
 
 def test_a_replay_leaves_every_grad_alone():
@@ -152,11 +164,12 @@ def test_a_replay_leaves_every_grad_alone():
     assert (x.grad, y.grad, x.data) == (6.0, 1.0, 3.0)
 
 
-def test_an_input_by_itself_and_no_input_at_all():
+@backends
+def test_an_input_by_itself_and_no_input_at_all(backend):
     x = Value(2.0)
 
-    assert replay(x, [x])(7) == (7.0, [1.0])
-    assert replay(x * 3, [])() == (6.0, [])
+    assert replay(x, [x], backend)(7) == (7.0, [1.0])
+    assert replay(x * 3, [], backend)() == (6.0, [])
 
 
 def test_whole_numbers_become_floats():
@@ -217,15 +230,16 @@ def test_a_cycle_is_refused_with_a_clear_sentence():
         replay(y, [])
 
 
+@backends
 @pytest.mark.parametrize("sign", ["square", "×", "^2"])
-def test_a_value_made_by_hand_has_slopes_and_no_formula(sign):
+def test_a_value_made_by_hand_has_slopes_and_no_formula(sign, backend):
     """Its slope at 3 is known; what it is at other numbers, nothing tells. A constant may be made in any way."""
     x, w = Value(3.0), Value(2.0)
     by_hand = Value(9.0, ((x, 2.0), (x, 2.0), (x, 2.0)), sign)
 
     with pytest.raises(ValueError, match="made by hand"):
-        replay(by_hand * w, [x, w])
-    assert replay(by_hand * w, [w])(5.0) == (45.0, [9.0])
+        replay(by_hand * w, [x, w], backend)
+    assert replay(by_hand * w, [w], backend)(5.0) == (45.0, [9.0])
 
 
 def test_60_diamonds_take_a_line_each_and_not_two_to_the_60():
@@ -238,12 +252,13 @@ def test_60_diamonds_take_a_line_each_and_not_two_to_the_60():
     assert step.source.count("\n") == 2 * 60 + 3  # and `def`, `return`, and a second line for x, which starts at 0
 
 
-def test_100_000_operations_are_one_function():
+@backends
+def test_100_000_operations_are_one_function(backend):
     x, b = Value(1.0), Value(0.5)
     y = x
     for i in range(50_000):
         y = y * 0.5 + b if i % 2 else (y + b).relu()
-    step = replay(y, [x, b])
+    step = replay(y, [x, b], backend)
     y.backward()
 
     assert step(1.0, 0.5) == (y.data, [x.grad, b.grad])
@@ -258,7 +273,8 @@ def test_a_thousand_inputs_are_a_thousand_arguments():
     assert (value, gradients) == (sum(range(1000, 2000)), [1.0] * 1000)
 
 
-def test_a_recording_keeps_no_value_alive_and_makes_no_cycle():
+@backends
+def test_a_recording_keeps_no_value_alive_and_makes_no_cycle(backend):
     class Watched(Value):
         __slots__ = ("__weakref__",)
 
@@ -266,7 +282,7 @@ def test_a_recording_keeps_no_value_alive_and_makes_no_cycle():
     seen = weakref.ref(x)
     gc.disable()
     try:
-        step = replay(x * x, [x])
+        step = replay((x * x) ** 3, [x], backend)
         run_by = weakref.ref(step.run)
         del x
         assert seen() is None
@@ -279,14 +295,15 @@ def test_a_recording_keeps_no_value_alive_and_makes_no_cycle():
 def test_the_benchmark_s_replayed_step_is_value_s():
     workload = WORKLOADS["scalars"]
     moved = {}
-    for engine in ("minigrad", "replayed"):
+    engines_of_values = ["minigrad", "replayed", *["replayed-native"] * has_compiler]
+    for engine in engines_of_values:
         run = engines.run(engine, workload)
         for _ in range(2):
             run.stages["step"]()
         loss, gradients = run.answer()
         moved[engine] = loss, gradients["numbers"].tolist()
 
-    assert moved["replayed"] == moved["minigrad"]
+    assert all(moved[engine] == moved["minigrad"] for engine in engines_of_values)
 
 
 def test_training_by_replay_is_training_by_backward():
@@ -307,3 +324,62 @@ def test_training_by_replay_is_training_by_backward():
         fast = [p - 0.05 * g for p, g in zip(fast, step(*fast)[1])]
 
     assert fast == [p.data for p in slow]
+
+
+# -- in C++ -------------------------------------------------------------------------------------------------
+
+
+def test_a_backend_that_is_none_is_refused():
+    x = Value(2.0)
+
+    with pytest.raises(ValueError, match="backend is None or \"native\", and not 'cuda'"):
+        replay(x * x, [x], backend="cuda")
+
+
+@compiled
+def test_every_rule_is_two_cases_of_the_c():
+    x = Value(0.5)
+    y = ((x.exp() + x.log()) * (x - 2) / (-x.tanh()) + x.relu()) ** 3 * x**0
+
+    step = replay(y, [x], "native")
+
+    assert {v.op.replace("^3", "^") for v in history(y) if v.op} == set(RULES)
+    assert step.source.count("case ") == 2 * len(RULES)
+    assert outcome(lambda: step(0.7)) == outcome(lambda: replay(y, [x])(0.7))
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("f", "x", "error"),
+    [
+        (lambda x: 1 / x, 0.0, ZeroDivisionError),
+        (lambda x: x.exp(), 710.0, OverflowError),
+        (lambda x: x.log(), 0.0, ValueError),
+        (lambda x: x**0.5, -1.0, ValueError),
+    ],
+)
+def test_what_python_refuses_is_refused_in_its_words_and_the_next_call_is_right(f, x, error):
+    leaf = Value(2.0)
+    steps = [replay(f(leaf) * leaf, [leaf], backend) for backend in (None, "native")]
+
+    said = []
+    for step in steps:
+        with pytest.raises(error) as refused:
+            step(x)
+        said.append(str(refused.value))
+
+    assert said[0] == said[1]
+    assert steps[0](1.5) == steps[1](1.5)
+
+
+@compiled
+def test_two_threads_that_share_a_recording_share_no_number():
+    x = y = Value(1.0)
+    for _ in range(20_000):
+        y = y * 0.9999 + x
+    step = replay(y, [x], "native")
+    numbers = [float(i) for i in range(200)]
+    wanted = [step(number) for number in numbers]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(step, numbers)] == wanted

@@ -40,6 +40,7 @@ HOMES = {  # engine → the package it needs, the module here, the class there
     "minigrad-threads": ("minigrad", "program", "Threaded"),
     "Value": ("minigrad", "scalar", "Value"),
     "replayed": ("minigrad", "scalar", "Replayed"),
+    "replayed-native": ("minigrad", "scalar", "NativeReplayed"),
     "torch": ("torch", "torchlike", "Torch"),
     "autograd": ("autograd", "autograd", "Autograd"),
     "dezero": ("dezero", "dezero", "DeZero"),
@@ -63,7 +64,7 @@ PEERS = {  # workload → who runs it
     "softmax": [*OURS, "torch", "jax", "numpy", "numpy-blocked"],
     "logsumexp": [*OURS, "torch", "jax", "numpy", "numpy-blocked"],
     "layernorm": [*OURS, "torch", "jax", "numpy", "numpy-blocked"],
-    "scalars": ["minigrad", "replayed", "torch", "micrograd", "numpy"],
+    "scalars": ["minigrad", "replayed", "replayed-native", "torch", "micrograd", "numpy"],
     "graph": ["minigrad", "Value", "torch", "autograd", "micrograd"],
 }
 

@@ -34,13 +34,15 @@ class Value(Scalar):
 class Replayed(Value):
     """Values recorded in one step, and replayed as straight-line Python in the others."""
 
+    backend: str | None = None
+
     def scalars(self, workload: Workload) -> Run:
         import minigrad
 
         batch, parameters = workload.arrays()
         numbers = parameters["numbers"].tolist()
         leaves = [self.number(n) for n in numbers]
-        replay = minigrad.replay(workload.loss(self, batch["points"].tolist(), leaves), leaves)
+        replay = minigrad.replay(workload.loss(self, batch["points"].tolist(), leaves), leaves, self.backend)
 
         def step() -> None:
             numbers[:] = [n - workload.lr * g for n, g in zip(numbers, replay(*numbers)[1])]
@@ -50,6 +52,12 @@ class Replayed(Value):
             return loss, {"numbers": np.array(gradients)}
 
         return Run({"step": step}, answer)
+
+
+class NativeReplayed(Replayed):
+    """The same, replayed by a loop of C++."""
+
+    backend = "native"
 
 
 class Micrograd(Scalar):

@@ -19,6 +19,9 @@ It is the same arithmetic in the same order, so the answers are the same to the 
 less. The price is that of every define-and-run system: what Python decided while recording is not asked again. A loop
 has its length, `if x.data > 0` has taken its branch, and a leaf that is no input is a constant. (relu is an operation
 and no branch: each replay asks again on which side it is.)
+
+To compile such lines Python takes 300 times as long as to run them, and 6 kB for each operation. `backend="native"`
+writes none: operations are numbers in arrays, and a loop of C++ goes through them, forward and back.
 """
 
 from __future__ import annotations
@@ -26,11 +29,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
-from .value import Value, history, power, real
+from .value import Constant, Value, history, power, real
 
 # Operation → its formula, and the share of its gradient g that goes to each operand: y is the result, a and b are the
-# operands. Rounding is Value's: g * (1.0 / b) is not g / b.
+# operands; of a power, b is the exponent. Rounding is Value's: g * (1.0 / b) is not g / b.
 RULES: dict[str, tuple[str, ...]] = {
     "+": ("{a} + {b}", "{g}", "{g}"),
     "−": ("{a} - {b}", "{g}", "-{g}"),
@@ -41,14 +46,17 @@ RULES: dict[str, tuple[str, ...]] = {
     "log": ("log({a})", "{g} * (1.0 / {a})"),
     "tanh": ("tanh({a})", "{g} * (1.0 - {y} * {y})"),
     "relu": ("0.0 if {a} <= 0.0 else {a}", "({g} * 0.0 if {a} <= 0.0 else {g})"),
+    "^": ("power({a}, {b})", "{g} * ({b} * power({a}, {b} - 1.0))"),
+    "^0": ("1.0", "{g} * 0.0"),
 }
+SCOPE = {"exp": math.exp, "log": math.log, "tanh": math.tanh, "inf": math.inf, "nan": math.nan, "power": power}
 
 
 @dataclass(frozen=True)
 class Recording:
     """A function of numbers: y, and the slope of y towards each input, for new numbers at the inputs.
 
-    source    its text
+    source    its text, in Python; of backend="native" in C++, the same for every graph
     inputs    how many numbers it takes
     run       the function itself: floats → (value, slopes)
     """
@@ -66,23 +74,32 @@ class Recording:
         return f"Recording({self.inputs} inputs, {self.source.count(chr(10))} lines)"
 
 
-def replay(y: Value, inputs: Sequence[Value]) -> Recording:
+def replay(y: Value, inputs: Sequence[Value], backend: str | None = None) -> Recording:
     """y's computation as a function of the numbers at `inputs`: see the head of this file.
 
-    inputs    leaves that y came from, each once, in the order in which their numbers will come
+    inputs     leaves that y came from, each once, in the order in which their numbers will come
+    backend    "native" for a loop of C++, which `source` shows, where there is a compiler; the same numbers and errors
 
     Raises ValueError for an input that y did not come from or that was itself computed, for an operation that is none
     of Value's own, and for a cycle. No .grad is touched, now or later.
     """
+    if backend not in (None, "native"):
+        raise ValueError(f'backend is None or "native", and not {backend!r}')
     for x in (y, *inputs):
         if not isinstance(x, Value):
             raise TypeError(f"replay works with Values, and got {x!r} of type {type(x).__name__}")
     order = history(y)
     refuse_all_but_leaves(inputs, set(order))
-    source = written(order, inputs)
-    scope = {"exp": math.exp, "log": math.log, "tanh": math.tanh, "inf": math.inf, "nan": math.nan, "power": power}
+    computed = computed_from(inputs, order)
+    if backend is not None:
+        native = import_module("minigrad.backends.native.tape")  # who does not ask for it does not load it
+        interpreter = native.interpreter()
+        if interpreter is not None:
+            return Recording(native.TEXT, len(inputs), native.Tape(interpreter, y, computed, inputs))
+    source = written(y, computed, inputs)
+    scope: dict[str, Any] = dict(SCOPE)
     exec(compile(source, "<minigrad replay>", "exec"), scope)
-    return Recording(source, len(inputs), scope.pop("step"))  # type: ignore[arg-type]  # popped, so no cycle is left
+    return Recording(source, len(inputs), scope.pop("step"))  # popped, so no cycle is left
 
 
 def refuse_all_but_leaves(inputs: Sequence[Value], graph: set[Value]) -> None:
@@ -98,19 +115,23 @@ def refuse_all_but_leaves(inputs: Sequence[Value], graph: set[Value]) -> None:
         met.add(x)
 
 
-def written(order: list[Value], inputs: Sequence[Value]) -> str:
-    """The text of `step` for a graph in topological order: forward, then back, arrow by arrow, as backward() goes."""
-    name = {x: f"x{i}" for i, x in enumerate(inputs)}
-    computed: list[Value] = []  # from an input; whatever else there is, is a constant
+def computed_from(inputs: Sequence[Value], order: list[Value]) -> list[Value]:
+    """The values that an input led to, in their order. Whatever else there is, is a constant."""
+    met = set(inputs)
     for v in order:
-        if any(parent in name for parent, _ in v.parents):
-            name[v] = f"v{len(computed)}"
-            computed.append(v)
+        if any(parent in met for parent, _ in v.parents):
+            met.add(v)
+    return [v for v in order if v in met and v.parents]
+
+
+def written(y: Value, computed: list[Value], inputs: Sequence[Value]) -> str:
+    """The text of `step`: forward, then back, arrow by arrow, as backward() goes."""
+    name = {v: f"v{i}" for i, v in enumerate(computed)} | {x: f"x{i}" for i, x in enumerate(inputs)}
     head = f"def step({', '.join(name[x] for x in inputs)}):"
     forward = [f"{name[v]} = {formulas(v, name)[0]}" for v in computed]
-    g = dict.fromkeys(inputs, "0.0") | {order[-1]: "1.0"}
+    g = dict.fromkeys(inputs, "0.0") | {y: "1.0"}
     backward = gradients(computed, name, g)
-    result = f"return {called(order[-1], name)}, [{', '.join(g[x] for x in inputs)}]"
+    result = f"return {called(y, name)}, [{', '.join(g[x] for x in inputs)}]"
     return "\n    ".join([head, *forward, *backward, result]) + "\n"
 
 
@@ -132,19 +153,23 @@ def gradients(computed: list[Value], name: dict[Value, str], g: dict[Value, str]
 
 def formulas(v: Value, name: dict[Value, str], g: str = "") -> list[str]:
     """The formula of v, and the share of its gradient g that goes to each parent."""
-    rule = power_rule(float(v.op[1:])) if v.op.startswith("^") else RULES.get(v.op, ())
-    if len(rule) != 1 + len(v.parents):
+    op, operands = applied(v)
+    letters = {letter: called(x, name) for letter, x in zip("ab", operands)}
+    return [part.format(**letters, y=name[v], g=g) for part in RULES[op]]
+
+
+def applied(v: Value) -> tuple[str, list[Value]]:
+    """The operation that made v, as RULES calls it, and its operands. Raises ValueError for one that is not there."""
+    op, operands = v.op, [parent for parent, _ in v.parents]
+    if op.startswith("^"):
+        p = float(op[1:])
+        op, operands = ("^", [*operands, Constant(p)]) if p else ("^0", operands)
+    if len(RULES.get(op, ())) != 1 + len(v.parents):
         raise ValueError(
             f"replay has no formula for the operation {v.op!r}: of a Value made by hand it knows the slopes it had, "
             "and not what they will be at other numbers. Write it with the operations of Value"
         )
-    operands = {letter: called(parent, name) for letter, (parent, _) in zip("ab", v.parents)}
-    return [part.format(**operands, y=name[v], g=g) for part in rule]
-
-
-def power_rule(p: float) -> tuple[str, str]:
-    """The rule of ** p."""
-    return f"power({{a}}, {p!r})", f"{{g}} * ({p!r} * power({{a}}, {p - 1!r}))" if p else "{g} * 0.0"
+    return op, operands
 
 
 def called(v: Value, name: dict[Value, str]) -> str:

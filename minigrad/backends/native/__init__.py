@@ -5,4 +5,5 @@ functions.h     what the text of a part stands on
 lower.py        a graph as steps that C can do in one loop
 writer.py       a step as a function of C++
 program.py      runs of such steps as parts of a Program
+tape.py         graphs of single numbers: one loop for all of them
 """

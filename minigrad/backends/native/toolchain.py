@@ -38,14 +38,14 @@ PROBE = 'extern "C" int works() { return 42; }\n'
 
 
 class NoCompilerWarning(UserWarning):
-    """Native code was asked for, and NumPy runs."""
+    """Native code was asked for, and Python runs, with NumPy where there are arrays."""
 
 
-def library(text: str) -> ctypes.CDLL | None:
-    """The text, compiled and loaded; None where that cannot be."""
+def library(text: str, *flags: str) -> ctypes.CDLL | None:
+    """The text, compiled with FLAGS and these, and loaded; None where that cannot be."""
     command = compiler()
     try:
-        return None if command is None else built(command, text)
+        return None if command is None else built(command, text, *flags)
     except (OSError, subprocess.SubprocessError) as error:
         told(f"{' '.join(command or ())} failed: {reason(error)}")
         return None
@@ -73,7 +73,7 @@ def candidates() -> list[tuple[str, ...]]:
 
 
 def told(why: str) -> None:
-    warnings.warn(f"NumPy runs what was to be native: {why}", NoCompilerWarning, stacklevel=2)
+    warnings.warn(f"Python runs what was to be native: {why}", NoCompilerWarning, stacklevel=2)
 
 
 def reason(error: Exception) -> str:
@@ -86,25 +86,25 @@ def reason(error: Exception) -> str:
 # -- the cache --------------------------------------------------------------------------------------------
 
 
-def built(command: tuple[str, ...], text: str) -> ctypes.CDLL:
+def built(command: tuple[str, ...], text: str, *flags: str) -> ctypes.CDLL:
     """The library of a text: that of the cache, if it can be loaded, or a new one."""
-    path = folder() / f"{key(command, text)}{suffix()}"
+    path = folder() / f"{key(command, text, *flags)}{suffix()}"
     if path.exists():
         try:
             return ctypes.CDLL(str(path))
         except OSError:  # it is damaged
             path.unlink(missing_ok=True)
-    build(command, text, path)
+    build(command, text, path, *flags)
     return ctypes.CDLL(str(path))
 
 
-def build(command: tuple[str, ...], text: str, path: Path) -> None:
+def build(command: tuple[str, ...], text: str, path: Path, *flags: str) -> None:
     """Compile a text, and move what comes of it to its place."""
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="build", ignore_cleanup_errors=True) as work:
         source, made = Path(work) / "part.cpp", Path(work) / path.name
         source.write_text(text, "utf-8")
         environment = os.environ | {"ZIG_GLOBAL_CACHE_DIR": str(path.parent / "zig"), "ZIG_LOCAL_CACHE_DIR": work}
-        line = [*command, *FLAGS, "-o", str(made), str(source)]
+        line = [*command, *FLAGS, *flags, "-o", str(made), str(source)]
         subprocess.run(
             line, check=True, capture_output=True, timeout=PATIENCE, env=environment, stdin=subprocess.DEVNULL
         )
@@ -113,11 +113,13 @@ def build(command: tuple[str, ...], text: str, path: Path) -> None:
     swept(path.parent)
 
 
-def key(command: tuple[str, ...], text: str) -> str:
+def key(command: tuple[str, ...], text: str, *flags: str) -> str:
     """What a library depends on, in short."""
     tool = Path(find_spec("ziglang").origin or "") if "ziglang" in command else Path(command[0])  # type: ignore[union-attr]
     stamp = (str(tool), tool.stat().st_mtime_ns, tool.stat().st_size)
-    return blake2s(repr((text, FLAGS, stamp, processor(), sys.platform)).encode(), digest_size=12).hexdigest()
+    return blake2s(
+        repr((text, (*FLAGS, *flags), stamp, processor(), sys.platform)).encode(), digest_size=12
+    ).hexdigest()
 
 
 @cache
