@@ -1,6 +1,8 @@
 """CuPy as the oracle of names: what ops call, CuPy has, with the parameters they use. No GPU is needed to ask."""
 
 import ast
+import importlib
+import types
 from importlib.resources import files
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from cupy_names import listing
 
 import minigrad
+from minigrad import ops
 from minigrad.backends.simulated import contract
 from minigrad.base.device import GPU, HOMES, device_of
 
@@ -74,9 +77,38 @@ def test_the_list_is_what_cupy_has(cupy):
     assert kept[1:] == listing(cupy)
 
 
+class Gpu:
+    """What an op takes for an array of the GPU, and asks nothing of."""
+
+    __module__ = "cupy"
+    dtype = np.dtype("f8")
+
+    def swapaxes(self, *axes):
+        return self
+
+    def __add__(self, other):
+        return self
+
+    __mul__ = __add__
+
+
 def test_a_cupy_array_lives_on_the_gpu(cupy):
     """`device_of` knows an array by the module of its type, and must not import CuPy to do so."""
     assert HOMES[cupy.ndarray.__module__] is GPU
+
+
+def test_a_matrix_without_a_factor_is_refused_there_too(cupy):
+    """CuPy gives half a Cholesky factor of a matrix that has none, if it is not told to look."""
+    cupyx = importlib.import_module("cupyx")
+    op = ops.Cholesky()
+    seen = []
+
+    op.forward(
+        types.SimpleNamespace(linalg=types.SimpleNamespace(cholesky=lambda x: seen.append(cupyx.geterr()))), Gpu()
+    )
+
+    assert seen[0]["linalg"] == "raise"
+    assert cupyx.geterr()["linalg"] == "ignore"
 
 
 def test_on_a_gpu_random_bits_are_those_of_the_cpu(cupy):

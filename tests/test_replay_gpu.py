@@ -1,7 +1,10 @@
 """Programs on a GPU: run, recorded and replayed on the simulated one; with kernels that are their text, too."""
 
 import threading
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -12,10 +15,10 @@ from hypothesis import strategies as st
 
 import minigrad as mg
 from minigrad import ops
-from minigrad.backends.cuda.machine import OPTIONS, Simulated, emulated, gemm, matmul
+from minigrad.backends.cuda.machine import OPTIONS, CuPy, Simulated, emulated, gemm, matmul
 from minigrad.backends.cuda.replay import RECORDED, Replay
 from minigrad.backends.simulated import xp
-from minigrad.base.device import CPU, SIMULATED
+from minigrad.base.device import CPU, GPU, SIMULATED
 from minigrad.base.errors import BoundsError, DeviceError, ShapeError
 from minigrad.base.spec import Spec
 from minigrad.compiler.passes.pipeline import FAST, STANDARD, optimised
@@ -124,6 +127,20 @@ def test_a_step_with_convolution_and_attention_is_one_recording():
     assert [recorded for recorded, _ in program.parts] == [True]
     assert (n.launches, n.syncs) == (2, 0)
     close(device, here, rtol=1e-4, atol=1e-6)
+
+
+def test_a_graph_without_inputs_runs_once_before_it_is_recorded():
+    """Libraries start, and kernels are compiled, where nothing is recorded: that was left out where nothing came in."""
+    ones = placeholder("x", Spec((), "f8", SIMULATED)).lift(1.0).broadcast_to((2, 2))
+    y = (ones * 2) @ (ones + 1)
+    program = Replay(Graph((), (y.node,)))
+    launches = []
+    for _ in range(3):
+        with SIMULATED.counts() as n:
+            close(program(), [np.full((2, 2), 8.0)])
+        launches.append(n.launches)
+
+    assert launches == [4, 2, 2], "two groups, their product and the copy handed out; then the recording and the copy"
 
 
 def test_a_fused_group_is_one_launch_where_its_ops_are_many():
@@ -475,6 +492,58 @@ def test_recording_counts_nothing_and_a_replay_is_one_launch():
     assert recording.launches == 0
     assert replaying.launches == 1
     assert y[0].get().tolist() == [12, 12, 12]
+
+
+# -- CuPy's machine, with a stand-in for CuPy ---------------------------------------------------------
+
+
+class Streams(threading.local):
+    """`cupy.cuda`, of which each thread has a stream of its own."""
+
+    Stream = MagicMock()
+
+    def get_current_stream(self):
+        return SimpleNamespace(ptr=threading.get_ident())
+
+    def using_allocator(self, malloc):
+        return nullcontext()
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    monkeypatch.setitem(GPU.__dict__, "xp", SimpleNamespace(cuda=Streams()))
+    return CuPy()
+
+
+def test_what_breaks_a_recording_is_what_is_told(machine):
+    """CUDA refuses to end a recording that broke off, and only that was heard."""
+    machine.stream.end_capture.side_effect = RuntimeError("cudaErrorStreamCaptureInvalidated")
+
+    with pytest.raises(ZeroDivisionError):
+        machine.record(lambda: 1 / 0, MagicMock())
+
+
+def test_of_two_threads_each_multiplies_on_its_own_stream(machine):
+    """cuBLAS has one stream: between choosing it and multiplying nobody else may choose."""
+    meeting, wrong = threading.Barrier(2), []
+
+    class Blas:
+        def use(self, stream):
+            self.stream = stream
+            with suppress(threading.BrokenBarrierError):
+                meeting.wait(0.1)  # time enough for the other, if it is let in
+
+        def multiply(self, *given):
+            wrong.append(self.stream != threading.get_ident())
+
+    machine.blas = Blas()
+    workers = [threading.Thread(target=machine.multiply, args=(None,) * 4) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    assert wrong == [False, False]
 
 
 # -- matrix products --------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..base.device import device_of
 from ..base.errors import DTypeError, NoGradientError, ShapeError, SingularError
 from ..base.spec import Spec, common_device
 from ..core.op import Op
@@ -239,9 +240,10 @@ def check_matrix(op, x):
 
 
 def factored(op, function, *xs):
-    """function(*xs). Raises SingularError where there is no answer; CuPy gives numbers that are none instead."""
+    """function(*xs). Raises SingularError where there is no answer."""
     try:
-        return function(*xs)
+        with device_of(xs[0]).refusing_singular():
+            return function(*xs)
     except np.linalg.LinAlgError as reason:
         shapes = " and ".join(f"shape {x.shape}" for x in xs)
         raise SingularError(

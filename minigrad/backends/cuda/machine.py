@@ -19,10 +19,12 @@ from __future__ import annotations
 import ctypes
 import importlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
 from math import prod
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -184,11 +186,12 @@ class Machine:
 
 
 class CuPy(Machine):
-    """A GPU."""
+    """A GPU. One thread records at a time, and one multiplies: cuBLAS has one stream."""
 
     def __init__(self) -> None:
         self.module = GPU.xp  # says what is missing where there is none
         self.stream = self.module.cuda.Stream(non_blocking=True)
+        self.lock = RLock()
 
     @cached_property
     def blas(self) -> Blas:
@@ -205,16 +208,20 @@ class CuPy(Machine):
         return run
 
     def multiply(self, call: Gemm, a: Any, b: Any, c: Any) -> None:
-        self.blas.use(self.module.cuda.get_current_stream().ptr)
-        self.blas.multiply(call, a, b, c)
+        with self.lock:
+            self.blas.use(self.module.cuda.get_current_stream().ptr)
+            self.blas.multiply(call, a, b, c)
 
     def record(self, run: Callable[[], None], pool: Any) -> Callable[[], None]:
-        with self.stream, self.module.cuda.using_allocator(pool.malloc):
+        with self.lock, self.stream, self.module.cuda.using_allocator(pool.malloc):
             self.stream.begin_capture()
             try:
                 run()
-            finally:
-                graph = self.stream.end_capture()
+            except BaseException:
+                with suppress(Exception):  # CUDA tells once more that the recording broke off, and not why
+                    self.stream.end_capture()
+                raise
+            graph = self.stream.end_capture()
         graph.upload(self.stream)
         replay: Callable[[], None] = graph.launch  # on the stream that is current then
         return replay

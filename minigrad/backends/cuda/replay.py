@@ -50,7 +50,7 @@ Place = tuple[int, tuple[int, ...]]
 class ReplayState:
     """Runs a program: first plainly, then recording, then replaying.
 
-    before      where the arrays of the last call were
+    before      where the arrays of the last call were; None before the first
     bound       input → the array whose address was recorded, which is kept alive so that the address is its own
     moving      input → the buffer it is copied into at each call
     recorded    what to do, one after another
@@ -62,7 +62,7 @@ class ReplayState:
         self.memory = self.machine.xp.empty(max(self.plan.size, 1), "u1")
         self.values: dict[Node, Any] = {}
         self.left: dict[Kernel, list[Any]] = {}
-        self.before: list[Place | None] = []
+        self.before: list[Place | None] | None = None
         self.bound: dict[int, Any] = {}
         self.moving: dict[int, Any] = {}
         self.recorded: list[Callable[[], None]] = []
@@ -70,10 +70,10 @@ class ReplayState:
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         now = [self.place(arrays[i]) if i in self.program.here else None for i in range(len(arrays))]
-        if not self.before and arrays:
+        if self.before is None:
             self.plainly(arrays)
         elif not self.recorded or any(now[i] != self.place(x) for i, x in self.bound.items()):
-            self.record(arrays, now)
+            self.record(arrays, now, self.before)
         else:
             self.fill(arrays)
             for part in self.recorded:
@@ -146,11 +146,11 @@ class ReplayState:
             elif i not in self.bound:
                 self.values[x] = arrays[i]
 
-    def record(self, arrays: tuple[Any, ...], now: list[Place | None]) -> None:
+    def record(self, arrays: tuple[Any, ...], now: list[Place | None], before: list[Place | None]) -> None:
         """Records every part, and runs it."""
         inputs, targets = self.program.graph.inputs, self.program.into.values()
         for i in self.program.here:
-            if i in targets or (now[i] == self.before[i] and i not in self.moving):
+            if i in targets or (now[i] == before[i] and i not in self.moving):
                 self.bound[i] = arrays[i]
             elif i not in self.moving:
                 self.bound.pop(i, None)
