@@ -1,0 +1,39 @@
+"""What needs a GPU. Where there is none, the same tests run on the simulated one: on the day, they are right.
+
+`python -m benchmarks gpu --tests` runs them beside each other. They need NumPy, lazy_loader, CuPy and pytest.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import minigrad as mg
+
+IS_HERE, REASON = mg.gpu_status()
+
+
+@pytest.fixture(params=["gpu" if IS_HERE else "simulated"])
+def device(request):
+    """The GPU, or what stands for it."""
+    found = mg.device(request.param)
+    yield found
+    found.doubts.clear()
+    if IS_HERE:
+        heard(request.session)
+
+
+@pytest.fixture
+def cupy():
+    """CuPy, where it has a GPU."""
+    if not IS_HERE:
+        pytest.skip(f"no GPU: {REASON}")
+    return pytest.importorskip("cupy")
+
+
+def heard(session):
+    """What a kernel did wrong is told now, and not to the next test. After that this process has no GPU any more."""
+    try:
+        mg.device("gpu").xp.cuda.Device().synchronize()
+    except Exception as error:
+        session.shouldstop = f"the GPU is lost to this process: {error}"
+        raise
