@@ -6,8 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
+from functools import cached_property
+from math import inf
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryFile
+from threading import TIMEOUT_MAX, Timer
 from typing import Any
 
 from . import engines
@@ -36,30 +42,54 @@ def told(module: str, *arguments: str) -> Any:
 class Worker:
     """An engine in its own process, made ready and checked.
 
-    status    {"status": "ok"}, or what hinders it
+    until     when it is ended, whatever it is at, on the clock of time.monotonic
+    status    {"status": "ok"}, or what hinders it; waits until it is told
     rounds    stage → the CPU seconds of one step, a number for each round
     """
 
-    def __init__(self, engine: str, workload: str, *what: str, threads: dict[str, str] = THREADS):
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    def __init__(self, engine: str, workload: str, *what: str, threads: dict[str, str] = THREADS, until: float = inf):
+        self.until = until
+        self.errors = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  closed in close()
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.errors}
         self.process = alone("benchmarks.worker", engine, workload, *what, threads=threads, **pipes)
-        self.status = self.heard()
         self.steps, self.spent = 1, 0.0
         self.rounds: dict[str, list[float]] = {}
 
+    @cached_property
+    def status(self) -> dict[str, Any]:
+        told = self.heard()
+        return told if told["status"] != "failed" else told | {"stderr": self.said()}
+
     def heard(self) -> Any:
         """The next thing it says; a profiler may write lines of its own."""
-        for line in self.process.stdout or []:
-            if line.startswith("{"):
-                return json.loads(line)
-        return {"status": "failed", "why": f"its process ended with {self.process.wait()}"}
+        watch = Timer(max(0.0, min(self.until - time.monotonic(), TIMEOUT_MAX)), self.process.kill)
+        watch.daemon = True
+        watch.start()
+        try:
+            for line in self.process.stdout or []:
+                if line.startswith("{"):
+                    return json.loads(line)
+        finally:
+            watch.cancel()
+        ended = self.process.wait()
+        late = time.monotonic() >= self.until
+        return {"status": "failed", "why": "out of time" if late else f"its process ended with {ended}"}
+
+    def said(self) -> str:
+        """The end of what it wrote to stderr."""
+        self.errors.seek(0)
+        return self.errors.read()[-2000:]
 
     def turn(self) -> None:
         """One round, of as many steps as fill the moment."""
         assert self.process.stdin
-        self.process.stdin.write(f"{self.steps}\n")
-        self.process.stdin.flush()
+        with suppress(OSError):  # where it has ended, which is heard next
+            self.process.stdin.write(f"{self.steps}\n")
+            self.process.stdin.flush()
         seconds = self.heard()
+        if "status" in seconds:
+            self.status = seconds | {"stderr": self.said()}
+            return
         for stage, s in seconds.items():
             self.rounds.setdefault(stage, []).append(s)
         step = sum(seconds.values())
@@ -69,30 +99,45 @@ class Worker:
     def close(self) -> None:
         """Ends the process: it stops at the end of its input."""
         if self.process.stdin:
-            self.process.stdin.close()
-        self.process.wait()
+            with suppress(OSError):
+                self.process.stdin.close()
+        try:
+            self.process.wait(min(max(self.until - time.monotonic(), 5), TIMEOUT_MAX))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.errors.close()
         if self.process.stdout:
             self.process.stdout.close()
 
 
 def figures(
-    workload: Workload, names: list[str], rounds: int, *what: str, threads: dict[str, str] = THREADS
+    workload: Workload,
+    names: list[str],
+    rounds: int,
+    *what: str,
+    threads: dict[str, str] = THREADS,
+    until: float = inf,
 ) -> dict[str, dict[str, Any]]:
     """Engine → its status and, if it is right, {"stages": {stage: {"best": seconds, "median": seconds}}}.
 
-    what    "wall" for the seconds that pass, instead of those that a processor works
+    what     "wall" for the seconds that pass, instead of those that a processor works
+    until    when those that are not ready, or still at it, are ended, on the clock of time.monotonic
     """
-    workers = {name: Worker(name, workload.name, *what, threads=threads) for name in names if engines.installed(name)}
-    timed = [w for w in workers.values() if w.status["status"] == "ok"]
+    workers = {
+        name: Worker(name, workload.name, *what, threads=threads, until=until)
+        for name in names
+        if engines.installed(name)
+    }
     for turn in range(rounds + 1):
-        for worker in timed:
-            if turn <= 3 or worker.spent < PATIENCE:
+        for worker in workers.values():
+            if worker.status["status"] == "ok" and (turn <= 3 or worker.spent < PATIENCE):
                 worker.turn()
     absent = {name: {"status": "not installed"} for name in names if name not in workers}
     found: dict[str, dict[str, Any]] = {name: worker.status for name, worker in workers.items()}
     for name, worker in workers.items():
         worker.close()
-        if worker.rounds:
+        if worker.rounds and found[name]["status"] == "ok":
             found[name] |= {"stages": {stage: summary(samples) for stage, samples in worker.rounds.items()}}
     return found | absent
 

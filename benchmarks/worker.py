@@ -12,6 +12,7 @@ import gc
 import json
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,7 @@ def ready(engine: str, workload: Workload) -> tuple[dict[str, Any], engines.Run 
     except (AttributeError, ImportError, NotImplementedError) as lack:
         return {"status": "lacks", "why": f"{type(lack).__name__}: {lack}"}, None
     except Exception as failure:
+        traceback.print_exc()
         return {"status": "failed", "why": f"{type(failure).__name__}: {failure}"}, None
     if not off <= workload.tolerance:
         return {"status": "wrong", "why": f"relative error {off:.1e}, allowed {workload.tolerance:.0e}"}, None
@@ -38,13 +40,15 @@ def ready(engine: str, workload: Workload) -> tuple[dict[str, Any], engines.Run 
 def sample(run: engines.Run, steps: int, clock: Callable[[], float] = time.process_time) -> dict[str, float]:
     """Stage → seconds of one step, the mean of so many."""
     gc.collect()
-    spent = dict.fromkeys(run.stages, 0.0)
-    for _ in range(steps):
-        for name, stage in run.stages.items():
-            start = clock()
+    spent = {}
+    for name, stage in run.stages.items():
+        run.finish()
+        start = clock()
+        for _ in range(steps):
             stage()
-            spent[name] += clock() - start
-    return {name: seconds / steps for name, seconds in spent.items()}
+        run.finish()
+        spent[name] = (clock() - start) / steps
+    return spent
 
 
 def first(engine: str, workload: Workload) -> dict[str, Any]:

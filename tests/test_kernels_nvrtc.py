@@ -4,7 +4,9 @@ import re
 
 import pytest
 from test_kernels import CASES, examples_in, group
+from workload_kernels import kernels_of, small
 
+from benchmarks.gpu import TIMED
 from minigrad import ops
 from minigrad.backends.cuda.kernel import kernel
 from minigrad.backends.cuda.machine import OPTIONS
@@ -81,6 +83,12 @@ def test_the_functions_of_integers_compile(nvrtc, dtype):
     made = kernel(group(lambda x, y: tuple(x.apply(op, y) for op in whole), spec, spec), [spec, spec])
 
     assert compiled(nvrtc, made.text, "sm_90")
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_the_kernels_of_a_workload_compile(nvrtc, name, monkeypatch):
+    for each in kernels_of(small(name), monkeypatch):
+        assert compiled(nvrtc, each.text, "sm_90")
 
 
 def test_what_is_wrong_is_refused(nvrtc):

@@ -1,8 +1,8 @@
 """The engines: each a class of functions with PyTorch's names, and ways to run a loss made of them.
 
 An engine has one method for every kind of workload it can run (`training`, `large`, `hvp`, `scalars`, `graph`): it
-takes a Workload and gives a Run. Users' habits are kept: each engine's best public function for a thing, its own
-optimiser, its own idea of garbage collection.
+takes a Workload and gives a Run. `torch@gpu` is the engine torch on the GPU. Users' habits are kept: each engine's
+best public function for a thing, its own optimiser, its own idea of garbage collection.
 """
 
 from __future__ import annotations
@@ -25,23 +25,28 @@ class Run:
     stages    what is timed, in this order, again and again
     answer    the loss, and the gradient of each parameter by name, in PyTorch's layout; moves nothing
     parts     what of a step can be run by itself: the forward pass, the optimiser's update
+    finish    waits until all that was asked for is computed, where an engine does not wait by itself
     """
 
     stages: dict[str, Callable[[], Any]]
     answer: Callable[[], tuple[float, dict[str, np.ndarray]]]
     parts: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    finish: Callable[[], Any] = lambda: None
 
 
 HOMES = {  # engine → the package it needs, the module here, the class there
     "minigrad": ("minigrad", "torchlike", "Minigrad"),
     "minigrad-compiled": ("minigrad", "torchlike", "Traced"),
     "minigrad-native": ("minigrad", "torchlike", "Native"),
+    "minigrad-kernels": ("minigrad", "torchlike", "Kernels"),
     "minigrad-program": ("minigrad", "program", "Programs"),
     "minigrad-threads": ("minigrad", "program", "Threaded"),
     "Value": ("minigrad", "scalar", "Value"),
     "replayed": ("minigrad", "scalar", "Replayed"),
     "replayed-native": ("minigrad", "scalar", "NativeReplayed"),
     "torch": ("torch", "torchlike", "Torch"),
+    "torch-compile": ("torch", "torchlike", "TorchCompile"),
+    "torch-graphs": ("torch", "torchlike", "TorchGraphs"),
     "autograd": ("autograd", "autograd", "Autograd"),
     "dezero": ("dezero", "dezero", "DeZero"),
     "micrograd": ("micrograd", "scalar", "Micrograd"),
@@ -50,6 +55,7 @@ HOMES = {  # engine → the package it needs, the module here, the class there
     "numpy-threads": ("numpy", "numpy", "Threads"),
     "c": ("numpy", "c", "Compiled"),
     "jax": ("jax", "jax", "Jax"),
+    "cupy": ("numpy", "arrays", "Arrays"),
 }
 
 OURS = ["minigrad", "minigrad-compiled", "minigrad-native", "minigrad-program"]
@@ -71,12 +77,13 @@ PEERS = {  # workload → who runs it
 
 def installed(engine: str) -> bool:
     """Whether the engine can be imported here."""
-    return importlib.util.find_spec(HOMES[engine][0]) is not None
+    return importlib.util.find_spec(HOMES[engine.partition("@")[0]][0]) is not None
 
 
 def run(engine: str, workload: Workload) -> Run:
     """The workload on an engine. Raises AttributeError where the engine lacks a function that the loss uses."""
+    engine, _, device = engine.partition("@")
     _, module, name = HOMES[engine]
-    made = getattr(importlib.import_module(f"{__name__}.{module}"), name)()
+    made = getattr(importlib.import_module(f"{__name__}.{module}"), name)(*filter(None, [device]))
     ready: Run = getattr(made, workload.kind)(workload)
     return ready

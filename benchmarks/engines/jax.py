@@ -15,11 +15,19 @@ from . import Run
 
 
 class Jax:
-    """On one processor: XLA's threads heed nothing but where their process may run."""
+    """On one processor, as XLA's threads heed nothing but where their process may run; or on a GPU, without TF32."""
 
-    def __init__(self) -> None:
-        if hasattr(os, "sched_setaffinity"):
+    def __init__(self, device: str = "cpu"):
+        if device not in ("cpu", jax.default_backend()):
+            raise NotImplementedError(f"JAX {jax.__version__} finds no {device} here")
+        if device == "cpu" and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        jax.config.update("jax_default_matmul_precision", "highest")
+        self.waited = jax.block_until_ready if device == "cpu" else lambda y: y
+
+    def finish(self) -> None:
+        """Waits for what comes after all that was asked for."""
+        jax.block_until_ready(jnp.zeros(()) + 1)
 
     tanh, sum, reshape = staticmethod(jnp.tanh), staticmethod(jnp.sum), staticmethod(jnp.reshape)
     permute, relu, sigmoid = staticmethod(jnp.transpose), staticmethod(jax.nn.relu), staticmethod(jax.nn.sigmoid)
@@ -71,18 +79,19 @@ class Jax:
         compiled = jax.jit(update, donate_argnums=(0, 1))
 
         def step() -> None:
-            _, *state[:] = jax.block_until_ready(compiled(*state, batch))
+            _, *state[:] = self.waited(compiled(*state, batch))
 
-        return Run({"step": step}, self.answer(jax.jit(gradients), lambda: (state[0], batch)))
+        answer = self.answer(jax.jit(gradients), lambda: (state[0], batch))
+        return Run({"step": step}, answer, finish=self.finish)
 
     def large(self, workload: Workload) -> Run:
         batch, P, loss = self.given(workload)
         forward, gradients = jax.jit(loss), jax.jit(jax.value_and_grad(loss))
         stages = {
-            "forward": lambda: jax.block_until_ready(forward(P, batch)),
-            "gradient": lambda: jax.block_until_ready(gradients(P, batch)),
+            "forward": lambda: self.waited(forward(P, batch)),
+            "gradient": lambda: self.waited(gradients(P, batch)),
         }
-        return Run(stages, self.answer(gradients, lambda: (P, batch)))
+        return Run(stages, self.answer(gradients, lambda: (P, batch)), finish=self.finish)
 
     def hvp(self, workload: Workload) -> Run:
         batch, P, loss = self.given(workload)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from .scalar import graph_of, scalars_of
 class Torchlike:
     """PyTorch's functions, taken from `lib`."""
 
-    def __init__(self, lib: ModuleType):
-        self.lib, self.F = lib, lib.nn.functional
+    fused: ClassVar[dict[str, bool]] = {}  # what Adam is told besides
+
+    def __init__(self, lib: ModuleType, device: str = "cpu"):
+        self.lib, self.F, self.device = lib, lib.nn.functional, device
 
     def __getattr__(self, name: str) -> Any:
         """A method of tensors, or else a function of networks, of that name; found once."""
@@ -38,6 +41,13 @@ class Torchlike:
         """What the library makes of a function that will be called again and again."""
         return function
 
+    def loss(self, workload: Workload) -> Callable[..., Any]:
+        """The loss of named tensors."""
+        return partial(workload.loss, self)
+
+    def finish(self) -> None:
+        """Waits for the device."""
+
     def update(self, workload: Workload, parameters: Iterable[Any]) -> Callable[[], Any] | None:
         """The update of one step, by the library's own optimiser."""
         optim = self.lib.optim
@@ -45,12 +55,12 @@ class Torchlike:
             case "sgd":
                 return optim.SGD(list(parameters), lr=workload.lr).step  # type: ignore[no-any-return]
             case "adam":
-                return optim.Adam(list(parameters), lr=workload.lr).step  # type: ignore[no-any-return]
+                return optim.Adam(list(parameters), lr=workload.lr, **self.fused).step  # type: ignore[no-any-return]
         return None
 
     def arrays(self, workload: Workload) -> tuple[dict[str, Any], dict[str, Any]]:
         batch, parameters = workload.arrays()
-        tensor = self.lib.tensor
+        tensor = partial(self.lib.tensor, device=self.device)
         return (
             {name: tensor(array) for name, array in batch.items()},
             {name: tensor(array, requires_grad=True) for name, array in parameters.items()},
@@ -58,10 +68,10 @@ class Torchlike:
 
     def training(self, workload: Workload) -> Run:
         batch, parameters = self.arrays(workload)
-        update = self.update(workload, parameters.values())
+        update, of = self.update(workload, parameters.values()), self.loss(workload)
 
         def forward() -> Any:
-            return workload.loss(self, **batch, **parameters)
+            return of(**batch, **parameters)
 
         def forget() -> None:
             for p in parameters.values():
@@ -82,21 +92,21 @@ class Torchlike:
 
         def answer() -> tuple[float, dict[str, np.ndarray]]:
             loss = differentiated().item()
-            return loss, {name: p.grad.numpy().copy() for name, p in parameters.items()}
+            return loss, {name: p.grad.cpu().numpy().copy() for name, p in parameters.items()}
 
         differentiated = self.prepared(gradients)
         parts = {"forward": forward} | ({"update": update} if update else {})
-        return Run({"step": self.prepared(step)}, answer, parts)
+        return Run({"step": self.prepared(step)}, answer, parts, self.finish)
 
     def large(self, workload: Workload) -> Run:
         run = self.training(workload)
         value = self.prepared(run.parts["forward"])
 
-        def forward() -> float:
+        def forward() -> Any:
             with self.lib.no_grad():
-                return value().item()  # type: ignore[no-any-return]
+                return value()
 
-        return Run({"forward": forward, "gradient": run.stages["step"]}, run.answer)
+        return Run({"forward": forward, "gradient": run.stages["step"]}, run.answer, finish=self.finish)
 
     def hvp(self, workload: Workload) -> Run:
         batch, parameters = self.arrays(workload)
@@ -124,21 +134,55 @@ class Torchlike:
 
 
 class Torch(Torchlike):
-    def __init__(self) -> None:
+    """On a GPU in full single precision, as on the CPU: TF32 has ten bits of fraction."""
+
+    def __init__(self, device: str = "cpu"):
         import torch
 
+        if device not in ("cpu", "gpu") or (device == "gpu" and not torch.cuda.is_available()):
+            raise NotImplementedError(f"PyTorch {torch.__version__} finds no {device} here")
         torch.set_num_threads(1)
-        super().__init__(torch)
+        torch.backends.cudnn.allow_tf32 = False
+        super().__init__(torch, {"gpu": "cuda"}.get(device, device))
+
+    def finish(self) -> None:
+        if self.device == "cuda":
+            self.lib.cuda.synchronize()
 
     def scalars(self, workload: Workload) -> Run:
         return scalars_of(self, workload)
 
 
+class TorchCompile(Torch):
+    """torch.compile of the loss, from which follows its gradient; and Adam in one kernel."""
+
+    mode: str | None = None
+    fused: ClassVar = {"fused": True}
+
+    def loss(self, workload: Workload) -> Callable[..., Any]:
+        plain = super().loss(workload)
+        batch, parameters = self.arrays(workload)
+        plain(**batch, **parameters)  # so that every function of the engine is found before it is traced
+        return self.lib.compile(plain, mode=self.mode)  # type: ignore[no-any-return]
+
+
+class TorchGraphs(TorchCompile):
+    """The same, its kernels replayed as CUDA graphs."""
+
+    mode = "reduce-overhead"
+
+
 class Minigrad(Torchlike):
-    def __init__(self) -> None:
+    def __init__(self, device: str = "cpu"):
         import minigrad
 
-        super().__init__(minigrad)
+        super().__init__(minigrad, device)
+        if device != "cpu":
+            minigrad.zeros(1, device=device)  # an error says what is missing
+
+    def finish(self) -> None:
+        if self.device == "gpu":
+            self.lib.device("gpu").xp.cuda.Device().synchronize()
 
     def scalars(self, workload: Workload) -> Run:
         from .scalar import Value
@@ -161,3 +205,13 @@ class Native(Traced):
     """The same, its loops in C++."""
 
     jit_compile = "native"
+
+
+class Kernels(Traced):
+    """On a GPU: kernels that are launched one by one, where the others' are recorded once and replayed."""
+
+    def __init__(self, device: str = "gpu"):
+        from minigrad.backends.cuda.machine import machine_of
+
+        super().__init__(device)
+        machine_of(self.lib.device(device)).record = lambda run, pool: run  # type: ignore[method-assign]

@@ -1,0 +1,200 @@
+"""python -m benchmarks gpu [--tests]: what a GPU does with minigrad, beside the engines people use, on one device.
+
+With --tests all of tests/gpu comes first, its parts side by side. Then each workload on each engine, every engine in a
+process of its own, checked against the float64 reference before it is timed. They get ready side by side and are timed
+in turns: the time that passes for many steps, after which the device is waited for, so that launches may run ahead as
+they do in training. All is float32, without TF32. An engine that is missing, fails or takes too long is a row that says
+so. What is known is written after every workload.
+
+It takes NumPy, lazy_loader, CuPy and pytest, no network, and less than eight minutes; PyTorch and JAX are rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import minigrad as mg
+
+from . import rounds
+from .report import hindrance, short
+from .workloads import WORKLOADS
+
+ROOT = Path(__file__).parents[1]
+TIMED = ["mlp", "fused", "softmax", "layernorm", "transformer", "cnn"]  # what would be missed most comes first
+ENGINES = {
+    "minigrad": "eager",
+    "minigrad-kernels": "mg.function(jit_compile=True), its kernels launched one by one",
+    "minigrad-compiled": "mg.function(jit_compile=True), recorded as a CUDA graph and replayed",
+    "torch": "PyTorch, eager",
+    "torch-compile": "torch.compile",
+    "torch-graphs": 'torch.compile(mode="reduce-overhead"), which replays CUDA graphs',
+    "jax": "jax.jit",
+    "cupy": "plain CuPy: whole arrays, gradients by hand",
+}
+PACKAGES = ["numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "triton", "jax", "jaxlib"]
+TESTS, EACH, ALL = 120.0, 75.0, 320.0  # seconds: of the tests, of a workload, of the workloads
+SETTINGS = rounds.THREADS | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # JAX would take most of the memory for itself
+OPS = [f"{law} and {dtype}" for law in ("gradient", "recorded") for dtype in ("float64", "float32", "float16")]
+PARTS = [*(["test_gpu_ops.py", "-k", part] for part in OPS), ["test_gpu_programs.py"], ["test_gpu_limits.py"]]
+
+
+# -- the tests ------------------------------------------------------------------------------------------
+
+
+def tested(parts: list[list[str]], seconds: float) -> bool:
+    """Whether they pass: each part a process, since kernels take processors to compile, and a lost GPU is lost to one.
+
+    A part that is at it for so long is interrupted, and tells what it knows.
+    """
+    fine = (0,) if mg.gpu_status()[0] else (0, 5)  # pytest's for no tests: the simulated device has not all dtypes
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"]
+    settings = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    until, running = time.monotonic() + seconds, []
+    for file, *selection in parts:
+        told = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  read below, and closed
+        what = [*command, str(ROOT / "tests" / "gpu" / file), *selection]
+        running.append((subprocess.Popen(what, cwd=ROOT, env=settings, stdout=told, stderr=subprocess.STDOUT), told))
+    for part, (process, told) in zip(parts, running, strict=True):
+        end(process, until)
+        told.seek(0)
+        lines = [line for line in told.read().splitlines() if not re.fullmatch(r"[.sFExX]+ *\[ *\d+%\]", line)]
+        print(f"== tests/gpu/{' '.join(part)}", *lines[-150:], sep="\n", flush=True)
+        told.close()
+    return all(process.returncode in fine for process, _ in running)
+
+
+def end(process: subprocess.Popen[Any], until: float) -> None:
+    """Waits for a process; from that moment on it is interrupted, and killed if it takes no notice."""
+    interrupt = process.terminate if os.name == "nt" else partial(process.send_signal, signal.SIGINT)
+    for patience, stop in ((until - time.monotonic(), interrupt), (10.0, process.kill)):
+        try:
+            process.wait(max(patience, 0.1))
+            return
+        except subprocess.TimeoutExpired:
+            stop()
+    process.wait()
+
+
+# -- the workloads -----------------------------------------------------------------------------------------
+
+
+def measured(workloads: list[str], names: list[str], turns: int, seconds: float) -> Iterator[tuple[str, Any]]:
+    """Workload → its figures, engine by engine, one after the other, while there is time."""
+    until = time.monotonic() + seconds
+    for name in workloads:
+        if until - time.monotonic() < 10:
+            yield name, {engine: {"status": "not run", "why": "out of time"} for engine in names}
+            continue
+        last = min(time.monotonic() + EACH, until)
+        yield name, rounds.figures(WORKLOADS[name], names, turns, "wall", threads=SETTINGS, until=last)
+
+
+def table(name: str, found: dict[str, Any]) -> str:
+    """A workload in Markdown: µs of a step, in the best round and the median one, and in units of eager PyTorch."""
+    best = {e: {stage: s["best"] for stage, s in f["stages"].items()} for e, f in found.items() if "stages" in f}
+    stages = list(next(iter(best.values()), {}))
+    columns = [f"{stage}, {what}" for stage in stages for what in ("µs", "median", "x torch")]
+    lines = [
+        f"## {name}: {WORKLOADS[name].about}",
+        "",
+        row("engine", *columns, "error"),
+        row(*["---"] * (len(columns) + 2)),
+    ]
+    yardstick = next((s for e, s in best.items() if e.partition("@")[0] == "torch"), {})
+    for engine, times in sorted(best.items(), key=lambda pair: sum(pair[1].values())):
+        cells = []
+        for stage, t in times.items():
+            ratio = short(t / yardstick[stage]) if yardstick else ""
+            cells += [short(1e6 * t), short(1e6 * found[engine]["stages"][stage]["median"]), ratio]
+        lines.append(row(engine.partition("@")[0], *cells, f"{found[engine]['error']:.0e}"))
+    lines += [row(e.partition("@")[0], hindrance(f).replace("|", "/")) for e, f in found.items() if e not in best]
+    return "\n".join(lines)
+
+
+def row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def heading(device: str) -> dict[str, Any]:
+    """What was measured on, and with what."""
+    versions = {}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    if device == "gpu":
+        runtime = mg.device("gpu").xp.cuda.runtime
+        versions |= {"CUDA driver": runtime.driverGetVersion(), "CUDA runtime": runtime.runtimeGetVersion()}
+    return {
+        "device": mg.gpu_status()[1] if device == "gpu" else device,
+        "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "versions": versions,
+        "command": shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]]),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def write(folder: Path, head: dict[str, Any], found: dict[str, Any]) -> None:
+    """All that is known, for programs and for readers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / re.sub(r"\W+", "-", head["device"]).strip("-")
+    file.with_suffix(".json").write_text(json.dumps(head | {"workloads": found}, indent=1), encoding="utf-8")
+    versions = ", ".join(f"{name} {number}" for name, number in head["versions"].items())
+    lines = [
+        f"# {head['device']}",
+        "",
+        f"{head['date']}, {head['machine']}; {versions}",
+        "",
+        f"    {head['command']}",
+        "",
+    ]
+    lines += ["float32 without TF32; the best of the rounds, in µs of a step.", ""]
+    lines += [f"- {engine}: {about}" for engine, about in ENGINES.items()]
+    tables = [table(name, figures) for name, figures in found.items()]
+    file.with_suffix(".md").write_text("\n".join([*lines, "", "\n\n".join(tables), ""]), encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """0 where all passed and minigrad has its figures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks gpu", description=(__doc__ or "").split("\n\n")[1])
+    parser.add_argument("--tests", action="store_true", help="first tests/gpu")
+    parser.add_argument("--device", choices=["gpu", "simulated"], default="gpu", help="simulated: to try all of this")
+    parser.add_argument("--only", default="", help="some workloads or engines, as in mlp,minigrad,torch")
+    parser.add_argument("--rounds", type=int, default=20, help="how often each engine has its turn; the best counts")
+    parser.add_argument("--seconds", type=float, default=ALL, help="for all workloads")
+    parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results", help="the folder to write to")
+    options = parser.parse_args(arguments)
+    only = set(filter(None, options.only.split(",")))
+    if unknown := only - {*TIMED, *ENGINES}:
+        parser.error(f"--only knows {', '.join([*TIMED, *ENGINES])}; not {', '.join(sorted(unknown))}")
+    works, reason = mg.gpu_status()
+    if options.device == "gpu" and not works:
+        parser.error(f"no GPU: {reason}. With --device simulated all of this can be tried")
+    passed = not options.tests or tested(PARTS, TESTS)
+    workloads, names = ([n for n in known if n in only] or [*known] for known in (TIMED, ENGINES))
+    head, found = heading(options.device), {}
+    print(json.dumps(head), flush=True)
+    for name, figures in measured(workloads, [f"{e}@{options.device}" for e in names], options.rounds, options.seconds):
+        found[name] = figures
+        print("\n" + table(name, figures), flush=True)
+        for engine, f in figures.items():
+            if "stderr" in f:
+                print(f"\n{engine} failed:\n{f['stderr']}", flush=True)
+        write(options.results, head, found)
+    ours = [f for figures in found.values() for e, f in figures.items() if e.startswith("minigrad")]
+    return int(not passed or any(f["status"] != "ok" for f in ours))
