@@ -15,7 +15,6 @@ import ctypes
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,17 +29,16 @@ from ...core.graph import Graph
 from ..c import stored
 from .lower import lowered
 from .toolchain import library
-from .writer import CppWriter
+from .writer import HEAD, CppWriter
 
 OBJECT = object.__basicsize__  # bytes that every object begins with
-HEAD = Path(__file__).with_name("functions.h")
 
 
 def native(graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None) -> Program:
     """The program of a graph, with parts; without any where they cannot be compiled."""
     program = NativeProgram(graph, threads, into)
     if program.parts and is_known():
-        program.library = library(f"#define OBJECT {OBJECT}\n{HEAD.read_text('utf-8')}{program.c_source}")
+        program.library = library(f"#define OBJECT {OBJECT}\n{HEAD}{program.c_source}")
     return program if program.library is not None or not program.parts else Program(graph, threads, into)
 
 

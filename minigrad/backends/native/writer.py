@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 
@@ -29,8 +30,9 @@ from ..c import CALLS, FUNCTIONS, C, NotWritten, stored
 from .loops import GroupStep, copy, elementwise, group, is_number
 from .reduce import contraction, product, reduced_group, reduction
 
-OWN = {"exp", "log", "tanh", "fabs", "sqrt", "floor", "ceil", "trunc", "rint", "copysign"}  # in functions.h
-LIBRARY = {f"{name}{f}" for name in {*CALLS.values()} - OWN for f in ("", "f")}
+HEAD = Path(__file__).with_name("functions.h").read_text("utf-8")
+OWN = set(re.findall(r"#define (\w+)", HEAD))
+LIBRARY = {f"{name}{f}" for name in CALLS.values() for f in ("", "f")} - OWN
 
 
 class CppWriter:
