@@ -18,6 +18,7 @@ from contrast import contrast
 
 from minigrad.draw import Drawing, LayoutError, draw
 from minigrad.draw.layout import layout
+from minigrad.draw.picture import Box, Picture
 from minigrad.draw.scalars import RULES, rules
 from minigrad.draw.svg import DARK, LIGHT, dot, size
 from minigrad.draw.words import number, written
@@ -235,16 +236,51 @@ def test_names_cannot_break_the_svg():
 
 
 def test_a_graph_too_large_to_see_is_told_in_one_line_and_never_laid_out():
+    boxes = tuple(Box(f"b{i}", "leaf", "", "", "", "1", "") for i in range(201))
+
+    drawing = Drawing(Picture(boxes, ()))
+
+    assert list(drawing._repr_mimebundle_()) == ["text/plain"]
+    with pytest.raises(ValueError, match=r"201 boxes, 0 arrows\. .* Draw a part"):
+        _ = drawing.svg
+
+
+def test_more_than_200_values_are_drawn_in_groups_and_cut_where_one_value_passes():
+    """37 points of 9 operations each, whose results are added up: no point is cut into two."""
+    w, b = Value(0.5), Value(0.25)
+    total = Value(0.0)
+    for i in range(37):
+        hidden = [(w * i + b).tanh() for _ in range(2)]
+        total = total + hidden[0] * hidden[1] * w
+
+    drawing = draw(total)
+
+    first, leaves, *groups, last = drawing.text.splitlines()
+    assert first == "total = 17.5: 12 boxes, 20 arrows"
+    assert leaves == "3 leaves, a leaf"
+    assert groups[:2] == [
+        "1–36 = group(3 leaves) of 16 ×, 12 +, 8 tanh",
+        "37–63 = group(3 leaves, 1–36) of 12 ×, 9 +, 6 tanh",
+    ]
+    assert [int(group.split("–")[0]) % 9 for group in groups] == [1] * 10
+    assert last == f"total = group({groups[-1].split(' ')[0]}) = 17.5 of 410 values"
+    assert drawing._repr_mimebundle_()["image/svg+xml"] == drawing.svg
+
+
+def test_200_values_are_drawn_each():
     y = Value(1.0)
-    for _ in range(10_000):
+    for _ in range(99):
         y = y + 1
 
-    drawing = draw(y)
+    assert len(draw(y).picture.boxes) == 199
+    assert len(draw(y + 1 + 1).picture.boxes) == 12
 
-    assert repr(drawing) == "Drawing(y = 1e+04: 20001 boxes, 20000 arrows)"
-    assert list(drawing._repr_mimebundle_()) == ["text/plain"]
-    with pytest.raises(ValueError, match="Draw a part"):
-        _ = drawing.svg
+
+def test_a_value_of_300_parents_made_by_hand_has_a_picture():
+    leaves = [Value(1.0) for _ in range(300)]
+    y = Value(300.0, tuple((x, 1.0) for x in leaves), "sum")
+
+    assert draw(y).text == ("y = 300: 2 boxes, 1 arrow\n300 leaves, a leaf\ny = group(300 leaves) = 300 of 301 values")
 
 
 def test_a_notebook_gets_the_picture_and_its_text_twin():

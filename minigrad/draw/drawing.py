@@ -29,7 +29,7 @@ LARGEST = 200  # boxes; beyond that a picture is a grey mat, and laying it out t
 
 
 def draw(x: object, names: Mapping[str, object] | None = None, ops: str = "nodes") -> Drawing:
-    """The graph that x came from.
+    """The graph that x came from; of more than 200 Values, in groups.
 
     names    what to call the values, as {"x": x, "loss": loss}; by default, what the calling code calls them
     ops      "nodes": an operation is drawn in the box of its result; "edges": it is written on the arrows
@@ -42,7 +42,7 @@ def draw(x: object, names: Mapping[str, object] | None = None, ops: str = "nodes
 def picture_of(x: object, namespace: Mapping[str, object]) -> Picture:
     """The picture of any value of either engine."""
     if isinstance(x, Value):
-        return picture_of_value(x, namespace)
+        return picture_of_value(x, namespace, LARGEST)
     if is_tensor(x):
         from .tensors import picture_of_tensor
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
 from ..scalar.value import Constant, Value, history
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Entry, Picture, Replay, Share
-from .words import number
+from .words import counted, number
 
 # The local derivatives of the engine's operations, in symbols: y is the result, a and b are the operands. The engine
 # itself stores numbers only; a test compares these words with its numbers.
@@ -37,9 +39,17 @@ def rules(op: str) -> tuple[str, ...]:
     return RULES.get(op, ())
 
 
-def picture_of_value(y: Value, namespace: Mapping[str, object]) -> Picture:
-    """The graph that y came from. Gradients are unknown until some backward() has left a number in it."""
+GROUPS = 10  # of a graph that is too large to be drawn value by value
+
+
+def picture_of_value(y: Value, namespace: Mapping[str, object], most: int | None = None) -> Picture:
+    """The graph that y came from; of more than `most` values, in groups.
+
+    Gradients are unknown until some backward() has left a number in it.
+    """
     order = history(y)
+    if most is not None and len(order) > most:
+        return picture_in_groups(order, namespace)
     names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
     ids = {v: f"b{i}" for i, v in enumerate(order, 1)}
     known = any(v.grad != 0 for v in order)
@@ -60,6 +70,41 @@ def picture_of_value(y: Value, namespace: Mapping[str, object]) -> Picture:
     )
     uses = [(ids[parent], ids[v]) for v in order for parent, _ in v.parents]
     return Picture(boxes, tuple(Arrow(f"a{i}", tail, head) for i, (tail, head) in enumerate(uses, 1)))
+
+
+def picture_in_groups(order: Sequence[Value], namespace: Mapping[str, object]) -> Picture:
+    """A graph as runs of its values, in their order, between the leaves and the result."""
+    *inner, y = order
+    names = names_in(namespace, lambda x: x if isinstance(x, Value) else None)
+    leaves = [v for v in inner if not v.parents and not isinstance(v, Constant)]
+    computed = [v for v in inner if v.parents]
+    boxes = [Box("b1", "leaf", counted(len(leaves), "leaf", "leaves"), "", "", "", "")] * bool(leaves)
+    home = dict.fromkeys(leaves, "b1")
+    for start, end in pairwise(sorted({0, *cuts(computed, y), len(computed)})):
+        id, group = f"b{len(boxes) + 1}", computed[start:end]
+        counts = [f"{n:,} {op}" for op, n in Counter(v.op for v in group).most_common()]
+        spec = "of " + ", ".join([*counts[:3], *["…"] * (len(counts) > 3)])
+        boxes.append(Box(id, "op", f"{start + 1:,}–{end:,}", "group", spec, "", ""))
+        home |= dict.fromkeys(group, id)
+    home[y] = f"b{len(boxes) + 1}"
+    boxes.append(Box(home[y], "op", names.get(y, ""), "group", f"of {len(order):,} values", number(y.data), ""))
+    uses = ((home[parent], home[v]) for v in order for parent, _ in v.parents if parent in home)
+    between = dict.fromkeys((tail, head) for tail, head in uses if tail != head)
+    return Picture(tuple(boxes), tuple(Arrow(f"a{i}", *ends) for i, ends in enumerate(between, 1)))
+
+
+def cuts(computed: Sequence[Value], y: Value) -> list[int]:
+    """Where to cut for GROUPS of about one size: where the fewest values are on their way to what comes later."""
+    place = {v: i for i, v in enumerate(computed)}
+    last = {parent: i for i, v in enumerate([*computed, y]) for parent, _ in v.parents if parent in place}
+    changes = [1] * len(computed) + [0]
+    for i in last.values():
+        changes[i] -= 1
+    passing = [0, *accumulate(changes)]
+    size = len(computed) / GROUPS
+    middles = [size * k for k in range(1, GROUPS)]
+    near = [(m, range(int(m - size / 2), int(m + size / 2) + 1)) for m in middles]
+    return [min(places, key=lambda i: (passing[i], abs(i - m))) for m, places in near]
 
 
 def reads_of(v: Value, constants: set[Value]) -> list[Value]:

@@ -20,6 +20,7 @@ from ..draw.drawing import picture_of, replay_of
 from ..draw.names import variables
 from ..draw.picture import UNKNOWN, Box, Picture
 from ..draw.svg import across_and_down, colours, heats, svg
+from ..scalar.value import Value, history
 from .chain_rule_steps import Step, steps_of
 from .dragging import program
 from .gradient_questions import NEAR, checked, listed_questions
@@ -68,9 +69,10 @@ class ChainRule(SteppedWidget):
         """names    what to call the values, as {"x": x, "loss": loss}; by default, what the calling code calls them"""
         namespace = variables(sys._getframe(1)) if names is None else names
         graph = picture_of(y, namespace)
-        if len(graph.boxes) > LARGEST:
+        boxes = len(history(y)) if isinstance(y, Value) else len(graph.boxes)  # which many Values share
+        if boxes > LARGEST:
             raise ValueError(
-                f"ChainRule shows a graph of up to {LARGEST} boxes, and {graph.output.called} has {len(graph.boxes)}. "
+                f"ChainRule shows a graph of up to {LARGEST} boxes, and {graph.output.called} has {boxes}. "
                 "Step through a part: any value on the way there has a smaller graph of its own"
             )
         self.replay = replay_of(y, namespace)

@@ -22,6 +22,7 @@ from ..draw.names import variables
 from ..draw.overview import Overview
 from ..draw.svg import STYLE, svg
 from ..draw.words import counted, shorten
+from ..scalar.value import Value, history
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
 from .widget import Plain, Widget, javascript
@@ -57,12 +58,10 @@ class GraphView(Widget):
 
     def __init__(self, x: object, *args: Any, names: Mapping[str, object] | None = None, boxes: int = BOXES):
         namespace = variables(sys._getframe(1)) if names is None else names
+        if isinstance(x, Value):
+            refuse_too_many(len(history(x)))  # before all are listed, which takes a kilobyte for each
         listing = listing_of(x, args, namespace)
-        if len(listing.entries) > LARGEST:
-            raise ValueError(
-                f"GraphView shows a graph of up to {LARGEST:,} nodes, and this one has {len(listing.entries):,}. View "
-                "a part: any value on the way there has a smaller graph of its own, and so has each module"
-            )
+        refuse_too_many(len(listing.entries))
         self.overview = Overview(listing, hierarchy(listing, max(boxes, CROWD)))
         self.groups = groups_in(self.overview.root)
         number = {group: len(listing.entries) + i for i, group in enumerate(self.groups)}
@@ -151,6 +150,14 @@ class GraphView(Widget):
     def __repr__(self) -> str:
         nodes = counted(len(self.overview.listing.entries), "node", "nodes")
         return f"GraphView({nodes}, {counted(len(self.groups), 'group', 'groups')}; {self.label})"
+
+
+def refuse_too_many(nodes: int) -> None:
+    if nodes > LARGEST:
+        raise ValueError(
+            f"GraphView shows a graph of up to {LARGEST:,} nodes, and this one has {nodes:,}. View "
+            "a part: any value on the way there has a smaller graph of its own, and so has each module"
+        )
 
 
 # -- from a listing to plain data -------------------------------------------------------------------------------------
