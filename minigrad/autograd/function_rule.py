@@ -101,9 +101,6 @@ class OutputRule:
     number: int
     reads = ()
 
-    def keep(self, slots: tuple[Any, ...]) -> tuple[()]:
-        return ()
-
     def pull(self, gy: Any) -> tuple[Arrivals]:
         return (Arrivals({self.number: gy}),)
 
@@ -130,9 +127,6 @@ class FunctionRule:
     @property
     def reads(self) -> tuple[None, ...]:
         return (None,) * len(self.places)
-
-    def keep(self, slots: tuple[Any, ...]) -> tuple[Any, ...]:
-        return slots
 
     def pull(self, gy: Any, *saved: Any) -> tuple[Any, ...]:
         tensors = [None if a is None else Tensor(a) for a in saved]

@@ -28,7 +28,8 @@ def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[N
         gy = grads.pop(node, None)
         if gy is None:
             continue
-        gy = gy if node.hooks is None else node.hooks(gy)
+        if node.hooks is not None:
+            gy = node.hooks(gy)
         if node in keep:
             grads[node] = gy
         for x, gx in zip(node.inputs, pull(node, gy)):

@@ -34,9 +34,6 @@ class BackwardRule(Protocol):
     @property
     def reads(self) -> tuple[int | None, ...]: ...
 
-    def keep(self, slots: tuple[Any, ...], /) -> tuple[Any, ...]:
-        """Of (result, operand, …), what backward needs."""
-
     def pull(self, gy: Any, *saved: Any) -> tuple[Any, ...]:
         """One gradient for each input, as arrays; None where there is none."""
 
@@ -148,7 +145,7 @@ class Source(Node):
 
 
 class Record(Node):
-    """An op that ran, and what backward needs of it. Made of the arrays at its slots: (result, operand, …).
+    """An op that ran, and what backward needs of it.
 
     rule     its derivative, compiled
     saved    the arrays that rule reads; None once a backward has freed them
@@ -160,12 +157,12 @@ class Record(Node):
 
     needs_grad = True
 
-    def __init__(self, op: Op, inputs: tuple[Node, ...], rule: BackwardRule, slots: tuple[Any, ...]):
+    def __init__(self, op: Op, inputs: tuple[Node, ...], rule: BackwardRule, saved: tuple[Any, ...]):
         self.op = op
         self.inputs = inputs
         self.spec = rule.spec
         self.rule: BackwardRule = rule
-        self.saved = rule.keep(slots)
+        self.saved = saved
         self.born = now()
         self.hooks: Hooks | None = None
 
@@ -173,15 +170,15 @@ class Record(Node):
 def history(*outputs: Node) -> list[Record]:
     """Every recorded op the outputs came from, oldest first: inputs before users, each once.
 
-    No recursion, and no search for an order: the clock has kept it.
+    No recursion, and no search for an order: the clock has kept it. They are found nearly in order, the youngest first,
+    and what is nearly in order is quickly sorted.
     """
-    found: set[Node] = set()
-    stack = list(outputs)
-    while stack:
-        node = stack.pop()
-        if node.needs_grad and node not in found and node.inputs:
-            found.add(node)
-            stack += node.inputs
+    found: dict[Node, None] = {}
+    reached = list(outputs)
+    for node in reached:  # which grows meanwhile
+        if node.inputs and node not in found and node.needs_grad:
+            found[node] = None
+            reached += node.inputs
     return sorted(found, key=attrgetter("born"))  # type: ignore[arg-type]
 
 

@@ -105,7 +105,7 @@ class Drawn:
     def pulled(self, node: Node, gy: Any, collected: dict[Node, Any]) -> tuple[tuple[Any, ...], list[Share]]:
         """The gradients that a node sends on, by its compiled rule, and the story of each; adds them to `collected`."""
         assert node.rule is not None
-        kept = node.rule.keep((self.values[node], *(self.values[x] for x in node.inputs)))
+        kept = node.rule.keep(self.values[node], *(self.values[x] for x in node.inputs))
         gxs = node.rule.pull(gy, *kept)
         rules = rules_of(node, [self.box_of[node].called, *(self.called(x) for x in node.inputs)])
         arrows = self.picture.arrows_into[self.box_of[node].id]

@@ -194,9 +194,6 @@ class Backward:
     def reads(self) -> tuple[None, ...]:
         return tuple(None for _ in self.variant.split.kept) if self.variant.split is not None else ()
 
-    def keep(self, slots: Arrays) -> Arrays:
-        return slots
-
     def pull(self, gy: Arrivals, *saved: Any) -> Arrays:
         numbers = tuple(sorted(gy))
         backward = self.variant.pull(numbers)

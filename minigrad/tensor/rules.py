@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
-from operator import itemgetter
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,7 @@ class CompiledRule:
 
     spec: Spec
     reads: tuple[int, ...]
-    keep: Callable[[tuple[Any, ...]], tuple[Any, ...]]
+    keep: Callable[..., tuple[Any, ...]]
     graph: Graph
     pull: Callable[..., tuple[Any, ...]]
     source: str
@@ -129,10 +128,12 @@ def staged(plan: Plan, wanted: tuple[bool, ...]) -> CompiledRule | None:
     reads = tuple(i for i, slot in enumerate(slots) if slot.node in graph.nodes)
     graph = Graph((gy.node, *(slots[i].node for i in reads)), graph.outputs)
     pull = function(graph, "pull", plan.spec.device)
-    return CompiledRule(plan.spec, reads, keeper(reads), graph, pull, pull.source, lasts)  # type: ignore[attr-defined]
+    return CompiledRule(plan.spec, reads, keeper(len(slots), reads), graph, pull, pull.source, lasts)  # type: ignore[attr-defined]
 
 
-def keeper(reads: tuple[int, ...]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """The function that picks, from (result, operand, …), what the rule reads: never a loop."""
-    start, stop = (reads[0], reads[-1] + 1) if reads else (0, 0)
-    return itemgetter(slice(start, stop)) if reads == tuple(range(start, stop)) else itemgetter(*reads)
+@lru_cache
+def keeper(count: int, reads: tuple[int, ...]) -> Callable[..., tuple[Any, ...]]:
+    """The function that picks, of so many arguments (result, operand, …), what the rule reads: written out."""
+    names = [f"x{i}" for i in range(count)]
+    kept = "".join(f"{names[i]}, " for i in reads)
+    return eval(f"lambda {', '.join(names)}: ({kept})")  # type: ignore[no-any-return]

@@ -64,14 +64,14 @@ class Tensor(InPlace, Operand):
             return mode.builder.apply(op, (self, *others))  # type: ignore[no-any-return]
         xs = (self, *[o if isinstance(o, Tensor) else self.lift(o) for o in others])
         _, *others = xs  # type: ignore[assignment]
-        specs = tuple([x.spec for x in xs])
-        planned = op.plans.get(specs) or plan(op, specs)
-        values = [x.value for x in xs]
+        planned = op.plans.get(specs := tuple([x.spec for x in xs])) or plan(op, specs)
         y: Tensor = _new(Tensor)
-        y.value, y.spec, y.node, y.tracked = planned.run(*values), planned.spec, None, mode.tracked
+        y.value, y.spec = planned.run(*[x.value for x in xs]), planned.spec
+        y.node, y.tracked = None, mode.tracked
         if mode.recording and True in (wanted := tuple([x.tracked for x in xs])):  # noqa: SIM102  (too long for one)
             if rule := planned.rules.get(wanted) or planned.rule(wanted):
-                y.node, y.tracked = Record(op, tuple([x.node or origin(x) for x in xs]), rule, (y.value, *values)), True
+                saved = rule.keep(y.value, *[x.value for x in xs])
+                y.node, y.tracked = Record(op, tuple([x.node or origin(x) for x in xs]), rule, saved), True
         if op.is_view:
             view(y, self, op)
         for watcher in mode.watchers:

@@ -70,7 +70,7 @@ def with_operands(body: list[ast.stmt], names: tuple[str, ...]) -> list[ast.stmt
 
 
 class WithOperands(ast.NodeTransformer):
-    """`[f(x) for x in xs]`, `[f(x) for x in others]` and `*others` in a tuple, written out."""
+    """`[f(x) for x in xs]`, `[f(x) for x in others]`, and `*others` in a tuple, written out: also behind a star."""
 
     def __init__(self, names: tuple[str, ...]):
         self.names = names
@@ -84,6 +84,7 @@ class WithOperands(ast.NodeTransformer):
 
     def visit_Call(self, call: ast.Call) -> ast.AST:
         self.generic_visit(call)
+        call.args = self.listed(call.args)
         match call:
             case ast.Call(ast.Name("tuple"), [ast.List(elements)]):
                 return ast.Tuple(elements, ast.Load())
@@ -91,16 +92,20 @@ class WithOperands(ast.NodeTransformer):
 
     def visit_Tuple(self, listed: ast.Tuple) -> ast.AST:
         self.generic_visit(listed)
+        return ast.Tuple(self.listed(listed.elts), listed.ctx)
+
+    def listed(self, written: list[ast.expr]) -> list[ast.expr]:
+        """The expressions, those behind a star one by one."""
         elements: list[ast.expr] = []
-        for element in listed.elts:
+        for element in written:
             match element:
-                case ast.Starred(ast.Name("others")):
-                    elements += [ast.Name(name, listed.ctx) for name in self.names[1:]]
-                case ast.Starred(ast.List(written)):
-                    elements += written
+                case ast.Starred(ast.Name("others"), context):
+                    elements += [ast.Name(name, context) for name in self.names[1:]]
+                case ast.Starred(ast.List(each)):
+                    elements += each
                 case _:
                     elements.append(element)
-        return ast.Tuple(elements, listed.ctx)
+        return elements
 
 
 class Renamed(ast.NodeTransformer):
