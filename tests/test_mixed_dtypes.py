@@ -65,3 +65,13 @@ def test_an_empty_vector_that_is_joined_counts_for_the_dtype(empty, other):
 
     assert joined.dtype == np.result_type(empty, other)
     assert traced(mg.zeros(0, dtype=empty), mg.ones(2, dtype=other)).dtype == joined.dtype
+
+
+@pytest.mark.parametrize("dtype", SMALL)
+@pytest.mark.parametrize("power", [2.0, 3, 3.0, 0.5])
+def test_a_power_of_integers_has_the_dtype_and_value_of_numpys(power, dtype):
+    x = np.array([0, 1, 5, 7]).astype(dtype)
+    y = (mg.tensor(x) ** power).numpy()
+
+    assert y.dtype == (x**power).dtype
+    np.testing.assert_array_equal(y, x**power)

@@ -128,6 +128,14 @@ def test_a_session_and_jit_have_it_too():
     assert "expf(" in f.c_source
 
 
+def test_a_power_of_integers_by_a_float_is_none_of_integers_after_one_by_an_int():
+    x = mg.tensor(np.arange(10))
+    for power in (4, 4.0):
+        y = mg.function(lambda x, power=power: x**power, jit_compile="native")(x).numpy()
+        np.testing.assert_array_equal(y, x.numpy() ** power)
+        assert y.dtype == (x.numpy() ** power).dtype
+
+
 def test_each_line_of_a_group_is_made_once(monkeypatch):
     """Each step was written four times: to see if C can do it, also in a loop over rows and in a part, and at last."""
     made = []

@@ -65,12 +65,11 @@ class Neg(Elementwise):
 
 @dataclass(frozen=True)
 class Pow(Elementwise):
-    """y = xᵖ for a fixed number p"""
+    """y = xᵖ for a fixed number p; x³ as two products, which take a tenth of the time"""
 
     exponent: float
 
-    @property
-    def symbol(self): return f"^{self.exponent:g}"
+    symbol = property(lambda self: f"^{self.exponent:g}")
 
     def infer(self, x):
         if x.dtype.kind in "iub" and self.exponent < 0 and isinstance(self.exponent, int):
@@ -79,8 +78,9 @@ class Pow(Elementwise):
             )
         return super().infer(x)
 
-    # A general power takes ten times as long as two products.
-    def forward(self, xp, x): return x * x * x if self.exponent == 3 and x.dtype.kind != "b" else x ** self.exponent
+    def forward(self, xp, x):
+        integers = {*"biu"} if isinstance(self.exponent, float) else {"b"}  # whose power is none of their dtype
+        return x * x * x if self.exponent == 3 and x.dtype.kind not in integers else x ** self.exponent
 
     def partials(self, y, x):
         # x⁰ is 1 everywhere: written out, since 0 · x⁻¹ is no number at 0.

@@ -252,7 +252,7 @@ def group(node: Node) -> Fused | None:
     if isinstance(node.op, Fused):
         found = node.op
     elif isinstance(node.op, Elementwise) and node.inputs and not node.op.effect:
-        found = Fused(alone(node.op, tuple(x.spec for x in node.inputs)))
+        found = Fused(alone(node.op, tuple(x.spec for x in node.inputs), node.spec))
     else:
         return None
     kernel_of(found, [x.spec for x in node.inputs])

@@ -79,7 +79,7 @@ def body_of(node: Node) -> Graph | None:
     if isinstance(node.op, Fused):
         return node.op.body
     if isinstance(node.op, Elementwise) and node.inputs and not node.op.effect and not node.op.is_view:
-        return alone(node.op, tuple(x.spec for x in node.inputs))
+        return alone(node.op, tuple(x.spec for x in node.inputs), node.spec)
     return None
 
 

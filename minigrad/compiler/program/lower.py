@@ -80,7 +80,7 @@ class Lowering:
         if isinstance(node.op, Elementwise) and is_long(node.spec.shape, xs) and calls(template) > 1:
             if are_rows(node.spec.shape, node.spec, xs):
                 return self.instance(node, template, xs)
-            return self.in_blocks(node, alone(node.op, tuple(x.spec for x in node.inputs)), xs)
+            return self.in_blocks(node, alone(node.op, tuple(x.spec for x in node.inputs), node.spec), xs)
         return self.instance(node, template, xs)
 
     def narrow(self, node: Node, xs: list[Any]) -> list[Any]:
