@@ -1,5 +1,6 @@
 """AutoGraph converts the code that is called: what a file says by now counts only if it compiles to that."""
 
+import ast
 import importlib
 import sys
 
@@ -116,6 +117,18 @@ def nested(depth):
         lines += [f"    if x > {i}:", "        break"]
     indents = [1] + [1 + k for k in range(depth) for _ in range(5)]
     return "\n".join([lines[0]] + ["    " * n + line for n, line in zip(indents[1:], lines[1:])] + ["    return x\n"])
+
+
+def test_a_file_is_parsed_once_however_many_of_its_functions_are_called(edited, monkeypatch):
+    definition = "def f{i}(x):\n    return {call} if x.sum() > 0 else -x\n"
+    text = "".join(definition.format(i=i, call=f"f{i + 1}(x)" if i < 9 else "x") for i in range(10))
+    module, parsed = edited(text, "edited_many"), []
+    parse = ast.parse
+    monkeypatch.setattr(ast, "parse", lambda source, *more: parsed.append(source) or parse(source, *more))
+    mg.function(module.f0)(mg.tensor([1.0]))
+
+    assert parsed.count(text) == 1
+    assert len(parsed) == 11  # for each function an empty one, with the names that it has from outside
 
 
 def test_loops_in_loops_are_converted_in_time_of_the_square_of_their_depth_at_most(edited):

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..base.errors import MinigradError
+from ..compiler.program.record import kind_of, resolved
 from ..core.formula import is_wrapped
 
 TYPES = {
@@ -344,7 +345,7 @@ def kept(x: Expr) -> str:
 def ufunc(name: str, *xs: Any) -> Expr:
     """NumPy's elementwise function of that name, in the dtypes in which NumPy would compute it."""
     numpys = getattr(np, name)
-    *wanted, dtype = numpys.resolve_dtypes((*map(kind_of, xs), None))
+    *wanted, dtype = resolved(numpys, tuple(map(kind_of, xs)))
     if len({d.kind for d in wanted}) > 1:
         raise NotWritten(f"{name} of {' and '.join(map(str, wanted))} mixes them in a way that C does not know")
     form = form_of(numpys.__name__, wanted[0])
@@ -364,11 +365,6 @@ def form_of(name: str, dtype: np.dtype) -> str:
         raise NotWritten(f"there is no C here for NumPy's {name} of {dtype}")
     arguments = ", ".join(f"{{{i}}}" for i in range(getattr(np, name, np.exp).nin))
     return f"{CALLS[name]}{'' if dtype.itemsize == 8 else 'f'}({arguments})"
-
-
-def kind_of(x: Any) -> Any:
-    """What NumPy's promotion wants to know: a dtype; of a Python number only that it is one."""
-    return x.dtype if isinstance(x, Expr | np.generic) else np.dtype(bool) if isinstance(x, bool) else type(x)
 
 
 def power(x: Expr, exponent: Any) -> Expr:

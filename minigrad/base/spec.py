@@ -111,7 +111,7 @@ def broadcast(op: object, *specs: Spec) -> Spec:
 
     Raises ShapeError if two axes differ and neither is 1, DeviceError if the devices differ.
     """
-    if len(specs) == 1:
+    if len({*specs}) == 1:
         return specs[0]
     shape = broadcast_shape(*(s.shape for s in specs))
     if shape is None:

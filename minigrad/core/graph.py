@@ -36,7 +36,7 @@ class Graph:
 
     def with_outputs(self, outputs: tuple[Node | None, ...]) -> Graph:
         """The graph with these outputs, each one of its nodes or computed from them."""
-        return replace(self, outputs=outputs)
+        return self if outputs == self.outputs else replace(self, outputs=outputs)  # who knows its nodes already
 
     def rebuild(self, make: Callable[[Node, tuple[Node, ...]], Node]) -> Graph:
         """The graph made anew: each node becomes make(node, its new inputs), inputs first.
@@ -47,8 +47,8 @@ class Graph:
         new: dict[Node, Node] = {}
         named: dict[Node, Node] = {}
         for node in self.nodes:
-            made = make(node, tuple(new[x] for x in node.inputs))
+            made = make(node, tuple(map(new.__getitem__, node.inputs)))
             if made not in named:
                 named[made] = node.naming(made) if type(made) is Node else made
             new[node] = named[made]
-        return replace(self, outputs=tuple(y and new[y] for y in self.outputs))
+        return self.with_outputs(tuple(y and new[y] for y in self.outputs))

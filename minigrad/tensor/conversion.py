@@ -34,7 +34,7 @@ def unwrapped(data: Any) -> Any:
     """Nested lists with the tensors in them replaced by their arrays. Raises DTypeError where numbers are masked."""
     if isinstance(data, list | tuple):
         return [unwrapped(d) for d in data]
-    if isinstance(data, np.ma.MaskedArray) and data.mask.any():
+    if isinstance(data, np.ndarray) and hasattr(data, "mask") and data.mask.any():  # np.ma is loaded where it is used
         raise DTypeError(
             f"a tensor holds numbers, and {data.mask.sum()} of these {data.size} are masked: fill them, as in "
             "x.filled(0), and hand the mask over as a tensor of its own, mg.tensor(x.mask)"

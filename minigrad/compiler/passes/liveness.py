@@ -70,7 +70,8 @@ def lifetimes(graph: Graph) -> dict[Node, tuple[int, int]]:
     order, home = graph.nodes, memory_of(graph.nodes)
     last: dict[Node, int] = {}
     for i, node in enumerate(order):
-        for x in (node, *node.inputs):
+        last[home[node]] = i
+        for x in node.inputs:
             last[home[x]] = i
     for y in graph.outputs:
         if y is not None:
@@ -87,8 +88,9 @@ def alive_bytes(graph: Graph) -> list[int]:
     """For each node in turn: bytes of computed arrays alive while it runs, its operands and its result among them."""
     change = [0] * (len(graph.nodes) + 1)
     for node, (made, read) in lifetimes(graph).items():
-        change[made] += stored(node)
-        change[read + 1] -= stored(node)
+        size = stored(node)
+        change[made] += size
+        change[read + 1] -= size
     return list(accumulate(change))[:-1]
 
 

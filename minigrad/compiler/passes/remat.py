@@ -46,9 +46,9 @@ def remat(graph: Graph, share: float = SHARE, ops: tuple[type[Op], ...] = (Eleme
     if peak_bytes(graph) < least:
         return graph
     best = ordered(graph)
-    peak, better = peak_bytes(best), graph
+    peak, better, most = peak_bytes(best), graph, (1 + share) * flops(graph)
     for _ in range(ROUNDS):
-        tried = twice(best, (1 + share) * flops(graph) - flops(best), ops)
+        tried = twice(best, most - flops(best), ops)
         if tried is best or (lower := peak_bytes(tried := ordered(tried))) >= peak:
             break
         best, peak, better = tried, lower, Graph(tried.inputs, tried.outputs)

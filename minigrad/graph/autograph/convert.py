@@ -349,11 +349,25 @@ FUTURES = 0x1FF0000  # flags of `from __future__ import …`, which the generate
 
 def definition(code: CodeType) -> Function:
     """A fresh tree of the function's definition. Raises Unconvertible where its source is not to be had."""
-    tree = ast.parse("".join(source(code)))
-    found = [node for node in ast.walk(tree) if isinstance(node, DEFINITIONS) and is_definition(node, code)]
+    found = [node for node in definitions("".join(source(code))) if is_definition(node, code)]
     if len(found) != 1:
         raise edited(code)
-    return found[0]
+    return copied(found[0])  # type: ignore[no-any-return]
+
+
+@lru_cache(8)
+def definitions(text: str) -> list[Function]:
+    """The trees of all functions in a file."""
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, DEFINITIONS)]
+
+
+def copied(tree: Any) -> Any:
+    """A copy of a tree, or of what hangs in it."""
+    if isinstance(tree, list):
+        return [copied(node) for node in tree]
+    if not isinstance(tree, ast.AST):
+        return tree
+    return ast.copy_location(type(tree)(**{name: copied(x) for name, x in ast.iter_fields(tree)}), tree)
 
 
 def source(code: CodeType) -> Sequence[str]:
