@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -108,6 +109,62 @@ def test_a_body_of_a_loop_is_a_part_too():
     for ours, theirs in zip(f(x0, xs), states(x0, xs)):
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-12)
     assert "    part" in f.source.partition("for k")[2]
+
+
+@compiled
+@pytest.mark.parametrize(("m", "n", "k"), [(8, 300, 500), (8, 400, 400), (400, 8, 300)])
+def test_blas_is_given_the_smaller_operand_to_read_across(m, n, k):
+    x, w, v, u = (mg.tensor(rng.normal(size=shape) / k**0.5) for shape in ((m, k), (n, k), (k, n), (n, k)))
+
+    @mg.function(jit_compile="native")
+    def f(x, w, v, u):
+        return F.linear(x, w).sum(0), (x @ v).sum(0), x @ w.mT, (x @ u.mT).exp().sum(0)
+
+    found = f(x, w, v, u)
+    dense = x.numpy() @ w.numpy().T
+    for y, expected in zip(
+        found, (dense.sum(0), (x.numpy() @ v.numpy()).sum(0), dense, np.exp(x.numpy() @ u.numpy().T).sum(0))
+    ):
+        np.testing.assert_allclose(y.numpy(), expected, rtol=1e-9, atol=1e-9)
+    assert found[2].is_contiguous()  # what is handed out lies in memory as in eager mode
+    across = [step.operands[1].shell.shape for step in program_of(f).text.steps if step.does is np.dot]
+    assert across.count((k, m)) == 2 * (m < n)
+
+
+@compiled
+def test_threads_share_large_steps_and_give_the_same_bits():
+    def f(x, w):
+        return mg.softmax(x, -1) * w, (x * w).tanh().sum(), x.sum(1), (x.reshape(-1) * 2).exp().sum(), x[:3] + w[:3]
+
+    x, w = normal(600, 480), normal(600, 480)
+    runs = [mg.function(f, jit_compile="native", threads=threads) for threads in (1, 2, 3)]
+    alone, *others = ([y.numpy() for y in run(x, w)] for run in runs)
+    for found in others:
+        assert all(map(np.array_equal, found, alone))
+    parts = [program_of(run).parts for run in runs]
+    assert {len(part.functions) for part in parts[0]} == {1}
+    assert [sum(len(part.functions) == n for part in parts[n - 1]) for n in (2, 3)] == [2, 2]
+    source, called = runs[1].c_source, set()
+    scratch = re.findall(r"    rows_\d+\(.*, w \+ (\d+)\);", source)
+    assert len({*scratch}) == len(scratch) == 2
+    for name in re.findall(r"^STEP (\w+)", source, re.M):
+        called |= {name} & set(re.findall(rf"    ({name})\(\(", source))
+    assert called == set(re.findall(r"^STEP (\w+)", source, re.M))  # nothing is written that nobody calls
+
+
+@compiled
+def test_threads_find_arrays_wherever_they_lie():
+    home = rng.normal(size=(500, 700))
+    p = mg.from_numpy(home.T)
+    expected = home + 2 * np.tanh(home)
+
+    @mg.function(jit_compile="native", threads=2)
+    def step():
+        p.add_(mg.tanh(p) * 2)
+
+    step()
+    np.testing.assert_allclose(home, expected, rtol=1e-12)
+    assert [len(part.functions) for part in program_of(step).parts] == [2]
 
 
 @compiled

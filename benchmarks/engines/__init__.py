@@ -61,15 +61,15 @@ HOMES = {  # engine → the package it needs, the module here, the class there
 OURS = ["minigrad", "minigrad-compiled", "minigrad-native", "minigrad-program"]
 PEERS = {  # workload → who runs it
     "chain": [*OURS, "torch", "autograd", "dezero", "jax", "numpy"],
-    "tiny": [*OURS, "torch", "autograd", "dezero", "jax", "numpy"],
-    "mlp": [*OURS, "torch", "autograd", "dezero", "jax", "numpy"],
-    "cnn": [*OURS, "torch", "autograd", "jax", "numpy"],
-    "transformer": [*OURS, "torch", "autograd", "jax", "numpy"],
+    "tiny": [*OURS, "torch", "torch-compile", "autograd", "dezero", "jax", "numpy"],
+    "mlp": [*OURS, "torch", "torch-compile", "autograd", "dezero", "jax", "numpy"],
+    "cnn": [*OURS, "torch", "torch-compile", "autograd", "jax", "numpy"],
+    "transformer": [*OURS, "torch", "torch-compile", "autograd", "jax", "numpy"],
     "hvp": [*OURS, "torch", "autograd", "jax", "numpy"],
-    "fused": [*OURS, "torch", "autograd", "jax", "numpy", "numpy-blocked", "c"],
-    "softmax": [*OURS, "torch", "jax", "numpy", "numpy-blocked"],
-    "logsumexp": [*OURS, "torch", "jax", "numpy", "numpy-blocked"],
-    "layernorm": [*OURS, "torch", "jax", "numpy", "numpy-blocked"],
+    "fused": [*OURS, "torch", "torch-compile", "autograd", "jax", "numpy", "numpy-blocked", "c"],
+    "softmax": [*OURS, "torch", "torch-compile", "jax", "numpy", "numpy-blocked"],
+    "logsumexp": [*OURS, "torch", "torch-compile", "jax", "numpy", "numpy-blocked"],
+    "layernorm": [*OURS, "torch", "torch-compile", "jax", "numpy", "numpy-blocked"],
     "scalars": ["minigrad", "replayed", "replayed-native", "torch", "micrograd", "numpy"],
     "graph": ["minigrad", "Value", "torch", "autograd", "micrograd"],
 }

@@ -48,7 +48,8 @@ double gradient(const float *x, float *gx, long n) {{
 # What -ffast-math allows, one by one: as a whole it also makes the processor flush denormal numbers to 0, in all that
 # this process computes from then on.
 LOOSE = ["-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math", "-freciprocal-math", "-fno-math-errno"]
-FLAGS = ["-O3", "-march=native", *LOOSE, "-ffinite-math-only", "-shared", "-fPIC"]
+ASKED = "-D__FAST_MATH__"  # without which glibc keeps its vector functions to itself
+FLAGS = ["-O3", "-march=native", *LOOSE, "-ffinite-math-only", ASKED, "-shared", "-fPIC"]
 
 
 class Compiled:

@@ -165,6 +165,9 @@ class TorchCompile(Torch):
         plain(**batch, **parameters)  # so that every function of the engine is found before it is traced
         return self.lib.compile(plain, mode=self.mode)  # type: ignore[no-any-return]
 
+    def hvp(self, workload: Workload) -> Run:
+        raise NotImplementedError("torch.compile has no second derivative")
+
 
 class TorchGraphs(TorchCompile):
     """The same, its kernels replayed as CUDA graphs."""

@@ -20,9 +20,11 @@ from ...compiler.program.tiling import InBlocks, RowRun, combined, in_rows
 from ...core.graph import Graph
 from ...core.node import Node
 from ...core.op import Elementwise
+from ...ops import Affine, MatMul
 from ..c import Expr, NotWritten
 from ..group import reducer, statements
 from .loops import GroupStep
+from .reduce import LANES, PIECE, SMALL_PRODUCT
 from .writer import CppWriter, library_of
 
 IN_CACHE = 1 << 12  # elements of a block of rows
@@ -37,27 +39,45 @@ def lowered(graph: Graph) -> Section:
 
 
 class InGroups(InBlocks):
-    """A graph on its way to steps, with groups."""
+    """A graph on its way to steps, with groups.
+
+    shown    nodes whose order of axes in memory an output may have
+    """
+
+    def through(self, graph: Graph) -> tuple[Any, ...]:
+        self.shown = shown(graph)
+        return super().through(graph)
 
     def of(self, node: Node) -> Any:
         xs = [self.values[x] for x in node.inputs]
         body = body_of(node)
+        if node not in self.shown and isinstance(node.op, Affine | MatMul) and len(xs) == 2 and is_across(node, *xs):
+            return self.turned(node, *xs)
         does = None if body is None else written(body)
         if does is None or not all(isinstance(x, Buffer) for x in xs):
             return super().of(node)
         return self.group(node, does, self.narrow(node, xs) if isinstance(node.op, Elementwise) else xs)
 
+    def turned(self, node: Node, x: Buffer, w: Buffer) -> Buffer:
+        """x w as (wᵀ xᵀ)ᵀ: BLAS copies what it reads across, and x is the smaller of the two."""
+        recorder = Recorder(self.steps)
+        y = recorder.new(node.spec.shape, node.spec.dtype, (1, 0))
+        left, right, out = (recorder.abstract(v) for v in (w, x, y))
+        recorder.dot(left if getattr(node.op, "transposed", False) else left.T, right.T, out.T)
+        self.steps[-1].node = node
+        return y
+
     def group(self, node: Node, does: GroupStep, xs: list[Buffer]) -> Any:
         """A group on these operands, as a step. Its value, or the tuple of its values."""
         recorder = Recorder(self.steps)
         outputs = [y for y in does.body.outputs if y is not None]
-        shape = loop_shape(outputs[0])
+        flat = loop_shape(outputs[0])
+        shape = in_long_rows(flat) if any(map(is_full_reduction, outputs)) else flat
+        xs = [recorder.abstract(x).reshape(shape).buffer if x.shell.shape == flat != shape else x for x in xs]
         order = laid_out(shape, [x for x in xs if x.shell.shape == shape])
         partial = (shape[0], *[1] * (len(shape) - 1)) if are_long_rows(shape) else ()
         ys = [
-            recorder.new(
-                partial if is_full_reduction(y) else shape, y.spec.dtype, None if is_full_reduction(y) else order
-            )
+            recorder.new(partial, y.spec.dtype) if is_full_reduction(y) else recorder.new(shape, y.spec.dtype, order)
             for y in outputs
         ]
         operands = (*xs, *ys)
@@ -66,10 +86,39 @@ class InGroups(InBlocks):
         writes = tuple(range(len(xs), len(operands)))
         step = recorder.step("group", *operands, writes=writes, over=None, does=does, node=node)
         step.leads = leads if in_step else None
-        results = tuple(
-            combined(recorder, y, v) if is_full_reduction(y) and partial else v for y, v in zip(outputs, ys)
-        )
+
+        def result(y: Node, v: Buffer) -> Buffer:
+            if v.shell.shape == y.spec.shape:
+                return v
+            return combined(recorder, y, v) if is_full_reduction(y) else recorder.abstract(v).reshape(flat).buffer
+
+        results = tuple(map(result, outputs, ys))
         return results[0] if len(results) == 1 else results
+
+
+def shown(graph: Graph) -> set[Node]:
+    """The outputs of two axes or more, and what they follow in the order of these: all up to a product."""
+    found: set[Node] = set()
+    left = [y for y in graph.outputs if y is not None]
+    while left:
+        node = left.pop()
+        if node not in found and (node.spec.shape is None or len(node.spec.shape) > 1):
+            found.add(node)
+            left += () if isinstance(node.op, Affine | MatMul) else node.inputs
+    return found
+
+
+def is_across(node: Node, x: Buffer, w: Buffer) -> bool:
+    """Whether a product is a large one of a few rows and a matrix that lies in memory column by column."""
+    xs, ws = x.shell, w.shell.T if getattr(node.op, "transposed", False) else w.shell
+    plain = xs.ndim == ws.ndim == 2 and xs.dtype == ws.dtype and xs.dtype.kind == "f" and xs.dtype.itemsize > 2
+    return (
+        plain
+        and xs.flags.c_contiguous
+        and ws.T.flags.c_contiguous
+        and xs.size * ws.shape[1] > SMALL_PRODUCT
+        and len(xs) < ws.shape[1]
+    )
 
 
 def body_of(node: Node) -> Graph | None:
@@ -97,6 +146,13 @@ def written(body: Graph) -> GroupStep | None:
     except NotWritten:
         return None
     return GroupStep(body, lines, values)
+
+
+def in_long_rows(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A long vector as rows of whole lanes; as it is, where none divide it."""
+    n = prod(shape)
+    heights = range(-(-n // BLOCK), n // PIECE + 1) if len(shape) == 1 and n > BLOCK else ()
+    return next(((rows, n // rows) for rows in heights if n % (rows * LANES) == 0), shape)
 
 
 def are_long_rows(shape: tuple[int, ...]) -> bool:

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy as np
 from ...compiler.program.buffer import Buffer, Section, Step
 from ...compiler.program.emit import Lines, text_of
 from ...compiler.program.memory_plan import MemoryPlan
-from ...compiler.program.program import Program, Workspace, names
+from ...compiler.program.program import Program, Workspace, names, together
 from ...compiler.program.source import Text
 from ...compiler.program.tiling import seen
 from ...core.graph import Graph
@@ -32,6 +33,7 @@ from .toolchain import library
 from .writer import HEAD, CppWriter
 
 OBJECT = object.__basicsize__  # bytes that every object begins with
+WORTH_SHARING = 1 << 18  # elements: from there on threads are worth their waking
 
 
 def native(graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None) -> Program:
@@ -75,28 +77,35 @@ class NativeProgram(Program):
 
 @dataclass
 class Part:
-    """Steps that are one function of C++.
+    """Steps that are one function of C++, or one for each thread.
 
+    functions   their names
     steps       how many
     operands    the arrays that it is given
     writes      which of them it writes
     """
 
-    name: str
+    functions: list[str]
     text: str
     steps: int
     operands: tuple[Buffer, ...]
     writes: tuple[int, ...]
 
+    @property
+    def name(self) -> str:
+        return self.functions[0].partition("_")[0]
+
     def caller(self, library: Any, workspace: Workspace) -> Callable[..., None]:
         """The function, to be called with arrays. One that does not lie in memory as it has to is copied, and back."""
-        run, objects = getattr(library, self.name), ctypes.c_void_p * len(self.operands)
-        run.argtypes, run.restype = [ctypes.c_void_p] * 3, ctypes.c_int
-        memory, array_type, writes = workspace.memory, id(np.ndarray), self.writes
-        address = memory.__array_interface__["data"][0]
+        run, *others = (getattr(library, name) for name in self.functions)
+        for f in (run, *others):
+            f.argtypes, f.restype = [ctypes.c_void_p] * 3, ctypes.c_int
+        objects, memory, array_type = ctypes.c_void_p * len(self.operands), workspace.memory, id(np.ndarray)
+        address, writes = memory.__array_interface__["data"][0], self.writes
 
         def call(*arrays: Any) -> None:
-            misfit = run(objects(*map(id, arrays)), address, array_type)
+            given = objects(*map(id, arrays)), address, array_type
+            misfit = together(lambda f: f(*given), *((f,) for f in (run, *others))) if others else run(*given)
             if misfit >= 0:
                 x = np.array(arrays[misfit], order="C")
                 call(*arrays[:misfit], x, *arrays[misfit + 1 :])
@@ -132,6 +141,31 @@ def is_known() -> bool:
 # -- which steps ------------------------------------------------------------------------------------------
 
 
+def shared(step: Step, threads: int) -> list[Step]:
+    """A step over many rows as one for each thread, over some of them; alone where that is not worth while."""
+    loop = step.loop
+    cut = step.leads if loop is None else loop.cut
+    if threads < 2 or cut is None or max(v.shell.size for v in step.operands) < WORTH_SHARING:
+        return [step]
+    unit = 1 if loop is None else loop.rows
+    units = step.written[0].shell.shape[0] // unit
+    bounds = [units * t // threads * unit for t in range(threads + 1)]
+    return [
+        replace(
+            step,
+            operands=tuple(rows_of(v, a, b) if c else v for v, c in zip(step.operands, cut)),
+            loop=loop and replace(loop, length=b - a),
+        )
+        for a, b in pairwise(bounds)
+        if a < b
+    ]
+
+
+def rows_of(v: Buffer, first: int, stop: int) -> Buffer:
+    """Some rows of an array."""
+    return Buffer(v.shell[first:stop], "view", v.roots, v.offset + first * v.shell.strides[0])
+
+
 class NativeLines(Lines):
     """Lines of a program, those that call parts among them."""
 
@@ -153,34 +187,37 @@ class NativeLines(Lines):
 
     def numbered(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
         """The steps, runs of those that C can do as parts; views that are still needed come behind them."""
-        made: list[Step] = []
-        numbers: dict[Step, int] = {}
+        made: list[tuple[int, Step]] = []
         run: list[Step] = []
-        views: list[Step] = []
+        views: list[tuple[int, Step]] = []
+        last = 0
         for k, step in enumerate(steps):
-            numbers[step] = k
+            shares = [] if step.is_view else shared(step, self.threads)
+            is_written = all(map(self.program.writer.can, shares))
             if step.is_view:
-                views.append(step)
-            elif self.program.writer.can(step):
+                views.append((k, step))
+            elif is_written and len(shares) == 1:
                 run.append(step)
+                last = k
             else:
-                made += [*self.parted(run, numbers), *views, step]
+                made += [*self.parted([run], last), *views]
+                made += self.parted([[s] for s in shares], k) if is_written else [(k, step)]
                 run, views = [], []
-        made += [*self.parted(run, numbers), *views]
-        return [(numbers[step], step) for step in seen(made, self.plan.outputs)]
+        made += [*self.parted([run], last), *views]
+        kept = set(seen([step for _, step in made], self.plan.outputs))
+        return [(k, step) for k, step in made if step in kept]
 
     def home(self, v: Buffer) -> Buffer:
         """The array in which a buffer lies: an argument, a constant, one that is handed out or was brought along."""
         home = self.plan.allocations.get(v.root)
         return v.root if home is None else home.argument or home.roots[0]
 
-    def parted(self, run: list[Step], numbers: dict[Step, int]) -> list[Step]:
-        """The steps as one, a part."""
-        if not run:
+    def parted(self, runs: list[list[Step]], number: int) -> list[tuple[int, Step]]:
+        """Runs of steps, one for each thread, as one step of that number, a part; nothing where there are none."""
+        if not any(runs):
             return []
         name = f"part{len(self.program.parts)}"
         operands: dict[Buffer, str] = {}
-        written: set[Buffer] = set()
 
         def place(v: Buffer) -> str:
             kind, home = stored(v.shell.dtype), self.plan.allocations.get(v.root)
@@ -189,21 +226,30 @@ class NativeLines(Lines):
             base = operands.setdefault(self.home(v), f"p{len(operands)}")
             return f"({kind} *)({base} + {v.offset})" if v.offset else f"({kind} *){base}"
 
-        lines = []
-        for step in run:
-            if step.loop is not None:
-                self.text.size = max(self.text.size, self.end + step.loop.plan.size)
-            lines.append(self.program.writer.call(step, place, f"w + {self.end}"))
-            written |= {self.home(v) for v in step.written}
-        text = "".join(f"    {line}\n" for line in [*self.opening(operands), *lines, "return -1;"])
-        text = f'extern "C" int {name}(char **objects, char *w, char *type)\n{{\n{text}}}\n'
+        lines = [self.calls(run, thread, place) for thread, run in enumerate(runs)]
+        functions = [name] if len(runs) == 1 else [f"{name}_{thread}" for thread in range(len(runs))]
+        text = "\n".join(self.function(f, operands, calls) for f, calls in zip(functions, lines))
+        written = {self.home(v) for run in runs for step in run for v in step.written}
         writes = tuple(i for i, v in enumerate(operands) if v in written)
-        part = Part(name, text, len(run), tuple(operands), writes)
+        part = Part(functions, text, len(runs[0]), tuple(operands), writes)
         self.program.parts.append(part)
         call = f"{name}({', '.join(f'{{{i}}}' for i in range(len(operands)))})"
-        step = Step(call, tuple(operands), writes, scope={name: part}, node=run[-1].node, does=part)
-        numbers[step] = numbers[run[-1]]
-        return [step]
+        node = runs[-1][-1].node
+        return [(number, Step(call, tuple(operands), writes, scope={name: part}, node=node, does=part))]
+
+    def calls(self, run: list[Step], thread: int, place: Callable[[Buffer], str]) -> list[str]:
+        """The lines of a run: a call for each step, a loop's with memory behind that of the threads before this one."""
+        lines = []
+        for step in run:
+            size = 0 if step.loop is None else -(-step.loop.plan.size // 64) * 64
+            start = self.end + thread * size
+            self.text.size = max(self.text.size, start + size)
+            lines.append(self.program.writer.call(step, place, f"w + {start}"))
+        return lines
+
+    def function(self, name: str, operands: Mapping[Buffer, str], calls: Iterable[str]) -> str:
+        text = "".join(f"    {line}\n" for line in [*self.opening(operands), *calls, "return -1;"])
+        return f'extern "C" int {name}(char **objects, char *w, char *type)\n{{\n{text}}}\n'
 
     def opening(self, operands: Mapping[Buffer, str]) -> list[str]:
         """The first lines of a part: whether it can read what others have made, and where each array begins."""

@@ -44,12 +44,12 @@ def gathered(
     *around, (n, _) = inner or [(1, [])]
     d = len(outer) + len(around)
     if n <= PIECE:
-        lines = in_lanes(f"i{d}", n, numbers, each)
+        lines = in_lanes(f"i{d}", n, n % LANES, numbers, each)
     else:
-        lines = looped([(n // PIECE, [])], in_lanes(f"i{d + 1}", PIECE, numbers, each), d)
-        if rest := n % PIECE:
-            last = [f"const index i{d} = {n // PIECE};", *in_lanes(f"i{d + 1}", rest, numbers, each)]
-            lines += ["{", *indented(last), "}"]
+        pieces, rest = divmod(n, PIECE)
+        bound = f"const index n = i{d} < {pieces} ? {PIECE} : {rest};"
+        lines = in_lanes(f"i{d + 1}", "n" if rest else PIECE, rest % LANES, numbers, each)
+        lines = looped([(pieces + (rest > 0), [])], [*[bound] * (rest > 0), *lines], d)
     return looped(outer, [*begin, *looped(around, lines, len(outer)), *end])
 
 
@@ -70,9 +70,11 @@ def in_pieces(axes: Sequence[Axis]) -> list[Axis]:
     return [*around, (-(-n // PIECE), [s * PIECE for s in steps]), (PIECE, steps)]
 
 
-def in_lanes(i: str, n: int, numbers: Mapping[str, Reducer], each: Callable[[Named], Iterable[str]]) -> list[str]:
-    """A loop of n elements, whose lanes join the totals at its end; what is over joins them one by one."""
-    evenly = n // LANES * LANES
+def in_lanes(
+    i: str, n: int | str, rest: int, numbers: Mapping[str, Reducer], each: Callable[[Named], Iterable[str]]
+) -> list[str]:
+    """A loop of n elements, whose lanes meet in pairs and join the totals; the rest of n join them one by one."""
+    evenly = n if not rest else f"n - n % {LANES}" if isinstance(n, str) else n - rest
     lines: list[str] = []
     if evenly:
         lines += [f"{stored(r.dtype)} {name}[{LANES}];" for name, r in numbers.items()]
@@ -80,8 +82,9 @@ def in_lanes(i: str, n: int, numbers: Mapping[str, Reducer], each: Callable[[Nam
         lines += [f"for (index i = 0; i < {evenly}; i += {LANES})", f"    EACH(j, {LANES}) {{"]
         lines += [f"        const index {i} = i + j;", *indented(indented(each(lambda name: f"{name}[j]"))), "    }"]
         for name, r in numbers.items():
-            lines.append(f"for (index j = 0; j < {LANES}; j++) {joined(r, f'total_{name}', f'{name}[j]')}")
-    if evenly < n:
+            lines += [f"EACH(j, {half}) {joined(r, f'{name}[j]', f'{name}[j + {half}]')}" for half in (8, 4, 2)]
+            lines.append(joined(r, f"total_{name}", r.both(*(Expr(f"{name}[{j}]", r.dtype) for j in (0, 1)))))
+    if rest:
         lines.append(f"for (index {i} = {evenly}; {i} < {n}; {i}++) {{")
         lines += [*indented(each(lambda name: f"total_{name}")), "}"]
     return lines
@@ -109,8 +112,9 @@ def reduced_group(step: Step, does: GroupStep) -> list[str]:
     numbers = {k: reducer(y) for k, y in results.items() if is_full_reduction(y)}
     whole = [k for k in range(len(step.operands)) if k not in numbers]
     first = step.operands[min(numbers)].shell.shape[:1]  # a block has fewer rows than the loop
-    shape = (*first, *loop_shape(outputs[0])[len(first) :])
     spans = [step.operands[k] for k in whole]
+    rest = loop_shape(outputs[0])[len(first) :] or max((v.shell.shape[len(first) :] for v in spans), key=len)
+    shape = (*first, *rest)
     outer = axes_of(first, [led(v, len(shape)) for v in spans])
     inner = axes_of(shape[len(first) :], [tailed(v, len(shape)) for v in spans] if first else spans)
     outer, inner = ([(n, spread(steps, whole)) for n, steps in axes] for axes in (outer, inner))

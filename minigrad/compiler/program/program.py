@@ -229,11 +229,11 @@ def helpers(workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, "minigrad")
 
 
-def together(f: Callable[..., None], mine: tuple[Any, ...], *others: tuple[Any, ...]) -> None:
-    """f on each of the argument lists, at once: the first in this thread."""
+def together(f: Callable[..., Any], mine: tuple[Any, ...], *others: tuple[Any, ...]) -> Any:
+    """f on each of the argument lists, at once: the first in this thread, whose result it is."""
     waiting = [helpers(len(others)).submit(copy_context().run, f, *args) for args in others]
     try:
-        f(*mine)
+        return f(*mine)
     finally:
         for other in waiting:
             other.result()
