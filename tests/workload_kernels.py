@@ -23,6 +23,11 @@ def cut(workload: Workload, rows: int) -> Workload:
     return replace(workload, data=shorter) if workload.kind == "large" else workload
 
 
+def smaller(workload: Workload) -> Workload:
+    """Some rows of the large arrays: enough for blocks, and a last one that is not full where that can be."""
+    return cut(workload, 200_000 if workload.name == "fused" else 256)
+
+
 def small(name: str) -> Workload:
     """Enough for several blocks of threads."""
     return cut(WORKLOADS[name], 5000 if name == "fused" else 8)

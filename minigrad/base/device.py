@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -102,13 +102,6 @@ class Device:
             self.doubts[str(error)] = error, found if known is None else known[1] | found
         elif found:
             raise error
-
-    def refusing_singular(self) -> AbstractContextManager[Any]:
-        """A block in which `xp.linalg` raises LinAlgError where there is no answer.
-
-        CuPy, which has to wait for that, would give half a factor of a matrix that has none.
-        """
-        return importlib.import_module("cupyx").errstate(linalg="raise") if self is GPU else nullcontext()
 
     def check_range(self, index: Any, length: int, op: object) -> None:
         """Refuses an index array that leaves −length … length − 1, which CuPy would wrap round without a word."""
