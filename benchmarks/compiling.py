@@ -20,7 +20,7 @@ from minigrad.core.graph import Graph
 from minigrad.tensor.symbol import placeholder
 from minigrad.tracing.gradients import gradients
 
-SIZES = (1_000, 10_000, 50_000)
+SIZES = (500, 5_000, 50_000)
 NODES_OF_A_LAYER = 14
 
 

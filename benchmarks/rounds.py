@@ -148,12 +148,14 @@ def summary(samples: list[float]) -> dict[str, float]:
     return {"best": min(samples), "median": median(samples), "rounds": len(samples)}
 
 
-def answers(workload: Workload, names: list[str], what: str) -> dict[str, dict[str, Any]]:
+def answers(
+    workload: Workload, names: list[str], what: str, threads: dict[str, str] = THREADS
+) -> dict[str, dict[str, Any]]:
     """Engine → what its process says of "bytes", or of the "first" call: see worker.py."""
     found = {}
     for name in names:
         if engines.installed(name):
-            worker = Worker(name, workload.name, what)
+            worker = Worker(name, workload.name, what, threads=threads)
             found[name] = worker.status
             worker.close()
     return found

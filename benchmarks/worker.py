@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import engines, peak
+from .first import first
 from .reference import error, reference
 from .workloads import WORKLOADS, Workload
 
@@ -49,14 +50,6 @@ def sample(run: engines.Run, steps: int, clock: Callable[[], float] = time.proce
         run.finish()
         spent[name] = (clock() - start) / steps
     return spent
-
-
-def first(engine: str, workload: Workload) -> dict[str, Any]:
-    """CPU seconds of a first call of everything that is timed."""
-    try:
-        return {"status": "ok", "seconds": sum(sample(engines.run(engine, workload), 1).values())}
-    except (AttributeError, ImportError, NotImplementedError) as lack:
-        return {"status": "lacks", "why": f"{type(lack).__name__}: {lack}"}
 
 
 def main() -> None:

@@ -1,0 +1,86 @@
+"""A first call, in a process that has made no graph yet: how long it takes, and what of that goes where.
+
+import      modules, and the arrays of the workload
+trace       Python runs on symbols, once
+passes      the graph is made better
+code        memory is planned, and the program written; natively the text of C++ too
+compiler    that text is compiled, or what was built from it before is found and loaded
+run         the rest: the program's first run
+
+Seconds are CPU seconds of the process and of the compilers that it starts, but for `wall`, in which both may wait.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from os import times
+from typing import Any
+
+from . import engines
+from .workloads import Workload
+
+STAGES = {  # stage → the module and the name that it is called by there
+    "trace": ("minigrad.graph.function", "trace"),
+    "passes": ("minigrad.compiler.executable", "optimised"),
+    "code": ("minigrad.compiler.program.program", "Program.__init__"),
+    "compiler": ("minigrad.backends.native.program", "library"),
+}
+
+
+def seconds() -> float:
+    """CPU seconds of this process, and of those that it started and waited for."""
+    return time.process_time() + times().children_user + times().children_system
+
+
+class Stages:
+    """Seconds of each stage, without those of the stages inside it."""
+
+    def __init__(self) -> None:
+        self.spent: dict[str, float] = defaultdict(float)
+        self.inner = [0.0]
+
+    def timed(self, stage: str, f: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, its time laid to the stage's account."""
+
+        def run(*args: Any, **options: Any) -> Any:
+            start = seconds()
+            self.inner.append(0.0)
+            try:
+                return f(*args, **options)
+            finally:
+                whole = seconds() - start
+                self.spent[stage] += whole - self.inner.pop()
+                self.inner[-1] += whole
+
+        return run
+
+    def watch(self) -> None:
+        """From now on the engine's stages are timed."""
+        for stage, (module, path) in STAGES.items():
+            *owners, name = path.split(".")
+            home: Any = importlib.import_module(module)
+            for owner in owners:
+                home = getattr(home, owner)
+            setattr(home, name, self.timed(stage, getattr(home, name)))
+
+
+def first(engine: str, workload: Workload) -> dict[str, Any]:
+    """Seconds of a first call of everything that is timed, and of its stages."""
+    stages = Stages()
+    try:
+        start = seconds()
+        run = engines.run(engine, workload)
+        if engines.HOMES[engine][0] == "minigrad":
+            importlib.import_module("minigrad.graph.autograph.convert")  # which the first trace loads
+            stages.watch()
+        stages.spent["import"] = seconds() - start
+        begin, start = time.perf_counter(), seconds()
+        for stage in run.stages.values():
+            stages.timed("run", stage)()
+    except (AttributeError, ImportError, NotImplementedError) as lack:
+        return {"status": "lacks", "why": f"{type(lack).__name__}: {lack}"}
+    spent = {"wall": time.perf_counter() - begin, "CPU": seconds() - start}
+    return {"status": "ok", "seconds": spent | stages.spent}
