@@ -87,30 +87,36 @@ def reason(error: Exception) -> str:
 
 
 def built(command: tuple[str, ...], text: str, *flags: str) -> ctypes.CDLL:
-    """The library of a text: that of the cache, if it can be loaded, or a new one."""
-    path = folder() / f"{key(command, text, *flags)}{suffix()}"
-    if path.exists():
+    """The library of a text: that of the cache, if it is whole and can be loaded, or a new one.
+
+    Its name tells its size: to load a library that was cut off would end the process.
+    """
+    name = key(command, text, *flags)
+    for path in folder().glob(f"{name}-*{suffix()}"):
         try:
-            return ctypes.CDLL(str(path))
-        except OSError:  # it is damaged
-            path.unlink(missing_ok=True)
-    build(command, text, path, *flags)
-    return ctypes.CDLL(str(path))
+            if path.stat().st_size == int(path.stem.rpartition("-")[2]):
+                return ctypes.CDLL(str(path))
+        except OSError:  # it is damaged, or gone
+            pass
+        path.unlink(missing_ok=True)
+    return ctypes.CDLL(str(build(command, text, folder() / name, *flags)))
 
 
-def build(command: tuple[str, ...], text: str, path: Path, *flags: str) -> None:
-    """Compile a text, and move what comes of it to its place."""
+def build(command: tuple[str, ...], text: str, path: Path, *flags: str) -> Path:
+    """Compile a text, and move what comes of it to its place, which this is."""
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="build", ignore_cleanup_errors=True) as work:
-        source, made = Path(work) / "part.cpp", Path(work) / path.name
+        source, made = Path(work) / "part.cpp", Path(work) / f"{path.name}{suffix()}"
         source.write_text(text, "utf-8")
         environment = os.environ | {"ZIG_GLOBAL_CACHE_DIR": str(path.parent / "zig"), "ZIG_LOCAL_CACHE_DIR": work}
         line = [*command, *FLAGS, *flags, "-o", str(made), str(source)]
         subprocess.run(
             line, check=True, capture_output=True, timeout=PATIENCE, env=environment, stdin=subprocess.DEVNULL
         )
-        if not path.exists():  # one that is in use cannot be replaced on Windows
-            made.replace(path)
+        place = path.with_name(f"{path.name}-{made.stat().st_size}{suffix()}")
+        if not place.exists():  # one that is in use cannot be replaced on Windows
+            made.replace(place)
     swept(path.parent)
+    return place
 
 
 def key(command: tuple[str, ...], text: str, *flags: str) -> str:
