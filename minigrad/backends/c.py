@@ -396,8 +396,8 @@ class Spelling:
         dtype = np.result_type(*(o.dtype if isinstance(o, Expr) else o for o in (x, y)))
         return Expr("({0} ? {1} : {2})", dtype, (value(condition, np.dtype(bool)), value(x, dtype), value(y, dtype)))
 
-    def emptied(self, x: Expr, condition: Any) -> Expr:
-        return self.where(condition, 0, x)
+    def kept(self, x: Expr, condition: Any) -> Expr:
+        return self.where(condition, x, 0)
 
     def erf(self, x: Expr) -> Expr:
         return self.special("erf", x)

@@ -11,7 +11,7 @@ from math import pi, sqrt
 import numpy as np
 
 from ..core.op import Elementwise
-from .comparison import Clamp, emptied
+from .comparison import Clamp, kept
 from .special import blockwise, erf
 
 # -- steps, smoothed ------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ class ReluDifferential(Elementwise):
     inline = False
 
     @blockwise
-    def forward(self, xp, t, x): return emptied(xp, t, x <= 0)
+    def forward(self, xp, t, x): return kept(xp, t, xp.invert(x <= 0))
 
     def partials(self, z, t, x): return ~(x <= 0), None
     def flops(self, z, t, x): return 2 * z.size

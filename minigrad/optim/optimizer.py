@@ -29,6 +29,7 @@ from .staged import WORKING, Scratch, wanted
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
 PIECE_OFF_CPU = 1 << 22  # there a call is dear
+SMALL = 1 << 12  # bytes: scratch up to there is kept from step to step
 COUNTED = (int, type(None))
 
 
@@ -107,7 +108,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        pairs = [(p, p.grad) for p in self.parameters() if p.grad is not None]
+        pairs = [(p, g) for p in self.parameters() if (g := p.grad) is not None]
         if (builder := current.mode.builder) is not None:
             staged.step(self, builder, pairs)
         else:
@@ -119,10 +120,12 @@ class Optimizer:
         for group in self.param_groups:
             refuse_symbol(self.name, group["lr"])
         options_of = {id(p): group for group in self.param_groups for p in group["params"]}
+        pairs = list(pairs)
+        edit(*[p.value for p, _ in pairs])  # a backward that would read what they were is refused
         for p, g in pairs:
             self.update(p, g.value, options_of[id(p)])
-            edit(p.value)  # a backward that would read what it was is refused
-        self.scratch.clear()  # between two steps the memory is of more use to backward
+        if any(pad.term.nbytes > SMALL for pad in self.scratch.values()):
+            self.scratch.clear()  # between two steps the memory is of more use to backward
 
     def update(self, p: Tensor, g: Any, options: Group) -> None:
         """Move p, piece by piece. A float16 parameter is moved in float32, where ε and g² do not vanish."""
@@ -145,7 +148,7 @@ class Optimizer:
 
     def sweep(self, p: Any, g: Any, means: list[Any], options: Group, state: State) -> None:
         """Change the arrays p and means, piece by piece."""
-        flat = [x.reshape(-1) for x in (p, g, *means)]
+        flat = [x.ravel() for x in (p, g, *means)]
         device = device_of(p)
         for p_, g_, *means_ in pieces(flat, PIECE if device is CPU else PIECE_OFF_CPU):
             pad = self.pad(p_, device.xp)

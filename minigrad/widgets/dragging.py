@@ -24,7 +24,7 @@ from ..scalar.value import Value, history
 PYTHON = str.maketrans({"×": "*", "÷": "/", "−": "-", "^": "**", "²": "**2"})
 SPELT = {  # in dragging.js, or in JavaScript itself
     *["Add", "Sub", "Mult", "Div", "Pow", "USub", "Gt", "GtE", "Lt", "LtE", "Invert", "IfExp", "relu", "where"],
-    *["invert", "emptied", "equal", "maximum", "minimum", "exp", "expm1", "log", "log1p", "tanh", "sqrt", "sin", "cos"],
+    *["invert", "kept", "equal", "maximum", "minimum", "exp", "expm1", "log", "log1p", "tanh", "sqrt", "sin", "cos"],
     *["abs", "sign"],
 }
 MOST = 8  # sliders
