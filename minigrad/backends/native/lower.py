@@ -163,8 +163,8 @@ def are_long_rows(shape: tuple[int, ...]) -> bool:
 class NativeRowRun(RowRun):
     """A run of steps over rows that are all written in C: a loop in C."""
 
-    def takes(self, step: Step) -> bool:
-        return CppWriter().can(step) and super().takes(step)
+    def fits(self, step: Step) -> bool:
+        return super().fits(step) and CppWriter().can(step)
 
     def height(self, width: int) -> int:
         """The most rows that a block in the cache has and that go into all rows evenly."""

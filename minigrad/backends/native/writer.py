@@ -39,16 +39,18 @@ class CppWriter:
     """Writes functions.
 
     functions    parameters and body → name
+    names        step → the name of its function
     """
 
     def __init__(self) -> None:
         self.functions: dict[str, str] = {}
+        self.names: dict[Step, str] = {}
 
     def can(self, step: Step) -> bool:
         """Whether there is a function for a step."""
         before = len(self.functions)
         try:
-            self.function(step)
+            self.names[step] = self.function(step)
         except NotWritten:
             while len(self.functions) > before:
                 self.functions.popitem()
@@ -118,7 +120,7 @@ class CppWriter:
 
     def call(self, step: Step, place: Callable[[Buffer], str], memory: str = "") -> str:
         """The line that calls a step's function, a loop's with memory to work in."""
-        name = self.function(step)
+        name = self.names.get(step) or self.function(step)
         given = [place(v) for v in step.operands if not is_number(v)]
         return f"{name}({', '.join([*given, *[memory] * (step.loop is not None)])});"
 

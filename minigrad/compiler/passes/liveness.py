@@ -52,7 +52,8 @@ def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
 
 def stored(node: Node) -> int:
     """Bytes of the array that a node makes: of several results, its pieces make them."""
-    return 0 if isinstance(node.spec, Specs) or not node.inputs else known_bytes(node.spec)
+    spec = node.spec
+    return spec.nbytes if node.inputs and not isinstance(spec, Specs) and spec.is_known else 0
 
 
 def known_bytes(spec: Spec | Specs) -> int:

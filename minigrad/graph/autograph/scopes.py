@@ -37,8 +37,13 @@ def is_engine(function: Any) -> bool:
 def from_library(file: str) -> bool:
     """Whether a file is minigrad's, Python's, or an installed package's."""
     libraries = {"site-packages", "dist-packages"}.intersection(Path(file).parts)
-    homes = (ENGINE, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), "<frozen", "<__array")
-    return bool(libraries) or file.startswith(homes)
+    return bool(libraries) or file.startswith((ENGINE, *homes(), "<frozen", "<__array"))
+
+
+@cache
+def homes() -> tuple[str, ...]:
+    """Where Python's own modules are."""
+    return sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")
 
 
 def do_not_convert(function: F) -> F:
@@ -55,14 +60,13 @@ Names = frozenset[str]
 
 def inside(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """The nodes and all that is in them, down to functions and classes, whose own code is not entered."""
-    for node in nodes:
-        yield node
+    left = [*nodes][::-1]
+    while left:
+        yield (node := left.pop())
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield from inside(outside_of(node))
-        elif not isinstance(node, ast.Lambda):
-            yield from inside(ast.iter_child_nodes(node))
+            left += outside_of(node)[::-1]
         else:
-            yield from inside(defaults(node.args))
+            left += [*(defaults(node.args) if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node))][::-1]
 
 
 def outside_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[ast.AST]:
