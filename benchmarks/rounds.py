@@ -20,6 +20,7 @@ from . import engines
 from .workloads import Workload
 
 MOMENT = 0.03  # CPU seconds of a turn: a thousand times the clock's grain
+GRACE = 10.0  # seconds for a round to end
 PATIENCE = 8.0  # CPU seconds on one engine; a slow one gets fewer rounds, but three
 
 # One thread each; set before an engine is imported, which is why engines are processes.
@@ -117,22 +118,29 @@ def figures(
     rounds: int,
     *what: str,
     threads: dict[str, str] = THREADS,
+    ready: float = inf,
     until: float = inf,
 ) -> dict[str, dict[str, Any]]:
     """Engine → its status and, if it is right, {"stages": {stage: {"best": seconds, "median": seconds}}}.
 
     what     "wall" for the seconds that pass, instead of those that a processor works
-    until    when those that are not ready, or still at it, are ended, on the clock of time.monotonic
+    ready    when those that are not ready yet are ended, on the clock of time.monotonic
+    until    when no more rounds are begun
     """
     workers = {
-        name: Worker(name, workload.name, *what, threads=threads, until=until)
+        name: Worker(name, workload.name, *what, threads=threads, until=ready)
         for name in names
         if engines.installed(name)
     }
+    timed = [worker for worker in workers.values() if worker.status["status"] == "ok"]
+    for worker in timed:
+        worker.until = until + GRACE
     for turn in range(rounds + 1):
-        for worker in workers.values():
+        for worker in timed:
             if worker.status["status"] == "ok" and (turn <= 3 or worker.spent < PATIENCE):
                 worker.turn()
+        if turn and time.monotonic() > until:
+            break
     absent = {name: {"status": "not installed"} for name in names if name not in workers}
     found: dict[str, dict[str, Any]] = {name: worker.status for name, worker in workers.items()}
     for name, worker in workers.items():
