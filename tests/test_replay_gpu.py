@@ -129,6 +129,18 @@ def test_a_step_with_convolution_and_attention_is_one_recording():
     close(device, here, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("count", [8, 9, 64, 100])
+@pytest.mark.parametrize("op", [ops.Stack(1), ops.Concatenate(0)], ids=["stack", "concatenate"])
+def test_many_arrays_are_joined_in_a_recording(op, count):
+    """Of more than eight arrays CuPy copies the addresses from the host, and a replay would read what is there then."""
+    xs = [np.full((2, 3), float(k)) for k in range(count)]
+    program = Replay(graph(lambda *xs: xs[0].apply(op, *xs[1:]), *xs))
+
+    for k in range(3):
+        close(program(*there(*(x + k for x in xs))), [op.forward(np, *(x + k for x in xs))])
+    assert [recorded for recorded, _ in program.parts] == [True]
+
+
 def test_a_graph_without_inputs_runs_once_before_it_is_recorded():
     """Libraries start, and kernels are compiled, where nothing is recorded: that was left out where nothing came in."""
     ones = placeholder("x", Spec((), "f8", SIMULATED)).lift(1.0).broadcast_to((2, 2))
@@ -469,6 +481,7 @@ def test_what_a_recording_doubts_is_asked_again_at_each_replay():
         (lambda x: x @ x, "__matmul__"),
         (xp.linalg.inv, "linalg"),
         (xp.sort, "sort"),
+        (lambda x: xp.stack([x] * 9), "stack"),
         (lambda x: x[x > 0], "reading a value"),
     ],
 )

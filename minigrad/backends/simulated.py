@@ -357,8 +357,11 @@ def function(name: str, ours: Callable[..., Any], parameters: list[str]) -> Call
 
 FREE = {"empty", "empty_like", "broadcast_arrays"}  # memory set aside, and views: nothing is computed
 UNRECORDED = {"matmul", "dot", "vdot", "inner", "tensordot", "einsum", "rmatmul", "sort", "argsort"}  # cuBLAS, thrust
+UNRECORDED |= {"nan_to_num"}  # copies the numbers that it is given from the host
+JOINED, FEW = {"concatenate", "stack"}, 8  # of more arrays, CuPy copies the addresses to the device
 INDEXED = {"getitem", "take", "take_along_axis"}
 SIZED = {"nonzero", "flatnonzero", "argwhere", "unique", "compress", "extract"}  # the host must learn the length
+WAITS = SIZED | {"lib.stride_tricks.sliding_window_view"}  # whose window's length CuPy sends there, and looks at
 
 
 def call(name: str, ours: Callable[..., Any], args: Any, options: Any) -> Any:
@@ -378,9 +381,9 @@ def call(name: str, ours: Callable[..., Any], args: Any, options: Any) -> Any:
     made = dressed(y, sources) if written is None else written
     if written is not None or (computed and name not in FREE):
         launched(lambda: renew(made, compute()))
-    if name in SIZED or (name == "getitem" and holds_mask(args[1])):
+    if name in WAITS or (name == "getitem" and holds_mask(args[1])):
         waited()
-    if name.strip("_") in UNRECORDED or name.startswith("linalg."):
+    if name.strip("_") in UNRECORDED or name.startswith("linalg.") or (name in JOINED and len(args[0]) > FEW):
         forbidden(f"CuPy's {name}")
     return made
 

@@ -38,7 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.device import device_of
+from ..base.device import CPU, device_of
 from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
 from ..core.op import Linear, Op
@@ -231,6 +231,9 @@ class Windows(Linear):
     def infer(self, x): return x.with_shape((*x.shape[:-1], (x.shape[-1] - self.size) // self.step + 1, self.size))
 
     def forward(self, xp, x):
+        if device_of(x) is not CPU:  # CuPy's own would wait for the device
+            shape, (*outer, step) = self.infer(Spec(x.shape, x.dtype)).shape, x.strides
+            return xp.lib.stride_tricks.as_strided(x, shape, (*outer, step * self.step, step))
         windows = xp.lib.stride_tricks.sliding_window_view
         if isinstance(x, np.ndarray) and self.step >= self.size:  # in windows that overlap, two elements are one
             windows = partial(windows, writeable=x.flags.writeable)

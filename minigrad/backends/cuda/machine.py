@@ -33,7 +33,7 @@ from ...base.device import GPU, SIMULATED, Device
 from ...base.errors import DeviceError
 from ...compiler.passes.fuse import Fused
 from .. import simulated
-from ..simulated import launched, recording, uncounted
+from ..simulated import FEW, launched, recording, uncounted
 from .kernel import BLOCK, Kernel
 
 
@@ -296,7 +296,7 @@ def machine_of(device: Device) -> Machine:
 
 
 class ArrayModule:
-    """The machine's array module, but for the functions that CuPy gives to cuBLAS."""
+    """The machine's array module, but for the functions of CuPy's that cannot be recorded, and are needed."""
 
     def __init__(self, machine: Machine):
         self.machine = machine
@@ -311,6 +311,17 @@ class ArrayModule:
     def dot(self, x: Any, y: Any) -> Any:
         """x @ y of two matrices"""
         return matmul(self.machine, x, y, None)
+
+    def concatenate(self, xs: Sequence[Any], axis: int = 0) -> Any:
+        """The module's, eight at a time: of more, CuPy copies addresses from the host, where a replay finds others."""
+        joined = self.machine.module.concatenate
+        while len(xs) > FEW:
+            xs = [joined(xs[i : i + FEW], axis) for i in range(0, len(xs), FEW)]
+        return joined(xs, axis)
+
+    def stack(self, xs: Sequence[Any], axis: int = 0) -> Any:
+        """Arrays side by side along a new axis."""
+        return self.concatenate([self.machine.module.expand_dims(x, axis) for x in xs], axis)
 
     def einsum(self, subscripts: str, *xs: Any) -> Any:
         """Sums of products of operands with the same letters: all that ops ask of einsum outside `Contract`."""
