@@ -278,8 +278,8 @@ for transform in (jacrev, jacfwd):
 reveal("shape of J", J.shape)
 
 # %% [markdown]
-# The output's shape first, the input's behind it. Both ran the function once. `jacrev` then went back with 4 rows side
-# by side, one for each output; `jacfwd` went forward with 6 columns, one for each input. So its arrays were longer.
+# The output's shape first, the input's behind it. Both ran the function once. `jacrev` then computed 4 rows side
+# by side, one for each output; `jacfwd` 6 columns, one for each input. So its arrays were longer.
 # Here rows are cheaper; for a tall Jacobian, of many outputs and few inputs, it is the other way round.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
