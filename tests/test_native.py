@@ -259,13 +259,24 @@ def test_values_and_gradients_are_those_of_eager_mode(shape, dtype, monkeypatch)
 
 
 @compiled
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@pytest.mark.parametrize("threads", [1, 3])
+@settings(max_examples=15, deadline=None, suppress_health_check=[*HealthCheck])
 @given(programs())
-def test_random_graphs_give_what_numpy_gives_infinities_and_all(program):
-    """Within 8 eps of the coarsest dtype in the graph, of the largest number in the array."""
+def test_random_graphs_give_what_numpy_gives_infinities_and_all(monkeypatch, threads, program):
+    """Within 8 eps of the coarsest dtype in the graph, of the largest number in the array.
+
+    Where there are threads, all is large: they share two rows, blocks have 32 elements, and pieces 16.
+    """
     graph, arrays = program
     graph = optimised(graph, NATIVE)
-    program = native(graph)
+    with monkeypatch.context() as m:
+        if threads > 1:
+            m.setattr("minigrad.backends.native.program.WORTH_SHARING", 1)
+            for place in ("backends.native.lower.BLOCK", "compiler.program.tiling.BLOCK"):
+                m.setattr(f"minigrad.{place}", 32)
+            for place in ("lower", "reduce"):
+                m.setattr(f"minigrad.backends.native.{place}.PIECE", 16)
+        program = native(graph, threads)
     assert isinstance(program, NativeProgram)
     eps = max((np.finfo(n.spec.dtype).eps for n in graph.nodes if getattr(n.spec, "is_float", False)), default=0)
     with np.errstate(all="ignore"):

@@ -147,9 +147,10 @@ def shared(step: Step, threads: int) -> list[Step]:
     cut = step.leads if loop is None else loop.cut
     if threads < 2 or cut is None or max(v.shell.size for v in step.operands) < WORTH_SHARING:
         return [step]
-    unit = 1 if loop is None else loop.rows
-    units = step.written[0].shell.shape[0] // unit
-    bounds = [units * t // threads * unit for t in range(threads + 1)]
+    rows, block = (step.written[0].shell.shape[0], 1) if loop is None else (loop.length, loop.rows)
+    if rows < 2 or rows % block:
+        return [step]
+    bounds = [rows // block * t // threads * block for t in range(threads + 1)]
     return [
         replace(
             step,
