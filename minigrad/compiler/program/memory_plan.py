@@ -8,9 +8,10 @@ as a parameter's next value, in the argument itself, once its old value has been
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -263,35 +264,58 @@ def assign_offsets(allocations: Iterable[Allocation]) -> int:
 
     In the order of birth, each into the smallest gap that holds it.
     """
-    free: list[tuple[int, int]] = []  # gaps: (offset, size), by offset, no two adjacent
-    leaving: list[tuple[int, int, int]] = []  # (last step, offset, size), soonest first
+    gaps = Gaps()
+    leaving: list[tuple[int, int, int]] = []  # a heap: (last step, offset, size)
     size = 0
     for allocation in sorted(allocations, key=lambda t: t.first):
         while leaving and leaving[0][0] < allocation.first:
-            _, offset, length = leaving.pop(0)
-            release(free, offset, length)
+            gaps.release(*heappop(leaving)[1:])
         need = -(-max(allocation.nbytes, 1) // ALIGNED) * ALIGNED
-        best = min((gap for gap in free if gap[1] >= need), key=lambda gap: gap[1], default=None)
-        if best is None:
-            start = free[-1][0] if free and sum(free[-1]) == size else size
-            if start < size:
-                free.pop()
-            best = (start, need)
-            size = start + need
-        else:
-            free.remove(best)
-        allocation.offset = best[0]
-        if best[1] > need:
-            insort(free, (best[0] + need, best[1] - need))
+        start, length = gaps.smallest(need) or gaps.before(size)
+        if length:
+            gaps.remove(start, length)
+        if length > need:
+            gaps.add(start + need, length - need)
+        size = max(size, start + need)
+        allocation.offset = start
         assert allocation.last is not None
-        insort(leaving, (allocation.last, allocation.offset, need))
+        heappush(leaving, (allocation.last, start, need))
     return size
 
 
-def release(free: list[tuple[int, int]], offset: int, length: int) -> None:
-    """A gap comes back, and grows together with its neighbours."""
-    insort(free, (offset, length))
-    i = free.index((offset, length))
-    for j in (i, i - 1):
-        if 0 <= j < len(free) - 1 and sum(free[j]) == free[j + 1][0]:
-            free[j : j + 2] = [(free[j][0], free[j][1] + free[j + 1][1])]
+class Gaps:
+    """What is free between allocations, no two of it adjacent.
+
+    by_offset    (offset, size), in order
+    by_size      (size, offset), in order
+    """
+
+    def __init__(self) -> None:
+        self.by_offset: list[tuple[int, int]] = []
+        self.by_size: list[tuple[int, int]] = []
+
+    def add(self, offset: int, size: int) -> None:
+        insort(self.by_offset, (offset, size))
+        insort(self.by_size, (size, offset))
+
+    def remove(self, offset: int, size: int) -> None:
+        del self.by_offset[bisect_left(self.by_offset, (offset, size))]
+        del self.by_size[bisect_left(self.by_size, (size, offset))]
+
+    def smallest(self, need: int) -> tuple[int, int] | None:
+        """The smallest that is so large, of several the first."""
+        i = bisect_left(self.by_size, (need, 0))
+        return self.by_size[i][::-1] if i < len(self.by_size) else None
+
+    def before(self, end: int) -> tuple[int, int]:
+        """The one that ends there; if there is none, one of no bytes."""
+        return self.by_offset[-1] if self.by_offset and sum(self.by_offset[-1]) == end else (end, 0)
+
+    def release(self, offset: int, size: int) -> None:
+        """A gap comes back, and grows together with its neighbours."""
+        i = bisect_left(self.by_offset, (offset, 0))
+        for gap in self.by_offset[max(i - 1, 0) : i + 1]:
+            if sum(gap) == offset or offset + size == gap[0]:
+                self.remove(*gap)
+                offset, size = min(offset, gap[0]), size + gap[1]
+        self.add(offset, size)
