@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from test_random_graphs import programs
+from hypothesis import strategies as st
+from test_random_graphs import ONE, programs
 
 import minigrad as mg
 from minigrad.backends import group
@@ -258,10 +259,22 @@ def test_values_and_gradients_are_those_of_eager_mode(shape, dtype, monkeypatch)
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=0, atol=tolerance * largest, err_msg=name)
 
 
+FUNCTIONS = {
+    "gelu": lambda x: x.gelu(),
+    "erfc": lambda x: x.erfc(),
+    "wave": lambda x: (3 * x.tanh()).sin() + x.sigmoid().cos(),
+    "softplus": lambda x: x.softplus(),
+    "expm1": lambda x: x.expm1(),
+    "log1p": lambda x: (x * x).log1p(),
+    "power": lambda x: abs(x) ** 1.5,
+    "half": lambda x: x.half(),
+}
+
+
 @compiled
 @pytest.mark.parametrize("threads", [1, 3])
 @settings(max_examples=15, deadline=None, suppress_health_check=[*HealthCheck])
-@given(programs())
+@given(st.one_of(programs(), programs(ONE | FUNCTIONS, ["f8", "f4"]), programs(ONE | FUNCTIONS, ["f2", "f4"])))
 def test_random_graphs_give_what_numpy_gives_infinities_and_all(monkeypatch, threads, program):
     """Within 8 eps of the coarsest dtype in the graph, of the largest number in the array.
 
@@ -281,8 +294,9 @@ def test_random_graphs_give_what_numpy_gives_infinities_and_all(monkeypatch, thr
     eps = max((np.finfo(n.spec.dtype).eps for n in graph.nodes if getattr(n.spec, "is_float", False)), default=0)
     with np.errstate(all="ignore"):
         expected = Program(graph)(*[a.copy() for a in arrays])
-    for order in "CF":
-        for a, b in zip(expected, program(*[np.array(a, order=order) for a in arrays]), strict=True):
+        found = [program(*[np.array(a, order=order) for a in arrays]) for order in "CF"]
+    for ys in found:
+        for a, b in zip(expected, ys, strict=True):
             assert (a.shape, a.dtype) == (b.shape, b.dtype)
             numbers = np.isfinite(a)
             np.testing.assert_array_equal(b[~numbers], a[~numbers])
@@ -344,6 +358,66 @@ def test_functions_of_our_own_are_right_to_the_last_digits(name, dtype):
         off = abs(found[normal] - expected[normal]) / np.spacing(abs(rounded[normal]))
     assert off.max() <= LIMITS[name][dtype == "f8"], [x[normal][off.argmax()] for x in xs]
     assert ("(double);" in f.c_source) == (name in ("sin", "cos") and dtype == "f8")  # the C library's
+
+
+@compiled
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_integers_wrap_round_as_numpys_do(dtype):
+    """x + 1 > x was true of the largest too: C leaves to the compiler what is beyond, and it left out the question."""
+    ends = np.iinfo(dtype)
+    x = mg.tensor(np.array([ends.max, 1, ends.min] * 9, dtype))
+
+    def asked(x):
+        return x + 1 > x, x - 1 < x, x * 2 // 2, abs(x) >= 0, -x
+
+    for y, expected in zip(mg.function(asked, jit_compile="native")(x), asked(x)):
+        np.testing.assert_array_equal(y.numpy(), expected.numpy())
+
+
+@compiled
+def test_every_number_of_half_precision_is_read_and_written_as_it_is():
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    f = mg.function(lambda x: (x + 0, x.float() * 1.0003), jit_compile="native")
+    with np.errstate(invalid="ignore"):
+        expected = x, x.astype("f4") * np.float32(1.0003)
+    for y, wanted in zip(f(mg.from_numpy(x)), expected):
+        np.testing.assert_array_equal(y.numpy(), wanted)
+        np.testing.assert_array_equal(np.signbit(y.numpy()), np.signbit(wanted))
+    assert calls(f) == ["part0"]
+
+
+@compiled
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_every_number_near_half_precision_rounds_to_it_as_numpy_rounds(dtype):
+    halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype("f8")
+    ties = (halves[1:] + halves[:-1]) / 2
+    x = np.concatenate([ties, np.nextafter(ties, 0), np.nextafter(ties, 1e9), 2.0 ** np.linspace(-27, 17, 50_000)])
+    with np.errstate(over="ignore"):
+        x = np.concatenate([x, -x, [0.0, -0.0, np.inf, -np.inf, np.nan, 1e300, 1e-300]]).astype(dtype)
+        expected = x.astype(np.float16)
+    f = mg.function(lambda x: x.half(), jit_compile="native")
+    found = f(mg.tensor(x)).numpy()
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+@compiled
+def test_groups_and_reductions_of_half_precision_are_c_too():
+    """What is summed is summed in single, and rounded once: row sums of 100,000 are beyond half precision."""
+    x = mg.tensor(np.full((1000, 1000), 100, np.float16))
+    f = mg.function(
+        lambda x: ((x * 2).mean(), (x * 2).mean(-1), (x * 2).mean(0), mg.softmax(x, -1).amax(), x.amin(0), x[1:] * 1),
+        jit_compile="native",
+    )
+    for y, expected in zip(f(x), (200, 200, 200, np.float16(0.001), 100, 100)):
+        assert y.spec.dtype == np.float16
+        np.testing.assert_array_equal(y.numpy(), expected)
+    assert set(calls(f)) == {"part0"}
+
+
+def calls(f):
+    """What the lines of a compiled program call."""
+    return re.findall(r"^    (?:\w+ = )?(?!empty|new|return)(\w+)\(", f.source, re.MULTILINE)
 
 
 # -- arrays -------------------------------------------------------------------------------------------------

@@ -79,17 +79,17 @@ TWO = {
 
 
 @st.composite
-def programs(draw):
+def programs(draw, one=ONE, dtypes=DTYPES):
     """A graph, with its gradients where it has some, and arrays for its inputs."""
-    kinds = draw(st.lists(st.tuples(st.sampled_from(SHAPES), st.sampled_from(DTYPES)), min_size=1, max_size=4))
+    kinds = draw(st.lists(st.tuples(st.sampled_from(SHAPES), st.sampled_from(dtypes)), min_size=1, max_size=4))
     xs = [placeholder(f"x{i}", Spec(shape, dtype)) for i, (shape, dtype) in enumerate(kinds)]
     made = list(xs)
-    steps = draw(st.lists(st.tuples(st.sampled_from([*ONE, *TWO, *NUMBERS]), *[st.integers(0, 99)] * 3), max_size=16))
+    steps = draw(st.lists(st.tuples(st.sampled_from([*one, *TWO, *NUMBERS]), *[st.integers(0, 99)] * 3), max_size=16))
     for name, i, j, k in steps:
         x, y = made[-1 - i % len(made)], made[-1 - j % len(made)]
         try:
-            if name in ONE:
-                made.append(ONE[name](x))
+            if name in one:
+                made.append(one[name](x))
             elif name in TWO:
                 made.append(TWO[name](x, y))
             else:

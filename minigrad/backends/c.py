@@ -98,29 +98,7 @@ OF_BOOLEANS = OF_INTEGERS | {
     "absolute": "{0}",
 }
 
-
 FUNCTIONS = {
-    # -- half precision is stored in 16 bits, and computed with in single; CUDA's own header is not needed for that
-    "from_half": """\
-__device__ inline float from_half(unsigned short bits)
-{
-    float x;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
-    return x;
-}""",
-    "to_half": """\
-__device__ inline unsigned short to_half(float x)
-{
-    unsigned short bits;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-    return bits;
-}
-__device__ inline unsigned short to_half(double x)
-{
-    unsigned short bits;
-    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
-    return bits;
-}""",
     # -- of two numbers, one: what is no number wins, in NumPy; C's fmax lets it lose
     "maximum": """\
 template <class T> __device__ inline T maximum(T x, T y) { return x >= y || x != x ? x : y; }""",
@@ -189,11 +167,6 @@ template <class T> __device__ inline T log_of_sum(T x, T y)
     if (x == y) return x + T(0.69314718055994530942);
     return x > y ? x + log1p(exp(y - x)) : x < y ? y + log1p(exp(x - y)) : x - y;
 }""",
-}
-
-CONSTANTS = {
-    "INFINITY": "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif",
-    "NAN": "#ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif",
 }
 
 
@@ -337,6 +310,11 @@ def loaded(text: str, dtype: np.dtype) -> str:
 def kept(x: Expr) -> str:
     """An element as it is written to memory."""
     return f"to_half({x.bare})" if x.dtype == np.float16 else x.bare
+
+
+def words(text: str) -> set[str]:
+    """The names in a text."""
+    return set(re.findall(r"\w+", text))
 
 
 # -- functions ----------------------------------------------------------------------------------------

@@ -26,7 +26,6 @@ The text is compiled for real GPUs and executed on the CPU by the tests (tests/s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2s
@@ -37,18 +36,33 @@ from ...base.spec import Spec
 from ...compiler.passes.fuse import Fused, is_full_reduction, loop_shape
 from ...core.node import Node
 from ...ops import BroadcastTo
-from ..c import (
-    CONSTANTS,
-    FUNCTIONS,
-    Expr,
-    cast,
-    held,
-    kept,
-    literal,
-    loaded,
-    stored,
-)
+from ..c import FUNCTIONS, Expr, cast, held, kept, literal, loaded, stored, words
 from ..group import Reducer, reducer, statements
+
+CUDA = {  # what else the text stands on: half precision is one instruction; a header is not needed for that
+    "INFINITY": "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif",
+    "NAN": "#ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif",
+    "from_half": """\
+__device__ inline float from_half(unsigned short bits)
+{
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+}""",
+    "to_half": """\
+__device__ inline unsigned short to_half(float x)
+{
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+__device__ inline unsigned short to_half(double x)
+{
+    unsigned short bits;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+    return bits;
+}""",
+}
 
 
 def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -189,7 +203,7 @@ class Writer:
         first, second = "\n".join(self.first_pass()), "\n".join(self.second_pass())
         body = "\n\n".join(filter(None, (first, second)))
         used = words(body)
-        needed = [text for word, text in (CONSTANTS | FUNCTIONS).items() if word in used]
+        needed = [text for word, text in (CUDA | FUNCTIONS).items() if word in used]
         name = f"fused_{self.title}_{blake2s(body.encode(), digest_size=4).hexdigest()}"
         text = "\n\n".join([*needed, body]).replace("NAME", name) + "\n"
         operands, results = [f"a{k}" for k in range(len(self.specs))], [f"y{j}" for j in range(len(self.outputs))]
@@ -287,8 +301,3 @@ class Writer:
             total = r.finished(Expr(f"s{j}[0]", r.dtype), self.outputs[j].spec.dtype)
             yield from tree(j, r, BLOCK, f"y{j}[0] = {kept(total)}")
         yield "}"
-
-
-def words(text: str) -> set[str]:
-    """The names in a text."""
-    return set(re.findall(r"\w+", text))

@@ -50,6 +50,29 @@ static inline double from_bits(long long bits) { double x; __builtin_memcpy(&x, 
 static inline int bits_of(float x) { int bits; __builtin_memcpy(&bits, &x, 4); return bits; }
 static inline long long bits_of(double x) { long long bits; __builtin_memcpy(&bits, &x, 8); return bits; }
 
+// -- half precision: to the nearest, ties to the even one (F. Giesen, float_to_half_fast3_rtne). What is subnormal is
+//    rounded by an addition. Of a double, the last digit remembers whether more were cut off.
+static inline float from_half(unsigned short bits)
+{
+    const int size = bits_of(from_bits((bits & 0x7fff) << 13) * 0x1p112f);
+    return from_bits(size | ((bits & 0x7c00) == 0x7c00 ? 0x7f800000 : 0) | (int)((unsigned)(bits & 0x8000) << 16));
+}
+
+static inline unsigned short to_half(float x)
+{
+    const int bits = bits_of(x), size = bits & 0x7fffffff, none = size > 0x7f800000 ? 0x7e00 : 0x7c00;
+    const int normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
+    const int small = bits_of(from_bits(size) + .5f) - 0x3f000000;
+    return (unsigned short)((size < 0x38800000 ? small : size < 0x47800000 ? normal : none) | (bits >> 16 & 0x8000));
+}
+
+static inline unsigned short to_half(double x)
+{
+    const float y = (float)x;
+    const int bits = bits_of(y), odd = (bits - (fabs((double)y) > fabs(x))) | 1;
+    return to_half(from_bits((double)y == x ? bits : odd));
+}
+
 // Coefficients of the highest power first.
 template <class T, class... More> static inline T polynomial(T x, T p, More... c) { ((p = p * x + c), ...); return p; }
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...compiler.program.buffer import Buffer, Step
 from ...core.graph import Graph
 from ...core.node import Node
-from ..c import Expr, NotWritten, cast, kept, literal, stored
+from ..c import Expr, NotWritten, cast, held, kept, literal, loaded
 
 Axis = tuple[int, list[int]]  # its length, and the step of each operand along it, in elements
 
@@ -47,11 +47,16 @@ def stepped(v: Buffer, shape: Sequence[int]) -> list[int]:
 
 
 def element(k: int, v: Buffer, axes: Sequence[Axis]) -> str:
-    """The element of operand k that loops over the axes are at."""
-    if is_number(v):
-        return str(literal(v.array.item(), v.shell.dtype))
+    """The element of operand k that loops over the axes are at, in memory."""
     terms = [f"i{d}" if steps[k] == 1 else f"i{d} * {steps[k]}" for d, (_, steps) in enumerate(axes) if steps[k]]
     return f"a{k}[{' + '.join(terms) or '0'}]"
+
+
+def read(k: int, v: Buffer, axes: Sequence[Axis]) -> Expr:
+    """The value of that element, or of a number."""
+    if is_number(v):
+        return literal(v.array.item(), v.shell.dtype)
+    return Expr(loaded(element(k, v, axes), v.shell.dtype), v.shell.dtype)
 
 
 def indented(lines: Iterable[str]) -> list[str]:
@@ -72,7 +77,7 @@ def elementwise(step: Step, value: Callable[..., Expr]) -> Iterable[str]:
     """y = f(xs), of each element."""
     *xs, y = step.operands
     axes = axes_of(y.shell.shape, step.operands)
-    given = [Expr(element(k, x, axes), x.shell.dtype) for k, x in enumerate(xs)]
+    given = [read(k, x, axes) for k, x in enumerate(xs)]
     return nested(axes, [f"{element(len(xs), y, axes)} = {kept(cast(value(*given), y.shell.dtype))};"])
 
 
@@ -84,8 +89,8 @@ def copy(step: Step) -> Iterable[str]:
     if not mask:
         return elementwise(step, lambda x: x)
     axes = axes_of(y.shell.shape, step.operands)
-    given, into = cast(Expr(element(0, x, axes), x.shell.dtype), y.shell.dtype), element(2, y, axes)
-    return nested(axes, [f"{into} = {element(1, mask[0], axes)} ? {given} : {into};"])
+    given, into = kept(cast(read(0, x, axes), y.shell.dtype)), element(2, y, axes)
+    return nested(axes, [f"{into} = {read(1, mask[0], axes)} ? {given} : {into};"])
 
 
 class GroupStep(NamedTuple):
@@ -112,4 +117,4 @@ def group(step: Step, does: GroupStep) -> Iterable[str]:
 def computed(step: Step, does: GroupStep, axes: Sequence[Axis]) -> list[str]:
     """The lines that load the operands of a group and compute its nodes."""
     xs = list(enumerate(step.operands))[: len(does.body.inputs)]
-    return [*(f"const {stored(x.shell.dtype)} x{k} = {element(k, x, axes)};" for k, x in xs), *does.lines]
+    return [*(f"const {held(x.shell.dtype)} x{k} = {read(k, x, axes)};" for k, x in xs), *does.lines]

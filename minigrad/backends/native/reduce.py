@@ -14,9 +14,9 @@ import numpy as np
 
 from ...compiler.passes.fuse import is_full_reduction, loop_shape
 from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Step
-from ..c import Expr, NotWritten, cast, kept, literal, stored
+from ..c import Expr, NotWritten, cast, held, kept, literal, stored
 from ..group import Reducer, reducer
-from .loops import Axis, GroupStep, axes_of, computed, element, indented, merged
+from .loops import Axis, GroupStep, axes_of, computed, element, indented, merged, read
 
 LANES = 16
 PIECE = 1 << 10  # elements of a piece
@@ -77,7 +77,7 @@ def in_lanes(
     evenly = n if not rest else f"n - n % {LANES}" if isinstance(n, str) else n - rest
     lines: list[str] = []
     if evenly:
-        lines += [f"{stored(r.dtype)} {name}[{LANES}];" for name, r in numbers.items()]
+        lines += [f"{held(r.dtype)} {name}[{LANES}];" for name, r in numbers.items()]
         lines += [f"EACH(j, {LANES}) {name}[j] = {literal(r.start, r.dtype)};" for name, r in numbers.items()]
         lines += [f"for (index i = 0; i < {evenly}; i += {LANES})", f"    EACH(j, {LANES}) {{"]
         lines += [f"        const index {i} = i + j;", *indented(indented(each(lambda name: f"{name}[j]"))), "    }"]
@@ -92,7 +92,7 @@ def in_lanes(
 
 def of_total(r: Reducer) -> str:
     """The type of a total: a sum of single numbers is gathered in double, piece by piece."""
-    return "double" if r.ufunc == "add" and r.dtype == np.float32 else stored(r.dtype)
+    return "double" if r.ufunc == "add" and r.dtype.kind == "f" else held(r.dtype)
 
 
 def joined(r: Reducer, total: str, x: Any) -> str:
@@ -177,7 +177,7 @@ def contraction(step: Step, does: EinsumStep) -> list[str]:
     shells = [v.shell for v in step.operands]
     lengths = {c: n for said, x in zip(letters, shells) for c, n in zip(said, x.shape)}
     work = prod(lengths.values())
-    if len({x.dtype for x in shells}) > 1 or shells[0].dtype.kind != "f":
+    if len({x.dtype for x in shells}) > 1 or shells[0].dtype not in (np.float32, np.float64):
         raise NotWritten(step.text)
     if len(lengths) == len(right) or work > max(SMALL_PRODUCT, *(x.size for x in shells)):
         raise NotWritten("NumPy knows a better order")
@@ -199,17 +199,17 @@ def folded(left: list[Axis], gone: list[Axis], operands: Sequence[Buffer], r: Re
     left, gone = (merged(sorted(axes, key=lambda axis: -max(map(abs, axis[1])))) for axes in (left, gone))
 
     def value(axes: Sequence[Axis]) -> Expr:
-        return Expr(" * ".join(element(k, x, axes) for k, x in enumerate(xs)), r.dtype)
+        return Expr(" * ".join(str(read(k, x, axes)) for k, x in enumerate(xs)), r.dtype)
 
     if not left or (gone and min(map(step_of, gone)) <= min(map(step_of, left))):
         x = value([*left, *in_pieces(gone)])
-        end = f"{element(len(xs), y, left)} = total_r;"
+        end = f"{element(len(xs), y, left)} = {kept(Expr('total_r', r.dtype))};"
         return gathered(left, gone, {"r": r}, lambda named: [joined(r, named("r"), x)], [end])
     *before, row = left
     axes = [*before, *gone, row]
     out, i = element(len(xs), y, axes), f"i{len(axes) - 1}"
-    clear = f"EACH({i}, {row[0]}) {out} = {literal(r.start, r.dtype)};"
-    add = f"EACH({i}, {row[0]}) {joined(r, out, value(axes))}"
+    clear = f"EACH({i}, {row[0]}) {out} = {kept(literal(r.start, r.dtype))};"
+    add = f"EACH({i}, {row[0]}) {out} = {kept(r.both(read(len(xs), y, axes), value(axes)))};"
     return looped(before, [clear, *looped(gone, [add], len(before))])
 
 
@@ -224,7 +224,7 @@ def step_of(axis: Axis) -> int:
 def product(step: Step) -> list[str]:
     """A product of two small matrices, some rows of the result at a time in registers."""
     x, y, z = (v.shell for v in step.operands)
-    if (x.ndim, y.ndim) != (2, 2) or z.dtype.kind != "f" or not x.dtype == y.dtype == z.dtype:
+    if (x.ndim, y.ndim) != (2, 2) or z.dtype not in (np.float32, np.float64) or not x.dtype == y.dtype == z.dtype:
         raise NotWritten(step.text)
     (m, k), n = x.shape, y.shape[1]
     if m * k * n > SMALL_PRODUCT or k > PIECE:

@@ -26,7 +26,7 @@ import numpy as np
 from ...compiler.passes.fuse import is_full_reduction
 from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Step
 from ...compiler.program.tiling import TiledLoop
-from ..c import CALLS, FUNCTIONS, C, NotWritten, stored
+from ..c import CALLS, FUNCTIONS, C, NotWritten, stored, words
 from .loops import GroupStep, copy, elementwise, group, is_number
 from .reduce import contraction, product, reduced_group, reduction
 
@@ -131,7 +131,7 @@ def checked(step: Step) -> None:
         stored(v.shell.dtype)
         if len(v.roots) > 1 or not getattr(v.root.spec, "is_known", True):
             raise NotWritten("an array whose place, or shape, only the run can tell")
-        if v.shell.dtype == np.float16 or any(b % v.shell.itemsize for b in (*v.shell.strides, v.offset)):
+        if any(b % v.shell.itemsize for b in (*v.shell.strides, v.offset)):
             raise NotWritten(step.text)
         if 0 in v.shell.shape:
             raise NotWritten("no elements")
@@ -160,7 +160,3 @@ def declared(name: str) -> str:
     kind = "double" if name in CALLS.values() else "float"
     number = 2 if name.removesuffix("f") in ("pow", "atan2", "hypot") or name.startswith("fmod") else 1
     return f'extern "C" {kind} {name}({", ".join([kind] * number)});\n'
-
-
-def words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text))
