@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -136,13 +136,13 @@ class set_detect_anomaly:
         self.before = modes.current.mode.watchers
         others = tuple(w for w in self.before if not isinstance(w, Witness))
         watchers = (*others, Witness(check_nan)) if mode else others
-        modes.current.mode = modes.current.mode._replace(watchers=watchers)
+        modes.current.mode = replace(modes.current.mode, watchers=watchers)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *raised: object) -> None:
-        modes.current.mode = modes.current.mode._replace(watchers=self.before)
+        modes.current.mode = replace(modes.current.mode, watchers=self.before)
 
 
 def has_nan(g: Any) -> bool:

@@ -30,7 +30,7 @@ def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[N
             continue
         if node.hooks is not None:
             gy = node.hooks(gy)
-        if node in keep:
+        if keep and node in keep:
             grads[node] = gy
         for x, gx in zip(node.inputs, pull(node, gy)):
             if gx is not None and x in grads:

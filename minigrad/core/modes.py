@@ -8,9 +8,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 from inspect import isgeneratorfunction
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from .node import Node
@@ -30,7 +31,8 @@ class Watcher(Protocol):
 W = TypeVar("W", bound=Watcher)
 
 
-class Mode(NamedTuple):
+@dataclass(slots=True)  # not frozen, and no tuple: each op reads it four times, and each block makes one
+class Mode:
     """How ops run just now.
 
     recording    whether what backward needs is kept
@@ -85,7 +87,7 @@ class in_mode:
 
     def __enter__(self) -> None:
         before = current.mode
-        inside = before._replace(**self.changes)
+        inside = replace(before, **self.changes)
         self.open = before, inside, self.open
         current.mode = inside
 
@@ -104,7 +106,7 @@ class in_mode:
                 current.mode, inside, self.open = self.open
                 if now is not inside:
                     before = current.mode
-                    current.mode = now._replace(**{name: getattr(before, name) for name in self.changes})
+                    current.mode = replace(now, **{name: getattr(before, name) for name in self.changes})
         while True:
             yield 0
 

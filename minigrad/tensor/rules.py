@@ -135,5 +135,4 @@ def staged(plan: Plan, wanted: tuple[bool, ...]) -> CompiledRule | None:
 def keeper(count: int, reads: tuple[int, ...]) -> Callable[..., tuple[Any, ...]]:
     """The function that picks, of so many arguments (result, operand, …), what the rule reads: written out."""
     names = [f"x{i}" for i in range(count)]
-    kept = "".join(f"{names[i]}, " for i in reads)
-    return eval(f"lambda {', '.join(names)}: ({kept})")  # type: ignore[no-any-return]
+    return eval(f"lambda {', '.join(names)}: ({''.join(f'{names[i]}, ' for i in reads)})")  # type: ignore[no-any-return]

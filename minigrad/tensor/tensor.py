@@ -66,12 +66,12 @@ class Tensor(InPlace, Operand):
         _, *others = xs  # type: ignore[assignment]
         planned = op.plans.get(specs := tuple([x.spec for x in xs])) or plan(op, specs)
         y: Tensor = _new(Tensor)
-        y.value, y.spec = planned.run(*[x.value for x in xs]), planned.spec
-        y.node, y.tracked = None, mode.tracked
+        y.spec, run = planned.spec, planned.run
+        y.value, y.node, y.tracked = run(*[x.value for x in xs]), None, mode.tracked
         if mode.recording and True in (wanted := tuple([x.tracked for x in xs])):  # noqa: SIM102  (too long for one)
             if rule := planned.rules.get(wanted) or planned.rule(wanted):
-                saved = rule.keep(y.value, *[x.value for x in xs])
-                y.node, y.tracked = Record(op, tuple([x.node or origin(x) for x in xs]), rule, saved), True
+                inputs, keep = tuple([x.node or origin(x) for x in xs]), rule.keep
+                y.node, y.tracked = Record(op, inputs, rule, keep(y.value, *[x.value for x in xs])), True
         if op.is_view:
             view(y, self, op)
         for watcher in mode.watchers:
