@@ -264,6 +264,26 @@ reveal("traffic", round(table[0].bytes_moved / array, 1))
 # Five minutes. If there is a GPU in the room, do not run anything: the text is the lesson. Ask what would change for
 # an x that is transposed (only the index), and for a sum over rows (threads have to talk to each other).
 
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the same loop in C++
+#
+# A processor can have its loops compiled, too: `mg.function(bend, jit_compile="native")` writes them in C++, asks a
+# compiler on your machine to translate them, and calls them from the same Python. (Where there is none NumPy runs, and
+# a warning says so; `python -m pip install "minigrad-course[native]"` brings one.) To read the text needs no compiler:
+
+# %%
+from minigrad.backends.native.program import NativeProgram
+
+in_cpp = NativeProgram(mg.compiler.optimised(compiled_bend.graph_for(*big), mg.compiler.NATIVE))
+print(in_cpp.c_source.split("extern")[0])
+print(in_cpp.source)
+
+# %% [markdown]
+# `t0`, `t1` and `t2` are the lines of the CUDA kernel: what an operation does is said once, for both. Who takes which
+# element differs. A GPU has a thread for each; here two loops go over rows and columns, and `EACH` marks the one whose
+# elements may be computed several at once, for a processor has instructions that add 4, 8 or 16 numbers in one go. In
+# the program below it one call, `part0`, stands where three calls of NumPy stood.
+
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
 #

@@ -1,6 +1,6 @@
 """From a graph to a function: a better graph (passes/), then steps, planned memory and Python source (program/).
 
-    optimised(graph), steps(graph)      after all passes of STANDARD or FAST; and after each of them, as a table
+    optimised(graph), steps(graph)      after all passes of STANDARD, FAST or NATIVE; and after each of them, as a table
     share, fold, fuse, remat, …         the passes, each a function from a graph to a graph
     bytes_moved, peak_bytes, …          what a graph costs
     Program(graph)                      a graph compiled; critical_path and Workers run it on several workers
@@ -21,7 +21,9 @@ from .passes.liveness import (
     Ordered as Ordered, alive_bytes as alive_bytes, bytes_moved as bytes_moved, lifetimes as lifetimes,
     ordered as ordered, peak_bytes as peak_bytes,
 )
-from .passes.pipeline import FAST as FAST, STANDARD as STANDARD, optimised as optimised, steps as steps
+from .passes.pipeline import (
+    FAST as FAST, NATIVE as NATIVE, STANDARD as STANDARD, optimised as optimised, steps as steps,
+)
 from .passes.remat import flops as flops, remat as remat
 from .passes.transpose_rules import transposes as transposes
 from .program.program import Program as Program

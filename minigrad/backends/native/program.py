@@ -68,7 +68,7 @@ class NativeProgram(Program):
     @property
     def c_source(self) -> str:
         """The C++ that runs: all parts, behind what they call. It stands on functions.h."""
-        return "\n".join([self.writer.text, *(part.text for part in self.parts)])
+        return "\n".join([self.writer.text, *(part.text for part in self.parts)]).lstrip()
 
     def bound(self, workspace: Workspace) -> dict[str, Any]:
         parts = {part.name: part.caller(self.library, workspace) for part in self.parts}
@@ -184,7 +184,8 @@ class NativeLines(Lines):
         """A part says how much it does."""
         if not isinstance(step.does, Part):
             return super().line(step)
-        return f"{self.bound(step).format(*self.operands(step)):<52}# {step.does.steps} steps in C"
+        steps = f"{step.does.steps} step{'s' * (step.does.steps > 1)} in C"
+        return f"{self.bound(step).format(*self.operands(step)):<52}# {steps}"
 
     def numbered(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
         """The steps, runs of those that C can do as parts; views that are still needed come behind them."""
