@@ -229,6 +229,10 @@ class Array:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         refuse_host((index, value), "setitem")
+        if holds(index, "biu") and not isinstance(value, Array):
+            copied(np.asarray(value))  # a number goes there as an array
+        if holds(index, "b"):
+            waited()
         launched(lambda: self.host.__setitem__(bare(index), bare(value)), run=True)
 
 
@@ -334,6 +338,8 @@ class Ufunc:
         if a.dtype.char not in atomic[self.__name__]:
             raise TypeError(f"CuPy has no {self.__name__}.at for {a.dtype}")
         refuse_host((indices, b), f"{self.__name__}.at")
+        if not isinstance(b, Array):
+            copied(np.asarray(b))
         launched(lambda: self.ours.at(a.host, bare(indices), bare(b)), run=True)
 
     def __getattr__(self, name: str) -> Any:
@@ -381,7 +387,7 @@ def call(name: str, ours: Callable[..., Any], args: Any, options: Any) -> Any:
     made = dressed(y, sources) if written is None else written
     if written is not None or (computed and name not in FREE):
         launched(lambda: renew(made, compute()))
-    if name in WAITS or (name == "getitem" and holds_mask(args[1])):
+    if name in WAITS or (name == "getitem" and holds(args[1], "b")):
         waited()
     if name.strip("_") in UNRECORDED or name.startswith("linalg.") or (name in JOINED and len(args[0]) > FEW):
         forbidden(f"CuPy's {name}")
@@ -412,9 +418,10 @@ def refuse_host(values: Any, name: str) -> None:
             refuse_host(value, name)
 
 
-def holds_mask(index: Any) -> bool:
+def holds(index: Any, kinds: str) -> bool:
+    """Whether an index has an array of one of these kinds in it."""
     parts = index if isinstance(index, tuple) else (index,)
-    return any(isinstance(part, Array) and part.dtype.kind == "b" for part in parts)
+    return any(isinstance(part, Array) and part.dtype.kind in kinds for part in parts)
 
 
 def bare(x: Any) -> Any:
