@@ -51,12 +51,8 @@ PACKAGES = ["numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "triton", "jax", "
 TESTS, ALL = 120.0, 320.0  # seconds: for the tests, for the workloads; of each
 READY, TIMING = 55.0, 20.0  # to import, compile and be checked; to be timed
 SETTINGS = rounds.THREADS | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # JAX would take most of the memory for itself
-SHARES = 12  # processes for the ops of the table, each of whose kernels takes a processor half a second to compile
-PARTS = [
-    *(["test_gpu_ops.py", f"{k}/{SHARES}"] for k in range(SHARES)),
-    ["test_gpu_programs.py"],
-    ["test_gpu_limits.py"],
-]
+SHARES = {"test_gpu_ops.py": 10, "test_gpu_programs.py": 4, "test_gpu_limits.py": 1}  # processes: kernels are compiled
+PARTS = [[file, f"{k}/{count}"] for file, count in SHARES.items() for k in range(count)]
 
 
 # -- the tests ------------------------------------------------------------------------------------------
@@ -70,9 +66,9 @@ def tested(parts: list[list[str]], seconds: float) -> bool:
     command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"]
     settings = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     until, running = time.monotonic() + seconds, []
-    for file, *share in parts:
+    for file, share in parts:
         told = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  read below, and closed
-        what, own = [*command, str(ROOT / "tests" / "gpu" / file)], settings | {"SHARE": "".join(share) or "0/1"}
+        what, own = [*command, str(ROOT / "tests" / "gpu" / file)], settings | {"SHARE": share}
         running.append((subprocess.Popen(what, cwd=ROOT, env=own, stdout=told, stderr=subprocess.STDOUT), told))
     for part, (process, told) in zip(parts, running, strict=True):
         end(process, until)
