@@ -152,7 +152,7 @@ class Blas:
             raise DeviceError(f"{name} failed with status {status}: see cublasStatus_t in NVIDIA's manual")
 
 
-# x y + z in two roundings, as everywhere: memory is what takes the time. CuPy adds -ftz=true: singles under 1e-38 are 0.
+# x y + z in two roundings, as everywhere: memory is what takes time. CuPy adds -ftz=true: singles under 1e-38 are 0.
 OPTIONS = ("--fmad=false", "--std=c++17")
 
 Arrays = Sequence[Any]
