@@ -39,7 +39,7 @@ def edit(*arrays: Any) -> None:
     with _counting:
         moment = now()
         for array in arrays:
-            memory = owner(array)
+            memory = array if array.base is None else owner(array)
             edits = edited.get(id(memory)) or begun(memory)
             edits.count += 1
             edits.last = moment

@@ -47,7 +47,11 @@ class Guards:
             if not self.reached.keys() <= self.reach().keys():
                 return False
             self.replaced = ModuleLike.replaced
-        return not self.noted or all(read(of(), name) == value for (_, name), (of, value) in self.noted.items())
+        for (_, name), (of, value) in self.noted.items():
+            now = read(of(), name)
+            if now is not value and now != value:
+                return False
+        return True
 
     def broken(self) -> Iterator[str]:
         """What is no longer so, in words."""

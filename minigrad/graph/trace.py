@@ -257,6 +257,7 @@ class Trace:
                 self.grads.append((leaf, g))
             elif id(g) not in slots:
                 self.grads.append((leaf, results.number(g)))
+        self.recorded = [edit.input for edit in self.edits if edit.recorded]
         self.nodes = [x.node for x in self.captured]
         self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
         self.names = [builder.paths[node.name] for node in inputs]
@@ -283,9 +284,8 @@ class Trace:
         arrays = [x.value for x in xs]
         if self.edits:
             refuse_twice(self.edits, arrays, xs)
-            for edit in self.edits if modes.current.mode.recording else ():
-                if edit.recorded:
-                    refuse_leaf(xs[edit.input])
+            for i in self.recorded if modes.current.mode.recording else ():
+                refuse_leaf(xs[i])
         is_plain = self.is_plain(xs)
         ys = self.on_arrays(xs, arrays) if is_plain else self.on_tensors(xs)
         if self.alone:
@@ -320,11 +320,12 @@ class Trace:
         """The results, as tensors where the caller gets them, once what changes has changed."""
         variant = self.run.variant((), xs)
         ys = list(variant.run(*arrays))
-        for i, y, _ in self.edits:
-            if ys[y] is not arrays[i]:  # the program has not written it there itself
-                arrays[i][...] = ys[y]
-        if self.edits:
-            versions.edit(*[arrays[i] for i, *_ in self.edits])
+        edited = [arrays[i] for i, _, _ in self.edits]
+        for array, (_, y, _) in zip(edited, self.edits):
+            if ys[y] is not array:  # the program has not written it there itself
+                array[...] = ys[y]
+        if edited:
+            versions.edit(*edited)
         for i in self.handed:
             ys[i] = made(ys[i], result_spec(ys[i], variant.specs[i]))
         for leaf, g in self.grads:

@@ -200,27 +200,32 @@ class StateSlot(Tensor):
 
     @property
     def value(self) -> Any:
-        states = [self.optimizer.state[p] for p in self.owners]
-        first = states[0][self.name]
         if self.buffer is None:
-            return first
-        for state in states:
-            if state[self.name] is not self.buffer:
-                return self.counted(states, first)
-        return self.buffer
+            return self.optimizer.state[self.owners[0]][self.name]
+        return self.counted() if self.apart else self.buffer
 
     @value.setter
     def value(self, array: Any) -> None:
         self.value[...] = array
 
     @property
+    def apart(self) -> list[Tensor]:
+        """The owners that have a count of their own, since they were stepped, or loaded, outside the graph."""
+        state, name, buffer = self.optimizer.state, self.name, self.buffer
+        return [p for p in self.owners if state[p].get(name) is not buffer]
+
+    @property
     def together(self) -> bool:
         """Whether the owners have made the same number of steps, and one count is right for all."""
+        if not self.apart:
+            return True
         counts = [self.optimizer.state[p].get(self.name) for p in self.owners]
-        return None not in counts and all(n is counts[0] or n == counts[0] for n in counts)
+        return None not in counts and all(n == counts[0] for n in counts)
 
-    def counted(self, states: Sequence[State], first: Any) -> Any:
+    def counted(self) -> Any:
         """The one count, from now on, of parameters that were stepped, or loaded, outside the graph."""
+        states = [self.optimizer.state[p] for p in self.owners]
+        first = states[0][self.name]
         if any(state[self.name] != first for state in states):
             raise GraphError(
                 f"{self.optimizer.name} was traced for parameters that had made the same number of steps, and by "
