@@ -48,7 +48,7 @@ ENGINES = {
     "cupy": "plain CuPy: whole arrays, gradients by hand",
 }
 PACKAGES = ["numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "triton", "jax", "jaxlib"]
-TESTS, ALL = 120.0, 320.0  # seconds: for the tests, for the workloads; of each
+TESTS, ALL = 140.0, 310.0  # seconds: for the tests, for the workloads; of each
 READY, TIMING = 55.0, 20.0  # to import, compile and be checked; to be timed
 SETTINGS = rounds.THREADS | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # JAX would take most of the memory for itself
 SHARES = {"test_gpu_ops.py": 10, "test_gpu_programs.py": 4, "test_gpu_limits.py": 1}  # processes: kernels are compiled
@@ -58,11 +58,13 @@ PARTS = [[file, f"{k}/{count}"] for file, count in SHARES.items() for k in range
 # -- the tests ------------------------------------------------------------------------------------------
 
 
-def tested(parts: list[list[str]], seconds: float) -> bool:
+def tested(parts: list[list[str]], seconds: float, log: Path) -> bool:
     """Whether they pass: each part a process, since kernels take processors to compile, and a lost GPU is lost to one.
 
-    A part that is at it for so long is interrupted, and tells what it knows.
+    A part that is at it for so long is interrupted, and tells what it knows: in the log all of it, here the end.
     """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"]
     settings = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     until, running = time.monotonic() + seconds, []
@@ -74,8 +76,11 @@ def tested(parts: list[list[str]], seconds: float) -> bool:
         end(process, until)
         told.seek(0)
         lines = [line for line in told.read().splitlines() if not re.fullmatch(r"[.sFExX]+ *\[ *\d+%\]", line)]
-        print(f"== tests/gpu/{' '.join(part)}", *lines[-150:], sep="\n", flush=True)
         told.close()
+        title = f"== tests/gpu/{' '.join(part)}"
+        print(title, *lines[-50:], sep="\n", flush=True)
+        with log.open("a", encoding="utf-8") as file:
+            file.write("\n".join([title, *lines, ""]))
     return all(process.returncode == 0 for process, _ in running)
 
 
@@ -150,11 +155,15 @@ def heading(device: str) -> dict[str, Any]:
     }
 
 
+def file_name(head: dict[str, Any]) -> str:
+    """The device's name, as a file can have it."""
+    return re.sub(r"\W+", "-", head["device"]).strip("-")
+
+
 def write(folder: Path, head: dict[str, Any], found: dict[str, Any]) -> None:
     """All that is known, for programs and for readers."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / re.sub(r"\W+", "-", head["device"]).strip("-")
-    file.with_suffix(".json").write_text(json.dumps(head | {"workloads": found}, indent=1), encoding="utf-8")
+    (folder / f"{file_name(head)}.json").write_text(json.dumps(head | {"workloads": found}, indent=1), encoding="utf-8")
     versions = ", ".join(f"{name} {number}" for name, number in head["versions"].items())
     lines = [
         f"# {head['device']}",
@@ -167,7 +176,7 @@ def write(folder: Path, head: dict[str, Any], found: dict[str, Any]) -> None:
     lines += ["float32 without TF32; the best of the rounds, in µs of a step.", ""]
     lines += [f"- {engine}: {about}" for engine, about in ENGINES.items()]
     tables = [table(name, figures) for name, figures in found.items()]
-    file.with_suffix(".md").write_text("\n".join([*lines, "", "\n\n".join(tables), ""]), encoding="utf-8")
+    (folder / f"{file_name(head)}.md").write_text("\n".join([*lines, "", "\n\n".join(tables), ""]), encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
@@ -186,9 +195,10 @@ def main(arguments: list[str]) -> int:
     works, reason = mg.gpu_status()
     if options.device == "gpu" and not works:
         parser.error(f"no GPU: {reason}. With --device simulated all of this can be tried")
-    passed = not options.tests or tested(PARTS, TESTS)
+    head = heading(options.device)
+    passed = not options.tests or tested(PARTS, TESTS, options.results / f"{file_name(head)}.tests.txt")
     workloads, names = ([n for n in known if n in only] or [*known] for known in (TIMED, ENGINES))
-    head, found = heading(options.device), {}
+    found: dict[str, Any] = {}
     print(json.dumps(head), flush=True)
     for name, figures in measured(workloads, [f"{e}@{options.device}" for e in names], options.rounds, options.seconds):
         found[name] = figures

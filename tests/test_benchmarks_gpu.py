@@ -84,11 +84,13 @@ def test_the_tests_of_a_gpu_are_told_part_by_part_and_one_without_end_is_interru
     endless.write_text("def test_one():\n    pass\n\n\ndef test_two():\n    while True:\n        pass\n", "utf-8")
     fine = ["test_gpu_limits.py", "1/5"]
 
-    assert gpu.tested([fine], 100)
-    assert not gpu.tested([[str(endless), "0/1"]], 4)
+    assert gpu.tested([fine], 100, tmp_path / "fine.txt")
+    assert not gpu.tested([[str(endless), "0/1"]], 4, tmp_path / "new" / "endless.txt")
 
     said = capsys.readouterr().out
     assert "== tests/gpu/test_gpu_limits.py 1/5" in said
+    assert (tmp_path / "fine.txt").read_text("utf-8") in said
+    assert (tmp_path / "new" / "endless.txt").exists()
     assert re.search(r"\b[34] passed", said)
     assert os.name == "nt" or "KeyboardInterrupt" in said
 
