@@ -97,11 +97,15 @@ class Worker:
         self.spent += step * self.steps
         self.steps = max(1, round(MOMENT / step))
 
-    def close(self) -> None:
-        """Ends the process: it stops at the end of its input."""
+    def dismiss(self) -> None:
+        """Lets the process end: it stops at the end of its input."""
         if self.process.stdin:
             with suppress(OSError):
                 self.process.stdin.close()
+
+    def close(self) -> None:
+        """Ends the process."""
+        self.dismiss()
         try:
             self.process.wait(min(max(self.until - time.monotonic(), 5), TIMEOUT_MAX))
         except subprocess.TimeoutExpired:
@@ -143,6 +147,8 @@ def figures(
             break
     absent = {name: {"status": "not installed"} for name in names if name not in workers}
     found: dict[str, dict[str, Any]] = {name: worker.status for name, worker in workers.items()}
+    for worker in workers.values():
+        worker.dismiss()
     for name, worker in workers.items():
         worker.close()
         if worker.rounds and found[name]["status"] == "ok":
