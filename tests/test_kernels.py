@@ -115,6 +115,19 @@ def test_integers_and_booleans_are_computed_as_numpy_computes_them(dtype):
 
 
 @needs_compiler
+@pytest.mark.parametrize("dtype", ["i8", "i4", "i2", "u2", "u4"])
+def test_integers_wrap_round_as_numpys_do(dtype):
+    """x + 1 > x was true of the largest too: C leaves open what is beyond it, and compilers left out the question."""
+    ends = np.iinfo(dtype)
+    x = np.array([ends.max, 1, ends.min, ends.max - 1, 2, 3], dtype)
+
+    def asked(x):
+        return x + 1 > x, x - 1 < x, x * 2 // 2, x * x, x**5, -x, abs(x) >= 0, (x * x).apply(ops.Sum((0,)))
+
+    compared([(group(asked, Spec(x.shape, dtype)), [x])], rtol=0)
+
+
+@needs_compiler
 def test_an_integer_power_is_exact():
     x, n = (np.array(g) for g in np.meshgrid(np.arange(-3, 4), np.arange(0, 20)))
 

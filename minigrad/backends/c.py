@@ -78,7 +78,12 @@ FORMS = {  # ufunc → the same for every number
     "remainder": "floor_remainder({0}, {1})",
     "logaddexp": "log_of_sum({0}, {1})",
 }
-OF_INTEGERS = {
+OF_INTEGERS = {  # without a sign numbers wrap round; with one C leaves open what is beyond the largest
+    "add": "(0ull + {0} + {1})",
+    "subtract": "(0ull + {0} - {1})",
+    "multiply": "(1ull * {0} * {1})",
+    "negative": "(0ull - {0})",
+    "square": "(1ull * {0} * {0})",
     "floor_divide": "floor_integer_quotient({0}, {1})",
     "remainder": "floor_integer_remainder({0}, {1})",
     "fmod": "integer_remainder({0}, {1})",
@@ -108,7 +113,7 @@ template <class T> __device__ inline T minimum(T x, T y) { return x <= y || x !=
     "sign": """\
 template <class T> __device__ inline T sign(T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : x; }""",
     "magnitude": """\
-template <class T> __device__ inline T magnitude(T x) { return x < 0 ? T(-x) : x; }""",
+template <class T> __device__ inline T magnitude(T x) { return x < 0 ? T(0ull - x) : x; }""",
     "step": """\
 template <class T> __device__ inline T step(T x, T y) { return x != x ? x : x == 0 ? y : T(x > 0); }""",
     "number_or": """\
@@ -137,7 +142,7 @@ template <class T> __device__ inline T floor_remainder(T x, T y)
 template <class T> __device__ inline T floor_integer_quotient(T x, T y)
 {
     if (y == 0) return 0;
-    if (T(y + 1) == 0 && y < 0) return T(-x);
+    if (T(y + 1) == 0 && y < 0) return T(0ull - x);
     return T(x / y - (x % y != 0 && (x < 0) != (y < 0)));
 }""",
     "floor_integer_remainder": """\
@@ -157,8 +162,8 @@ template <class T> __device__ inline T integer_power(T x, T n)
 {
     if (n < 0) return x == 1 ? T(1) : T(x + 1) == 0 ? T(n % 2 == 0 ? 1 : -1) : T(0);
     T y = 1;
-    for (; n > 0; n /= 2, x = T(x * x))
-        if (n % 2 != 0) y = T(y * x);
+    for (; n > 0; n /= 2, x = T(1ull * x * x))
+        if (n % 2 != 0) y = T(1ull * y * x);
     return y;
 }""",
     "log_of_sum": """\
@@ -327,7 +332,7 @@ def ufunc(name: str, *xs: Any) -> Expr:
     if len({d.kind for d in wanted}) > 1:
         raise NotWritten(f"{name} of {' and '.join(map(str, wanted))} mixes them in a way that C does not know")
     form = form_of(numpys.__name__, wanted[0])
-    if dtype.kind in "iu" and dtype.itemsize < 4:
+    if dtype.kind in "iu" and (dtype.itemsize < 4 or "ull" in form):
         form = f"({stored(dtype)})({form})"  # C computes small integers as int, which does not wrap round as they do
     return Expr(form, dtype, tuple(value(x, d) for x, d in zip(xs, wanted)))
 
