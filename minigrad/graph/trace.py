@@ -258,6 +258,7 @@ class Trace:
             elif id(g) not in slots:
                 self.grads.append((leaf, results.number(g)))
         self.recorded = [edit.input for edit in self.edits if edit.recorded]
+        self.written = [(edit.input, edit.result) for edit in self.edits]
         self.nodes = [x.node for x in self.captured]
         self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
         self.names = [builder.paths[node.name] for node in inputs]
@@ -320,8 +321,8 @@ class Trace:
         """The results, as tensors where the caller gets them, once what changes has changed."""
         variant = self.run.variant((), xs)
         ys = list(variant.run(*arrays))
-        edited = [arrays[i] for i, _, _ in self.edits]
-        for array, (_, y, _) in zip(edited, self.edits):
+        edited = [arrays[i] for i, _ in self.written]
+        for array, (_, y) in zip(edited, self.written):
             if ys[y] is not array:  # the program has not written it there itself
                 array[...] = ys[y]
         if edited:
