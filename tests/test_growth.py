@@ -185,6 +185,19 @@ def test_a_graph_of_values_takes_the_same_calls_and_bytes_a_value_however_many(w
     assert many_bytes < 200
 
 
+def test_what_gradients_are_asked_for_is_not_searched_for_each_node():
+    """A graph of 50,000 nodes was differentiated in 51 µs a node, one of 5,000 in 19: it is 18 and 16 now."""
+
+    class Parameters(list):
+        def __contains__(self, x):
+            raise AssertionError("all parameters are looked at")
+
+    x, w = placeholder("x", Spec((3,), "f4")), placeholder("w", Spec((3,), "f4"))
+    y = (x * w).tanh()
+
+    assert set(gradients({y.node: y}, Parameters([w.node]))) == {w.node}
+
+
 def test_memory_for_twice_as_many_results_is_twice_the_work_to_find():
     """All gaps were looked at for the smallest that will do: for 1000 results 4 times the calls that 500 take."""
 

@@ -33,7 +33,7 @@ def gradients(
     passing = [node for node in as_written(toposort(*seeds)) if node not in stop]
     between = depending_on(passing, wrt)
     order = [node for node in passing if node in between]
-    grads = pullback(order, dict(seeds), partial(pull, between, like), wrt, add)
+    grads = pullback(order, dict(seeds), partial(pull, between, like), {*wrt}, add)
     return {node: grads[node] for node in wrt if node in grads}
 
 
