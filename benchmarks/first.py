@@ -1,5 +1,6 @@
 """A first call, in a process that has made no graph yet: how long it takes, and what of that goes where.
 
+wall, CPU   the call, without `import`: seconds that pass, and those of processors
 import      modules, and the arrays of the workload
 trace       Python runs on symbols, once
 passes      the graph is made better

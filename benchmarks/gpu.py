@@ -48,8 +48,8 @@ ENGINES = {
     "cupy": "plain CuPy: whole arrays, gradients by hand",
 }
 PACKAGES = ["numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "triton", "jax", "jaxlib"]
-TESTS, ALL = 140.0, 310.0  # seconds: for the tests, for the workloads; of each
-READY, TIMING = 55.0, 20.0  # to import, compile and be checked; to be timed
+TESTS, ALL = 140.0, 310.0  # seconds: for all tests, for all workloads
+READY, TIMING = 55.0, 20.0  # seconds of one workload: to import, compile and be checked; to be timed
 SETTINGS = rounds.THREADS | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # JAX would take most of the memory for itself
 SHARES = {"test_gpu_ops.py": 10, "test_gpu_programs.py": 4, "test_gpu_limits.py": 1}  # processes: kernels are compiled
 PARTS = [[file, f"{k}/{count}"] for file, count in SHARES.items() for k in range(count)]
@@ -100,7 +100,7 @@ def end(process: subprocess.Popen[Any], until: float) -> None:
 
 
 def measured(workloads: list[str], names: list[str], turns: int, seconds: float) -> Iterator[tuple[str, Any]]:
-    """Workload → its figures, engine by engine, one after the other, while there is time."""
+    """Workload → the figures of its engines; one workload after the other, while there is time."""
     until = time.monotonic() + seconds
     for name in workloads:
         if until - time.monotonic() < 10:

@@ -437,6 +437,58 @@ def test_arrays_may_lie_in_memory_in_any_way():
 
 
 @compiled
+@pytest.mark.parametrize("dtype", [">f2", ">f4", ">f8", ">i4", ">u2"])
+def test_arrays_of_another_byte_order_are_numpys(dtype):
+    """They were read as if they were of this one: 1, 1, 1 came of 0 + 1, 1 + 1, 2 + 1."""
+    x = mg.from_numpy(np.arange(6, dtype=dtype))
+    f = mg.function(lambda x: (x * 2 + 1, mg.maximum(x, 3).sum(), x[::2] * 3), jit_compile="native")
+    with warnings.catch_warnings(action="error"):
+        assert [y.numpy().tolist() for y in f(x)] == [[1, 3, 5, 7, 9, 11], 3 * 4 + 4 + 5, [0, 6, 12]]
+
+
+@compiled
+@pytest.mark.parametrize("name", ["unfold", "print", "py_func", "longdouble"])
+def test_what_c_cannot_read_numpy_does(name, capsys):
+    """An array of which only the run can tell where it lies: the group after it was a line that nobody knew."""
+    made = {
+        "unfold": lambda x: x.unfold(0, 2, 1),
+        "print": mg.print,
+        "py_func": lambda x: mg.py_func(lambda a: a, [x], mg.float32),
+        "longdouble": lambda x: x,
+    }[name]
+    x = np.arange(6, dtype=np.longdouble if name == "longdouble" else np.float32)
+    y = np.lib.stride_tricks.sliding_window_view(x, 2) if name == "unfold" else x
+    f = mg.function(lambda x: made(x) * 2 + (made(x) > 1), jit_compile="native", autograph=False)
+    found = f(mg.from_numpy(x)).numpy()
+    assert (found.dtype, found.tolist()) == (x.dtype, (y * 2 + (y > 1)).tolist())
+
+
+@compiled
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_sigmoid_that_is_nearly_0_keeps_its_digits(dtype):
+    """As ½ tanh(½ x) + ½, in single, it was 0 from -17 on, and its logarithm -inf."""
+    x = mg.tensor([-10.0, -17.0, -20.0, -80.0], dtype=dtype)
+    y, z = mg.function(lambda x: (mg.sigmoid(x), mg.log(mg.sigmoid(x))), jit_compile="native")(x)
+    np.testing.assert_allclose(y.numpy(), np.exp(x.numpy().astype(float)), rtol=1e-4)
+    np.testing.assert_allclose(z.numpy(), x.numpy(), rtol=1e-5)
+
+
+@compiled
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork there")
+def test_a_child_has_threads_of_its_own(tmp_path):
+    """It waited for ever for those of its parent."""
+    script = tmp_path / "forks.py"
+    script.write_text(
+        "import os\nimport minigrad as mg\nx = mg.ones(700, 500)\n"
+        "for how in (True, 'native'):\n    f = mg.function(lambda x: mg.tanh(x) + 1, jit_compile=how, threads=2)\n"
+        "    f(x)\n    if os.fork() == 0:\n        f(x)\n        os._exit(7)\n"
+        "    print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=False)
+    assert done.stdout == "7\n7\n", done.stderr
+
+
+@compiled
 def test_a_parameter_that_lies_across_memory_is_edited_in_place():
     home = np.zeros((4, 3))
     p = mg.from_numpy(home.T)
@@ -528,6 +580,21 @@ def test_a_compiler_that_fails_is_no_compiler(fresh, monkeypatch, how):
     fake.write_text(f"import os, sys\n{ends[how]}\n")
     monkeypatch.setattr(toolchain, "candidates", lambda: [(sys.executable, str(fake))])
     numpys("no C")
+
+
+def test_what_is_built_for_windows_has_what_a_dll_begins_with(fresh, monkeypatch):
+    """Without it the linker refuses, the probe too: no compiler was found there."""
+    texts = []
+
+    def noted(command, **options):
+        texts.append(Path(command[-1]).read_text("utf-8"))
+        Path(command[-2]).write_bytes(b"a library")
+
+    monkeypatch.setattr(toolchain.subprocess, "run", noted)
+    for platform in ("linux", "win32"):
+        monkeypatch.setattr(toolchain.sys, "platform", platform)
+        toolchain.build(("cc",), toolchain.PROBE, toolchain.folder() / "probe")
+    assert ["DllMainCRTStartup" in text for text in texts] == [False, True]
 
 
 @compiled

@@ -1,1 +1,1 @@
-"""Devices made here, for where there is none: see simulated.py."""
+"""Formulas in C (c.py, group.py); CUDA kernels of them (cuda/), loops in C++ (native/); a GPU that is simulated."""

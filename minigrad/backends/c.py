@@ -78,7 +78,7 @@ FORMS = {  # ufunc → the same for every number
     "remainder": "floor_remainder({0}, {1})",
     "logaddexp": "log_of_sum({0}, {1})",
 }
-OF_INTEGERS = {  # without a sign numbers wrap round; with one C leaves open what is beyond the largest
+OF_INTEGERS = {  # unsigned numbers wrap round; what signed ones do beyond the largest, C leaves open
     "add": "(0ull + {0} + {1})",
     "subtract": "(0ull + {0} - {1})",
     "multiply": "(1ull * {0} * {1})",
@@ -176,13 +176,13 @@ template <class T> __device__ inline T log_of_sum(T x, T y)
 
 
 class NotWritten(MinigradError, TypeError):
-    """Something that is no C expression of one element: an op that needs it stays a launch of its own."""
+    """Something that is no C expression of one element: its op stays a call of NumPy's, or a launch of its own."""
 
 
 def stored(dtype: np.dtype) -> str:
     """The type of an element in memory."""
     code = f"{dtype.kind}{dtype.itemsize}"
-    if code not in TYPES:
+    if code not in TYPES or not dtype.isnative:
         raise NotWritten(f"C has no type here for {dtype}: it has {', '.join(sorted(TYPES))}")
     return TYPES[code]
 
@@ -333,7 +333,7 @@ def ufunc(name: str, *xs: Any) -> Expr:
         raise NotWritten(f"{name} of {' and '.join(map(str, wanted))} mixes them in a way that C does not know")
     form = form_of(numpys.__name__, wanted[0])
     if dtype.kind in "iu" and (dtype.itemsize < 4 or "ull" in form):
-        form = f"({stored(dtype)})({form})"  # C computes small integers as int, which does not wrap round as they do
+        form = f"({stored(dtype)})({form})"  # back from C's int, or from unsigned long long, which wraps round
     return Expr(form, dtype, tuple(value(x, d) for x, d in zip(xs, wanted)))
 
 

@@ -22,11 +22,11 @@ from .c import C, Expr, NotWritten, cast, held, literal, named, rounded, ufunc
 
 def statements(body: Graph, values: dict[Node, Expr]) -> Iterator[str]:
     """The lines that compute one element of a group, but for full reductions; the values begin with its inputs."""
-    named = 0
+    count = 0
     for node in body.nodes:
         if node not in values and not is_full_reduction(node):
-            yield from statement(node, values, f"t{named}")
-            named += bool(node.inputs)
+            yield from statement(node, values, f"t{count}")
+            count += bool(node.inputs)
 
 
 def statement(node: Node, values: dict[Node, Expr], name: str) -> Iterator[str]:

@@ -36,7 +36,7 @@ class Graph:
 
     def with_outputs(self, outputs: tuple[Node | None, ...]) -> Graph:
         """The graph with these outputs, each one of its nodes or computed from them."""
-        return self if outputs == self.outputs else replace(self, outputs=outputs)  # who knows its nodes already
+        return self if outputs == self.outputs else replace(self, outputs=outputs)  # whose nodes are sorted already
 
     def rebuild(self, make: Callable[[Node, tuple[Node, ...]], Node]) -> Graph:
         """The graph made anew: each node becomes make(node, its new inputs), inputs first.

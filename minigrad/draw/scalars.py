@@ -27,6 +27,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "relu": ("1 if {a} > 0 else 0",),
 }
 POWER = re.compile(r"\^(-?[\d.]+(?:e[+-]?\d+)?)")
+GROUPS = 10  # of a graph that is too large to be drawn value by value
 
 
 def rules(op: str) -> tuple[str, ...]:
@@ -37,9 +38,6 @@ def rules(op: str) -> tuple[str, ...]:
         simple = {0.0: "0", 1.0: "1", 2.0: "2 × {a}"}
         return (simple.get(p, f"{number(p)} × {{a}}^{number(p - 1)}"),)
     return RULES.get(op, ())
-
-
-GROUPS = 10  # of a graph that is too large to be drawn value by value
 
 
 def picture_of_value(y: Value, namespace: Mapping[str, object], most: int | None = None) -> Picture:

@@ -229,6 +229,7 @@ class Trace:
     graph       inputs: the arguments' tensors, then what was captured; outputs: what is computed of the results, the
                 new values of what was edited, the new gradients
     captured    what the inputs after the arguments read
+    edits       what has another value after a run; recorded, written: the same as plain numbers, for each call
     reason      why it was made, in a sentence
     """
 

@@ -243,9 +243,9 @@ def check_matrix(op, x):
 
 def factored(op, function, *xs):
     """function(*xs). Raises SingularError where there is no answer: CuPy looks, and waits, if it is told to."""
-    is_there = device_of(xs[0]) is GPU
+    on_gpu = device_of(xs[0]) is GPU
     try:
-        with importlib.import_module("cupyx").errstate(linalg="raise") if is_there else nullcontext():
+        with importlib.import_module("cupyx").errstate(linalg="raise") if on_gpu else nullcontext():
             return function(*xs)
     except np.linalg.LinAlgError as reason:
         shapes = " and ".join(f"shape {x.shape}" for x in xs)

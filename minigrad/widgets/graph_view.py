@@ -153,6 +153,7 @@ class GraphView(Widget):
 
 
 def refuse_too_many(nodes: int) -> None:
+    """Raises ValueError for a graph that is too large to be viewed whole."""
     if nodes > LARGEST:
         raise ValueError(
             f"GraphView shows a graph of up to {LARGEST:,} nodes, and this one has {nodes:,}. View "

@@ -1,4 +1,4 @@
-"""What needs a GPU. Where there is none, the same tests run on the simulated one: on the day, they are right.
+"""Tests of what needs a GPU. Where there is none, they run on the simulated one.
 
 `python -m benchmarks gpu --tests` runs them beside each other. They need NumPy, lazy_loader, CuPy and pytest.
 """

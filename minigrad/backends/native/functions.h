@@ -25,16 +25,13 @@ typedef __PTRDIFF_TYPE__ index;
 #define copysignf __builtin_copysignf
 #define copysign __builtin_copysign
 
-#ifdef _WIN32
-extern "C" { int _fltused; int DllMainCRTStartup(void *, unsigned, void *) { return 1; } }
-#endif
-
 // -- an array of NumPy's, as its C API lays it out behind the OBJECT bytes that every object of Python's begins with
 struct Array { char *data; int ndim; index *shape, *strides; void *base, *dtype; int flags; };
 
 static inline char *data_of(char *object) { return ((Array *)(object + OBJECT))->data; }
 
-// The first of the objects from which a part cannot read: no array, not contiguous, or at an odd address. Else -1.
+// The first of the objects from which a part cannot read: no array, or one that is not contiguous and aligned, which
+// are NumPy's flags 0x1 and 0x100. Else -1.
 static inline int misfit(char **objects, char *type, const int *checked, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -60,10 +57,10 @@ static inline float from_half(unsigned short bits)
 
 static inline unsigned short to_half(float x)
 {
-    const int bits = bits_of(x), size = bits & 0x7fffffff, none = size > 0x7f800000 ? 0x7e00 : 0x7c00;
+    const int bits = bits_of(x), size = bits & 0x7fffffff, special = size > 0x7f800000 ? 0x7e00 : 0x7c00;
     const int normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
     const int small = bits_of(from_bits(size) + .5f) - 0x3f000000;
-    return (unsigned short)((size < 0x38800000 ? small : size < 0x47800000 ? normal : none) | (bits >> 16 & 0x8000));
+    return (unsigned short)((size < 0x38800000 ? small : size < 0x47800000 ? normal : special) | (bits >> 16 & 0x8000));
 }
 
 static inline unsigned short to_half(double x)
@@ -168,13 +165,13 @@ template <class T> static inline T log1p_(T x)
 #define pow pow_
 #define powf pow_
 
-
+// x^y of |x|^y: 1, NaN and the sign as C's pow has them.
 template <class T> static inline T with_sign(T x, T y, T size)
 {
     const T near = rint(y), half = y * T(.5), near_half = rint(half);
     const bool whole = y == near, odd = whole & (half != near_half);
-    const bool is_one = (y == 0) | (x == 1) | ((x == -1) & whole), is_none = (x < 0) & (x > -INFINITY) & !whole;
-    const T positive = is_one ? T(1) : size, some = is_none ? T(NAN) : positive;
+    const bool is_one = (y == 0) | (x == 1) | ((x == -1) & whole), is_nan = (x < 0) & (x > -INFINITY) & !whole;
+    const T positive = is_one ? T(1) : size, some = is_nan ? T(NAN) : positive;
     return odd & (bits_of(x) < 0) ? -some : some;
 }
 

@@ -46,7 +46,7 @@ def stepped(v: Buffer, shape: Sequence[int]) -> list[int]:
     return [0] * (len(shape) - len(own)) + own
 
 
-def element(k: int, v: Buffer, axes: Sequence[Axis]) -> str:
+def element(k: int, axes: Sequence[Axis]) -> str:
     """The element of operand k that loops over the axes are at, in memory."""
     terms = [f"i{d}" if steps[k] == 1 else f"i{d} * {steps[k]}" for d, (_, steps) in enumerate(axes) if steps[k]]
     return f"a{k}[{' + '.join(terms) or '0'}]"
@@ -56,7 +56,7 @@ def read(k: int, v: Buffer, axes: Sequence[Axis]) -> Expr:
     """The value of that element, or of a number."""
     if is_number(v):
         return literal(v.array.item(), v.shell.dtype)
-    return Expr(loaded(element(k, v, axes), v.shell.dtype), v.shell.dtype)
+    return Expr(loaded(element(k, axes), v.shell.dtype), v.shell.dtype)
 
 
 def indented(lines: Iterable[str]) -> list[str]:
@@ -78,7 +78,7 @@ def elementwise(step: Step, value: Callable[..., Expr]) -> Iterable[str]:
     *xs, y = step.operands
     axes = axes_of(y.shell.shape, step.operands)
     given = [read(k, x, axes) for k, x in enumerate(xs)]
-    return nested(axes, [f"{element(len(xs), y, axes)} = {kept(cast(value(*given), y.shell.dtype))};"])
+    return nested(axes, [f"{element(len(xs), axes)} = {kept(cast(value(*given), y.shell.dtype))};"])
 
 
 def copy(step: Step) -> Iterable[str]:
@@ -89,7 +89,7 @@ def copy(step: Step) -> Iterable[str]:
     if not mask:
         return elementwise(step, lambda x: x)
     axes = axes_of(y.shell.shape, step.operands)
-    given, into = kept(cast(read(0, x, axes), y.shell.dtype)), element(2, y, axes)
+    given, into = kept(cast(read(0, x, axes), y.shell.dtype)), element(2, axes)
     return nested(axes, [f"{into} = {read(1, mask[0], axes)} ? {given} : {into};"])
 
 
@@ -110,7 +110,7 @@ def group(step: Step, does: GroupStep) -> Iterable[str]:
     outputs = [y for y in does.body.outputs if y is not None]
     ys = list(enumerate(step.operands))[len(does.body.inputs) :]
     axes = axes_of(ys[0][1].shell.shape, step.operands)
-    stores = [f"{element(k, v, axes)} = {kept(does.values[y])};" for (k, v), y in zip(ys, outputs)]
+    stores = [f"{element(k, axes)} = {kept(does.values[y])};" for (k, _), y in zip(ys, outputs)]
     return nested(axes, [*computed(step, does, axes), *stores])
 
 

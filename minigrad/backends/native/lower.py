@@ -23,7 +23,7 @@ from ..c import Expr, NotWritten
 from ..group import reducer, statements
 from .loops import GroupStep
 from .reduce import LANES, PIECE, SMALL_PRODUCT
-from .writer import CppWriter, library_of
+from .writer import CppWriter, check, library_of
 
 IN_CACHE = 1 << 12  # elements of a block of rows
 
@@ -51,10 +51,9 @@ class InGroups(InBlocks):
         body = body_of(node)
         if node not in self.shown and isinstance(node.op, Affine | MatMul) and len(xs) == 2 and is_across(node, *xs):
             return self.turned(node, *xs)
-        does = None if body is None else written(body)
-        if does is None or not all(isinstance(x, Buffer) for x in xs):
-            return super().of(node)
-        return self.group(node, does, self.narrow(node, xs) if isinstance(node.op, Elementwise) else xs)
+        xs = self.narrow(node, xs) if isinstance(node.op, Elementwise) else xs
+        does = None if body is None or not all(map(is_readable, xs)) else written(body)
+        return super().of(node) if does is None else self.group(node, does, xs)
 
     def turned(self, node: Node, x: Buffer, w: Buffer) -> Buffer:
         """x w as (wᵀ xᵀ)ᵀ: BLAS copies what it reads across, and x is the smaller of the two."""
@@ -92,6 +91,17 @@ class InGroups(InBlocks):
 
         results = tuple(map(result, outputs, ys))
         return results[0] if len(results) == 1 else results
+
+
+def is_readable(x: Any) -> bool:
+    """Whether C can read an operand of a group, for which NumPy has no words."""
+    if not isinstance(x, Buffer):
+        return False
+    try:
+        check(x)
+    except NotWritten:
+        return False
+    return True
 
 
 def shown(graph: Graph) -> set[Node]:

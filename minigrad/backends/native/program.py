@@ -22,7 +22,7 @@ import numpy as np
 
 from ...compiler.program.buffer import Buffer, Section, Step
 from ...compiler.program.emit import Lines, text_of
-from ...compiler.program.memory_plan import MemoryPlan
+from ...compiler.program.memory_plan import ALIGNED, MemoryPlan
 from ...compiler.program.program import Program, Workspace, names, together
 from ...compiler.program.source import Text
 from ...compiler.program.tiling import seen
@@ -39,7 +39,7 @@ WORTH_SHARING = 1 << 18  # elements: from there on threads are worth their wakin
 def native(graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None) -> Program:
     """The program of a graph, with parts; without any where they cannot be compiled."""
     program = NativeProgram(graph, threads, into)
-    if program.parts and is_known():
+    if program.parts and layout_is_known():
         program.library = library(f"#define OBJECT {OBJECT}\n{HEAD}{program.c_source}")
     return program if program.library is not None or not program.parts else Program(graph, threads, into)
 
@@ -80,6 +80,7 @@ class Part:
     """Steps that are one function of C++, or one for each thread.
 
     functions   their names
+    text        all of them, in C++
     steps       how many
     operands    the arrays that it is given
     writes      which of them it writes
@@ -128,12 +129,12 @@ class ArrayObject(ctypes.Structure):
 
 
 @cache
-def is_known() -> bool:
+def layout_is_known() -> bool:
     """Whether arrays are laid out as we take them to be: by this Python, and by this NumPy."""
     for x in (np.empty((2, 3)), np.empty((4, 6))[1::2, 3:]):
-        seen = ArrayObject.from_address(id(x) + OBJECT)
+        found = ArrayObject.from_address(id(x) + OBJECT)
         told = (x.__array_interface__["data"][0], x.ndim, x.flags.num)
-        if (seen.data, seen.ndim, seen.flags) != told:
+        if (found.data, found.ndim, found.flags) != told:
             return False
     return True
 
@@ -141,7 +142,7 @@ def is_known() -> bool:
 # -- which steps ------------------------------------------------------------------------------------------
 
 
-def shared(step: Step, threads: int) -> list[Step]:
+def split_rows(step: Step, threads: int) -> list[Step]:
     """A step over many rows as one for each thread, over some of them; alone where that is not worth while."""
     loop = step.loop
     cut = step.leads if loop is None else loop.cut
@@ -194,16 +195,16 @@ class NativeLines(Lines):
         views: list[tuple[int, Step]] = []
         last = 0
         for k, step in enumerate(steps):
-            shares = [] if step.is_view else shared(step, self.threads)
-            is_written = all(map(self.program.writer.can, shares))
+            pieces = [] if step.is_view else split_rows(step, self.threads)
+            is_written = all(map(self.program.writer.can, pieces))
             if step.is_view:
                 views.append((k, step))
-            elif is_written and len(shares) == 1:
+            elif is_written and len(pieces) == 1:
                 run.append(step)
                 last = k
             else:
                 made += [*self.parted([run], last), *views]
-                made += self.parted([[s] for s in shares], k) if is_written else [(k, step)]
+                made += self.parted([[s] for s in pieces], k) if is_written else [(k, step)]
                 run, views = [], []
         made += [*self.parted([run], last), *views]
         kept = set(seen([step for _, step in made], self.plan.outputs))
@@ -243,7 +244,7 @@ class NativeLines(Lines):
         """The lines of a run: a call for each step, a loop's with memory behind that of the threads before this one."""
         lines = []
         for step in run:
-            size = 0 if step.loop is None else -(-step.loop.plan.size // 64) * 64
+            size = 0 if step.loop is None else -(-step.loop.plan.size // ALIGNED) * ALIGNED
             start = self.end + thread * size
             self.text.size = max(self.text.size, start + size)
             lines.append(self.program.writer.call(step, place, f"w + {start}"))

@@ -19,6 +19,7 @@ from ..group import Reducer, reducer
 from .loops import Axis, GroupStep, axes_of, computed, element, indented, merged, read
 
 LANES = 16
+HALVES = [LANES >> k for k in range(1, LANES.bit_length() - 1)]  # 8, 4, 2: the last two join the total
 PIECE = 1 << 10  # elements of a piece
 NARROW = 64  # columns of a product that are kept in registers
 SMALL_PRODUCT = 1 << 18  # multiplications: from there on NumPy's BLAS is faster
@@ -73,7 +74,11 @@ def in_pieces(axes: Sequence[Axis]) -> list[Axis]:
 def in_lanes(
     i: str, n: int | str, rest: int, numbers: Mapping[str, Reducer], each: Callable[[Named], Iterable[str]]
 ) -> list[str]:
-    """A loop of n elements, whose lanes meet in pairs and join the totals; the rest of n join them one by one."""
+    """A loop of n elements, whose lanes meet in pairs and join the totals; the rest of n join them one by one.
+
+    n       a number, or what it is called in the text
+    rest    n modulo LANES
+    """
     evenly = n if not rest else f"n - n % {LANES}" if isinstance(n, str) else n - rest
     lines: list[str] = []
     if evenly:
@@ -82,7 +87,7 @@ def in_lanes(
         lines += [f"for (index i = 0; i < {evenly}; i += {LANES})", f"    EACH(j, {LANES}) {{"]
         lines += [f"        const index {i} = i + j;", *indented(indented(each(lambda name: f"{name}[j]"))), "    }"]
         for name, r in numbers.items():
-            lines += [f"EACH(j, {half}) {joined(r, f'{name}[j]', f'{name}[j + {half}]')}" for half in (8, 4, 2)]
+            lines += [f"EACH(j, {half}) {joined(r, f'{name}[j]', f'{name}[j + {half}]')}" for half in HALVES]
             lines.append(joined(r, f"total_{name}", r.both(*(Expr(f"{name}[{j}]", r.dtype) for j in (0, 1)))))
     if rest:
         lines.append(f"for (index {i} = {evenly}; {i} < {n}; {i}++) {{")
@@ -120,7 +125,7 @@ def reduced_group(step: Step, does: GroupStep) -> list[str]:
     outer, inner = ([(n, spread(steps, whole)) for n, steps in axes] for axes in (outer, inner))
     axes = [*outer, *in_pieces(inner)]
     lines = computed(step, does, axes)
-    stores = [f"{element(k, step.operands[k], axes)} = {kept(values[results[k]])};" for k in whole if k in results]
+    stores = [f"{element(k, axes)} = {kept(values[results[k]])};" for k in whole if k in results]
 
     def each(named: Named) -> list[str]:
         return [*lines, *stores, *(joined(r, named(f"r{k}"), values[results[k].inputs[0]]) for k, r in numbers.items())]
@@ -203,11 +208,11 @@ def folded(left: list[Axis], gone: list[Axis], operands: Sequence[Buffer], r: Re
 
     if not left or (gone and min(map(step_of, gone)) <= min(map(step_of, left))):
         x = value([*left, *in_pieces(gone)])
-        end = f"{element(len(xs), y, left)} = {kept(Expr('total_r', r.dtype))};"
+        end = f"{element(len(xs), left)} = {kept(Expr('total_r', r.dtype))};"
         return gathered(left, gone, {"r": r}, lambda named: [joined(r, named("r"), x)], [end])
     *before, row = left
     axes = [*before, *gone, row]
-    out, i = element(len(xs), y, axes), f"i{len(axes) - 1}"
+    out, i = element(len(xs), axes), f"i{len(axes) - 1}"
     clear = f"EACH({i}, {row[0]}) {out} = {kept(literal(r.start, r.dtype))};"
     add = f"EACH({i}, {row[0]}) {out} = {kept(r.both(read(len(xs), y, axes), value(axes)))};"
     return looped(before, [clear, *looped(gone, [add], len(before))])

@@ -65,10 +65,6 @@ extern "C" void backward(int i, int n, TAPE)
         }}
     }}
 }}
-
-#ifdef _WIN32
-extern "C" {{ int _fltused; int DllMainCRTStartup(void *, unsigned, void *) {{ return 1; }} }}
-#endif
 """
 
 

@@ -60,7 +60,8 @@ class CppWriter:
     def function(self, step: Step) -> str:
         """The name of the function that does what a step does, written if there is none yet."""
         does = step.does
-        checked(step)
+        for v in step.operands:
+            check(v)
         if step.loop is not None:
             return self.added("rows", step, self.rows(step.loop))
         if isinstance(does, GroupStep):
@@ -125,16 +126,15 @@ class CppWriter:
         return f"{name}({', '.join([*given, *[memory] * (step.loop is not None)])});"
 
 
-def checked(step: Step) -> None:
-    """Raises NotWritten where an operand is not made of whole elements of a type of C."""
-    for v in step.operands:
-        stored(v.shell.dtype)
-        if len(v.roots) > 1 or not getattr(v.root.spec, "is_known", True):
-            raise NotWritten("an array whose place, or shape, only the run can tell")
-        if any(b % v.shell.itemsize for b in (*v.shell.strides, v.offset)):
-            raise NotWritten(step.text)
-        if 0 in v.shell.shape:
-            raise NotWritten("no elements")
+def check(v: Buffer) -> None:
+    """Raises NotWritten for an operand that is not made of whole elements of a type of C, in a place that is known."""
+    stored(v.shell.dtype)
+    if len(v.roots) > 1 or not getattr(v.root.spec, "is_known", True):
+        raise NotWritten("an array whose place, or shape, only the run can tell")
+    if any(b % v.shell.itemsize for b in (*v.shell.strides, v.offset)):
+        raise NotWritten("an array of parts of elements")
+    if 0 in v.shell.shape:
+        raise NotWritten("no elements")
 
 
 def parameters(step: Step) -> list[str]:

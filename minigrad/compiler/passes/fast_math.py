@@ -176,7 +176,8 @@ def halved(x: Node, half: Node) -> Node:
     return Node(Mul(), (x, half))
 
 
-FAST_MATH: tuple[Rewrite, ...] = (zero, quotient, factors, sums, mean, copies, logistic)
+FAST_MATH: tuple[Rewrite, ...] = (zero, quotient, factors, sums, mean, copies)
+BY_TANH: tuple[Rewrite, ...] = (logistic,)  # which NumPy has for several numbers at once
 BY_BLAS: tuple[Rewrite, ...] = (lines, product)  # when nothing else is left to say of sums
 
 

@@ -78,10 +78,10 @@ class Fused(Op):
 
 
 @lru_cache(maxsize=1024)
-def alone(op: Op, specs: tuple[Spec, ...], spec: Spec | None = None) -> Graph:
-    """An op as a graph of its own. To say the spec of its result tells x⁴ from x⁴·⁰, which are equal, of integers."""
+def alone(op: Op, specs: tuple[Spec, ...], result: Spec | None = None) -> Graph:
+    """An op as a graph of its own. Of integers x⁴ and x⁴·⁰ are equal ops: the result's spec keeps them apart here."""
     inputs = tuple(Node(Input(f"a{i}"), (), spec) for i, spec in enumerate(specs))
-    return Graph(inputs, (Node(op, inputs, spec),))
+    return Graph(inputs, (Node(op, inputs, result),))
 
 
 def is_loop(node: Node) -> bool:

@@ -20,7 +20,7 @@ from ...ops import ControlDep, TupleGet
 from ...tensor.rewrite import RULES, share, simplify
 from .dce import dce
 from .decompose import decompose
-from .fast_math import BY_BLAS, FAST_MATH
+from .fast_math import BY_BLAS, BY_TANH, FAST_MATH
 from .fold import fold
 from .fuse import epilogues, fuse
 from .liveness import bytes_moved, ordered, peak_bytes
@@ -33,10 +33,20 @@ STANDARD: tuple[Pass, ...] = (
     *(dce, narrow, partial(decompose, exact=True), fold, simplify, transposes, share),
     *(epilogues, remat, fuse, ordered),
 )
-BEGIN: tuple[Pass, ...] = (dce, narrow, decompose, fold, partial(simplify, rules=RULES + FAST_MATH))
+BEGIN: tuple[Pass, ...] = (dce, narrow, decompose, fold)
 END: tuple[Pass, ...] = (share, epilogues, partial(remat, ops=QUICK), partial(fuse, reductions=True), ordered)
-FAST: tuple[Pass, ...] = (*BEGIN, partial(transposes, rules=FAST_TRANSPOSES + BY_BLAS), *END)
-NATIVE: tuple[Pass, ...] = (*BEGIN, partial(transposes, rules=FAST_TRANSPOSES), *END)  # a sum is no product with ones
+FAST: tuple[Pass, ...] = (
+    *BEGIN,
+    partial(simplify, rules=RULES + FAST_MATH + BY_TANH),
+    partial(transposes, rules=FAST_TRANSPOSES + BY_BLAS),
+    *END,
+)
+NATIVE: tuple[Pass, ...] = (  # a sum is no product with ones there, and exp as quick as tanh
+    *BEGIN,
+    partial(simplify, rules=RULES + FAST_MATH),
+    partial(transposes, rules=FAST_TRANSPOSES),
+    *END,
+)
 
 
 def optimised(graph: Graph, passes: Sequence[Pass] = STANDARD) -> Graph:

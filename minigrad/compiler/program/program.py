@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import linecache
+import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -227,6 +228,10 @@ class Handed:
 def helpers(workers: int) -> ThreadPoolExecutor:
     """Threads that wait for blocks."""
     return ThreadPoolExecutor(workers, "minigrad")
+
+
+if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+    os.register_at_fork(after_in_child=helpers.cache_clear)
 
 
 def together(f: Callable[..., Any], mine: tuple[Any, ...], *others: tuple[Any, ...]) -> Any:
