@@ -1,0 +1,11 @@
+"""What stays when a process ends: mg.save and mg.load.
+
+container    named arrays and a text in one file, safetensors, written whole
+values       lists, dictionaries, numbers and tensors as JSON and arrays
+graphs       graphs as JSON, op by op
+functions    what mg.load gives of a function or a model
+files        save and load
+"""
+
+from .files import load as load, save as save
+from .functions import SavedFunction as SavedFunction, Signature as Signature

@@ -1,0 +1,110 @@
+"""mg.save and mg.load: what a run has made, in one file that is whole or not there.
+
+    mg.save("net.safetensors", net.state_dict())                 PyTorch reads it: safetensors.torch.load_file
+    mg.save("run.mg", {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3})
+    state = mg.load("run.mg")
+    mg.save("net.mg", net, mg.TensorSpec((None, 784)))           the graph too: needs no Python of the network's
+    net = mg.load("net.mg")
+
+Nothing in a file is code: neither pickle nor names of things to import.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from ..base.errors import SavedFileError, StateError
+from ..graph.function import TracedFunction
+from ..graph.placeholder import TensorSpec
+from ..graph.signature import Bound
+from ..nn.module import Module
+from ..tensor.tensor import Tensor
+from .container import OURS, parsed, read, short, written
+from .functions import FunctionReader, FunctionWriter, SavedFunction, of_traced
+from .values import Reader, Writer
+
+VERSION = 1
+
+
+def save(path: str | os.PathLike[str], what: Any, inputs: Any = None) -> None:
+    """Write a function, a model, or values, in a file that replaces one of its name only when it is whole.
+
+    what      values: tensors, numbers, texts and None, in any structure of lists, tuples and dictionaries;
+              a function that mg.function has traced, with the graphs of its calls; or a Module
+    inputs    what the function, or the model, is called with: a tensor or a TensorSpec, or a tuple of them
+
+    Raises StateError for what a file cannot hold, such as Python functions.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"mg.save takes the path first, mg.save(path, what), and got {short(path)} in its place")
+    function = function_of(what, inputs)
+    if function is None:
+        writer: Writer = Writer()
+        text = in_json({"version": VERSION, "kind": "state", "value": writer.value(what)})
+    else:
+        writer = functions = FunctionWriter()
+        text = in_json({"version": VERSION, "kind": "function", **functions.function(function)})
+        understood(text, writer.arrays)  # what could not be loaded is not saved
+    written(path, writer.arrays, text)
+
+
+def in_json(said: dict[str, Any]) -> str:
+    return json.dumps(said, separators=(",", ":"), allow_nan=False)
+
+
+def function_of(what: Any, inputs: Any) -> SavedFunction | None:
+    """A function as it is saved; None for values."""
+    if isinstance(what, SavedFunction) and inputs is None:
+        return what
+    if isinstance(what, Module):
+        if inputs is None:
+            raise StateError(
+                f"a {type(what).__name__} is saved with what it is called with, mg.save(path, model, inputs), which "
+                "says its graph; or without one, as mg.save(path, model.state_dict())"
+            )
+        what = TracedFunction(what)
+    what = what.function if isinstance(what, Bound) else what
+    if not isinstance(what, TracedFunction):
+        return None
+    if inputs is None:
+        return of_traced(what)
+    given = inputs if isinstance(inputs, tuple) else (inputs,)
+    if any(isinstance(x, TensorSpec) for x in given):
+        specs = [x if isinstance(x, TensorSpec) else TensorSpec.from_tensor(Tensor(x)) for x in given]
+        what = TracedFunction(what.python_function, specs, what.autograph)
+        given = tuple(x.example() for x in specs)
+    alone = TracedFunction(what.python_function, what.input_signature, what.autograph)
+    alone.trace_for(*given)
+    return of_traced(alone)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """What was saved there: values, or a SavedFunction; of a file that another library wrote, name → Tensor.
+
+    Raises SavedFileError where the file is not whole, or not such a file.
+    """
+    arrays, text = read(path)
+    if text is None:
+        return {name: Tensor(array) for name, array in arrays.items()}
+    try:
+        return understood(text, arrays)
+    except SavedFileError as error:
+        raise SavedFileError(f"{path} holds nothing that {OURS} knows: {error}") from None
+
+
+def understood(text: str, arrays: dict[str, Any]) -> Any:
+    """What the text and the arrays of a file say."""
+    said = parsed(text)
+    if said.get("version") != VERSION:
+        raise SavedFileError(f"its version is {short(said.get('version'))}, and {VERSION} is what is read here")
+    try:
+        match said:
+            case {"kind": "state", "value": value} if len(said) == 3:
+                return Reader(arrays).value(value)
+            case {"kind": "function"} if len(said) == 6:
+                return FunctionReader(arrays, said.get("places")).function(said)
+    except RecursionError:
+        raise SavedFileError("it is nested too deep") from None
+    raise SavedFileError(f"a state or a function is wanted, and this is {short(said)}")

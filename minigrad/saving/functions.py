@@ -1,0 +1,308 @@
+"""A saved function: graphs with names for what goes in and comes out, and the variables that they read.
+
+It is what a traced function was, without its Python: called with tensors, differentiated, trained further, traced into
+other functions, compiled, drawn, and saved again. It is a Module, whose parameters and buffers are the variables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..base.dimension import fits, is_unknown
+from ..base.errors import SavedFileError, ShapeError, StateError
+from ..base.pytree import leaves, paths, planted
+from ..base.spec import Specs
+from ..compiler.passes.specialise import lengths_in, with_lengths
+from ..core.graph import Graph
+from ..core.interpret import applied
+from ..core.modes import current, no_grad
+from ..core.op import Op
+from ..graph.compiled import Compiled, CompileOptions
+from ..graph.function import TracedFunction
+from ..graph.placeholder import TensorSpec
+from ..graph.trace import Trace, taken
+from ..methods import Operand
+from ..nn.module import Module
+from ..ops.pattern import Slice
+from ..tensor.tensor import Tensor
+from ..tracing.builder import Tracer
+from .container import is_table, short
+from .graphs import GraphReader, GraphWriter, chosen, plain
+
+CONSTANT = re.compile(r"captured(_\d+)?")  # what a trace calls a tensor that it met by no name
+
+
+@dataclass(frozen=True)
+class Returned:
+    """A part of what a function returns: the output, or the input, of that number; or a view of such a part."""
+
+    kind: str
+    number: int
+    of: Any = None
+    look: Op | None = None
+
+
+class Part(NamedTuple):
+    """One of the graphs.
+
+    arguments    names of the first inputs
+    reads        names of the variables that the other inputs are
+    edits        (input, output): the variable at that input has that value after a run
+    result       the structure of what is returned
+    """
+
+    graph: Graph
+    arguments: list[str]
+    reads: list[str]
+    edits: list[tuple[int, int]]
+    result: Any
+
+
+class Signature(NamedTuple):
+    """inputs    name → shape, in which None is any length, and dtype; outputs    their names"""
+
+    inputs: dict[str, TensorSpec]
+    outputs: list[str]
+
+
+class SavedFunction(Module):
+    """What mg.load gives of a function or a model.
+
+    variables    name → tensor: those that require a gradient are parameters, the others buffers
+    constants    names of those among them that the function did not reach by a name: they are in no state_dict
+    """
+
+    def __init__(self, name: str, parts: list[Part], variables: dict[str, Tensor], constants: set[str]):
+        self.name, self.parts, self.variables = name, parts, variables
+        self._buffers |= dict.fromkeys(constants, False)
+        self.runs = [Compiled(part.graph, name, {}, CompileOptions()) for part in parts]
+
+    @property
+    def constants(self) -> set[str]:
+        return {name for name, stays in self._buffers.items() if not stays}
+
+    def _own_parameters(self) -> Any:
+        return ((name, x) for name, x in self.variables.items() if x.requires_grad)
+
+    def _own_buffers(self) -> Any:
+        return ((name, x) for name, x in self.variables.items() if not x.requires_grad)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph; of several, the last."""
+        return self.parts[-1].graph
+
+    @property
+    def signatures(self) -> list[Signature]:
+        """What can be called, and what comes out."""
+        return [
+            Signature(
+                {name: said(x.spec) for name, x in zip(part.arguments, part.graph.inputs)}, paths(part.result, "output")
+            )
+            for part in self.parts
+        ]
+
+    @property
+    def signature(self) -> Signature:
+        """The same of `graph`."""
+        return self.signatures[-1]
+
+    def forward(self, *xs: Any, **named: Any) -> Any:
+        part, run, given = self.fitting(xs, named)
+        inputs = [*given, *map(self.variables.__getitem__, part.reads)]
+        ys = run(inputs) if current.mode.builder is None else written_down(part.graph, inputs)
+        result = [returned(x, part, inputs, ys) for x in leaves(part.result)]
+        with no_grad():
+            for i, y in part.edits:
+                inputs[i].copy_(ys[y])
+        return planted(part.result, iter(result))
+
+    def fitting(self, xs: Sequence[Any], named: dict[str, Any]) -> tuple[Part, Compiled, list[Any]]:
+        """The graph for these arguments, by place or by name. Raises ShapeError where there is none."""
+        for part, run in zip(self.parts, self.runs):
+            names = part.arguments[len(xs) :]
+            if len(xs) + len(named) == len(part.arguments) and {*names} == {*named}:
+                every = [*xs, *(named[name] for name in names)]
+                given = [x if isinstance(x, Operand) else Tensor(x) for x in every]
+                wanted = [x.spec for x in part.graph.inputs[: len(given)]]
+                if all(x.dtype == w.dtype and fits(x.spec.shape, w.shape) for x, w in zip(given, wanted)):
+                    return part, run, given
+        came = [getattr(x, "spec", type(x).__name__) for x in (*xs, *named.values())]
+        wants = " or ".join(
+            "(" + ", ".join(f"{n}: {x.spec}" for n, x in zip(p.arguments, p.graph.inputs)) + ")" for p in self.parts
+        )
+        raise ShapeError(f"{self.name} was saved for {wants}, and was called with {came}{[*named] or ''}")
+
+    def extra_repr(self) -> str:
+        return self.name
+
+
+def said(spec: Any) -> TensorSpec:
+    """A spec as one says it: None for a length that is not known."""
+    return TensorSpec(tuple(None if is_unknown(n) else n for n in spec.shape), spec.dtype)
+
+
+def written_down(graph: Graph, xs: Sequence[Any]) -> Sequence[Any]:
+    """The graph as a part of the one that is being built."""
+    builder: Any = current.mode.builder
+    specs = [x.spec for x in xs]
+    graph = with_lengths(graph, lengths_in(graph.inputs, specs), specs)
+    return applied(graph, xs, lambda node: Tracer(builder.node(node.op, (), node.spec), builder))
+
+
+def returned(x: Any, part: Part, inputs: Sequence[Any], ys: Sequence[Any]) -> Any:
+    """A part of the result."""
+    if not isinstance(x, Returned):
+        return x
+    if x.kind == "view":
+        specs = [each.spec for each in inputs]
+        return taken(returned(x.of, part, inputs, ys), x.look, True, lengths_in(part.graph.inputs, specs))
+    return (ys if x.kind == "output" else inputs)[x.number]
+
+
+# -- into a file ----------------------------------------------------------------------------------
+
+
+def part_of(trace: Trace, name: str) -> Part:
+    """A trace, as it is saved. Raises StateError for what a graph alone does not do again."""
+    if trace.is_flat or trace.grads:
+        raise StateError(
+            f"{name} calls backward() inside, which gives a .grad to parameters, and no such function is saved: save "
+            "the one that gives the loss, and call backward() on what it gives"
+        )
+    edited = [trace.names[edit.input] for edit in trace.edits if edit.input < trace.given]
+    if edited:
+        raise StateError(f"{name} edits its argument {edited[0]} in place, and no such function is saved: edit a copy")
+    captured = {id(x): trace.given + i for i, x in enumerate(trace.captured)}
+
+    def place(at: tuple[str, Any]) -> Any:
+        kind, what = at
+        if kind == "view":
+            return Returned("view", 0, place(what[0]), what[1])
+        if kind == "constant":
+            return Returned("input", captured[id(what)]) if id(what) in captured else what
+        return Returned("output" if kind == "result" else "input", what)
+
+    result = planted(trace.template, iter([place(at) for at in trace.places]))
+    edits = [(edit.input, edit.result) for edit in trace.edits]
+    return Part(trace.graph, trace.names[: trace.given], trace.names[trace.given :], edits, result)
+
+
+def of_traced(function: TracedFunction) -> SavedFunction:
+    """A traced function with all its traces, as it would be loaded; its variables are the function's own."""
+    names: dict[int, str] = {}
+    variables: dict[str, Tensor] = {}
+    parts = []
+    for trace in function.history:
+        part = part_of(trace, function.__name__)
+        for name, x in zip(part.reads, trace.captured):
+            unique = names.setdefault(id(x), name if name not in variables else f"{name}_{len(variables)}")
+            variables[unique] = x
+        parts.append(part._replace(reads=[names[id(x)] for x in trace.captured]))
+    if not parts:
+        raise StateError(
+            f"{function.__name__} was not traced yet, and there is no graph to save: call it, or say what it is "
+            "called with, mg.save(path, function, inputs)"
+        )
+    constants = {n for n, x in variables.items() if CONSTANT.fullmatch(n) and not x.requires_grad}
+    return SavedFunction(function.__name__, parts, variables, constants)
+
+
+class FunctionWriter(GraphWriter):
+    """Values, graphs, and functions."""
+
+    def function(self, saved: SavedFunction) -> dict[str, Any]:
+        parts = [
+            {
+                "graph": self.graph(part.graph),
+                "arguments": part.arguments,
+                "reads": part.reads,
+                "edits": [[*edit] for edit in part.edits],
+                "result": self.value(part.result),
+            }
+            for part in saved.parts
+        ]
+        for name, x in saved.variables.items():
+            if self.array(x.spec.device.read(x.value), name) != name:
+                raise StateError(f"a variable is called {name!r}, which is no name in a file")
+        learned = {
+            n: None if n in saved.constants else x.requires_grad and x.is_leaf for n, x in saved.variables.items()
+        }
+        places = [[*place] for place in self.places]
+        return {"name": saved.name, "parts": parts, "variables": learned, "places": places}
+
+    def special(self, x: Any, path: tuple[str, ...]) -> Any:
+        if isinstance(x, tuple) and not isinstance(x, Slice):  # of a class of Python's, which stays behind
+            return self.value(tuple(x), path)
+        if not isinstance(x, Returned):
+            return super().special(x, path)
+        if x.kind != "view":
+            return {x.kind: x.number}
+        return {"view": [self.value(x.of), self.op(x.look)]}
+
+
+# -- out of a file ----------------------------------------------------------------------------------
+
+
+class FunctionReader(GraphReader):
+    """Values, graphs, and functions."""
+
+    def function(self, said: dict[str, Any]) -> SavedFunction:
+        match said:
+            case {"name": str(name), "parts": [_, *_] as parts, "variables": learned} if is_table(learned, bool | None):
+                variables = {n: self.variable(plain(n), bool(wanted)) for n, wanted in learned.items()}
+                constants = {n for n, wanted in learned.items() if wanted is None}
+                return SavedFunction(plain(name), [self.part(part, variables) for part in parts], variables, constants)
+        raise SavedFileError(f"{short(said)} is no function")
+
+    def variable(self, name: str, learned: bool) -> Tensor:
+        x = Tensor(self.array(name))
+        if learned and not x.spec.is_float:
+            raise SavedFileError(f"{name} is {x.spec}, and would be learned")
+        return x.requires_grad_(learned)
+
+    def part(self, said: Any, variables: dict[str, Tensor]) -> Part:
+        """One graph, whose inputs are arguments and variables of the specs that they have."""
+        match said:
+            case {"graph": g, "arguments": list(names), "reads": list(reads), "edits": list(edits), "result": result}:
+                graph = self.graph(g)
+                known = [variables.get(name) if isinstance(name, str) else None for name in reads]
+                last = [x.spec for x in graph.inputs[len(names) :]]
+                if len(graph.inputs) != len(names) + len(reads) or [getattr(x, "spec", None) for x in known] != last:
+                    raise SavedFileError(f"a graph reads {short(reads)}, and they are not of its inputs' specs")
+                part = Part(graph, [*map(plain, names)], reads, [self.edit(e, graph, len(names)) for e in edits], None)
+                return part._replace(result=self.result(result, graph))
+        raise SavedFileError(f"{short(said)} is no graph of a function")
+
+    def edit(self, said: Any, graph: Graph, given: int) -> tuple[int, int]:
+        match said:
+            case [int(i), int(y)] if i >= given:
+                new = chosen([*graph.outputs], y)
+                if new is not None and new.spec == chosen([*graph.inputs], i).spec:
+                    return i, y
+        raise SavedFileError(f"{short(said)} is no edit of a variable")
+
+    def result(self, said: Any, graph: Graph) -> Any:
+        """The structure of the result, whose parts are there."""
+        result = self.value(said)
+        for leaf in leaves(result):
+            while isinstance(leaf, Returned) and leaf.kind == "view":
+                leaf = leaf.of
+            if isinstance(leaf, Returned):
+                node = chosen([*(graph.outputs if leaf.kind == "output" else graph.inputs)], leaf.number)
+                if node is None or isinstance(node.spec, Specs):
+                    raise SavedFileError(f"{short(leaf)} is not one tensor")
+        return result
+
+    def special(self, kind: str, what: Any) -> Any:
+        match kind, what:
+            case (("output" | "input"), int()):
+                return Returned(kind, what)
+            case "view", [of, op]:
+                of, op = self.value(of), self.op(op)
+                if isinstance(of, Returned) and op.is_view:
+                    return Returned("view", 0, of, op)
+        return super().special(kind, what)

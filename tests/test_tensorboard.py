@@ -1,0 +1,185 @@
+"""SummaryWriter beside TensorBoard's own reader."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.utils.event_file import crc32c, varint
+from minigrad.utils.tensorboard import SummaryWriter
+
+accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "runs" / "a"
+
+
+def read(folder):
+    """What TensorBoard reads in a run's folder: every event, since it keeps a sample only if it is told no other."""
+    return accumulator.EventAccumulator(
+        str(folder), size_guidance=dict.fromkeys(accumulator.DEFAULT_SIZE_GUIDANCE, 0)
+    ).Reload()
+
+
+def test_the_checksum_and_the_numbers_are_the_standards():
+    assert crc32c(b"123456789") == 0xE3069283  # RFC 3720's
+    assert (varint(0), varint(300), len(varint(-1))) == (b"\0", b"\xac\x02", 10)
+
+
+def test_scalars_are_read_as_they_were_written(folder):
+    with SummaryWriter(folder) as writer:
+        writer.add_scalar("loss", 0.5, 3, walltime=12.5)
+        writer.add_scalar("loss", mg.tensor([0.25], requires_grad=True), 4)
+        writer.add_scalar("loss", np.float32(np.nan), 5)
+
+    first, second, third = read(folder).Scalars("loss")
+
+    assert (first.value, first.step, first.wall_time) == (0.5, 3, 12.5)
+    assert (second.value, second.step) == (0.25, 4)
+    assert np.isnan(third.value)
+
+
+def test_several_scalars_are_runs_beside_each_other(folder):
+    with SummaryWriter(folder) as writer:
+        writer.add_scalars("train/loss", {"first": 1.0, "second": 2.0}, 7)
+
+    (second,) = read(folder / "train_loss_second").Scalars("train/loss")
+
+    assert (second.value, second.step) == (2.0, 7)
+
+
+def test_a_histogram_counts_as_numpy_does(folder):
+    x = mg.tensor([0.0, 1.0, 1.5, 4.0])
+
+    with SummaryWriter(folder) as writer:
+        writer.add_histogram("w", x, 0, bins=4)
+    (found,) = read(folder).Histograms("w")
+    told = found.histogram_value
+
+    assert (told.min, told.max, told.num, told.sum, told.sum_squares) == (0.0, 4.0, 4, 6.5, 19.25)
+    assert (told.bucket_limit, told.bucket) == ([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("dataformats", ["CHW", "HWC", "HW"])
+def test_a_picture_has_its_pixels(folder, dataformats):
+    image = pytest.importorskip("PIL.Image")
+    x = np.random.default_rng(0).integers(0, 256, {"CHW": (3, 5, 7), "HWC": (5, 7, 3), "HW": (5, 7)}[dataformats])
+
+    with SummaryWriter(folder) as writer:
+        writer.add_image("seen", x.astype(np.uint8), 0, dataformats=dataformats)
+    (found,) = read(folder).Images("seen")
+    (folder / "seen.png").write_bytes(found.encoded_image_string)
+
+    assert (found.height, found.width) == (5, 7)
+    pixels = np.asarray(image.open(folder / "seen.png"))
+    np.testing.assert_array_equal(pixels, x.transpose(1, 2, 0) if dataformats == "CHW" else x)
+
+
+def test_pictures_lie_side_by_side_and_numbers_from_0_to_1_are_stretched(folder):
+    image = pytest.importorskip("PIL.Image")
+
+    with SummaryWriter(folder) as writer:
+        writer.add_images("seen", mg.tensor([[[[0.0]]], [[[1.0]]], [[[0.5]]]]), 0)
+    (found,) = read(folder).Images("seen")
+    (folder / "seen.png").write_bytes(found.encoded_image_string)
+
+    assert np.asarray(image.open(folder / "seen.png")).tolist() == [[0, 255, 127]]
+
+
+def test_a_text_is_what_the_text_plugin_reads(folder):
+    with SummaryWriter(folder) as writer:
+        writer.add_text("note", "über **alles**", 2)
+    events = read(folder)
+    (found,) = events.Tensors("note/text_summary")
+
+    assert events.SummaryMetadata("note/text_summary").plugin_data.plugin_name == "text"
+    assert [each.decode() for each in found.tensor_proto.string_val] == ["über **alles**"]
+
+
+def test_a_graph_has_its_modules_as_folders_and_every_edge(folder):
+    net = mg.nn.Sequential(mg.nn.Linear(4, 8), mg.nn.ReLU(), mg.nn.Linear(8, 3))
+
+    with SummaryWriter(folder) as writer:
+        writer.add_graph(net, mg.ones(2, 4))
+    nodes = {node.name: node for node in read(folder).Graph().node}
+
+    assert {name for name in nodes if "/" in name} == {
+        "Sequential/0/Affine", "Sequential/1/Relu", "Sequential/2/Affine_1"
+    }  # fmt: skip
+    assert list(nodes["Sequential/1/Relu"].input) == ["Sequential/0/Affine"]
+    assert all(x in nodes for node in nodes.values() for x in node.input)
+    (shape,) = nodes["Sequential/1/Relu"].attr["_output_shapes"].list.shape
+    assert [axis.size for axis in shape.dim] == [2, 8]
+
+
+def test_an_unknown_length_is_shown_as_one(folder):
+    f = mg.function(lambda x: x * 2, input_signature=[mg.TensorSpec((None, 3))])
+
+    with SummaryWriter(folder) as writer:
+        writer.add_graph(f, mg.ones(2, 3))
+    nodes = read(folder).Graph().node
+
+    assert [axis.size for axis in nodes[-1].attr["_output_shapes"].list.shape[0].dim] == [-1, 3]
+
+
+def test_hyperparameters_are_what_the_plugin_reads(folder):
+    plugin = pytest.importorskip("tensorboard.plugins.hparams.plugin_data_pb2").HParamsPluginData
+
+    with SummaryWriter(folder) as writer:
+        writer.add_hparams({"lr": 0.1, "optimizer": "adam", "amsgrad": True}, {"accuracy": 0.9}, run_name="row")
+    events = read(folder / "row")
+    start, experiment = (
+        plugin.FromString(events.SummaryMetadata(f"_hparams_/{name}").plugin_data.content)
+        for name in ("session_start_info", "experiment")
+    )
+
+    values = start.session_start_info.hparams
+    assert (values["lr"].number_value, values["optimizer"].string_value, values["amsgrad"].bool_value) == (
+        0.1,
+        "adam",
+        True,
+    )
+    assert [info.name for info in experiment.experiment.hparam_infos] == ["lr", "optimizer", "amsgrad"]
+    assert experiment.experiment.metric_infos[0].name.tag == "accuracy"
+    assert events.Scalars("accuracy")[0].value == pytest.approx(0.9)
+
+
+def test_what_waits_is_in_the_file_after_flush(folder):
+    writer = SummaryWriter(folder)
+    writer.add_scalar("loss", 1.0, 0)
+    writer.flush()
+
+    assert len(read(folder).Scalars("loss")) == 1
+    writer.close()
+
+
+def test_writers_in_one_folder_do_not_share_a_file(folder):
+    with SummaryWriter(folder), SummaryWriter(folder):
+        assert len([*folder.iterdir()]) == 2
+
+
+@pytest.mark.parametrize(
+    ("tell", "message"),
+    [
+        (lambda w: w.add_scalar("loss", [1.0, 2.0], 0), "one number, and loss got float64"),
+        (lambda w: w.add_histogram("w", [1.0, np.nan], 0), "finite numbers, and w has 2, 1 of them"),
+        (lambda w: w.add_histogram("w", [], 0), "finite numbers, and w has 0"),
+        (lambda w: w.add_image("i", np.zeros((2, 4, 4)), 0), "1, 3 or 4 channels"),
+        (lambda w: w.add_image("i", np.zeros((4, 4)), 0), "axes C, H and W"),
+        (lambda w: w.add_images("i", np.zeros((2, 1, 4, 4)), 0, dataformats="CHW"), "NCHW or NHWC"),
+        (lambda w: w.add_hparams({"layers": [1, 2]}, {}), "a number, a text or a bool"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(folder, tell, message):
+    with SummaryWriter(folder) as writer, pytest.raises((ValueError, TypeError), match=message):
+        tell(writer)
+
+
+def test_a_closed_writer_says_so(folder):
+    writer = SummaryWriter(folder)
+    writer.close()
+    writer.close()
+
+    with pytest.raises(ValueError, match="closed"):
+        writer.add_scalar("loss", 1.0, 0)
