@@ -1,0 +1,218 @@
+"""export: a traced function as an ONNX file.
+
+    mg.onnx.export(net, (x,), "net.onnx", input_names=["image"], output_names=["logits"], dynamic_axes={"image": [0]})
+
+The graph is the traced one, before any pass of the compiler. Parameters become initializers under their names in
+`state_dict`; every node is written by what its op says: by its spelling, if ONNX has a word for it, by the parts that
+it is made of, or by its `forward`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from ..base.dimension import is_unknown, named
+from ..base.errors import GraphError, MinigradError
+from ..base.spec import Spec
+from ..compiler.program.abstract_array import Unrecordable
+from ..core.graph import Graph
+from ..core.interpret import is_constant, walked
+from ..core.node import Node
+from ..graph.function import TracedFunction, is_tensor
+from ..graph.trace import Trace, identifier
+from ..ops import Const, TupleGet
+from ..ops.effect import Effect
+from ..tensor.symbol import Symbol
+from ..tensor.tensor import Tensor
+from . import control as control  # whose spellings join the table
+from .array import NamedArray
+from .recorder import OnnxNumPy
+from .spellings import SPELLINGS
+from .writer import NodeWriter, typed
+
+IR_VERSION = 10  # what opset 21 came with: engines refuse files that are newer than they are
+OPSETS = range(20, 25)  # of which the spellings are
+FAILURES = (
+    NotImplementedError,
+    TypeError,
+    AttributeError,
+    ValueError,
+    IndexError,
+)  # of a forward, on what has no elements
+
+
+def export(
+    func: Callable[..., Any],
+    args: Any,
+    path: str | os.PathLike[str],
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    opset: int = 21,
+) -> None:
+    """Writes a module or a function of tensors to an ONNX file: what it does with arguments such as these.
+
+    args            a tensor, or a tuple of arguments; what is no tensor is a constant of the graph
+    dynamic_axes    name of an input → its axes whose length differs from run to run: [0], or {0: "batch"}
+
+    A function that returns gradients is exported with them. Dropout and batch norm are those of the module's mode.
+    The file is checked by onnx.checker, and then takes the place of an older one at once. Raises GraphError for what
+    ONNX has no word for, with the line that asked for it.
+    """
+    if opset not in OPSETS:
+        raise ValueError(f"mg.onnx.export writes opset {OPSETS[0]} to {OPSETS[-1]}, and {opset} was asked")
+    args = args if isinstance(args, tuple) else (args,)
+    trace, names = traced(func, args, input_names, dynamic_axes or {})
+    model = model_of(trace, names, parameter_names(func), output_names, opset)
+    onnx.checker.check_model(model, full_check=True)
+    write(Path(path), model.SerializeToString())
+
+
+def write(path: Path, data: bytes) -> None:
+    """The file, whole or not at all."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+# -- the trace --------------------------------------------------------------------------------------
+
+
+def traced(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Mapping[str, Any]) -> tuple[Trace, Any]:
+    """The function's trace, and the names of its inputs. Raises GraphError where a run changes more than it returns."""
+    f = TracedFunction(func.python_function if isinstance(func, TracedFunction) else func)
+    tensors: list[Tensor] = []
+    args, options = f.parameters.bound(args, {})
+    f.key(args, options, tensors)
+    said = [identifier(name) for name, x in f.parameters.leaves(args, options) if is_tensor(x)]
+    names = said_names("input_names", input_names, said)
+    if unknown := set(dynamic_axes) - {*names}:
+        raise ValueError(f"dynamic_axes names {', '.join(sorted(unknown))}, and the inputs are {', '.join(names)}")
+    specs = [opened(x.spec, name, dynamic_axes.get(name, ())) for x, name in zip(tensors, names)]
+    trace = f.trace(args, options, tensors, specs)
+    if trace.changed():
+        raise GraphError(
+            f"{f.__name__} changes {', '.join(trace.changed())} besides what it returns, for which ONNX has no "
+            "place: export net.eval(), or return the new values, and gradients as mg.autograd.grad gives them"
+        )
+    return trace, names
+
+
+def opened(spec: Spec, name: str, axes: Any) -> Spec:
+    """The spec with unknown lengths on these axes."""
+    called = axes if isinstance(axes, Mapping) else {a: f"{name}_axis_{a}" for a in axes}
+    shape: list[Any] = list(spec.shape)
+    for axis, length in called.items():
+        shape[axis] = named(length)
+    return spec.with_shape(tuple(shape))
+
+
+def said_names(what: str, said: Sequence[str] | None, own: Sequence[str]) -> list[str]:
+    """The names that were said, one for each of ours; ours, if none were."""
+    if said is not None and (len(said) != len(own) or len({*said}) != len(own)):
+        raise ValueError(f"{what} needs {len(own)} names, all different, and got {list(said)}")
+    return list(own if said is None else said)
+
+
+def parameter_names(func: Any) -> dict[int, str]:
+    """id of a tensor → its name in the module's state_dict."""
+    module = getattr(func, "python_function", func)
+    named_parts = [getattr(module, kind)() for kind in ("named_parameters", "named_buffers") if hasattr(module, kind)]
+    return {id(x): name for parts in named_parts for name, x in parts}
+
+
+# -- the model --------------------------------------------------------------------------------------
+
+
+def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], output_names: Any, opset: int) -> Any:
+    """The trace as a model."""
+    xp = Exporting(NodeWriter(names))
+    given = []
+    for name, node in zip(names, trace.graph.inputs):
+        given.append(NamedArray(xp, name, node.spec.shape, node.spec.dtype))
+        for axis, n in enumerate(node.spec.shape):
+            if is_unknown(n):
+                xp.lengths.setdefault(str(n), (name, axis))
+    inputs = [typed(x.name, x.dtype, x.shape) for x in given]
+    for name, tensor in zip(trace.names[trace.given :], trace.captured):
+        array = np.asarray(tensor.value)
+        given.append(NamedArray(xp, xp.writer.constant(array, called.get(id(tensor), name)), array.shape, array.dtype))
+    results = xp.run(trace.graph, given)
+    ys = [found(xp, place, results, given) for place in trace.places]
+    said = said_names("output_names", output_names, [f"output_{i}" if i else "output" for i in range(len(ys))])
+    for i, name in enumerate(said):
+        said[i] = xp.writer.fresh(name)
+        xp.writer.nodes.append(helper.make_node("Identity", [ys[i].name], [said[i]]))
+    outputs = [typed(name, y.dtype, y.shape) for name, y in zip(said, ys)]
+    graph = helper.make_graph(xp.writer.nodes, "minigrad", inputs, outputs, list(xp.writer.constants.values()))
+    xp.writer.constants, xp.writer.nodes = {}, []
+    opsets = [helper.make_opsetid("", opset)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="minigrad")
+
+
+def found(xp: Exporting, place: tuple[str, Any], results: Sequence[Any], given: Sequence[NamedArray]) -> Any:
+    """A part of what the function returns: computed, an argument, what it captured, or a view of one of these."""
+    kind, there = place
+    if kind == "result":
+        return results[there]
+    if kind == "argument":
+        return given[there]
+    if kind == "view":
+        x, op, _ = there
+        return xp.spelled(op, None, [found(xp, x, results, given)])
+    if not isinstance(there, Tensor):
+        raise GraphError(f"an ONNX graph gives tensors, and the function returns {there!r}: return tensors alone")
+    return xp.lifted(np.asarray(there.value))
+
+
+class Exporting(OnnxNumPy):
+    """The recorder, and a walk over a graph that it writes."""
+
+    def run(self, graph: Graph, xs: Sequence[NamedArray]) -> tuple[Any, ...]:
+        """What the graph gives for these; the True that follows upon its effects is not among it."""
+        return walked(graph, xs, self.written)
+
+    def written(self, node: Node, xs: Sequence[NamedArray]) -> Any:
+        if is_constant(node):
+            return self.lifted(node.op.value, node.spec.dtype)  # type: ignore[attr-defined]
+        self.writer.within(getattr(node, "name", "") or node.op.label, getattr(node, "place", None))
+        return self.spelled(node.op, node, xs)
+
+    def spelled(self, op: Any, node: Any, xs: Sequence[Any]) -> Any:
+        """What an op makes of its operands: by its spelling, by its parts, or by its `forward`."""
+        if isinstance(op, TupleGet):
+            return xs[0][op.i]
+        try:
+            if isinstance(op, Effect):
+                raise Unrecordable("it does more than give its result")
+            if (spelling := SPELLINGS.get(type(op))) is not None:
+                with suppress(NotImplementedError):
+                    return spelling(self, op, *xs)
+            if hasattr(op, "decomposed"):
+                return self.run(*parts(op, xs))[0]
+            y = op.forward(
+                copy(self), *xs
+            )  # a copy: tables that forwards remember for a module are nodes of this op here
+            return y if isinstance(y, tuple) else self.lifted(y).as_it_is()
+        except (Unrecordable, MinigradError, *FAILURES) as reason:
+            place = getattr(node, "place", None)
+            where = f" ({place})" if place else ""
+            raise GraphError(f"{op}{where} has no spelling in ONNX: {reason}") from reason
+
+
+def parts(op: Any, xs: Sequence[NamedArray]) -> tuple[Graph, Sequence[NamedArray]]:
+    """What an op says it is made of, as a graph, and the operands again."""
+    inputs = tuple(Node(Const(i, 1.0), (), Spec(x.shape, x.dtype)) for i, x in enumerate(xs))
+    return Graph(inputs, (op.decomposed(*map(Symbol, inputs)).node,)), xs
