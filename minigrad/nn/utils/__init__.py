@@ -1,4 +1,4 @@
-"""What training loops need beside layers: clipped gradients, parameters as a vector, sequences of different lengths."""
+"""What training loops need beside layers: clipped gradients, parameters as a vector, pruning, padded sequences."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ...functions.movement import cat, stack
 from ...tensor.inplace import write
 from ...tensor.lift import operand
 from ...tensor.tensor import Tensor
+from . import prune as prune
 from . import rnn as rnn
 
 Tensors = Tensor | Iterable[Tensor]
