@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 float64 = double = np.dtype(np.float64)
 float32 = float = np.dtype(np.float32)
 float16 = half = np.dtype(np.float16)
+bfloat16 = np.dtype(ml_dtypes.bfloat16)  # float32's range in 16 bits, with 8 binary digits: NumPy has none of its own
 int64 = long = np.dtype(np.int64)
 int32 = int = np.dtype(np.int32)
 int16 = short = np.dtype(np.int16)
@@ -16,14 +18,43 @@ int8 = np.dtype(np.int8)
 uint8 = np.dtype(np.uint8)
 bool = np.dtype(np.bool_)
 
+HALVES = (float16, bfloat16)  # what is computed in float32 and rounded once, as tensor cores do: Op.widens
+
 iinfo = np.iinfo
 
 
-def finfo(dtype: Any = float64) -> np.finfo[Any]:
+def kind(dtype: np.dtype[Any]) -> str:
+    """NumPy's letter for it, b, i, u or f, which of bfloat16 says "V", as of what it does not know."""
+    return "f" if dtype == bfloat16 else dtype.kind
+
+
+def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype to compute in: float32 for half precision."""
+    return float32 if dtype in HALVES else dtype
+
+
+def rounded(found: np.dtype[Any], of: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of what was computed in `wide(of)`: rounded to `of` again, if that left it as it was."""
+    return of if of in HALVES and found == float32 else found
+
+
+def finfo(dtype: Any = float64) -> Any:
     """What a floating dtype can say: eps, tiny, min, max, bits."""
-    return np.finfo(dtype)
+    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
 
 
 def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
     """The dtype that holds what both hold: NumPy's rules (NEP 50)."""
-    return np.promote_types(type1, type2)
+    return result_type(np.dtype(type1), np.dtype(type2))
+
+
+def result_type(*of: Any) -> np.dtype[Any]:
+    """The dtype of what is made of these dtypes, arrays and Python numbers, which take what they meet (NEP 50).
+
+    bfloat16 takes float16's place in NumPy's rules, and beside float16 itself gives float32, as in PyTorch.
+    """
+    dtypes = [x if isinstance(x, np.dtype) else getattr(x, "dtype", x) for x in of]
+    if bfloat16 not in [x for x in dtypes if isinstance(x, np.dtype)]:
+        return np.result_type(*of)
+    found = np.result_type(*(float16 if isinstance(x, np.dtype) and x == bfloat16 else x for x in dtypes))
+    return found if found != float16 else float32 if float16 in dtypes else bfloat16

@@ -1,0 +1,29 @@
+"""Half precision, written down: what eager ops do to float16 and bfloat16 as casts in a graph.
+
+    t0 = Cast(float32)(x0)            # bf16[64, 10] → f32[64, 10]
+    t1 = Exp(t0)
+    t2 = Cast(bfloat16)(t1)           # rounded once, to what is stored
+
+So whoever makes code of a graph meets half precision in casts, and where elements are only moved.
+"""
+
+from __future__ import annotations
+
+from ..base.dtypes import float32
+from ..core.graph import Graph
+from ..core.node import Node
+from ..ops import Cast
+
+
+def widened(graph: Graph) -> Graph:
+    """The graph with float32 in each op that computes with half precision; itself if there is none: see Op.widens."""
+    return graph.rebuild(in_single) if any(node.spec.is_half for node in graph.nodes) else graph
+
+
+def in_single(node: Node, inputs: tuple[Node, ...]) -> Node:
+    """The node on these inputs, by way of float32 if it computes with half precision."""
+    if not inputs or not node.op.widens(node.spec, *(x.spec for x in inputs)):
+        return node.with_inputs(inputs)
+    up = tuple(Node(Cast(float32), (x,)) if x.spec.is_half else x for x in inputs)
+    y = Node(node.op, up)
+    return y if y.spec == node.spec else Node(Cast(node.spec.dtype), (y,))
