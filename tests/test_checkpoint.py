@@ -1,6 +1,7 @@
 """checkpoint: the same gradients from fewer bytes, for a second forward pass."""
 
 import gc
+import tracemalloc
 import weakref
 
 import numpy as np
@@ -10,7 +11,14 @@ import minigrad as mg
 from minigrad.base import errors
 from minigrad.core import modes
 from minigrad.core.node import history
-from minigrad.utils.checkpoint import Promise, checkpoint, checkpoint_sequential
+from minigrad.utils.checkpoint import (
+    CheckpointPolicy,
+    Promise,
+    checkpoint,
+    checkpoint_sequential,
+    create_selective_checkpoint_contexts,
+    keep_products,
+)
 
 N = 1000
 
@@ -371,3 +379,276 @@ def test_forward_mode_over_a_checkpointed_gradient_is_the_hessian_vector_product
     again = mg.func.jvp(mg.func.grad(lambda x: checkpoint(lambda x: deep(x, 3), x).sum()), (x,), (dx,))[1]
 
     np.testing.assert_allclose(again.numpy(), plain.numpy(), rtol=1e-12)
+
+
+# -- the square root ---------------------------------------------------------------------------------
+
+
+class Sin:
+    """A layer that keeps its operand, and counts its runs."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, x):
+        self.count += 1
+        return x.sin()
+
+
+def measured(segments, layers=64, size=20_000):
+    """(peak bytes in activations, runs, gradient) of a step through 64 layers."""
+    fs = [Sin() for _ in range(layers)]
+    x = mg.tensor(np.linspace(-1, 1, size), requires_grad=True)
+    tracemalloc.start()
+    try:
+        checkpoint_sequential(fs, segments, x).sum().backward()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    return peak / (8 * size), sum(f.count for f in fs), x.grad.numpy()
+
+
+def test_64_layers_in_k_parts_take_about_64_by_k_and_k_arrays():
+    """Chen et al. 2016: L / k + k at once, least at k = √L. So few more are backward's own, and one is the gradient."""
+    measured(8)
+    found = {k: measured(k) for k in (1, 2, 4, 8, 16, 64)}
+    for k, (peak, runs, gradient) in found.items():
+        assert peak == pytest.approx(64 / k + k, abs=4.5), k
+        assert runs == 128 - 64 // k if k > 1 else 64  # all but the last part run twice
+        np.testing.assert_array_equal(gradient, found[1][2])
+
+    assert found[8][0] <= 20
+    assert min(found, key=lambda k: found[k][0]) == 8
+
+
+# -- modes, edits, checks ----------------------------------------------------------------------------
+
+
+def test_the_second_run_has_the_modes_of_the_first():
+    """It recorded, whatever the first did, and kept more: NoGradientError. no_grad around it, and grad inside."""
+    seen = []
+
+    def part(x):
+        seen.append(mg.is_grad_enabled())
+        y = x.sin()
+        with mg.enable_grad():
+            return (x * 1).exp() * y
+
+    x = leaf(0.3, 0.8)
+    with mg.no_grad():
+        y = checkpoint(part, x)
+    y.sum().backward()
+
+    assert seen == [False, False]
+    np.testing.assert_array_equal(x.grad.numpy(), (x.exp() * x.sin()).numpy())
+
+
+def test_edits_of_what_is_not_its_own_happen_once():
+    """PyTorch edits a second time when backward comes by: docs/differences.md."""
+    count, last = mg.tensor(0), []
+    norm = mg.nn.BatchNorm1d(3)
+    other = mg.nn.BatchNorm1d(3)
+
+    def part(x):
+        count.add_(1)
+        last.append(count.item())
+        return norm(x).exp_()
+
+    x = mg.tensor(np.random.default_rng(0).normal(size=(5, 3)), requires_grad=True)
+    y = checkpoint(part, x)
+    edits = count._version
+    y.sum().backward()
+    other(x)
+
+    assert last == [1, 2]
+    assert count.item() == 1
+    assert count._version == edits
+    np.testing.assert_array_equal(norm.running_mean.numpy(), other.running_mean.numpy())
+    np.testing.assert_array_equal(norm.running_var.numpy(), other.running_var.numpy())
+    np.testing.assert_array_equal(norm.num_batches_tracked.numpy(), 1)
+
+
+def test_the_check_of_determinism_may_be_waived_and_nothing_else():
+    calls = []
+
+    def narrower(x):
+        """Reads 0.25 and 0.5, which both dtypes hold, so that the derivative is the same."""
+        calls.append(1)
+        return x * (x.detach().astype(np.float32) if len(calls) % 2 == 0 else x.detach())
+
+    x = leaf(0.25, 0.5)
+    checkpoint(narrower, x, determinism_check="none").sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), x.numpy())
+    with pytest.raises(errors.NoGradientError, match="kept"):
+        checkpoint(narrower, x).sum().backward()
+    with pytest.raises(errors.NoGradientError, match="kept"):
+        checkpoint(lambda x: deep(x, len(calls.append(1) or calls)), x, determinism_check="none").sum().backward()
+    with pytest.raises(ValueError, match="default"):
+        checkpoint(deep, x, determinism_check="strict")
+
+
+def test_contexts_are_entered_around_the_first_run_and_the_second():
+    told = []
+
+    class Noted:
+        def __init__(self, name):
+            self.name = name
+
+        def __enter__(self):
+            told.append(f"into {self.name}")
+
+        def __exit__(self, *raised):
+            told.append(f"out of {self.name}")
+
+    y = checkpoint(
+        lambda x: told.append("run") or x.sin(), leaf(1.0), context_fn=lambda: (Noted("first"), Noted("second"))
+    ).sum()
+    assert told == ["into first", "run", "out of first"]
+    y.backward()
+    assert told[3:] == ["into second", "run", "out of second"]
+
+
+# -- selective ---------------------------------------------------------------------------------------
+
+
+def selecting(policy):
+    return lambda: create_selective_checkpoint_contexts(policy)
+
+
+class Computed:
+    """A watcher of products: whose arrays are new, each time."""
+
+    def __init__(self):
+        self.values = []
+
+    def saw(self, op, y, xs):
+        if isinstance(op, mg.ops.MatMul):
+            self.values.append(y.value)
+
+    def pulled(self, node, gy, gxs): ...
+
+
+def products(x):
+    watch = Computed()
+    with modes.watching(watch):
+        for _ in range(3):
+            x = (x @ W).tanh()
+    SEEN.append(watch.values)
+    return x
+
+
+SEEN = []
+
+
+@pytest.mark.parametrize("policy", [keep_products, [mg.ops.MatMul]])
+def test_products_are_computed_once_and_the_rest_twice(policy):
+    data = np.random.default_rng(0).normal(size=(50, 3))
+    said = []
+    for run in (products, lambda x: checkpoint(products, x, context_fn=selecting(policy))):
+        SEEN.clear()
+        W.grad, x = None, mg.tensor(data, requires_grad=True)
+        y = run(x)
+        y.sum().backward(retain_graph=True)
+        said.append([y.numpy(), x.grad.numpy().copy(), W.grad.numpy().copy()])
+        if run is not products:
+            y.sum().backward()
+            assert len(SEEN) == 3
+            assert all(a is b is c for a, b, c in zip(*SEEN))
+    for found, expected in zip(said[1], said[0]):
+        np.testing.assert_array_equal(found, expected)
+    W.grad = None
+    assert (mg.tensor(data) @ W).numpy() is not SEEN[0][0]  # outside they are computed, as ever
+
+
+def test_a_kept_result_that_was_edited_is_computed_again():
+    x = mg.tensor(np.random.default_rng(0).normal(size=(4, 3)), requires_grad=True)
+    run = lambda x: ((x @ W).add_(1).tanh() @ W).exp()  # noqa: E731
+    expected = mg.grad(run(x).sum(), [x, W])
+    found = mg.grad(checkpoint(run, x, context_fn=selecting(keep_products)).sum(), [x, W])
+    y = checkpoint(lambda x: x.sin() @ W, x, context_fn=selecting(keep_products))
+    again = mg.grad((y.mul_(2) * 1).sum(), x)[0]
+
+    for a, b in zip(found, expected):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+    np.testing.assert_array_equal(again.numpy(), mg.grad(((x.sin() @ W) * 2).sum(), x)[0].numpy())
+
+
+def test_two_policies_and_parts_inside_do_not_meet():
+    x = mg.tensor(np.random.default_rng(0).normal(size=(4, 3)), requires_grad=True)
+
+    def inner(x):
+        return checkpoint(lambda x: (x.exp() @ W).tanh(), x, context_fn=selecting([mg.ops.Exp]))
+
+    def run(x, call):
+        return call(lambda x: inner(x @ W).sin() @ W, x)
+
+    expected = mg.grad(run(x, lambda f, x: f(x)).sum(), [x, W])
+    found = mg.grad(run(x, lambda f, x: checkpoint(f, x, context_fn=selecting(keep_products))).sum(), [x, W])
+    for a, b in zip(found, expected):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_a_function_that_changes_its_products_is_refused():
+    for second in (lambda x: (x @ W).tanh() @ W, lambda x: (x.tanh() @ W).exp().tanh(), lambda x: x.tanh().exp()):
+        calls = []
+
+        def fickle(x, calls=calls, second=second):
+            calls.append(1)
+            return (x @ W).tanh().exp() if len(calls) == 1 else second(x)
+
+        y = checkpoint(fickle, mg.tensor(np.ones((2, 3)), requires_grad=True), context_fn=selecting(keep_products))
+        with pytest.raises(errors.NoGradientError):
+            y.sum().backward()
+
+
+def test_a_product_that_is_left_out_the_second_time_is_noticed():
+    """The next product of that kind would be given its result."""
+    calls = []
+
+    def fickle(x):
+        calls.append(1)
+        if len(calls) == 1:
+            x.detach() @ W.detach()
+        return (x.sin() @ W).exp()
+
+    y = checkpoint(fickle, mg.tensor(np.ones((2, 3)), requires_grad=True), context_fn=selecting(keep_products))
+    with pytest.raises(errors.NoGradientError, match="fewer MatMul"):
+        y.sum().backward()
+
+
+def test_what_a_policy_says_is_checked():
+    with pytest.raises(TypeError, match="CheckpointPolicy"):
+        checkpoint(deep, leaf(1.0), context_fn=selecting(lambda ctx, op, *specs: "yes"))
+    with pytest.raises(TypeError, match="kinds of op"):
+        create_selective_checkpoint_contexts(["matmul"])
+
+
+def test_policies_are_asked_as_pytorchs_are():
+    """Of each product once, as it runs: what they said holds when backward computes the part again."""
+    torch = pytest.importorskip("torch")
+    from torch.utils.checkpoint import CheckpointPolicy as Theirs
+    from torch.utils.checkpoint import checkpoint as their_checkpoint
+    from torch.utils.checkpoint import create_selective_checkpoint_contexts as their_contexts
+
+    data, asked = np.random.default_rng(0).normal(size=(3, 3)), {"ours": [], "theirs": []}
+
+    def ours(ctx, op, *specs):
+        if op.kind == "MatMul":
+            asked["ours"].append(ctx.is_recompute)
+            return CheckpointPolicy.MUST_SAVE
+        return CheckpointPolicy.PREFER_RECOMPUTE
+
+    def theirs(ctx, op, *args, **options):
+        if op == torch.ops.aten.mm.default:
+            asked["theirs"].append(ctx.is_recompute)
+            return Theirs.MUST_SAVE
+        return Theirs.PREFER_RECOMPUTE
+
+    x, z = mg.tensor(data, requires_grad=True), torch.tensor(data, requires_grad=True)
+    checkpoint(lambda x: (x @ x).tanh() @ x, x, context_fn=selecting(ours)).exp().sum().backward()
+    their_checkpoint(
+        lambda z: (z @ z).tanh() @ z, z, use_reentrant=False, context_fn=lambda: their_contexts(theirs)
+    ).exp().sum().backward()
+
+    np.testing.assert_allclose(x.grad.numpy(), z.grad.numpy(), rtol=1e-12)
+    assert asked["ours"] == asked["theirs"]

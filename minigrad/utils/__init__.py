@@ -1,4 +1,5 @@
-"""PyTorch's addresses: `mg.utils.checkpoint.checkpoint`, `mg.utils.data.DataLoader`."""
+"""PyTorch's addresses: `mg.utils.checkpoint`, `mg.utils.data.DataLoader`, `mg.utils.tensorboard.SummaryWriter`."""
 
 from . import checkpoint as checkpoint
 from . import data as data
+from . import tensorboard as tensorboard

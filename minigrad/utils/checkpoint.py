@@ -6,13 +6,16 @@ memory falls from n to 2√n, for one more forward pass. https://arxiv.org/abs/1
 What the part keeps is replaced by promises (autograd/graph.py). The first that backward reads runs the part
 once more, and this time keeps; each array is let go when it has been read, and the part with its last promise.
 Parts nest: to the outer one, the arguments of the inner are what it keeps.
+
+While a graph is built there is nothing to call again: its nodes are marked, and backward reads copies of them
+(tracing/recompute.py). selective.py says how some results are kept all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, fields
 from typing import Any
 
 from .. import random
@@ -22,6 +25,18 @@ from ..base.pytree import leaves, planted
 from ..base.spec import Spec
 from ..core import modes, versions
 from ..tensor.tensor import Tensor
+from .selective import CheckpointPolicy as CheckpointPolicy
+from .selective import Kept, Recall
+from .selective import SelectiveCheckpointContext as SelectiveCheckpointContext
+from .selective import create_selective_checkpoint_contexts as create_selective_checkpoint_contexts
+from .selective import keep_products as keep_products
+
+Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+
+def noop_context_fn() -> Contexts:
+    """Nothing to enter, neither the first time nor the second."""
+    return nullcontext(), nullcontext()
 
 
 def checkpoint(
@@ -29,22 +44,47 @@ def checkpoint(
     *args: Any,
     use_reentrant: bool | None = False,
     preserve_rng_state: bool = True,
+    context_fn: Callable[[], Contexts] = noop_context_fn,
+    determinism_check: str = "default",
     **options: Any,
 ) -> Any:
     """function(*args, **options), of which only the arguments are kept for backward; it runs again there.
 
-    preserve_rng_state    draw the same random numbers the second time
+    preserve_rng_state    draw the same random numbers the second time; in a graph they always are the same
+    context_fn            gives what is entered the first time, and the second; see selective.py
+    determinism_check     "default": the second time must keep arrays of the same specs; "none": as many will do
+
+    The second run has the modes of the first, and edits in place of what is not its own are undone: a batch norm's
+    running statistics move once.
 
     Raises, in backward, NoGradientError if the function does not do the same the second time, and EditedError
     if an argument was edited in place since.
     """
     if use_reentrant:
         raise ValueError("checkpoint has one form here, PyTorch's use_reentrant=False: leave the argument out")
-    part = Segment(function, (args, options), random.default_generator.get_state() if preserve_rng_state else None)
-    with saved_tensors_hooks(part.promise, Promise.kept):
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f'determinism_check is "default" or "none", and not {determinism_check!r}')
+    first, again = context_fn()
+    builder = modes.current.mode.builder
+    if builder is not None:
+        return marked(builder, first, function, args, options)
+    rng = random.default_generator.get_state() if preserve_rng_state else None
+    part = Segment(function, (args, options), rng, again, determinism_check == "default")
+    with saved_tensors_hooks(part.promise, Promise.kept), first:
         y = function(*args, **options)
-    part.whole = True
+    part.ended()
     return y
+
+
+def marked(builder: Any, first: Any, function: Callable[..., Any], args: Any, options: Any) -> Any:
+    """The call in a graph that is being built, its nodes marked."""
+    if not isinstance(first, Kept | nullcontext):
+        raise ValueError(
+            "a graph that is being built runs nothing a second time, and has no use for a context_fn of one's own: "
+            "only for one that gives create_selective_checkpoint_contexts(policy)"
+        )
+    with builder.checkpointing(), first:
+        return function(*args, **options)
 
 
 def checkpoint_sequential(
@@ -79,15 +119,20 @@ def in_turn(functions: list[Callable[..., Any]], x: Any) -> Any:
 class Segment:
     """A call that can be made again, and what it keeps when it is.
 
+    mode      how the first run ran; of those who watch, the second is watched by who they say (`again`)
     specs     of what the first run would have kept
     whole     whether the first run has ended; a gradient taken inside it asks for a second run up to there
+    outside   the memory that the first run edited in place
     arrays    what the second run did keep, and when, and backward has not read yet, by number
     """
 
     whole = False
 
-    def __init__(self, function: Callable[..., Any], arguments: Any, rng: Any):
+    def __init__(self, function: Callable[..., Any], arguments: Any, rng: Any, again: Any, checked: bool):
         self.function, self.rng, self.born = function, rng, versions.now()
+        self.context, self.checked = again, checked
+        self.mode = {field.name: getattr(modes.current.mode, field.name) for field in fields(modes.Mode) if field.init}
+        self.outside: list[Any] = []
         self.arguments = planted(arguments, map(Argument.of, leaves(arguments)))
         self.specs: list[Spec] = []
         self.arrays: dict[int, tuple[Tensor, int]] = {}
@@ -96,6 +141,19 @@ class Segment:
         """What stands for x, which would be kept."""
         self.specs.append(x.spec)
         return Promise(self, len(self.specs) - 1)
+
+    def held(self) -> dict[Any, Any]:
+        """The arrays that it keeps just now, each under a name of its own."""
+        given = [x for x in leaves(self.arguments) if isinstance(x, Argument) and x.unpack is None]
+        chosen = self.context.kept.results.values() if isinstance(self.context, Recall) else ()
+        saved = [array for results in chosen for array, _ in filter(None, results)]
+        again = {i: x.value for i, (x, _) in self.arrays.items()}
+        return again | {id(array): array for array in (*(x.held.value for x in given), *saved)}
+
+    def ended(self) -> None:
+        """Told of the end of the first run. Of what it made itself the second run edits none."""
+        self.whole = True
+        self.outside = [edits.memory for edits in [*versions.edited.values()] if edits.last > self.born]
 
     def run(self) -> None:
         """The call once more, keeping."""
@@ -109,18 +167,34 @@ class Segment:
 
         given = [x.again(self) if isinstance(x, Argument) else x for x in leaves(self.arguments)]
         args, options = planted(self.arguments, iter(given))
-        again = modes.in_mode(recording=True, tracked=False, watchers=())
-        with suppress(EnoughError), random.fork_rng(), again, saved_tensors_hooks(keep, lambda x: x):
+        told = tuple(watcher.again for watcher in modes.current.mode.watchers if hasattr(watcher, "again"))
+        mode = modes.in_mode(**{**self.mode, "watchers": told})
+        with suppress(EnoughError), random.fork_rng(), undone(self.outside), mode:
             if self.rng is not None:
                 random.default_generator.set_state(self.rng)
-            self.function(*args, **options)
+            with saved_tensors_hooks(keep, lambda x: x), self.context:
+                self.function(*args, **options)
         specs = [x.spec for x, _ in found]
-        if specs != self.specs:
+        if specs != self.specs and (self.checked or len(specs) != len(self.specs)):
             raise NoGradientError(
                 f"checkpoint: {self.function} kept {listing(self.specs)} the first time and {listing(specs)} the "
                 "second. It must do the same whenever it is called: let nothing but its arguments decide"
             )
         self.arrays = dict(enumerate(found))
+
+
+@contextmanager
+def undone(memory: Sequence[Any]) -> Iterator[None]:
+    """A block after which memory, by weak references, holds what it held before, and counts as not edited."""
+    before = [(array, array.copy(), versions.edited[id(array)]) for array in (m() for m in memory) if array is not None]
+    moments = [(edits.count, edits.last) for *_, edits in before]
+    try:
+        yield
+    finally:
+        for (array, values, edits), moment in zip(before, moments):
+            if edits.count != moment[0]:
+                array[...] = values
+                edits.count, edits.last = moment
 
 
 class EnoughError(BaseException):
