@@ -108,7 +108,7 @@ def measured(workloads: list[str], names: list[str], turns: int, seconds: float)
             continue
         ready = min(time.monotonic() + READY, until - 5)
         times = {"ready": ready, "until": min(ready + TIMING, until)}
-        yield name, rounds.figures(WORKLOADS[name], names, turns, "wall", threads=SETTINGS, **times)
+        yield name, rounds.figures(WORKLOADS[name], names, turns, "wall", env=SETTINGS, **times)
 
 
 def table(name: str, found: dict[str, Any]) -> str:

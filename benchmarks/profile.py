@@ -1,11 +1,8 @@
 """Where one step of minigrad spends its time: by op, and by function.
 
-By op: the engine tells a watcher of each op and of each derivative as it is done, and the time since the last news is
-laid to its account: the array's arithmetic, the engine's own work and the watcher's price (about a microsecond)
-together; the first derivative of a backward bears the sorting of the graph as well. Beside it, the bytes that the op
-was the first to keep for backward, leaves not counted. By function: cProfile, which charges every Python call some
-tenths of a microsecond, so that it overstates what is made of many small calls. Both are maps; the plain time above
-them is the measure.
+By op: mg.profiler.profile, whose docstring says what the time of an op is. By function: cProfile, which
+charges every Python call some tenths of a microsecond, so that it overstates what is made of many small calls. Both are
+maps; the plain time above them is the measure.
 """
 
 from __future__ import annotations
@@ -15,11 +12,10 @@ import gc
 import pstats
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from minigrad.core.modes import watching
+from minigrad import profiler
 
 from . import engines
 from .workloads import WORKLOADS
@@ -27,66 +23,13 @@ from .workloads import WORKLOADS
 FUNCTIONS = 25
 
 
-class Account:
-    """A watcher that keeps, by op and specs: how often it came, how long it took, what it kept.
-
-    arrays    id → each array that is kept or is a leaf's, held so that the id stays its own
-    """
-
-    def __init__(self) -> None:
-        self.count: dict[str, int] = defaultdict(int)
-        self.seconds: dict[str, dict[str, float]] = defaultdict(lambda: {"forward": 0.0, "backward": 0.0})
-        self.kept: dict[str, int] = defaultdict(int)
-        self.arrays: dict[int, Any] = {}
-        self.last = time.process_time()
-
-    def saw(self, op: Any, y: Any, xs: tuple[Any, ...]) -> None:
-        label = self.charge("forward", op, xs)
-        self.count[label] += 1
-        for x in xs:
-            if x.is_leaf:
-                self.first_seen(x.value)
-        if y.node is not None:
-            self.kept[label] += sum(self.first_seen(array) for array in y.node.saved or ())
-        self.last = time.process_time()
-
-    def pulled(self, node: Any, gy: Any, gxs: Any) -> None:
-        self.charge("backward", node.op, node.inputs)
-        self.last = time.process_time()
-
-    def charge(self, phase: str, op: Any, operands: tuple[Any, ...]) -> str:
-        """Lays the time since the last news to an op on operands of such specs, and gives that name."""
-        spent = time.process_time() - self.last
-        label = f"{op}({', '.join(str(x.spec) for x in operands)})"
-        self.seconds[label][phase] += spent
-        return label
-
-    def first_seen(self, array: Any) -> int:
-        """Bytes of the array's memory, if it has not been met."""
-        while getattr(array, "base", None) is not None:
-            array = array.base
-        if id(array) in self.arrays:
-            return 0
-        self.arrays[id(array)] = array
-        return int(getattr(array, "nbytes", 0))
-
-
 def by_op(step: Callable[[], Any], repeats: int) -> str:
-    """A line for each op and its operands, with what a step pays for it."""
-    account = Account()
-    with watching(account):
+    """A line for each op, each derivative and the shapes of its operands, of so many steps together."""
+    with profiler.profile(record_shapes=True) as prof:
         for _ in range(repeats):
-            account.arrays.clear()
-            account.last = time.process_time()
             step()
-    lines = [f"{'op':<64}{'count':>7}{'forward µs':>12}{'backward µs':>13}{'sum':>10}{'keeps kB':>10}"]
-    for label, seconds in sorted(account.seconds.items(), key=lambda pair: -sum(pair[1].values())):
-        forward, backward = (seconds[phase] / repeats * 1e6 for phase in ("forward", "backward"))
-        name = label if len(label) < 64 else label[:62] + "…"
-        times = f"{forward:>12.1f}{backward:>13.1f}{forward + backward:>10.1f}"
-        kept = account.kept[label] / repeats / 1000
-        lines.append(f"{name:<64}{account.count[label] / repeats:>7.0f}{times}{kept:>10.1f}")
-    return "\n".join(lines)
+    rows = prof.key_averages(group_by_input_shape=True)
+    return rows.table(sort_by="self_cpu_time_total", row_limit=-1)
 
 
 def by_function(step: Callable[[], Any], repeats: int) -> str:

@@ -27,10 +27,10 @@ PATIENCE = 8.0  # CPU seconds on one engine; a slow one gets fewer rounds, but t
 THREADS = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"], "1")
 
 
-def alone(module: str, *arguments: str, threads: dict[str, str] = THREADS, **pipes: Any) -> subprocess.Popen[str]:
-    """A module of the benchmarks running in a process of its own, with one thread if nothing else is said."""
+def alone(module: str, *arguments: str, env: dict[str, str] = THREADS, **pipes: Any) -> subprocess.Popen[str]:
+    """A module of the benchmarks running in a process of its own, with one thread if `env` says nothing else."""
     command = [sys.executable, "-m", module, *arguments]
-    settings = {name: value for name, value in os.environ.items() if name not in THREADS} | threads
+    settings = {name: value for name, value in os.environ.items() if name not in THREADS} | env
     return subprocess.Popen(command, env=settings, cwd=Path(__file__).parents[1], text=True, **pipes)
 
 
@@ -48,11 +48,11 @@ class Worker:
     rounds    stage → the CPU seconds of one step, a number for each round
     """
 
-    def __init__(self, engine: str, workload: str, *what: str, threads: dict[str, str] = THREADS, until: float = inf):
+    def __init__(self, engine: str, workload: str, *what: str, env: dict[str, str] = THREADS, until: float = inf):
         self.until = until
         self.errors = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  closed in close()
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.errors}
-        self.process = alone("benchmarks.worker", engine, workload, *what, threads=threads, **pipes)
+        self.process = alone("benchmarks.worker", engine, workload, *what, env=env, **pipes)
         self.steps, self.spent = 1, 0.0
         self.rounds: dict[str, list[float]] = {}
 
@@ -121,7 +121,7 @@ def figures(
     names: list[str],
     rounds: int,
     *what: str,
-    threads: dict[str, str] = THREADS,
+    env: dict[str, str] = THREADS,
     ready: float = inf,
     until: float = inf,
 ) -> dict[str, dict[str, Any]]:
@@ -132,9 +132,7 @@ def figures(
     until    when no more rounds are begun
     """
     workers = {
-        name: Worker(name, workload.name, *what, threads=threads, until=ready)
-        for name in names
-        if engines.installed(name)
+        name: Worker(name, workload.name, *what, env=env, until=ready) for name in names if engines.installed(name)
     }
     timed = [worker for worker in workers.values() if worker.status["status"] == "ok"]
     for worker in timed:
@@ -163,13 +161,13 @@ def summary(samples: list[float]) -> dict[str, float]:
 
 
 def answers(
-    workload: Workload, names: list[str], what: str, threads: dict[str, str] = THREADS
+    workload: Workload, names: list[str], what: str, env: dict[str, str] = THREADS
 ) -> dict[str, dict[str, Any]]:
     """Engine → what its process says of "bytes", or of the "first" call: see worker.py."""
     found = {}
     for name in names:
         if engines.installed(name):
-            worker = Worker(name, workload.name, what, threads=threads)
+            worker = Worker(name, workload.name, what, env=env)
             found[name] = worker.status
             worker.close()
     return found

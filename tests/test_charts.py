@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from minigrad.widgets.charts import BOTTOM, LEFT, RIGHT, STRIPES, TOP, across, bars, chart, compact, upwards
+from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, STRIPES, TOP, across, bars, chart, compact, upwards
 
 
 @pytest.mark.parametrize(

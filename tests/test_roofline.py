@@ -9,10 +9,10 @@ import pytest
 import minigrad as mg
 from minigrad.compiler.passes.liveness import bytes_moved
 from minigrad.compiler.passes.pipeline import optimised
+from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP
+from minigrad.profiler.machine import Machine
+from minigrad.profiler.roofline import Point, axes, drawn, verdict
 from minigrad.widgets import Roofline
-from minigrad.widgets.charts import BOTTOM, LEFT, RIGHT, TOP
-from minigrad.widgets.machine import Machine
-from minigrad.widgets.roofline import Point, axes, drawn, verdict
 
 MACHINE = Machine(peak=1e11, memory=1e10, cache=1e11, call=1e-6)  # a ridge at 10 FLOPs a byte
 W, X = mg.ones(64, 32), mg.ones(128, 64)

@@ -3,6 +3,7 @@
 CPU          NumPy
 GPU          CuPy, imported when a GPU tensor is first asked for: a machine without one never needs it
 SIMULATED    NumPy behind CuPy's strict rules, which counts what a GPU would make expensive (backends/simulated.py)
+META         arrays without elements, for models that are counted and not run (backends/meta.py)
 
 An op is written once, against `xp`. Where the two modules differ in meaning, not in name, the op asks
 the device: how indices are checked, how repeated indices are added, how a value is read.
@@ -11,7 +12,7 @@ the device: how indices are checked, how repeated indices are added, how a value
 from __future__ import annotations
 
 import importlib
-import sys
+import threading
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from .dtypes import HALVES
 from .errors import BoundsError, DeviceError
 
 
@@ -43,10 +45,10 @@ class Device:
 
         Raises DeviceError where the module or its hardware is missing.
         """
+        from .hardware import keep_freed_memory, require_gpu
+
         if self is GPU:
-            works, reason = gpu_status()
-            if not works:
-                raise DeviceError(f"no gpu here: {reason}. Use device='cpu', or 'simulated' to see what a GPU would do")
+            require_gpu()
         if self is CPU:
             keep_freed_memory()
         module = importlib.import_module(self.module)
@@ -115,7 +117,7 @@ class Device:
 
     def scatter_add(self, y: Any, index: Any, x: Any) -> None:
         """y[index] += x, where a place named twice receives twice. Half precision is summed in single."""
-        if y.dtype == np.float16:
+        if y.dtype in HALVES:
             total = y.astype(np.float32)
             self.scatter_add(total, index, x.astype(np.float32))
             y[...] = total
@@ -135,6 +137,14 @@ class Device:
         counted: AbstractContextManager[Any] = importlib.import_module(self.module).counting()
         return counted
 
+    def __enter__(self) -> Device:
+        """A block in which tensors are made here, where nothing else is said."""
+        blocks.devices = (*blocks.devices, self)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        blocks.devices = blocks.devices[:-1]
+
     @property
     def type(self) -> str:
         """Its name."""
@@ -153,14 +163,24 @@ class Device:
 CPU = Device("cpu", "numpy", block=1 << 14, programs="minigrad.compiler.program.program:Program")
 GPU = Device("gpu", "cupy")
 SIMULATED = Device("simulated", "minigrad.backends.simulated")
+META = Device("meta", "minigrad.backends.meta")
 
-NAMES = {"cpu": CPU, "gpu": GPU, "cuda": GPU, "cuda:0": GPU, "simulated": SIMULATED}
-HOMES = {"cupy": GPU, "minigrad.backends.simulated": SIMULATED}  # by the module of an array's type
+NAMES = {"cpu": CPU, "gpu": GPU, "cuda": GPU, "cuda:0": GPU, "simulated": SIMULATED, "meta": META}
+HOMES = {device.module: device for device in (GPU, SIMULATED, META)}  # by the module of an array's type
+
+
+class Blocks(threading.local):
+    """Of this thread: the devices whose blocks are open, the innermost last, behind one that says nothing."""
+
+    devices: tuple[Device | None, ...] = (None,)
+
+
+blocks = Blocks()
 
 
 @cache
 def device(name: str | Device) -> Device:
-    """The device of that name: 'cpu', 'gpu' (also spelled 'cuda'), or 'simulated'."""
+    """The device of that name: 'cpu', 'gpu' (also spelled 'cuda'), 'simulated' or 'meta'."""
     if isinstance(name, Device):
         return name
     if name not in NAMES:
@@ -171,31 +191,3 @@ def device(name: str | Device) -> Device:
 def device_of(array: Any) -> Device:
     """The device an array lives on; whatever is no array of another device is on the CPU."""
     return HOMES.get(type(array).__module__, CPU)
-
-
-def keep_freed_memory() -> None:
-    """Have the C library keep what is freed for the next array, where it would give it back to the system.
-
-    The GNU one gives back every array of some size, and the next step fetches as much again, page by page: a third
-    of a transformer's time, half of a CNN's. One free of a block of nearly 32 MB, which nobody touched and so costs
-    nothing, raises its thresholds: mallopt(3), M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
-    """
-    if sys.platform == "linux":
-        np.empty((1 << 25) - (1 << 16), np.uint8)
-
-
-@cache
-def gpu_status() -> tuple[bool, str]:
-    """Whether a GPU can be used here, and its name; or what is missing, and how to get it."""
-    try:
-        cupy = importlib.import_module("cupy")
-    except ImportError:
-        return False, "CuPy is not installed: python -m pip install cupy-cuda13x, or cupy-cuda12x for an older driver"
-    if not cupy.is_available():
-        return False, "CuPy is installed, and finds no GPU, or no driver for it"
-    try:
-        float(cupy.ones(1).sum())  # only a kernel shows whether the compiler and its headers are there
-    except Exception as reason:
-        return False, f"there is a GPU, and its kernels do not compile: {reason}"
-    properties = cupy.cuda.runtime.getDeviceProperties(0)
-    return True, properties["name"].decode()

@@ -11,6 +11,7 @@ MinigradError
 ├── NoGradientError   a derivative was asked of something that has none
 ├── FreedError        a second backward over a graph whose saved values the first one freed
 ├── StateError        a state that does not fit what it is loaded into
+├── SavedFileError    a file that is cut short or changed, or that nobody saved as such
 ├── EditedError       an in-place edit of what backward will need, or of a leaf that is being recorded
 ├── AnomalyError      a NaN that detect_anomaly() met on the way back
 ├── GraphError        a graph that was built, or run, in a way that it cannot be
@@ -67,6 +68,10 @@ class FreedError(MinigradError, RuntimeError):
 
 class StateError(MinigradError, RuntimeError):
     """A state that does not fit what it is loaded into: names or shapes differ."""
+
+
+class SavedFileError(MinigradError, ValueError, RuntimeError):
+    """A file that is cut short or changed, or that nobody saved as such. Nothing of it was taken."""
 
 
 class EditedError(MinigradError, RuntimeError):

@@ -10,9 +10,10 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from .device import CPU, Device, device_of
+from .device import CPU, META, Device, device_of
 from .dimension import bounds, is_unknown, said
-from .errors import DeviceError, ShapeError
+from .dtypes import HALVES, bfloat16, kind, result_type
+from .errors import DeviceError, DTypeError, ShapeError
 
 _known: WeakValueDictionary[Any, Spec] = WeakValueDictionary()
 _making = Lock()
@@ -28,13 +29,14 @@ class Spec:
     ndim        number of axes
     nbytes      bytes of storage, contiguous
     is_float    whether it can carry a gradient: integers and booleans cannot
+    is_half     whether it is float16 or bfloat16
     is_known    whether every length is; one that is not is a Length
     lengths     the shape as Python code has it, in which one that is not known is a Dimension
 
     Equal specs are one object, so that to compare two, or to look one up, takes no longer than `is`.
     """
 
-    __slots__ = ("__weakref__", "device", "dtype", "is_float", "is_known", "lengths", "nbytes", "ndim", "shape", "size")
+    __slots__ = "__weakref__ device dtype is_float is_half is_known lengths nbytes ndim shape size".split()  # noqa: SIM905
     __match_args__ = ("shape", "dtype", "device")
 
     shape: tuple[int, ...]
@@ -45,6 +47,7 @@ class Spec:
     ndim: int
     nbytes: int
     is_float: bool
+    is_half: bool
     is_known: bool
 
     def __new__(cls, shape: tuple[int, ...], dtype: Any, device: Device = CPU) -> Spec:
@@ -57,12 +60,15 @@ class Spec:
         with _making:
             spec = _known.get((shape, dtype, device))
             if spec is None:
+                if dtype == bfloat16 and device not in (CPU, META):
+                    raise DTypeError(f"bfloat16 is computed on the CPU, and {device} was asked: take float16 there")
                 spec = object.__new__(cls)
                 spec.is_known = not any(map(is_unknown, shape))
                 spec.shape = shape
                 spec.lengths = shape if spec.is_known else tuple(map(said, spec.shape))
                 spec.dtype, spec.device = dtype, device
-                spec.size, spec.ndim, spec.is_float = prod(shape), len(shape), dtype.kind == "f"
+                spec.size, spec.ndim, spec.is_float = prod(shape), len(shape), kind(dtype) == "f"
+                spec.is_half = dtype in HALVES
                 spec.nbytes = spec.size * dtype.itemsize
                 _known[shape, dtype, device] = spec
             return spec
@@ -79,9 +85,10 @@ class Spec:
         return Spec(self.shape, dtype, self.device)
 
     def __repr__(self) -> str:
-        kind = "bool" if self.dtype.kind == "b" else f"{self.dtype.kind}{8 * self.dtype.itemsize}"
+        letter = "bf" if self.dtype == bfloat16 else self.dtype.kind
+        name = "bool" if letter == "b" else f"{letter}{8 * self.dtype.itemsize}"
         place = "" if self.device is CPU else f"@{self.device.name}"
-        return f"{kind}[{', '.join(map(str, self.shape))}]{place}"
+        return f"{name}[{', '.join(map(str, self.shape))}]{place}"
 
 
 class Specs(tuple[Spec, ...]):
@@ -90,7 +97,7 @@ class Specs(tuple[Spec, ...]):
     __slots__ = ()
 
     shape = dtype = None  # it has as many as it has results
-    is_float = False  # gradients come to its pieces
+    is_float = is_half = False  # gradients come to its pieces, and each is of a dtype of its own
     size = property(lambda self: sum(s.size for s in self), doc="Number of elements, of all results.")
     nbytes = property(lambda self: sum(s.nbytes for s in self), doc="Bytes of storage, of all results.")
     device = property(lambda self: self[0].device if self else CPU, doc="Where they live.")
@@ -119,7 +126,7 @@ def broadcast(op: object, *specs: Spec) -> Spec:
             f"{op} needs shapes that broadcast, and got {' with '.join(map(str, specs))}: counted from the right, "
             "two axes must be equal or one of them 1. Use reshape to line them up"
         )
-    return Spec(shape, np.result_type(*(s.dtype for s in specs)), common_device(op, *specs))
+    return Spec(shape, result_type(*(s.dtype for s in specs)), common_device(op, *specs))
 
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.graph import lines
+from ..base.dtypes import kind
 from ..base.spec import Spec
 from ..core.node import Node, Place, Record, Source, history, toposort
 from ..ops import Const
@@ -106,7 +107,7 @@ def known_values(order: Sequence[Node]) -> tuple[dict[Node, Any], str]:
 
 def trouble(array: Any) -> str:
     """What is wrong with the numbers of an array: 2 NaN, 1 inf."""
-    if array.dtype.kind != "f":
+    if kind(array.dtype) != "f":
         return ""
     counts = {"NaN": int((array != array).sum()), "inf": int((abs(array) == float("inf")).sum())}
     return ", ".join(f"{n} {what}" for what, n in counts.items() if n)

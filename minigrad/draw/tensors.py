@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base.dtypes import kind
 from ..base.errors import NoGradientError
 from ..core.backward import pullback
+from ..core.interpret import value
 from ..core.node import Node, Source, toposort
 from ..core.op import Elementwise, Op
 from ..ops import Const
@@ -196,7 +198,7 @@ def values_of(order: list[Node]) -> dict[Node, Any]:
             values[node] = node.spec.device.array(node.op.value, node.spec.dtype)
         elif node.inputs:
             if all(x in values for x in node.inputs) and type(node.op).forward is not Op.forward:
-                values[node] = node.op.forward(node.spec.device.xp, *(values[x] for x in node.inputs))
+                values[node] = value(node, *(values[x] for x in node.inputs))
         elif isinstance(node, Source) and node.tensor() is not None:
             values[node] = node.tensor().value
         elif node.saved:
@@ -212,7 +214,7 @@ def described(array: Any) -> str:
         return number(float(array.reshape(())[()]))
     if array.size <= FEW:
         return nested(array.tolist())
-    if array.dtype.kind != "f":
+    if kind(array.dtype) != "f":
         return f"{number(int(array.min()))} … {number(int(array.max()))}"
     return f"norm {number(float((array.astype(float) ** 2).sum() ** 0.5))}"
 

@@ -15,10 +15,11 @@ from ..draw.picture import Picture
 from ..draw.tensors import described
 from ..draw.words import listed
 from ..graph.function import TracedFunction
+from ..profiler.roofline import arrays_of
 from .eager_run import LARGEST, beginning, drawn, words
 from .film import refuse_large
 from .recording import Listening, Printed
-from .traced import arrays_of, trace_of
+from .traced import trace_of
 
 
 class Untraced(Exception):

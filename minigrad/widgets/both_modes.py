@@ -17,6 +17,7 @@ import numpy as np
 
 from ..autograd import grad
 from ..autograd.gradient import basis
+from ..base.dtypes import kind
 from ..base.pytree import leaves
 from ..core.node import Node, Source, toposort
 from ..draw.graphs import placed
@@ -157,9 +158,9 @@ def told(array: Any) -> str:
 def floating(x: Any) -> Tensor:
     """An input of its own, that can move. Raises TypeError for what cannot."""
     array = np.array(x.numpy() if isinstance(x, Tensor) else x)
-    if array.dtype.kind not in "fiu" or (isinstance(x, Tensor) and not x.spec.is_float):
+    if kind(array.dtype) not in "fiu" or (isinstance(x, Tensor) and not x.spec.is_float):
         raise TypeError(f"an input is one or more floating numbers, for others cannot be nudged, and got {x!r}")
-    return Tensor(array if array.dtype.kind == "f" else array.astype(float), requires_grad=True)
+    return Tensor(array if kind(array.dtype) == "f" else array.astype(float), requires_grad=True)
 
 
 def checked(f: Callable[..., Any], y: Any) -> Tensor:

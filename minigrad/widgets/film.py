@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import traitlets
 
+from ..draw.charts import LOOKS
 from ..draw.picture import Picture
 from ..draw.svg import STYLE
 from .widget import Plain, SteppedWidget, javascript
@@ -151,6 +152,13 @@ class Film(SteppedWidget):
         if self.index >= len(steps):
             self.index = len(steps) - 1
         self.steps = steps
+
+
+class Charted(Film):
+    """A film with charts in it."""
+
+    sheets = (*Film.sheets, "charts")
+    looks = STYLE + LOOKS
 
 
 def unstyled(html: str) -> str:

@@ -18,13 +18,13 @@ import traitlets
 from contourpy import contour_generator
 
 from ..core.modes import no_grad
+from ..draw.charts import BOTTOM, LEFT, LOOKS, RIGHT, TOP, Axis, across, chart, compact, line, upwards
 from ..draw.svg import STYLE
 from ..draw.words import number
 from ..func import value_and_grad
 from ..graph.function import function
 from ..tensor.rewrite import optimise
 from ..tensor.tensor import Tensor
-from .charts import BOTTOM, LEFT, LOOKS, RIGHT, TOP, Axis, across, chart, compact, line, upwards
 from .dragging import followed
 from .film import styled
 from .widget import Plain, SteppedWidget, javascript

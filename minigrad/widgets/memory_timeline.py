@@ -1,6 +1,7 @@
 """Memory over a training step: who holds how many bytes, moment by moment of a real run.
 
-The run is made once for each combination of the switches, on a copy of the learner's model, and watched (ledger.py).
+The run is made once for each combination of the switches, on a copy of the learner's model, and watched
+(profiler/ledger.py).
 All charts have one scale, so that what a switch is worth can be seen.
 
     checkpointing    parts of the model keep their arguments alone, and run again in backward
@@ -22,18 +23,19 @@ from typing import Any, NamedTuple
 from ..base.device import CPU
 from ..base.spec import spec_of
 from ..core.modes import in_mode, watching
+from ..draw.charts import BOTTOM, LEFT, RIGHT, TOP, across, bars, chart, compact, swatch, upwards
 from ..draw.svg import text
 from ..graph.function import function
 from ..nn.container import Sequential
 from ..nn.module import Module
 from ..optim import Adam
 from ..optim.optimizer import Optimizer
+from ..profiler.ledger import Ledger
+from ..profiler.memory_table import CONSUMERS, Moment, Of
 from ..random import fork_rng
 from ..tensor.tensor import Tensor
 from ..utils.checkpoint import checkpoint
-from .charts import BOTTOM, LEFT, RIGHT, TOP, Charted, across, bars, chart, compact, swatch, upwards
-from .film import Choice, Cut, Panel, Reel, table
-from .ledger import CONSUMERS, WORKSPACE, Entry, Ledger
+from .film import Charted, Choice, Cut, Panel, Reel, table
 from .recording import within
 
 MICRO = (1, 2, 4)
@@ -68,6 +70,9 @@ class MemoryTimeline(Charted):
     optimizer    of the model's parameters; Adam, if it is not said
     steps        of training; the second begins with the optimiser's state
 
+    Or MemoryTimeline(ledger), of a block of `profiler.memory`: what an op makes and drops inside itself is among the
+    other activations; Python's objects are left out; and of more than 400 moments, the highest of each few is shown.
+
     runs         for each combination of the switches, what was alive when
     The model and the optimiser are copied, and stay as they are. Raises TypeError for what is no Module, no Tensor, no
     Optimizer, ValueError for a run of more than 400 moments, TooLong for one of more than a minute; what the model or
@@ -76,13 +81,18 @@ class MemoryTimeline(Charted):
 
     def __init__(
         self,
-        model: Module,
-        loss_fn: Callable[[Any, Any], Any],
-        x: Tensor,
-        y: Tensor,
+        model: Module | Ledger,
+        loss_fn: Any = None,
+        x: Any = None,
+        y: Any = None,
         optimizer: Optimizer | None = None,
         steps: int = 2,
     ):
+        self.runs: dict[Any, Sequence[Moment]]
+        if isinstance(model, Ledger):
+            self.runs = {"this run": shown(model.timeline())}
+            super().__init__("Memory of a run", PHASES, [*map(self.reel, self.runs)])
+            return
         refuse(model, x, y, optimizer, steps)
         optimizer = Adam(model.parameters()) if optimizer is None else optimizer
         checkpointing = [False, True] if isinstance(model, Sequential) and len(model) > 2 else [False]
@@ -94,9 +104,20 @@ class MemoryTimeline(Charted):
             Choice("micro-batches", [str(n) for n in micro]),
             Choice("memory", ["an array for each result", "planned buffers"]),
         ]
-        peaks = {way: max(entry.total for entry in entries) for way, entries in self.runs.items()}
-        reels = [reel(way, self.runs[way], peaks) for way in ways]
-        super().__init__(f"Memory of {steps} training step{'s' * (steps > 1)}", PHASES, reels, choices)
+        label = f"Memory of {steps} training step{'s' * (steps > 1)}"
+        super().__init__(label, PHASES, [*map(self.reel, ways)], choices)
+
+    def reel(self, way: Any) -> Reel:
+        """The film of one run."""
+        entries, peaks = self.runs[way], {each: max(m.total for m in moments) for each, moments in self.runs.items()}
+        is_planned = getattr(way, "planned", any(entry.live[Of.WORKSPACE] for entry in entries))
+        names = CONSUMERS if is_planned else CONSUMERS[: Of.WORKSPACE]
+        panels = [
+            Panel("Live bytes", drawn(entries, max(peaks.values()))),
+            Panel("The same in numbers", numbers(names, entries)),
+            Panel("The peak of each run", compared(way, peaks)),
+        ]
+        return Reel(panels, cuts(names, entries))
 
 
 def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
@@ -127,29 +148,25 @@ def run(
     optimizer: Optimizer,
     steps: int,
     way: Switches,
-) -> list[Entry]:
+) -> list[Moment]:
     """What was alive when, in some training steps of a copy of the model."""
     model, optimizer = deepcopy((model, optimizer))
     x, y = x.detach(), y.detach()
-    ledger = Ledger(model, optimizer, [x, y], MOST)
-    loss_of = loss_function(model, loss_fn, way, ledger)
-    ledger.write(PLANNED if way.planned else "nothing has run yet")
+    ledger = ShortLedger(model, optimizer, [x, y])
+    loss_of = loss_function(model, loss_fn, way)
+    ledger.note(PLANNED if way.planned else "nothing has run yet")
     long = within(SECONDS, f"a run of the model and its loss has taken {SECONDS:g} seconds, and was stopped")
     with long, uncollected(), fork_rng(), in_mode(recording=True, tracked=False), watching(ledger):
         for _ in range(steps):
             for part in zip(pieces(x, way.micro), pieces(y, way.micro)):
-                ledger.phase = "forward"
                 loss = loss_of(*part)
-                ledger.phase = "backward"
                 loss.backward()
                 del loss
-                ledger.write("backward is done; the gradients are in .grad")
-            ledger.phase = "update"
+                ledger.note("backward is done; the gradients are in .grad")
             optimizer.step()
-            ledger.write(f"{optimizer.name} has moved the parameters")
             optimizer.zero_grad()
-            ledger.write("the gradients are let go by zero_grad()")
-    return ledger.entries
+            ledger.note("the gradients are let go by zero_grad()")
+    return ledger.moments
 
 
 @contextmanager
@@ -164,8 +181,20 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+class ShortLedger(Ledger):
+    """A ledger of a run that a film can show. Raises ValueError where there are too many moments."""
+
+    def write(self, *args: Any, **options: Any) -> None:
+        if len(self.moments) >= MOST:
+            raise ValueError(
+                f"MemoryTimeline shows up to {MOST} moments of a run, and this run has more: steps=1, or a model "
+                "of fewer layers"
+            )
+        super().write(*args, **options)
+
+
 def loss_function(
-    model: Module, loss_fn: Callable[[Any, Any], Any], way: Switches, ledger: Ledger
+    model: Module, loss_fn: Callable[[Any, Any], Any], way: Switches
 ) -> Callable[[Tensor, Tensor], Tensor]:
     """(x, y) → the loss, run as the switches say: in parts, of which all but the last may be checkpoints."""
     *first, last = segments(model) if way.checkpointing else [model]
@@ -180,7 +209,7 @@ def loss_function(
     def loss_of(x: Tensor, y: Tensor) -> Tensor:
         h: Any = x
         for part in parts:
-            h = checkpoint(ledger.hearing(part), h)
+            h = checkpoint(part, h)
         loss: Tensor = end(h, y)
         return loss
 
@@ -203,18 +232,21 @@ def pieces(x: Tensor, n: int) -> list[Tensor]:
 # -- the film ---------------------------------------------------------------------------------------------
 
 
-def reel(way: Switches, entries: Sequence[Entry], peaks: dict[Switches, int]) -> Reel:
-    """The film of one run."""
-    names = CONSUMERS if way.planned else CONSUMERS[:WORKSPACE]
-    panels = [
-        Panel("Live bytes", drawn(entries, max(peaks.values()))),
-        Panel("The same in numbers", numbers(names, entries)),
-        Panel("The peak of each run", compared(way, peaks)),
-    ]
-    return Reel(panels, cuts(names, entries))
+def shown(moments: Sequence[Moment]) -> list[Moment]:
+    """Moments as bars: what is inside an op beside the results that nobody keeps; of many, the highest of each few."""
+    few = ceil(len(moments) / MOST)
+    highest = [max(moments[i : i + few], key=lambda moment: moment.total) for i in range(0, len(moments), few)]
+    return [bar(moment) for moment in highest]
 
 
-def cuts(names: Sequence[str], entries: Sequence[Entry]) -> list[Cut]:
+def bar(moment: Moment) -> Moment:
+    """The moment, with consumers for all its bytes."""
+    live = [*moment.live]
+    live[Of.OTHER] += moment.inside
+    return moment._replace(live=tuple(live), inside=0, untold=0)
+
+
+def cuts(names: Sequence[str], entries: Sequence[Moment]) -> list[Cut]:
     """The run, moment by moment."""
     found, peak, shown = [], 0, dict[str, str]()
     for k, entry in enumerate(entries):
@@ -235,7 +267,7 @@ def cuts(names: Sequence[str], entries: Sequence[Entry]) -> list[Cut]:
     return found
 
 
-def drawn(entries: Sequence[Entry], most: int) -> str:
+def drawn(entries: Sequence[Moment], most: int) -> str:
     """Bars on bars, one for each moment; a cursor for each; and what the run is at, below."""
     x = across(0, len(entries), "moments of the run")
     y = upwards(0, most * 1.05, "live bytes", words=compact)
@@ -257,7 +289,7 @@ def drawn(entries: Sequence[Entry], most: int) -> str:
     return chart(f"Live bytes by consumer over the run; at most {peak:,}", x, y, *parts, height=318)
 
 
-def strip(entries: Sequence[Entry], at: Callable[[float], float]) -> list[str]:
+def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
     """What the run is at: a row of boxes below the axis, with its word where there is room."""
     parts, k = [], 0
     for phase, group in groupby(entries, lambda entry: entry.phase):
@@ -274,7 +306,7 @@ def strip(entries: Sequence[Entry], at: Callable[[float], float]) -> list[str]:
     return parts
 
 
-def numbers(names: Sequence[str], entries: Sequence[Entry]) -> str:
+def numbers(names: Sequence[str], entries: Sequence[Moment]) -> str:
     """The consumers: what each holds now, and held at the peak."""
     peak = max(entries, key=lambda entry: entry.total)
     rows = [
@@ -287,7 +319,7 @@ def numbers(names: Sequence[str], entries: Sequence[Entry]) -> str:
     return table(["bytes", "now", "at the peak"], rows)
 
 
-def compared(way: Switches, peaks: dict[Switches, int]) -> str:
+def compared(way: Any, peaks: dict[Any, int]) -> str:
     """The peak of every combination of the switches; this one's is marked."""
     rows = [
         f'<tr{" aria-current=true" * (each == way)}><th scope="row">{each}{" (shown)" * (each == way)}</th>'

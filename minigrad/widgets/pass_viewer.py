@@ -25,9 +25,10 @@ from ..draw.rules import sign_of
 from ..draw.svg import across_and_down
 from ..draw.words import counted, listed, number
 from ..graph.function import TracedFunction
+from ..profiler.roofline import arrays_of
+from ..profiler.timing import fastest
 from .film import Cut, Film, Panel, Reel, code, refuse_large, row, table
-from .timing import fastest
-from .traced import arrays_of, trace_of
+from .traced import trace_of
 
 LARGEST = 60  # boxes
 COMMENT = re.compile(r"(?<=\S) {2,}# ")  # far to the right, where a screen may be too narrow

@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from ..base.dtypes import bfloat16, kind
 from ..core.modes import in_mode
+from ..draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, bars, chart, compact, swatch, upwards
 from ..draw.svg import text
 from ..draw.words import counted, number
 from ..nn.module import Module
 from ..random import fork_rng
 from ..tensor.tensor import Tensor
-from .charts import BOTTOM, LEFT, RIGHT, TOP, Axis, Charted, across, bars, chart, compact, swatch, upwards
-from .film import Choice, Cut, Panel, Reel, row, table
+from .film import Charted, Choice, Cut, Panel, Reel, row, table
 
 EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the scales, powers of 2
 FATES = ("zero", "subnormal", "normal", "infinite")
@@ -58,11 +59,9 @@ def to_float16(x: np.ndarray) -> np.ndarray:
 
 
 def to_bfloat16(x: np.ndarray) -> np.ndarray:
-    """Rounded to bfloat16, to even: a float32 of which the lower half of the bits is rounded away."""
+    """Rounded to bfloat16, by way of float32, and that float32 again."""
     with np.errstate(over="ignore", under="ignore"):
-        bits = x.astype(np.float32).view(np.uint32)
-    rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-    return (rounded & np.uint32(0xFFFF0000)).view(np.float32)
+        return x.astype(np.float32).astype(bfloat16).astype(np.float32)
 
 
 FORMATS = (
@@ -124,7 +123,7 @@ def arrays_of(gradients: Any) -> list[np.ndarray]:
     if isinstance(gradients, Tensor | np.ndarray) or not isinstance(gradients, Iterable):
         gradients = [gradients]
     found = [np.asarray(g.numpy() if isinstance(g, Tensor) else g) for g in gradients]
-    if not found or any(array.dtype.kind != "f" for array in found):
+    if not found or any(kind(array.dtype) != "f" for array in found):
         raise TypeError(f"Precision casts gradients that are floating-point, and got {[str(a.dtype) for a in found]}")
     return found
 

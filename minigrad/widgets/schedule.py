@@ -23,12 +23,12 @@ from ..compiler.schedule import (
 )
 from ..compiler.schedule import Schedule as Planned
 from ..core.node import Node
+from ..draw.charts import WIDTH, picture
 from ..draw.rules import sign_of
 from ..draw.svg import text
 from ..draw.words import counted, listed, number
-from .charts import WIDTH, Charted, picture
-from .film import Choice, Cut, Panel, Reel, row, table
-from .timing import measured, took
+from ..profiler.timing import measured, took
+from .film import Charted, Choice, Cut, Panel, Reel, row, table
 from .traced import traced
 
 WORKERS = (1, 2, 4)

@@ -9,7 +9,7 @@ from ..base.device import CPU
 from ..core.graph import Graph
 from ..graph.function import TracedFunction, function
 from ..graph.trace import Trace
-from ..tensor.tensor import Tensor
+from ..profiler.roofline import arrays_of
 from .recording import patience
 
 
@@ -37,10 +37,3 @@ def trace_of(f: TracedFunction, args: Sequence[Any]) -> Trace:
     """The trace for these arguments. Raises TooLong where f does not come to its end."""
     with patience(f.__name__, " while it was traced"):
         return f.trace_for(*args)
-
-
-def arrays_of(f: TracedFunction, args: Sequence[Any], trace: Trace) -> list[Any]:
-    """What the trace's graph reads: the arrays in the arguments, and those of tensors that f found elsewhere."""
-    given: list[Tensor] = []
-    f.found(tuple(args), {}, given)
-    return [x.value for x in (*given, *trace.captured)]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..core.modes import no_grad
+from ..draw.charts import LOOKS, across, chart, compact, line, upwards
 from ..draw.svg import STYLE
 from ..tensor.tensor import Tensor
-from .charts import LOOKS, across, chart, compact, line, upwards
 from .film import styled
 from .widget import Plain
 

@@ -1,4 +1,4 @@
-"""Charts as SVG: axes with ticks, bars on bars, lanes, points; in the looks of draw/svg.py.
+"""Charts as SVG: axes with ticks, bars on bars, lanes, points; in the looks of svg.py.
 
 A chart is 430 pixels wide, so that a phone shows it whole. Series are told apart by stripes as well as by colour: a
 bar is a line as thick as the bar is wide, and dashed; so no pattern needs an id, and two charts may share a page.
@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
+from typing import Any
 
-from ..draw.svg import STYLE, text
-from ..draw.words import number
-from .film import Film
+from .svg import STYLE, text
+from .words import number
 
 WIDTH, HEIGHT = 430, 300
 LEFT, RIGHT, TOP, BOTTOM = 62, 418, 30, 254  # of the field between the axes
@@ -41,13 +41,6 @@ LOOKS = """
 .mg-picture .mg-halo { paint-order: stroke; stroke: var(--mg-paper); stroke-width: 4px; }
 """
 STRIPES = ("", "3 3", "1 5", "5 2", "2 2", "1 2", "1 8")  # how the dashes of series 0, 1, … go: inked, left out
-
-
-class Charted(Film):
-    """A film with charts in it."""
-
-    sheets = (*Film.sheets, "charts")
-    looks = STYLE + LOOKS
 
 
 # -- axes -----------------------------------------------------------------------------------------------
@@ -133,6 +126,17 @@ def picture(title: str, width: float, height: float, parts: Iterable[str]) -> st
     frame = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture mg-chart" role="img" {frame}>'
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
+
+
+def standalone(title: str, charts: Sequence[str]) -> str:
+    """Charts below each other, as one picture with looks of its own."""
+    placed = [each.replace("<svg ", f'<svg y="{i * HEIGHT}" ', 1) for i, each in enumerate(charts)]
+    return picture(title, WIDTH, HEIGHT * len(charts), [f"<style>{STYLE}{LOOKS}</style>", *placed])
+
+
+def with_tables(charts: Sequence[str], tables: Sequence[Any]) -> str:
+    """Charts, and tables below them, as a notebook shows them."""
+    return f"<div><style>{STYLE}{LOOKS}</style>{''.join(charts)}{''.join(t._repr_html_() for t in tables)}</div>"
 
 
 def line(look: str, points: Sequence[tuple[float, float]]) -> str:

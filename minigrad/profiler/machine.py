@@ -12,6 +12,7 @@ from ..base.spec import Spec
 from ..compiler.program.program import Program
 from ..core.graph import Graph
 from ..core.node import Node
+from ..draw.words import number
 from ..ops import Add, Input
 from .timing import fastest
 
@@ -48,6 +49,15 @@ class Machine:
         """FLOPs a second that are possible at so many FLOPs a byte, with arrays in main memory."""
         return min(self.peak, self.memory * intensity)
 
+    @property
+    def said(self) -> str:
+        """Its speeds, in a sentence."""
+        return (
+            f"This machine computes at {rate(self.peak)}; a copy moves {bandwidth(self.memory)} in main memory (the "
+            f"solid slope) and {bandwidth(self.cache)} in the cache (dashed). From {number(self.ridge, 3)} FLOPs a "
+            "byte on, memory is no bound."
+        )
+
     def reaching(self, peak: float, cache: float) -> Machine:
         """The same machine, which something was seen to do at these speeds: what else runs makes measured roofs low."""
         return replace(self, peak=max(self.peak, peak), cache=max(self.cache, cache))
@@ -57,6 +67,16 @@ class Machine:
         """This machine, for numbers of that type, with as many threads as NumPy is given."""
         dtype = np.dtype(dtype)
         return cls(max(product(n, dtype) for n in SIDES), copy(LARGE), copy(SMALL), seconds(adding(dtype)))
+
+
+def rate(flops: float) -> str:
+    """A speed of arithmetic, in words."""
+    return f"{number(flops / 1e9, 3)} GFLOP/s"
+
+
+def bandwidth(nbytes: float) -> str:
+    """A speed of memory, in words."""
+    return f"{number(nbytes / 1e9, 3)} GB/s"
 
 
 def product(n: int, dtype: np.dtype) -> float:

@@ -1,0 +1,16 @@
+from .costs import Cost as Cost
+from .costs import Estimate as Estimate
+from .costs import estimate as estimate
+from .ledger import Ledger as Ledger
+from .ledger import memory as memory
+from .machine import Machine as Machine
+from .profiling import ProfilerActivity as ProfilerActivity
+from .profiling import profile as profile
+from .profiling import record_function as record_function
+from .roofline import Roofline as Roofline
+from .roofline import roofline as roofline
+from .scaling import Scaling as Scaling
+from .scaling import Sweep as Sweep
+from .scaling import sweep as sweep
+from .steps import ProfilerAction as ProfilerAction
+from .steps import schedule as schedule

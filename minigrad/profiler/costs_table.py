@@ -1,0 +1,78 @@
+"""An estimate to read: a table of modules, the figures of the whole, and a picture of where the FLOPs are."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from ..base.table import Table
+from .icicle import Branch, pictured
+
+HEAD = {"module": "", "type": "", "output": "", "parameters": ",", "MACs": ",", "FLOPs": ",", "kept": ","}
+NOTE = "Each module with all that is in it; 1 MAC = 2 FLOPs; bytes kept for backward at the first op that keeps them."
+
+
+def module_of(node: Any) -> str:
+    """The path of the module in whose call it ran."""
+    return "" if node.place is None else node.place.module
+
+
+def table(e: Any, depth: int | None) -> Table:
+    """A row for each module, down to a depth."""
+    kept = [(module_of(node), array.spec.nbytes) for array, node in e.kept.items()]
+    own = [(path, p.size) for path, part in e.parts.items() for p in part.parameters]
+    rows = []
+    for path, cost in e.by_module.items():
+        level, name = path.count("."), path.rpartition(".")[2] or "(outside of modules)"
+        if depth is None or level <= depth:
+            kind, output = e.parts[path].kind if path in e.parts else "", str(e.outputs.get(path, "")).partition("@")[0]
+            figures = below(own, path), cost.macs, cost.flops, below(kept, path)
+            rows.append(("\N{NO-BREAK SPACE}" * 2 * level + name, kind, output, *figures))
+    return Table(HEAD, rows, NOTE)
+
+
+def below(figures: list[tuple[str, int]], path: str) -> int:
+    """The sum of the figures of a module and of those in it."""
+    return sum(n for other, n in figures if other == path or other.startswith(f"{path}."))
+
+
+def figures(e: Any) -> dict[str, str]:
+    """What is said of the whole."""
+    learn = "" if e.trainable == e.parameters else f", of which {e.trainable:,} learn"
+    per = ", ".join(f"{name} {size:g}" for name, size in e.bytes_per_parameter.items())
+    return {
+        "parameters": f"{e.parameters:,}{learn}; buffers {e.buffers:,}; a checkpoint {e.checkpoint_bytes:,} bytes",
+        "forward": f"{e.macs:,} MACs of products and convolutions; {e.flops:,} FLOPs of all ops",
+        "backward": f"{e.backward_macs:,} MACs; {e.backward_flops:,} FLOPs; both ways {e.train_flops:,} FLOPs",
+        "bytes moved": f"{e.bytes_moved:,} forward, {e.intensity:.3g} FLOPs for each",
+        "activations": f"{e.kept_bytes:,} bytes kept for backward; at the peak of forward {e.peak_bytes:,}, "
+        f"and {e.inference_peak_bytes:,} where nothing is kept",
+        "training state": f"bytes for each parameter: {per}",
+    }
+
+
+def text(e: Any, depth: int | None) -> str:
+    """The table and the figures."""
+    return "\n".join([str(table(e, depth)), "", *(f"{name:<15} {value}" for name, value in figures(e).items())])
+
+
+def html(e: Any, depth: int | None) -> str:
+    """The same as HTML, with the picture."""
+    whole = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in figures(e).items())
+    picture = pictured(tree(e), lambda flops: f"{flops:,} FLOPs", "FLOPs")
+    return f'<div class="mg-widget">{picture}{table(e, depth)._repr_html_()}<dl>{whole}</dl></div>'
+
+
+def tree(e: Any) -> Branch:
+    """Modules by their paths, in them their ops, with their FLOPs."""
+    root = Branch("all ops", amount=e.train_flops)
+    for node, cost in e.costs.items():
+        for kind, flops in (("forward", cost.flops), ("backward", cost.backward_flops)):
+            branch = root
+            for name in filter(None, module_of(node).split(".")):
+                branch = branch.part(name, "module")
+                branch.amount += flops
+            leaf = branch.part(node.op.kind, kind)
+            leaf.amount += flops
+            leaf.count += 1
+    return root

@@ -1,0 +1,69 @@
+"""What a run costs, read off the ops as they run: FLOPs, and the bytes that it keeps for backward."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+from ..autograd.function_rule import keeper
+from ..compiler.passes.remat import flops, flops_of
+from ..core.node import Node
+from ..core.op import Op
+from ..core.versions import owner
+
+Sizes = dict[int, int]  # id of a piece of memory → its bytes
+
+
+class Counting:
+    """A watcher that counts.
+
+    flops      of the ops forward, and of their derivatives where backward passed; None once an op did not say
+    unsaid     that op
+    leaves     the memory of parameters, which are kept anyway
+    """
+
+    def __init__(self) -> None:
+        self.flops: int | None = 0
+        self.unsaid: Any = None
+        self.leaves: set[int] = set()
+        self.records: list[tuple[ref[Node], Sizes]] = []
+        self.before_backward: int | None = None
+
+    again = property(lambda self: self, doc="Who is told of what a checkpoint computes a second time.")
+
+    @property
+    def kept(self) -> int:
+        """Bytes that records hold now; once backward has begun, those that it found."""
+        if self.before_backward is not None:
+            return self.before_backward
+        sizes: Sizes = {}
+        for record, at_first in self.records:
+            if (node := record()) is not None:
+                sizes |= at_first if node.saved is None else sizes_of(node.saved)  # None: it is just being pulled
+        return sum(size for memory, size in sizes.items() if memory not in self.leaves)
+
+    def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
+        self.count(op, lambda: flops_of(op, y.spec, *(x.spec for x in xs)))
+        self.leaves |= {id(owner(x.value)) for x in xs if x.tracked and x.is_leaf}
+        if y.tracked and not y.is_leaf:
+            node = keeper(y)
+            self.records.append((ref(node), sizes_of(node.saved or ())))
+
+    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+        self.before_backward = self.kept
+        rule = getattr(node.rule, "rule", node.rule)  # what is packed has a rule around its rule
+        if hasattr(rule, "graph"):
+            self.count(node.op, lambda: flops(rule.graph))
+
+    def count(self, op: Op, cost: Any) -> None:
+        """Add what op costs, if it says so."""
+        try:
+            self.flops = None if self.flops is None else self.flops + cost()
+        except NotImplementedError:
+            self.flops, self.unsaid = None, op
+
+
+def sizes_of(saved: Any) -> Sizes:
+    """The memory that a record keeps; what is packed is none."""
+    arrays = [owner(array) for array in saved if hasattr(array, "nbytes")]
+    return {id(array): array.nbytes for array in arrays}

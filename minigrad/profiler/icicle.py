@@ -1,0 +1,100 @@
+"""Where time went, or FLOPs, from modules down to ops: a rectangle as wide as that, and what lies in it below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from html import escape
+
+from ..draw.svg import STYLE, text
+from ..draw.words import shorten
+from .events import FunctionEvent
+from .table import duration
+
+WIDTH, ROW = 860, 20  # pixels
+LEAST = 1.0  # pixels: what is narrower is left to the table
+LOOKS = """
+.mg-picture .mg-frame { stroke: var(--mg-paper); stroke-width: 1; fill: var(--mg-sign); }
+.mg-picture .mg-forward .mg-frame { fill: var(--mg-forward); fill-opacity: 0.35; }
+.mg-picture .mg-backward .mg-frame { fill: var(--mg-backward); fill-opacity: 0.35; stroke-dasharray: 3 2; }
+.mg-picture .mg-bar:hover .mg-frame, .mg-picture .mg-bar:focus .mg-frame { stroke: var(--mg-ink); stroke-width: 2; }
+.mg-picture .mg-bar:focus { outline: none; }
+"""
+
+
+@dataclass
+class Branch:
+    """A module, or the ops of one name in it.
+
+    kind      module, forward or backward
+    amount    nanoseconds, or whatever is shown
+    """
+
+    name: str
+    kind: str = "module"
+    amount: int = 0
+    count: int = 0
+    parts: dict[tuple[str, str], Branch] = field(default_factory=dict)
+
+    def part(self, name: str, kind: str) -> Branch:
+        return self.parts.setdefault((kind, name), Branch(name, kind))
+
+    @property
+    def depth(self) -> int:
+        return 1 + max((part.depth for part in self.parts.values()), default=0)
+
+
+def tree(events: Iterable[FunctionEvent]) -> Branch:
+    """Modules by their paths, in them their ops, each as long as it was alone."""
+    root = Branch("all ops")
+    for event in events:
+        if event.kind in ("op", "backward", "step", "program"):
+            branch = root
+            branch.amount += event.self_ns
+            for name in filter(None, event.module.split(".")):
+                branch = branch.part(name, "module")
+                branch.amount += event.self_ns
+            leaf = branch.part(event.name, "backward" if event.is_backward else "forward")
+            leaf.amount += event.self_ns
+            leaf.count += 1
+    return root
+
+
+def icicle(events: Iterable[FunctionEvent]) -> str:
+    """The picture of a run's time."""
+    return pictured(tree(events), lambda ns: duration(ns / 1000), "Time")
+
+
+def pictured(root: Branch, written: Callable[[int], str], what: str) -> str:
+    """The picture. Each rectangle has its numbers as a title, and can be reached by the tabulator.
+
+    written    an amount, as it is written
+    what       is shown
+    """
+    height = root.depth * ROW
+    bars = "".join(drawn(root, root, written, 0.0, 0))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="group" width="{WIDTH}" height="{height}" '
+        f'viewBox="0 0 {WIDTH} {height}" style="max-width: 100%" aria-label="{what} by module and op, forward solid, '
+        f'backward dashed: the table has the same numbers"><style>{STYLE}{LOOKS}</style>{bars}</svg>'
+    )
+
+
+def drawn(branch: Branch, root: Branch, written: Callable[[int], str], left: float, row: int) -> Iterator[str]:
+    """A rectangle, and those below it, the widest first."""
+    whole = max(root.amount, 1)
+    width = WIDTH * branch.amount / whole
+    if width < LEAST:
+        return
+    calls = f", {branch.count} calls" if branch.count else ""
+    words = f"{branch.name}: {written(branch.amount)}, {100 * branch.amount / whole:.1f}%{calls}"
+    fits = int((width - 8) / 7)
+    name = text("mg-value", left + 4, row * ROW + 14, shorten(branch.name, fits)) if fits > 2 else ""
+    yield (
+        f'<g class="mg-bar mg-{branch.kind}" tabindex="0" role="img" aria-label="{escape(words)}">'
+        f"<title>{escape(words)}</title>"
+        f'<rect class="mg-frame" x="{left:.2f}" y="{row * ROW}" width="{width:.2f}" height="{ROW}"/>{name}</g>'
+    )
+    for part in sorted(branch.parts.values(), key=lambda part: -part.amount):
+        yield from drawn(part, root, written, left, row + 1)
+        left += WIDTH * part.amount / whole

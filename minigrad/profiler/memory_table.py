@@ -1,0 +1,184 @@
+"""What a ledger counts; and as tables: by consumer, by module, and what each op keeps for backward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
+
+import numpy as np
+
+from ..base.spec import Spec
+from ..base.table import Table
+from ..core.node import Place
+
+if TYPE_CHECKING:
+    from .ledger import Ledger
+
+CONSUMERS = (
+    "parameters",
+    "optimizer state",
+    "inputs",
+    "gradients",
+    "saved for backward",
+    "other activations",
+    "compiler's workspace",
+)
+Live = tuple[int, ...]  # bytes of each of CONSUMERS
+
+
+class Of:
+    """The numbers of CONSUMERS."""
+
+    PARAMETERS, STATE, INPUTS, GRADIENTS, SAVED, OTHER, WORKSPACE = range(7)
+
+
+class About(NamedTuple):
+    """Where something happens: the sign of the op, the module that is being called, the user's line."""
+
+    op: str = ""
+    module: str = ""
+    place: Place | None = None
+
+
+UNKNOWN = About()
+
+
+class Moment(NamedTuple):
+    """What ran, and what was alive then.
+
+    live      bytes by consumer
+    inside    more bytes that the op has made and dropped again, at its worst moment
+    untold    bytes that tracemalloc sees and the books do not; may be a little below 0
+    late      whether what backward had kept for the op, let go at its end, is counted
+    """
+
+    phase: str
+    text: str
+    words: Sequence[Any]
+    live: Live
+    about: About = UNKNOWN
+    inside: int = 0
+    untold: int = 0
+    late: bool = False
+
+    @property
+    def what(self) -> str:
+        """What ran, in words."""
+        return self.text.format(*self.words)
+
+    @property
+    def total(self) -> int:
+        return sum(self.live) + self.inside + self.untold
+
+    def __str__(self) -> str:
+        there = [f"in {self.about.module}"] * bool(self.about.module)
+        there += [f"at {self.about.place}"] * (self.about.place is not None)
+        return ", ".join([f"{self.total:,} bytes in {self.phase}: {self.what}", *there])
+
+
+@dataclass(eq=False, slots=True)
+class Holding:
+    """An array that is there.
+
+    about           where it was first seen
+    held            consumer → how many hold it as theirs
+    story           (moment, consumer), each time it becomes another's
+    born, died      the moments
+    old             its bytes, if it is older than the ledger, and so unknown to tracemalloc
+    """
+
+    array: ref[Any]
+    nbytes: int
+    about: About
+    born: int
+    story: list[tuple[int, int]]
+    old: int
+    held: dict[int, int] = field(default_factory=dict)
+    died: int | None = None
+
+    def is_at(self, k: int, late: bool) -> bool:
+        """Whether it is counted at a moment."""
+        ended = self.died if self.died is None or not late or self.story[-1][1] != Of.SAVED else self.died + 1
+        return self.born <= k and (ended is None or k < ended)
+
+    def consumer(self, k: int) -> int:
+        """Whose it is at a moment."""
+        return next(consumer for moment, consumer in reversed(self.story) if moment <= k)
+
+
+@dataclass(eq=False, slots=True)
+class Saving:
+    """An array kept for the backward of an op, from one moment until another.
+
+    slot    0 for its result, 1, 2, … for its operands; None where the rule does not say
+    """
+
+    about: About
+    slot: int | None
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    holding: Holding
+    first: int
+    last: int | None = None
+
+    def words(self, k: int) -> tuple[str, str]:
+        """Which part of the op it is; and its spec, and whose it is anyway at that moment."""
+        part = "" if self.slot is None else f"operand {self.slot - 1}" if self.slot else "its result"
+        consumer = self.holding.consumer(k)
+        return part, f"{Spec(self.shape, self.dtype)}{f', of the {CONSUMERS[consumer]}' * (consumer <= Of.INPUTS)}"
+
+
+def by_consumer(ledger: Ledger) -> Table:
+    """Bytes of each consumer, now and at the peak."""
+    now, peak = ledger.timeline()[-1], ledger.peak
+    rows: list[Any] = list(zip(CONSUMERS, now.live, peak.live))
+    if ledger.exact:
+        rows += [("made and dropped inside the op", now.inside, peak.inside)]
+        rows += [("Python's objects, and arrays of others", now.untold, peak.untold)]
+    rows += [("all", now.total, peak.total)]
+    head = {"bytes": "", "now": ",", "at the peak": ",", "share": ".1%"}
+    return Table(head, [(*row, row[2] / max(peak.total, 1)) for row in rows], f"The peak: {peak}")
+
+
+def by_module(ledger: Ledger) -> Table:
+    """Bytes at the peak by the module that made an array or first used it, those of the modules in it apart."""
+    peak = ledger.peak
+    k = ledger.moments.index(peak)
+    held: dict[str, list[int]] = {}
+    for holding in ledger.log:
+        if holding.is_at(k, peak.late):
+            row = held.setdefault(holding.about.module or "(outside of modules)", [0] * len(CONSUMERS))
+            row[holding.consumer(k)] += holding.nbytes
+    used = [i for i in range(len(CONSUMERS)) if any(row[i] for row in held.values())]
+    head = {"module": ""} | {CONSUMERS[i]: "," for i in used} | {"all": ","}
+    return Table(head, [(module, *[row[i] for i in used], sum(row)) for module, row in held.items()], f"At {peak}")
+
+
+def by_op(ledger: Ledger) -> Table:
+    """What is kept for the backward of each op, at the moment when most is."""
+    moments = ledger.timeline()
+    k = max(range(len(moments)), key=lambda i: moments[i].live[Of.SAVED])
+    rows: dict[tuple[str, ...], list[int]] = {}
+    seen = set()
+    for saving in ledger.savings:
+        if saving.first <= k and (saving.last is None or k < saving.last):
+            row = rows.setdefault((saving.about.op, saving.about.module, *saving.words(k)), [0, 0])
+            row[0] += 1
+            if saving.holding.consumer(k) == Of.SAVED and saving.holding not in seen:
+                row[1] += saving.holding.nbytes
+                seen.add(saving.holding)
+    head = {"op": "", "in": "", "keeps": "", "which is": "", "times": ",", "bytes": ","}
+    note = "Bytes are at the first op that keeps an array; none are of what is there anyway."
+    return Table(head, [(*names, *counts) for names, counts in rows.items()], note)
+
+
+TABLES = {"consumer": by_consumer, "module": by_module, "op": by_op}
+
+
+def table(ledger: Ledger, by: str) -> Table:
+    """The table that is asked for. Raises ValueError for one that there is not."""
+    if by not in TABLES:
+        raise ValueError(f"a ledger's table is by {', '.join(map(repr, TABLES))}, and not by {by!r}")
+    return TABLES[by](ledger)

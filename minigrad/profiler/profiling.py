@@ -1,0 +1,216 @@
+"""profile: what runs in a block, noted op by op and made sense of at its end; with PyTorch's meaning and names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ContextDecorator, ExitStack, contextmanager
+from enum import Enum
+from os import PathLike
+from threading import get_ident
+from time import perf_counter_ns as clock
+from typing import Any, Self
+
+from ..base.errors import StateError
+from ..core.calls import told
+from ..core.modes import current
+from .chrome import write_trace
+from .events import events_of
+from .icicle import icicle
+from .log import Log, logging
+from .steps import ProfilerAction, Schedule
+from .table import EventList
+
+RECORDED = {ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE}
+GOES_ON = {ProfilerAction.RECORD}  # after which the same cycle may go on
+
+
+class ProfilerActivity(Enum):
+    """What is timed. A compiled program of a GPU is waited for, step by step, with CPU and CUDA alike."""
+
+    CPU = 0
+    CUDA = 1
+
+
+class record_function(ContextDecorator):
+    """A block, or a function, that a profiler shows under this name."""
+
+    def __init__(self, name: str, args: str | None = None):
+        """args    shown behind the name"""
+        if not isinstance(name, str):
+            raise TypeError(f"record_function takes the name of a block, a text, and got {name!r}")
+        self.name = name if args is None else f"{name}: {args}"
+        self.open: list[Any] = []
+
+    def __enter__(self) -> Self:
+        block = told("block", self.name)
+        block.__enter__()
+        self.open.append(block)
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self.open.pop().__exit__(*raised)
+
+
+class profile(ContextDecorator):
+    """A block, or a function, whose ops, derivatives, programs, modules and named blocks are timed.
+
+    activities        of ProfilerActivity; both if nothing is said
+    schedule          number of a step → what is done in it; without one, all is recorded
+    on_trace_ready    called with the profiler at the end of each cycle of the schedule, or of the block
+    record_shapes     the shapes of operands
+    profile_memory    bytes of results that come and go; programs work in a workspace that is not counted
+    with_stack        the user's lines
+    with_flops        scalar operations, a multiply-add being two
+    with_modules      calls of modules; steps of a traced function know their module without
+
+    The time of an op is that from the door to its being told of, dispatch, arithmetic and record together; that of a
+    derivative has the sums of arriving gradients in it. Python between them is in no op, but in the blocks around it.
+    An op on a GPU is timed until it is launched, a step of a compiled program until the GPU has done it.
+
+    What is profiled is what this thread does; another takes part inside its own `with prof.thread():`. A program under
+    a profiler has a workspace of its own. Profilers do not nest: the inner one raises StateError.
+    """
+
+    def __init__(
+        self,
+        activities: Iterable[ProfilerActivity] | None = None,
+        schedule: Schedule | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+    ):
+        if activities is not None and not all(isinstance(a, ProfilerActivity) for a in activities):
+            raise ValueError(f"activities are of ProfilerActivity.CPU and .CUDA, and got {activities!r}")
+        for name, f in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
+            if f is not None and not callable(f):
+                raise TypeError(f"{name} is a function, as mg.profiler.schedule(…) gives one, and got {f!r}")
+        self.schedule, self.on_trace_ready, self.with_modules = schedule, on_trace_ready, with_modules
+        self.options = (record_shapes or with_flops, profile_memory, with_stack)
+        self.told, self.began = (record_shapes, with_flops), 0
+        self.step_num, self.action, self.ident = 0, ProfilerAction.NONE, 0
+        self.found: EventList | None = None
+        self.logs: list[Log] = []
+        self.block, self.named = ExitStack(), ExitStack()
+
+    # -- open and closed ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Open it, as `with` does."""
+        refuse_two()
+        self.main = Log(*self.options)
+        self.logs, self.step_num, self.found, self.ident = [self.main], 0, None, get_ident()
+        self.turn(self.planned())
+
+    def stop(self) -> None:
+        """Close it."""
+        if get_ident() != self.ident:
+            raise StateError("a profiler is closed by the thread that opened it, and once")
+        self.ident = 0
+        self.turn(ProfilerAction.NONE)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self.stop()
+
+    def step(self) -> None:
+        """The end of a step, and the beginning of the next, for which the schedule says what is done."""
+        if not self.ident:
+            raise StateError("step() is called while the profiler is open, and it is closed")
+        self.step_num += 1
+        self.turn(self.planned())
+
+    def planned(self) -> ProfilerAction:
+        """What the schedule says of this step."""
+        action = ProfilerAction.RECORD if self.schedule is None else self.schedule(self.step_num)
+        if not isinstance(action, ProfilerAction):
+            raise TypeError(f"a schedule gives a ProfilerAction for each step, and for {self.step_num} gave {action!r}")
+        return action
+
+    def turn(self, action: ProfilerAction) -> None:
+        """What is done from now on, after what was done before is brought to its end."""
+        before, self.action = self.action, action
+        goes_on = before in GOES_ON and action in RECORDED
+        self.named.close()
+        if before in RECORDED and not goes_on:
+            wall = clock() - self.began
+            self.block.close()
+            self.finish(wall)
+        elif action is ProfilerAction.NONE:
+            self.block.close()
+        if action is not ProfilerAction.NONE:
+            if self.main not in current.mode.watchers:
+                self.block.enter_context(logging(self.main, self.with_modules))
+            if not goes_on:
+                self.began = clock()
+                for log in self.logs:
+                    log.clear()
+            if self.schedule is not None:
+                self.named.enter_context(told("block", f"ProfilerStep#{self.step_num}"))
+
+    def finish(self, wall: int) -> None:
+        """Makes sense of what was noted, and tells on_trace_ready."""
+        events = [event for log in self.logs for event in events_of(log, *self.told)]
+        self.found = EventList(events, wall)
+        self.memory = sorted(change for log in self.logs for change in log.memory)
+        self.threads = {log.native: log.name for log in self.logs}
+        for log in self.logs:
+            log.clear()
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    @contextmanager
+    def thread(self) -> Iterator[None]:
+        """A block of another thread, which is profiled as well."""
+        refuse_two()
+        log = Log(*self.options)
+        self.logs.append(log)
+        with logging(log, self.with_modules):
+            yield
+
+    # -- what was found -------------------------------------------------------------------------------
+
+    def events(self) -> EventList:
+        """All events, each thread by itself, each after the one that it lies in: of the last cycle of the schedule.
+
+        Raises StateError before there are any.
+        """
+        if self.found is None:
+            raise StateError(
+                "a profiler tells what ran once it is closed, or a cycle of its schedule is over: "
+                "ask after its `with` block, or in on_trace_ready"
+            )
+        return self.found
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_module: bool = False
+    ) -> EventList:
+        """The events of one name as one; apart by shapes, by the innermost lines of the user's, by module if asked."""
+        return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_module)
+
+    def export_chrome_trace(self, path: str | PathLike[str]) -> None:
+        """Write the events for a trace viewer: https://ui.perfetto.dev, chrome://tracing, speedscope."""
+        write_trace(self.events(), self.memory, self.threads, path)
+
+    def __str__(self) -> str:
+        return self.key_averages().table(sort_by="self_cpu_time_total")
+
+    def __repr__(self) -> str:
+        return "<profile: open>" if self.ident else "<profile>" if self.found is None else str(self)
+
+    def _repr_html_(self) -> str | None:
+        if self.found is None:
+            return None
+        table = self.key_averages().shown("self_cpu_time_total")
+        return f"<div class='mg-widget'>{icicle(self.found)}{table._repr_html_()}</div>"
+
+
+def refuse_two() -> None:
+    """Raises StateError where a profiler is open in this thread."""
+    if any(isinstance(watcher, Log) for watcher in current.mode.watchers):
+        raise StateError("a profiler is open in this thread already, and a second one would time the first: close it")

@@ -1,0 +1,302 @@
+"""The roofline: what bounds each op of a function on this machine, its memory or its arithmetic.
+
+    attainable FLOPs a second  =  min(peak, bandwidth × FLOPs a byte)
+
+FLOPs and bytes are the engine's own accounts (op.flops; operands read, result written). The roofs are measured
+(machine.py), and so is each op, as a compiled program of its own; what is fused is one op.
+
+Williams, Waterman & Patterson 2009, “Roofline: an insightful visual performance model for multicore architectures”.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from itertools import count
+from math import ceil, floor, log10
+from typing import Any
+
+import numpy as np
+
+from ..base.device import CPU
+from ..base.spec import Specs
+from ..base.table import Table
+from ..compiler.passes.fuse import Fused
+from ..compiler.passes.liveness import memory_of, moved_by
+from ..compiler.passes.pipeline import optimised
+from ..compiler.passes.remat import cost
+from ..compiler.program.program import Program
+from ..core.graph import Graph
+from ..core.interpret import is_constant, value, walked
+from ..core.node import Node
+from ..draw.charts import RIGHT, Axis, across, chart, compact, standalone, upwards, with_tables
+from ..draw.rules import sign_of
+from ..draw.svg import text
+from ..draw.words import number
+from ..graph.function import TracedFunction, function
+from ..graph.trace import Trace
+from ..ops import Input, TupleGet
+from .machine import Machine, bandwidth, rate, seconds
+from .timing import took
+
+NEAR = 0.25  # of the roof: below, something else is the bound
+LETTER = 6.5  # pixels, of a label
+WRITTEN, COMPILED = "as written", "after the compiler's passes"
+
+HEAD = {
+    "op": "",
+    "FLOPs": ",",
+    "bytes": ",",
+    **dict.fromkeys(("FLOPs a byte", "GFLOP/s", "time", "of the roof"), ""),
+}
+
+Place = tuple[float, float, float]  # of words: left, right, baseline
+
+
+def roofline(f: Callable[..., Any] | None = None, *args: Any, machine: Machine | None = None) -> Roofline:
+    """The ops of f on these arguments under the roofs of this machine; the roofs alone, if there is no f.
+
+    machine    its roofs, where they are known: Machine.measured() takes about a second
+
+    Every op is run alone, so an f of many different ops takes a while.
+    """
+    if f is None:
+        return Roofline("", machine or Machine.measured(), {})
+    traced = f if isinstance(f, TracedFunction) else function(f)
+    trace = traced.trace_for(*args)
+    if any(x.spec.device is not CPU for x in trace.graph.inputs):
+        raise ValueError("roofline runs on the CPU: move the tensors there, with x.cpu()")
+    arrays = [array.copy() for array in arrays_of(traced, args, trace)]
+    return under_roofs(traced.__name__, trace.graph, arrays, machine)
+
+
+def arrays_of(f: TracedFunction, args: Sequence[Any], trace: Trace) -> list[Any]:
+    """What the trace's graph reads: the arrays in the arguments, and those of tensors that f found elsewhere."""
+    given: list[Any] = []
+    f.found(tuple(args), {}, given)
+    return [x.value for x in (*given, *trace.captured)]
+
+
+@dataclass(frozen=True)
+class Point:
+    """An op, or a group of fused ones.
+
+    seconds    of a run of it alone
+    """
+
+    name: str
+    flops: int
+    nbytes: int
+    seconds: float
+
+    @property
+    def intensity(self) -> float:
+        """FLOPs a byte."""
+        return self.flops / self.nbytes
+
+    @property
+    def speed(self) -> float:
+        """FLOPs a second."""
+        return self.flops / self.seconds
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """Ops under the roofs of a machine. It prints as a table; in a notebook there is a picture beside it.
+
+    name      of the function
+    points    as written, and after the compiler's passes: its ops, in order
+    """
+
+    name: str
+    machine: Machine
+    points: Mapping[str, Sequence[Point]]
+
+    @property
+    def tables(self) -> list[Table]:
+        """One for each graph."""
+        return [
+            Table(HEAD, [cells(i, point, self.machine) for i, point in enumerate(found)], f"{self.name}, {form}.")
+            for form, found in self.points.items()
+        ]
+
+    @property
+    def charts(self) -> list[str]:
+        """The roofs, and the ops after the compiler's passes as dots."""
+        found = self.points.get(COMPILED, ())
+        every = [point for each in self.points.values() for point in each]
+        return [drawn(found, self.machine, *axes(every, self.machine))]
+
+    @property
+    def svg(self) -> str:
+        """The picture, for a file."""
+        return standalone(f"The roofline of {self.name or 'this machine'}", self.charts)
+
+    def __str__(self) -> str:
+        return "\n\n".join([self.machine.said, *map(str, self.tables)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self.machine.said}</p>{with_tables(self.charts, self.tables)}"
+
+
+def under_roofs(name: str, graph: Graph, arrays: Sequence[Any], machine: Machine | None = None) -> Roofline:
+    """The ops of a graph, counted and measured: as written, and after the compiler's passes.
+
+    Raises ValueError where nothing is computed.
+    """
+    found = {form: points(each, arrays) for form, each in ((WRITTEN, graph), (COMPILED, optimised(graph)))}
+    every = [point for each in found.values() for point in each]
+    if not any(point.flops for point in found[WRITTEN]):
+        raise ValueError("a roofline needs an op that computes, and these ops only move elements")
+    machine = machine or Machine.measured(float_of(graph)).reaching(
+        max(point.speed for point in every), max(point.nbytes / point.seconds for point in every)
+    )
+    return Roofline(name, machine, found)
+
+
+# -- what is counted and measured -------------------------------------------------------------------------------
+
+
+def points(graph: Graph, arrays: Sequence[Any]) -> list[Point]:
+    """Every op that runs, in order, counted and measured."""
+    values: dict[Node, Any] = {}
+
+    def keeping(node: Node, xs: Sequence[Any]) -> Any:
+        values[node] = value(node, *xs)
+        return values[node]
+
+    with redirect_stdout(StringIO()):  # what it prints was not asked for
+        walked(graph, arrays, keeping)
+    values |= dict(zip(graph.inputs, arrays))
+    home = memory_of(graph.nodes)
+    own = [n for n in graph.nodes if n.inputs and home[n] is n and not isinstance(n.op, TupleGet) and not n.op.effect]
+    return [Point(name_of(n), cost(n), moved_by(n, home), seconds(alone(n, graph, values))) for n in own]
+
+
+def alone(node: Node, graph: Graph, values: dict[Node, Any]) -> Callable[[], Any]:
+    """A run of one op, compiled by itself."""
+    given = [x for x in dict.fromkeys(node.inputs) if not is_constant(x)]
+    inputs = {x: Node(Input(f"x{i}"), (), x.spec) for i, x in enumerate(given)}
+    one = Node(node.op, tuple(inputs.get(x, x) for x in node.inputs), node.spec)
+    pieces = [n for n in graph.nodes if isinstance(n.op, TupleGet) and n.inputs == (node,)]
+    outputs = [Node(n.op, (one,), n.spec) for n in pieces] if isinstance(node.spec, Specs) else [one]
+    program, arrays = Program(Graph(tuple(inputs.values()), tuple(outputs))), [values[x] for x in given]
+    return lambda: program(*arrays)
+
+
+def name_of(node: Node) -> str:
+    """A sign, and of a fused group all of them."""
+    return f"fused {sign_of(node.op)}" if isinstance(node.op, Fused) else sign_of(node.op)
+
+
+def float_of(graph: Graph) -> np.dtype:
+    """The type of the numbers that most FLOPs are of."""
+    floats = [n for n in graph.nodes if not isinstance(n.spec, Specs) and n.spec.is_float]
+    return max(floats, key=cost).spec.dtype if floats else np.dtype(np.float32)
+
+
+# -- in words -------------------------------------------------------------------------------------------------
+
+
+def cells(i: int, point: Point, machine: Machine) -> tuple[Any, ...]:
+    """A row of the table, under the number of its dot."""
+    share = f"{point.speed / machine.roof(point.intensity):.1%}" if point.flops else ""
+    speeds = number(point.intensity, 3), number(point.speed / 1e9, 3)
+    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, took(point.seconds), share
+
+
+def accounts(point: Point) -> str:
+    """What the engine counts."""
+    if not point.flops:
+        return f"{point.name}: {point.nbytes:,} bytes moved, and nothing computed"
+    each = number(point.intensity, 3)
+    return (
+        f"{point.name}: {point.flops:,} FLOP{'s' * (point.flops > 1)} and {point.nbytes:,} bytes, {each} FLOPs a byte"
+    )
+
+
+def verdict(point: Point, machine: Machine) -> str:
+    """How quick it is, and what bounds it."""
+    if machine.call > point.seconds / 2:
+        speed = f"It takes {took(point.seconds)}, and a call that adds two numbers {took(machine.call)}"
+        return f"{speed}: the call itself is the bound, and larger arrays would be nearer to the roof."
+    if not point.flops:
+        return f"It moves {bandwidth(point.nbytes / point.seconds)}: memory bounds it."
+    share = point.speed / machine.roof(point.intensity)
+    speed = f"It runs at {rate(point.speed)}, {number(100 * share, 3)} percent of what main memory and peak allow"
+    if share < NEAR:
+        return f"{speed}: neither roof is near. A function such as exp counts as one FLOP, and takes many."
+    if point.intensity < machine.ridge:
+        near = " Above the solid roof: its arrays are still in the cache." if share > 1 else ""
+        return f"{speed}. Memory bounds it: left of the ridge.{near}"
+    return f"{speed}. Arithmetic bounds it: right of the ridge."
+
+
+# -- the picture --------------------------------------------------------------------------------------------
+
+
+def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
+    """Decades that hold all points, the ridge and the peak: the same for both graphs."""
+    computing = [point for point in found if point.flops]
+    x = decades([*(point.intensity for point in computing), machine.ridge], across, "FLOPs a byte")
+    speeds = [*(point.speed for point in computing), machine.peak, machine.roof(x.low)]
+    return x, decades(speeds, upwards, "FLOPs a second", compact)
+
+
+def decades(xs: Sequence[float], axis: Callable[..., Axis], label: str, words: Callable[[float], str] = number) -> Axis:
+    """An axis over the powers of ten around some numbers."""
+    low, high = floor(log10(min(xs) * 0.9)), ceil(log10(max(xs) * 1.1))
+    return axis(10.0**low, 10.0**high, label, log=True, words=words)
+
+
+def drawn(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) -> str:
+    """The roofs, and a dot for each op that computes."""
+    roofs = []
+    for speed, look in ((machine.memory, ""), (machine.cache, " mg-second")):
+        ridge = min(max(machine.peak / speed, x.low), x.high)
+        start, left = (x.low, speed * x.low) if speed * x.low >= y.low else (y.low / speed, y.low)
+        corner = f"L{x.at(ridge):.1f},{y.at(machine.peak):.1f}H{x.end}"
+        roofs.append(
+            f'<path class="mg-roof{look}" d="M{x.at(start):.1f},{y.at(min(left, machine.peak)):.1f}{corner}"/>'
+        )
+    peak, above = f"peak {rate(machine.peak)}", y.at(machine.peak) - 6
+    roofs.append(text("mg-number mg-halo", x.end, above, peak))
+    marks = [(i, x.at(p.intensity), y.at(p.speed)) for i, p in enumerate(found) if p.flops]
+    taken = (x.end - LETTER * len(peak), x.end, above)
+    return chart("Each op under the roofs of this machine", x, y, *roofs, *dots(marks, taken))
+
+
+def dots(marks: Sequence[tuple[int, float, float]], *taken: Place) -> list[str]:
+    """Dots; those that lie on each other share one label, which lies on no dot, no other label, nor what is taken."""
+    heaps: list[list[tuple[int, float, float]]] = []
+    for i, x, y in marks:
+        heap = next((h for h in heaps if abs(h[0][1] - x) < 12 and abs(h[0][2] - y) < 10), None)
+        if heap is None:
+            heaps.append(heap := [])
+        heap.append((i, x, y))
+    circles = [
+        f'<g class="mg-dot" data-id="p{i}"><circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
+        for i, x, y in marks
+    ]
+    places = [*taken, *((x - 6, x + 6, y + 4) for _, x, y in marks)]
+    return [*circles, *(label(heap, places) for heap in heaps)]
+
+
+def label(heap: Sequence[tuple[int, float, float]], taken: list[Place]) -> str:
+    """The numbers of some dots, or how many, where there is room; its place is then taken."""
+    words = ", ".join(str(i) for i, *_ in heap) if len(heap) < 4 else f"{len(heap)} ops"
+    width, y = LETTER * len(words), heap[0][2] + 4
+    left = max(x for _, x, _ in heap) + 11
+    if left + width > RIGHT:
+        left, y = RIGHT - width, y + 16
+
+    def is_free(at: float) -> bool:
+        return not any(left < end and start < left + width and abs(at - other) < 12 for start, end, other in taken)
+
+    y = next(filter(is_free, (y + 12 * step for n in count() for step in (n, -n))))
+    taken.append((left, left + width, y))
+    return text("mg-halo", left, y, words)

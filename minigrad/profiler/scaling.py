@@ -1,0 +1,281 @@
+"""How cost grows: a function run at several lengths, counted and measured, and the power of n that it follows.
+
+Cost that grows as nᵖ is a straight line of slope p on axes where each step is a factor. The line is fitted to the
+upper half of the points: at small n a run is its calls, and no theory of arithmetic holds.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from html import escape
+from math import ceil, log10
+from typing import Any, NamedTuple
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from ..base.table import Table
+from ..core.modes import watching
+from ..draw.charts import Axis, across, chart, compact, line, standalone, upwards, with_tables
+from ..draw.words import number
+from ..nn.module import Module
+from .counting import Counting
+from .timing import fastest, took
+
+APART = 2.0  # where counted and measured differ by more than this factor, it is said
+POWERS = {0: "constant", 1: "linear", 2: "quadratic", 3: "cubic"}
+NEAR = 0.15  # a slope this close to a whole number has its name
+
+
+class Sample(NamedTuple):
+    """A run at one length; None for what could not be counted.
+
+    flops         of the ops that ran, as they say themselves; of their derivatives too, where backward ran
+    kept          bytes that the ops keep for backward, parameters not counted
+    parameters    numbers in the model, where f gives one
+    seconds       of the fastest run
+    peak          most bytes that a run allocated at once
+    """
+
+    n: int
+    flops: int | None
+    kept: int
+    parameters: int | None
+    seconds: float
+    peak: int
+
+
+class Fit(NamedTuple):
+    """cost ∝ nᵖ
+
+    slope       p
+    residual    the root mean square of what the points are off the line, as a factor less 1
+    """
+
+    slope: float
+    residual: float
+
+    @property
+    def word(self) -> str:
+        """What such growth is called."""
+        whole = round(self.slope)
+        return POWERS[whole] if whole in POWERS and abs(self.slope - whole) <= NEAR else f"n^{number(self.slope, 2)}"
+
+    def __str__(self) -> str:
+        return f"{self.word} (slope {number(round(self.slope, 2))}, off by {number(round(100 * self.residual, 1))} %)"
+
+
+def fit(xs: Sequence[float], ys: Sequence[float]) -> Fit:
+    """The line through the upper half of the points on axes of factors, by least squares: of three at least."""
+    if len(xs) < 3:
+        raise ValueError(f"a slope needs 3 points, and got {len(xs)}")
+    upper = slice(len(xs) - max(3, ceil(len(xs) / 2)), None)
+    x, y = np.log(np.asarray(xs[upper], float)), np.log(np.asarray(ys[upper], float))
+    slope, start = np.polyfit(x, y, 1)
+    return Fit(float(slope), float(np.expm1(np.sqrt(np.mean((y - slope * x - start) ** 2)))))
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """One length varied, the others held.
+
+    name       of the length
+    held       the others
+    samples    by growing n
+    """
+
+    name: str
+    held: Mapping[str, int]
+    samples: Sequence[Sample]
+    unsaid: Any = None
+
+    def fit(self, what: str) -> Fit | None:
+        """How a column of the samples grows; None where it was not counted, is 0 somewhere, or has fewer than 3."""
+        ys = [getattr(sample, what) for sample in self.samples]
+        return fit([sample.n for sample in self.samples], ys) if len(ys) >= 3 and all(ys) else None
+
+    @property
+    def apart(self) -> dict[str, list[int]]:
+        """Measured → the n at which it is more than twice, or less than half, what the count at the largest n tells."""
+        found = {}
+        for measured, counted in (("seconds", "flops"), ("peak", "kept")):
+            if all(getattr(s, counted) and getattr(s, measured) for s in self.samples):
+                each = [getattr(s, measured) / getattr(s, counted) for s in self.samples]
+                found[measured] = [s.n for s, r in zip(self.samples, each) if not 1 / APART <= r / each[-1] <= APART]
+        return found
+
+    @property
+    def said(self) -> list[str]:
+        """The slopes, and where theory and measurement part, in sentences."""
+        lines = [f"{label}: {self.fit(what)}" for what, label in COLUMNS.items() if self.fit(what) is not None]
+        for measured, ns in self.apart.items():
+            if ns:
+                what, count = ("Time", "FLOPs") if measured == "seconds" else ("The peak", "bytes kept")
+                where = ", ".join(map(str, ns))
+                lines.append(f"{what} and {count} part by more than {APART:g}x at {self.name} = {where}")
+        if self.unsaid is not None:
+            lines.append(f"FLOPs were not counted: {self.unsaid} does not say what it costs")
+        return lines
+
+    @property
+    def table(self) -> Table:
+        """A row for each n."""
+        held = "".join(f", {name}={n}" for name, n in self.held.items())
+        counts = [["—" if x is None else f"{x:,}" for x in (s.flops, s.kept, s.parameters)] for s in self.samples]
+        rows = [(s.n, *each, took(s.seconds), s.peak) for s, each in zip(self.samples, counts)]
+        head = {self.name: ",", **dict.fromkeys(COLUMNS.values(), ""), COLUMNS["peak"]: ","}
+        return Table(head, rows, ".\n".join([f"{self.name} varied{held}", *self.said, ""]).rstrip())
+
+    @property
+    def charts(self) -> list[str]:
+        """Time beside FLOPs, and the peak beside the bytes kept."""
+        return [
+            self.chart("seconds", "flops", "seconds", took),
+            self.chart("peak", "kept", "bytes", compact),
+        ]
+
+    def chart(self, measured: str, counted: str, label: str, words: Callable[[float], str]) -> str:
+        """Dots for what was measured, and a dashed line: what was counted, at the rate of the largest n."""
+        ns = [s.n for s in self.samples]
+        ys = [max(getattr(s, measured), 1e-9) for s in self.samples]
+        counts = [getattr(s, counted) or 0 for s in self.samples]
+        told = [ys[-1] * c / counts[-1] for c in counts] if all(counts) else []
+        x = across(ns[0], max(ns[-1], ns[0] + 1), self.name, log=True, marks=ns, words=compact)
+        y = decades([*ys, *told], label, words)
+        dots = [f'<circle class="mg-point" cx="{x.at(n):.1f}" cy="{y.at(t):.1f}" r="5"/>' for n, t in zip(ns, ys)]
+        theory = [line("mg-roof mg-second", [(x.at(n), y.at(t)) for n, t in zip(ns, told)])] if told else []
+        found = self.fit(measured)
+        title = f"{COLUMNS[measured]} against {self.name}{f': {found}' if found else ''}; dashed, {COLUMNS[counted]}"
+        return chart(title, x, y, *theory, *dots)
+
+
+COLUMNS = {
+    "flops": "FLOPs counted",
+    "kept": "bytes kept",
+    "parameters": "parameters",
+    "seconds": "time measured",
+    "peak": "peak bytes measured",
+}
+
+
+def decades(xs: Sequence[float], label: str, words: Callable[[float], str]) -> Axis:
+    """The axis upwards, of the powers of ten around some numbers."""
+    low, high = 10.0 ** np.floor(log10(min(xs))), 10.0 ** np.ceil(log10(max(xs)) + 1e-9)
+    return upwards(float(low), float(high), label, log=True, words=words)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep found: a Scaling for each length. It prints as tables; in a notebook there are pictures beside them.
+
+    whole    whether it came to its end, and was not stopped
+    """
+
+    name: str
+    scalings: Mapping[str, Scaling]
+    whole: bool = True
+
+    def __getitem__(self, name: str) -> Scaling:
+        return self.scalings[name]
+
+    @property
+    def said(self) -> str:
+        """How many runs there are."""
+        runs = sum(len(each.samples) for each in self.scalings.values())
+        return f"{self.name}: {runs} lengths{'' if self.whole else ', and was stopped before its end'}"
+
+    @property
+    def charts(self) -> list[str]:
+        return [chart for each in self.scalings.values() if each.samples for chart in each.charts]
+
+    @property
+    def svg(self) -> str:
+        """The pictures, for a file."""
+        return standalone(f"How {self.name} scales", self.charts)
+
+    def __str__(self) -> str:
+        return "\n\n".join([self.said, *(str(each.table) for each in self.scalings.values())])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        tables = [each.table for each in self.scalings.values()]
+        return f"<p>{escape(self.said)}</p>{with_tables(self.charts, tables)}"
+
+
+def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **lengths: Sequence[int]) -> Sweep:
+    """The cost of f for lengths of which one is varied at a time, the others at their middle value.
+
+        sweep(f, batch=[8, 16, 32], width=[64, 128, 256])      →  f(batch=8, width=128), f(batch=16, width=128), …
+
+    f         called with a value of each length by name. It gives (model, *inputs), and model(*inputs) is the run; or
+              a function of no arguments, which is; else f itself is, with all that it builds
+    repeat    so many runs are timed, of which the fastest counts
+
+    Ctrl-C ends it early, and what was measured is given. Raises ValueError for fewer than 3 values of a length.
+    """
+    for name, values in lengths.items():
+        if len({*values}) < 3 or min(values) < 1:
+            raise ValueError(f"a slope needs 3 values of {name} or more, each above 0 and each once: got {values!r}")
+    if not lengths:
+        raise ValueError("sweep needs a length to vary, as in sweep(f, batch=[8, 16, 32])")
+    ordered = {name: sorted({*values}) for name, values in lengths.items()}
+    middle = {name: values[len(values) // 2] for name, values in ordered.items()}
+    samples: dict[str, list[Sample]] = {name: [] for name in ordered}
+    unsaid: dict[str, Any] = {}
+    points = [(name, n) for name, values in ordered.items() for n in values]
+    whole = False
+    with suppress(KeyboardInterrupt), tqdm(points, disable=not progress, leave=False, ncols=72) as bar:
+        for name, n in bar:
+            bar.set_postfix_str(f"{name}={n}")
+            sample, unsaid[name] = measured(f, {**middle, name: n}, n, repeat)
+            samples[name].append(sample)
+        whole = True
+    called = getattr(f, "__name__", type(f).__name__)
+    scalings = {
+        name: Scaling(name, {other: m for other, m in middle.items() if other != name}, found, unsaid.get(name))
+        for name, found in samples.items()
+    }
+    return Sweep(called, scalings, whole)
+
+
+def measured(f: Callable[..., Any], lengths: Mapping[str, int], n: int, repeat: int) -> tuple[Sample, Any]:
+    """One sample, and the op that did not say what it costs."""
+    run, model = runner(f, lengths)
+    with watching(Counting()) as counting:
+        y = run()  # its graph lives until what it keeps is counted
+        kept = counting.kept
+    del y
+    with allocating() as peak:
+        run()
+    parameters = None if model is None else sum(p.size for p in model.parameters())
+    return Sample(n, counting.flops, kept, parameters, fastest(run, repeat), peak[0]), counting.unsaid
+
+
+def runner(f: Callable[..., Any], lengths: Mapping[str, int]) -> tuple[Callable[[], Any], Module | None]:
+    """What is run, and the model in it."""
+    given = f(**lengths)
+    if isinstance(given, tuple) and given and isinstance(given[0], Module):
+        model, *inputs = given
+        return lambda: model(*inputs), model
+    return (given, None) if callable(given) and not isinstance(given, Module) else (lambda: f(**lengths), None)
+
+
+@contextmanager
+def allocating() -> Iterator[list[int]]:
+    """A block after which the list has the most bytes that were allocated in it at once."""
+    peak: list[int] = []
+    was_on = tracemalloc.is_tracing()
+    if not was_on:
+        tracemalloc.start()
+    tracemalloc.reset_peak()
+    before = tracemalloc.get_traced_memory()[0]
+    try:
+        yield peak
+    finally:
+        peak.append(tracemalloc.get_traced_memory()[1] - before)
+        if not was_on:
+            tracemalloc.stop()

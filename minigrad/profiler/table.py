@@ -1,0 +1,121 @@
+"""Events as a table, in text and for a notebook; the totals of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ..base.table import Table
+from ..draw.words import shorten
+from .events import FunctionEvent, averages
+
+SORTS = "cpu_time cpu_time_total self_cpu_time_total count flops cpu_memory_usage self_cpu_memory_usage".split()  # noqa: SIM905
+NAME = 55  # characters of a name, as with PyTorch
+
+
+class EventList(list[FunctionEvent]):
+    """Events, or all of a key as one. Printed it is a table."""
+
+    def __init__(self, events: Iterable[FunctionEvent] = (), wall: int = 0):
+        """wall    nanoseconds that the profiler was open"""
+        super().__init__(events)
+        self.wall = wall
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds in all events together, each counted once."""
+        return sum(event.self_ns for event in self) / 1000
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_module: bool = False
+    ) -> EventList:
+        """The events of one name as one; apart by shapes, by the innermost lines of the user's, by module if asked.
+
+        Raises ValueError where shapes, or lines, were not recorded.
+        """
+        if group_by_input_shape and not any(event.input_shapes for event in self):
+            raise ValueError("group_by_input_shape needs shapes: open the profiler with profile(record_shapes=True)")
+        if group_by_stack_n and not any(event.stack for event in self):
+            raise ValueError("group_by_stack_n needs lines: open the profiler with profile(with_stack=True)")
+        if group_by_module and not any(event.module for event in self):
+            raise ValueError("group_by_module needs modules: open the profiler with profile(with_modules=True)")
+        return EventList(averages(self, group_by_input_shape, group_by_stack_n, group_by_module), self.wall)
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = NAME) -> str:
+        """The table as text, the largest first by what sort_by says; in the order they came, if it says nothing.
+
+        row_limit    rows; -1 for all
+        """
+        return str(self.shown(sort_by, row_limit, max_name_column_width))
+
+    def shown(self, sort_by: str | None = None, row_limit: int = 100, width: int = NAME) -> Table:
+        """The same, for a notebook too."""
+        rows, columns = self.ordered(sort_by, row_limit), self.columns()
+        cells = [(shorten(row.name, width), *(column(row) for column in columns.values())) for row in rows]
+        return Table(dict.fromkeys(["Name", *columns], ""), cells, "\n".join(self.footer(len(rows))))
+
+    def ordered(self, sort_by: str | None, row_limit: int) -> list[FunctionEvent]:
+        """The rows of a table. Raises ValueError on what nothing can be sorted by."""
+        if sort_by is not None and sort_by not in SORTS:
+            raise ValueError(f"a table is sorted by one of {', '.join(SORTS)}, and got sort_by={sort_by!r}")
+        if not isinstance(row_limit, int) or row_limit < -1:
+            raise ValueError(f"row_limit is a number of rows, or -1 for all, and got {row_limit!r}")
+        rows: list[FunctionEvent] = [*self]
+        if sort_by is not None:
+            rows.sort(key=lambda event: -(getattr(event, sort_by) or 0))
+        return rows if row_limit == -1 else rows[:row_limit]
+
+    def columns(self) -> dict[str, Callable[[FunctionEvent], str]]:
+        """Those that say something."""
+        whole = max(self.self_cpu_time_total, 1e-3)
+        columns: dict[str, Callable[[FunctionEvent], str]] = {
+            "Self CPU %": lambda e: f"{100 * e.self_cpu_time_total / whole:.2f}%",
+            "Self CPU": lambda e: duration(e.self_cpu_time_total),
+            "CPU total %": lambda e: f"{100 * e.cpu_time_total / whole:.2f}%",
+            "CPU total": lambda e: duration(e.cpu_time_total),
+            "CPU time avg": lambda e: duration(e.cpu_time),
+            "CPU Mem": lambda e: size(e.cpu_memory_usage),
+            "Self CPU Mem": lambda e: size(e.self_cpu_memory_usage),
+            "# of Calls": lambda e: str(e.count),
+            "Total FLOPs": lambda e: "unknown" if e.flops is None else f"{e.flops:,}" if e.flops else "--",
+            "Module": lambda e: e.module,
+            "Input Shapes": lambda e: str(e.input_shapes),
+            "Source Location": lambda e: " < ".join(e.stack),
+        }
+        silent = {
+            "CPU Mem": not any(e.cpu_memory_usage for e in self),
+            "Self CPU Mem": not any(e.self_cpu_memory_usage for e in self),
+            "Total FLOPs": not any(e.flops for e in self),
+            "Module": not any(e.module for e in self),
+            "Input Shapes": not any(e.input_shapes for e in self),
+            "Source Location": not any(e.stack for e in self),
+        }
+        return {title: column for title, column in columns.items() if not silent.get(title)}
+
+    def footer(self, shown: int) -> list[str]:
+        inside = self.self_cpu_time_total
+        lines = [f"{len(self) - shown} more rows"] if shown < len(self) else []
+        lines.append(f"Self CPU time total: {duration(inside)}")
+        if self.wall:
+            lines.append(f"Python outside of what is listed: {duration(max(0.0, self.wall / 1000 - inside))}")
+        return lines
+
+    def _repr_html_(self) -> str:
+        return self.shown()._repr_html_()
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def duration(us: float) -> str:
+    """1.275ms, as PyTorch writes it."""
+    if us >= 1e6:
+        return f"{us / 1e6:.3f}s"
+    return f"{us / 1e3:.3f}ms" if us >= 1e3 else f"{us:.3f}us"
+
+
+def size(nbytes: int) -> str:
+    """-1.50 KB, as PyTorch writes it."""
+    for unit, power in (("GB", 30), ("MB", 20), ("KB", 10)):
+        if abs(nbytes) >= 1 << power:
+            return f"{nbytes / (1 << power):.2f} {unit}"
+    return f"{nbytes} B"
