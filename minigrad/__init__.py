@@ -6,6 +6,7 @@
     mg.no_grad, mg.autograd         what is recorded; gradients as values, and their referee
     mg.func                         functions to their derivatives
     mg.nn, mg.optim, mg.data        networks, trained
+    mg.quantization                 networks in small integers
     mg.random, mg.device            numbers that are a function of a key; where arrays live
     mg.compiler                     what a graph becomes: better, planned, compiled
     mg.ops, mg.laws                 every op, and what it obeys

@@ -2,21 +2,24 @@
 # Laid out by scripts/phrasebook, which adds the methods that are functions: see functions/faces.py.
 
 from . import (
-    autograd as autograd, compiler as compiler, cuda as cuda, data as data, fft as fft, func as func,
-    functional as functional, graph as graph, laws as laws, lax as lax, linalg as linalg, nn as nn, ops as ops,
-    optim as optim, random as random, special as special, utils as utils, widgets as widgets,
+    amp as amp, autograd as autograd, compiler as compiler, cuda as cuda, data as data, fft as fft, func as func,
+    functional as functional, graph as graph, laws as laws, lax as lax, linalg as linalg, nn as nn, onnx as onnx,
+    ops as ops, optim as optim, profiler as profiler, quantization as quantization, random as random, saving as saving,
+    special as special, utils as utils, widgets as widgets, zoo as zoo,
 )
+from .amp import autocast as autocast, is_autocast_enabled as is_autocast_enabled
 from .autograd import (
     Function as Function, GradientTape as GradientTape, custom_gradient as custom_gradient, grad as grad,
     gradcheck as gradcheck, gradgradcheck as gradgradcheck,
 )
 from .base import errors as errors
-from .base.device import device as device, gpu_status as gpu_status
+from .base.device import device as device
 from .base.dtypes import (
-    bool as bool, double as double, finfo as finfo, float as float, float16 as float16, float32 as float32,
-    float64 as float64, half as half, iinfo as iinfo, int as int, int16 as int16, int32 as int32, int64 as int64,
-    int8 as int8, long as long, promote_types as promote_types, short as short, uint8 as uint8,
+    bfloat16 as bfloat16, bool as bool, double as double, finfo as finfo, float as float, float16 as float16,
+    float32 as float32, float64 as float64, half as half, iinfo as iinfo, int as int, int16 as int16, int32 as int32,
+    int64 as int64, int8 as int8, long as long, promote_types as promote_types, short as short, uint8 as uint8,
 )
+from .base.hardware import gpu_status as gpu_status
 from .core.modes import (
     enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled,
@@ -114,10 +117,16 @@ from .graph import (
     make_jaxpr as make_jaxpr, placeholder as placeholder, print as print, probe as probe, py_func as py_func,
     stop_gradient as stop_gradient, trainable_variables as trainable_variables, while_loop as while_loop,
 )
+from .quantization import (
+    fake_quantize_per_channel_affine as fake_quantize_per_channel_affine,
+    fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine, quantize_per_channel as quantize_per_channel,
+    quantize_per_tensor as quantize_per_tensor,
+)
 from .random import (
     Generator as Generator, get_rng_state as get_rng_state, initial_seed as initial_seed, manual_seed as manual_seed,
     set_rng_state as set_rng_state,
 )
+from .saving import load as load, save as save
 from .scalar.replay import replay as replay
 from .scalar.value import Value as Value
 from .special import polygamma as polygamma

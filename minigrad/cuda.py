@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base.device import gpu_status
+from .base.hardware import gpu_status
 from .random import manual_seed as manual_seed
 from .random import manual_seed as manual_seed_all
 

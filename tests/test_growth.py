@@ -72,13 +72,13 @@ def test_a_loop_in_a_loop_is_compiled_once_and_not_once_for_each_way_of_asking()
     assert work(16) < 5 * work(8)
 
 
-def calls(f, *given):
-    """How many functions of Python are called by f, generators once more for each value."""
+def calls(f, *given, of=("call",)):
+    """How many functions of Python are called by f, generators once more for each value; with "c_call" those of C."""
     count = 0
 
     def counting(frame, event, arg):
         nonlocal count
-        count += event == "call"
+        count += event in of
 
     sys.setprofile(counting)
     try:
@@ -161,19 +161,11 @@ def test_a_graph_of_values_takes_the_same_calls_and_bytes_a_value_however_many(w
 
     def taken(n):
         y, leaves = build(n)
-        count = 0
-
-        def counting(frame, event, arg):
-            nonlocal count
-            count += event in ("call", "c_call")
-
         tracemalloc.start()
-        sys.setprofile(counting)
         try:
-            work(y, leaves)
-        finally:
-            sys.setprofile(None)
+            count = calls(work, y, leaves, of=("call", "c_call"))
             peak = tracemalloc.get_traced_memory()[1]
+        finally:
             tracemalloc.stop()
         return count / n, peak / n
 

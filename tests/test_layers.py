@@ -15,8 +15,8 @@ ROOT = Path(minigrad.__file__).parent
 COLUMN = """
 scalar base core ops methods tensor
 tracing random functions linalg special fft cuda autograd func functional compiler backends graph lax laws
-nn optim data utils
-draw course widgets grading
+nn optim data utils amp quantization zoo saving onnx
+draw profiler course widgets grading
 """.split()  # noqa: SIM905  (it is read as lines)
 DOORS = {"__init__", "__main__"}
 

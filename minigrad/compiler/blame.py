@@ -10,30 +10,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.dtypes import kind
 from ..base.errors import AnomalyError
-from ..core.graph import Graph
 from ..core.interpret import value, walked
 from ..core.node import Node
 from ..ops.effect import Effect
 
+if TYPE_CHECKING:
+    from .executable import Executable
+
 Arrays = tuple[Any, ...]
-Walk = Callable[[Graph, Sequence[Any]], Arrays]
+Walk = Callable[["Executable", Sequence[Any]], Arrays]
 
 walk_now: ContextVar[Walk | None] = ContextVar("walk", default=None)  # how graphs are run just now; None: as programs
 
 
 @contextmanager
-def walking(walk: Walk) -> Iterator[None]:
-    """A block in which every graph, branches and bodies of loops among them, runs op by op, in this way."""
-    token = walk_now.set(walk)
+def walking(walk: Walk | None) -> Iterator[None]:
+    """A block in which every graph, branches and bodies of loops among them, runs in this way: op by op, or timed."""
+    before = walk_now.get()
+    walk_now.set(walk)
     try:
         yield
     finally:
-        walk_now.reset(token)
+        walk_now.set(before)  # and no token, which holds in its own context alone: a notebook has one for each cell
 
 
 def trap_nan() -> Any:
@@ -41,8 +45,8 @@ def trap_nan() -> Any:
     return walking(trapped)
 
 
-def located(graph: Graph, arrays: Sequence[Any]) -> tuple[str, Exception] | None:
-    """The first op of the graph that fails on these arrays, described, and its error; None if none does.
+def located(executable: Executable, arrays: Sequence[Any]) -> tuple[str, Exception] | None:
+    """The first op of its graph that fails on these arrays, described, and its error; None if none does.
 
     It may be another than the program stopped at, whose lines are in an order of their own.
 
@@ -50,20 +54,20 @@ def located(graph: Graph, arrays: Sequence[Any]) -> tuple[str, Exception] | None
     """
     with walking(repeated):
         try:
-            repeated(graph, arrays)
+            repeated(executable, arrays)
         except Exception as error:
             return getattr(error, "failed", ""), error  # of the innermost: in a branch or a loop, the op in it
     return None
 
 
-def repeated(graph: Graph, arrays: Sequence[Any]) -> Arrays:
+def repeated(executable: Executable, arrays: Sequence[Any]) -> Arrays:
     """The outputs, once more, in silence."""
-    return walked(graph, arrays, again)
+    return walked(executable.graph, arrays, again)
 
 
-def trapped(graph: Graph, arrays: Sequence[Any]) -> Arrays:
+def trapped(executable: Executable, arrays: Sequence[Any]) -> Arrays:
     """The outputs, computed op by op. Raises AnomalyError at the first op that makes no number of numbers."""
-    return walked(graph, arrays, numbers)
+    return walked(executable.graph, arrays, numbers)
 
 
 def again(node: Node, xs: Sequence[Any]) -> Any:
@@ -90,7 +94,7 @@ def finite(x: Any) -> bool:
     """Whether an array, or each of several, is all numbers."""
     if isinstance(x, tuple):
         return all(map(finite, x))
-    return x.dtype.kind != "f" or bool((abs(x) < np.inf).all())
+    return kind(x.dtype) != "f" or bool((abs(x) < np.inf).all())
 
 
 def description(node: Node, xs: Sequence[Any]) -> str:
@@ -122,7 +126,7 @@ def span(x: Any) -> str:
     if not x.size:
         return "without elements"
     x = x if isinstance(x, np.ndarray | np.generic) else x.get()
-    if x.dtype.kind != "f":
+    if kind(x.dtype) != "f":
         return f"from {x.min()} to {x.max()}" if x.size > 1 else f"= {x.item()}"
     ok = x[abs(x) < np.inf]
     nan, infinite = int((x != x).sum()), int((abs(x) == np.inf).sum())

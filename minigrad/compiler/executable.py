@@ -46,15 +46,19 @@ class Executable:
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         walk = walk_now.get()
         if walk is not None:
-            return walk(self.graph, arrays)
+            return walk(self, arrays)
         try:
             return self.program(*arrays)
         except AssertionError:  # the user's own words
             raise
         except Exception as error:
-            found = None if getattr(error, "located", False) else located(self.graph, arrays)
-            if found is None:
-                raise
+            self.blame(error, arrays)
+            raise
+
+    def blame(self, error: Exception, arrays: Sequence[Any]) -> None:
+        """Raises the error of a run as one that names the op, and its line; nothing where it does, or none is found."""
+        found = None if getattr(error, "located", False) else located(self, arrays)
+        if found is not None:
             where, why = found
             is_known = isinstance(why, MinigradError) or type(why) in KNOWN
             kind = BoundsError if type(why) is IndexError else type(why) if is_known else GraphError

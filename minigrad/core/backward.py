@@ -52,7 +52,7 @@ def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: 
         pull = tensor_pull if retain else freeing_tensor_pull
     else:
         pull = compiled_pull if retain else freeing_pull
-    with modes.in_mode(recording=create_graph):
+    with modes.in_mode(recording=create_graph, autocast=None):
         return pullback(order, grads, watched(pull), keep, add if create_graph else iadd)
 
 
@@ -83,15 +83,16 @@ def freeing_tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
 
 
 def watched(pull: Pull) -> Pull:
-    """`pull`, telling the watchers of the current mode, if there are any."""
+    """`pull`, telling the watchers of the current mode: those with `passing()` by their `pulled` of the pass."""
     watchers = modes.current.mode.watchers
     if not watchers:
         return pull
+    told = [watcher.passing() if hasattr(watcher, "passing") else watcher.pulled for watcher in watchers]
 
     def telling(node: Node, gy: Any) -> tuple[Any, ...]:
         gxs = pull(node, gy)
-        for watcher in watchers:
-            watcher.pulled(node, gy, gxs)
+        for pulled in told:
+            pulled(node, gy, gxs)
         return gxs
 
     return telling

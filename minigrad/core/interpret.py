@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..base.spec import Specs
+from ..base.dtypes import float32
+from ..base.spec import Spec, Specs
 from .graph import Graph
 from .node import Node
+from .op import Op
 
 
 def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
@@ -47,8 +49,20 @@ def value(node: Node, *xs: Any) -> Any:
         return device.array(node.op.value, node.spec.dtype)  # type: ignore[attr-defined]
     if not node.inputs and hasattr(node.op, "name"):
         raise TypeError(f"input {node.op.name!r} is read, and is not among the graph's inputs")
-    y = node.op.forward(device.xp, *xs)
+    y = array_function(node.op, node.spec, *(x.spec for x in node.inputs))(device.xp, *xs)
     return y if isinstance(node.spec, Specs) else device.array(y)  # NumPy gives numbers for arrays of no axes
+
+
+def array_function(op: Op, y: Spec, *xs: Spec) -> Callable[..., Any]:
+    """(xp, arrays of x₁, x₂, …) → that of y: `op.forward`, by way of float32 where that is how it computes."""
+    if not op.widens(y, *xs):
+        return op.forward
+
+    def widened(xp: Any, *arrays: Any) -> Any:
+        up = (array.astype(float32) if x.is_half else array for array, x in zip(arrays, xs, strict=True))
+        return op.forward(xp, *up).astype(y.dtype)
+
+    return widened
 
 
 def is_constant(node: Node) -> bool:

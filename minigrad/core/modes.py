@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -39,12 +39,21 @@ class Mode:
     tracked      what a result is told that was not recorded: False, or None where it never may be
     watchers     who is told, the outermost first
     builder      the graph being built, which takes every op instead of its being run; None if there is none
+    autocast     who casts the operands of each op (amp/autocast.py); None where nobody does
+    door         who is given each op first, and gives it on: autocast, or the builder
+    calls        (module, its path) of the calls that are open, the innermost last; None where nobody follows them
     """
 
     recording: bool = True
     tracked: bool | None = False
     watchers: tuple[Watcher, ...] = ()
     builder: Any = None
+    calls: tuple[tuple[Any, str], ...] | None = None
+    autocast: Any = None
+    door: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.door = self.builder if self.autocast is None else self.autocast
 
     @property
     def is_traced(self) -> bool:
@@ -110,10 +119,14 @@ class in_mode:
         while True:
             yield 0
 
+    def again(self) -> in_mode:
+        """A block of its own with the same changes."""
+        return in_mode(**self.changes)
+
     def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(f)
         def called(*args: Any, **options: Any) -> Any:
-            with in_mode(**self.changes):
+            with self.again():
                 return f(*args, **options)
 
         @wraps(f)
@@ -121,7 +134,7 @@ class in_mode:
             steps, sent = f(*args, **options), None
             while True:
                 try:
-                    with in_mode(**self.changes):
+                    with self.again():
                         y = steps.send(sent)
                 except StopIteration as end:
                     return end.value

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from ..base.errors import CycleError
 from ..base.spec import Spec
 from .hooks import Hooks
+from .modes import current
 from .op import Op
 from .versions import now
 
@@ -56,10 +57,10 @@ class Node:
     rule: Any = None
     saved: Any = ()
     hooks: Any = None
+    part: Any = None
 
     def __init__(self, op: Op, inputs: tuple[Node, ...] = (), spec: Spec | None = None):
-        self.op = op
-        self.inputs = inputs
+        self.op, self.inputs = op, inputs
         self.spec: Spec = op.infer(*(x.spec for x in inputs)) if spec is None else spec
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
@@ -75,18 +76,15 @@ class Node:
 
 
 class Place(NamedTuple):
-    """Where in the user's code something was written."""
+    """Where in the user's code something was written, and in whose call, if calls were followed: see calls.py."""
 
     file: str
     line: int
     function: str
-
-    @property
-    def where(self) -> str:
-        return spot(self.file, self.line)
+    module: str = ""
 
     def __str__(self) -> str:
-        return f"{self.where}, in {self.function}"
+        return f"{spot(self.file, self.line)}, in {self.function}"
 
 
 def spot(file: str, line: int) -> str:
@@ -101,7 +99,8 @@ def place() -> Place | None:
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(ENGINE):
         frame = frame.f_back  # type: ignore[assignment]
-    return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    module = current.mode.calls[-1][1] if current.mode.calls else ""
+    return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, module)
 
 
 class NamedNode(Node):
@@ -109,20 +108,23 @@ class NamedNode(Node):
 
     name     unique in its graph
     place    the user's line
+    part     the checkpoint that it is in, and that backward computes again; None outside of any
     """
 
-    __slots__ = ("born", "name", "place")
+    __slots__ = ("born", "name", "part", "place")
 
     def __init__(self, op: Op, inputs: tuple[Node, ...], spec: Any, name: str, place: Place | None, born: int = 0):
         self.op, self.inputs, self.spec, self.name, self.place = op, inputs, spec, name, place
-        self.born = born or now()
+        self.born, self.part = born or now(), None
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
         return self if inputs == self.inputs else self.naming(Node(self.op, inputs))
 
     def naming(self, node: Node) -> Node:
-        """The same node, under this name and place."""
-        return NamedNode(node.op, node.inputs, node.spec, self.name, self.place, self.born)
+        """The same node, under this name, in this place and part."""
+        named = NamedNode(node.op, node.inputs, node.spec, self.name, self.place, self.born)
+        named.part = self.part
+        return named
 
 
 class Source(Node):
@@ -138,9 +140,7 @@ class Source(Node):
 
     def __init__(self, op: Op, spec: Spec, needs_grad: bool, tensor: Any, saved: tuple[Any, ...]):
         self.op, self.inputs, self.spec = op, (), spec
-        self.needs_grad = needs_grad
-        self.tensor = tensor
-        self.saved = saved
+        self.needs_grad, self.tensor, self.saved = needs_grad, tensor, saved
         self.hooks: Hooks | None = None
 
 
@@ -158,12 +158,9 @@ class Record(Node):
     needs_grad = True
 
     def __init__(self, op: Op, inputs: tuple[Node, ...], rule: BackwardRule, saved: tuple[Any, ...]):
-        self.op = op
-        self.inputs = inputs
-        self.spec = rule.spec
+        self.op, self.inputs, self.spec = op, inputs, rule.spec
         self.rule: BackwardRule = rule
-        self.saved = saved
-        self.born = now()
+        self.saved, self.born = saved, now()
         self.hooks: Hooks | None = None
 
 

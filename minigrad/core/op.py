@@ -5,6 +5,7 @@
     vjp       gy, the gradient (cotangent) of the result → gx, the gradients of the operands
     jvp       dx, the tangents of the operands → dy, the tangent of the result
     flops     specs → number of scalar operations
+    macs      specs → how many of these pairs are a multiply and an add of a product of matrices, or of a convolution
 
 An op is a frozen dataclass: its fields are its static parameters (axes, exponents…), so two equal
 ops are interchangeable, and `repr(op)` is its text in every listing.
@@ -30,8 +31,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from ..base.device import CPU, META
+from ..base.dtypes import float32, rounded, wide
 from ..base.errors import DTypeError, NoGradientError
-from ..base.spec import Spec, broadcast
+from ..base.spec import Spec, Specs, broadcast
 from . import formula
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ class Op(metaclass=Interned):
     inline    whether `forward` is one expression, which compiled code may write in place of a call
     is_view   whether the result may look at the operand's own memory
     effect    whether running it does more than give its result: such an op is neither shared nor folded
+    autocast   its list in a block of autocast: "lower" or "float32"; None for the dtypes that come
+    is_product    whether it adds up products: a GPU's tensor cores do that in float32 by themselves
     """
 
     symbol: ClassVar[str | None] = None
@@ -63,6 +68,8 @@ class Op(metaclass=Interned):
     inline: ClassVar[bool] = False
     is_view: ClassVar[bool] = False
     effect: ClassVar[bool] = False
+    autocast: ClassVar[str | None] = None
+    is_product: ClassVar[bool] = False
 
     def infer(self, *xs: Spec) -> Spec:
         raise NotImplementedError(f"{self} does not say the shape of its result: write {type(self).__name__}.infer")
@@ -79,13 +86,32 @@ class Op(metaclass=Interned):
     def flops(self, y: Spec, *xs: Spec) -> int:
         raise NotImplementedError(f"{self} does not say what it costs: write {type(self).__name__}.flops")
 
+    def macs(self, y: Spec, *xs: Spec) -> int:
+        return 0  # only products have multiply-adds; 1 MAC = 2 FLOPs, and `flops` has them already
+
     def gradients(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         """`vjp` as backward wants it: one gradient per operand, in that operand's dtype; None for integers."""
-        gxs = one_each(self, "vjp", self.vjp(gy, y, *xs), xs)
+        slots = (gy, y, *xs)
+        if self.widens(y.spec, *(x.spec for x in xs)):
+            slots = tuple(x.astype(float32) if x.spec.is_half else x for x in slots)
+        gxs = one_each(self, "vjp", self.vjp(*slots), xs)
         return tuple(
             None if gx is None or not x.spec.is_float else gx.astype(x.spec.dtype)
             for gx, x in zip(gxs, xs, strict=True)
         )
+
+    def widens(self, y: Spec, *xs: Spec) -> bool:
+        """Whether it computes with half precision: in float32 then, to be rounded once. What only moves needs none.
+
+        A GPU does so by itself in products, and in the ufuncs of its array module.
+        """
+        halves = [x.dtype for x in xs if x.is_half]
+        if not halves or self.is_view or self.effect or isinstance(y, Specs):
+            return False
+        if y.device not in (CPU, META) and (self.is_product or ufunc_of(self, len(xs))):
+            return False
+        is_moved = all(dtype == y.dtype for dtype in halves) and type(self).flops is not Op.flops
+        return not is_moved or self.flops(y, *xs) != 0
 
     @cached_property
     def plans(self) -> dict[tuple[Spec, ...], Plan]:
@@ -118,10 +144,11 @@ class Elementwise(Op):
     def infer(self, *xs: Spec) -> Spec:
         # The dtype is what `forward` itself gives on empty arrays: no second rule to keep in step.
         try:
-            nothing = self.forward(np, *(np.empty(0, x.dtype) for x in xs))
+            nothing = self.forward(np, *(np.empty(0, wide(x.dtype)) for x in xs))
         except TypeError as reason:
             raise DTypeError(f"{self} of {' and '.join(map(str, xs))}: {reason}") from reason
-        return broadcast(self, *xs).with_dtype(nothing.dtype)
+        y = broadcast(self, *xs)
+        return y.with_dtype(rounded(nothing.dtype, y.dtype))
 
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         # Broadcasting copied a value; the gradients of the copies add up.

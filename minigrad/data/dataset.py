@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import accumulate, islice
 from math import floor, isclose
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import random
-from ..base.errors import ShapeError
+from ..base.errors import ShapeError, StateError
 from ..tensor.tensor import Tensor
 
 Source = int | Tensor | random.Generator | None
@@ -47,15 +47,34 @@ class RandomSampler(Sampler):
     def __init__(self, data_source: Sized, generator: Source = None):
         self.data_source, self.epoch = data_source, 0
         self.generator = random.key(generator) if isinstance(generator, int) else generator
+        self.key: Any = None
+        self.again = False
 
     def __len__(self) -> int:
         return len(self.data_source)
 
     def __iter__(self) -> Iterator[int]:
-        fixed = isinstance(self.generator, Tensor)
-        key = random.fold_in(self.generator, self.epoch) if fixed else drawn(self.generator)
-        self.epoch += 1
-        return iter(shuffled(len(self.data_source), key))
+        if not self.again:
+            fixed = isinstance(self.generator, Tensor)
+            self.key = random.fold_in(self.generator, self.epoch) if fixed else drawn(self.generator)
+            self.epoch += 1
+        self.again = False
+        return iter(shuffled(len(self.data_source), self.key))
+
+    def state_dict(self) -> dict[str, Any]:
+        """What continues elsewhere: the times, the key of the latest order, and a Generator's state."""
+        own = self.generator.get_state() if isinstance(self.generator, random.Generator) else None
+        return {"epoch": self.epoch, "key": None if self.key is None else self.key.tolist(), "generator": own}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
+        """Continue from another's state: with the order after its latest, or, `under_way`, with that once more."""
+        key = state_dict["key"]
+        if (state_dict["generator"] is None) == isinstance(self.generator, random.Generator):
+            raise StateError("this state is of a sampler with another kind of generator: give this one the same")
+        self.epoch, self.again = state_dict["epoch"], under_way and key is not None
+        self.key = None if key is None else Tensor(np.array(key, np.uint32))
+        if isinstance(self.generator, random.Generator):
+            self.generator.set_state(state_dict["generator"])
 
 
 class SubsetRandomSampler(Sampler):
@@ -69,6 +88,12 @@ class SubsetRandomSampler(Sampler):
 
     def __iter__(self) -> Iterator[int]:
         return (self.indices[i] for i in self.places)
+
+    def state_dict(self) -> dict[str, Any]:
+        return self.places.state_dict()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
+        self.places.load_state_dict(state_dict, under_way)
 
 
 class WeightedRandomSampler(Sampler):

@@ -11,12 +11,14 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
-from ..base.errors import DTypeError, ShapeError
+from ..base.errors import DTypeError, ShapeError, StateError
+from ..core.calls import told
 from ..tensor.tensor import Tensor
 from .dataset import (
     BatchSampler,
@@ -140,6 +142,8 @@ class DataLoader:
             sampler = RandomSampler(dataset, generator) if shuffle else SequentialSampler(dataset)
         self.sampler = sampler
         self.batch_sampler = BatchSampler(sampler, batch_size, drop_last) if batch_sampler is None else batch_sampler
+        self.given: int | None = None  # batches of the epoch under way
+        self.skipped = 0  # batches that the next epoch leaves out, because they were given before
 
     def __len__(self) -> int:
         """The number of batches. Raises TypeError if the sampler has no length."""
@@ -148,8 +152,9 @@ class DataLoader:
         return len(self.batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
-        every = iter(self.batch_sampler)
-        batches = self.ahead(every) if self.num_workers else (self.load(rows) for rows in every)
+        skipped, self.skipped = self.skipped, 0
+        every = islice(self.batch_sampler, skipped, None)
+        batches = self.waited(self.ahead(every) if self.num_workers else (self.load(rows) for rows in every), skipped)
         if not self.progress:
             return batches
         counted = isinstance(self.sampler, Sized) and isinstance(self.batch_sampler, Sized)
@@ -161,6 +166,52 @@ class DataLoader:
         if isinstance(self.dataset, IterableDataset):
             return collated(rows, self.collate_fn)
         return batch(self.dataset, rows, self.collate_fn)
+
+    def waited(self, batches: Iterator[Any], given: int) -> Iterator[Any]:
+        """The batches, counted from those given before; the wait for each is a block that watchers are told of."""
+        self.given = given
+        try:
+            while True:
+                with told("block", "enumerate(DataLoader).__next__"):
+                    batch_or_end = next(batches, self)
+                if batch_or_end is self:
+                    return
+                self.given = given = given + 1
+                yield batch_or_end
+                del batch_or_end  # it is the caller's alone while the next one is loaded
+        finally:
+            self.given = None
+
+    # -- what a checkpoint keeps --------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the run that gave this would go on: how many batches of the epoch under way were given, and its order.
+
+        Raises TypeError where the order is not of a sampler that says its state.
+        """
+        sampler = self.ordered()
+        return {"given": self.given, "sampler": None if sampler is None else sampler.state_dict()}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Continue from another's state: the next loop goes on in the epoch that was under way, or begins a new one."""
+        sampler, given = self.ordered(), state_dict["given"]
+        if (sampler is None) != (state_dict["sampler"] is None):
+            raise StateError("this state is of a DataLoader with another kind of sampler: give this one the same")
+        if sampler is not None:
+            sampler.load_state_dict(state_dict["sampler"], given is not None)
+        self.skipped = given or 0
+
+    def ordered(self) -> Any:
+        """The sampler whose state tells the order; None where there is but one order."""
+        sampler: Any = getattr(self.batch_sampler, "sampler", self.batch_sampler)
+        if type(sampler) is SequentialSampler:
+            return None
+        if not hasattr(sampler, "load_state_dict"):
+            raise TypeError(
+                f"the order of this DataLoader is that of {sampler!r}, which does not say its state: write its methods "
+                "state_dict() and load_state_dict(state_dict, under_way), as RandomSampler has them"
+            )
+        return sampler
 
     def ahead(self, todo: Iterator[list[Any]]) -> Iterator[Any]:
         """Batches loaded by threads, in order. Leaving early ends the threads, once each has finished its batch."""

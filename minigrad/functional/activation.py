@@ -15,10 +15,12 @@ from ..functions.movement import broadcast_tensors
 from ..methods import Operand
 from ..tensor.lift import function, operand
 from .convolution import over_axes
+from .single import in_float32
 
 softmin = function(Operand.softmin)
 
 
+@in_float32
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """x₁ · x₂ / (‖x₁‖ ‖x₂‖) along an axis: the cosine of the angle between them. No norm counts as less than eps."""
     x, y = broadcast_tensors(operand(x1), x2)
@@ -26,6 +28,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     return (x / lengths[0] * (y / lengths[1])).sum(dim)
 
 
+@in_float32
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """‖x₁ − x₂ + ε‖ₚ over the last axis; ε keeps the slope finite where the two are equal."""
     return (operand(x1).real_valued() - x2 + eps).norm(p, -1, keepdim)
@@ -168,16 +171,11 @@ def scaled_dot_product_attention(
         )
     if is_causal and attn_mask is not None:
         raise ValueError("attention takes is_causal or attn_mask, and got both: put the two into one mask")
-    is_half = q.dtype == np.float16
-    if is_half:
-        q, k, v = (x.astype(np.float32) for x in (q, k, v))
     scale = 1 / sqrt(q.shape[-1]) if scale is None else float(scale)
     masks = () if attn_mask is None else (added(q, attn_mask),)
     if dropout_p == 0:
-        y = q.apply(ops.Attention(scale, bool(is_causal)), k, v, *masks)
-    else:
-        y = dropout(q.apply(ops.AttentionWeights(scale, bool(is_causal)), k, *masks), dropout_p, key=dropout_key) @ v
-    return y.astype(np.float16) if is_half else y
+        return q.apply(ops.Attention(scale, bool(is_causal)), k, v, *masks)
+    return dropout(q.apply(ops.AttentionWeights(scale, bool(is_causal)), k, *masks), dropout_p, key=dropout_key) @ v
 
 
 def attention_weights(q: Any, k: Any, mask: Any, scale: float) -> Any:

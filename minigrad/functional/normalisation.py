@@ -15,15 +15,19 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..base.device import META
 from ..base.dimension import Dimension
+from ..base.dtypes import finfo, result_type, wide
 from ..base.errors import ShapeError
 from ..core.modes import current, no_grad
 from ..methods import integers
 from ..tensor.inplace import write
 from ..tensor.lift import operand
 from ..tensor.tensor import Tensor
+from .single import in_float32
 
 
+@in_float32
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """(x − μ) / √(σ² + ε) · w + b, over the last axes, which are of `normalized_shape`.
 
@@ -102,6 +106,7 @@ def instance_norm(
     return standardised(x, axes, eps, weight, bias, (x.shape[1], *(1,) * len(axes)))
 
 
+@in_float32
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """(x − μ) / √(σ² + ε) · w + b for each of `num_groups` groups of channels of each example.
 
@@ -140,10 +145,11 @@ def last_axes(norm: str, x: Any, normalized_shape: Any) -> tuple[int, ...]:
 def standardised(x: Any, axes: Any, eps: float, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
     """(x − μ) / √(σ² + ε) · w + b along axes, weight and bias in a shape that broadcasts."""
     if weight is None or x.dtype not in (np.float32, np.float64):
-        return scaled(x.standardise(axes, eps), weight, bias, shape)
+        y = scaled(x.standardise(axes, eps), weight, bias, shape)
+        return y.astype(x.dtype) if x.spec.is_half else y
     affine = [x.lift(p) for p in (weight, bias) if p is not None]
     affine = affine if shape is None else [p.reshape(shape) for p in affine]
-    dtype = np.result_type(x.dtype, *(p.dtype for p in affine))
+    dtype = result_type(x.dtype, *(p.dtype for p in affine))
     return x.astype(dtype).apply(ops.Standardise(axes, float(eps)), *affine)
 
 
@@ -163,9 +169,10 @@ def follow(mean: Tensor | None, var: Tensor | None, x: Any, axes: tuple[int, ...
     if current.mode.builder is not None:
         follow_in_graph(mean, var, x.detach(), axes, rest, momentum)
         return
-    if not isinstance(x, Tensor):
+    if not isinstance(x, Tensor) or x.spec.device is META:
         return
-    for running, seen in ((mean, x.value.mean(axes, keepdims=True)), (var, x.value.var(axes, ddof=1, keepdims=True))):
+    value = x.value.astype(wide(x.dtype), copy=False)
+    for running, seen in ((mean, value.mean(axes, keepdims=True)), (var, value.var(axes, ddof=1, keepdims=True))):
         seen = seen.mean(rest) if rest else seen
         write(running, (1 - momentum) * running.value + momentum * seen.reshape(running.shape))
 
@@ -180,4 +187,4 @@ def follow_in_graph(mean: Tensor, var: Tensor, x: Any, axes: Any, rest: tuple[in
 
 
 def epsilon(x: Any) -> float:
-    return float(x.spec.device.xp.finfo(x.dtype).eps)
+    return float(finfo(x.dtype).eps)

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..base.device import CPU, Device, device_of
+from ..base.device import CPU, Device, blocks, device_of
 from ..base.device import device as device_called
 from ..base.dimension import Dimension, Formula, is_unknown, needed, unsaid
+from ..base.dtypes import kind, wide
+from ..base.dtypes import result_type as promoted
 from ..base.errors import DTypeError, GraphError, ShapeError
 from ..methods import Operand, lengths
 from ..tensor.lift import function, operand
@@ -24,8 +26,8 @@ Place = Device | str | None
 
 
 def place(device: Place) -> Device:
-    """The device that was said; the CPU if none was."""
-    return CPU if device is None else device_called(device)
+    """The device that was said; that of the block if none was, or the CPU."""
+    return blocks.devices[-1] or CPU if device is None else device_called(device)
 
 
 def from_shape(size: tuple[Any, ...], value: float, dtype: Any, device: Place, requires_grad: bool) -> Tensor:
@@ -108,9 +110,9 @@ def arange(
         return open_row(numbers[0], numbers[1], numbers[2], kind, device)  # type: ignore[no-any-return]
     if numbers[2] == 0 or (numbers[1] - numbers[0]) * numbers[2] < 0:
         raise ShapeError(f"arange goes from {numbers[0]} to {numbers[1]}: a step of {numbers[2]} does not lead there")
-    kind = np.result_type(*(np.asarray(n).dtype for n in numbers)) if dtype is None else np.dtype(dtype)
+    kind = promoted(*(np.asarray(n).dtype for n in numbers)) if dtype is None else np.dtype(dtype)
     where = place(device)
-    return Tensor(where.xp.arange(*numbers, dtype=kind), None, requires_grad, where)
+    return Tensor(where.xp.arange(*numbers, dtype=wide(kind)).astype(kind, copy=False), None, requires_grad, where)
 
 
 def open_row(first: Any, last: Any, step: Any, dtype: Any, device: Place) -> Any:
@@ -152,9 +154,9 @@ def in_a_row(
         raise ShapeError(f"{name} needs 0 steps or more, and got {steps}")
     where = place(device)
     row: Callable[..., Any] = getattr(where.xp, name)
-    kind = np.dtype(np.float64 if dtype is None else dtype)
-    array = row(*bounds(kind, start, end), steps, dtype=kind if kind.kind == "f" else None, **options)
-    return Tensor(array.astype(kind, copy=False), None, requires_grad, where)
+    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    array = row(*bounds(dtype, start, end), steps, dtype=wide(dtype) if kind(dtype) == "f" else None, **options)
+    return Tensor(array.astype(dtype, copy=False), None, requires_grad, where)
 
 
 def bounds(dtype: Any, *numbers: Any) -> list[Any]:
@@ -234,4 +236,4 @@ def is_nonzero(input: Any) -> bool:
 
 def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
     """The dtype of an operation on the two, tensors or numbers."""
-    return np.result_type(*(x.dtype if isinstance(x, Operand) else x for x in (tensor1, tensor2)))
+    return promoted(*(x.dtype if isinstance(x, Operand) else x for x in (tensor1, tensor2)))

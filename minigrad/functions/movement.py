@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..base.dtypes import result_type
 from ..base.errors import ShapeError
 from ..base.spec import broadcast_shape
 from ..methods import Operand
@@ -22,7 +23,7 @@ from ..tensor.lift import operand, operands
 def cat(tensors: Any, axis: int = 0) -> Any:
     """One behind the other along an axis they have. As in PyTorch, an empty vector beside larger tensors counts not."""
     xs = operands(tensors, "cat")
-    dtype = np.result_type(*(x.dtype for x in xs))
+    dtype = result_type(*(x.dtype for x in xs))
     if any(x.ndim != 1 for x in xs):
         xs = [x for x in xs if x.ndim != 1 or x.shape != (0,)] or xs[:1]
     return xs[0].apply(ops.Concatenate(xs[0].axis(axis)), *xs[1:]).astype(dtype)

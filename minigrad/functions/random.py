@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import random
+from ..base.device import blocks
+from ..base.dtypes import kind
 from ..methods import integers
 from ..tensor.lift import operand
 from .creation import Place
@@ -38,7 +40,7 @@ def randint(
         low, high = 0, low
     if size is None:
         raise TypeError("randint needs a size, as in randint(10, (2, 3)) or randint(5, 10, (2, 3))")
-    floating = np.dtype(dtype).kind == "f"
+    floating = kind(np.dtype(dtype)) == "f"
     drawn_as = np.int64 if floating else dtype
     return random.randint(drawn(device, **source), size, low, high, drawn_as).astype(dtype)
 
@@ -97,4 +99,4 @@ def drawn(device: Place, generator: random.Generator | None = None, key: Any = N
     """The key to draw from, on a device."""
     if key is not None:
         return key if device is None else operand(key).to(device)
-    return (random.default_generator if generator is None else generator).next_key(device)
+    return (random.default_generator if generator is None else generator).next_key(device or blocks.devices[-1])

@@ -189,7 +189,7 @@ def in_bubblewrap(limits: Limits, user: int, rules: int) -> list[str]:
 @cache
 def compiled() -> None:
     """What submissions load is compiled, where nobody has: a sandbox keeps nothing, and would do it for each anew."""
-    for name in ("minigrad", "numpy", "matplotlib"):
+    for name in ("minigrad", "ml_dtypes", "numpy", "matplotlib"):
         for folder in getattr(find_spec(name), "submodule_search_locations", None) or []:
             compileall.compile_dir(folder, quiet=2, rx=re.compile(r"[\\/]tests[\\/]"))
 

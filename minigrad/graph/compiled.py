@@ -8,9 +8,10 @@ is itself such a function of tensors, so that derivatives have derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
+from weakref import ref
 
 from ..autograd.function_in_graph import Custom
 from ..autograd.function_rule import Arrivals, Once, Output, OutputRule
@@ -37,9 +38,13 @@ Arrays = tuple[Any, ...]
 
 @dataclass(frozen=True, eq=False)
 class CompiledCall(Op, metaclass=Once):
-    """A run of a compiled graph, as an op."""
+    """A run of a compiled graph, as an op.
+
+    compiled    a weak reference to the graph
+    """
 
     name: str
+    compiled: ref[Compiled] = field(repr=False)
     inline = False
 
     symbol = property(lambda self: self.name)
@@ -81,7 +86,7 @@ class Compiled:
 
     def __init__(self, graph: Graph, name: str, into: Mapping[int, int], compile_options: CompileOptions):
         self.graph, self.name, self.into, self.compile_options = graph, name, dict(into), compile_options
-        self.op = CompiledCall(name)
+        self.op = CompiledCall(name, ref(self))
         self.is_open = any(is_unknown(n) and n != STEPS for x in graph.inputs for n in x.spec.shape)
         self.variants: dict[Any, Variant] = {}
 
@@ -89,10 +94,7 @@ class Compiled:
         mode = modes.current.mode
         if mode.builder is not None or (mode.watchers and modes.followed()):  # vmap's, or forward mode
             return on_tensors(self.graph, xs)
-        wanted = tuple([x.tracked for x in xs]) if mode.recording else ()
-        if True not in wanted:
-            wanted = ()
-        variant = self.variant(wanted, xs)
+        variant = self.chosen(xs)
         arrays = variant.run(*[x.value for x in xs])
         ys = [
             None if spec is None else made(array, result_spec(array, spec))
@@ -108,6 +110,11 @@ class Compiled:
             for y in ys:
                 watcher.saw(self.op, y, tuple(xs))
         return ys
+
+    def chosen(self, xs: Sequence[Tensor]) -> Variant:
+        """The variant that a call with these tensors runs just now."""
+        wanted = tuple([x.tracked for x in xs]) if modes.current.mode.recording else ()
+        return self.variant(wanted if True in wanted else (), xs)
 
     @property
     def latest(self) -> Executable:

@@ -162,9 +162,10 @@ class TracedFunction:
     def key(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> Any:
         """What the call tells by."""
         key = [key_of(x, tensors) for x in args]
+        cast = () if current.mode.autocast is None else (current.mode.autocast.key,)
         if options:
             key += [(name, key_of(x, tensors)) for name, x in options.items()]
-        return tuple([x.tracked for x in tensors]) if self.input_signature is not None else tuple(key)
+        return (*cast, *([x.tracked for x in tensors] if self.input_signature is not None else key))
 
     def announced(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments as tensors of the specs in input_signature. Raises where they are none."""

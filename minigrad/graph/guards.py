@@ -33,7 +33,7 @@ class Guards:
         self.replaced = ModuleLike.replaced
 
     def within(self, reach: Callable[[], Mapping[int, str]]) -> None:
-        """Let it be noticed when a module holds another tensor: reach() names, by id, what the function finds."""
+        """Let it be noticed when a name has another tensor: reach() names, by id, what the function finds."""
         self.reach, now = reach, reach()
         self.reached = {id(x): now[id(x)] for x in self.captured if id(x) in now}
 
@@ -44,7 +44,7 @@ class Guards:
         if self.pulled and [x.tracked for x in self.captured] != self.learned:
             return False
         if self.replaced != ModuleLike.replaced:
-            if not self.reached.keys() <= self.reach().keys():
+            if not self.reached.items() <= self.reach().items():
                 return False
             self.replaced = ModuleLike.replaced
         for (_, name), (of, value) in self.noted.items():
@@ -61,7 +61,7 @@ class Guards:
             if self.pulled and x.tracked != learned:
                 yield f"{name} {'wanted a gradient' if learned else 'wanted no gradient'}, and this has changed"
         now = self.reach()
-        yield from (f"{name} is another tensor" for which, name in self.reached.items() if which not in now)
+        yield from (f"{name} is another tensor" for which, name in self.reached.items() if now.get(which) != name)
         for (_, attribute), (of, value) in self.noted.items():
             if (is_now := read(of(), attribute)) != value:
                 yield change(of(), attribute, value, is_now)

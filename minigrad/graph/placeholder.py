@@ -12,6 +12,7 @@ from .. import ops
 from ..base.device import CPU, Device
 from ..base.device import device as device_called
 from ..base.dimension import lengths_of
+from ..base.dtypes import kind
 from ..base.errors import DTypeError, GraphError, ShapeError
 from ..base.pytree import leaves
 from ..base.spec import Spec
@@ -155,7 +156,7 @@ def fitting(data: Any, spec: Spec, who: str) -> Any:
     array = array_of(data, None, spec.device)
     if array.dtype == spec.dtype:
         return array
-    if KINDS[array.dtype.kind] > KINDS[spec.dtype.kind]:
+    if KINDS[kind(array.dtype)] > KINDS[kind(spec.dtype)]:
         raise DTypeError(
             f"{who} is {spec}, and was fed {array.dtype}, which would be cut: round it, or make it {array.dtype}"
         )

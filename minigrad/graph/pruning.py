@@ -83,7 +83,7 @@ class Pruning:
                 self.new[node] = self.holds[variable] if is_assigned else self.state(variable, node)
             case Node(ops.Assign(variable), (x, *_)):
                 self.assign(node, variable, self.new[x])
-            case Node(ops.ControlDep() | ops.StopGradient(), (x, *_)):
+            case Node(ops.ControlDep() | ops.StopGradient(), (x, *_)) if not isinstance(node.op, ops.Barrier):
                 self.new[node] = self.new[x]  # what it waits for is needed, and effects keep their order anyway
             case Node(ops.Group()):
                 pass

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from .. import ops
+from ..base.dtypes import kind
 from ..base.errors import DTypeError, GraphError, ShapeError
 from ..base.spec import Spec
 from ..core.modes import current, in_mode, no_grad
@@ -57,7 +58,7 @@ class Variable:
         """y, which it can be assigned. Raises ShapeError or DTypeError for what it cannot."""
         if y.shape not in (self.shape, ()):
             raise ShapeError(f"{self.name} is {self.spec}, and is assigned values of that shape, not {y.spec}")
-        if KINDS[y.dtype.kind] > KINDS[self.dtype.kind]:
+        if KINDS[kind(y.dtype)] > KINDS[kind(self.dtype)]:
             raise DTypeError(f"{self.name} is {self.spec}, and {y.spec} does not fit: say .astype({self.dtype})")
         return y
 
@@ -72,7 +73,7 @@ class EagerVariable(Variable, Tensor):
 
     def __init__(self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None):
         value = array_of(initial_value() if callable(initial_value) else initial_value, dtype, None)
-        Tensor.__init__(self, value.copy(), requires_grad=trainable and value.dtype.kind == "f")
+        Tensor.__init__(self, value.copy(), requires_grad=trainable and kind(value.dtype) == "f")
         self.name = "Variable" if name is None else name
 
     trainable = property(lambda self: self.requires_grad, doc="Whether a tape watches it unasked.")

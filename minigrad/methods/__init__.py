@@ -24,6 +24,7 @@ from .. import ops
 from ..base.device import CPU, Device
 from ..base.device import device as device_called
 from ..base.dimension import Dimension, is_unknown, said
+from ..base.dtypes import bfloat16, kind
 from ..base.errors import DTypeError, NoValueError
 from ..base.spec import Spec
 from ..core.op import Op
@@ -90,7 +91,7 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
     def numel(self) -> builtins.int: return said(self.spec.size)
     def element_size(self) -> builtins.int: return self.spec.dtype.itemsize
     def is_same_size(self, other: Any) -> builtins.bool: return bool(self.shape == other.shape)
-    def is_signed(self) -> builtins.bool: return bool(self.dtype.kind in "fi")
+    def is_signed(self) -> builtins.bool: return bool(kind(self.dtype) in "fi")
 
     ndimension, nelement = dim, numel
 
@@ -108,12 +109,13 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
     def astype(self, dtype: Any) -> Self:
         """The same numbers in another dtype; self if it is its own."""
         to = self.spec.with_dtype(dtype)
-        if to.dtype.kind not in "fiub":
+        if kind(to.dtype) not in "fiub":
             raise DTypeError(f"a tensor holds real numbers, integers or booleans, and {to.dtype} was asked")
         return self if to == self.spec else self.apply(ops.Cast(to.dtype))
 
     def double(self) -> Self: return self.astype("f8")
     def half(self) -> Self: return self.astype("f2")
+    def bfloat16(self) -> Self: return self.astype(bfloat16)
     def long(self) -> Self: return self.astype("i8")
     def short(self) -> Self: return self.astype("i2")
     def float(self) -> Self: return self.astype("f4")

@@ -278,22 +278,22 @@ class Pointwise:
 
     clip = clamp
 
-    # -- activations: integers count as floats, and float16 as float32 where an exponential is on the way ---
+    # -- activations: integers count as floats -----------------------------------------------------
 
-    def sigmoid(self) -> Self: return self.real_valued()._gathered(ops.Sigmoid())
+    def sigmoid(self) -> Self: return self.real_valued().apply(ops.Sigmoid())
     def logsigmoid(self) -> Self: return self.real_valued().apply(ops.LogSigmoid())
-    def silu(self) -> Self: return self.real_valued()._gathered(ops.Silu())
-    def mish(self) -> Self: return self.real_valued()._gathered(ops.Mish())
+    def silu(self) -> Self: return self.real_valued().apply(ops.Silu())
+    def mish(self) -> Self: return self.real_valued().apply(ops.Mish())
 
     def softplus(self, beta: float = 1.0, threshold: float = 20.0) -> Self:
         """ln(1 + e^(βx)) / β, and x itself where βx > threshold."""
-        return self.real_valued()._gathered(ops.Softplus(float(beta), float(threshold)))
+        return self.real_valued().apply(ops.Softplus(float(beta), float(threshold)))
 
     def gelu(self, approximate: str = "none") -> Self:
         """x Φ(x), or with approximate="tanh" the quicker formula beside it."""
         if approximate not in ("none", "tanh"):
             raise ValueError(f'gelu takes approximate="none" or "tanh", and got {approximate!r}')
-        return self.real_valued()._gathered(ops.GeluTanh() if approximate == "tanh" else ops.Gelu())
+        return self.real_valued().apply(ops.GeluTanh() if approximate == "tanh" else ops.Gelu())
 
     def logit(self, eps: float | None = None) -> Self:
         """ln(x / (1 − x)), the inverse of the sigmoid; with eps, of x moved into [eps, 1 − eps]."""
@@ -323,20 +323,20 @@ class Pointwise:
     def standardise(self, axis: Any = -1, eps: float = 1e-5) -> Self:
         """(x − mean) / √(var + ε) along an axis, several, or all; the variance is that of all n, not n − 1."""
         axes = self._floating("standardise")._reduction(axis, False)[0]
-        return self._gathered(ops.Standardise(axes, float(eps)))
+        return self.apply(ops.Standardise(axes, float(eps)))
 
     @hears_dim
     def rms_normalise(self, axis: Any = -1, eps: float = 1e-5) -> Self:
         """x / √(mean x² + ε) along an axis, several, or all."""
         axes = self._floating("rms_normalise")._reduction(axis, False)[0]
-        return self._gathered(ops.RMSNormalise(axes, float(eps)))
+        return self.apply(ops.RMSNormalise(axes, float(eps)))
 
     def _weighing(self, op: Callable[[int], Op], axis: Any) -> Self:
         if axis is None:
             raise AxisError(f"a softmax of {self.spec} needs to be told its axis: dim=-1 is the last")
         x, a = self._single(axis)
         x = x if x.spec.is_float else x.astype(np.float64)
-        return x._gathered(op(a)).reshape(self.shape)
+        return x.apply(op(a)).reshape(self.shape)
 
     def _floating(self, name: str) -> Self:
         """self, if it has room for fractions."""

@@ -55,11 +55,11 @@ class Reductions:
 
     def sum(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """Σ over an axis, several, or all. Integers and booleans sum to int64, or to `dtype`."""
-        return self._summand(dtype)._gathered(ops.Sum(*self._reduction(axis, keepdims, **torch)))._as(dtype)
+        return self._summand(dtype).apply(ops.Sum(*self._reduction(axis, keepdims, **torch)))._as(dtype)
 
     def mean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """Σ / n over an axis, several, or all. Of integers it is float64."""
-        return self._as(dtype)._gathered(ops.Mean(*self._reduction(axis, keepdims, **torch)))
+        return self._as(dtype).apply(ops.Mean(*self._reduction(axis, keepdims, **torch)))
 
     def nansum(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """The sum of what is a number."""
@@ -79,7 +79,7 @@ class Reductions:
         if axes == tuple(range(self.ndim)):
             x, axes = x.reshape(x.size), (0,)
         for a in axes:
-            x = x._gathered(ops.Prod((a,), keepdims=True))
+            x = x.apply(ops.Prod((a,), keepdims=True))
         kept = shape if keepdims else ops.Sum(self._reduction(axis, False, **torch)[0]).reduced(self.shape)
         return x.reshape(kept)._as(dtype)
 
@@ -93,21 +93,21 @@ class Reductions:
         self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, *, correction: Any = 1, **torch: Any
     ) -> Self:
         """Σ (x − mean)² / (n − correction). unbiased=False is an older word for correction=0; so is var(False)."""
-        return self._gathered(ops.Var(*self._spread(axis, unbiased, keepdims, correction, **torch)))
+        return self.apply(ops.Var(*self._spread(axis, unbiased, keepdims, correction, **torch)))
 
     def std(
         self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, *, correction: Any = 1, **torch: Any
     ) -> Self:
         """√var; its slope is 0 where all elements are equal."""
-        return self._gathered(ops.Std(*self._spread(axis, unbiased, keepdims, correction, **torch)))
+        return self.apply(ops.Std(*self._spread(axis, unbiased, keepdims, correction, **torch)))
 
     def var_mean(self, *given: Any, **options: Any) -> tuple[Self, Self]:
         """The variance and the mean, with the arguments of var."""
-        return self.var(*given, **options), self._gathered(ops.Mean(*self._spread(*given, **options)[:2]))
+        return self.var(*given, **options), self.apply(ops.Mean(*self._spread(*given, **options)[:2]))
 
     def std_mean(self, *given: Any, **options: Any) -> tuple[Self, Self]:
         """The standard deviation and the mean, with the arguments of var."""
-        return self.std(*given, **options), self._gathered(ops.Mean(*self._spread(*given, **options)[:2]))
+        return self.std(*given, **options), self.apply(ops.Mean(*self._spread(*given, **options)[:2]))
 
     def norm(
         self, p: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any
@@ -127,7 +127,7 @@ class Reductions:
             return x.sign().abs().where(x.eq(x), 1).sum(axes, keepdims)  # flat, and so of slope 0
         if p in (inf, -inf):
             return x.abs().amax(axes, keepdims) if p > 0 else x.abs().amin(axes, keepdims)
-        return x._gathered(ops.Norm(axes, keepdims, p))
+        return x.apply(ops.Norm(axes, keepdims, p))
 
     def dist(self, other: Any, p: float = 2) -> Self:
         """The p-norm of x − y, of all elements as one vector."""
@@ -176,7 +176,7 @@ class Reductions:
 
     def logsumexp(self, axis: Any = None, keepdims: bool = False, **torch: Any) -> Self:
         """ln Σ eˣ, without forming a large eˣ."""
-        return self._gathered(ops.LogSumExp(*self._reduction(axis, keepdims, **torch)))
+        return self.apply(ops.LogSumExp(*self._reduction(axis, keepdims, **torch)))
 
     # -- truth --------------------------------------------------------------------------------
 
@@ -416,12 +416,6 @@ class Reductions:
             dtype = np.int64
         return self._as(dtype)
 
-    def _gathered(self, op: Op, *others: Any) -> Self:
-        """The op, on float16 in float32: sums of float16 lose digits and overflow before their result does."""
-        if self.dtype == np.float16:
-            return self.astype(np.float32).apply(op, *others).astype(np.float16)
-        return self.apply(op, *others)
-
     def _sorted(self, axis: Any, descending: bool) -> Found:
         x, a = self._single(axis)
         places = x.apply(ops.ArgSort(a, flag(descending)))
@@ -448,7 +442,7 @@ class Reductions:
 
     def _scanned(self, op: Callable[[int], Op], axis: Any) -> Self:
         x, a = self._single(axis)
-        return x._gathered(op(a)).reshape(self.shape)
+        return x.apply(op(a)).reshape(self.shape)
 
     def _running(self, op: Callable[[int], Op], axis: Any) -> Found:
         x, a = self._single(axis)

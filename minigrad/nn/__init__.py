@@ -7,7 +7,7 @@ linear, norm        layers with a weight: matrices, tables, convolutions; a scal
 functional_layer    functions of mg.functional with their options held: activations, dropout, pooling, padding, losses
 recurrent           sequences, element by element
 attention           sequences, all at once: the transformer
-utils               gradients clipped, sequences of different lengths
+utils               gradients clipped, weights pruned, sequences of different lengths
 """
 
 from .. import functional as functional

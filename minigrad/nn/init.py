@@ -11,24 +11,38 @@ are read off a weight (out, in, …), whatever follows being the area of a convo
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from math import prod, sqrt
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from .. import random
+from ..base.device import META
 from ..base.errors import NoValueError, ShapeError
 from ..core.modes import current, in_mode
 from ..tensor.inplace import write
 from ..tensor.tensor import Tensor
 
 Generator = np.random.Generator | None
+F = TypeVar("F", bound=Callable[..., Tensor])
 
 
 def fill(tensor: Tensor, values: Any) -> Tensor:
     """Put values, an array or one number, into a tensor's own memory, unrecorded."""
     write(tensor, tensor.spec.device.array(values, tensor.dtype))
     return tensor
+
+
+def filling(f: F) -> F:
+    """An initialiser, which leaves a tensor on META as it is: it has no elements."""
+
+    @wraps(f)
+    def filled(tensor: Tensor, *args: Any, **options: Any) -> Tensor:
+        return tensor if tensor.spec.device is META else f(tensor, *args, **options)
+
+    return cast(F, filled)
 
 
 def source(generator: Generator) -> np.random.Generator:
@@ -47,16 +61,19 @@ def source(generator: Generator) -> np.random.Generator:
         return np.random.default_rng(random.next_key().numpy())
 
 
+@filling
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator = None) -> Tensor:
     """U(a, b)"""
     return fill(tensor, source(generator).uniform(a, b, tensor.shape))
 
 
+@filling
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator = None) -> Tensor:
     """N(mean, std²)"""
     return fill(tensor, source(generator).normal(mean, std, tensor.shape))
 
 
+@filling
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Generator = None
 ) -> Tensor:
@@ -87,6 +104,7 @@ def ones_(tensor: Tensor) -> Tensor:
     return fill(tensor, 1)
 
 
+@filling
 def eye_(tensor: Tensor) -> Tensor:
     """The identity: 1 on the diagonal, 0 elsewhere. Raises ShapeError unless there are two axes."""
     if tensor.ndim != 2:
@@ -135,6 +153,7 @@ def kaiming_normal_(
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / sqrt(fan(tensor, mode)), generator)
 
 
+@filling
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator = None) -> Tensor:
     """A matrix (out, the rest) whose rows or columns, whichever are fewer, are orthonormal, times gain.
 

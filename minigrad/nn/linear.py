@@ -264,6 +264,9 @@ class ConvNd(Windowed):
     """
 
     def forward(self, input: Any) -> Any:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
         input = self._checked(input)
         padding: Lengths | str = self.padding
         if self.padding_mode != "zeros":
@@ -271,7 +274,7 @@ class ConvNd(Windowed):
             input = functional.pad(input, [width for pair in reversed(margins) for width in pair], self.padding_mode)
             padding = 0
         convolution = getattr(functional, f"conv{self.n}d")
-        return convolution(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return convolution(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 Conv1d, Conv2d, Conv3d = numbered(ConvNd)

@@ -10,7 +10,9 @@ import numpy as np
 
 from .. import ops
 from ..base.device import Device
+from ..base.dtypes import bfloat16, kind
 from ..base.errors import StateError
+from ..core.calls import calling
 from ..core.hooks import Handle
 from ..core.modes import current
 from ..tensor.inplace import write
@@ -129,7 +131,10 @@ class Module(Tree):
         raise NotImplementedError(f"{type(self).__name__} does not say its forward pass: write its method forward")
 
     def __call__(self, *xs: Any, **options: Any) -> Any:
-        return self._hooked(xs, options) if self._hooks else self.forward(*xs, **options)
+        if current.mode.calls is None:
+            return self._hooked(xs, options) if self._hooks else self.forward(*xs, **options)
+        with calling(self):
+            return self._hooked(xs, options)
 
     @property
     def training(self) -> bool:
@@ -269,7 +274,7 @@ class Module(Tree):
                 device = target
             else:
                 dtype = target
-        if dtype is not None and np.dtype(dtype).kind != "f":
+        if dtype is not None and kind(np.dtype(dtype)) != "f":
             raise TypeError(f"a module is moved to a floating dtype, and {np.dtype(dtype)} was asked")
         for x in {id(x): x for x in (*self.parameters(), *self.buffers())}.values():
             move_to(x, dtype if x.spec.is_float else None, device)
@@ -292,6 +297,9 @@ class Module(Tree):
 
     def half(self) -> Self:
         return self.to(dtype=np.float16)
+
+    def bfloat16(self) -> Self:
+        return self.to(dtype=bfloat16)
 
     # -- to read --------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from ..base.errors import ShapeError
 from ..core.modes import current
 from ..methods import integers
 from ..tensor.lift import operand
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, tensor
 from . import init
 from .functional_layer import numbered
 from .module import Module
@@ -146,11 +146,11 @@ class RunningNorm(AffineNorm):
         where = {"device": device, "dtype": dtype}
         self._affine((num_features,), affine, affine and bias, **where)
         statistics = (
-            [Tensor([float(n)] * num_features, **where) for n in (0, 1)] if track_running_stats else (None, None)
+            [tensor([float(n)] * num_features, **where) for n in (0, 1)] if track_running_stats else (None, None)
         )
         for name, value in zip(("running_mean", "running_var"), statistics):
             self.register_buffer(name, value)
-        self.register_buffer("num_batches_tracked", Tensor(0, device=device) if track_running_stats else None)
+        self.register_buffer("num_batches_tracked", tensor(0, device=device) if track_running_stats else None)
 
     def reset_running_stats(self) -> None:
         """Forget what was seen."""

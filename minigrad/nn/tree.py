@@ -6,11 +6,12 @@ Names are dotted on the way down: `encoder.0.weight` is the weight of the part 0
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ..base.device import Device
+from ..functions.creation import place
 from ..tensor.tensor import Tensor
 from ..tracing.module import ModuleLike
 
@@ -32,7 +33,7 @@ class Parameter(Tensor):
 
 def parameter(*shape: int, dtype: Any = None, device: Device | str | None = None) -> Parameter:
     """A parameter of that shape, of zeros until it is initialised."""
-    return Parameter(Tensor(np.zeros(shape), dtype, device=device))
+    return Parameter(Tensor(place(device).xp.zeros(shape, np.float64 if dtype is None else dtype)))
 
 
 def move_to(x: Tensor, dtype: Any, device: Device | str | None) -> None:
@@ -79,6 +80,15 @@ class Tree(ModuleLike):
         object.__setattr__(self, name, value)
         if before is not value and isinstance(before, Tensor | Tree):
             ModuleLike.replaced += 1
+
+    if not TYPE_CHECKING:  # to whom every name would exist
+
+        def __getattr__(self, name: str) -> Any:
+            """What is computed whenever it is asked for; Python asks here for what it has not found."""
+            computed = vars(self).get("_computed", {})
+            if name not in computed:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            return computed[name](self, name)
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)

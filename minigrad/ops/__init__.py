@@ -30,11 +30,11 @@ from .arithmetic import (
     Add, Atan2, CopySign, Div, FloorDivide, Fmod, Hypot, LogAddExp, Mul, Neg, Pow, Power, Remainder, Sub, XLogY,
 )
 from .comparison import (
-    And, Clamp, Equal, Greater, GreaterEqual, Heaviside, IsFinite, IsInf, IsNaN, Kept, Less, LessEqual, Maximum,
-    Minimum, NanToNum, Not, NotEqual, Or, Where, Xor,
+    And, Clamp, Equal, FakeQuantize, Greater, GreaterEqual, Heaviside, IsFinite, IsInf, IsNaN, Kept, Less, LessEqual,
+    Maximum, Minimum, NanToNum, Not, NotEqual, Or, Quantize, Where, Xor,
 )
 from .convolution import Convolution, ConvolutionFilter, ConvolutionTranspose, Fold, Unfold, Windows
-from .effect import AssignAdd, AssignSub, ControlDep, Group, Keep, Print, PyFunc, Read, StopGradient, TupleGet
+from .effect import AssignAdd, AssignSub, Barrier, ControlDep, Group, Keep, Print, PyFunc, Read, StopGradient, TupleGet
 from .index import Gather, Index, IndexAdd, IndexSet, Last, Scatter, ScatterAdd, SearchSorted
 from .leaf import Alias, Clone, Const, Input, Leaf, Move, Several
 from .linalg import (

@@ -120,6 +120,8 @@ class Softplus(Elementwise):
     beta: float = 1.0
     threshold: float = 20.0
 
+    autocast = "float32"
+
     def forward(self, xp, x):
         low = xp.minimum(x * self.beta, self.threshold)
         return xp.where(x * self.beta > self.threshold, x, xp.log1p(xp.exp(low)) / self.beta)
@@ -287,6 +289,7 @@ TINY = 3.7e-44  # e to the LEAST
 class BinaryCrossEntropy(Elementwise):
     """y = −t ln x − (1 − t) ln(1 − x), each ln no less than −100. Its slope in x counts x(1 − x) as 10⁻¹² at least."""
 
+    autocast = "float32"
     inline = False
 
     def forward(self, xp, x, t):

@@ -69,6 +69,7 @@ class Pow(Elementwise):
 
     exponent: float
 
+    autocast = "float32"
     symbol = property(lambda self: f"^{self.exponent:g}")
 
     def infer(self, x):
@@ -90,6 +91,7 @@ class Pow(Elementwise):
 class Power(Elementwise):
     """z = xʸ, both of them tensors; 0⁰ is 1, and flat there in both directions"""
 
+    autocast = "float32"
     symbol = "^"
 
     def forward(self, xp, x, y): return xp.power(x, y)

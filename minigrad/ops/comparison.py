@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..base.spec import broadcast
 from ..core.op import Elementwise
 from .special import blockwise
 
@@ -221,3 +222,52 @@ class Heaviside(Elementwise):
 
     def forward(self, xp, x, y): return xp.heaviside(x, y)
     def partials(self, z, x, y): return 0, x == 0
+
+
+# -- the nearest of few numbers ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Quantize(Elementwise):
+    """q = x / s to the nearest whole number, plus z, moved into [low, high]; what is no number becomes low
+
+    s, z    scale and zero point, as floats: z, which is whole, stands for 0
+    """
+
+    low: int
+    high: int
+    dtype: np.dtype
+
+    def forward(self, xp, x, s, z): return nearest(xp, x, s, z, self.low, self.high).astype(self.dtype)
+    def partials(self, q, x, s, z): return None, None, None
+
+
+@dataclass(frozen=True)
+class FakeQuantize(Elementwise):
+    """y = (q − z) s, where q is what `Quantize` gives: what is left of x.
+
+    Its slope is 0 wherever it has one. Said is that of x moved into the range, so that what is behind it can learn: the
+    straight-through estimate, an untruth. Bengio et al. 2013, “Estimating or Propagating Gradients Through Stochastic
+    Neurons for Conditional Computation”, section 3. https://arxiv.org/abs/1308.3432
+    """
+
+    low: int
+    high: int
+
+    estimated = True  # which no finite difference confirms
+
+    def infer(self, x, s, z): return broadcast(self, x, s, z).with_dtype(x.dtype)
+
+    def forward(self, xp, x, s, z):
+        return ((nearest(xp, x, s, z, self.low, self.high) - z).astype(s.dtype) * s).astype(x.dtype)
+
+    def partials(self, y, x, s, z):
+        q = x.apply(Quantize(self.low - 1, self.high + 1, np.dtype(np.int32)), s, z)  # no step of it is made faster
+        return (q >= self.low) & (q <= self.high), None, None
+
+
+def nearest(xp, x, s, z, low, high):
+    """x / s + z as a whole number from low to high, by the product with 1 / s, as PyTorch has it; halves go to even."""
+    q = xp.rint(x * (1 / s)) + z
+    q = xp.where(q >= low, q, low)  # and what is no number
+    return xp.where(q <= high, q, high)

@@ -39,6 +39,7 @@ from typing import Any
 import numpy as np
 
 from ..base.device import CPU, device_of
+from ..base.dtypes import result_type
 from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
 from ..core.op import Linear, Op
@@ -281,9 +282,12 @@ class Trilinear(Op):
     window: Window
     groups: int = 1
 
+    autocast = "lower"
+    is_product = True
+
     def spec(self, shape: tuple[int, ...], *operands: Spec) -> Spec:
         """The result of that shape."""
-        return Spec(shape, np.result_type(*(s.dtype for s in operands)), common_device(self, *operands))
+        return Spec(shape, result_type(*(s.dtype for s in operands)), common_device(self, *operands))
 
     def filters(self, xp, w):
         """w (O, C / G, *kernel) as one matrix per group: (G, O / G, C / G · taps)."""
@@ -346,7 +350,8 @@ class Convolution(Trilinear):
         dy = dx.apply(self, w) + x.apply(self, dw)
         return dy + db[0].reshape(-1, *[1] * (dy.ndim - 2)) if b else dy
 
-    def flops(self, y, x, w, *b): return 2 * y.size * prod(w.shape[1:]) + y.size * len(b)
+    def flops(self, y, x, w, *b): return 2 * self.macs(y, x, w) + y.size * len(b)
+    def macs(self, y, x, w, *b): return y.size * prod(w.shape[1:])
 
 
 @dataclass(frozen=True)
@@ -384,7 +389,8 @@ class ConvolutionTranspose(Trilinear):
         return gx.apply(Convolution(self.window, self.groups), w), gw
 
     def jvp(self, dxs, x, y, w): return dxs[0].apply(self, w) + y.apply(self, dxs[1])
-    def flops(self, x, y, w): return 2 * y.size * prod(w.shape[1:])
+    def flops(self, x, y, w): return 2 * self.macs(x, y, w)
+    def macs(self, x, y, w): return y.size * prod(w.shape[1:])
 
 
 @dataclass(frozen=True)
@@ -409,4 +415,5 @@ class ConvolutionFilter(Trilinear):
         return gx, x.apply(Convolution(self.window, self.groups), gw)
 
     def jvp(self, dxs, w, x, gy): return dxs[0].apply(self, gy) + x.apply(self, dxs[1])
-    def flops(self, w, x, gy): return 2 * gy.size * prod(w.shape[1:])
+    def flops(self, w, x, gy): return 2 * self.macs(w, x, gy)
+    def macs(self, w, x, gy): return gy.size * prod(w.shape[1:])

@@ -81,6 +81,10 @@ class ControlDep(Op):
     def flops(self, y, *xs): return 0
 
 
+class Barrier(ControlDep):
+    """y = x, once each of the others has been computed; and no pass takes y for x: what is made of y is made again"""
+
+
 class Effect(Op):
     """What does more than give a result.
 

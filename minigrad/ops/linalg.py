@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..base.device import GPU, device_of
+from ..base.dtypes import result_type
 from ..base.errors import DTypeError, NoGradientError, ShapeError, SingularError
 from ..base.spec import Spec, common_device
 from ..core.op import Op
@@ -54,7 +55,7 @@ class Solve(Op):
             batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         except ValueError:
             raise ShapeError(f"solve needs leading axes that broadcast, and got {a} and {b}") from None
-        return Spec((*batch, *b.shape[-2:]), np.result_type(a.dtype, b.dtype), common_device(self, a, b))
+        return Spec((*batch, *b.shape[-2:]), result_type(a.dtype, b.dtype), common_device(self, a, b))
 
     def forward(self, xp, a, b):
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # which CuPy wants to be equal

@@ -26,6 +26,7 @@ from math import prod
 
 import numpy as np
 
+from ..base.dtypes import result_type
 from ..base.errors import ShapeError
 from ..base.spec import Spec, broadcast_shape, common_device
 from ..core.op import Op
@@ -36,8 +37,10 @@ from .reduce import SumOfProducts
 class MatMul(Op):
     """z = x @ y over the last two axes: (…, m, k) @ (…, k, n) → (…, m, n)."""
 
+    autocast = "lower"
     symbol = "@"
     inline = True
+    is_product = True
 
     def infer(self, x, y):
         if min(x.ndim, y.ndim) < 2 or x.shape[-1] != y.shape[-2]:
@@ -45,7 +48,7 @@ class MatMul(Op):
         batch = broadcast_shape(x.shape[:-2], y.shape[:-2])
         if batch is None:
             raise ShapeError(f"matmul needs leading axes that broadcast, and got {x} @ {y}")
-        dtype = np.result_type(x.dtype, y.dtype)
+        dtype = result_type(x.dtype, y.dtype)
         return Spec((*batch, x.shape[-2], y.shape[-1]), dtype, common_device(self, x, y))
 
     def forward(self, xp, x, y): return x @ y
@@ -56,7 +59,8 @@ class MatMul(Op):
         return (gz @ y.mT).sum_to(x.shape), (x.mT @ gz).sum_to(y.shape)
 
     def jvp(self, dxs, z, x, y): return dxs[0] @ y + x @ dxs[1]
-    def flops(self, z, x, y): return 2 * z.size * x.shape[-1]  # one multiply and one add per term
+    def flops(self, z, x, y): return 2 * self.macs(z, x, y)  # one multiply and one add per term
+    def macs(self, z, x, y): return z.size * x.shape[-1]
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,9 @@ class Affine(Op):
 
     transposed: bool = False
 
+    autocast = "lower"
+    is_product = True
+
     def infer(self, x, w, *b):
         wanted = "(n, k)" if self.transposed else "(k, n)"
         if w.ndim != 2 or not x.ndim or x.shape[-1] != w.shape[self.transposed]:
@@ -75,7 +82,7 @@ class Affine(Op):
         n = w.shape[not self.transposed]
         if b and b[0].shape != (n,):
             raise ShapeError(f"an affine layer of {n} outputs needs as many biases, and got {b[0]}")
-        dtype = np.result_type(*(s.dtype for s in (x, w, *b)))
+        dtype = result_type(*(s.dtype for s in (x, w, *b)))
         return Spec((*x.shape[:-1], n), dtype, common_device(self, x, w, *b))
 
     def forward(self, xp, x, w, *b):
@@ -95,7 +102,8 @@ class Affine(Op):
         dy = dx.apply(self, w) + x.apply(self, dw)
         return dy + db[0] if b else dy
 
-    def flops(self, y, x, w, *b): return 2 * y.size * x.shape[-1] + y.size * len(b)
+    def flops(self, y, x, w, *b): return 2 * self.macs(y, x, w) + y.size * len(b)
+    def macs(self, y, x, w, *b): return y.size * x.shape[-1]
 
 
 def rows(x):
@@ -114,6 +122,9 @@ class Contract(Op):
     right: str
     out: str
 
+    autocast = "lower"
+    is_product = True
+
     @property
     def symbol(self): return f"{self.left},{self.right}→{self.out}"
 
@@ -122,7 +133,7 @@ class Contract(Op):
         if (x.ndim, y.ndim) != (len(self.left), len(self.right)) or x.shape != tuple(sizes[i] for i in self.left):
             raise ShapeError(f"{self.symbol} needs one length for each letter, and got {x} and {y}")
         shape = tuple(sizes[i] for i in self.out)
-        return Spec(shape, np.result_type(x.dtype, y.dtype), common_device(self, x, y))
+        return Spec(shape, result_type(x.dtype, y.dtype), common_device(self, x, y))
 
     @cached_property
     def order(self):
@@ -155,9 +166,8 @@ class Contract(Op):
 
     def jvp(self, dxs, z, x, y): return dxs[0].apply(self, y) + x.apply(self, dxs[1])
 
-    def flops(self, z, x, y):
-        sizes = dict(zip(self.left, x.shape)) | dict(zip(self.right, y.shape))
-        return 2 * prod(sizes.values())
+    def flops(self, z, x, y): return 2 * self.macs(z, x, y)
+    def macs(self, z, x, y): return prod((dict(zip(self.left, x.shape)) | dict(zip(self.right, y.shape))).values())
 
 
 @dataclass(frozen=True)
@@ -173,6 +183,7 @@ class AttentionWeights(Op):
     scale: float
     causal: bool = False
 
+    autocast = "lower"
     symbol = "weights"
 
     def infer(self, q, k, *mask):
@@ -206,7 +217,10 @@ class AttentionWeights(Op):
         """w (g − Σ g w): softmax backwards, and forwards just so."""
         return w * (g - g.apply(SumOfProducts((w.ndim - 1,)), w))
 
-    def flops(self, w, q, k, *mask): return 2 * w.size * q.shape[-1] + (5 + len(mask) + self.causal) * w.size + q.size
+    def flops(self, w, q, k, *mask):
+        return 2 * self.macs(w, q, k) + (5 + len(mask) + self.causal) * w.size + q.size
+
+    def macs(self, w, q, k, *mask): return w.size * q.shape[-1]
 
 
 @dataclass(frozen=True)
@@ -218,6 +232,8 @@ class Attention(Op):
 
     scale: float
     causal: bool = False
+
+    autocast = "lower"
 
     @property
     def weights(self) -> AttentionWeights:
@@ -246,6 +262,10 @@ class Attention(Op):
     def flops(self, y, q, k, v, *mask):
         w = self.weights.infer(q, k, *mask)
         return self.weights.flops(w, q, k, *mask) + 2 * y.size * k.shape[-2]
+
+    def macs(self, y, q, k, v, *mask):
+        w = self.weights.infer(q, k, *mask)
+        return self.weights.macs(w, q, k) + y.size * k.shape[-2]
 
 
 @lru_cache(maxsize=16)

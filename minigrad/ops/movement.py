@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..base.dimension import bounds, clamped, formula, is_unknown, quotient
+from ..base.dtypes import result_type
 from ..base.errors import ShapeError
 from ..base.spec import Spec, broadcast_shape, common_device
 from ..core.op import Linear, Op
@@ -160,7 +161,7 @@ class Joining(Op):
 
     def joined(self, shape: tuple[int, ...], *xs: Spec) -> Spec:
         """A result of that shape, in the dtype that holds them all."""
-        return Spec(shape, np.result_type(*(x.dtype for x in xs)), common_device(self, *xs))
+        return Spec(shape, result_type(*(x.dtype for x in xs)), common_device(self, *xs))
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,8 @@ class Softmax(Op):
 
     axis: int
 
+    autocast = "float32"
+
     def infer(self, x): return x
 
     def forward(self, xp, x):
@@ -115,6 +117,7 @@ class LogSoftmax(Op):
 
     axis: int
 
+    autocast = "float32"
     symbol = "log softmax"
 
     def infer(self, x): return x
@@ -135,6 +138,7 @@ class LogSoftmax(Op):
 class LogSumExp(Reduction):
     """y = ln Σ eˣ, from the largest x down, so that no e is taken of a large number."""
 
+    autocast = "float32"
     inline = False
 
     def forward(self, xp, x):
@@ -167,6 +171,7 @@ class CrossEntropy(Op):
     rounded before they are subtracted.
     """
 
+    autocast = "float32"
     symbol = "cross entropy"
 
     def infer(self, x, k):
@@ -286,6 +291,7 @@ class RMSNormalise(Op):
     axes: tuple[int, ...]
     eps: float
 
+    autocast = "float32"
     symbol = "÷ rms"
 
     def infer(self, x): return x

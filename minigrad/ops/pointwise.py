@@ -18,6 +18,7 @@ from ..core.op import Elementwise
 class Exp(Elementwise):
     """y = eˣ"""
 
+    autocast = "float32"
     method = "exp"
 
     def forward(self, xp, x): return xp.exp(x)
@@ -36,6 +37,7 @@ class Exp2(Elementwise):
 class Expm1(Elementwise):
     """y = eˣ − 1, exact for small x"""
 
+    autocast = "float32"
     method = "expm1"
 
     def forward(self, xp, x): return xp.expm1(x)
@@ -45,6 +47,7 @@ class Expm1(Elementwise):
 class Log(Elementwise):
     """y = ln x"""
 
+    autocast = "float32"
     method = "log"
 
     def forward(self, xp, x): return xp.log(x)
@@ -54,6 +57,7 @@ class Log(Elementwise):
 class Log2(Elementwise):
     """y = log₂ x"""
 
+    autocast = "float32"
     method = "log2"
 
     def forward(self, xp, x): return xp.log2(x)
@@ -63,6 +67,7 @@ class Log2(Elementwise):
 class Log10(Elementwise):
     """y = log₁₀ x"""
 
+    autocast = "float32"
     method = "log10"
 
     def forward(self, xp, x): return xp.log10(x)
@@ -72,6 +77,7 @@ class Log10(Elementwise):
 class Log1p(Elementwise):
     """y = ln(1 + x), exact for small x"""
 
+    autocast = "float32"
     method = "log1p"
 
     def forward(self, xp, x): return xp.log1p(x)
@@ -93,6 +99,7 @@ class Sqrt(Elementwise):
 class Rsqrt(Elementwise):
     """y = 1 / √x"""
 
+    autocast = "float32"
     symbol, method = "1/√", "rsqrt"
 
     def forward(self, xp, x): return 1 / xp.sqrt(x)
@@ -123,6 +130,7 @@ class Cos(Elementwise):
 class Tan(Elementwise):
     """y = tan x"""
 
+    autocast = "float32"
     method = "tan"
 
     def forward(self, xp, x): return xp.tan(x)
@@ -132,6 +140,7 @@ class Tan(Elementwise):
 class Asin(Elementwise):
     """y = the angle in [−π/2, π/2] whose sine is x"""
 
+    autocast = "float32"
     method = "asin"
 
     def forward(self, xp, x): return xp.arcsin(x)
@@ -141,6 +150,7 @@ class Asin(Elementwise):
 class Acos(Elementwise):
     """y = the angle in [0, π] whose cosine is x"""
 
+    autocast = "float32"
     method = "acos"
 
     def forward(self, xp, x): return xp.arccos(x)
@@ -162,6 +172,7 @@ class Atan(Elementwise):
 class Sinh(Elementwise):
     """y = (eˣ − e⁻ˣ) / 2"""
 
+    autocast = "float32"
     method = "sinh"
 
     def forward(self, xp, x): return xp.sinh(x)
@@ -171,6 +182,7 @@ class Sinh(Elementwise):
 class Cosh(Elementwise):
     """y = (eˣ + e⁻ˣ) / 2"""
 
+    autocast = "float32"
     method = "cosh"
 
     def forward(self, xp, x): return xp.cosh(x)
@@ -284,6 +296,8 @@ class Cast(Elementwise):
     @property
     def symbol(self): return str(self.dtype)
 
+    def infer(self, x): return x.with_dtype(self.dtype)
+    def widens(self, y, *xs): return False
     def forward(self, xp, x): return x.astype(self.dtype)
     def partials(self, y, x): return 1,
     def flops(self, y, x): return 0  # moved, not computed

@@ -15,6 +15,7 @@ from math import prod
 
 import numpy as np
 
+from ..base.dtypes import kind
 from ..core.op import Linear, Op
 from .convolution import Window
 
@@ -214,7 +215,7 @@ def highest(xp, x, axis, taps, places):
     """The largest of each window along one axis."""
     if len(taps) > 1 and all(at == slice(0, places) for _, at in taps):
         return reduce(xp.maximum, (x[along(axis, read)] for read, _ in taps))
-    lowest = -xp.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    lowest = -xp.inf if kind(x.dtype) == "f" else np.iinfo(x.dtype).min
     y = xp.full_like(x, lowest, shape=resized(x, axis, places))
     for read, at in taps:
         here = y[along(axis, at)]

@@ -16,6 +16,7 @@ from math import prod
 
 import numpy as np
 
+from ..base.dtypes import finfo, kind, wide
 from ..base.errors import DTypeError, ShapeError
 from ..base.spec import Spec, common_device
 from ..core import random_bits
@@ -36,7 +37,7 @@ class Random(Op):
 
     def infer(self, key):
         a_key(self, key)
-        if self.dtype.kind not in self.kinds:
+        if kind(self.dtype) not in self.kinds:
             raise DTypeError(f"{self} draws numbers of kind {'/'.join(self.kinds)}, and {self.dtype} was asked")
         return Spec(self.shape, self.dtype, key.device)
 
@@ -70,7 +71,7 @@ class RandomUniform(Random):
 
     def forward(self, xp, key):
         y = xp.empty(prod(self.shape), self.dtype)
-        digits = np.finfo(self.dtype).nmant + 1
+        digits = finfo(self.dtype).nmant + 1
         width = 2 if digits > 32 else 1
         for part, bits in random_bits.draws(xp, key, y.size, width):
             xp.right_shift(bits, 32 * width - digits, out=bits)
@@ -88,7 +89,7 @@ class RandomNormal(Random):
 
     def forward(self, xp, key):
         n = prod(self.shape)
-        dtype = np.result_type(self.dtype, np.float32)  # half precision is computed in single
+        dtype = wide(self.dtype)
         width, signed, digits = (1, np.int32, 32) if dtype.itemsize == 4 else (2, np.int64, 53)
         y = xp.empty(n + n % 2, dtype)
         for part, bits in random_bits.draws(xp, key, y.size, width):

@@ -22,8 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
+from ..base.dtypes import result_type
 from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
 from ..core.op import Op
@@ -137,6 +136,7 @@ class LinearRecurrence(Stepping):
         return (db + moved).apply(self, K, U, *rest)
 
     def flops(self, s, b, K, U, *rest): return 2 * K.size * (U.shape[-1] + 1) + 2 * sum(f.size for f in rest)
+    def macs(self, s, b, K, U, *rest): return K.size * U.shape[-1]
 
 
 def flat(w):
@@ -171,13 +171,15 @@ class Recurrent(Stepping):
     gates: ClassVar[int]
     states: ClassVar[int] = 1
 
+    autocast = "lower"
+
     def infer(self, a, U, start, *c):
         H = U.shape[-1] if U.shape else 0
         wanted = (*a.shape[:2], self.gates * H), (self.gates * H, H), (self.states, *a.shape[1:2], H)
         if (a.shape, U.shape, start.shape) != wanted or any(x.shape != (self.gates * H,) for x in c):
             needed = f"a (T, N, {self.gates} H), U ({self.gates} H, H) and start ({self.states}, N, H)"
             raise ShapeError(f"{self} needs {needed}, and got {', '.join(map(str, (a, U, start, *c)))}")
-        dtype = np.result_type(*(x.dtype for x in (a, U, start, *c)))
+        dtype = result_type(*(x.dtype for x in (a, U, start, *c)))
         return Spec((self.states, *a.shape[:2], H), dtype, common_device(self, a, U, start, *c))
 
     def blank(self, xp, a, U, start, *c):
@@ -213,7 +215,8 @@ class Recurrent(Stepping):
             b = b + joined(y, 0 * first[0], rest[0] * first[-1])
         return b.apply(LinearRecurrence(self.batch_sizes), K, U, *rest)
 
-    def flops(self, y, a, U, start, *c): return 2 * a.size * U.shape[-1] + 10 * a.size
+    def flops(self, y, a, U, start, *c): return 2 * self.macs(y, a, U) + 10 * a.size
+    def macs(self, y, a, U, *rest): return a.size * U.shape[-1]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from string import ascii_letters
 import numpy as np
 
 from ..base.dimension import at_least, divided
+from ..base.dtypes import result_type, rounded, wide
 from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
 from ..core.op import Op
@@ -32,8 +33,8 @@ class Reduction(Op):
     inline = True
 
     def infer(self, x):
-        one = np.ones((1,) * x.ndim, x.dtype)
-        return Spec(self.reduced(x.shape), self.forward(np, one).dtype, x.device)
+        one = np.ones((1,) * x.ndim, wide(x.dtype))
+        return Spec(self.reduced(x.shape), rounded(self.forward(np, one).dtype, x.dtype), x.device)
 
     def reduced(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of the result of reducing `shape`."""
@@ -58,6 +59,8 @@ class Reduction(Op):
 @dataclass(frozen=True)
 class Sum(Reduction):
     """y = Σ x"""
+
+    autocast = "float32"
 
     def forward(self, xp, x): return x.sum(self.axes, keepdims=self.keepdims)
     def vjp(self, gy, y, x): return self.spread(gy, x).broadcast_to(x.shape),
@@ -98,7 +101,7 @@ class SumOfProducts(Op):
         if x.shape != y.shape:
             raise ShapeError(f"{self} needs two operands of one shape, and got {x} with {y}")
         shape = tuple(1 if a in self.axes else n for a, n in enumerate(x.shape))
-        return Spec(shape, np.result_type(x.dtype, y.dtype), common_device(self, x, y))
+        return Spec(shape, result_type(x.dtype, y.dtype), common_device(self, x, y))
 
     def forward(self, xp, x, y):
         all_axes, kept = subscripts(x.ndim, self.axes)
@@ -114,6 +117,7 @@ class SumOfProducts(Op):
 class Prod(Reduction):
     """y = Π x along one axis. ∂y/∂xᵢ is the product of all the others, without a division: xᵢ may be 0."""
 
+    autocast = "float32"
     symbol = "Π"
 
     def forward(self, xp, x): return x.prod(self.axes, keepdims=self.keepdims)
@@ -180,6 +184,7 @@ class Norm(Reduction):
 
     p: float = 2
 
+    autocast = "float32"
     inline = False
 
     @property

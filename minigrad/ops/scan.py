@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.dtypes import result_type
 from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
 from ..core.op import Linear, Op
@@ -39,6 +40,8 @@ class CumSum(Linear):
 
     axis: int
     reverse: bool = False
+
+    autocast = "float32"
 
     def infer(self, x): return x.with_dtype(np.cumsum(np.empty(0, x.dtype)).dtype)
 
@@ -83,7 +86,7 @@ class Recurrence(Op):
     def infer(self, b, a):
         if b.shape != a.shape:
             raise ShapeError(f"{self} needs two operands of one shape, and got {b} with {a}")
-        return Spec(b.shape, np.result_type(b.dtype, a.dtype), common_device(self, b, a))
+        return Spec(b.shape, result_type(b.dtype, a.dtype), common_device(self, b, a))
 
     def forward(self, xp, b, a):
         if self.reverse:
@@ -117,6 +120,8 @@ class CumProd(Op):
     axis: int
     exclusive: bool = False
     reverse: bool = False
+
+    autocast = "float32"
 
     def infer(self, x): return x.with_dtype(np.cumprod(np.empty(0, x.dtype)).dtype)
 

@@ -196,6 +196,7 @@ class Special(Elementwise):
 class ErfInv(Special):
     """The y with erf y = x"""
 
+    autocast = "float32"
     method = "erfinv"
 
     def double(self, xp, x): return deviate(xp, x / 2, (1 - xp.abs(x)) / 2) * sqrt(0.5)
@@ -207,6 +208,11 @@ class PolyGamma(Special):
     """y = the derivative of ln |Γ| of order n + 1 (A & S 6.1.40, 6.3.18, 6.4.11, led to by 6.1.15–17 and 6.4.6–7)"""
 
     n: int = 0
+
+    def infer(self, x):
+        if self.n > 150:
+            raise ValueError(f"{self} is of an order above 150, whose factorials float64 does not hold")
+        return super().infer(x)
 
     def double(self, xp, x):
         n, z = self.n, xp.where(x < 0, 1 - x, x)

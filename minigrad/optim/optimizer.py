@@ -16,7 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..base.device import CPU, device_of
+from ..base.dtypes import wide
 from ..base.errors import GraphError, NoGradientError, ShapeError
+from ..core.calls import told
 from ..core.modes import current, enable_grad, no_grad
 from ..core.versions import edit
 from ..graph import effects
@@ -25,7 +27,7 @@ from ..tensor.tensor import Tensor
 from ..tracing.builder import Tracer
 from . import staged
 from .groups import Group, Params, State, checked, groups_of, members, refuse_symbol, refuse_twice
-from .staged import WORKING, Scratch, wanted
+from .staged import Scratch, wanted
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, as is a second-level cache
 PIECE_OFF_CPU = 1 << 22  # there a call is dear
@@ -112,7 +114,11 @@ class Optimizer:
         if (builder := current.mode.builder) is not None:
             staged.step(self, builder, pairs)
         else:
-            self.step_by(pairs)
+            with told("block", f"Optimizer.step#{self.name}.step"):
+                self.step_by(pairs)
+            for watcher in current.mode.watchers:
+                if hasattr(watcher, "stepped"):
+                    watcher.stepped(self)
         return loss
 
     def step_by(self, pairs: Iterable[tuple[Tensor, Any]]) -> None:
@@ -128,9 +134,9 @@ class Optimizer:
             self.scratch.clear()  # between two steps the memory is of more use to backward
 
     def update(self, p: Tensor, g: Any, options: Group) -> None:
-        """Move p, piece by piece. A float16 parameter is moved in float32, where ε and g² do not vanish."""
+        """Move p, piece by piece. A parameter of half precision is moved in float32, where ε and g² do not vanish."""
         value, state, carried = p.value, self.state[p], self.carried(p, options)
-        dtype = WORKING.get(value.dtype, value.dtype)
+        dtype = wide(value.dtype)
         if type(state.get("step")) not in COUNTED:  # a graph has counted: see staged.py
             state |= {name: state[name].item() for name in self.counters if name in state}
         self.count(state, options)
@@ -332,7 +338,7 @@ def fitted(optimizer: Optimizer, p: Tensor, kept: State) -> State:
 
     Numbers that another library keeps as arrays of no axes become numbers; what it has not begun is left out.
     """
-    dtype = WORKING.get(p.dtype, p.dtype)
+    dtype = wide(p.dtype)
     state: State = {"step": 1}  # PyTorch's SGD does not count: whatever it remembers, it made a step
     for name, x in kept.items():
         if x is None or name == "mu":  # which ASGD knows from its steps

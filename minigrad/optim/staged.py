@@ -22,6 +22,7 @@ import numpy as np
 
 from .. import ops
 from ..base.device import CPU
+from ..base.dtypes import wide
 from ..base.errors import GraphError
 from ..base.spec import Spec, spec_of
 from ..core.modes import no_grad
@@ -33,9 +34,6 @@ from .groups import NOTES, Group, State, is_symbol
 
 if TYPE_CHECKING:
     from .optimizer import Optimizer
-
-
-WORKING = {np.dtype(np.float16): np.dtype(np.float32)}  # the precision of the update, where it is not the parameter's
 
 
 class Scratch(NamedTuple):
@@ -346,7 +344,7 @@ def moved(
     optimizer: Optimizer, builder: GraphBuilder, p: Any, g: Any, options: Group, state: State
 ) -> list[tuple[Any, Any]]:
     """p, and what is remembered of it, each with its new value: the optimiser's own `move`, on cells."""
-    dtype = WORKING.get(p.dtype, p.dtype)
+    dtype = wide(p.dtype)
     slots = slots_of(optimizer, p, options, dtype)
     cell, *means = (Cell(builder.lift(x).astype(dtype)) for x in (p, *slots.values()))
     pad = Scratch(Words(), Cell(), Cell(), Cell())

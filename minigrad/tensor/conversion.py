@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base.device import Device, device_of
+from ..base.device import CPU, META, Device, device_of
 from ..base.device import device as device_called
+from ..base.dtypes import kind, wide
 from ..base.errors import DTypeError, ShapeError
 from ..methods import Operand
 
@@ -25,7 +26,7 @@ def array_of(data: Any, dtype: Any, where: Device | str | None) -> Any:
         if "inhomogeneous" in str(reason):
             raise ShapeError(f"a tensor needs rows of equal length: {reason}") from None
         raise DTypeError(f"a tensor holds numbers: {reason}") from None
-    if array.dtype.kind not in "fiub":
+    if kind(array.dtype) not in "fiub":
         raise DTypeError(f"a tensor holds real numbers, integers or booleans, and this is {array.dtype}: {data!r}")
     return array
 
@@ -45,10 +46,14 @@ def unwrapped(data: Any) -> Any:
 WIDTH, MOST, EDGE = 80, 1000, 3  # characters of a line, elements shown in full, and otherwise at each end of an axis
 
 
-def text(array: np.ndarray, prefix: str) -> str:
+def text(array: Any, prefix: str) -> str:
     """The elements in brackets, lined up behind the prefix; of more than a thousand those at the corners."""
+    if device_of(array) is META:
+        return f"..., device='meta', size={array.shape}"
+    array = CPU.array(array)
     if not array.size:
         return "[]" if array.ndim < 2 else f"[], size={array.shape}"
+    array = array.astype(wide(array.dtype), copy=False)
     options: Any = {"formatter": {"float_kind": form(corners(array))}} if array.dtype.kind == "f" else {}
     lined = np.array2string(array, WIDTH, separator=", ", prefix=prefix, threshold=MOST, edgeitems=EDGE, **options)
     return lined.replace(", ..., ", ",  ..., ")

@@ -20,6 +20,7 @@ from weakref import ref
 import numpy as np
 
 from .. import ops
+from ..base.dtypes import kind
 from ..base.errors import DTypeError, EditedError, ShapeError
 from ..core import modes, versions
 from ..core.modes import current
@@ -75,7 +76,7 @@ def become(x: Any, y: Any) -> None:
     root = (getattr(x, "alias", None) or (x,))[0]
     if x.tracked is None and not modes.is_inference_mode_enabled():
         raise EditedError(f"{x.spec} was made in inference_mode, and is edited there or not at all: take x.clone()")
-    if KINDS[y.dtype.kind] > KINDS[x.dtype.kind]:
+    if KINDS[kind(y.dtype)] > KINDS[kind(x.dtype)]:
         raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, edited in place: write x = …")
     if modes.current.mode.recording and root.tracked and root.is_leaf:
         what = "a view of a leaf" if root is not x else "a leaf"
@@ -133,8 +134,9 @@ def renew(root: Any, x: Any) -> None:
 
 
 def as_it_was(x: Any) -> Any:
-    """x before it is edited: in memory of its own if somebody watches, who may hold on to what a rule keeps."""
-    return x.placed(x.value.copy(), origin(x)) if modes.current.mode.watchers else x
+    """x before it is edited: in memory of its own if somebody watches who `holds` what a rule keeps, as most do."""
+    hold = [getattr(watcher, "holds", True) for watcher in current.mode.watchers if current.mode.builder is None]
+    return x.placed(x.value.copy(), origin(x)) if any(hold) else x
 
 
 def in_place(names: str) -> list[Callable[..., Any]]:

@@ -19,6 +19,7 @@ from math import frexp
 
 import numpy as np
 
+from ..base.dtypes import kind
 from ..base.spec import Spec
 from ..core.graph import Graph
 from ..core.node import Node
@@ -196,8 +197,8 @@ def cast(node: Node) -> Node | None:
     match node:
         case Node(Cast(dtype), (x,)) if dtype == x.spec.dtype:
             return x
-        case Node(Cast(dtype) as op, (Node(Cast(wide), (x,)),)) if x.spec.dtype.kind == wide.kind:
-            fits = np.can_cast(x.spec.dtype, wide, "safe") and (wide.kind != "f" or dtype.kind in "fb")
+        case Node(Cast(dtype) as op, (Node(Cast(wide), (x,)),)) if kind(x.spec.dtype) == kind(wide):
+            fits = np.can_cast(x.spec.dtype, wide, "safe") and (kind(wide) != "f" or kind(dtype) in "fb")
             return Node(op, (x,)) if fits else None
     return None
 

@@ -18,12 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from ..base.device import META
 from ..base.errors import GraphError, NoGradientError
 from ..base.spec import Spec
 from ..core.graph import Graph
-from ..core.interpret import applied, value
+from ..core.interpret import applied, array_function, value
 from ..core.op import Op, ufunc_of
 from .codegen import function
+from .precision import widened
 from .rewrite import optimise
 from .symbol import placeholder
 
@@ -106,8 +108,11 @@ def plan(op: Op, operands: tuple[Spec, ...]) -> Plan:
 def runner(op: Op, operands: tuple[Spec, ...], spec: Spec) -> Callable[..., Any]:
     """`op.forward` on the device; the ufunc itself where forward is one, which saves a call."""
     xp = spec.device.xp
-    run = ufunc_of(op, len(operands)) if xp is np else None
-    run = partial(op.forward, xp) if run is None else run
+    if spec.device is META:
+        return lambda *xs: xp.empty(spec.shape, spec.dtype)
+    forward = array_function(op, spec, *operands)
+    run = ufunc_of(op, len(operands)) if xp is np and forward == op.forward else None
+    run = partial(forward, xp) if run is None else run
     return run if spec.shape or xp is not np else lambda *xs: np.asarray(run(*xs))  # NumPy gives numbers for 0-d arrays
 
 
@@ -127,7 +132,7 @@ def staged(plan: Plan, wanted: tuple[bool, ...]) -> CompiledRule | None:
     graph = optimise(Graph((), outputs))
     reads = tuple(i for i, slot in enumerate(slots) if slot.node in graph.nodes)
     graph = Graph((gy.node, *(slots[i].node for i in reads)), graph.outputs)
-    pull = function(graph, "pull", plan.spec.device)
+    pull = function(widened(graph), "pull", plan.spec.device)
     return CompiledRule(plan.spec, reads, keeper(len(slots), reads), graph, pull, pull.source, lasts)  # type: ignore[attr-defined]
 
 

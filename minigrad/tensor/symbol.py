@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, Self
 
-import numpy as np
-
 from .. import ops
 from ..base.dimension import Dimension, Formula, unsaid
+from ..base.dtypes import result_type
 from ..base.errors import NoValueError
 from ..base.spec import Spec
 from ..core.node import Node
@@ -58,7 +57,7 @@ def number(value: float | Dimension, beside: Spec) -> Node:
     """A Python number as a node: of the dtype that it has beside an operand of that spec (NEP 50)."""
     said = unsaid(value)
     plain = type(said)(0) if isinstance(said, bool | float) else 0.0 if isinstance(said, Formula) else 0
-    return Node(ops.const(said), (), Spec((), np.result_type(beside.dtype, plain), beside.device))
+    return Node(ops.const(said), (), Spec((), result_type(beside.dtype, plain), beside.device))
 
 
 def placeholder(name: str, spec: Spec) -> Symbol:

@@ -13,9 +13,10 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ops
-from ..base.device import CPU, Device
+from ..base.device import CPU, Device, blocks
 from ..base.device import device as device_called
 from ..base.dimension import Dimension
+from ..base.dtypes import result_type
 from ..base.errors import DTypeError, EditedError, GraphError, NoGradientError, ShapeError
 from ..base.spec import Spec, spec_of
 from ..core.hooks import TRACED, Handle, Hook, Hooks
@@ -60,8 +61,8 @@ class Tensor(InPlace, Operand):
     @unrolled
     def apply(self, op: Op, *others: Any) -> Tensor:
         """The result of `op` on self and others. Raises what `op.infer` raises on operands that do not fit."""
-        if (mode := current.mode).builder is not None:
-            return mode.builder.apply(op, (self, *others))  # type: ignore[no-any-return]
+        if (mode := current.mode).door is not None:
+            return mode.door.apply(op, (self, *others))  # type: ignore[no-any-return]
         xs = (self, *[o if isinstance(o, Tensor) else self.lift(o) for o in others])
         _, *others = xs  # type: ignore[assignment]
         planned = op.plans.get(specs := tuple([x.spec for x in xs])) or plan(op, specs)
@@ -183,7 +184,7 @@ class Tensor(InPlace, Operand):
     def __repr__(self) -> str:
         kind = "" if self.spec.dtype in (np.float64, np.int64, np.bool_) else f", dtype={self.spec.dtype}"
         origin = f", grad_fn={self.grad_fn}" if self.grad_fn else ", requires_grad=True" if self.requires_grad else ""
-        return f"tensor({text(self.numpy(), 'tensor(')}{kind}{origin})"
+        return f"tensor({text(self.value, 'tensor(')}{kind}{origin})"
 
     def __format__(self, form: str) -> str:
         """f"{loss:.4f}" of one number, as of Python's own."""
@@ -382,6 +383,8 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: De
     """
     if isinstance(data, Dimension):
         return counted(data, dtype)  # type: ignore[no-any-return]
+    if device is None and not isinstance(data, Operand):
+        device = blocks.devices[-1]
     value = array_of(data, dtype, device)
     return Tensor(value.copy() if value is getattr(data, "value", data) else value, None, requires_grad, device)
 
@@ -409,7 +412,7 @@ def constant(number: float, beside: Spec, sign: float) -> Tensor:
 
     sign    tells 0.0 from −0.0, which are equal, one key to the cache, and divide differently
     """
-    dtype = np.result_type(beside.dtype, number if isinstance(number, bool) else +number)  # + of a Count is an int
+    dtype = result_type(beside.dtype, number if isinstance(number, bool) else +number)  # + of a Count is an int
     y = Tensor(number, dtype, device=beside.device)
     y.node, y.tracked = Node(ops.const(number), (), y.spec), False  # it is shared with every mode
     return y

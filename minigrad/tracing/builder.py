@@ -20,8 +20,10 @@ import numpy as np
 
 from .. import ops
 from ..base.dimension import Dimension
+from ..base.dtypes import kind
 from ..base.errors import DTypeError, EditedError, GraphError, ShapeError
 from ..base.spec import Spec, broadcast_shape
+from ..core.calls import following
 from ..core.graph import Graph
 from ..core.modes import current, in_mode
 from ..core.node import NamedNode, Node, place
@@ -30,6 +32,7 @@ from ..tensor.inplace import KINDS
 from ..tensor.symbol import Symbol, number
 from ..tensor.tensor import Tensor
 from .gradients import Pulled
+from .recompute import Part
 from .tracer import Tracer as Tracer
 
 
@@ -57,6 +60,7 @@ class GraphBuilder(Pulled):
     touched     symbols of the builders around this one whose memory it edits
     grads       id of a leaf → (the leaf, its .grad at this point)
     last        the effect that the next one comes after
+    part        the checkpoint whose function is being called
     """
 
     once = True  # Python runs once, for many runs of what it writes down
@@ -75,12 +79,23 @@ class GraphBuilder(Pulled):
         self.grads: dict[int, tuple[Any, Any]] = {}
         self.names: Counter[str] = Counter()
         self.last: Node | None = None
+        self.part: Part | None = None
 
     @contextmanager
     def building(self) -> Iterator[Self]:
         """A block whose ops become nodes of this graph."""
-        with in_mode(builder=self):
+        with in_mode(builder=self), following():
             yield self
+
+    @contextmanager
+    def checkpointing(self) -> Iterator[Part]:
+        """A block whose nodes backward computes again."""
+        outer = self.part
+        self.part = Part(outer)
+        try:
+            yield self.part
+        finally:
+            self.part = outer
 
     # -- nodes --------------------------------------------------------------------------------------
 
@@ -112,7 +127,9 @@ class GraphBuilder(Pulled):
     def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> NamedNode:
         """A new node, under a name of its own and the user's line."""
         spec = op.infer(*(x.spec for x in inputs)) if spec is None else spec
-        return NamedNode(op, inputs, spec, self.unique(op.kind if name is None else name), place())
+        node = NamedNode(op, inputs, spec, self.unique(op.kind if name is None else name), place())
+        node.part = self.part and self.part.of(op, inputs)
+        return node
 
     def unique(self, name: str) -> str:
         """The name, or the name with a number, if it is taken."""
@@ -199,7 +216,7 @@ class GraphBuilder(Pulled):
                 f"{target} is a view, and while a graph is built only what owns its memory is edited: "
                 "write x[…] = value on the tensor itself, or edit x.clone()"
             )
-        if KINDS[y.dtype.kind] > KINDS[x.dtype.kind]:
+        if KINDS[kind(y.dtype)] > KINDS[kind(x.dtype)]:
             raise DTypeError(f"the result is {y.spec}, and does not fit into {x.spec}, edited in place: write x = …")
         if broadcast_shape(y.spec.shape, x.spec.shape) != x.spec.shape:
             raise ShapeError(f"the result has shape {y.shape}, and {x.spec} is edited in place: its shape stays")

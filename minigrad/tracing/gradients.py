@@ -10,12 +10,13 @@ from typing import Any
 from ..base.errors import GraphError, NoGradientError, ShapeError
 from ..base.spec import Specs
 from ..core.backward import pullback
-from ..core.modes import current
+from ..core.modes import current, in_mode
 from ..core.node import NamedNode, Node, depending_on, toposort
 from ..ops import Cotangents, StopGradient
 from ..tensor.grad import origin
 from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
+from .recompute import Recomputation
 from .tracer import Tracer
 
 
@@ -33,7 +34,9 @@ def gradients(
     passing = [node for node in as_written(toposort(*seeds)) if node not in stop]
     between = depending_on(passing, wrt)
     order = [node for node in passing if node in between]
-    grads = pullback(order, dict(seeds), partial(pull, between, like), {*wrt}, add)
+    reading = Recomputation(next(iter(seeds.values())) if like is None else like)
+    with in_mode(autocast=None):  # what is pulled is of the dtypes that forward had
+        grads = pullback(order, dict(seeds), partial(pull, between, reading), {*wrt}, add)
     return {node: grads[node] for node in wrt if node in grads}
 
 
@@ -45,13 +48,12 @@ def as_written(order: Sequence[Node]) -> list[Node]:
     return sorted(order, key=age.__getitem__)
 
 
-def pull(between: Collection[Node], like: Any, node: Node, gy: Any) -> tuple[Any, ...]:
+def pull(between: Collection[Node], reading: Recomputation, node: Node, gy: Any) -> tuple[Any, ...]:
     """What `node` sends to its inputs, as symbols: to those through which it reaches what is asked for."""
     if not node.inputs:
         return ()
-    if like is None:
-        like = next(iter(g for g in gy.gys if g is not None)) if isinstance(gy, Cotangents) else gy
-    y, *xs = (like.at_node(n) for n in (node, *node.inputs))
+    arrived = next(g for g in gy.gys if g is not None) if isinstance(gy, Cotangents) else gy
+    y, *xs = reading.operands(node, arrived)
     gxs = node.op.gradients(gy, y, *xs)
     return tuple(gx if x in between and can_carry(x) else None for x, gx in zip(node.inputs, gxs, strict=True))
 

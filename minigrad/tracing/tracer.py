@@ -78,7 +78,7 @@ class Tracer(InPlace, Symbol):
         return type(self)(node, self.builder)
 
     def apply(self, op: Op, *others: Any) -> Any:
-        return (current.mode.builder or self.builder).apply(op, (self, *others))
+        return (current.mode.door or self.builder).apply(op, (self, *others))
 
     def lift(self, o: Any) -> Any:
         return (current.mode.builder or self.builder).lift(o, self.spec)

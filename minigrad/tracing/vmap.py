@@ -159,7 +159,7 @@ class Slices(GraphBuilder):
         needed(f"vmap of {node.op}, to take one slice after the other,", self.n)
         if not self.n:
             raise ShapeError(f"vmap takes {node.op} one slice after the other, and there is none")
-        file, line, _ = getattr(node, "place", None) or ("vmap", 1, "")
+        file, line, *_ = getattr(node, "place", None) or ("vmap", 1)
         said = f"vmap: {node.op.label} does not say how it takes all slices together, and runs {self.n} times"
         warnings.warn_explicit(said, UserWarning, file, line)
         rows = []

@@ -384,7 +384,7 @@ def test_in_jupyterlab_what_is_picked_is_the_python_object(lab):
     first, second = notebook.page.locator(".mg-widget").nth(0), notebook.page.locator(".mg-widget").nth(1)
     first.locator(".mg-box", has_text="2.weight").or_(first.locator('[aria-label^="2.weight"]')).first.click()
     expect(first.locator(".mg-say")).to_contain_text("Selected: 2.weight")
-    assert notebook.kernel("print(one.selected is net[2].weight, two.selected)") == "True None"
+    assert notebook.told("print(one.selected is net[2].weight, two.selected)", "True None")
     assert second.locator('[aria-pressed="true"]').count() == 0
 
     notebook.kernel("two.select(net[0])")

@@ -64,7 +64,7 @@ def test_a_prediction_is_locked_by_keyboard_revealed_and_locked_still_after_a_re
     assert page.evaluate("() => document.activeElement.className") == "mg-say"  # the keyboard is still here
     expect(widget.get_by_role("textbox")).to_be_disabled()
     expect(radio(widget, "certain")).to_be_checked()
-    assert notebook.kernel("print(p.locked)") == "{'answer': 4, 'confidence': 'certain'}"
+    assert notebook.told("print(p.locked)", "{'answer': 4, 'confidence': 'certain'}")
     assert "came" not in notebook.kernel("print(p.outcome)")
 
     # The kernel reveals what its own code has found: in the widget, and under the cell.
@@ -79,7 +79,7 @@ def test_a_prediction_is_locked_by_keyboard_revealed_and_locked_still_after_a_re
     expect(widget).to_have_attribute("data-phase", "locked")
     expect(widget.get_by_role("textbox")).to_have_value("4")
     expect(widget.get_by_role("button", name="Locked")).to_be_disabled()
-    assert notebook.kernel("print(p.locked)") == "{'answer': 4, 'confidence': 'certain'}"
+    assert notebook.told("print(p.locked)", "{'answer': 4, 'confidence': 'certain'}")
 
 
 def test_every_kind_of_answer_can_be_given_by_keyboard(lab):
@@ -128,7 +128,7 @@ def test_every_kind_of_answer_can_be_given_by_keyboard(lab):
     radio(choice, "up").check()
     choice.locator(".mg-controls button").click()
     expect(choice.locator(".mg-say")).to_have_text("It is locked: down, fairly sure.")
-    assert notebook.kernel("print(c.locked['answer'])") == "down"
+    assert notebook.told("print(c.locked['answer'])", "down")
 
 
 def test_a_quiz_tells_what_is_right_once_all_is_locked_and_again_after_a_restart(lab):

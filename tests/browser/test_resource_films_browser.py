@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import minigrad as mg
+from minigrad.profiler.machine import Machine
 from minigrad.widgets import MemoryTimeline, Precision, Roofline, Schedule
-from minigrad.widgets.machine import Machine
 
 nn = mg.nn
 MACHINE = Machine(peak=1e11, memory=1e10, cache=1e11, call=1e-6)
@@ -235,7 +235,7 @@ def test_two_views_in_jupyterlab_follow_the_kernel_and_each_other(lab):
     first.locator("[data-choice='0']").select_option(index=2)
     expect(second.locator("[data-choice='0']")).to_have_value("2")
     expect(second.locator(".mg-chart")).to_contain_text("worker 3")
-    assert notebook.kernel("print(widget.choice)") == "[2, 0]"
+    assert notebook.told("print(widget.choice)", "[2, 0]")
     said = second.locator(".mg-say").text_content()
     assert notebook.kernel("print(widget.steps[3]['say'])") == said
     assert notebook.violations(".mg-widget") == []

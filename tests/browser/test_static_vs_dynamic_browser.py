@@ -63,7 +63,7 @@ def test_a_learner_steps_a_function_both_ways_in_jupyterlab(lab):
     # The other input: the same graph, and on the left another one. The other view and the kernel follow.
     film.get_by_label("input").select_option("2")
     expect(second_view.get_by_label("input")).to_have_value("1")
-    assert notebook.kernel("print(film.choice)") == "[1]"
+    assert notebook.told("print(film.choice)", "[1]")
     film.focus()
     press(page, "End")
     assert values(film, "l")[-1] == values(film, "r")[-1] == "25"

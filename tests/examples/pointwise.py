@@ -14,6 +14,7 @@ EVERYWHERE = (
     *(ops.Gelu, ops.GeluTanh),
 )
 ABOVE_0 = (ops.Log, ops.Log2, ops.Log10, ops.Log1p, ops.Sqrt, ops.Rsqrt)
+SCALE = Tensor(np.array([[0.5], [0.25]], "f4")), Tensor(np.array([[1.0], [-2.0]], "f4"))
 WITHIN_1 = (ops.Asin, ops.Acos, ops.Atanh)
 
 EXAMPLES = {
@@ -33,5 +34,7 @@ EXAMPLES = {
     ops.Hardtanh: [(ops.Hardtanh(-1.0, 1.0), signed(2, 3))],
     ops.Hardswish: [(ops.Hardswish(), signed(2, 3) * 4)],
     ops.Softplus: [(ops.Softplus(), signed(2, 3)), (ops.Softplus(2.0, 1.0), signed(4))],
+    ops.Quantize: [(ops.Quantize(-8, 7, np.dtype("i1")), signed(2, 3) * 3, *SCALE)],
+    ops.FakeQuantize: [(ops.FakeQuantize(-8, 7), signed(2, 3) * 3, *SCALE)],
     ops.Elu: [(ops.Elu(), signed(2, 3)), (ops.Elu(0.5, 1.5, 2.0), signed(4))],
 }

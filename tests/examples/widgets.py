@@ -4,7 +4,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import nn, widgets
-from minigrad.widgets.machine import Machine
+from minigrad.profiler.machine import Machine
 
 
 def graph():

@@ -225,6 +225,10 @@ OF_FUNCTION = {  # where a name means something else, or what is wanted has a fo
     "topk": {"sorted": [True]},
     "unfold": {"input": [IMAGES, IMAGES[0], MATRIX]},
 }  # fmt: skip
+GRID = {"input": [MATRIX], "axis": [0, -2], "quant_min": [-8], "quant_max": [7]}
+OF_FUNCTION["fake_quantize_per_tensor_affine"] = {**GRID, "scale": [0.25], "zero_point": [0, 3]}
+STEPS = np.linspace(0.1, 0.3, len(MATRIX)).astype(np.float32), np.arange(len(MATRIX), dtype=np.int32)
+OF_FUNCTION["fake_quantize_per_channel_affine"] = {**GRID, "scale": [STEPS[0]], "zero_point": [STEPS[1]]}
 for n, (input, weight, back) in enumerate((((4, 9), (6, 4, 3), (4, 6, 3)), ((4, 7, 6), (6, 4, 3, 2), (4, 6, 3, 2)),
                                            ((4, 4, 5, 4), (6, 4, 2, 3, 2), (4, 6, 2, 2, 2))), 1):  # fmt: skip
     x = [normal(2, *input), normal(*input)]

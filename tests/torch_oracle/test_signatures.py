@@ -58,7 +58,8 @@ register_hook register_post_accumulate_grad_hook manual_seed set_grad_enabled no
 while_loop vmap compile device backward retain_grad numpy item data_ptr cuda cpu to type apply_ map_ finfo iinfo
 is_grad_enabled is_tensor requires_grad_ set_printoptions from_numpy result_type get_device split_with_sizes tensor
 as_tensor new_tensor record_stream share_memory_ set_ resize_ storage solve get_rng_state set_rng_state initial_seed
-is_inference_mode_enabled fractional_max_pool2d fractional_max_pool3d
+is_inference_mode_enabled fractional_max_pool2d fractional_max_pool3d quantize_per_tensor quantize_per_channel
+is_autocast_enabled
 """  # that are not about numbers, or wait for a function
 NAMES = [
     place + name
@@ -207,7 +208,9 @@ def difference(ours, theirs, is_random, integral):
     if not isinstance(theirs, torch.Tensor):
         is_plain = isinstance(theirs, Number | str | None)
         return f"{ours!r}, and {theirs!r} in PyTorch" if is_plain and ours != theirs else None
-    y, t = ours.detach().numpy(), theirs.detach().numpy()
+    theirs = theirs.detach()
+    is_known = theirs.dtype != torch.bfloat16  # to torch's numpy()
+    y, t = ours.detach().numpy(), theirs.numpy() if is_known else theirs.float().numpy().astype("bfloat16")
     if is_random and y.shape == t.shape:
         return None
     if y.shape != t.shape or (y.dtype.kind if integral else y.dtype) != (t.dtype.kind if integral else t.dtype):

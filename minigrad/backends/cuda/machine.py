@@ -33,7 +33,7 @@ from ...base.device import GPU, SIMULATED, Device
 from ...base.errors import DeviceError
 from ...compiler.passes.fuse import Fused
 from .. import simulated
-from ..simulated import FEW, launched, recording, uncounted
+from ..simulated import FEW, launched, recording, uncounted, waited
 from .kernel import BLOCK, Kernel
 
 
@@ -168,6 +168,7 @@ class Machine:
     record    what a function launches, to be launched again; nothing of it has run
     pool      memory for what a recording allocates
     address   where an array's first element is
+    wait      until all that was launched is done
     """
 
     module: Any
@@ -176,6 +177,7 @@ class Machine:
     record: Callable[..., Callable[[], None]]
     pool: Callable[..., Any]
     address: Callable[..., int]
+    wait: Callable[[], None]
 
     @cached_property
     def xp(self) -> ArrayModule:
@@ -233,6 +235,9 @@ class CuPy(Machine):
     def address(self, array: Any) -> int:
         return int(array.data.ptr)
 
+    def wait(self) -> None:
+        self.module.cuda.get_current_stream().synchronize()
+
 
 # -- the simulated device -----------------------------------------------------------------------------
 
@@ -277,6 +282,9 @@ class Simulated(Machine):
 
     def address(self, array: Any) -> int:
         return int(array.host.ctypes.data)
+
+    def wait(self) -> None:
+        waited()
 
 
 def nothing() -> None:

@@ -34,7 +34,7 @@ from ...compiler.passes.fuse import Fused, alone
 from ...compiler.passes.liveness import Ordered
 from ...compiler.program.buffer import Buffer
 from ...core.graph import Graph
-from ...core.interpret import is_constant, value
+from ...core.interpret import array_function, is_constant, value
 from ...core.node import Node
 from ...core.op import Elementwise
 from ...ops import Affine, ControlDep, MatMul, Move, RandomChoice, RandomPermutation, StopGradient, TupleGet
@@ -274,7 +274,7 @@ class NodeRunner:
         """What the op's own forward gives; of an effect, in memory of its own."""
         xs = [values[x] for x in node.inputs]
         if not node.op.effect and is_here(node, self.device):
-            return node.op.forward(self.machine.xp, *xs)
+            return array_function(node.op, node.spec, *(x.spec for x in node.inputs))(self.machine.xp, *xs)
         y = value(node, *xs)
         return y.copy() if any(y is x for x in xs) else y
 

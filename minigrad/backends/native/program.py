@@ -27,6 +27,7 @@ from ...compiler.program.program import Program, Workspace, names, together
 from ...compiler.program.source import Text
 from ...compiler.program.tiling import seen
 from ...core.graph import Graph
+from ...core.node import Node
 from ..c import stored
 from .lower import lowered
 from .toolchain import library
@@ -84,6 +85,7 @@ class Part:
     steps       how many
     operands    the arrays that it is given
     writes      which of them it writes
+    nodes       that it computes
     """
 
     functions: list[str]
@@ -91,6 +93,7 @@ class Part:
     steps: int
     operands: tuple[Buffer, ...]
     writes: tuple[int, ...]
+    nodes: tuple[Node, ...]
 
     @property
     def name(self) -> str:
@@ -234,7 +237,8 @@ class NativeLines(Lines):
         text = "\n".join(self.function(f, operands, calls) for f, calls in zip(functions, lines))
         written = {self.home(v) for run in runs for step in run for v in step.written}
         writes = tuple(i for i, v in enumerate(operands) if v in written)
-        part = Part(functions, text, len(runs[0]), tuple(operands), writes)
+        nodes = dict.fromkeys(step.node for run in runs for step in run if step.node is not None)
+        part = Part(functions, text, len(runs[0]), tuple(operands), writes, tuple(nodes))
         self.program.parts.append(part)
         call = f"{name}({', '.join(f'{{{i}}}' for i in range(len(operands)))})"
         node = runs[-1][-1].node

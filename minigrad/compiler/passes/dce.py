@@ -35,7 +35,7 @@ def without_waits(graph: Graph) -> Graph:
 
     def waiting(node: Node, inputs: tuple[Node, ...]) -> Node:
         new = again(node, inputs)
-        if isinstance(node.op, ControlDep):
+        if type(node.op) is ControlDep:
             x, *waits = inputs
             needed = tuple(dict.fromkeys(w for w in waits if w in effects and w is not x))
             new = x if not needed else new if len(needed) == len(waits) else Node(node.op, (x, *needed), node.spec)

@@ -59,6 +59,9 @@ class Fused(Op):
         """The shape of the loop."""
         return loop_shape(next(n for n in self.body.nodes if n.inputs))
 
+    def widens(self, y: Any, *xs: Any) -> bool:
+        return False  # each op of the body says so for itself
+
     def infer(self, *xs: Spec) -> Any:
         made_for = tuple(a.spec for a in self.body.inputs)
         if xs != made_for:
@@ -222,6 +225,6 @@ def epilogues(graph: Graph) -> Graph:
         x, w, b = inputs
         if isinstance(node.op, Convolution):
             b = Node(Reshape((b.spec.shape[0], *[1] * (node.spec.ndim - 2))), (b,))
-        return Node(Add(), (Node(node.op, (x, w)), b), node.spec)
+        return Node(Add(), (node.naming(Node(node.op, (x, w))), b), node.spec)
 
     return graph.rebuild(freed)

@@ -101,17 +101,20 @@ def peak_bytes(graph: Graph) -> int:
 
 
 def bytes_moved(graph: Graph) -> int:
-    """Bytes read and written, each node reading its operands and writing its result; a view moves none.
-
-    A broadcast operand is read at the size it is stored in.
-    """
+    """Bytes read and written, each node reading its operands and writing its result; a view moves none."""
     home = memory_of(graph.nodes)
-    moved = 0
-    for node in graph.nodes:
-        if home[node] is node and node.inputs and not isinstance(node.op, TupleGet):
-            read = {home[x]: min(known_bytes(x.spec), known_bytes(home[x].spec)) for x in node.inputs}
-            moved += known_bytes(node.spec) + sum(read.values())
-    return moved
+    return sum(moved_by(node, home) for node in graph.nodes)
+
+
+def moved_by(node: Node, home: Mapping[Node, Node]) -> int:
+    """Bytes that one node reads and writes. A broadcast operand is read at the size it is stored in.
+
+    home    node → whose memory it is in
+    """
+    if home[node] is not node or not node.inputs or isinstance(node.op, TupleGet):
+        return 0
+    read = {home[x]: min(known_bytes(x.spec), known_bytes(home[x].spec)) for x in node.inputs}
+    return known_bytes(node.spec) + sum(read.values())
 
 
 def users_of(needs: Mapping[Node, Iterable[Node]]) -> dict[Node, list[Node]]:

@@ -17,6 +17,7 @@ from textwrap import wrap
 from ...base.spec import Specs
 from ...core.graph import Graph
 from ...ops import ControlDep, TupleGet
+from ...tensor.precision import widened
 from ...tensor.rewrite import RULES, share, simplify
 from .dce import dce
 from .decompose import decompose
@@ -50,7 +51,8 @@ NATIVE: tuple[Pass, ...] = (  # a sum is no product with ones there, and exp as 
 
 
 def optimised(graph: Graph, passes: Sequence[Pass] = STANDARD) -> Graph:
-    """The graph after these passes, one after another."""
+    """The graph after these passes, one after another, half precision being written down before them."""
+    graph = widened(graph)
     for each in passes:
         graph = each(graph)
     return graph

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from ...base.dtypes import result_type
 from .buffer import Buffer, Shape, copied_order, laid_out, reshaped, shell
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ class AbstractArray(NDArrayOperatorsMixin):
         if name in ("tril", "triu"):
             return self.recorder.triangle(f, *args)
         if name == "result_type":
-            return np.result_type(*(x.dtype if isinstance(x, AbstractArray) else x for x in args))
+            return result_type(*(x.dtype if isinstance(x, AbstractArray) else x for x in args))
         if name == "may_share_memory":
             return bool({*args[0].buffer.roots} & {*args[1].buffer.roots})
         raise Unrecordable(name)

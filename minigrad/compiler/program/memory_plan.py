@@ -89,7 +89,7 @@ def plan(section: Section, into: Mapping[int, int]) -> MemoryPlan:
     into    output → the argument whose array it is written into
     """
     steps, outputs, wanted = handed_out(section, into)
-    wanted = {root: x for root, x in wanted.items() if adoptable(steps, root, x)}
+    wanted = {root: x for root, x in wanted.items() if adoptable(root, x)}
     final = {i: section.arguments[a] for i, a in into.items() if outputs[i] is not section.arguments[a]}
     steps = late(steps, wanted)
     last, first = last_uses(steps), first_writes(steps)
@@ -142,7 +142,7 @@ def copying(x: Buffer, out: Buffer) -> Step:
     return Step("copyto({1}, {0})", (x, out), (1,), scope={"copyto": np.copyto}, does=np.copyto)
 
 
-def adoptable(steps: list[Step], root: Buffer, x: Buffer) -> bool:
+def adoptable(root: Buffer, x: Buffer) -> bool:
     """Whether the argument is an array just as the result is."""
     return root.shell.shape == x.shell.shape and root.shell.dtype == x.shell.dtype
 

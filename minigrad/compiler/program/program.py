@@ -30,6 +30,7 @@ import numpy as np
 
 from ...core.graph import Graph
 from ...ops import Input
+from ...tensor.precision import widened
 from .buffer import Section, Step
 from .emit import text_of
 from .memory_plan import MemoryPlan, plan
@@ -105,7 +106,7 @@ class Program:
 
     def __init__(self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None):
         self.graph, self.threads, self.into = graph, threads, dict(into or {})
-        section = self.section(graph)
+        section = self.section(widened(graph))
         self.plan: MemoryPlan = plan(section, self.into)
         self.text: Text = self.written(section)
         self.whole = tuple(i for i, x in enumerate(section.arguments) if x in self.text.whole)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.dtypes import result_type
 from .abstract_array import AbstractArray, Unrecordable, as_shape, filling, has_dtype
 from .buffer import (
     Buffer,
@@ -155,7 +156,7 @@ class Recorder:
         if min(x.shell.ndim, y.shell.ndim) < 2:
             raise Unrecordable("a product of a vector")
         batch = np.broadcast_shapes(x.shell.shape[:-2], y.shell.shape[:-2])
-        dtype = np.result_type(x.shell, y.shell)
+        dtype = result_type(x.shell, y.shell)
         shape = (*batch, x.shell.shape[-2], y.shell.shape[-1])
         out = out or self.new(shape, dtype)
         # Of two matrices `dot` gives the same, in half the time where they are small.
@@ -170,7 +171,7 @@ class Recorder:
         if (x.shell.ndim, y.shell.ndim) != (2, 2):
             raise Unrecordable("dot of what are not two matrices")
         out = self.operand(out) if out is not None else None
-        out = out or self.new((x.shell.shape[0], y.shell.shape[1]), np.result_type(x.shell, y.shell))
+        out = out or self.new((x.shell.shape[0], y.shell.shape[1]), result_type(x.shell, y.shell))
         return self.call("dot({0}, {1}, {2})", out, x, y, does=np.dot, dot=np.dot)
 
     def einsum(self, text: str, *xs: Any, out: Any = None) -> AbstractArray:
@@ -185,7 +186,7 @@ class Recorder:
             raise Unrecordable(text)  # one operand with all its axes is a view
         shape = tuple(lengths[c] for c in right)
         along = [turned(v.shell, letters, right) for v, letters in zip(values, left.split(","))]
-        dtype = np.result_type(*(v.shell for v in values))
+        dtype = result_type(*(v.shell for v in values))
         made = self.operand(out) if out is not None else self.new(shape, dtype, laid_out(shape, along))
         names = ", ".join(f"{{{i}}}" for i in range(len(values)))
         firsts = [letters[:1] == right[:1] for letters in left.split(",")]
@@ -245,7 +246,7 @@ class Recorder:
     # -- several to one ---------------------------------------------------------------------------
 
     def where(self, c: Any, x: Any, y: Any) -> AbstractArray:
-        dtype = np.result_type(*(v.dtype if has_dtype(v) else v for v in (x, y)))
+        dtype = result_type(*(v.dtype if has_dtype(v) else v for v in (x, y)))
         values = [self.operand(c), *(self.operand(v, None if has_dtype(v) else dtype) for v in (x, y))]
         if values[0].shell.dtype != bool:
             raise Unrecordable("where something that is no boolean holds")
@@ -258,14 +259,14 @@ class Recorder:
         values = [self.operand(x) for x in xs]
         shape = list(values[0].shell.shape)
         shape[axis] = sum(v.shell.shape[axis] for v in values)
-        out = self.new(tuple(shape), np.result_type(*(v.shell for v in values)))
+        out = self.new(tuple(shape), result_type(*(v.shell for v in values)))
         names = "".join(f"{{{i}}}, " for i in range(len(values)))
         return self.call(f"concatenate(({names}), {axis}, {{{len(values)}}})", out, *values, concatenate=np.concatenate)
 
     def stack(self, xs: Sequence[Any], axis: int = 0) -> AbstractArray:
         values = [self.operand(x) for x in xs]
         shape = values[0].shell.shape
-        made = self.empty((*shape[:axis], len(xs), *shape[axis:]), np.result_type(*(v.shell for v in values)))
+        made = self.empty((*shape[:axis], len(xs), *shape[axis:]), result_type(*(v.shell for v in values)))
         for i, value in enumerate(values):
             self.copy(value, made[(*(slice(None),) * axis, i)].buffer)
         return made

@@ -25,7 +25,7 @@ from ...base.device import CPU
 from ...base.dimension import is_unknown
 from ...base.spec import Specs
 from ...core.graph import Graph
-from ...core.node import NamedNode, Node
+from ...core.node import NamedNode, Node, spot
 from ..passes.pipeline import optimised
 from .buffer import Buffer, Section, Step, copied_order
 from .memory_plan import plan
@@ -153,7 +153,7 @@ def commented(line: str, made: Any, node: Node | None) -> str:
     """The line, with the spec of what it makes, and where in the user's code that was built, if it is known."""
     comment = written(made)
     if isinstance(node, NamedNode):
-        comment += f" {node.name}" + (f", {node.place.where}" if node.place else "")
+        comment += f" {node.name}" + (f", {spot(node.place.file, node.place.line)}" if node.place else "")
     return f"{line:<52}# {comment}"
 
 

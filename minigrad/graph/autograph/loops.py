@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...base.dimension import Dimension
+from ...base.dtypes import kind
 from ...base.errors import ConversionError
 from ...base.pytree import leaves, outline, paths, planted, substituted
 from ...base.spec import Spec
@@ -225,7 +226,7 @@ class TracedLoop:
         """Raises Unlike for a variable that began with a number, if the body has tensors of other such dtypes."""
         for name, x in zip(self.names, self.before):
             kinds = {np.dtype(type(leaf)) for leaf in leaves(x) if isinstance(leaf, int | float)} - {BOOL}
-            if name not in self.start and any(d.kind == kind.kind and d != kind for d in dtypes for kind in kinds):
+            if name not in self.start and any(kind(d) == kind(k) and d != k for d in dtypes for k in kinds):
                 raise Unlike(name, x)
 
     def alone(self, edited: Sequence[Any], parts: Sequence[Any]) -> None:
