@@ -26,7 +26,7 @@ def reduction(kind: str) -> Callable[..., NamedArray]:
     """The method that reduces an array by an ONNX op."""
 
     def method(self: NamedArray, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> NamedArray:
-        return self.xp.reduce(kind, self, axis, keepdims, dtype)
+        return self.recorder.reduce(kind, self, axis, keepdims, dtype)
 
     return method
 
@@ -37,11 +37,11 @@ class NamedArray(NDArrayOperatorsMixin):
     base    what it looks at: (an array, how, and the name of that then)
     """
 
-    __slots__ = ("base", "dtype", "shape", "value", "xp")
+    __slots__ = ("base", "dtype", "shape", "value", "recorder")
     __hash__ = object.__hash__
 
-    def __init__(self, xp: OnnxNumPy, value: str, shape: tuple[Any, ...], dtype: Any):
-        self.xp, self.value, self.shape, self.dtype = xp, value, tuple(shape), np.dtype(dtype)
+    def __init__(self, recorder: OnnxNumPy, value: str, shape: tuple[Any, ...], dtype: Any):
+        self.recorder, self.value, self.shape, self.dtype = recorder, value, tuple(shape), np.dtype(dtype)
         self.base: tuple[NamedArray, Look, str] | None = None
 
     ndim = property(lambda self: len(self.shape))
@@ -77,7 +77,7 @@ class NamedArray(NDArrayOperatorsMixin):
 
     def as_it_is(self) -> NamedArray:
         """The same value, in memory of its own."""
-        return NamedArray(self.xp, self.name, self.shape, self.dtype)
+        return NamedArray(self.recorder, self.name, self.shape, self.dtype)
 
     def seen(self, look: Look) -> NamedArray:
         """A view."""
@@ -91,7 +91,9 @@ class NamedArray(NDArrayOperatorsMixin):
         if self.base is not None:
             array, look, _ = self.base
             array.write(
-                self.xp.scattered(array.as_it_is(), look, NamedArray(self.xp, self.value, self.shape, self.dtype))
+                self.recorder.scattered(
+                    array.as_it_is(), look, NamedArray(self.recorder, self.value, self.shape, self.dtype)
+                )
             )
             self.base = (array, look, array.name)
         return self
@@ -99,36 +101,40 @@ class NamedArray(NDArrayOperatorsMixin):
     def __setitem__(self, index: Any, value: Any) -> None:
         parts = index if isinstance(index, tuple) else (index,)
         if any(map(is_array, parts)):
-            return self.xp.assign(self, parts, value)
+            return self.recorder.assign(self, parts, value)
         part = self[parts if Ellipsis in parts else (*parts, ...)]
-        part.write(self.xp.broadcast_to(self.xp.lifted(value, self.dtype), part.shape))
+        part.write(self.recorder.broadcast_to(self.recorder.lifted(value, self.dtype), part.shape))
         return None
 
     def __array_ufunc__(self, f: np.ufunc, method: str, *xs: Any, out: Any = None, **options: Any) -> Any:
         if method == "reduce":
-            return self.xp.reduced_by(f, *xs, **options)
+            return self.recorder.reduced_by(f, *xs, **options)
         if method != "__call__" or options:
             raise Unrecordable(f"np.{f.__name__}.{method}")
-        return self.xp.ufunc(f, *xs, out=out[0] if out else None)
+        return self.recorder.ufunc(f, *xs, out=out[0] if out else None)
 
     # -- NumPy's methods --------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> NamedArray:
-        parts = self.xp.spelled_out(self, index if isinstance(index, tuple) else (index,))
+        parts = self.recorder.spelled_out(self, index if isinstance(index, tuple) else (index,))
         if any(map(is_array, parts)):
-            return self.xp.chosen(self, parts)
-        return self.seen(lambda a: a[parts] if isinstance(a, np.ndarray) else self.xp.sliced(a, parts))
+            return self.recorder.chosen(self, parts)
+        return self.seen(lambda a: a[parts] if isinstance(a, np.ndarray) else self.recorder.sliced(a, parts))
 
     def reshape(self, *shape: Any) -> NamedArray:
         wanted = (
             shape[0] if len(shape) == 1 and not isinstance(shape[0], int) and hasattr(shape[0], "__len__") else shape
         )
-        return self.seen(lambda a: a.reshape(wanted) if isinstance(a, np.ndarray) else self.xp.reshaped(a, wanted))
+        return self.seen(
+            lambda a: a.reshape(wanted) if isinstance(a, np.ndarray) else self.recorder.reshaped(a, wanted)
+        )
 
     def transpose(self, *axes: Any) -> NamedArray:
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         order = tuple(a % self.ndim for a in order) if order else tuple(range(self.ndim))[::-1]
-        return self.seen(lambda a: a.transpose(order) if isinstance(a, np.ndarray) else self.xp.permuted(a, order))
+        return self.seen(
+            lambda a: a.transpose(order) if isinstance(a, np.ndarray) else self.recorder.permuted(a, order)
+        )
 
     def swapaxes(self, a: int, b: int) -> NamedArray:
         order = [*range(self.ndim)]
@@ -136,7 +142,7 @@ class NamedArray(NDArrayOperatorsMixin):
         return self.transpose(order)
 
     def astype(self, dtype: Any, copy: bool = True) -> NamedArray:
-        return self.xp.cast(self, np.dtype(dtype))
+        return self.recorder.cast(self, np.dtype(dtype))
 
     def copy(self, order: str = "C") -> NamedArray:
         return self.as_it_is()
@@ -146,10 +152,10 @@ class NamedArray(NDArrayOperatorsMixin):
 
     def take(self, indices: Any, axis: int | None = None) -> NamedArray:
         x = self.reshape((-1,)) if axis is None else self
-        return self.xp.gathered(x, self.xp.lifted(indices), axis or 0)
+        return self.recorder.gathered(x, self.recorder.lifted(indices), axis or 0)
 
     def dot(self, y: NamedArray) -> NamedArray:
-        return self.xp.matmul(self, y)
+        return self.recorder.matmul(self, y)
 
     sum, prod = reduction("ReduceSum"), reduction("ReduceProd")
     max, min = reduction("ReduceMax"), reduction("ReduceMin")

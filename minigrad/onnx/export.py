@@ -138,31 +138,31 @@ def parameter_names(func: Any) -> dict[int, str]:
 
 def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], output_names: Any, opset: int) -> Any:
     """The trace as a model."""
-    xp = Exporting(NodeWriter(names))
+    g = Exporting(NodeWriter(names))
     given = []
     for name, node in zip(names, trace.graph.inputs):
-        given.append(NamedArray(xp, name, node.spec.shape, node.spec.dtype))
+        given.append(NamedArray(g, name, node.spec.shape, node.spec.dtype))
         for axis, n in enumerate(node.spec.shape):
             if is_unknown(n):
-                xp.lengths.setdefault(str(n), (name, axis))
+                g.lengths.setdefault(str(n), (name, axis))
     inputs = [typed(x.name, x.dtype, x.shape) for x in given]
     for name, tensor in zip(trace.names[trace.given :], trace.captured):
         array = np.asarray(tensor.value)
-        given.append(NamedArray(xp, xp.writer.constant(array, called.get(id(tensor), name)), array.shape, array.dtype))
-    results = xp.run(trace.graph, given)
-    ys = [found(xp, place, results, given) for place in trace.places]
+        given.append(NamedArray(g, g.writer.constant(array, called.get(id(tensor), name)), array.shape, array.dtype))
+    results = g.run(trace.graph, given)
+    ys = [found(g, place, results, given) for place in trace.places]
     said = said_names("output_names", output_names, [f"output_{i}" if i else "output" for i in range(len(ys))])
     for i, name in enumerate(said):
-        said[i] = xp.writer.fresh(name)
-        xp.writer.nodes.append(helper.make_node("Identity", [ys[i].name], [said[i]]))
+        said[i] = g.writer.fresh(name)
+        g.writer.nodes.append(helper.make_node("Identity", [ys[i].name], [said[i]]))
     outputs = [typed(name, y.dtype, y.shape) for name, y in zip(said, ys)]
-    graph = helper.make_graph(xp.writer.nodes, "minigrad", inputs, outputs, list(xp.writer.constants.values()))
-    xp.writer.constants, xp.writer.nodes = {}, []
+    graph = helper.make_graph(g.writer.nodes, "minigrad", inputs, outputs, list(g.writer.constants.values()))
+    g.writer.constants, g.writer.nodes = {}, []
     opsets = [helper.make_opsetid("", opset)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="minigrad")
 
 
-def found(xp: Exporting, place: tuple[str, Any], results: Sequence[Any], given: Sequence[NamedArray]) -> Any:
+def found(g: Exporting, place: tuple[str, Any], results: Sequence[Any], given: Sequence[NamedArray]) -> Any:
     """A part of what the function returns: computed, an argument, what it captured, or a view of one of these."""
     kind, there = place
     if kind == "result":
@@ -171,10 +171,10 @@ def found(xp: Exporting, place: tuple[str, Any], results: Sequence[Any], given: 
         return given[there]
     if kind == "view":
         x, op, _ = there
-        return xp.spelled(op, None, [found(xp, x, results, given)])
+        return g.spelled(op, None, [found(g, x, results, given)])
     if not isinstance(there, Tensor):
         raise GraphError(f"an ONNX graph gives tensors, and the function returns {there!r}: return tensors alone")
-    return xp.lifted(np.asarray(there.value))
+    return g.lifted(np.asarray(there.value))
 
 
 class Exporting(OnnxNumPy):

@@ -24,7 +24,9 @@ from .writer import NodeWriter, element
 
 NARROW = {"i1", "i2", "u1", "u2"}  # with which few engines calculate: done in 32 bits, and rounded off as NumPy does
 CALCULATED = {
-    clamped: lambda n, low, high: n.xp.minimum(n.xp.maximum(n, low), n.xp.int64(min(high, 2**63 - 1))),
+    clamped: lambda n, low, high: n.recorder.minimum(
+        n.recorder.maximum(n, low), n.recorder.int64(min(high, 2**63 - 1))
+    ),
     divided: lambda a, n: a / n,
 }
 
