@@ -167,6 +167,7 @@ BY_NAME = {
     "weights": [VECTOR],
 }
 
+FILE = "saved.pt"
 OF_FUNCTION = {  # where a name means something else, or what is wanted has a form of its own
     "affine_grid": {"theta": [normal(2, 2, 3)], "size": [(2, 1, 4, 5)], "align_corners": [True]},
     "arange": {"start": [0, 1], "end": [5, 3.5], "step": [2, 0.5]},
@@ -177,6 +178,7 @@ OF_FUNCTION = {  # where a name means something else, or what is wanted has a fo
     "bincount": {"input": [PLACES[0]]},
     "channel_shuffle": {"input": [normal(2, 4, 3, 3)], "groups": [2]},
     "cholesky": {"A": [POSITIVE], "input": [POSITIVE]},
+    "load": {"f": [FILE]}, "save": {"obj": [MATRIX], "f": [FILE]},
     "lu_solve": {"LU": [POSITIVE], "pivots": [np.array([2, 2, 3], np.int32)], "B": [normal(3, 2)]},
     "matrix_exp": {"A": [part(3, 3)], "input": [part(3, 3)]},
     "cross_entropy": {"input": [MATRIX, LONGER], "target": [*PLACES[:2], part(3, 4)], "weight": [part(4)]},

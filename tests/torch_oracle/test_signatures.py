@@ -21,7 +21,7 @@ import minigrad as mg
 from minigrad.base.errors import MinigradError
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
-from .samples import BY_NAME, OF_FUNCTION, TENSORS  # noqa: E402  (what needs PyTorch is behind it)
+from .samples import BY_NAME, FILE, OF_FUNCTION, TENSORS  # noqa: E402  (what needs PyTorch is behind it)
 from .signatures import NEEDED, Argument, signatures, written  # noqa: E402
 
 PLACES = {
@@ -44,6 +44,7 @@ UNDOCUMENTED = {  # what PyTorch hears too, and what it says nowhere
     "index_put": ["input, indices, values, accumulate=False"],
     "is_same_size": ["input, other"],
     "less": ["input, other"],
+    "load": ["f"],
     "log_softmax": ["input, dim, *, dtype=None"],
     "masked_fill": ["input, mask, value"],
     "rsub": ["input, other, *, alpha=1"],
@@ -80,6 +81,15 @@ def float64():
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(usual)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def file(tmp_path_factory):
+    """A file of PyTorch's, in the folder where the tests run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("saved"))
+        torch.save(torch.ones(2), FILE)
+        yield
 
 
 def both(name):
@@ -293,7 +303,10 @@ def test_a_row_of_the_table_is_true(row):
         place = {prefix[:-1]: pair[library is torch] for prefix, pair in PLACES.items() if prefix != "x."}
         try:
             results.append(
-                eval(row, {**place, "x": x, "i": i, "t": t, "int64": library.int64, "float32": library.float32})
+                eval(
+                    row,
+                    {**place, "file": FILE, "x": x, "i": i, "t": t, "int64": library.int64, "float32": library.float32},
+                )
             )
         except (MinigradError, RuntimeError, IndexError, TypeError, ValueError) as error:
             results.append(type(error))
