@@ -231,6 +231,19 @@ def test_a_page_fills_the_screen_and_its_code_can_be_read_from_the_last_row(deck
     assert deck.page.evaluate(SMALLEST) == pytest.approx(large, rel=0.05)
 
 
+def test_a_page_that_was_asked_for_before_another_failed_is_run(lab):
+    """A kernel passes over what has come by then, and the second page said that a cell had raised an error."""
+    path = lab.folder / lab.written("import time\ntime.sleep(2)\n1 / 0", "6 * 7")
+    notebook = json.loads(path.read_text("utf-8"))
+    for cell in notebook["cells"]:
+        cell["metadata"]["slideshow"] = {"slide_type": "slide"}
+    path.write_text(json.dumps(notebook), "utf-8")
+    deck = lab.open(path.name)
+    present(deck)
+    press(deck, "r", "PageDown", "r")
+    expect(deck.cell(1).locator(".jp-OutputArea-output")).to_have_text("42")
+
+
 def test_a_line_of_code_is_not_cut_off(lab):
     notebook = lab.open_cells("x = [" + "1, " * 28 + "1]  # and a remark")
     present(notebook)

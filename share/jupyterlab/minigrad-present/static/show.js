@@ -13,6 +13,7 @@ const LEAVES_OUT = new Set(["full", "defer"]); // ways of JupyterLab to have onl
 const MARGIN = 48; // pixels above and below a page, together
 const SCREEN = 0.8; // of its height is scrolled at a press, so that a few lines stay
 const ZOOM = { least: 0.5, most: 2.5, step: 0.1 };
+const AGAIN = { most: 50, milliseconds: 100 };
 const LEAST_CODE = 16; // pixels; smaller than this nobody reads it from the last row: the page scrolls instead
 const NARROWEST = 720; // pixels of a page before it is enlarged: a page of one heading grows no further
 const HALVINGS = 6; // of the interval in which the largest size that fits is looked for
@@ -300,8 +301,19 @@ export class Show {
     code.forEach((cell) => this.ran.add(cell));
     this.say("Running …");
     await this.kernel;
-    const well = await this.runCells(code);
+    const well = await this.answered(code);
     if (this.bar) this.say(well ? "" : "A cell has raised an error.");
+  }
+
+  // A kernel passes over what has arrived when a cell fails: what it passes over gets no number, and is asked again.
+  async answered(code) {
+    for (let tries = 0; tries < AGAIN.most; tries++) {
+      if (await this.runCells(code)) return true;
+      const asked = code.find(({ model }) => model.sharedModel.source.trim());
+      if (asked?.model.executionCount !== null) return false;
+      await new Promise((resolve) => setTimeout(resolve, AGAIN.milliseconds));
+    }
+    return false;
   }
 
   say(words) {
