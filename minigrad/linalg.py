@@ -17,7 +17,7 @@ from .functions.faces import matmul as matmul
 from .functions.faces import matrix_power as matrix_power
 from .functions.movement import cat
 from .methods import Operand
-from .methods.arguments import hears
+from .methods.arguments import hears, listed
 from .tensor.lift import function, operand
 
 matrix_exp = hears(A="input")(faces.matrix_exp)
@@ -44,6 +44,7 @@ def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     return algebra.cross(input, other, dim)
 
 
+@listed("lower")
 def vecdot(x: Any, y: Any, dim: int = -1) -> Any:
     """Σ x y along an axis."""
     x = operand(x)
@@ -60,6 +61,7 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False) 
     return operand(x).norm(ord, dim, keepdim)
 
 
+@listed("float32")
 def matrix_norm(A: Any, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False) -> Any:
     """A norm of each matrix in two axes.
 

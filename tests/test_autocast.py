@@ -74,6 +74,13 @@ SAID = {
     "einsum": (lambda m, x, y: m.einsum("ij,kj->ik", x, y), "half", True),
     "conv2d": (lambda m, x, y: functions(m).conv2d(x.reshape(1, 2, 6, 8), y.reshape(2, 2, 4, 6)), "half", True),
     "attention": (lambda m, x, y: functions(m).scaled_dot_product_attention(x[None], y[None], x[None]), "half", True),
+    "addmm": (lambda m, x, y: m.addmm(x[:, :8], x, y.T), "half", True),
+    "addmv": (lambda m, x, y: m.addmv(x[:, 0], x, y[0]), "half", False),  # PyTorch's CPU list is shorter
+    "addr": (lambda m, x, y: m.addr(x[:, :8], x[:, 0], y[:, 0]), "half", False),
+    "baddbmm": (lambda m, x, y: m.baddbmm(x[None, :, :8], x[None], y.T[None]), "half", True),
+    "addbmm": (lambda m, x, y: m.addbmm(x[:, :8], x[None], y.T[None]), "half", True),
+    "vecdot": (lambda m, x, y: m.linalg.vecdot(x, y), "half", True),
+    "prelu": (lambda m, x, y: functions(m).prelu(x, y[0, :1]), "half", False),
     "relu": (lambda m, x, y: m.relu(x @ y.T), "half", True),
     "tanh": (lambda m, x, y: m.tanh(x @ y.T), "half", True),
     "gelu": (lambda m, x, y: functions(m).gelu(x @ y.T), "half", True),
@@ -84,7 +91,7 @@ SAID = {
     "max": (lambda m, x, y: (x @ y.T).amax(), "half", True),
     "max_pool": (lambda m, x, y: functions(m).max_pool2d((x @ y.T)[None], 2), "half", True),
     "embedding": (lambda m, x, y: functions(m).embedding(m.arange(3), x), "float32", True),
-    "exp": (lambda m, x, y: m.exp(x @ y.T), "float32", False),  # PyTorch's CPU list is shorter
+    "exp": (lambda m, x, y: m.exp(x @ y.T), "float32", False),
     "log1p": (lambda m, x, y: m.log1p(abs(x @ y.T)), "float32", False),
     "pow": (lambda m, x, y: (x @ y.T) ** 2, "float32", False),
     "rsqrt": (lambda m, x, y: m.rsqrt(abs(x @ y.T) + 1), "float32", False),
@@ -92,6 +99,19 @@ SAID = {
     "cumsum": (lambda m, x, y: (x @ y.T).cumsum(1), "float32", False),
     "prod": (lambda m, x, y: (x @ y.T).prod(1), "float32", False),
     "norm": (lambda m, x, y: (x @ y.T).norm(), "float32", False),
+    "largest": (lambda m, x, y: m.linalg.vector_norm(x @ y.T, float("inf")), "float32", False),
+    "matrix_norm": (lambda m, x, y: m.linalg.matrix_norm(x @ y.T, 2), "float32", False),
+    "nuclear norm": (lambda m, x, y: m.linalg.norm(x @ y.T, "nuc"), "float32", False),
+    "reciprocal": (lambda m, x, y: m.reciprocal(x @ y.T), "float32", False),
+    "dist": (lambda m, x, y: m.dist(x @ y.T, y @ x.T), "float32", False),
+    "cdist": (lambda m, x, y: m.cdist(x @ y.T, y @ x.T), "float32", False),
+    "pdist": (lambda m, x, y: functions(m).pdist(x @ y.T), "float32", False),
+    "rms_norm": (lambda m, x, y: functions(m).rms_norm(x @ y.T, (8,)), "float32", False),
+    "nearest": (lambda m, x, y: functions(m).interpolate((x @ y.T)[None], scale_factor=2), "float32", False),
+    "bilinear": (
+        lambda m, x, y: functions(m).interpolate((x @ y.T)[None, None], scale_factor=2, mode="bilinear"),
+        *("float32", False),
+    ),
     "softmax": (lambda m, x, y: (x @ y.T).softmax(1), "float32", False),
     "log_softmax": (lambda m, x, y: (x @ y.T).log_softmax(1), "float32", False),
     "softplus": (lambda m, x, y: functions(m).softplus(x @ y.T), "float32", False),
@@ -130,11 +150,37 @@ def test_the_dtype_is_pytorchs(f, wanted, on_the_cpu_too):
         np.testing.assert_allclose(mine.numpy().astype("f4"), theirs.float().numpy(), 2**-6, 2**-6)
 
 
+WITHIN = {
+    "cdist": mg.cdist,
+    "dist": mg.dist,
+    "pdist": lambda x, y: F.pdist(x),
+    "rms_norm": lambda x, y: F.rms_norm(x, (12,)),
+    "cosine_similarity": F.cosine_similarity,
+    "reciprocal": lambda x, y: y.reciprocal(),
+    "bicubic": lambda x, y: F.interpolate(x[None, None], scale_factor=2, mode="bicubic"),
+    "mse_loss": F.mse_loss,
+}
+
+
+@pytest.mark.parametrize("f", WITHIN.values(), ids=WITHIN)
+def test_what_is_listed_for_float32_is_computed_in_float32_throughout(f):
+    """cdist subtracted in half precision, rms_norm took the ε of bfloat16: of numbers near 1/64 a sixth was left."""
+    x, y = (mg.tensor(a / 64).bfloat16() for a in np.random.default_rng(2).standard_normal((2, 8, 12)))
+
+    wanted = f(x.float(), y.float())
+    with mg.autocast():
+        found = f(x, y)
+
+    np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+
+
 def test_a_batch_norm_has_the_dtype_of_what_it_is_given():
+    """Outside training it was that of the running statistics: a net was float32 from there on when it was evaluated."""
     x = mg.randn(6, 3, dtype=mg.bfloat16) * 100
     norm = mg.nn.BatchNorm1d(3).float()
 
     assert norm(x).dtype == mg.bfloat16
+    assert norm.eval()(x).dtype == mg.bfloat16
     assert norm.running_mean.dtype == np.float32
     np.testing.assert_allclose(norm.running_mean.numpy(), 0.1 * x.float().mean(0).numpy(), 1e-5)
 

@@ -13,14 +13,14 @@ from ..functions.activation import leaky_relu
 from ..functions.creation import ones_like
 from ..functions.movement import broadcast_tensors
 from ..methods import Operand
+from ..methods.arguments import listed
 from ..tensor.lift import function, operand
 from .convolution import over_axes
-from .single import in_float32
 
 softmin = function(Operand.softmin)
 
 
-@in_float32
+@listed("float32")
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """x₁ · x₂ / (‖x₁‖ ‖x₂‖) along an axis: the cosine of the angle between them. No norm counts as less than eps."""
     x, y = broadcast_tensors(operand(x1), x2)
@@ -28,12 +28,13 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     return (x / lengths[0] * (y / lengths[1])).sum(dim)
 
 
-@in_float32
+@listed("float32")
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """‖x₁ − x₂ + ε‖ₚ over the last axis; ε keeps the slope finite where the two are equal."""
     return (operand(x1).real_valued() - x2 + eps).norm(p, -1, keepdim)
 
 
+@listed("float32")
 def pdist(input: Any, p: float = 2.0) -> Any:
     """‖xᵢ − xⱼ‖ₚ for each pair of rows i < j, in one axis."""
     x = operand(input)

@@ -29,30 +29,31 @@ from .. import ops
 from ..base.dimension import needed
 from ..base.errors import BoundsError, DTypeError, ShapeError
 from ..base.spec import broadcast_shape
+from ..core.modes import current
 from ..functions.creation import arange
 from ..functions.movement import pad, stack
 from ..methods import Operand
+from ..methods.arguments import listed
 from ..tensor.lift import operand
 from .activation import pairwise_distance
 from .indexing import all_within, within
-from .single import in_float32, refuse_half
 
 
-@in_float32
+@listed("float32")
 def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """(x − t)²"""
     x, t = pair("mse_loss", input, target)
     return reduced((x - t) ** 2, reduction)
 
 
-@in_float32
+@listed("float32")
 def l1_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """|x − t|"""
     x, t = pair("l1_loss", input, target)
     return reduced((x - t).abs(), reduction)
 
 
-@in_float32
+@listed("float32")
 def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: float = 1.0) -> Any:
     """(x − t)² / 2β where |x − t| < β, |x − t| − β/2 beyond.
 
@@ -66,7 +67,7 @@ def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: fl
     return huber_loss(x, t, reduction=reduction, delta=beta) / beta
 
 
-@in_float32
+@listed("float32")
 def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float = 1.0) -> Any:
     """(x − t)² / 2 where |x − t| < δ, δ (|x − t| − δ/2) beyond.
 
@@ -86,12 +87,16 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reducti
     From scores, `binary_cross_entropy_with_logits` is exact where this rounds.
     """
     x, t = pair("binary_cross_entropy", input, target)
-    refuse_half("binary_cross_entropy", "Take binary_cross_entropy_with_logits, of scores", x)
+    if x.spec.is_half and current.mode.autocast is not None:
+        raise DTypeError(
+            f"binary_cross_entropy of {x.spec} is refused under autocast: probabilities near 0 and 1 are lost. Take "
+            "binary_cross_entropy_with_logits, of scores"
+        )
     within(x, 0, 1, ValueError, "binary_cross_entropy is of probabilities 0 to 1: x.sigmoid() makes them of scores")
     return reduced(weighed(x.apply(ops.BinaryCrossEntropy(), t), weight), reduction)
 
 
-@in_float32
+@listed("float32")
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None
 ) -> Any:
@@ -107,7 +112,7 @@ def binary_cross_entropy_with_logits(
     return reduced(weighed((1 - t) * x + (1 + (x.lift(pos_weight).astype(x.dtype) - 1) * t) * doubt, weight), reduction)
 
 
-@in_float32
+@listed("float32")
 def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool = False) -> Any:
     """t (ln t − x), for log-probabilities x and probabilities t; 0 where t is 0.
 
@@ -123,7 +128,7 @@ def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool
     return reduced(loss, reduction)
 
 
-@in_float32
+@listed("float32")
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
@@ -144,7 +149,7 @@ def gaussian_nll_loss(
     return reduced((v.log() + (x - t) ** 2 / v) * 0.5 + (log(2 * pi) / 2 if full else 0.0), reduction)
 
 
-@in_float32
+@listed("float32")
 def poisson_nll_loss(
     input: Any, target: Any, log_input: bool = True, full: bool = False, *, eps: float = 1e-8, reduction: str = "mean"
 ) -> Any:
@@ -184,7 +189,7 @@ def reduced(loss: Any, reduction: str) -> Any:
     raise ValueError(f"reduction is 'mean', 'sum' or 'none', and got {reduction!r}")
 
 
-@in_float32
+@listed("float32")
 def cross_entropy(
     input: Any,
     target: Any,
@@ -226,7 +231,7 @@ def cross_entropy(
     return over_rows(loss, counts, kept, reduction, t.shape)
 
 
-@in_float32
+@listed("float32")
 def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
     """−input[target], for log-probabilities: the negative log-likelihood. cross_entropy is this after log_softmax."""
     x = operand(input)
@@ -284,28 +289,28 @@ def over_rows(loss: Any, counts: Any, kept: Any, reduction: str, shape: tuple[in
     return reduced(loss.reshape(shape) if reduction == "none" else loss, reduction)
 
 
-@in_float32
+@listed("float32")
 def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """ln(1 + e^(−t x)), t being 1 or −1."""
     x, t = pair("soft_margin_loss", input, target)
     return reduced(-(t * x).logsigmoid(), reduction)
 
 
-@in_float32
+@listed("float32")
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, *, reduction: str = "mean") -> Any:
     """x where t is 1, max(0, margin − x) where it is −1: of distances, small for what belongs together."""
     x, t = pair("hinge_embedding_loss", input, target)
     return reduced(x.where(t != -1, 0.0) + (margin - x).clamp(min=0).where(t != 1, 0.0), reduction)
 
 
-@in_float32
+@listed("float32")
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, *, reduction: str = "mean") -> Any:
     """max(0, margin − t (x₁ − x₂)): x₁ should be the larger where t is 1, x₂ where it is −1."""
     (x, y), (_, t) = pair("margin_ranking_loss", input1, input2), pair("margin_ranking_loss", input1, target)
     return reduced((margin - t * (x - y)).clamp(min=0), reduction)
 
 
-@in_float32
+@listed("float32")
 def cosine_embedding_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, *, reduction: str = "mean"
 ) -> Any:
@@ -318,7 +323,7 @@ def cosine_embedding_loss(
     return reduced((1 - cos).where(t == 1, 0.0) + (cos - margin).clamp(min=0).where(t == -1, 0.0), reduction)
 
 
-@in_float32
+@listed("float32")
 def triplet_margin_loss(
     anchor: Any,
     positive: Any,
@@ -359,7 +364,7 @@ def triplet_margin_with_distance_loss(
     return reduced((margin + far(a, p) - apart).clamp(min=0), reduction)
 
 
-@in_float32
+@listed("float32")
 def multi_margin_loss(
     input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, *, reduction: str = "mean"
 ) -> Any:
@@ -379,7 +384,7 @@ def multi_margin_loss(
     return reduced(loss.reshape(x.shape[:-1]), reduction)
 
 
-@in_float32
+@listed("float32")
 def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """Σ max(0, 1 − x[j] + x[i]) / C over the labels j and what is none i: of scores (N, C), or of one (C,).
 
@@ -398,7 +403,7 @@ def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") 
     return reduced(loss.reshape(x.shape[:-1]), reduction)
 
 
-@in_float32
+@listed("float32")
 def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
     """−t ln σ(x) − (1 − t) ln(1 − σ(x)), the mean over the last axis: each class for itself, yes or no."""
     x, t = pair("multilabel_soft_margin_loss", input, target)
@@ -409,7 +414,7 @@ def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, *, 
 NEVER = -1e30  # ln 0, of which differences are numbers
 
 
-@in_float32
+@listed("float32")
 def ctc_loss(
     log_probs: Any,
     targets: Any,

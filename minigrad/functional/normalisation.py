@@ -21,13 +21,13 @@ from ..base.dtypes import finfo, result_type, wide
 from ..base.errors import ShapeError
 from ..core.modes import current, no_grad
 from ..methods import integers
+from ..methods.arguments import listed
 from ..tensor.inplace import write
 from ..tensor.lift import operand
 from ..tensor.tensor import Tensor
-from .single import in_float32
 
 
-@in_float32
+@listed("float32")
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """(x − μ) / √(σ² + ε) · w + b, over the last axes, which are of `normalized_shape`.
 
@@ -37,6 +37,7 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
     return standardised(x, last_axes("layer_norm", x, normalized_shape), eps, weight, bias)
 
 
+@listed("float32")
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """x / √(mean x² + ε) · w, over the last axes, which are of `normalized_shape`.
 
@@ -75,7 +76,8 @@ def batch_norm(
         if running_mean is None or running_var is None:
             raise ValueError("batch_norm outside training reads running_mean and running_var, and got none")
         mean, var = x.lift(running_mean).reshape(column), x.lift(running_var).reshape(column)
-        return scaled((x - mean) / (var + eps).sqrt(), weight, bias, column)
+        y = scaled((x - mean) / (var + eps).sqrt(), weight, bias, column)
+        return y.astype(x.dtype) if x.spec.is_half else y
     x = several(x, axes, "batch_norm in training needs more than one value for each channel")
     follow(running_mean, running_var, x, axes, momentum)
     return standardised(x, axes, eps, weight, bias, column)
@@ -106,7 +108,7 @@ def instance_norm(
     return standardised(x, axes, eps, weight, bias, (x.shape[1], *(1,) * len(axes)))
 
 
-@in_float32
+@listed("float32")
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """(x − μ) / √(σ² + ε) · w + b for each of `num_groups` groups of channels of each example.
 

@@ -20,6 +20,7 @@ from ..base.errors import ShapeError
 from ..functions.activation import hardtanh
 from ..functions.creation import ones_like
 from ..functions.movement import meshgrid, stack
+from ..methods.arguments import listed
 from ..tensor.lift import operand
 from .pooling import adaptive_avg_pool
 
@@ -97,6 +98,7 @@ def cubic(t: Any, a: float = -0.75) -> list[Any]:
     return [far[0], near[0], near[1], far[1]]
 
 
+@listed("float32")
 def gathered(x: Any, axis: int, places: np.ndarray, weights: np.ndarray | None) -> Any:
     """Σ over taps of x at these places of an axis (taps, length), times these weights."""
     parts = [x.index_select(axis, x.lift(tap)) for tap in places]

@@ -13,6 +13,7 @@ from typing import Any
 from .. import ops
 from ..base.errors import ShapeError
 from ..methods import Operand
+from ..methods.arguments import listed
 from ..tensor.inplace import become
 from ..tensor.lift import function, operand
 
@@ -49,6 +50,7 @@ def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
     return real(x).apply(ops.LeakyRelu(float(negative_slope)))
 
 
+@listed("lower")
 def prelu(input: Any, weight: Any) -> Any:
     """x where x > 0, w x elsewhere, with one learned w for all or one for each channel, axis 1 of x."""
     x = operand(input)

@@ -9,7 +9,7 @@ from ..base.dimension import said
 from ..base.errors import AxisError, ShapeError
 from ..base.spec import broadcast_shape
 from ..methods import algebra as contraction
-from ..methods.arguments import axis_of
+from ..methods.arguments import axis_of, listed
 from ..tensor.lift import operand, operands
 
 
@@ -43,6 +43,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     return parts[0].apply(ops.Stack(parts[0].ndim), *parts[1:]).movedim(-1, dim)
 
 
+@listed("float32")
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
     """The p-norm of x − y for each pair of rows: (…, m, k), (…, n, k) → (…, m, n).
 

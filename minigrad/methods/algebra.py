@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 
 from .. import ops
 from ..base.errors import ShapeError
-from .arguments import integers
+from .arguments import integers, listed
 
 
 def einsum(equation: str, *xs: Any) -> Any:
@@ -202,6 +202,7 @@ class Algebra:
     def addbmm(self, batch1: Any, batch2: Any, **by: float) -> Self:
         return self._plus(self.lift(batch1).bmm(batch2).sum(0), **by)
 
+    @listed("lower")
     def _plus(self, product: Any, beta: float = 1, alpha: float = 1) -> Self:
         """β self + α times a product, in its shape; where β is 0, self may be no number."""
         x: Any = self.broadcast_to(product.shape)

@@ -1,4 +1,4 @@
-"""Reading the arguments of a method: axes, lengths, flags, and the two spellings of one word.
+"""Reading the arguments of a method: axes, lengths, flags, two spellings of one word, and autocast's casts.
 
 The array API's `axis` is ours, and PyTorch's `dim` is heard too.
 """
@@ -8,13 +8,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..base.dimension import is_unknown, unsaid
 from ..base.errors import AxisError, DTypeError, ShapeError
 from ..base.spec import Spec
+from ..core.modes import current, in_mode
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def axis_of(spec: Spec, axis: Any) -> int:
@@ -92,3 +95,20 @@ def hears(**synonyms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 hears_dim = hears(**SYNONYMS)
+
+
+def listed(to: str) -> Callable[[F], F]:
+    """A function of several ops on one list of autocast (core/op.py): its operands are cast, and nothing inside."""
+
+    def of(f: F) -> F:
+        @wraps(f)
+        def cast(*given: Any, **options: Any) -> Any:
+            casts = current.mode.autocast
+            if casts is None:
+                return f(*given, **options)
+            with in_mode(autocast=None):
+                return f(*(casts.cast(x, to) for x in given), **{n: casts.cast(x, to) for n, x in options.items()})
+
+        return cast  # type: ignore[return-value]
+
+    return of

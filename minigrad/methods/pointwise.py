@@ -14,7 +14,7 @@ import numpy as np
 from .. import ops
 from ..base.errors import AxisError, DTypeError
 from ..core.op import Op
-from .arguments import hears_dim
+from .arguments import hears_dim, listed
 
 # Interning finds an op again in 0.15 µs; for the commonest even that shows.
 _ADD, _SUB, _MUL, _DIV = ops.Add(), ops.Sub(), ops.Mul(), ops.Div()
@@ -214,6 +214,7 @@ class Pointwise:
     # -- of one op, or of several -----------------------------------------------------------------
 
     def square(self) -> Self: return self.apply(ops.Pow(2))
+    @listed("float32")
     def reciprocal(self) -> Self: return self.lift(1).apply(ops.Div(), self)
     def deg2rad(self: Any) -> Any: return self.real_valued() * (pi / 180)
     def rad2deg(self: Any) -> Any: return self.real_valued() * (180 / pi)

@@ -29,7 +29,7 @@ from ..base.dimension import needed, out_of_order, unsaid
 from ..base.errors import BoundsError, ShapeError
 from ..core.op import Op
 from ..ops.scan import along
-from .arguments import flag, hears_dim, integers, whole
+from .arguments import flag, hears_dim, integers, listed, whole
 
 
 class MinMax(NamedTuple):
@@ -109,6 +109,7 @@ class Reductions:
         """The standard deviation and the mean, with the arguments of var."""
         return self.std(*given, **options), self.apply(ops.Mean(*self._spread(*given, **options)[:2]))
 
+    @listed("float32")
     def norm(
         self, p: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any
     ) -> Self:
@@ -129,6 +130,7 @@ class Reductions:
             return x.abs().amax(axes, keepdims) if p > 0 else x.abs().amin(axes, keepdims)
         return x.apply(ops.Norm(axes, keepdims, p))
 
+    @listed("float32")
     def dist(self, other: Any, p: float = 2) -> Self:
         """The p-norm of x − y, of all elements as one vector."""
         return (self.real_valued() - other).norm(p)
