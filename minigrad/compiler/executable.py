@@ -49,15 +49,14 @@ class Executable:
             return walk(self, arrays)
         try:
             return self.program(*arrays)
-        except AssertionError:  # the user's own words
-            raise
         except Exception as error:
             self.blame(error, arrays)
             raise
 
     def blame(self, error: Exception, arrays: Sequence[Any]) -> None:
         """Raises the error of a run as one that names the op, and its line; nothing where it does, or none is found."""
-        found = None if getattr(error, "located", False) else located(self, arrays)
+        told = isinstance(error, AssertionError) or getattr(error, "located", False)  # in the user's own words, or ours
+        found = None if told else located(self, arrays)
         if found is not None:
             where, why = found
             is_known = isinstance(why, MinigradError) or type(why) in KNOWN

@@ -5,9 +5,9 @@ And blocks that have a name, such as an optimiser's step: told to those watchers
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ContextDecorator, contextmanager
+from typing import Any, Self
 
 from ..base.errors import MinigradError
 from .modes import current, in_mode
@@ -38,16 +38,24 @@ def calling(module: Any) -> Iterator[None]:
             raise
 
 
-@contextmanager
-def told(kind: str, name: str) -> Iterator[None]:
-    """A block with a name, told to those watchers that have `opened(kind, name)`, and `closed` of what that gave."""
-    heard: list[Any] = [watcher for watcher in current.mode.watchers if hasattr(watcher, "opened")]
-    blocks = [watcher.opened(kind, name) for watcher in heard]
-    try:
-        yield
-    finally:
-        for watcher, block in zip(heard, blocks):
-            watcher.closed(block)
+class told(ContextDecorator):
+    """A block, or a function, with a name: watchers that have `opened(kind, name)` give what is called at its end."""
+
+    def __init__(self, kind: str, name: str):
+        self.kind, self.name = kind, name
+        self.open: list[list[Callable[[], None]]] = []
+
+    def __enter__(self) -> Self:
+        heard: list[Any] = [watcher for watcher in current.mode.watchers if hasattr(watcher, "opened")]
+        self.open.append([watcher.opened(self.kind, self.name) for watcher in heard])
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        for close in self.open.pop():
+            close()
+
+    def _recreate_cm(self) -> told:
+        return told(self.kind, self.name)  # each call of a decorated function, in whatever thread, is its own
 
 
 def path_of(module: Any, calls: tuple[tuple[Any, str], ...]) -> str:

@@ -12,65 +12,42 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
+from ..saving.container import replaced
 from .events import FunctionEvent
 
 CATEGORIES = {"block": "user_annotation", "module": "python_function"}
 
 
-def write_trace(
-    events: Sequence[FunctionEvent],
-    memory: Sequence[tuple[int, int]],
-    threads: Mapping[int, str],
-    path: str | os.PathLike[str],
-) -> None:
+def write_trace(events: Sequence[FunctionEvent], threads: Mapping[int, str], path: str | os.PathLike[str]) -> None:
     """Write the file: whole, or not at all."""
-    start = min([event.begin for event in events] + [when for when, _ in memory], default=0)
-    trace = {
-        "schemaVersion": 1,
-        "displayTimeUnit": "ms",
-        "traceEvents": [*names(threads), *since(start, [*map(complete, events), *arrows(events), *counters(memory)])],
-    }
-    target = Path(path)
-    with NamedTemporaryFile("w", encoding="utf-8", dir=target.parent, suffix=".tmp", delete=False) as file:
-        try:
-            json.dump(trace, file, allow_nan=False)
-        except BaseException:
-            file.close()
-            Path(file.name).unlink()
-            raise
-    Path(file.name).replace(target)
+    start = min((event.begin for event in events), default=0)
+
+    def at(ns: int) -> float:
+        """Microseconds since the first, in steps of 1/1024, which add up exactly: no event may seem to overlap."""
+        return round((ns - start) * 1.024) / 1024
+
+    ran = [event for event in events if event.kind != "memory"]
+    told = [*names(threads), *(complete(event, at) for event in ran), *arrows(ran, at), *counters(events, at)]
+    trace = {"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": told}
+    replaced(Path(path).resolve(), [json.dumps(trace, allow_nan=False).encode()], ())
+
+
+def record(ph: str, name: str, thread: int, **more: Any) -> dict[str, Any]:
+    return {"ph": ph, "name": name, "pid": os.getpid(), "tid": thread, **more}
 
 
 def names(threads: Mapping[int, str]) -> Iterator[dict[str, Any]]:
     """What the process and its threads are called."""
-    yield {"ph": "M", "name": "process_name", "pid": os.getpid(), "tid": 0, "args": {"name": "minigrad"}}
+    yield record("M", "process_name", 0, args={"name": "minigrad"})
     for thread, name in threads.items():
-        yield {"ph": "M", "name": "thread_name", "pid": os.getpid(), "tid": thread, "args": {"name": name}}
+        yield record("M", "thread_name", thread, args={"name": name})
 
 
-def since(start: int, events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The events, their nanoseconds as microseconds since the first.
-
-    In steps of 1/1024, which add up exactly: one bit beyond where the next begins, an event would seem to overlap it.
-    """
-    for event in events:
-        begin = event["ts"] - start
-        ends = {"dur": grid(begin + event["dur"]) - grid(begin)} if "dur" in event else {}
-        yield {**event, "ts": grid(begin), **ends}
-
-
-def grid(ns: int) -> float:
-    """Microseconds, of which a double has all digits."""
-    return round(ns * 1.024) / 1024
-
-
-def complete(event: FunctionEvent) -> dict[str, Any]:
+def complete(event: FunctionEvent, at: Callable[[int], float]) -> dict[str, Any]:
     """An event with a beginning and a length."""
     told = {
         "Module": event.module,
@@ -79,31 +56,23 @@ def complete(event: FunctionEvent) -> dict[str, Any]:
         "FLOPs": event.flops,
         "Bytes": event.cpu_memory_usage,
     }
-    return {
-        "ph": "X",
-        "cat": CATEGORIES.get(event.kind, "cpu_op"),
-        "name": event.name,
-        "pid": os.getpid(),
-        "tid": event.thread,
-        "ts": event.begin,
-        "dur": event.end - event.begin,
-        "args": {name: value for name, value in told.items() if value},
-    }
+    ts, args = at(event.begin), {name: value for name, value in told.items() if value}
+    category = CATEGORIES.get(event.kind, "cpu_op")
+    return record("X", event.name, event.thread, cat=category, ts=ts, dur=at(event.end) - ts, args=args)
 
 
-def arrows(events: Iterable[FunctionEvent]) -> Iterator[dict[str, Any]]:
+def arrows(events: Iterable[FunctionEvent], at: Callable[[int], float]) -> Iterator[dict[str, Any]]:
     """From each op to its derivative."""
     forward = {event.birth: event for event in events if event.birth > 0}
     for number, event in enumerate(events):
         origin = forward.get(-event.birth)
-        if event.birth < 0 and origin is not None:
-            for ph, end in (("s", origin), ("f", event)):
-                at = {"pid": os.getpid(), "tid": end.thread, "ts": end.begin}
-                yield {"ph": ph, "cat": "fwdbwd", "name": "fwdbwd", "id": number, **at, "bp": "e"}
+        for ph, end in (("s", origin), ("f", event)) if origin is not None else ():
+            yield record(ph, "fwdbwd", end.thread, cat="fwdbwd", id=number, ts=at(end.begin), bp="e")
 
 
-def counters(memory: Iterable[tuple[int, int]]) -> Iterator[dict[str, Any]]:
+def counters(events: Iterable[FunctionEvent], at: Callable[[int], float]) -> Iterator[dict[str, Any]]:
     """How many bytes there are, of what came while the profiler was open."""
-    changes = [*memory]
-    for (when, _), now in zip(changes, accumulate(nbytes for _, nbytes in changes)):
-        yield {"ph": "C", "name": "memory", "pid": os.getpid(), "tid": 0, "ts": when, "args": {"bytes": now}}
+    nbytes = 0
+    for change in sorted((event for event in events if event.kind == "memory"), key=lambda event: event.begin):
+        nbytes += change.cpu_memory_usage
+        yield record("C", "memory", 0, ts=at(change.begin), args={"bytes": nbytes})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
 from typing import Any
 
 from ..base.table import Table
-from .icicle import Branch, pictured
+from .icicle import pictured, tree
 
 HEAD = {"module": "", "type": "", "output": "", "parameters": ",", "MACs": ",", "FLOPs": ",", "kept": ","}
 NOTE = "Each module with all that is in it; 1 MAC = 2 FLOPs; bytes kept for backward at the first op that keeps them."
@@ -59,20 +60,12 @@ def text(e: Any, depth: int | None) -> str:
 def html(e: Any, depth: int | None) -> str:
     """The same as HTML, with the picture."""
     whole = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in figures(e).items())
-    picture = pictured(tree(e), lambda flops: f"{flops:,} FLOPs", "FLOPs")
+    picture = pictured(tree(leaves(e)), lambda flops: f"{flops:,} FLOPs", "FLOPs")
     return f'<div class="mg-widget">{picture}{table(e, depth)._repr_html_()}<dl>{whole}</dl></div>'
 
 
-def tree(e: Any) -> Branch:
-    """Modules by their paths, in them their ops, with their FLOPs."""
-    root = Branch("all ops", amount=e.train_flops)
+def leaves(e: Any) -> Iterator[tuple[str, str, str, int]]:
+    """FLOPs of each op, forward and backward, and its module."""
     for node, cost in e.costs.items():
-        for kind, flops in (("forward", cost.flops), ("backward", cost.backward_flops)):
-            branch = root
-            for name in filter(None, module_of(node).split(".")):
-                branch = branch.part(name, "module")
-                branch.amount += flops
-            leaf = branch.part(node.op.kind, kind)
-            leaf.amount += flops
-            leaf.count += 1
-    return root
+        yield module_of(node), "forward", node.op.kind, cost.flops
+        yield module_of(node), "backward", node.op.kind, cost.backward_flops

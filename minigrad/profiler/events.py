@@ -2,55 +2,52 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..autograd.function_rule import Output
 from ..base.dimension import is_unknown
 from ..base.spec import Spec
-from ..compiler.control import flops as flops_of
 from ..compiler.passes.fuse import Fused
+from ..core.graph import Graph
+from ..core.node import Node, Place
 from ..core.op import Op
-from .log import Block, Detail, Log
-from .programs import Line
 
 
 @dataclass(eq=False)
 class FunctionEvent:
-    """One op, derivative, step of a program, or block; or, where `count` is above 1, all those of one key.
+    """One op, derivative, step of a program, block or change of memory; where `count` is above 1, all of one key.
 
-    kind                op, backward, step, program, module or block
-    begin, end          in nanoseconds of one clock
-    ns, self_ns         how long; and without what lies inside
+    kind                op, backward, step, program, module, block or memory
     module              the path of the module that it was called in: GPT.blocks.0.mlp
     stack               lines of the user's, the innermost first
     input_shapes        of its operands
     flops               scalar operations, a multiply-add being two; None where nobody says how many
+    begin, end          in nanoseconds of one clock
+    birth               of the record that an op left; negative of its derivative's; 0 for none
+    ns, self_ns         how long; and without what lies inside
     cpu_memory_usage    bytes that came while it ran, less those that went; self_cpu_memory_usage without what is inside
     """
 
     name: str
     kind: str
-    begin: int
-    end: int
-    thread: int
     module: str = ""
     stack: tuple[str, ...] = ()
     input_shapes: list[list[int | None]] = field(default_factory=list)
     flops: int | None = 0
-    cpu_memory_usage: int = 0
-    self_cpu_memory_usage: int = 0
+    begin: int = 0
+    end: int = 0
+    thread: int = 0
     birth: int = 0
-    cpu_parent: FunctionEvent | None = None
-    cpu_children: list[FunctionEvent] = field(default_factory=list)
     count: int = 1
     ns: int = 0
     self_ns: int = 0
+    cpu_memory_usage: int = 0
+    self_cpu_memory_usage: int = 0
     is_backward: bool = False
+    cpu_parent: FunctionEvent | None = None
 
     key = property(lambda self: self.name)
     cpu_time_total = property(lambda self: self.ns / 1000, doc="Microseconds.")
@@ -60,64 +57,83 @@ class FunctionEvent:
     def __repr__(self) -> str:
         return f"<{self.name}: {self.count} × {self.cpu_time:.3f} us>"
 
+    @property
+    def around(self) -> Iterator[FunctionEvent]:
+        """Those that it lies in, from the inside."""
+        event = self.cpu_parent
+        while event is not None:
+            yield event
+            event = event.cpu_parent
 
-def events_of(log: Log, shapes: bool, flops: bool) -> list[FunctionEvent]:
-    """The events of a thread, each after the one that it lies in; with shapes of operands, and operations, if asked."""
-    roots: list[FunctionEvent] = []
+
+class Detail(NamedTuple):
+    """What is noted of an op where it is asked for.
+
+    specs    of the result, and of the operands
+    stack    the user's lines, the innermost first
+    rule     of a derivative, what was computed, as a graph
+    """
+
+    specs: tuple[Any, ...]
+    stack: tuple[Place, ...] = ()
+    rule: Graph | None = None
+
+
+def events_of(entries: Iterable[Any], thread: int) -> list[FunctionEvent]:
+    """The events of a thread, each after the one that it lies in. See Log for what the entries are."""
+    found: list[FunctionEvent] = []
     arrived = 0
-    entries = iter(log.entries)
-    for end, begin, what, detail, birth in zip(entries, entries, entries, entries, entries):
+    for end, begin, what, detail, birth in zip(*[iter(entries)] * 5, strict=True):
         if isinstance(what, Output):  # hands on what arrives at a compiled call, or a Function
             arrived = birth
         elif begin:  # else it is told of and did not run: another result of the same call
-            event = made(log.native, end, begin, what, detail, birth)
-            event.input_shapes, event.flops = event.input_shapes if shapes else [], event.flops if flops else 0
+            event = made(what, detail, birth)
+            event.begin, event.end, event.thread = begin, end, thread
             if birth < 0 and arrived:
                 event.birth, arrived = arrived, 0
-            adopt(roots, event)
-    events = [*preorder(roots)]
+            found.append(event)
+    events = nested(found)
     for event in events:
-        event.ns = event.end - event.begin
-        if event.cpu_children and event.flops is None:  # what is inside says how many
-            event.flops = 0
-        event.self_ns = event.ns - sum(child.end - child.begin for child in event.cpu_children)
+        measure(event)
     place(events)
-    for when, nbytes in log.memory:
-        charge(roots, when, nbytes)
     return events
 
 
-def made(thread: int, end: int, begin: int, what: Any, detail: Detail | None, birth: int) -> FunctionEvent:
-    """An entry of a log as an event."""
-    if isinstance(what, Block):
-        return FunctionEvent(what.name, what.kind, begin, end, thread)
-    if isinstance(what, Line):
-        return of_line(FunctionEvent(what.name or called(what.nodes[-1].op), "step", begin, end, thread), what)
-    backward = birth < 0
-    event = FunctionEvent(called(what, backward), "backward" if backward else "op", begin, end, thread, birth=birth)
+# -- what it is ------------------------------------------------------------------------------------------------
+
+
+def made(what: Op | FunctionEvent | int, detail: Detail | None, birth: int) -> FunctionEvent:
+    """What was noted as an event, when and where left open."""
+    if isinstance(what, int):
+        return FunctionEvent("[memory]", "memory", cpu_memory_usage=what)
+    if isinstance(what, FunctionEvent):
+        return replace(what)
+    event = FunctionEvent(called(what, birth < 0), "backward" if birth < 0 else "op", birth=birth)
     if detail is not None:
-        event.stack, event.input_shapes = detail.stack, shapes_of(detail.operands)
-        event.flops = cost(what, detail, backward)
+        event.stack, event.input_shapes = tuple(map(str, detail.stack)), shapes_of(detail.specs[1:])
+        if birth >= 0:
+            event.flops = cost(what, *detail.specs)
+        else:
+            event.flops = None if detail.rule is None else total(map(cost_of, detail.rule.nodes))
     return event
 
 
-def of_line(event: FunctionEvent, line: Line) -> FunctionEvent:
-    """The step of a program: in the module that all its nodes are in, at the line of the last."""
-    places = [place for node in line.nodes if (place := getattr(node, "place", None)) is not None]
-    if places:
-        paths = [place.module.split(".") for place in places]
-        event.module = ".".join(names[0] for names in takewhile(lambda names: len({*names}) == 1, zip(*paths)))
-        event.stack = (str(places[-1]),)
-    if len(line.nodes) == 1:
-        event.input_shapes = shapes_of(x.spec for x in line.nodes[0].inputs)
-    costs = [cost(n.op, Detail(n.spec, tuple(x.spec for x in n.inputs), ()), False) for n in line.counted]
-    event.flops = None if None in costs else sum(costs)  # type: ignore[arg-type]
-    return event
+def step(nodes: Sequence[Node], counted: Iterable[Node], name: str = "") -> FunctionEvent:
+    """A step of a program, as it is each time: in the module that all its nodes are in, at the line of the last.
 
-
-def shapes_of(specs: Iterable[Any]) -> list[list[int | None]]:
-    """The shapes, None for a length that only a run can tell; of an operand that is several, of none."""
-    return [[None if is_unknown(n) else n for n in x.shape] if isinstance(x, Spec) else [] for x in specs]
+    counted    those of the nodes whose operations no other step counts
+    name       what it is called, if it is not one node's op
+    """
+    places = [place for node in nodes if (place := getattr(node, "place", None)) is not None]
+    paths = takewhile(lambda names: len({*names}) == 1, zip(*[place.module.split(".") for place in places]))
+    return FunctionEvent(
+        name or called(nodes[-1].op),
+        "step",
+        ".".join(names[0] for names in paths),
+        tuple(map(str, places[-1:])),
+        shapes_of(x.spec for x in nodes[0].inputs) if len(nodes) == 1 else [],
+        total(map(cost_of, counted)),
+    )
 
 
 def called(op: Op, backward: bool = False) -> str:
@@ -129,42 +145,66 @@ def called(op: Op, backward: bool = False) -> str:
     return op.method or (op.kind.lower() if op.kind == type(op).__name__ else op.kind)
 
 
-def cost(op: Op, detail: Detail, backward: bool) -> int | None:
+def shapes_of(specs: Iterable[Any]) -> list[list[int | None]]:
+    """The shapes, None for a length that only a run can tell; of an operand that is several, of none."""
+    return [[None if is_unknown(n) else n for n in x.shape] if isinstance(x, Spec) else [] for x in specs]
+
+
+def cost(op: Op, *specs: Any) -> int | None:
     """How many scalar operations it is; None where nobody says."""
     try:
-        if backward:
-            return None if detail.rule is None else flops_of(detail.rule)
-        found = op.flops(detail.spec, *detail.operands)
-        return None if is_unknown(found) else found
-    except (NotImplementedError, AttributeError):
+        flops = op.flops(*specs)
+    except NotImplementedError:
         return None
+    return None if is_unknown(flops) else flops
 
 
-# -- who lies in whom --------------------------------------------------------------------------------------
+def cost_of(node: Node) -> int | None:
+    """The same of a node; none of a leaf."""
+    return cost(node.op, node.spec, *(x.spec for x in node.inputs)) if node.inputs else 0
 
 
-def adopt(done: list[FunctionEvent], event: FunctionEvent) -> None:
-    """One more event, which ends last: what began after it began lies in it; what only ended after that goes before."""
-    inside = []
-    while done and done[-1].begin >= event.begin:
-        inside.append(done.pop())
-    event.begin = max(event.begin, done[-1].end) if done else event.begin
-    event.cpu_children = inside[::-1]
-    for child in inside:
-        child.cpu_parent = event
-    done.append(event)
+def total(flops: Iterable[int | None]) -> int | None:
+    """The sum; None where one of them is."""
+    numbers = [*flops]
+    return None if None in numbers else sum(numbers)  # type: ignore[arg-type]
 
 
-def preorder(roots: Iterable[FunctionEvent]) -> Iterator[FunctionEvent]:
-    """Each event, then those in it."""
-    stack = [*reversed([*roots])]
-    while stack:
-        event = stack.pop()
-        yield event
-        stack += reversed(event.cpu_children)
+# -- who lies in whom, and where -------------------------------------------------------------------------------
 
 
-def place(events: list[FunctionEvent]) -> None:
+def nested(events: list[FunctionEvent]) -> list[FunctionEvent]:
+    """Events in the order of their ends as events in that of their beginnings, which know what they lie in.
+
+    What began after another began, and was told of before it, lies in it; what only ended after it goes before.
+    """
+    above: list[FunctionEvent] = []
+    order = events[::-1]
+    for event in order:
+        while above and above[-1].begin > event.begin:
+            after = above.pop()
+            after.begin = max(after.begin, event.end)
+        event.cpu_parent = above[-1] if above else None
+        above.append(event)
+    order.sort(key=lambda event: event.begin)
+    return order
+
+
+def measure(event: FunctionEvent) -> None:
+    """What it took; those that it lies in have it, and the innermost of them has so much less for itself."""
+    parent, event.ns = event.cpu_parent, event.end - event.begin
+    event.self_ns += event.ns
+    if parent is not None:
+        parent.self_ns -= event.ns
+        if event.kind == "memory":
+            parent.self_cpu_memory_usage += event.cpu_memory_usage
+            for each in event.around:
+                each.cpu_memory_usage += event.cpu_memory_usage
+        elif parent.flops is None:  # what is inside says how many
+            parent.flops = 0
+
+
+def place(events: Iterable[FunctionEvent]) -> None:
     """Each event to its module and line: a derivative's are those of the op that it is the derivative of."""
     forward = {event.birth: event for event in events if event.birth > 0}
     for event in events:
@@ -178,66 +218,30 @@ def place(events: list[FunctionEvent]) -> None:
             event.module, event.stack = event.module or parent.module, event.stack or parent.stack
 
 
-def charge(events: list[FunctionEvent], when: int, nbytes: int) -> None:
-    """Bytes that came, or went, to the events that ran at that moment."""
-    innermost = None
-    while events:
-        i = bisect_left(events, when, key=attrgetter("begin")) - 1
-        if i < 0 or events[i].end < when:
-            break
-        innermost = events[i]
-        innermost.cpu_memory_usage += nbytes
-        events = innermost.cpu_children
-    if innermost is not None:
-        innermost.self_cpu_memory_usage += nbytes
-
-
-# -- those of one key ----------------------------------------------------------------------------------------
+# -- those of one key ------------------------------------------------------------------------------------------
 
 
 def averages(events: Iterable[FunctionEvent], shapes: bool, stack: int, module: bool) -> list[FunctionEvent]:
     """One for all events of a name; and, where it is asked for, of one module, lines and shapes.
 
-    In the total of a name an event inside another of it counts once.
+    In its totals what lies in another of them counts once.
     """
-    found: dict[Any, FunctionEvent] = {}
+
+    def key(event: FunctionEvent) -> tuple[Any, ...]:
+        operands = tuple(map(tuple, event.input_shapes)) if shapes else ()
+        return event.name, event.module if module else "", event.stack[:stack], operands
+
+    found: dict[tuple[Any, ...], FunctionEvent] = {}
     for event in events:
-        key = group(event, shapes, stack, module)
-        total = found.get(key)
-        nested = any(group(above, shapes, stack, module) == key for above in ancestors(event))
-        if total is None:
-            found[key] = replace(
-                event,
-                cpu_parent=None,
-                cpu_children=[],
-                module=event.module if module else "",
-                stack=event.stack[:stack],
-                input_shapes=event.input_shapes if shapes else [],
-            )
-            continue
-        total.count += 1
-        total.self_ns += event.self_ns
-        total.self_cpu_memory_usage += event.self_cpu_memory_usage
-        total.flops = None if total.flops is None or event.flops is None else total.flops + event.flops
-        if not nested:
-            total.ns += event.ns
-            total.cpu_memory_usage += event.cpu_memory_usage
+        if (of := key(event)) not in found:
+            name, where, lines, operands = of
+            found[of] = FunctionEvent(name, event.kind, where, lines, [*map(list, operands)], count=0)
+        one = found[of]
+        one.count += 1
+        one.self_ns += event.self_ns
+        one.self_cpu_memory_usage += event.self_cpu_memory_usage
+        one.flops = total((one.flops, event.flops))
+        if of not in map(key, event.around):
+            one.ns += event.ns
+            one.cpu_memory_usage += event.cpu_memory_usage
     return [*found.values()]
-
-
-def group(event: FunctionEvent, shapes: bool, stack: int, module: bool) -> Any:
-    """What is alike of events that are taken together."""
-    return (
-        event.name,
-        event.module if module else None,
-        event.stack[:stack],
-        str(event.input_shapes) if shapes else None,
-    )
-
-
-def ancestors(event: FunctionEvent) -> Iterator[FunctionEvent]:
-    """Those that it lies in, from the inside."""
-    above = event.cpu_parent
-    while above is not None:
-        yield above
-        above = above.cpu_parent

@@ -44,25 +44,25 @@ class Branch:
         return 1 + max((part.depth for part in self.parts.values()), default=0)
 
 
-def tree(events: Iterable[FunctionEvent]) -> Branch:
-    """Modules by their paths, in them their ops, each as long as it was alone."""
+def tree(leaves: Iterable[tuple[str, str, str, int]]) -> Branch:
+    """Modules by their paths, in them their ops, of each (path of the module, kind, name, amount)."""
     root = Branch("all ops")
-    for event in events:
-        if event.kind in ("op", "backward", "step", "program"):
-            branch = root
-            branch.amount += event.self_ns
-            for name in filter(None, event.module.split(".")):
-                branch = branch.part(name, "module")
-                branch.amount += event.self_ns
-            leaf = branch.part(event.name, "backward" if event.is_backward else "forward")
-            leaf.amount += event.self_ns
-            leaf.count += 1
+    for module, kind, name, amount in leaves:
+        path = [root]
+        for part in filter(None, module.split(".")):
+            path.append(path[-1].part(part, "module"))
+        leaf = path[-1].part(name, kind)
+        leaf.count += 1
+        for branch in (*path, leaf):
+            branch.amount += amount
     return root
 
 
 def icicle(events: Iterable[FunctionEvent]) -> str:
-    """The picture of a run's time."""
-    return pictured(tree(events), lambda ns: duration(ns / 1000), "Time")
+    """The picture of a run's time, each op as long as it was alone."""
+    ops = [event for event in events if event.kind in ("op", "backward", "step", "program")]
+    leaves = ((e.module, "backward" if e.is_backward else "forward", e.name, e.self_ns) for e in ops)
+    return pictured(tree(leaves), lambda ns: duration(ns / 1000), "Time")
 
 
 def pictured(root: Branch, written: Callable[[int], str], what: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
@@ -23,83 +23,76 @@ from weakref import ref
 
 import numpy as np
 
+from ..base.errors import StateError
 from ..compiler.blame import walk_now, walking
 from ..core.calls import told
 from ..core.modes import Mode, current, in_mode
-from ..core.node import ENGINE, Node, spot
+from ..core.node import ENGINE, Node, Place
 from ..core.op import Op
 from ..core.versions import owner
+from .events import Detail, FunctionEvent, events_of
 from .programs import Timed, timed
 
 DEPTH = 8  # lines of the user's that a stack has
 
 
-class Block(NamedTuple):
-    """A stretch with a name: kind is block, module, step or program."""
+class Wanted(NamedTuple):
+    """What is noted besides names and times."""
 
-    kind: str
-    name: str
-
-
-class Detail(NamedTuple):
-    """What is noted of an op where it is asked for.
-
-    spec, operands    of the result and of the operands
-    stack             the user's lines, the innermost first
-    rule              of a derivative, what was computed, as a graph
-    """
-
-    spec: Any
-    operands: tuple[Any, ...]
-    stack: tuple[str, ...]
-    rule: Any = None
-
-
-Open = tuple[int, Block]
+    shapes: bool = False
+    memory: bool = False
+    stack: bool = False
+    flops: bool = False
+    modules: bool = False
 
 
 class Log:
     """A watcher that notes (end, beginning, what, detail, birth), five by five, in the order of the ends.
 
-    what     an op; a Line of a program; a Block
+    what     an op; a block, or a step of a program, as an event without times; bytes that came, or, below 0, went
     birth    of the record it left; negative of a derivative; 0 for none
     began    when something last came to the door; 0 once that was told of
-    memory   (when, bytes) of what was made, and, below 0, of what was let go
     pulled   what each pass of backward has of its own: passing() gives it
     """
 
     pulled: Callable[[Node, Any, tuple[Any, ...]], None]
     holds = False
 
-    def __init__(self, detailed: bool, memory: bool, stack: bool):
-        self.ident, self.native, self.name = (
-            *(threading.get_ident(), threading.get_native_id()),
-            threading.current_thread().name,
-        )
-        self.detailed, self.stacked, self.with_memory = detailed or stack, stack, memory
-        self.open: list[tuple[int, Block]] = []
+    def __init__(self, wanted: Wanted):
+        thread = threading.current_thread()
+        self.ident, self.native, self.name = thread.ident, threading.get_native_id(), thread.name
+        self.wanted, self.memory, self.detailed = wanted, wanted.memory, wanted.shapes or wanted.flops or wanted.stack
+        self.open: list[FunctionEvent] = []
         self.programs: dict[Any, Timed] = {}
         self.alive: dict[int, ref[Any]] = {}
         self.clear()
 
     def clear(self) -> None:
         """Begins anew; blocks that are open stay so."""
-        self.since = clock()
+        self.since, self.began = clock(), 0
         self.entries: list[Any] = []
-        self.memory: list[tuple[int, int]] = []
         self.add = self.entries.extend
-        self.began = 0
         self.alive.clear()
+
+    def events(self) -> list[FunctionEvent]:
+        """What was noted as events, each after the one that it lies in; blocks that are still open end now."""
+        if self.open:
+            self.closed(self.open[0])
+        events = events_of(self.entries, self.native)
+        for event in events:  # of programs all is known anyway
+            event.input_shapes = event.input_shapes if self.wanted.shapes else []
+            event.flops = event.flops if self.wanted.flops else 0
+        return events
 
     # -- as a watcher ------------------------------------------------------------------------------------
 
     def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
         now, node = clock(), y.node
-        detail = Detail(y.spec, tuple([x.spec for x in xs]), self.lines()) if self.detailed else None
+        if self.memory:
+            self.note(now, [x.value for x in xs], [y.value])
+        detail = Detail((y.spec, *[x.spec for x in xs]), self.lines()) if self.detailed else None
         self.add((now, self.began, op, detail, 0 if node is None else node.born))
         self.began = 0
-        if self.with_memory:
-            self.note(now, [x.value for x in xs], [y.value])
 
     def passing(self) -> Callable[[Node, Any, tuple[Any, ...]], None]:
         """What a pass of backward, which begins now, is to tell of each derivative."""
@@ -107,27 +100,26 @@ class Log:
 
         def pulled(node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
             nonlocal last
-            now = clock()
-            detail = None
-            if self.detailed:
-                detail = Detail(node.spec, tuple([x.spec for x in node.inputs]), (), getattr(node.rule, "graph", None))
-            self.add((now, last, node.op, detail, -node.born))
-            if self.with_memory:
+            now, rule = clock(), getattr(node.rule, "graph", None)
+            if self.memory:
                 self.note(now, [gy], gxs)
+            detail = Detail((node.spec, *[x.spec for x in node.inputs]), (), rule) if self.detailed else None
+            self.add((now, last, node.op, detail, -node.born))
             last = now
 
         return pulled
 
-    def opened(self, kind: str, name: str) -> Open:
-        block = clock(), Block(kind, name)
+    def opened(self, kind: str, name: str) -> Callable[[], None]:
+        """A block begins; what is returned is called at its end."""
+        block = FunctionEvent(name, kind, begin=clock())
         self.open.append(block)
-        return block
+        return partial(self.closed, block)
 
-    def closed(self, block: Open) -> None:
+    def closed(self, block: FunctionEvent) -> None:
         """The end of a block, and of those in it; one that was open when the profiler ended has ended with it."""
         while block in self.open:
-            start, what = self.open.pop()
-            self.add((clock(), max(start, self.since), what, None, 0))
+            inner = self.open.pop()
+            self.add((clock(), max(inner.begin, self.since), inner, None, 0))
 
     # -- programs ------------------------------------------------------------------------------------------
 
@@ -137,18 +129,16 @@ class Log:
             with walking(None):
                 return executable(*arrays)  # type: ignore[no-any-return]
         program = self.timed(executable.program)
-        block = self.opened("program", "program")
+        close = self.opened("program", "program")
         try:
             ys = program(*arrays)
-        except AssertionError:
-            raise
+            if self.memory:
+                self.note(clock(), arrays, ys)
         except Exception as error:
             executable.blame(error, arrays)
             raise
         finally:
-            self.closed(block)
-        if self.with_memory:
-            self.note(self.entries[-5], arrays, ys)
+            close()
         return ys
 
     def timed(self, program: Any) -> Timed:
@@ -160,42 +150,48 @@ class Log:
 
     # -- details -------------------------------------------------------------------------------------------
 
-    def lines(self) -> tuple[str, ...]:
+    def lines(self) -> tuple[Place, ...]:
         """The user's lines that led here, the innermost first."""
-        found: list[str] = []
-        frame = sys._getframe(2) if self.stacked else None
+        found: list[Place] = []
+        frame = sys._getframe(2) if self.wanted.stack else None
         while frame is not None and len(found) < DEPTH:
-            if not frame.f_code.co_filename.startswith(ENGINE):
-                found.append(f"{spot(frame.f_code.co_filename, frame.f_lineno)}, in {frame.f_code.co_name}")
+            code = frame.f_code
+            if not code.co_filename.startswith(ENGINE):
+                found.append(Place(code.co_filename, frame.f_lineno, code.co_name))
             frame = frame.f_back
         return tuple(found)
 
-    def note(self, now: int, before: Sequence[Any], after: Sequence[Any]) -> None:
-        """Arrays that were there, and those that there are now: of the new ones, that they came, and when they go."""
-        for i, value in enumerate((*before, *after)):
-            array = getattr(value, "value", value)  # of a tensor, where a derivative runs on those
-            if hasattr(array, "base") and not isinstance(array, np.generic):  # no number, and no tracer
-                array = owner(array)
-                if id(array) not in self.alive:
-                    nbytes = array.nbytes if i >= len(before) else 0
-                    self.alive[id(array)] = ref(array, partial(self.forget, id(array), nbytes))
-                    self.memory.append((now, nbytes))
+    def note(self, now: int, before: Iterable[Any], after: Iterable[Any]) -> None:
+        """Of arrays that were not there before: that they came; and, when they go, that."""
+        known = {id(memory_of(x)) for x in before}
+        for array in map(memory_of, after):
+            if array is not None and id(array) not in known and id(array) not in self.alive:
+                self.alive[id(array)] = ref(array, partial(self.forget, id(array), array.nbytes))
+                self.add((now, now, array.nbytes, None, 0))
 
     def forget(self, key: int, nbytes: int, _: Any) -> None:
         """The array of that id goes."""
         if self.alive.pop(key, None) is not None:
-            self.memory.append((clock(), -nbytes))
+            now = clock()
+            self.add((now, now, -nbytes, None, 0))
+
+
+def memory_of(value: Any) -> Any:
+    """The array that has the memory of a value, or of a tensor's; None of a number, and of a tracer."""
+    array = getattr(value, "value", value)  # of a tensor, where a derivative runs on those
+    return owner(array) if hasattr(array, "base") and not isinstance(array, np.generic) else None
 
 
 def clocked(name: str) -> Any:
     """A field of a ProfiledMode that looks at the clock when it is read."""
-    slot = f"_{name}"
+    slot = getattr(Mode, name)
+    get = slot.__get__
 
     def read(self: ProfiledMode) -> Any:
         self.log.began = clock()
-        return getattr(self, slot)
+        return get(self)
 
-    return property(read, lambda self, value: setattr(self, slot, value))
+    return property(read, slot.__set__)
 
 
 class ProfiledMode(Mode):
@@ -205,14 +201,14 @@ class ProfiledMode(Mode):
     builder    what a Function, or a compiled call, asks for first
     """
 
-    __slots__ = ("_builder", "_door", "log")
+    __slots__ = ("log",)
 
     log: Log
     door = clocked("door")
     builder = clocked("builder")
 
     def __new__(cls, **fields: Any) -> Any:
-        log = next((watcher for watcher in fields["watchers"] if isinstance(watcher, Log)), None)
+        log = log_of(fields["watchers"])
         if log is None:
             return Mode(**fields)
         self = object.__new__(cls)
@@ -220,20 +216,23 @@ class ProfiledMode(Mode):
         return self
 
 
+def log_of(watchers: Sequence[Any]) -> Log | None:
+    """The Log among them."""
+    return next((watcher for watcher in watchers if isinstance(watcher, Log)), None)
+
+
 @contextmanager
-def logging(log: Log, modules: bool) -> Iterator[None]:
+def logging(log: Log) -> Iterator[None]:
     """A block of this thread of which the log is told.
 
-    modules    whether calls of modules are among it
+    Raises StateError where a profiler is open in this thread.
     """
     mode = current.mode
+    if log_of(mode.watchers) is not None:
+        raise StateError("a profiler is open in this thread already, and a second one would time the first: close it")
     walk = log.walk if walk_now.get() is None else walk_now.get()  # who looks for a NaN goes on doing so
-    calls = (mode.calls or ()) if modules else mode.calls
+    calls = (mode.calls or ()) if log.wanted.modules else mode.calls
     with walking(walk), in_mode(watchers=(*mode.watchers, log), calls=calls):
         mode = current.mode
         current.mode = ProfiledMode(**{field.name: getattr(mode, field.name) for field in fields(Mode) if field.init})
-        try:
-            yield
-        finally:
-            if log.open:
-                log.closed(log.open[0])
+        yield

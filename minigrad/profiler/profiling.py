@@ -12,16 +12,13 @@ from typing import Any, Self
 
 from ..base.errors import StateError
 from ..core.calls import told
-from ..core.modes import current
 from .chrome import write_trace
-from .events import events_of
 from .icicle import icicle
-from .log import Log, logging
+from .log import Log, Wanted, logging
 from .steps import ProfilerAction, Schedule
 from .table import EventList
 
 RECORDED = {ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE}
-GOES_ON = {ProfilerAction.RECORD}  # after which the same cycle may go on
 
 
 class ProfilerActivity(Enum):
@@ -31,24 +28,14 @@ class ProfilerActivity(Enum):
     CUDA = 1
 
 
-class record_function(ContextDecorator):
+class record_function(told):
     """A block, or a function, that a profiler shows under this name."""
 
     def __init__(self, name: str, args: str | None = None):
         """args    shown behind the name"""
         if not isinstance(name, str):
             raise TypeError(f"record_function takes the name of a block, a text, and got {name!r}")
-        self.name = name if args is None else f"{name}: {args}"
-        self.open: list[Any] = []
-
-    def __enter__(self) -> Self:
-        block = told("block", self.name)
-        block.__enter__()
-        self.open.append(block)
-        return self
-
-    def __exit__(self, *raised: Any) -> None:
-        self.open.pop().__exit__(*raised)
+        super().__init__("block", name if args is None else f"{name}: {args}")
 
 
 class profile(ContextDecorator):
@@ -87,22 +74,19 @@ class profile(ContextDecorator):
         for name, f in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
             if f is not None and not callable(f):
                 raise TypeError(f"{name} is a function, as mg.profiler.schedule(…) gives one, and got {f!r}")
-        self.schedule, self.on_trace_ready, self.with_modules = schedule, on_trace_ready, with_modules
-        self.options = (record_shapes or with_flops, profile_memory, with_stack)
-        self.told, self.began = (record_shapes, with_flops), 0
-        self.step_num, self.action, self.ident = 0, ProfilerAction.NONE, 0
+        self.schedule, self.on_trace_ready = schedule, on_trace_ready
+        self.wanted = Wanted(record_shapes, profile_memory, with_stack, with_flops, with_modules)
+        self.ident = 0
         self.found: EventList | None = None
-        self.logs: list[Log] = []
-        self.block, self.named = ExitStack(), ExitStack()
+        self.cycle, self.named = ExitStack(), ExitStack()
 
     # -- open and closed ------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Open it, as `with` does."""
-        refuse_two()
-        self.main = Log(*self.options)
-        self.logs, self.step_num, self.found, self.ident = [self.main], 0, None, get_ident()
+        """Open it, as `with` does. Raises StateError where a profiler is open in this thread."""
+        self.logs, self.step_num, self.action, self.found = [Log(self.wanted)], 0, ProfilerAction.NONE, None
         self.turn(self.planned())
+        self.ident = get_ident()
 
     def stop(self) -> None:
         """Close it."""
@@ -110,6 +94,7 @@ class profile(ContextDecorator):
             raise StateError("a profiler is closed by the thread that opened it, and once")
         self.ident = 0
         self.turn(ProfilerAction.NONE)
+        self.logs = []
 
     def __enter__(self) -> Self:
         self.start()
@@ -135,42 +120,40 @@ class profile(ContextDecorator):
     def turn(self, action: ProfilerAction) -> None:
         """What is done from now on, after what was done before is brought to its end."""
         before, self.action = self.action, action
-        goes_on = before in GOES_ON and action in RECORDED
         self.named.close()
-        if before in RECORDED and not goes_on:
-            wall = clock() - self.began
-            self.block.close()
-            self.finish(wall)
-        elif action is ProfilerAction.NONE:
-            self.block.close()
-        if action is not ProfilerAction.NONE:
-            if self.main not in current.mode.watchers:
-                self.block.enter_context(logging(self.main, self.with_modules))
-            if not goes_on:
-                self.began = clock()
-                for log in self.logs:
-                    log.clear()
-            if self.schedule is not None:
-                self.named.enter_context(told("block", f"ProfilerStep#{self.step_num}"))
+        if before is not ProfilerAction.RECORD or action not in RECORDED:
+            self.cycle.close()
+            if action is not ProfilerAction.NONE:
+                self.cycle.enter_context(self.recorded(action in RECORDED))
+        if self.schedule is not None and action is not ProfilerAction.NONE:
+            self.named.enter_context(told("block", f"ProfilerStep#{self.step_num}"))
 
-    def finish(self, wall: int) -> None:
-        """Makes sense of what was noted, and tells on_trace_ready."""
-        events = [event for log in self.logs for event in events_of(log, *self.told)]
-        self.found = EventList(events, wall)
-        self.memory = sorted(change for log in self.logs for change in log.memory)
-        self.threads = {log.native: log.name for log in self.logs}
+    @contextmanager
+    def recorded(self, kept: bool) -> Iterator[None]:
+        """Steps of one cycle, at whose end sense is made of what was noted, and on_trace_ready is told.
+
+        kept    whether they are active; else they warm up, and are forgotten
+        """
+        with logging(self.logs[0]):
+            for log in self.logs:
+                log.clear()
+            began = clock()
+            yield
+            wall = clock() - began
+        if kept:
+            self.found = EventList([event for log in self.logs for event in log.events()], wall)
+            self.threads = {log.native: log.name for log in self.logs}
         for log in self.logs:
             log.clear()
-        if self.on_trace_ready is not None:
+        if kept and self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
     @contextmanager
     def thread(self) -> Iterator[None]:
         """A block of another thread, which is profiled as well."""
-        refuse_two()
-        log = Log(*self.options)
-        self.logs.append(log)
-        with logging(log, self.with_modules):
+        log = Log(self.wanted)
+        with logging(log):
+            self.logs.append(log)
             yield
 
     # -- what was found -------------------------------------------------------------------------------
@@ -195,7 +178,7 @@ class profile(ContextDecorator):
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
         """Write the events for a trace viewer: https://ui.perfetto.dev, chrome://tracing, speedscope."""
-        write_trace(self.events(), self.memory, self.threads, path)
+        write_trace(self.events(), self.threads, path)
 
     def __str__(self) -> str:
         return self.key_averages().table(sort_by="self_cpu_time_total")
@@ -208,9 +191,3 @@ class profile(ContextDecorator):
             return None
         table = self.key_averages().shown("self_cpu_time_total")
         return f"<div class='mg-widget'>{icicle(self.found)}{table._repr_html_()}</div>"
-
-
-def refuse_two() -> None:
-    """Raises StateError where a profiler is open in this thread."""
-    if any(isinstance(watcher, Log) for watcher in current.mode.watchers):
-        raise StateError("a profiler is open in this thread already, and a second one would time the first: close it")

@@ -1,15 +1,15 @@
 """A compiled program that tells of each of its steps, which are the steps that run without it.
 
-Its own text is run, with a word behind each line that belongs to a node. The lines of one node are one step; of a
-branch or a loop there is one step for the whole, and steps inside. Arithmetic is what it was, to the last bit; the
-memory it works in is a workspace of its own, for as long as the profiler is open.
+Its own text is run, with a mark behind the last line of each node; a branch or a loop has one for the whole, too.
+Arithmetic is what it was, to the last bit; the memory it works in is a workspace of its own, for as long as the
+profiler is open.
 
     def program(x0, x1):
-        start()
+        since = clock()
         dot(x0, x1, b0)
-        mark(0)
+        since = mark(0, since)
         tanh(b0, b0)
-        mark(1)
+        since = mark(1, since)
 
 On a GPU a first call tells of each node, and waits for the device after it; from the third on a call is a few
 recordings, of which each is a step.
@@ -21,27 +21,18 @@ import ast
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import cache
 from time import perf_counter_ns as clock
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..backends.cuda.replay import NodeRunner, Replay
+from ..backends.cuda.replay import Replay
 from ..compiler.program.program import Program
 from ..core.node import Node
+from .events import FunctionEvent, step
 
 Timed = Callable[..., tuple[Any, ...]]
-Tell = Callable[[int, int, "Line"], None]  # end, beginning, of what
-
-
-class Line(NamedTuple):
-    """A step of a program.
-
-    name       what it is called, if it is not one node's op
-    counted    those of its nodes whose operations no other step counts
-    """
-
-    nodes: tuple[Node, ...]
-    name: str = ""
-    counted: tuple[Node, ...] = ()
+Tell = Callable[[int, int, FunctionEvent], None]  # end, beginning, of what
+COMPOUND = ast.If | ast.For | ast.While
 
 
 def timed(program: Any, tell: Tell) -> Timed:
@@ -51,92 +42,71 @@ def timed(program: Any, tell: Tell) -> Timed:
     return TimedReplay(program, tell) if isinstance(program, Replay) else program
 
 
-# -- on the CPU ----------------------------------------------------------------------------------------
+# -- on the CPU ------------------------------------------------------------------------------------------------
 
 
 def marked(program: Program, tell: Tell) -> Program:
     """The same program, its text with marks in it."""
     text = ast.parse(program.source)
     body = next(f for f in text.body if isinstance(f, ast.FunctionDef) and f.name == "program")
-    marks = Marks(tell, program.text.nodes, {part.name: part for part in getattr(program, "parts", ())})
-    marks.counted.update(
-        marks.nodes[line] for s in ast.walk(body) if holds(s) and (line := getattr(s, "lineno", 0)) in marks.nodes
-    )
-    body.body = [*called("start"), *marks.put(body.body)]
+    marks = Marks(program, body)
+    body.body = [*lines("since = clock()"), *marks.put(body.body)]
+
+    def mark(number: int, since: int) -> int:
+        now = clock()
+        tell(now, since, marks.steps[number])
+        return now
+
     twin = copy(program)
     twin.idle = []
     twin.code = compile(ast.fix_missing_locations(text), "<profiled program>", "exec")
-    words = {"start": marks.start, "mark": marks.mark, "enter": marks.enter, "leave": marks.leave}
-    twin.text = replace(program.text, scope=program.text.scope | words)
+    twin.text = replace(program.text, scope=program.text.scope | {"clock": clock, "mark": mark})
     return twin
 
 
 class Marks:
-    """The marks of a program, and what they tell.
+    """Puts marks into a program's text.
 
-    nodes    line of the text → the node it is part of
-    parts    function of C++ → what it does
-    counted  nodes whose operations a step counts, or the steps inside: those of branches and loops
+    nodes      line of the text → the node it is part of
+    parts      function of C++ → what it does
+    steps      what each mark tells of
+    counted    nodes whose operations a step counts, or those inside: of a branch or a loop
     """
 
-    def __init__(self, tell: Tell, nodes: dict[int, Node], parts: dict[str, Any]):
-        self.tell, self.nodes, self.parts = tell, nodes, parts
-        self.lines: list[Line] = []
-        self.counted: set[Node] = set()
-        self.last = 0
-        self.inside: list[int] = []
+    def __init__(self, program: Program, body: ast.FunctionDef):
+        self.nodes = program.text.nodes
+        self.parts = {part.name: part for part in getattr(program, "parts", ())}
+        self.steps: list[FunctionEvent] = []
+        self.counted = {self.nodes.get(s.lineno) for s in ast.walk(body) if isinstance(s, COMPOUND)}
 
-    def put(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """The statements with a mark behind the last of each node, and around those that hold others."""
+    def put(self, statements: Sequence[ast.stmt], depth: int = 0) -> list[ast.stmt]:
+        """The statements with marks, a branch's and a loop's from where it begins."""
         out: list[ast.stmt] = []
         for statement, after in zip(statements, [*statements[1:], None]):
-            node = self.nodes.get(statement.lineno)
-            if isinstance(statement, ast.With | ast.If | ast.For | ast.While):
-                statement.body = self.put(statement.body)
-                if not isinstance(statement, ast.With):
-                    statement.orelse = self.put(statement.orelse)
-                around = [] if node is None else called("leave", self.line((node,)))
-                out += [*(called("enter") if around else ()), statement, *around]
-                continue
-            out.append(statement)
-            if node is not None and (after is None or self.nodes.get(after.lineno) is not node or holds(after)):
-                part = self.parts.get(callee(statement))
-                nodes, name = ((node,), "") if part is None else (part.nodes, f"{part.name} ({part.steps} in C)")
-                out += called("mark", self.line(nodes, name))
+            node, compound = self.nodes.get(statement.lineno), isinstance(statement, COMPOUND)
+            for inside in ("body", "orelse"):
+                if found := getattr(statement, inside, []):
+                    setattr(statement, inside, self.put(found, depth + compound))
+            last = compound or after is None or isinstance(after, COMPOUND) or self.nodes.get(after.lineno) is not node
+            if node is None or not last:
+                out.append(statement)
+            elif compound:
+                out += [*lines(f"since{depth} = since"), statement, *self.mark(statement, node, f"since{depth}")]
+            else:
+                out += [statement, *self.mark(statement, node, "since")]
         return out
 
-    def line(self, nodes: tuple[Node, ...], name: str = "") -> int:
-        """The number of one more line."""
-        new = tuple(node for node in nodes if node not in self.counted)
-        self.counted.update(new)
-        self.lines.append(Line(nodes, name, new))
-        return len(self.lines) - 1
-
-    def start(self) -> None:
-        self.last = clock()
-
-    def mark(self, number: int) -> None:
-        now = clock()
-        self.tell(now, self.last, self.lines[number])
-        self.last = now
-
-    def enter(self) -> None:
-        self.last = clock()
-        self.inside.append(self.last)
-
-    def leave(self, number: int) -> None:
-        self.last = clock()
-        self.tell(self.last, self.inside.pop(), self.lines[number])
+    def mark(self, statement: ast.stmt, node: Node, since: str) -> list[ast.stmt]:
+        """A mark behind a statement of the node."""
+        part = self.parts.get(callee(statement))
+        nodes, name = ((node,), "") if part is None else (part.nodes, f"{part.name} ({part.steps} in C)")
+        self.steps.append(step(nodes, [n for n in nodes if n not in self.counted], name))
+        self.counted.update(nodes)
+        return lines(f"since = mark({len(self.steps) - 1}, {since})")
 
 
-def called(name: str, *numbers: int) -> list[ast.stmt]:
-    """The line that calls a function of that name."""
-    return ast.parse(f"{name}({', '.join(map(str, numbers))})").body
-
-
-def holds(statement: Any) -> bool:
-    """Whether a statement holds others."""
-    return isinstance(statement, ast.With | ast.If | ast.For | ast.While)
+def lines(text: str) -> list[ast.stmt]:
+    return ast.parse(text).body
 
 
 def callee(statement: ast.stmt) -> str:
@@ -147,58 +117,19 @@ def callee(statement: ast.stmt) -> str:
     return ""
 
 
-# -- on a GPU ------------------------------------------------------------------------------------------
+# -- on a GPU --------------------------------------------------------------------------------------------------
 
 
-class TimedReplay:
-    """A program of a GPU: of a plain run each node, of a recorded one each part."""
+class TimedReplay(Replay):
+    """A program of a GPU, with all that it has made, which waits for each of its steps."""
 
     def __init__(self, program: Replay, tell: Tell):
-        self.program, self.tell = program, tell
+        vars(self).update(vars(program))
+        self.tell = tell
+        self.told = cache(lambda *nodes: step(nodes, nodes, f"replay of {len(nodes)} nodes" * (len(nodes) > 1)))
 
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        program = self.program
-        state = program.idle[-1] if program.idle else None
-        if state is None:
-            twin = copy(program)
-            twin.steps = TimedNodes(program.steps, self.waited)
-            ys = twin(*arrays)
-            for left in twin.idle:
-                left.program = program
-            return ys
-        plain = state.recorded
-        state.recorded = told = [self.part(run, nodes) for run, (_, nodes) in zip(plain, program.parts)]
-        try:
-            return program(*arrays)
-        finally:
-            if state.recorded is told:
-                state.recorded = plain
-
-    def part(self, run: Callable[[], None], nodes: Sequence[Node]) -> Callable[[], None]:
-        line = Line(tuple(nodes), f"replay of {len(nodes)} nodes", tuple(nodes))
-        return lambda: self.waited(run, line)
-
-    def waited(self, run: Callable[[], Any], line: Line) -> Any:
-        """What run() gives, once the device has done it; told as that line."""
+    def step(self, nodes: Sequence[Node], run: Callable[..., None], *given: Node) -> None:
         start = clock()
-        y = run()
-        self.program.machine.wait()
-        self.tell(clock(), start, line)
-        return y
-
-
-class TimedNodes(NodeRunner):
-    """Runs nodes, and tells of each."""
-
-    def __init__(self, steps: NodeRunner, waited: Callable[[Callable[[], Any], Line], Any]):
-        super().__init__(steps.machine, steps.device)
-        self.kernels, self.waited = steps.kernels, waited
-
-    def call(self, node: Node, *given: Any) -> Any:
-        return self.waited(lambda: NodeRunner.call(self, node, *given), Line((node,), "", (node,)))
-
-    def product(self, node: Node, *given: Any) -> None:
-        self.waited(lambda: NodeRunner.product(self, node, *given), Line((node,), "", (node,)))
-
-    def kernel(self, node: Node, *given: Any) -> None:
-        self.waited(lambda: NodeRunner.kernel(self, node, *given), Line((node,), "", (node,)))
+        run(*given)
+        self.machine.wait()
+        self.tell(clock(), start, self.told(*nodes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from ..base.table import Table
 from ..draw.words import shorten
@@ -10,6 +10,11 @@ from .events import FunctionEvent, averages
 
 SORTS = "cpu_time cpu_time_total self_cpu_time_total count flops cpu_memory_usage self_cpu_memory_usage".split()  # noqa: SIM905
 NAME = 55  # characters of a name, as with PyTorch
+NEEDS = {  # what events are taken apart by → how a profiler is opened that notes it
+    "input_shapes": ("group_by_input_shape", "record_shapes"),
+    "stack": ("group_by_stack_n", "with_stack"),
+    "module": ("group_by_module", "with_modules"),
+}
 
 
 class EventList(list[FunctionEvent]):
@@ -30,15 +35,13 @@ class EventList(list[FunctionEvent]):
     ) -> EventList:
         """The events of one name as one; apart by shapes, by the innermost lines of the user's, by module if asked.
 
-        Raises ValueError where shapes, or lines, were not recorded.
+        Raises ValueError where shapes, lines or modules were not recorded.
         """
-        if group_by_input_shape and not any(event.input_shapes for event in self):
-            raise ValueError("group_by_input_shape needs shapes: open the profiler with profile(record_shapes=True)")
-        if group_by_stack_n and not any(event.stack for event in self):
-            raise ValueError("group_by_stack_n needs lines: open the profiler with profile(with_stack=True)")
-        if group_by_module and not any(event.module for event in self):
-            raise ValueError("group_by_module needs modules: open the profiler with profile(with_modules=True)")
-        return EventList(averages(self, group_by_input_shape, group_by_stack_n, group_by_module), self.wall)
+        asked = group_by_input_shape, group_by_stack_n, group_by_module
+        for by, (what, (parameter, option)) in zip(asked, NEEDS.items()):
+            if by and not any(getattr(event, what) for event in self):
+                raise ValueError(f"{parameter} needs what was not recorded: open the profiler with {option}=True")
+        return EventList(averages((event for event in self if event.kind != "memory"), *asked), self.wall)
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = NAME) -> str:
         """The table as text, the largest first by what sort_by says; in the order they came, if it says nothing.
@@ -48,10 +51,26 @@ class EventList(list[FunctionEvent]):
         return str(self.shown(sort_by, row_limit, max_name_column_width))
 
     def shown(self, sort_by: str | None = None, row_limit: int = 100, width: int = NAME) -> Table:
-        """The same, for a notebook too."""
-        rows, columns = self.ordered(sort_by, row_limit), self.columns()
-        cells = [(shorten(row.name, width), *(column(row) for column in columns.values())) for row in rows]
-        return Table(dict.fromkeys(["Name", *columns], ""), cells, "\n".join(self.footer(len(rows))))
+        """The same, for a notebook too: the columns in which something is said."""
+        rows = self.ordered(sort_by, row_limit)
+        whole = max(self.self_cpu_time_total, 1e-3)
+        columns = {
+            "Name": [shorten(e.name, width) for e in rows],
+            "Self CPU %": [f"{e.self_cpu_time_total / whole:.2%}" for e in rows],
+            "Self CPU": [duration(e.self_cpu_time_total) for e in rows],
+            "CPU total %": [f"{e.cpu_time_total / whole:.2%}" for e in rows],
+            "CPU total": [duration(e.cpu_time_total) for e in rows],
+            "CPU time avg": [duration(e.cpu_time) for e in rows],
+            "CPU Mem": [size(e.cpu_memory_usage) for e in rows],
+            "Self CPU Mem": [size(e.self_cpu_memory_usage) for e in rows],
+            "# of Calls": [str(e.count) for e in rows],
+            "Total FLOPs": ["unknown" if e.flops is None else f"{e.flops:,}" if e.flops else "--" for e in rows],
+            "Module": [e.module for e in rows],
+            "Input Shapes": [str(e.input_shapes or "") for e in rows],
+            "Source Location": [" < ".join(e.stack) for e in rows],
+        }
+        said = {title: cells for title, cells in columns.items() if not rows or {*cells} - {"", "--", "0 B"}}
+        return Table(dict.fromkeys(said, ""), [*zip(*said.values())], "\n".join(self.footer(len(rows))))
 
     def ordered(self, sort_by: str | None, row_limit: int) -> list[FunctionEvent]:
         """The rows of a table. Raises ValueError on what nothing can be sorted by."""
@@ -59,41 +78,12 @@ class EventList(list[FunctionEvent]):
             raise ValueError(f"a table is sorted by one of {', '.join(SORTS)}, and got sort_by={sort_by!r}")
         if not isinstance(row_limit, int) or row_limit < -1:
             raise ValueError(f"row_limit is a number of rows, or -1 for all, and got {row_limit!r}")
-        rows: list[FunctionEvent] = [*self]
-        if sort_by is not None:
-            rows.sort(key=lambda event: -(getattr(event, sort_by) or 0))
+        rows = [*self] if sort_by is None else sorted(self, key=lambda event: -(getattr(event, sort_by) or 0))
         return rows if row_limit == -1 else rows[:row_limit]
-
-    def columns(self) -> dict[str, Callable[[FunctionEvent], str]]:
-        """Those that say something."""
-        whole = max(self.self_cpu_time_total, 1e-3)
-        columns: dict[str, Callable[[FunctionEvent], str]] = {
-            "Self CPU %": lambda e: f"{100 * e.self_cpu_time_total / whole:.2f}%",
-            "Self CPU": lambda e: duration(e.self_cpu_time_total),
-            "CPU total %": lambda e: f"{100 * e.cpu_time_total / whole:.2f}%",
-            "CPU total": lambda e: duration(e.cpu_time_total),
-            "CPU time avg": lambda e: duration(e.cpu_time),
-            "CPU Mem": lambda e: size(e.cpu_memory_usage),
-            "Self CPU Mem": lambda e: size(e.self_cpu_memory_usage),
-            "# of Calls": lambda e: str(e.count),
-            "Total FLOPs": lambda e: "unknown" if e.flops is None else f"{e.flops:,}" if e.flops else "--",
-            "Module": lambda e: e.module,
-            "Input Shapes": lambda e: str(e.input_shapes),
-            "Source Location": lambda e: " < ".join(e.stack),
-        }
-        silent = {
-            "CPU Mem": not any(e.cpu_memory_usage for e in self),
-            "Self CPU Mem": not any(e.self_cpu_memory_usage for e in self),
-            "Total FLOPs": not any(e.flops for e in self),
-            "Module": not any(e.module for e in self),
-            "Input Shapes": not any(e.input_shapes for e in self),
-            "Source Location": not any(e.stack for e in self),
-        }
-        return {title: column for title, column in columns.items() if not silent.get(title)}
 
     def footer(self, shown: int) -> list[str]:
         inside = self.self_cpu_time_total
-        lines = [f"{len(self) - shown} more rows"] if shown < len(self) else []
+        lines = [f"{len(self) - shown} more rows"] * (shown < len(self))
         lines.append(f"Self CPU time total: {duration(inside)}")
         if self.wall:
             lines.append(f"Python outside of what is listed: {duration(max(0.0, self.wall / 1000 - inside))}")

@@ -68,16 +68,16 @@ class ReplayState:
         self.recorded: list[Callable[[], None]] = []
         self.pool: Any = None
 
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+    def __call__(self, arrays: tuple[Any, ...], step: Callable[..., None]) -> tuple[Any, ...]:
         now = [self.place(arrays[i]) if i in self.program.here else None for i in range(len(arrays))]
         if self.before is None:
-            self.plainly(arrays)
+            self.plainly(arrays, step)
         elif not self.recorded or any(now[i] != self.place(x) for i, x in self.bound.items()):
             self.record(arrays, now, self.before)
         else:
             self.fill(arrays)
-            for part in self.recorded:
-                part()
+            for part, (_, nodes) in zip(self.recorded, self.program.parts):
+                step(nodes, part)
         self.before = now
         ys = self.results(arrays)
         if not self.recorded:
@@ -90,12 +90,12 @@ class ReplayState:
 
     # -- running -------------------------------------------------------------------------------------
 
-    def plainly(self, arrays: tuple[Any, ...]) -> None:
+    def plainly(self, arrays: tuple[Any, ...], step: Callable[..., None]) -> None:
         """Every node once, on the arrays themselves."""
         self.values = self.program.constants | dict(zip(self.program.graph.inputs, arrays))
         for _, nodes in self.program.parts:
             for node in nodes:
-                self.run(node)
+                step((node,), self.run, node)
                 for x in self.plan.done.get(node, ()):
                     del self.values[x]
 
@@ -363,9 +363,13 @@ class Replay:
             state = self.idle.pop()
         except IndexError:
             state = ReplayState(self)
-        ys = state(*arrays)
+        ys = state(arrays, self.step)
         self.idle.append(state)  # one that broke off is not used again: its recording has an end too soon
         return ys
+
+    def step(self, nodes: Sequence[Node], run: Callable[..., None], *given: Node) -> None:
+        """One node of a plain run, or one part of a replayed one."""
+        run(*given)
 
     def through_copies(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """A call with parameters that do not lie in memory as kernels write: on copies, and back."""
