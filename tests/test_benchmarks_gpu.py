@@ -9,16 +9,25 @@ import pytest
 import shim
 from workload_kernels import kernels_of, small, smaller, stepped
 
+import minigrad as mg
 from benchmarks import engines, gpu, rounds
 from benchmarks.engines.numpy import Numpy
 from benchmarks.reference import error, reference
 from benchmarks.workloads import WORKLOADS
+from minigrad.backends.cuda.machine import machine_of
 
 IN_ARRAYS = ["mlp", "fused", "softmax", "layernorm"]
 THERE = [
     *((f"{engine}@simulated", name) for engine in gpu.ENGINES if "minigrad" in engine for name in gpu.TIMED),
     *((f"cupy@{place}", name) for place in ("cpu", "simulated") for name in IN_ARRAYS),
 ]
+
+
+@pytest.fixture(autouse=True)
+def recording(monkeypatch):
+    """An engine that launches kernels one by one takes recording from the device, in a process of its own else."""
+    machine = machine_of(mg.device("simulated"))
+    monkeypatch.setattr(machine, "record", machine.record)
 
 
 @pytest.mark.parametrize(("engine", "name"), THERE)

@@ -67,8 +67,8 @@ class Node:
         """The same op on other nodes; itself if they are its own."""
         return self if inputs == self.inputs else Node(self.op, inputs)
 
-    def naming(self, node: Node) -> Node:
-        """The node, under the name and place of this one, if it has any."""
+    def naming(self, node: Node, suffix: str = "") -> Node:
+        """The node, under the name and place of this one, if it has any; as a part of it, with a suffix."""
         return node
 
     def __repr__(self) -> str:
@@ -120,9 +120,9 @@ class NamedNode(Node):
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
         return self if inputs == self.inputs else self.naming(Node(self.op, inputs))
 
-    def naming(self, node: Node) -> Node:
+    def naming(self, node: Node, suffix: str = "") -> Node:
         """The same node, under this name, in this place and part."""
-        named = NamedNode(node.op, node.inputs, node.spec, self.name, self.place, self.born)
+        named = NamedNode(node.op, node.inputs, node.spec, self.name + suffix, self.place, self.born)
         named.part = self.part
         return named
 

@@ -225,6 +225,6 @@ def epilogues(graph: Graph) -> Graph:
         x, w, b = inputs
         if isinstance(node.op, Convolution):
             b = Node(Reshape((b.spec.shape[0], *[1] * (node.spec.ndim - 2))), (b,))
-        return Node(Add(), (node.naming(Node(node.op, (x, w))), b), node.spec)
+        return Node(Add(), (node.naming(Node(node.op, (x, w)), "/product"), b), node.spec)
 
     return graph.rebuild(freed)
