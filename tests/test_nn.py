@@ -1,6 +1,8 @@
 """Modules: what they hold, what they give out and take in, and what they say when used wrongly."""
 
 import copy
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -491,3 +493,9 @@ def test_a_clear_sentence_answers(mistake):
     call, error, sentence = MISTAKES[mistake]
     with pytest.raises(error, match=sentence):
         call()
+
+
+def test_the_functions_are_imported_as_pytorch_s_are():
+    code = "import minigrad.nn.functional as F; print(F.relu.__module__)"
+    asked = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (asked.stderr, asked.stdout.strip()) == ("", mg.functional.relu.__module__)

@@ -10,6 +10,8 @@ attention           sequences, all at once: the transformer
 utils               gradients clipped, weights pruned, sequences of different lengths
 """
 
+import sys
+
 from .. import functional as functional
 from . import init as init, utils as utils
 from .attention import (
@@ -74,3 +76,5 @@ from .recurrent import (
     GRU as GRU, GRUCell as GRUCell, LSTM as LSTM, LSTMCell as LSTMCell, RNN as RNN, RNNCell as RNNCell,
 )
 from .tree import Parameter as Parameter
+
+sys.modules[f"{__name__}.functional"] = functional  # import minigrad.nn.functional as F
