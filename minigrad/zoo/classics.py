@@ -7,7 +7,7 @@ from typing import Any
 from .. import nn
 
 
-class AlexNet(nn.Module):
+class AlexNet(nn.Sequential):
     """Five convolutions and three dense layers, in the form for one machine.
 
                             parameters    multiply-adds at 224 × 224
@@ -19,24 +19,21 @@ class AlexNet(nn.Module):
 
     def __init__(self, classes: int = 1000, width: int = 64, **where: Any):
         n, dense = width, 64 * width
-        self.features = nn.Sequential(
+        features = nn.Sequential(
             *(nn.Conv2d(3, n, 11, 4, 2, **where), nn.ReLU(), nn.MaxPool2d(3, 2)),
             *(nn.Conv2d(n, 3 * n, 5, 1, 2, **where), nn.ReLU(), nn.MaxPool2d(3, 2)),
             *(nn.Conv2d(3 * n, 6 * n, 3, 1, 1, **where), nn.ReLU()),
             *(nn.Conv2d(6 * n, 4 * n, 3, 1, 1, **where), nn.ReLU()),
             *(nn.Conv2d(4 * n, 4 * n, 3, 1, 1, **where), nn.ReLU(), nn.MaxPool2d(3, 2)),
         )
-        self.pool = nn.AdaptiveAvgPool2d(6)
-        self.classifier = nn.Sequential(
+        classifier = nn.Sequential(
             *(nn.Flatten(), nn.Dropout(), nn.Linear(4 * n * 36, dense, **where), nn.ReLU()),
             *(nn.Dropout(), nn.Linear(dense, dense, **where), nn.ReLU(), nn.Linear(dense, classes, **where)),
         )
-
-    def forward(self, x: Any) -> Any:
-        return self.classifier(self.pool(self.features(x)))
+        super().__init__({"features": features, "pool": nn.AdaptiveAvgPool2d(6), "classifier": classifier})
 
 
-class VGG(nn.Module):
+class VGG(nn.Sequential):
     """Convolutions of 3 × 3 in five stages, each of half the resolution.
 
     depth    layers with a weight, as in table 1 of the paper: 11, 13, 16 or 19
@@ -63,13 +60,10 @@ class VGG(nn.Module):
                 layers += nn.Conv2d(channels, wide, 3, padding=1, **where), nn.ReLU()
                 channels = wide
             layers.append(nn.MaxPool2d(2, 2))
-        self.features = nn.Sequential(*layers)
-        self.pool = nn.AdaptiveAvgPool2d(7)
-        self.classifier = nn.Sequential(
+        features = nn.Sequential(*layers)
+        classifier = nn.Sequential(
             *(nn.Flatten(), nn.Linear(channels * 49, 64 * width, **where), nn.ReLU(), nn.Dropout()),
             *(nn.Linear(64 * width, 64 * width, **where), nn.ReLU(), nn.Dropout()),
             nn.Linear(64 * width, classes, **where),
         )
-
-    def forward(self, x: Any) -> Any:
-        return self.classifier(self.pool(self.features(x)))
+        super().__init__({"features": features, "pool": nn.AdaptiveAvgPool2d(7), "classifier": classifier})

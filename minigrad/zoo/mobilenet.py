@@ -9,17 +9,11 @@ for the places and C · O for the channels: 1/O + 1/k² as many. Two numbers mak
 
 from __future__ import annotations
 
-from typing import Any
+from math import ceil
+from typing import Any, ClassVar
 
 from .. import nn
-
-
-def conv(
-    channels: int, out: int, kernel: int = 1, stride: int = 1, groups: int = 1, relu: Any = nn.ReLU6, **where: Any
-) -> list[nn.Module]:
-    """A convolution, batch normalisation, and a relu, which stops at 6; another one, or none for None."""
-    layer = nn.Conv2d(channels, out, kernel, stride, kernel // 2, groups=groups, bias=False, **where)
-    return [layer, nn.BatchNorm2d(out, **where), *([] if relu is None else [relu()])]
+from .resnet import conv
 
 
 class MobileNetV1(nn.Sequential):
@@ -40,32 +34,71 @@ class MobileNetV1(nn.Sequential):
     def __init__(self, width: float = 1.0, classes: int = 1000, **where: Any):
         wide = [int(n * width) for n in (32, 64, 128, 128, 256, 256, *[512] * 6, 1024, 1024)]
         strides = (1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1)
-        first = nn.Sequential(*conv(3, wide[0], 3, 2, relu=nn.ReLU, **where))
-        blocks = [separable(c, out, stride, **where) for c, out, stride in zip(wide, wide[1:], strides)]
-        super().__init__(first, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(wide[-1], classes, **where))
+        layers = [nn.Sequential(*conv(3, wide[0], 3, 2, **where), nn.ReLU())]
+        for c, out, stride in zip(wide, wide[1:], strides):
+            places = *conv(c, c, 3, stride, groups=c, **where), nn.ReLU()
+            layers.append(nn.Sequential(*places, *conv(c, out, **where), nn.ReLU()))
+        super().__init__(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(wide[-1], classes, **where))
 
 
-def separable(channels: int, out: int, stride: int, **where: Any) -> nn.Sequential:
-    """3 × 3 over places, channel by channel; then 1 × 1 over channels."""
-    places = conv(channels, channels, 3, stride, channels, relu=nn.ReLU, **where)
-    return nn.Sequential(*places, *conv(channels, out, relu=nn.ReLU, **where))
+class Squeezed(nn.Module):
+    """Each channel weighed by what all of them are on the whole picture, read through a few.
+
+    Hu et al. 2017, “Squeeze-and-Excitation Networks”, eq. 2 to 4. https://arxiv.org/abs/1709.01507
+    """
+
+    def __init__(self, channels: int, few: int, **where: Any):
+        down, up = nn.Conv2d(channels, few, 1, **where), nn.Conv2d(few, channels, 1, **where)
+        self.weights = nn.Sequential(nn.AdaptiveAvgPool2d(1), down, nn.SiLU(), up, nn.Sigmoid())
+
+    def forward(self, x: Any) -> Any:
+        return x * self.weights(x)
 
 
 class InvertedResidual(nn.Module):
     """To more channels, over places, and back to few, without a relu there: it would lose what so few channels hold."""
 
-    def __init__(self, channels: int, out: int, stride: int, expansion: int, **where: Any):
+    def __init__(
+        self, channels: int, out: int, kernel: int, stride: int, expansion: int, relu: Any, squeezed: bool, **where: Any
+    ):
         inner = channels * expansion
-        wider = conv(channels, inner, **where) if expansion > 1 else []
-        places = conv(inner, inner, 3, stride, inner, **where)
-        self.f = nn.Sequential(*wider, *places, *conv(inner, out, relu=None, **where))
+        wider = [*conv(channels, inner, **where), relu()] if expansion > 1 else []
+        places = *conv(inner, inner, kernel, stride, groups=inner, **where), relu()
+        weighed = [Squeezed(inner, max(1, channels // 4), **where)] if squeezed else []
+        self.f = nn.Sequential(*wider, *places, *weighed, *conv(inner, out, **where))
         self.adds = stride == 1 and channels == out
 
     def forward(self, x: Any) -> Any:
         return x + self.f(x) if self.adds else self.f(x)
 
 
-class MobileNetV2(nn.Sequential):
+class InvertedResiduals(nn.Sequential):
+    """A convolution, stages of inverted residuals as a table says, a convolution of 1 × 1, and a dense layer.
+
+    table           of each stage: expansion, kernel, stride of the first block, channels, blocks
+    squeezed        whether channels are weighed
+    width, depth    so many times the channels, in eighths, and the blocks
+    last            channels behind the last stage
+    """
+
+    table: ClassVar[tuple[tuple[int, int, int, int, int], ...]]
+    relu: ClassVar[Any] = nn.ReLU6
+    squeezed: ClassVar[bool] = False
+
+    def __init__(self, width: float, depth: float, last: int, dropout: float, classes: int, **where: Any):
+        channels = rounded(32 * width)
+        layers: list[nn.Module] = [nn.Sequential(*conv(3, channels, 3, 2, **where), self.relu())]
+        for expansion, kernel, stride, out, repeats in self.table:
+            for i in range(ceil(repeats * depth)):
+                shape = channels, rounded(out * width), kernel, 1 if i else stride, expansion
+                layers.append(InvertedResidual(*shape, self.relu, self.squeezed, **where))
+                channels = rounded(out * width)
+        layers.append(nn.Sequential(*conv(channels, last, **where), self.relu()))
+        head = nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(dropout), nn.Linear(last, classes, **where)
+        super().__init__(*layers, *head)
+
+
+class MobileNetV2(InvertedResiduals):
     """Inverted residuals: between blocks there are few channels, and inside them many.
 
     width    α, of which numbers of channels are rounded to eighths
@@ -78,25 +111,13 @@ class MobileNetV2(nn.Sequential):
     https://arxiv.org/abs/1801.04381
     """
 
+    table = (
+        *((1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 3, 2, 32, 3)),
+        *((6, 3, 2, 64, 4), (6, 3, 1, 96, 3), (6, 3, 2, 160, 3), (6, 3, 1, 320, 1)),
+    )
+
     def __init__(self, width: float = 1.0, classes: int = 1000, **where: Any):
-        channels = rounded(32 * width)
-        layers = [nn.Sequential(*conv(3, channels, 3, 2, **where))]
-        for expansion, out, repeats, stride in TABLE_2:
-            for i in range(repeats):
-                wide = rounded(out * width)
-                layers.append(InvertedResidual(channels, wide, 1 if i else stride, expansion, **where))  # type: ignore[arg-type]
-                channels = wide
-        last = rounded(1280 * max(width, 1.0))
-        layers.append(nn.Sequential(*conv(channels, last, **where)))
-        head = nn.Dropout(0.2), nn.Linear(last, classes, **where)
-        super().__init__(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), *head)
-
-
-# Expansion, channels, repeats, stride.
-TABLE_2 = (
-    *((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2)),
-    *((6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)),
-)
+        super().__init__(width, 1.0, rounded(1280 * max(width, 1.0)), 0.2, classes, **where)
 
 
 def rounded(channels: float) -> int:

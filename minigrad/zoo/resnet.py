@@ -15,69 +15,67 @@ He et al. 2015, “Deep Residual Learning for Image Recognition”, fig. 5 and t
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import nn
 
+Convolution = tuple[int, int, int]  # channels that it gives, kernel, stride
+
+
+def conv(channels: int, out: int, kernel: int = 1, stride: int = 1, groups: int = 1, **where: Any) -> list[nn.Module]:
+    """A convolution, and batch normalisation of what it gives."""
+    layer = nn.Conv2d(channels, out, kernel, stride, kernel // 2, groups=groups, bias=False, **where)
+    return [layer, nn.BatchNorm2d(out, **where)]
+
 
 class Block(nn.Module):
-    """y = relu(x + f(x)); where the shape changes, x passes a convolution of 1 × 1."""
+    """y = relu(x + f(x)); where the shape changes, x passes a convolution of 1 × 1.
 
-    expansion: ClassVar[int] = 1
+    convolutions    of f, with a relu between two
+    """
 
-    def __init__(self, channels: int, width: int, stride: int, **where: Any):
-        self.f = self.branch(channels, width, stride, **where)
-        out = width * self.expansion
-        self.shortcut: nn.Module = nn.Identity()
-        if stride > 1 or channels != out:
-            self.shortcut = normed(channels, out, 1, stride, **where)
-
-    def branch(self, channels: int, width: int, stride: int, **where: Any) -> nn.Sequential:
-        """f: two convolutions of 3 × 3."""
-        return nn.Sequential(normed(channels, width, 3, stride, **where), nn.ReLU(), normed(width, width, 3, **where))
+    def __init__(self, channels: int, *convolutions: Convolution, **where: Any):
+        layers: list[nn.Module] = []
+        wide, shrinks = channels, 1
+        for out, kernel, stride in convolutions:
+            layers += nn.Sequential(*conv(wide, out, kernel, stride, **where)), nn.ReLU()
+            wide, shrinks = out, shrinks * stride
+        self.f = nn.Sequential(*layers[:-1])
+        changes = shrinks > 1 or wide != channels
+        self.shortcut = nn.Sequential(*(conv(channels, wide, 1, shrinks, **where) if changes else []))
 
     def forward(self, x: Any) -> Any:
         return (self.f(x) + self.shortcut(x)).relu()
 
 
-class Bottleneck(Block):
-    """The same with f through fewer channels: 1 × 1, 3 × 3, and 1 × 1 to four times as many."""
-
-    expansion = 4
-
-    def branch(self, channels: int, width: int, stride: int, **where: Any) -> nn.Sequential:
-        return nn.Sequential(
-            *(normed(channels, width, 1, **where), nn.ReLU()),
-            *(normed(width, width, 3, stride, **where), nn.ReLU()),
-            normed(width, 4 * width, 1, **where),
-        )
+def plain(width: int, stride: int) -> tuple[Convolution, ...]:
+    """3 × 3 twice."""
+    return (width, 3, stride), (width, 3, 1)
 
 
-def normed(channels: int, out: int, kernel: int, stride: int = 1, **where: Any) -> nn.Sequential:
-    """A convolution, and batch normalisation of what it gives."""
-    conv = nn.Conv2d(channels, out, kernel, stride, kernel // 2, bias=False, **where)
-    return nn.Sequential(conv, nn.BatchNorm2d(out, **where))
+def bottleneck(width: int, stride: int) -> tuple[Convolution, ...]:
+    """3 × 3 through fewer channels, with 1 × 1 before it, and behind it to four times as many."""
+    return (width, 1, 1), (width, 3, stride), (4 * width, 1, 1)
 
 
 class ResNet(nn.Module):
     """A stem, stages of blocks, each of half the resolution and twice the channels, and a dense layer.
 
+    f          of each block: plain or bottleneck
     repeats    blocks of each stage
     width      channels of the first
     """
 
-    def __init__(
-        self, block: type[Block], repeats: tuple[int, ...], classes: int = 1000, width: int = 64, **where: Any
-    ):
-        self.stem = nn.Sequential(normed(3, width, 7, 2, **where), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
-        stages, channels = [], width
+    def __init__(self, f: Any, repeats: tuple[int, ...], classes: int = 1000, width: int = 64, **where: Any):
+        self.stem = nn.Sequential(nn.Sequential(*conv(3, width, 7, 2, **where)), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
+        self.stages, channels = nn.Sequential(), width
         for stage, n in enumerate(repeats):
             blocks = []
             for i in range(n):
-                blocks.append(block(channels, width * 2**stage, 2 if stage and not i else 1, **where))
-                channels = width * 2**stage * block.expansion
-            stages.append(nn.Sequential(*blocks))
-        self.stages = nn.Sequential(*stages)
+                convolutions = f(width * 2**stage, 2 if stage and not i else 1)
+                blocks.append(Block(channels, *convolutions, **where))
+                channels = convolutions[-1][0]
+            self.stages.append(nn.Sequential(*blocks))
         self.pool = nn.AdaptiveAvgPool2d(1)
         self.head = nn.Linear(channels, classes, **where)
 
@@ -92,4 +90,4 @@ def resnet(depth: int, classes: int = 1000, width: int = 64, **where: Any) -> Re
     """The network of so many layers with a weight: 18, 34, 50, 101 or 152."""
     if depth not in REPEATS:
         raise ValueError(f"a residual network of the paper has {', '.join(map(str, REPEATS))} layers, and not {depth}")
-    return ResNet(Block if depth < 50 else Bottleneck, REPEATS[depth], classes, width, **where)
+    return ResNet(plain if depth < 50 else bottleneck, REPEATS[depth], classes, width, **where)
