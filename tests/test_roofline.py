@@ -11,8 +11,9 @@ from minigrad.compiler.passes.liveness import bytes_moved
 from minigrad.compiler.passes.pipeline import optimised
 from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP
 from minigrad.profiler.machine import Machine
-from minigrad.profiler.roofline import Point, axes, drawn, verdict
+from minigrad.profiler.roofline import Point, axes, drawn
 from minigrad.widgets import Roofline
+from minigrad.widgets.roofline import verdict
 
 MACHINE = Machine(peak=1e11, memory=1e10, cache=1e11, call=1e-6)  # a ridge at 10 FLOPs a byte
 W, X = mg.ones(64, 32), mg.ones(128, 64)

@@ -99,6 +99,12 @@ def upwards(low: float, high: float, label: str, log: bool = False, **more: obje
     return Axis(low, high, BOTTOM, TOP, label, log, **more)  # type: ignore[arg-type]
 
 
+def decades(xs: Sequence[float], axis: Callable[..., Axis], label: str, words: Callable[[float], str] = number) -> Axis:
+    """An axis over the powers of ten around some numbers."""
+    low, high = floor(log10(min(xs) * 0.9)), ceil(log10(max(xs) * 1.1))
+    return axis(10.0**low, 10.0**high, label, log=True, words=words)
+
+
 def compact(x: float) -> str:
     """A large number in a few characters: 12k, 3M."""
     for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -128,15 +134,29 @@ def picture(title: str, width: float, height: float, parts: Iterable[str]) -> st
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
-def standalone(title: str, charts: Sequence[str]) -> str:
-    """Charts below each other, as one picture with looks of its own."""
-    placed = [each.replace("<svg ", f'<svg y="{i * HEIGHT}" ', 1) for i, each in enumerate(charts)]
-    return picture(title, WIDTH, HEIGHT * len(charts), [f"<style>{STYLE}{LOOKS}</style>", *placed])
+class Report:
+    """What was found, in words, tables and charts: printed it is text, and in a notebook there are the charts, too."""
 
+    title: Any
+    said: Any
+    tables: Any
+    charts: Any
 
-def with_tables(charts: Sequence[str], tables: Sequence[Any]) -> str:
-    """Charts, and tables below them, as a notebook shows them."""
-    return f"<div><style>{STYLE}{LOOKS}</style>{''.join(charts)}{''.join(t._repr_html_() for t in tables)}</div>"
+    @property
+    def svg(self) -> str:
+        """The charts below each other, as one picture for a file."""
+        placed = [each.replace("<svg ", f'<svg y="{i * HEIGHT}" ', 1) for i, each in enumerate(self.charts)]
+        return picture(self.title, WIDTH, HEIGHT * len(placed), [f"<style>{STYLE}{LOOKS}</style>", *placed])
+
+    def __str__(self) -> str:
+        return "\n\n".join([self.said, *map(str, self.tables)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        tables = "".join(table._repr_html_() for table in self.tables)
+        looks = f"<style>{STYLE}{LOOKS}</style>"
+        return f'<p>{escape(self.said)}</p><div class="mg-widget">{looks}{"".join(self.charts)}{tables}</div>'
 
 
 def line(look: str, points: Sequence[tuple[float, float]]) -> str:

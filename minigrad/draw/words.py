@@ -12,6 +12,12 @@ def number(x: float, digits: int = 4) -> str:
     return f"{x + 0.0:.{digits}g}".replace("-", "−")  # + 0.0 turns −0 into 0
 
 
+def took(seconds: float) -> str:
+    """A time in µs, ms or s, in three digits."""
+    size, unit = next((each for each in ((1.0, "s"), (1e-3, "ms")) if seconds >= each[0]), (1e-6, "µs"))
+    return f"{number(seconds / size, 3)} {unit}"
+
+
 def is_number(text: str) -> bool:
     """Whether a text is one number, as `number` writes it."""
     return NUMBER.fullmatch(text) is not None

@@ -15,7 +15,6 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from itertools import count
-from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
@@ -31,26 +30,20 @@ from ..compiler.program.program import Program
 from ..core.graph import Graph
 from ..core.interpret import is_constant, value, walked
 from ..core.node import Node
-from ..draw.charts import RIGHT, Axis, across, chart, compact, standalone, upwards, with_tables
+from ..draw.charts import RIGHT, Axis, Report, across, chart, compact, decades, upwards
 from ..draw.rules import sign_of
 from ..draw.svg import text
-from ..draw.words import number
+from ..draw.words import number, took
 from ..graph.function import TracedFunction, function
 from ..graph.trace import Trace
 from ..ops import Input, TupleGet
-from .machine import Machine, bandwidth, rate, seconds
-from .timing import took
+from .machine import Machine, rate, seconds
 
 NEAR = 0.25  # of the roof: below, something else is the bound
 LETTER = 6.5  # pixels, of a label
 WRITTEN, COMPILED = "as written", "after the compiler's passes"
-
-HEAD = {
-    "op": "",
-    "FLOPs": ",",
-    "bytes": ",",
-    **dict.fromkeys(("FLOPs a byte", "GFLOP/s", "time", "of the roof"), ""),
-}
+FIGURES = "FLOPs a byte", "GFLOP/s", "time", "bound, share of roof"
+HEAD = {"op": "", "FLOPs": ",", "bytes": ",", **dict.fromkeys(FIGURES, "")}
 
 Place = tuple[float, float, float]  # of words: left, right, baseline
 
@@ -91,19 +84,21 @@ class Point:
     nbytes: int
     seconds: float
 
-    @property
-    def intensity(self) -> float:
-        """FLOPs a byte."""
-        return self.flops / self.nbytes
-
-    @property
-    def speed(self) -> float:
-        """FLOPs a second."""
-        return self.flops / self.seconds
+    intensity = property(lambda self: self.flops / self.nbytes, doc="FLOPs a byte.")
+    speed = property(lambda self: self.flops / self.seconds, doc="FLOPs a second.")
 
 
-@dataclass(frozen=True)
-class Roofline:
+def bound(point: Point, machine: Machine) -> str:
+    """What keeps it from being quicker: the call itself, memory or arithmetic; nothing where neither roof is near."""
+    if machine.call > point.seconds / 2:
+        return "call"
+    if point.flops and point.speed < NEAR * machine.roof(point.intensity):
+        return ""
+    return "memory" if point.intensity < machine.ridge else "arithmetic"
+
+
+@dataclass(frozen=True, repr=False)
+class Roofline(Report):
     """Ops under the roofs of a machine. It prints as a table; in a notebook there is a picture beside it.
 
     name      of the function
@@ -113,6 +108,9 @@ class Roofline:
     name: str
     machine: Machine
     points: Mapping[str, Sequence[Point]]
+
+    title = property(lambda self: f"The roofline of {self.name or 'this machine'}")
+    said = property(lambda self: self.machine.said)
 
     @property
     def tables(self) -> list[Table]:
@@ -125,22 +123,8 @@ class Roofline:
     @property
     def charts(self) -> list[str]:
         """The roofs, and the ops after the compiler's passes as dots."""
-        found = self.points.get(COMPILED, ())
         every = [point for each in self.points.values() for point in each]
-        return [drawn(found, self.machine, *axes(every, self.machine))]
-
-    @property
-    def svg(self) -> str:
-        """The picture, for a file."""
-        return standalone(f"The roofline of {self.name or 'this machine'}", self.charts)
-
-    def __str__(self) -> str:
-        return "\n\n".join([self.machine.said, *map(str, self.tables)])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return f"<p>{self.machine.said}</p>{with_tables(self.charts, self.tables)}"
+        return [drawn(self.points.get(COMPILED, ()), self.machine, *axes(every, self.machine))]
 
 
 def under_roofs(name: str, graph: Graph, arrays: Sequence[Any], machine: Machine | None = None) -> Roofline:
@@ -199,44 +183,14 @@ def float_of(graph: Graph) -> np.dtype:
     return max(floats, key=cost).spec.dtype if floats else np.dtype(np.float32)
 
 
-# -- in words -------------------------------------------------------------------------------------------------
+# -- how it is shown ----------------------------------------------------------------------------------------
 
 
 def cells(i: int, point: Point, machine: Machine) -> tuple[Any, ...]:
     """A row of the table, under the number of its dot."""
     share = f"{point.speed / machine.roof(point.intensity):.1%}" if point.flops else ""
-    speeds = number(point.intensity, 3), number(point.speed / 1e9, 3)
-    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, took(point.seconds), share
-
-
-def accounts(point: Point) -> str:
-    """What the engine counts."""
-    if not point.flops:
-        return f"{point.name}: {point.nbytes:,} bytes moved, and nothing computed"
-    each = number(point.intensity, 3)
-    return (
-        f"{point.name}: {point.flops:,} FLOP{'s' * (point.flops > 1)} and {point.nbytes:,} bytes, {each} FLOPs a byte"
-    )
-
-
-def verdict(point: Point, machine: Machine) -> str:
-    """How quick it is, and what bounds it."""
-    if machine.call > point.seconds / 2:
-        speed = f"It takes {took(point.seconds)}, and a call that adds two numbers {took(machine.call)}"
-        return f"{speed}: the call itself is the bound, and larger arrays would be nearer to the roof."
-    if not point.flops:
-        return f"It moves {bandwidth(point.nbytes / point.seconds)}: memory bounds it."
-    share = point.speed / machine.roof(point.intensity)
-    speed = f"It runs at {rate(point.speed)}, {number(100 * share, 3)} percent of what main memory and peak allow"
-    if share < NEAR:
-        return f"{speed}: neither roof is near. A function such as exp counts as one FLOP, and takes many."
-    if point.intensity < machine.ridge:
-        near = " Above the solid roof: its arrays are still in the cache." if share > 1 else ""
-        return f"{speed}. Memory bounds it: left of the ridge.{near}"
-    return f"{speed}. Arithmetic bounds it: right of the ridge."
-
-
-# -- the picture --------------------------------------------------------------------------------------------
+    speeds = number(point.intensity, 3), number(point.speed / 1e9, 3), took(point.seconds)
+    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, f"{bound(point, machine)} {share:>6}"
 
 
 def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
@@ -245,12 +199,6 @@ def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
     x = decades([*(point.intensity for point in computing), machine.ridge], across, "FLOPs a byte")
     speeds = [*(point.speed for point in computing), machine.peak, machine.roof(x.low)]
     return x, decades(speeds, upwards, "FLOPs a second", compact)
-
-
-def decades(xs: Sequence[float], axis: Callable[..., Axis], label: str, words: Callable[[float], str] = number) -> Axis:
-    """An axis over the powers of ten around some numbers."""
-    low, high = floor(log10(min(xs) * 0.9)), ceil(log10(max(xs) * 1.1))
-    return axis(10.0**low, 10.0**high, label, log=True, words=words)
 
 
 def drawn(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) -> str:

@@ -7,11 +7,10 @@ upper half of the points: at small n a run is its calls, and no theory of arithm
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from html import escape
-from math import ceil, log10
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,15 +18,23 @@ from tqdm.auto import tqdm
 
 from ..base.table import Table
 from ..core.modes import watching
-from ..draw.charts import Axis, across, chart, compact, line, standalone, upwards, with_tables
-from ..draw.words import number
+from ..draw.charts import Report, across, chart, compact, decades, line, upwards
+from ..draw.words import number, took
 from ..nn.module import Module
 from .counting import Counting
-from .timing import fastest, took
+from .machine import fastest
 
 APART = 2.0  # where counted and measured differ by more than this factor, it is said
 POWERS = {0: "constant", 1: "linear", 2: "quadratic", 3: "cubic"}
 NEAR = 0.15  # a slope this close to a whole number has its name
+COLUMNS = {
+    "flops": "FLOPs counted",
+    "kept": "bytes kept",
+    "parameters": "parameters",
+    "seconds": "time measured",
+    "peak": "peak bytes measured",
+}
+TOGETHER = {"seconds": ("flops", "Time and FLOPs"), "peak": ("kept", "The peak and bytes kept")}  # which theory tells
 
 
 class Sample(NamedTuple):
@@ -85,6 +92,7 @@ class Scaling:
     name       of the length
     held       the others
     samples    by growing n
+    unsaid     an op that does not say what it costs
     """
 
     name: str
@@ -92,30 +100,37 @@ class Scaling:
     samples: Sequence[Sample]
     unsaid: Any = None
 
+    def column(self, what: str) -> list[Any]:
+        """A figure of all samples: flops, kept, parameters, seconds or peak."""
+        return [getattr(sample, what) for sample in self.samples]
+
     def fit(self, what: str) -> Fit | None:
-        """How a column of the samples grows; None where it was not counted, is 0 somewhere, or has fewer than 3."""
-        ys = [getattr(sample, what) for sample in self.samples]
-        return fit([sample.n for sample in self.samples], ys) if len(ys) >= 3 and all(ys) else None
+        """How a figure grows; None where it was not counted, is 0 somewhere, or has fewer than 3 points."""
+        ys = self.column(what)
+        return fit(self.column("n"), ys) if len(ys) >= 3 and all(ys) else None
+
+    def theory(self, measured: str) -> list[float]:
+        """What the count tells of a measured figure, at the rate of the largest n; nothing where it was not counted."""
+        counts, ys = self.column(TOGETHER[measured][0]), self.column(measured)
+        return [ys[-1] * count / counts[-1] for count in counts] if all(counts) and all(ys) else []
 
     @property
     def apart(self) -> dict[str, list[int]]:
-        """Measured → the n at which it is more than twice, or less than half, what the count at the largest n tells."""
-        found = {}
-        for measured, counted in (("seconds", "flops"), ("peak", "kept")):
-            if all(getattr(s, counted) and getattr(s, measured) for s in self.samples):
-                each = [getattr(s, measured) / getattr(s, counted) for s in self.samples]
-                found[measured] = [s.n for s, r in zip(self.samples, each) if not 1 / APART <= r / each[-1] <= APART]
-        return found
+        """Measured figure → the n at which it is more than twice, or less than half, what theory tells."""
+        return {
+            what: [s.n for s, y in zip(self.samples, told) if not 1 / APART <= getattr(s, what) / y <= APART]
+            for what in TOGETHER
+            if (told := self.theory(what))
+        }
 
     @property
     def said(self) -> list[str]:
         """The slopes, and where theory and measurement part, in sentences."""
-        lines = [f"{label}: {self.fit(what)}" for what, label in COLUMNS.items() if self.fit(what) is not None]
-        for measured, ns in self.apart.items():
+        lines = [f"{label}: {found}" for what, label in COLUMNS.items() if (found := self.fit(what)) is not None]
+        for what, ns in self.apart.items():
             if ns:
-                what, count = ("Time", "FLOPs") if measured == "seconds" else ("The peak", "bytes kept")
                 where = ", ".join(map(str, ns))
-                lines.append(f"{what} and {count} part by more than {APART:g}x at {self.name} = {where}")
+                lines.append(f"{TOGETHER[what][1]} part by more than {APART:g}x at {self.name} = {where}")
         if self.unsaid is not None:
             lines.append(f"FLOPs were not counted: {self.unsaid} does not say what it costs")
         return lines
@@ -124,7 +139,7 @@ class Scaling:
     def table(self) -> Table:
         """A row for each n."""
         held = "".join(f", {name}={n}" for name, n in self.held.items())
-        counts = [["—" if x is None else f"{x:,}" for x in (s.flops, s.kept, s.parameters)] for s in self.samples]
+        counts = [["—" if x is None else f"{x:,}" for x in s[1:4]] for s in self.samples]
         rows = [(s.n, *each, took(s.seconds), s.peak) for s, each in zip(self.samples, counts)]
         head = {self.name: ",", **dict.fromkeys(COLUMNS.values(), ""), COLUMNS["peak"]: ","}
         return Table(head, rows, ".\n".join([f"{self.name} varied{held}", *self.said, ""]).rstrip())
@@ -132,43 +147,22 @@ class Scaling:
     @property
     def charts(self) -> list[str]:
         """Time beside FLOPs, and the peak beside the bytes kept."""
-        return [
-            self.chart("seconds", "flops", "seconds", took),
-            self.chart("peak", "kept", "bytes", compact),
-        ]
+        return [self.chart("seconds", "seconds", took), self.chart("peak", "bytes", compact)] if self.samples else []
 
-    def chart(self, measured: str, counted: str, label: str, words: Callable[[float], str]) -> str:
-        """Dots for what was measured, and a dashed line: what was counted, at the rate of the largest n."""
-        ns = [s.n for s in self.samples]
-        ys = [max(getattr(s, measured), 1e-9) for s in self.samples]
-        counts = [getattr(s, counted) or 0 for s in self.samples]
-        told = [ys[-1] * c / counts[-1] for c in counts] if all(counts) else []
+    def chart(self, what: str, label: str, words: Callable[[float], str]) -> str:
+        """Dots for what was measured, and a dashed line for what theory tells."""
+        ns, ys, told = self.column("n"), [max(y, 1e-9) for y in self.column(what)], self.theory(what)
         x = across(ns[0], max(ns[-1], ns[0] + 1), self.name, log=True, marks=ns, words=compact)
-        y = decades([*ys, *told], label, words)
+        y = decades([*ys, *told], upwards, label, words)
         dots = [f'<circle class="mg-point" cx="{x.at(n):.1f}" cy="{y.at(t):.1f}" r="5"/>' for n, t in zip(ns, ys)]
-        theory = [line("mg-roof mg-second", [(x.at(n), y.at(t)) for n, t in zip(ns, told)])] if told else []
-        found = self.fit(measured)
-        title = f"{COLUMNS[measured]} against {self.name}{f': {found}' if found else ''}; dashed, {COLUMNS[counted]}"
-        return chart(title, x, y, *theory, *dots)
+        dashed = [line("mg-roof mg-second", [(x.at(n), y.at(t)) for n, t in zip(ns, told)])] if told else []
+        found, counted = self.fit(what), COLUMNS[TOGETHER[what][0]]
+        title = f"{COLUMNS[what]} against {self.name}{f': {found}' if found else ''}; dashed, {counted}"
+        return chart(title, x, y, *dashed, *dots)
 
 
-COLUMNS = {
-    "flops": "FLOPs counted",
-    "kept": "bytes kept",
-    "parameters": "parameters",
-    "seconds": "time measured",
-    "peak": "peak bytes measured",
-}
-
-
-def decades(xs: Sequence[float], label: str, words: Callable[[float], str]) -> Axis:
-    """The axis upwards, of the powers of ten around some numbers."""
-    low, high = 10.0 ** np.floor(log10(min(xs))), 10.0 ** np.ceil(log10(max(xs)) + 1e-9)
-    return upwards(float(low), float(high), label, log=True, words=words)
-
-
-@dataclass(frozen=True)
-class Sweep:
+@dataclass(frozen=True, repr=False)
+class Sweep(Report):
     """What a sweep found: a Scaling for each length. It prints as tables; in a notebook there are pictures beside them.
 
     whole    whether it came to its end, and was not stopped
@@ -178,6 +172,10 @@ class Sweep:
     scalings: Mapping[str, Scaling]
     whole: bool = True
 
+    title = property(lambda self: f"How {self.name} scales")
+    tables = property(lambda self: [each.table for each in self.scalings.values()])
+    charts = property(lambda self: [chart for each in self.scalings.values() for chart in each.charts])
+
     def __getitem__(self, name: str) -> Scaling:
         return self.scalings[name]
 
@@ -186,24 +184,6 @@ class Sweep:
         """How many runs there are."""
         runs = sum(len(each.samples) for each in self.scalings.values())
         return f"{self.name}: {runs} lengths{'' if self.whole else ', and was stopped before its end'}"
-
-    @property
-    def charts(self) -> list[str]:
-        return [chart for each in self.scalings.values() if each.samples for chart in each.charts]
-
-    @property
-    def svg(self) -> str:
-        """The pictures, for a file."""
-        return standalone(f"How {self.name} scales", self.charts)
-
-    def __str__(self) -> str:
-        return "\n\n".join([self.said, *(str(each.table) for each in self.scalings.values())])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        tables = [each.table for each in self.scalings.values()]
-        return f"<p>{escape(self.said)}</p>{with_tables(self.charts, tables)}"
 
 
 def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **lengths: Sequence[int]) -> Sweep:
@@ -249,10 +229,8 @@ def measured(f: Callable[..., Any], lengths: Mapping[str, int], n: int, repeat: 
         y = run()  # its graph lives until what it keeps is counted
         kept = counting.kept
     del y
-    with allocating() as peak:
-        run()
     parameters = None if model is None else sum(p.size for p in model.parameters())
-    return Sample(n, counting.flops, kept, parameters, fastest(run, repeat), peak[0]), counting.unsaid
+    return Sample(n, counting.flops, kept, parameters, fastest(run, repeat), allocated(run)), counting.unsaid
 
 
 def runner(f: Callable[..., Any], lengths: Mapping[str, int]) -> tuple[Callable[[], Any], Module | None]:
@@ -264,18 +242,15 @@ def runner(f: Callable[..., Any], lengths: Mapping[str, int]) -> tuple[Callable[
     return (given, None) if callable(given) and not isinstance(given, Module) else (lambda: f(**lengths), None)
 
 
-@contextmanager
-def allocating() -> Iterator[list[int]]:
-    """A block after which the list has the most bytes that were allocated in it at once."""
-    peak: list[int] = []
+def allocated(run: Callable[[], Any]) -> int:
+    """Most bytes that a run has allocated at once."""
     was_on = tracemalloc.is_tracing()
-    if not was_on:
-        tracemalloc.start()
-    tracemalloc.reset_peak()
-    before = tracemalloc.get_traced_memory()[0]
+    tracemalloc.start()  # nothing, where it is on
     try:
-        yield peak
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        run()
+        return tracemalloc.get_traced_memory()[1] - before
     finally:
-        peak.append(tracemalloc.get_traced_memory()[1] - before)
         if not was_on:
             tracemalloc.stop()

@@ -25,8 +25,8 @@ from ..draw.rules import sign_of
 from ..draw.svg import across_and_down
 from ..draw.words import counted, listed, number
 from ..graph.function import TracedFunction
+from ..profiler.machine import fastest
 from ..profiler.roofline import arrays_of
-from ..profiler.timing import fastest
 from .film import Cut, Film, Panel, Reel, code, refuse_large, row, table
 from .traced import trace_of
 

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
-from ..draw.charts import Axis, across, chart, compact, upwards
-from ..draw.words import counted, number
-from ..profiler.machine import Machine
-from ..profiler.roofline import WRITTEN, Point, accounts, axes, decades, dots, drawn, under_roofs, verdict
-from ..profiler.timing import took
+from ..draw.charts import Axis, across, chart, compact, decades, upwards
+from ..draw.words import counted, number, took
+from ..profiler.machine import Machine, bandwidth, rate
+from ..profiler.roofline import WRITTEN, Point, axes, bound, dots, drawn, under_roofs
 from .film import Charted, Choice, Cut, Panel, Reel, row, styled, table
 from .traced import traced
 
@@ -90,3 +89,31 @@ def listing(found: Sequence[Point]) -> str:
         cells = compact(p.flops), compact(p.nbytes), number(p.intensity, 3), number(p.speed / 1e9, 3)
         rows.append(row(f"{i}. {escape(p.name)}", cells, f"row {i}"))
     return table(["op", "FLOPs", "bytes", "a byte", "GFLOP/s"], rows)
+
+
+# -- in words -------------------------------------------------------------------------------------------------
+
+
+def accounts(point: Point) -> str:
+    """What the engine counts."""
+    if not point.flops:
+        return f"{point.name}: {point.nbytes:,} bytes moved, and nothing computed"
+    flops, each = f"{point.flops:,} FLOP{'s' * (point.flops > 1)}", number(point.intensity, 3)
+    return f"{point.name}: {flops} and {point.nbytes:,} bytes, {each} FLOPs a byte"
+
+
+def verdict(point: Point, machine: Machine) -> str:
+    """How quick it is, and what bounds it."""
+    what = bound(point, machine)
+    if what == "call":
+        speed = f"It takes {took(point.seconds)}, and a call that adds two numbers {took(machine.call)}"
+        return f"{speed}: the call itself is the bound, and larger arrays would be nearer to the roof."
+    if not point.flops:
+        return f"It moves {bandwidth(point.nbytes / point.seconds)}: memory bounds it."
+    share = point.speed / machine.roof(point.intensity)
+    speed = f"It runs at {rate(point.speed)}, {number(100 * share, 3)} percent of what main memory and peak allow"
+    if not what:
+        return f"{speed}: neither roof is near. A function such as exp counts as one FLOP, and takes many."
+    cached = " Above the solid roof: its arrays are still in the cache." if what == "memory" and share > 1 else ""
+    side = "Memory bounds it: left" if what == "memory" else "Arithmetic bounds it: right"
+    return f"{speed}. {side} of the ridge.{cached}"

@@ -7,7 +7,10 @@ still before it. How long an op takes is either estimated there, from its FLOPs 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from html import escape
+from io import StringIO
+from time import perf_counter
 from typing import Any
 
 from ..compiler.schedule import (
@@ -22,12 +25,14 @@ from ..compiler.schedule import (
     waits_for,
 )
 from ..compiler.schedule import Schedule as Planned
+from ..core.graph import Graph
+from ..core.interpret import value, walked
 from ..core.node import Node
 from ..draw.charts import WIDTH, picture
 from ..draw.rules import sign_of
 from ..draw.svg import text
-from ..draw.words import counted, listed, number
-from ..profiler.timing import measured, took
+from ..draw.words import counted, listed, number, took
+from ..profiler.machine import RUNS
 from .film import Charted, Choice, Cut, Panel, Reel, row, table
 from .traced import traced
 
@@ -68,6 +73,23 @@ class Schedule(Charted):
         name = getattr(f, "__name__", type(f).__name__)
         super().__init__(f"The schedule of {name}", (), reels, choices)
         self.choice = [min(1, len(counts) - 1), 0]  # one worker alone is there to compare with
+
+
+def measured(graph: Graph, arrays: Sequence[Any]) -> dict[Node, float]:
+    """Seconds of each op, run one after another by its own `forward`."""
+    seconds: dict[Node, float] = {}
+
+    def timing(node: Node, xs: Sequence[Any]) -> Any:
+        start = perf_counter()
+        y = value(node, *xs)
+        taken = perf_counter() - start
+        seconds[node] = min(taken, seconds.get(node, taken))
+        return y
+
+    with redirect_stdout(StringIO()):  # what it prints was not asked for
+        for _ in range(RUNS):
+            walked(graph, arrays, timing)
+    return seconds
 
 
 def reel(plan: Planned, path: Sequence[Node], times: str) -> Reel:
