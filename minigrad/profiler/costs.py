@@ -22,6 +22,7 @@ import numpy as np
 from ..base.device import CPU
 from ..base.spec import Spec
 from ..compiler.passes.liveness import moved_by
+from ..compiler.passes.remat import flops_of
 from ..core.node import Node
 from ..nn.module import Module
 from ..nn.tree import Parameter
@@ -42,6 +43,17 @@ class Cost(NamedTuple):
     backward_flops: int = 0
     backward_macs: int = 0
     bytes_moved: int = 0  # operands read and results written, forward
+    kept_bytes: int = 0  # of activations that backward reads, each at the first op that keeps it
+
+    @property
+    def train_flops(self) -> int:
+        """FLOPs of both. 1 MAC = 2 FLOPs."""
+        return self.flops + self.backward_flops
+
+    @property
+    def intensity(self) -> float:
+        """FLOPs for each byte moved, forward."""
+        return self.flops / max(self.bytes_moved, 1)
 
 
 class Part(NamedTuple):
@@ -51,21 +63,24 @@ class Part(NamedTuple):
     parameters: list[Tensor]
 
 
-@dataclass(frozen=True)
+def of_total(name: str, doc: str) -> Any:
+    """That figure of the whole, as a property of an Estimate."""
+    return property(lambda self: getattr(self.total, name), doc=doc)
+
+
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """What `estimate` found. As text it is a table; in a notebook there is a picture beside it, of where the FLOPs are.
 
-    name        of the model
-    ran         its forward pass
-    parts       path → module, the outermost first
-    state       the model's parameters and buffers, each once
+    ran                 the forward pass
+    parts               path → module, the outermost first
+    held                the model's buffers
     checkpoint_bytes    of the arrays of its state_dict
     """
 
-    name: str
     ran: ForwardPass
     parts: Mapping[str, Part]
-    state: tuple[Tensor, ...]
+    held: list[Tensor]
     checkpoint_bytes: int
     depth: int | None = None
 
@@ -78,7 +93,7 @@ class Estimate:
 
     parameters = property(lambda self: sum(p.size for p in self.learned), doc="Numbers in its parameters.")
     trainable = property(lambda self: sum(p.size for p in self.learned if p.tracked), doc="Those that are not frozen.")
-    buffers = property(lambda self: sum(x.size for x in self.state) - self.parameters, doc="Numbers in its buffers.")
+    buffers = property(lambda self: sum(x.size for x in self.held), doc="Numbers in its buffers.")
 
     @cached_property
     def bytes_per_parameter(self) -> dict[str, float]:
@@ -87,100 +102,72 @@ class Estimate:
         In mixed precision with Adam 2 + 2 + 4 + 4 + 4 = 16: the parameter and its gradient in float16, and in float32
         its master copy, m and v. Rajbhandari et al. 2020, “ZeRO”, §3.1. https://arxiv.org/abs/1910.02054
         """
-        learned = [p for p in self.learned if p.tracked]
-        size = sum(p.spec.nbytes for p in learned) / max(self.trainable, 1)
+        size = sum(p.spec.nbytes for p in self.learned if p.tracked) / max(self.trainable, 1)
         return {"SGD": 2 * size, "SGD with momentum": 3 * size, "Adam": 4 * size, "Adam, mixed precision": 16.0}
 
     # -- what a run of it costs -----------------------------------------------------------------------
 
     @cached_property
-    def rules(self) -> dict[Node, CompiledRule]:
-        """Each op that would be recorded, the last first → its derivative."""
-        tracked = {node for node, x in self.ran.tensors.items() if x.tracked}
-        rules: dict[Node, CompiledRule] = {}
-        for node in self.ran.nodes:
-            wanted = tuple(x in tracked for x in node.inputs)
-            if any(wanted) and not isinstance(node.op, StopGradient):
-                rule = plan(node.op, tuple(x.spec for x in node.inputs)).rule(wanted)
-                if rule is not None:
-                    rules[node] = rule
-                    tracked.add(node)
-        reached = set(self.ran.outputs)
-        for node in reversed(rules):
-            if node in reached:
-                reached.update(node.inputs)
-        return {node: rules[node] for node in reversed(rules) if node in reached}
-
-    @cached_property
-    def read(self) -> tuple[dict[Node, Node], dict[Node, list[Node]]]:
-        """What derivatives read: array of the forward pass → the op that keeps it first; op → what is computed again.
-
-        That is what they read of a checkpoint: counted as a graph runs it (tracing/recompute.py).
-        """
-        kept: dict[Node, Node] = {}
-        again: dict[Node, list[Node]] = {node: [] for node in self.rules}
-        reading, found = Recomputation(Symbol(self.ran.nodes[0])), set(self.ran.nodes)
-        for node, rule in self.rules.items():
-            slots: Any = node, *node.inputs
-            if node.part is not None:
-                slots = [x.node for x in reading.operands(node, Symbol(Node(Input("gy"), (), node.spec)))]
-            stack = [slots[i] for i in rule.reads]
-            for x in stack:  # which grows meanwhile
-                if x in self.ran.home:
-                    kept[self.ran.home[x]] = node
-                elif x not in found and x.inputs:
-                    again[node].append(x)
-                    stack += x.inputs
-                found.add(x)
-        return kept, again
-
-    @cached_property
     def costs(self) -> dict[Node, Cost]:
         """Op → what it costs."""
-        pulled: dict[Node, tuple[int, int]] = {}
-        of_rule: dict[int, tuple[int, int]] = {}
-        arrived, again = set(self.ran.outputs), self.read[1]
-        for node, rule in self.rules.items():
-            if node in arrived:
-                if id(rule) not in of_rule:
-                    of_rule[id(rule)] = cost(rule.graph.nodes)
-                flops, macs = map(sum, zip(of_rule[id(rule)], cost(again[node])))
-                for x, gx in zip(node.inputs, rule.graph.outputs):
-                    if gx is not None:
-                        flops += x.spec.size * (x in arrived)  # where gradients meet they are added
-                        arrived.add(x)
-                pulled[node] = flops, macs
+        pulled, kept = self.backward
+        bytes_of: dict[Node, int] = dict.fromkeys(kept.values(), 0)
+        for x, node in kept.items():
+            bytes_of[node] += x.spec.nbytes
         return {
-            node: Cost(*cost([node]), *pulled.get(node, (0, 0)), moved_by(node, self.ran.home))
+            node: Cost(*cost([node]), *pulled.get(node, (0, 0)), moved_by(node, self.ran.home), bytes_of.get(node, 0))
             for node in self.ran.nodes
             if node.inputs and not node.op.effect  # such as drawing a key, which no op does in an eager run
         }
+
+    @cached_property
+    def backward(self) -> tuple[dict[Node, tuple[int, int]], dict[Node, Node]]:
+        """Op → FLOPs and MACs of its derivative; and array that backward reads → the first op that keeps it.
+
+        Of a checkpoint a graph's way is counted: what is read of it is computed again, no more (tracing/recompute.py).
+        What the model itself holds is not kept for backward.
+        """
+        rules, own = rules_of(self.ran), {id(x) for x in (*self.learned, *self.held)}
+        pulled: dict[Node, tuple[int, int]] = {}
+        kept: dict[Node, Node] = {}
+        arrived = set(self.ran.outputs)  # where a gradient has come
+        reading, seen = Recomputation(Symbol(self.ran.nodes[0])), set(self.ran.nodes)
+        for node in (node for node in reversed(rules) if node in arrived):
+            reads: list[Node] = [node, *node.inputs]
+            again: list[Node] = []
+            if node.part is not None:
+                reads = [x.node for x in reading.operands(node, Symbol(Node(Input("gy"), (), node.spec)))]
+            stack = [reads[i] for i in rules[node].reads]
+            for x in stack:  # which grows meanwhile
+                if x in self.ran.home:
+                    kept[self.ran.home[x]] = node
+                elif x not in seen and x.inputs:
+                    again.append(x)
+                    stack += x.inputs
+                seen.add(x)
+            gradients = rules[node].graph
+            sent = [x for x, gx in zip(node.inputs, gradients.outputs) if gx is not None]
+            flops, macs = cost([*gradients.nodes, *again])
+            for x in sent:
+                flops += x.spec.size * (x in arrived)  # where gradients meet they are added
+                arrived.add(x)
+            pulled[node] = flops, macs
+        is_own = {x for x in kept if isinstance(x.op, Const) or id(self.ran.tensors.get(x)) in own}
+        return pulled, {x: node for x, node in kept.items() if x not in is_own}
 
     @cached_property
     def total(self) -> Cost:
         """Of all ops."""
         return total(self.costs.values())
 
-    flops = property(lambda self: self.total.flops, doc="FLOPs of a forward pass. 1 MAC = 2 FLOPs.")
-    macs = property(lambda self: self.total.macs, doc="Multiply-adds of products, forward. 1 MAC = 2 FLOPs.")
-    backward_flops = property(lambda self: self.total.backward_flops, doc="FLOPs of a backward pass. 1 MAC = 2 FLOPs.")
-    backward_macs = property(
-        lambda self: self.total.backward_macs, doc="Multiply-adds of its products. 1 MAC = 2 FLOPs."
-    )
-    train_flops = property(lambda self: self.flops + self.backward_flops, doc="FLOPs of both. 1 MAC = 2 FLOPs.")
-    bytes_moved = property(lambda self: self.total.bytes_moved, doc="Bytes that ops read and write, forward.")
-    intensity = property(lambda self: self.flops / max(self.bytes_moved, 1), doc="FLOPs for each byte moved, forward.")
-
-    @cached_property
-    def kept(self) -> dict[Node, Node]:
-        """Array that backward will read → the first op that keeps it. What the model itself holds is not among them."""
-        own = {id(x) for x in self.state}
-        kept = self.read[0].items()
-        return {x: by for x, by in kept if id(self.ran.tensors.get(x)) not in own and not isinstance(x.op, Const)}
-
-    kept_bytes = property(
-        lambda self: sum(x.spec.nbytes for x in self.kept), doc="Bytes of activations kept for backward."
-    )
+    flops = of_total("flops", "FLOPs of a forward pass. 1 MAC = 2 FLOPs.")
+    macs = of_total("macs", "Multiply-adds of products, forward. 1 MAC = 2 FLOPs.")
+    backward_flops = of_total("backward_flops", "FLOPs of a backward pass. 1 MAC = 2 FLOPs.")
+    backward_macs = of_total("backward_macs", "Multiply-adds of its products. 1 MAC = 2 FLOPs.")
+    train_flops = of_total("train_flops", "FLOPs of both. 1 MAC = 2 FLOPs.")
+    bytes_moved = of_total("bytes_moved", "Bytes that ops read and write, forward.")
+    intensity = of_total("intensity", "FLOPs for each byte moved, forward.")
+    kept_bytes = of_total("kept_bytes", "Bytes of activations kept for backward.")
 
     @cached_property
     def peak_bytes(self) -> int:
@@ -188,7 +175,7 @@ class Estimate:
 
         What is not kept goes when it was read for the last time; what an op needs inside itself is not counted.
         """
-        return peak(self.ran, self.kept)
+        return peak(self.ran, self.backward[1])
 
     @cached_property
     def inference_peak_bytes(self) -> int:
@@ -200,19 +187,13 @@ class Estimate:
     @cached_property
     def by_module(self) -> dict[str, Cost]:
         """Path → what the calls of that module cost, with all below it."""
-        found: dict[str, list[Cost]] = {path: [] for part in self.parts for path in above(part)}
-        for node, each in self.costs.items():
-            for path in above(module_of(node)):
-                found.setdefault(path, []).append(each)
-        return {path: total(costs) for path, costs in found.items()}
+        empty = {path: Cost() for part in self.parts for path in above(part)}
+        return empty | summed((path, each) for node, each in self.costs.items() for path in above(module_of(node)))
 
     @cached_property
     def by_op(self) -> dict[str, Cost]:
         """Kind of op → what all of that kind cost, the most FLOPs first."""
-        found: dict[str, list[Cost]] = {}
-        for node, each in self.costs.items():
-            found.setdefault(node.op.kind, []).append(each)
-        costs = {kind: total(each) for kind, each in found.items()}
+        costs = summed((node.op.kind, each) for node, each in self.costs.items())
         return dict(sorted(costs.items(), key=lambda each: -each[1].flops))
 
     @cached_property
@@ -224,41 +205,11 @@ class Estimate:
         """The modules down to a depth, the model's own being 0, and the figures of the whole."""
         return text(self, depth)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return text(self, self.depth)
-
-    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return html(self, self.depth)
-
-
-def cost(nodes: Iterable[Node]) -> tuple[int, int]:
-    """FLOPs and MACs of some ops, as they say."""
-    specs = [(node.op, (node.spec, *(x.spec for x in node.inputs))) for node in nodes if node.inputs]
-    return sum(op.flops(*each) for op, each in specs), sum(op.macs(*each) for op, each in specs)
-
-
-def total(costs: Iterable[Cost]) -> Cost:
-    """Their sum."""
-    return Cost(*map(sum, zip(*costs)))
-
-
-def above(path: str) -> list[str]:
-    """The path and those around it: A, A.b and A.b.c."""
-    return list(accumulate(path.split("."), "{}.{}".format))
-
-
-def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
-    """Most bytes of results alive at once: each to its last reader, those kept and the outputs to the end."""
-    last = {ran.home[x]: i for i, node in enumerate(ran.nodes) for x in (node, *node.inputs)}
-    last |= dict.fromkeys([*kept, *(ran.home[y] for y in ran.outputs)], len(ran.nodes))
-    change = [0] * (len(ran.nodes) + 2)
-    for i, node in enumerate(ran.nodes):
-        if node.inputs and ran.home[node] is node and not node.op.effect:
-            change[i] += node.spec.nbytes
-            change[last[node] + 1] -= node.spec.nbytes
-    return max(accumulate(change))
 
 
 def estimate(
@@ -274,21 +225,18 @@ def estimate(
     The model is counted as it is: in training or in evaluation, frozen or not. Raises what it raises itself on inputs
     that do not fit, with the module in which it did; NoValueError where it asks for a value.
     """
-    floats = [p for p in model.parameters() if p.spec.is_float] if isinstance(model, Module) else []
-    device = floats[0].spec.device if floats else CPU
-    if not run:
-        dtype = floats[0].dtype if floats else np.float64
-        inputs = tuple(specified(x, device, dtype) for x in inputs)
-        options = {name: specified(x, device, dtype) for name, x in options.items()}
-    ran = (watched if run else traced)(model, inputs, options)
-    name = type(model).__name__ if isinstance(model, Module) else getattr(model, "__name__", type(model).__name__)
-    parts = parts_of(model) if isinstance(model, Module) else parts_read(ran)
-    state = [p for part in parts.values() for p in part.parameters]
-    nbytes = sum(p.spec.nbytes for p in state)
-    if isinstance(model, Module):
-        state += {id(x): x for x in model.buffers()}.values()
-        nbytes = sum(x.spec.nbytes for _, x in model._named_state())
-    return Estimate(name, ran, parts, tuple(state), nbytes, depth)
+    module = model if isinstance(model, Module) else None
+    if run:
+        ran = watched(model, inputs, options)
+    else:
+        like = next((p.spec for p in module.parameters() if p.spec.is_float), None) if module else None
+        like = like or Spec((), np.dtype(np.float64), CPU)
+        ran = traced(model, *specified((inputs, options), like.device, like.dtype))
+    if module is None:
+        parts = parts_read(ran)
+        return Estimate(ran, parts, [], sum(p.spec.nbytes for part in parts.values() for p in part.parameters), depth)
+    buffers = list({id(x): x for x in module.buffers()}.values())
+    return Estimate(ran, parts_of(module), buffers, sum(x.spec.nbytes for _, x in module._named_state()), depth)
 
 
 def parts_of(model: Module) -> dict[str, Part]:
@@ -309,3 +257,56 @@ def parts_read(ran: ForwardPass) -> dict[str, Part]:
         if node not in ran.arguments and (isinstance(x, Parameter) or (x.tracked and x.is_leaf)):
             parts.setdefault(module_of(node), Part("", [])).parameters.append(x)
     return parts
+
+
+# -- how it is counted ------------------------------------------------------------------------------------
+
+
+def rules_of(ran: ForwardPass) -> dict[Node, CompiledRule]:
+    """Op that would be recorded → its derivative."""
+    tracked = {node for node, x in ran.tensors.items() if x.tracked}
+    rules: dict[Node, CompiledRule] = {}
+    for node in ran.nodes:
+        wanted = tuple(x in tracked for x in node.inputs)
+        if any(wanted) and not isinstance(node.op, StopGradient):
+            rule = plan(node.op, tuple(x.spec for x in node.inputs)).rule(wanted)
+            if rule is not None:
+                rules[node] = rule
+                tracked.add(node)
+    return rules
+
+
+def cost(nodes: Iterable[Node]) -> tuple[int, int]:
+    """FLOPs and MACs of some ops, as they say."""
+    specs = [(node.op, (node.spec, *(x.spec for x in node.inputs))) for node in nodes if node.inputs]
+    return sum(flops_of(op, *each) for op, each in specs), sum(op.macs(*each) for op, each in specs)
+
+
+def total(costs: Iterable[Cost]) -> Cost:
+    """Their sum."""
+    return Cost(*map(sum, zip(*costs)))
+
+
+def summed(costs: Iterable[tuple[str, Cost]]) -> dict[str, Cost]:
+    """Name → the sum of the costs under it."""
+    found: dict[str, list[Cost]] = {}
+    for name, each in costs:
+        found.setdefault(name, []).append(each)
+    return {name: total(each) for name, each in found.items()}
+
+
+def above(path: str) -> list[str]:
+    """The path and those around it: A, A.b and A.b.c."""
+    return list(accumulate(path.split("."), "{}.{}".format))
+
+
+def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
+    """Most bytes of results alive at once: each to its last reader, those kept and the outputs to the end."""
+    last = {ran.home[x]: i for i, node in enumerate(ran.nodes) for x in (node, *node.inputs)}
+    last |= dict.fromkeys([*kept, *(ran.home[y] for y in ran.outputs)], len(ran.nodes))
+    change = [0] * (len(ran.nodes) + 2)
+    for i, node in enumerate(ran.nodes):
+        if node.inputs and ran.home[node] is node and not node.op.effect:
+            change[i] += node.spec.nbytes
+            change[last[node] + 1] -= node.spec.nbytes
+    return max(accumulate(change))

@@ -20,21 +20,16 @@ def module_of(node: Any) -> str:
 
 def table(e: Any, depth: int | None) -> Table:
     """A row for each module, down to a depth."""
-    kept = [(module_of(node), array.spec.nbytes) for array, node in e.kept.items()]
     own = [(path, p.size) for path, part in e.parts.items() for p in part.parameters]
     rows = []
     for path, cost in e.by_module.items():
         level, name = path.count("."), path.rpartition(".")[2] or "(outside of modules)"
         if depth is None or level <= depth:
             kind, output = e.parts[path].kind if path in e.parts else "", str(e.outputs.get(path, "")).partition("@")[0]
-            figures = below(own, path), cost.macs, cost.flops, below(kept, path)
+            size = sum(n for other, n in own if f"{other}.".startswith(f"{path}."))
+            figures = size, cost.macs, cost.flops, cost.kept_bytes
             rows.append(("\N{NO-BREAK SPACE}" * 2 * level + name, kind, output, *figures))
     return Table(HEAD, rows, NOTE)
-
-
-def below(figures: list[tuple[str, int]], path: str) -> int:
-    """The sum of the figures of a module and of those in it."""
-    return sum(n for other, n in figures if other == path or other.startswith(f"{path}."))
 
 
 def figures(e: Any) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from weakref import ref
+from weakref import WeakKeyDictionary
 
 from ..autograd.function_rule import keeper
 from ..compiler.passes.remat import flops, flops_of
@@ -26,7 +26,7 @@ class Counting:
         self.flops: int | None = 0
         self.unsaid: Any = None
         self.leaves: set[int] = set()
-        self.records: list[tuple[ref[Node], Sizes]] = []
+        self.records: WeakKeyDictionary[Node, Sizes] = WeakKeyDictionary()
         self.before_backward: int | None = None
 
     again = property(lambda self: self, doc="Who is told of what a checkpoint computes a second time.")
@@ -37,9 +37,8 @@ class Counting:
         if self.before_backward is not None:
             return self.before_backward
         sizes: Sizes = {}
-        for record, at_first in self.records:
-            if (node := record()) is not None:
-                sizes |= at_first if node.saved is None else sizes_of(node.saved)  # None: it is just being pulled
+        for node, at_first in self.records.items():
+            sizes |= at_first if node.saved is None else sizes_of(node.saved)  # None: it is just being pulled
         return sum(size for memory, size in sizes.items() if memory not in self.leaves)
 
     def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
@@ -47,7 +46,7 @@ class Counting:
         self.leaves |= {id(owner(x.value)) for x in xs if x.tracked and x.is_leaf}
         if y.tracked and not y.is_leaf:
             node = keeper(y)
-            self.records.append((ref(node), sizes_of(node.saved or ())))
+            self.records[node] = sizes_of(node.saved or ())
 
     def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         self.before_backward = self.kept

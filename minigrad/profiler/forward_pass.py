@@ -9,28 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ..autograd.function_rule import Called
 from ..base.device import META, Device
 from ..base.errors import GraphError, NoValueError, ShapeError
 from ..base.pytree import leaves, substituted
 from ..base.spec import Spec, Specs
 from ..compiler.program.abstract_array import AbstractArray
-from ..compiler.program.buffer import Buffer, hull, shell
-from ..compiler.program.lower import Layout
+from ..compiler.program.buffer import hull
+from ..compiler.program.lower import Layout, recorded
 from ..compiler.program.record import Recorder
 from ..core.calls import following
 from ..core.modes import in_mode, watching
-from ..core.node import NamedNode, Node, place, toposort
+from ..core.node import Node, toposort
 from ..core.op import Op
-from ..core.versions import owner
 from ..graph.function import run_functions_eagerly
 from ..graph.placeholder import TensorSpec
 from ..graph.trace import Tracing
-from ..ops import Alias, Leaf, StopGradient
 from ..tensor.rules import CompiledRule
 from ..tensor.tensor import Tensor, made
 
@@ -60,19 +58,62 @@ def traced(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
 
     Raises NoValueError where the model asks for a value, GraphError where values decide how often an op runs.
     """
-    builder = Tracing({})
-    given = [x for x in leaves((args, options)) if isinstance(x, Tensor)]
-    symbols = [builder.given(f"input{i}", x, x.spec) for i, x in enumerate(given)]
+    builder, symbols = begun((args, options))
     args, options = substituted((args, options), lambda x: isinstance(x, Tensor), symbols)
     try:
         with builder.building(), in_mode(recording=True, tracked=False, watchers=()):
             result = model(*args, **options)
             outputs = [builder.lift(y).node for y in leaves(result) if hasattr(y, "spec")]
+        return ended(builder, outputs)
     except NoValueError as error:
         said = f"{error}\nestimate() runs the model without values, and it asks for one. {WAY_OUT}"
         raise NoValueError(said) from error
     finally:
         builder.closed = True
+
+
+def watched(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> ForwardPass:
+    """The forward pass, run; each op that ran becomes a node, as in a trace."""
+    builder, _ = begun((args, options))
+    echo = Echo(builder)
+    with run_functions_eagerly(), following(), in_mode(recording=True), watching(echo):
+        result = model(*args, **options)
+    for op, y, _ in echo.held:
+        if isinstance(op, Called) or (y.tracked and not y.is_leaf and not isinstance(y.node.rule, CompiledRule)):
+            raise GraphError(f"{op} is a Function, or in a checkpoint: estimate() counts it without run=True")
+    return ended(builder, [echo.of(y).node for y in leaves(result) if isinstance(y, Tensor)])
+
+
+class Echo:
+    """A watcher that has each op that runs take its place in a graph, too."""
+
+    def __init__(self, builder: Tracing) -> None:
+        self.builder = builder
+        self.symbols = {id(x): symbol for x, symbol in builder.arguments}  # id of a tensor → its symbol
+        self.held: list[Any] = []  # so that no id is another's by and by
+
+    def of(self, x: Tensor) -> Any:
+        return self.symbols[id(x)] if id(x) in self.symbols else self.builder.lift(x)
+
+    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        self.held.append((op, y, y.value))
+        if not isinstance(op, Called):  # which is refused afterwards
+            with in_mode(builder=self.builder, watchers=(), autocast=None):
+                x, *others = map(self.of, xs)
+                self.symbols[id(y)] = x.apply(op, *others)
+
+    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+        pass
+
+
+def begun(tree: Any) -> tuple[Tracing, list[Any]]:
+    """A graph to be built of a call with these arguments, and the symbols of the tensors in them."""
+    builder, given = Tracing({}), [x for x in leaves(tree) if isinstance(x, Tensor)]
+    return builder, [builder.given(f"input{i}", x, x.spec) for i, x in enumerate(given)]
+
+
+def ended(builder: Tracing, outputs: list[Node]) -> ForwardPass:
+    """What was built, as far as the outputs depend on it."""
     nodes = in_order(outputs)
     tensors = {node: x for node, x in builder.origins().items() if isinstance(x, Tensor)}
     return ForwardPass(nodes, outputs, homes(nodes, tensors), tensors, frozenset(builder.inputs))
@@ -113,66 +154,13 @@ class Strides(Recorder):
         return self.empty(x.shape, x.dtype)
 
 
-@lru_cache(maxsize=8192)
 def lying(op: Op, layouts: tuple[Layout, ...], spec: Spec) -> tuple[tuple[int, ...], int | None]:
     """The strides of an op's result, and the number of the operand in whose memory it is, if it is in one's."""
-    recorder, operands = Strides(), [Buffer(shell(*entry), "argument") for entry in layouts]
-    try:
-        y = op.forward(recorder, *(AbstractArray(recorder, x) for x in operands))
-    except Exception:  # whatever an op may stumble over, having no elements
-        y = None
-    if not isinstance(y, AbstractArray) or (y.shape, y.dtype) != (spec.shape, spec.dtype):
+    template = recorded(op, layouts, spec, Strides)
+    if template is None:
         return hull(spec).strides, 0 if op.is_view else None
-    return y.strides, next((i for i, x in enumerate(operands) if x in y.buffer.roots), None)
-
-
-class Watcher:
-    """Writes down the ops of a real run as nodes, as a trace would; and which of them share memory."""
-
-    def __init__(self) -> None:
-        self.nodes: dict[int, NamedNode] = {}  # id of a tensor → its node
-        self.tensors: dict[Node, Tensor] = {}
-        self.home: dict[Node, Node] = {}
-        self.owners: dict[int, Node] = {}  # id of an array that owns its memory → the node that brought it
-        self.held: list[Any] = []  # so that no id is another's by and by
-
-    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
-        inputs = tuple(map(self.of, xs))
-        if isinstance(op, Alias):
-            self.nodes[id(y)] = inputs[0]
-            self.held.append((y, y.value))
-            return
-        node = self.at(op, inputs, y)
-        if not y.tracked and any(x.tracked for x in xs):
-            self.at(StopGradient(), (node,), y)
-
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
-        pass
-
-    def of(self, x: Tensor) -> NamedNode:
-        if id(x) not in self.nodes:
-            self.tensors[self.at(Leaf() if x.node is None else x.node.op, (), x)] = x
-        return self.nodes[id(x)]
-
-    def at(self, op: Op, inputs: tuple[Node, ...], y: Tensor) -> NamedNode:
-        """A new node, which y is at from here on."""
-        node = self.nodes[id(y)] = NamedNode(op, inputs, y.spec, op.kind, place())
-        self.held.append((y, y.value))
-        self.home[node] = self.owners.setdefault(id(owner(y.value)), node)
-        return node
-
-
-def watched(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> ForwardPass:
-    """The forward pass, run."""
-    watcher = Watcher()
-    given = frozenset(watcher.of(x) for x in leaves((args, options)) if isinstance(x, Tensor))
-    with run_functions_eagerly(), following(), in_mode(recording=True), watching(watcher):
-        result = model(*args, **options)
-        outputs: list[Node] = [watcher.of(y) for y in leaves(result) if isinstance(y, Tensor)]
-    for node in (y.node for y, _ in watcher.held if y.tracked and not y.is_leaf):
-        if not isinstance(node.rule, CompiledRule):
-            raise GraphError(f"{node.op} is a Function, or in a checkpoint: estimate() counts it without run=True")
-    return ForwardPass(in_order(outputs), outputs, watcher.home, watcher.tensors, given)
+    y = template.result
+    return y.shell.strides, next((i for i, x in enumerate(template.operands) if x in y.roots), None)
 
 
 # -- arguments ------------------------------------------------------------------------------------------
@@ -184,24 +172,22 @@ def specified(tree: Any, device: Device, dtype: Any) -> Any:
     device    of the model: what is counted need not be moved there
     dtype     of what is given as a shape
     """
-    if isinstance(tree, tuple) and tree and all(type(n) is int for n in tree):
-        return without_elements(Spec(tree, dtype, device))
     if isinstance(tree, dict):
         return {name: specified(each, device, dtype) for name, each in tree.items()}
+    if isinstance(tree, tuple) and tree and all(type(n) is int for n in tree):
+        tree = Spec(tree, dtype, device)
     if isinstance(tree, list | tuple) and not hasattr(tree, "_fields"):
         return type(tree)(specified(each, device, dtype) for each in tree)
-    if isinstance(tree, TensorSpec):
-        tree = tree.spec()
-    tree = Tensor(tree) if isinstance(tree, np.ndarray) else tree
+    tree = tree.spec() if isinstance(tree, TensorSpec) else Tensor(tree) if isinstance(tree, np.ndarray) else tree
     if isinstance(tree, Spec):
-        return without_elements(Spec(tree.shape, tree.dtype, device))
+        return without_elements(tree, device)
     if isinstance(tree, Tensor) and tree.spec.device is not device:
-        return without_elements(Spec(tree.shape, tree.dtype, device)).requires_grad_(tree.requires_grad)
+        return without_elements(tree.spec, device).requires_grad_(tree.requires_grad)
     return tree
 
 
-def without_elements(spec: Spec) -> Tensor:
-    """A tensor of that spec, of which no element is there."""
+def without_elements(spec: Spec, device: Device) -> Tensor:
+    """A tensor of that spec, of which no element is there, as if it were on that device."""
     if not spec.is_known:
         raise ShapeError(f"estimate() counts for one shape, and {spec} has lengths that are open: say all of them")
-    return made(META.xp.empty(spec.shape, spec.dtype), spec)
+    return made(META.xp.empty(spec.shape, spec.dtype), Spec(spec.shape, spec.dtype, device))

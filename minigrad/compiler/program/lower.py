@@ -203,9 +203,9 @@ def layout(x: Buffer) -> Layout:
 
 
 @lru_cache(maxsize=8192)
-def recorded(op: Op, layouts: tuple[Layout, ...], spec: Spec) -> Template | None:
+def recorded(op: Op, layouts: tuple[Layout, ...], spec: Spec, by: type[Recorder] = Recorder) -> Template | None:
     """The op recorded; None where it cannot be, or is not what `infer` foretold."""
-    recorder = Recorder()
+    recorder = by()
     operands = tuple(Buffer(shell(*entry), "argument") for entry in layouts)
     try:
         y = op.forward(recorder, *(AbstractArray(recorder, x) for x in operands))
