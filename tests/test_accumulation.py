@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.profiler.memory_table import Of
+from minigrad.profiler.books import Of
 
 nn = mg.nn
 F = nn.functional

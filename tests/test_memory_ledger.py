@@ -9,7 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.core.versions import owner
-from minigrad.profiler.memory_table import CONSUMERS, Of
+from minigrad.profiler.books import CONSUMERS, Of
 from minigrad.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 from minigrad.widgets import MemoryTimeline
 
@@ -404,7 +404,7 @@ def test_the_widget_draws_a_ledger_however_long_it_is():
 def test_an_op_looks_only_at_what_it_changes(monkeypatch):
     """With thousands of arrays alive; the ledger once went through all of them at each op."""
     looked = []
-    monkeypatch.setattr("minigrad.profiler.ledger.owner", lambda array: looked.append(1) or owner(array))
+    monkeypatch.setattr("minigrad.profiler.books.owner", lambda array: looked.append(1) or owner(array))
     x = mg.tensor([1.0, 2.0], requires_grad=True)
     counts = []
     for n in (100, 1000):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.profiler.books import CONSUMERS
 from minigrad.profiler.ledger import Ledger
-from minigrad.profiler.memory_table import CONSUMERS
 from minigrad.widgets import MemoryTimeline
 from minigrad.widgets.memory_timeline import Switches, run, segments
 from minigrad.widgets.recording import TooLong

@@ -1,53 +1,24 @@
-"""What a ledger counts; and as tables: by consumer, by module, and what each op keeps for backward."""
+"""A ledger as tables: by consumer, by module, and what each op keeps for backward."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import ref
 
 import numpy as np
 
 from ..base.spec import Spec
 from ..base.table import Table
-from ..core.node import Place
+from .books import CONSUMERS, UNKNOWN, About, Holding, Live, Of
 
 if TYPE_CHECKING:
     from .ledger import Ledger
-
-CONSUMERS = (
-    "parameters",
-    "optimizer state",
-    "inputs",
-    "gradients",
-    "saved for backward",
-    "other activations",
-    "compiler's workspace",
-)
-Live = tuple[int, ...]  # bytes of each of CONSUMERS
-
-
-class Of:
-    """The numbers of CONSUMERS."""
-
-    PARAMETERS, STATE, INPUTS, GRADIENTS, SAVED, OTHER, WORKSPACE = range(7)
-
-
-class About(NamedTuple):
-    """Where something happens: the sign of the op, the module that is being called, the user's line."""
-
-    op: str = ""
-    module: str = ""
-    place: Place | None = None
-
-
-UNKNOWN = About()
 
 
 class Moment(NamedTuple):
     """What ran, and what was alive then.
 
+    what      ran, in words
     live      bytes by consumer
     inside    more bytes that the op has made and dropped again, at its worst moment
     untold    bytes that tracemalloc sees and the books do not; may be a little below 0
@@ -55,18 +26,12 @@ class Moment(NamedTuple):
     """
 
     phase: str
-    text: str
-    words: Sequence[Any]
+    what: str
     live: Live
     about: About = UNKNOWN
     inside: int = 0
     untold: int = 0
     late: bool = False
-
-    @property
-    def what(self) -> str:
-        """What ran, in words."""
-        return self.text.format(*self.words)
 
     @property
     def total(self) -> int:
@@ -76,36 +41,6 @@ class Moment(NamedTuple):
         there = [f"in {self.about.module}"] * bool(self.about.module)
         there += [f"at {self.about.place}"] * (self.about.place is not None)
         return ", ".join([f"{self.total:,} bytes in {self.phase}: {self.what}", *there])
-
-
-@dataclass(eq=False, slots=True)
-class Holding:
-    """An array that is there.
-
-    about           where it was first seen
-    held            consumer → how many hold it as theirs
-    story           (moment, consumer), each time it becomes another's
-    born, died      the moments
-    old             its bytes, if it is older than the ledger, and so unknown to tracemalloc
-    """
-
-    array: ref[Any]
-    nbytes: int
-    about: About
-    born: int
-    story: list[tuple[int, int]]
-    old: int
-    held: dict[int, int] = field(default_factory=dict)
-    died: int | None = None
-
-    def is_at(self, k: int, late: bool) -> bool:
-        """Whether it is counted at a moment."""
-        ended = self.died if self.died is None or not late or self.story[-1][1] != Of.SAVED else self.died + 1
-        return self.born <= k and (ended is None or k < ended)
-
-    def consumer(self, k: int) -> int:
-        """Whose it is at a moment."""
-        return next(consumer for moment, consumer in reversed(self.story) if moment <= k)
 
 
 @dataclass(eq=False, slots=True)
@@ -147,7 +82,7 @@ def by_module(ledger: Ledger) -> Table:
     peak = ledger.peak
     k = ledger.moments.index(peak)
     held: dict[str, list[int]] = {}
-    for holding in ledger.log:
+    for holding in ledger.books.log:
         if holding.is_at(k, peak.late):
             row = held.setdefault(holding.about.module or "(outside of modules)", [0] * len(CONSUMERS))
             row[holding.consumer(k)] += holding.nbytes

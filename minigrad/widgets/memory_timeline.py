@@ -30,8 +30,9 @@ from ..nn.container import Sequential
 from ..nn.module import Module
 from ..optim import Adam
 from ..optim.optimizer import Optimizer
+from ..profiler.books import CONSUMERS, Of
 from ..profiler.ledger import Ledger
-from ..profiler.memory_table import CONSUMERS, Moment, Of
+from ..profiler.memory_table import Moment
 from ..random import fork_rng
 from ..tensor.tensor import Tensor
 from ..utils.checkpoint import checkpoint
