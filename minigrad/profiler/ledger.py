@@ -43,7 +43,7 @@ from ..optim.optimizer import Optimizer
 from ..tensor.tensor import Tensor
 from ..utils.checkpoint import Promise, Segment
 from .books import NOTHING, UNKNOWN, About, Books, Gauge, Known, Live, Of
-from .memory_table import Moment, Saving, table
+from .memory_table import Moment, Said, Saving, table
 
 
 def memory(model: Any = None, optimizer: Any = None, inputs: Any = (), exact: bool = True) -> Ledger:
@@ -61,6 +61,17 @@ def memory(model: Any = None, optimizer: Any = None, inputs: Any = (), exact: bo
     against that.
     """
     return Ledger(model, optimizer, [inputs] if isinstance(inputs, Tensor) else inputs, exact)
+
+
+GIVES = "{} gives {}, {:,} bytes"
+AGAIN = f"once more, {GIVES}: a checkpoint runs its part again"
+SENDS = (
+    "the derivative of {0} sends its gradient on as it is",
+    "the derivative of {0} sends on {1:,} new bytes of gradients",
+)
+WORKS = "in the program, {}: {:,} of the {:,} bytes of its workspace are in use"
+WORKS_AGAIN = "the same program runs again, in the same workspace"
+LETS = ", and lets go {2:,} bytes that were kept for it"
 
 
 class Keeper(Known):
@@ -144,8 +155,7 @@ class Ledger:
             self.rest = op, n - variant.specs.count(None) - 1
             self.ran(variant.run.program, before, about, lambda i: Of.OTHER if i < n else Of.SAVED)
         else:
-            made = f"{about.op} gives {y.spec}, {y.value.nbytes:,} bytes"
-            self.write(f"once more, {made}: a checkpoint runs its part again" if again else made, about)
+            self.write((AGAIN if again else GIVES, about.op, y.spec, y.value.nbytes), about)
         self.gauge.end()
 
     def operand(self, x: Tensor, about: About) -> None:
@@ -178,9 +188,7 @@ class Ledger:
             self.ran(program, before, about, lambda i: Of.GRADIENTS, late=True)  # what it reads is there until its end
         elif not isinstance(node.op, Output):  # which hands on what arrives
             freed = before[Of.SAVED] - books.counted[Of.SAVED]
-            sends = f"sends on {fresh:,} new bytes of gradients" if fresh else "sends its gradient on as it is"
-            lets = f", and lets go {freed:,} bytes that were kept for it" if freed > 0 else ""
-            self.write(f"the derivative of {about.op} {sends}{lets}", about, late=True)
+            self.write((SENDS[fresh > 0] + LETS * (freed > 0), about.op, fresh, freed), about, late=True)
         self.gauge.end()
 
     def stepped(self, optimizer: Any) -> None:
@@ -274,7 +282,7 @@ class Ledger:
 
     def keeps(self, kept: Keeper, there: dict[Any, tuple[int | None, Any]]) -> None:
         """It keeps these arrays just now, name → (slot, array), and no others."""
-        for name in kept.savings.keys() - there.keys():
+        for name in [name for name in kept.savings if name not in there]:
             saving = kept.savings.pop(name)
             saving.last = self.books.number
             self.books.changed(saving.holding, Of.SAVED, -1)
@@ -317,7 +325,7 @@ class Ledger:
             if record is not None:
                 self.read(record, self.keepers[id(record)].about)
 
-    def write(self, what: str, about: About = UNKNOWN, live: Live | None = None, late: bool = False) -> None:
+    def write(self, said: Said, about: About = UNKNOWN, live: Live | None = None, late: bool = False) -> None:
         """One more moment.
 
         live    if it is not what is alive just now
@@ -326,7 +334,7 @@ class Ledger:
         books, gauge = self.books, self.gauge
         books.number += 1
         if live is not None or not gauge.is_open:
-            self.moments.append(Moment(self.phase, what, live or self.live(), about))
+            self.moments.append(Moment(self.phase, said, live or self.live(), about))
             return
         counted = books.counted.copy()
         untold = gauge.now - gauge.own - gauge.start - (sum(counted) - books.old)
@@ -334,7 +342,7 @@ class Ledger:
         if late:
             counted[Of.SAVED] += books.freed
         inside = gauge.extra - books.freed * late
-        self.moments.append(Moment(self.phase, what, tuple(counted), about, inside, untold, late))
+        self.moments.append(Moment(self.phase, said, tuple(counted), about, inside, untold, late))
         books.freed = gauge.extra = 0
 
     def ran(
@@ -358,10 +366,9 @@ class Ledger:
             live[Of.WORKSPACE] = end[Of.WORKSPACE]
             used = sum(t.nbytes for t in residents if t.first <= k <= (t.last or 0))
             sign = "a copy" if step.node is None else sign_of(step.node.op)
-            words = f"in the program, {sign}: {used:,} of the {plan.size:,} bytes of its workspace are in use"
             where = getattr(step.node, "place", None)
             there = about if where is None else About(sign, where.module, where)
-            self.write(words if is_new else "the same program runs again, in the same workspace", there, tuple(live))
+            self.write((WORKS, sign, used, plan.size) if is_new else WORKS_AGAIN, there, tuple(live))
         self.write("the program is done, and has handed out what it made", about, late=late)
 
 

@@ -14,11 +14,13 @@ from .books import CONSUMERS, UNKNOWN, About, Holding, Live, Of
 if TYPE_CHECKING:
     from .ledger import Ledger
 
+Said = str | tuple[Any, ...]
+
 
 class Moment(NamedTuple):
     """What ran, and what was alive then.
 
-    what      ran, in words
+    said      what ran: words, or a text and what stands in it, put together when it is read
     live      bytes by consumer
     inside    more bytes that the op has made and dropped again, at its worst moment
     untold    bytes that tracemalloc sees and the books do not; may be a little below 0
@@ -26,12 +28,17 @@ class Moment(NamedTuple):
     """
 
     phase: str
-    what: str
+    said: Said
     live: Live
     about: About = UNKNOWN
     inside: int = 0
     untold: int = 0
     late: bool = False
+
+    @property
+    def what(self) -> str:
+        """What ran, in words."""
+        return self.said if isinstance(self.said, str) else str.format(*self.said)
 
     @property
     def total(self) -> int:
