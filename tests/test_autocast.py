@@ -398,6 +398,41 @@ def test_under_vmap_each_slice_is_cast():
     np.testing.assert_allclose(mapped.detach().float().numpy(), whole.detach().float().numpy(), 2**-7)
 
 
+MAPPED = {
+    "vmap": lambda f, x: mg.vmap(f)(x),
+    "grad of each slice": lambda f, x: mg.vmap(mg.func.grad(f))(x),
+    "one after the other": lambda f, x: mg.vmap(f, chunk_size=1)(x),
+    "jacrev": lambda f, x: mg.func.jacrev(f)(x),
+    "jacfwd": lambda f, x: mg.func.jacfwd(f)(x),
+    "hessian": lambda f, x: mg.func.hessian(f)(x[0]),
+    "linearize": lambda f, x: mg.vmap(mg.func.linearize(f, x)[1])(mg.stack([x, x])),
+    "jacobian": mg.autograd.functional.jacobian,
+    "hessian of Fs": lambda f, x: mg.autograd.functional.hessian(f, x[0]),
+    "hvp": lambda f, x: mg.autograd.functional.hvp(f, x, x)[1],
+    "vhp": lambda f, x: mg.autograd.functional.vhp(f, x, x)[1],
+    "jvp": lambda f, x: mg.autograd.functional.jvp(f, x, x)[1],
+    "vjp": lambda f, x: mg.autograd.functional.vjp(f, x)[1],
+}
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, mg.function], ids=["eager", "traced"])
+@pytest.mark.parametrize("transformed", MAPPED.values(), ids=MAPPED)
+def test_a_block_inside_holds_under_vmap_and_in_jacobians(transformed, wrap):
+    """What one slice had written down, casts and all, was run for all in the block around: inf, in half precision."""
+    x, w = (mg.tensor(a * 1000).float() for a in np.random.default_rng(3).standard_normal((2, 4, 4)))
+
+    @mg.autocast(enabled=False)
+    def f(x):
+        return ((x @ w) ** 2).sum()
+
+    wanted = transformed(f, x)
+    with mg.autocast(dtype=mg.float16):
+        found = wrap(lambda x: transformed(f, x))(x)
+
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), 1e-5)
+
+
 def test_branches_and_loops_are_cast():
     @mg.function
     def f(x):

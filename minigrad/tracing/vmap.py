@@ -126,7 +126,9 @@ class Slices(GraphBuilder):
         self.refuse_edits(slices)
         graph = self.finished(ys)
         pairs = [*((x, True) for x in moved), *((c.what, False) for c in self.captured.values())]
-        return planted(result, map(self.given, walked(graph, pairs, self.value), spread(result, out_dims)))
+        with modes.in_mode(autocast=None):  # its casts are written down
+            results = walked(graph, pairs, self.value)
+        return planted(result, map(self.given, results, spread(result, out_dims)))
 
     def given(self, pair: tuple[Any, bool], axis: int | None) -> Any:
         """A result side by side. Raises ShapeError where slices differ, and shall lie along no axis."""
