@@ -65,6 +65,32 @@ def test_a_scale_ends_where_float32_does():
     assert w.item() == -0.25
 
 
+@quiet
+def test_a_scale_that_always_overflows_stays_a_scale():
+    """166 overflows in a row made it 0, by which the next gradients were divided: ZeroDivisionError."""
+    scaler, w = mg.amp.GradScaler(), mg.ones(1, dtype=mg.float32, requires_grad=True)
+    sgd = mg.optim.SGD([w], lr=1.0)
+    for i in range(201):
+        sgd.zero_grad()
+        scaler.scale(w.sum() * (OVER if i < 200 else FINE)).backward()
+        scaler.step(sgd)
+        scaler.update()
+
+    assert 2.0**-127 < scaler.get_scale() < 2.0**-124
+    assert w.item() == 0.0
+
+
+def test_an_interval_that_is_passed_already_is_over():
+    """The tracker was 2, the interval became 1, and they never met again: the scale grew no more, as PyTorch's."""
+    scaler, w, sgd = scaled(mg.amp.GradScaler(init_scale=8.0, growth_interval=5))
+    for interval in (5, 5, 1):
+        scaler.set_growth_interval(interval)
+        scaler.step(sgd)
+        scaler.update()
+
+    assert scaler.get_scale() == 16.0
+
+
 def scaled(scaler=None, dtype=mg.float32):
     scaler = mg.amp.GradScaler() if scaler is None else scaler
     w = mg.ones(2, dtype=dtype, requires_grad=True)
@@ -107,6 +133,15 @@ def test_float16_gradients_are_refused_and_bfloat16s_are_not():
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="grows by > 1"):
         mg.amp.GradScaler(growth_factor=1.0)
+    for number in (0.0, -1.0, OVER, NO_NUMBER, 1e39):  # which it took, and scaled by, or left out without a word
+        with pytest.raises(ValueError, match="as float32 has it, and got"):
+            mg.amp.GradScaler(init_scale=number)
+        with pytest.raises(ValueError, match="as float32 has it, and got"):
+            mg.amp.GradScaler().update(number)
+    with pytest.raises(ValueError, match="growth_interval=0"):
+        mg.amp.GradScaler(growth_interval=0)
+    with pytest.raises(ValueError, match="backs off by < 1"):
+        mg.amp.GradScaler().set_backoff_factor(2.0)
     scaler, w, sgd = scaled()
     with pytest.raises(RuntimeError, match="takes no closure"):
         scaler.step(sgd, w.sum)

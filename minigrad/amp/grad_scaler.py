@@ -12,6 +12,8 @@ Micikevicius et al. 2018, “Mixed Precision Training”, section 3.2. https://a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,16 +24,43 @@ from ..methods import Operand
 from ..tensor.inplace import write
 from ..tensor.tensor import Tensor, tensor
 
-STATE = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")  # PyTorch's names
+LEAST, LARGEST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a scale changes: it grows after so many steps in a row without an overflow, and backs off after one with."""
+
+    growth_factor: float = 2.0
+    backoff_factor: float = 0.5
+    growth_interval: int = 2000
+
+    def __post_init__(self) -> None:
+        if not self.growth_factor > 1 or not 0 < self.backoff_factor < 1 or self.growth_interval < 1:
+            raise ValueError(f"a scale grows by > 1, backs off by < 1, and waits 1 step or more, and got {self}")
+
+    def applied(self, scale: float, calm: int, overflow: bool) -> tuple[float, int]:
+        """The next scale, and for how many steps it has been calm. Where float32 would not hold it, it stays."""
+        calm = 0 if overflow else calm + 1
+        is_due = calm >= self.growth_interval
+        factor = self.backoff_factor if overflow else self.growth_factor if is_due else 1.0
+        return scale * factor if LEAST <= scale * factor <= LARGEST else scale, 0 if is_due else calm
+
+
+def number(name: str) -> tuple[Callable[[Any], Any], Callable[[Any, Any], None]]:
+    """PyTorch's two methods for a number of the rule: to read it, and to change it."""
+
+    def change(self: Any, new: Any) -> None:
+        self.rule = replace(self.rule, **{name: new})
+
+    return lambda self: getattr(self.rule, name), change
 
 
 class GradScaler:
     """A scale for the loss, and what becomes of it.
 
-    init_scale         to begin with
-    growth_factor      what the scale is multiplied with after growth_interval steps in a row without an overflow
-    backoff_factor     what it is multiplied with after a step with one
-    enabled            False for one that does nothing, and lets optimisers step
+    init_scale    to begin with
+    enabled       False for one that does nothing, and lets optimisers step
 
     The scale is a tensor, which a traced function reads anew in each call: scale() and backward() may be traced.
     """
@@ -45,16 +74,18 @@ class GradScaler:
         growth_interval: int = 2000,
         enabled: bool = True,
     ):
-        if not growth_factor > 1 or not 0 < backoff_factor < 1:
-            raise ValueError(f"a scale grows by > 1 and backs off by < 1, and got {growth_factor} and {backoff_factor}")
-        self.factor: Tensor = tensor(init_scale, np.float32, device="cpu" if device is None else device)
-        self.growth_factor, self.backoff_factor = growth_factor, backoff_factor
-        self.growth_interval, self.enabled = growth_interval, enabled
-        self.growth_tracker = 0
-        self.overflowed: dict[
-            int, bool
-        ] = {}  # id of an optimiser that was unscaled → whether a gradient was not finite
-        self.stepped: set[int] = set()
+        self.factor: Tensor = tensor(1.0, np.float32, device="cpu" if device is None else device)
+        self.enabled, self.growth_tracker = enabled, 0
+        self.rule = Rule(growth_factor, backoff_factor, growth_interval)
+        self.set_scale(init_scale)
+        self.overflowed: dict[Any, bool] = {}  # optimiser that was unscaled → whether a gradient was not finite
+        self.stepped: set[Any] = set()
+
+    def set_scale(self, scale: float) -> None:
+        """Scale by this. Raises ValueError if it is no positive number of float32."""
+        if not LEAST <= scale <= LARGEST:
+            raise ValueError(f"a scale is from {LEAST:.1e} to {LARGEST:.1e}, as float32 has it, and got {scale}")
+        write(self.factor, np.float32(scale))
 
     def scale(self, outputs: Any) -> Any:
         """The loss times the scale; of several, each."""
@@ -73,10 +104,10 @@ class GradScaler:
         """
         if not self.enabled:
             return
-        self.eager("unscale_()")
-        if id(optimizer) in self.stepped:
+        eager("unscale_()")
+        if optimizer in self.stepped:
             raise RuntimeError("unscale_() came after step(): unscale, then step, then update()")
-        if id(optimizer) in self.overflowed:
+        if optimizer in self.overflowed:
             raise RuntimeError("unscale_() was called on this optimizer already, and update() not since then")
         grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         for g in grads:
@@ -87,7 +118,7 @@ class GradScaler:
                 )
         if grads:
             with no_grad():
-                self.overflowed[id(optimizer)] = not all(bool(g.isfinite().all()) for g in grads)
+                self.overflowed[optimizer] = not all(bool(g.isfinite().all()) for g in grads)
                 for g in grads:
                     g *= 1 / self.factor.item()
 
@@ -95,50 +126,31 @@ class GradScaler:
         """The optimiser's step, of unscaled gradients; None, and no step, where one of them is not finite."""
         if not self.enabled:
             return optimizer.step(*args, **options)
-        self.eager("step()")
+        eager("step()")
         if args or "closure" in options:
             raise RuntimeError("step() takes no closure: it computes gradients anew, which nobody would have unscaled")
-        if id(optimizer) in self.stepped:
+        if optimizer in self.stepped:
             raise RuntimeError("step() was called on this optimizer already, and update() not since then")
-        if id(optimizer) not in self.overflowed:
+        if optimizer not in self.overflowed:
             self.unscale_(optimizer)
-        if id(optimizer) not in self.overflowed:
+        if optimizer not in self.overflowed:
             raise RuntimeError("no parameter of this optimizer has a gradient: scale(loss).backward() comes first")
-        self.stepped.add(id(optimizer))
-        return None if self.overflowed[id(optimizer)] else optimizer.step(**options)
+        self.stepped.add(optimizer)
+        return None if self.overflowed[optimizer] else optimizer.step(**options)
 
     def update(self, new_scale: Any = None) -> None:
         """Change the scale by what came of the steps since the last update; or to new_scale."""
         if not self.enabled:
             return
-        self.eager("update()")
-        if new_scale is not None:
-            self.set_scale(float(new_scale))
-        elif not self.overflowed:
+        eager("update()")
+        if new_scale is None and not self.overflowed:
             raise RuntimeError("update() comes after step(), and none was taken since the last one")
-        elif any(self.overflowed.values()):
-            self.set_scale(self.get_scale() * self.backoff_factor)
-            self.growth_tracker = 0
-        else:
-            self.growth_tracker += 1
-            if self.growth_tracker == self.growth_interval:
-                self.set_scale(self.get_scale() * self.growth_factor)
-                self.growth_tracker = 0
+        if new_scale is None:
+            overflow = any(self.overflowed.values())
+            new_scale, self.growth_tracker = self.rule.applied(self.factor.item(), self.growth_tracker, overflow)
+        self.set_scale(float(new_scale))
         self.overflowed.clear()
         self.stepped.clear()
-
-    def set_scale(self, scale: float) -> None:
-        """The scale, if float32 holds it."""
-        if scale <= float(np.finfo(np.float32).max):
-            write(self.factor, np.float32(scale))
-
-    @staticmethod
-    def eager(asked: str) -> None:
-        if current.mode.builder is not None:
-            raise GraphError(
-                f"GradScaler.{asked} decides by values whether there is a step, and a graph has none yet: trace the "
-                "loss and its backward(), and call it outside"
-            )
 
     # -- to read, and to save ------------------------------------------------------------------------
 
@@ -150,36 +162,31 @@ class GradScaler:
         """Whether it does anything."""
         return self.enabled
 
-    def get_growth_factor(self) -> float:
-        return self.growth_factor
-
-    def set_growth_factor(self, new_factor: float) -> None:
-        self.growth_factor = new_factor
-
-    def get_backoff_factor(self) -> float:
-        return self.backoff_factor
-
-    def set_backoff_factor(self, new_factor: float) -> None:
-        self.backoff_factor = new_factor
-
-    def get_growth_interval(self) -> int:
-        return self.growth_interval
-
-    def set_growth_interval(self, new_interval: int) -> None:
-        self.growth_interval = new_interval
+    get_growth_factor, set_growth_factor = number("growth_factor")
+    get_backoff_factor, set_backoff_factor = number("backoff_factor")
+    get_growth_interval, set_growth_interval = number("growth_interval")
 
     def state_dict(self) -> dict[str, Any]:
-        """What load_state_dict() takes; empty where it is not enabled."""
-        values = (self.get_scale(), self.growth_factor, self.backoff_factor, self.growth_interval, self.growth_tracker)
-        return dict(zip(STATE, values)) if self.enabled else {}
+        """What load_state_dict() takes; empty where it is not enabled. Names are PyTorch's."""
+        state = {"scale": self.get_scale(), **asdict(self.rule), "_growth_tracker": self.growth_tracker}
+        return state if self.enabled else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on as the one that gave this state. Raises RuntimeError where it is another's."""
         if not self.enabled:
             return
-        if {*state_dict} != {*STATE}:
+        if state_dict.keys() != self.state_dict().keys():
             came = ", ".join(state_dict) or "nothing, as that of one that is not enabled"
-            raise RuntimeError(f"a GradScaler's state has {', '.join(STATE)}, and this one {came}")
-        self.set_scale(float(state_dict["scale"]))
-        self.growth_factor, self.backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
-        self.growth_interval, self.growth_tracker = state_dict["growth_interval"], state_dict["_growth_tracker"]
+            raise RuntimeError(f"a GradScaler's state has {', '.join(self.state_dict())}, and this one {came}")
+        scale, *rule, self.growth_tracker = (state_dict[name] for name in self.state_dict())
+        self.rule = Rule(*rule)
+        self.set_scale(scale)
+
+
+def eager(asked: str) -> None:
+    """Raises GraphError while a graph is built."""
+    if current.mode.builder is not None:
+        raise GraphError(
+            f"GradScaler.{asked} decides by values whether there is a step, and a graph has none yet: trace the "
+            "loss and its backward(), and call it outside"
+        )
