@@ -82,7 +82,7 @@ def test_a_scale_that_always_overflows_stays_a_scale():
 
 def test_an_interval_that_is_passed_already_is_over():
     """The tracker was 2, the interval became 1, and they never met again: the scale grew no more, as PyTorch's."""
-    scaler, w, sgd = scaled(mg.amp.GradScaler(init_scale=8.0, growth_interval=5))
+    scaler, _, sgd = scaled(mg.amp.GradScaler(init_scale=8.0, growth_interval=5))
     for interval in (5, 5, 1):
         scaler.set_growth_interval(interval)
         scaler.step(sgd)

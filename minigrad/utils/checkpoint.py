@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, fields
+from itertools import pairwise
+from math import inf
 from typing import Any
 
 from .. import random
@@ -24,6 +26,7 @@ from ..base.errors import EditedError, NoGradientError
 from ..base.pytree import leaves, planted
 from ..base.spec import Spec
 from ..core import modes, versions
+from ..core.op import Op
 from ..tensor.tensor import Tensor
 from .selective import CheckpointPolicy as CheckpointPolicy
 from .selective import Kept, Recall
@@ -58,7 +61,7 @@ def checkpoint(
     running statistics move once.
 
     Raises, in backward, NoGradientError if the function does not do the same the second time, and EditedError
-    if an argument was edited in place since.
+    if an argument, or a parameter that it reads, was edited in place since.
     """
     if use_reentrant:
         raise ValueError("checkpoint has one form here, PyTorch's use_reentrant=False: leave the argument out")
@@ -72,7 +75,7 @@ def checkpoint(
     part = Segment(function, (args, options), rng, again, determinism_check == "default")
     with saved_tensors_hooks(part.promise, Promise.kept), first:
         y = function(*args, **options)
-    part.ended()
+    part.end()
     return y
 
 
@@ -101,11 +104,10 @@ def checkpoint_sequential(
     every = list(functions)
     if not 1 <= segments <= len(every):
         raise ValueError(f"of {len(every)} functions there are 1 to {len(every)} segments, and {segments} were asked")
-    size = -(-len(every) // segments)
-    *parts, last = [every[start : start + size] for start in range(0, len(every), size)]
-    options: dict[str, Any] = {"use_reentrant": use_reentrant, "preserve_rng_state": preserve_rng_state}
+    ends = [len(every) * i // segments for i in range(segments + 1)]
+    *parts, last = [every[start:end] for start, end in pairwise(ends)]
     for part in parts:
-        input = checkpoint(in_turn, part, input, **options)
+        input = checkpoint(in_turn, part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state)
     return in_turn(last, input)
 
 
@@ -117,24 +119,26 @@ def in_turn(functions: list[Callable[..., Any]], x: Any) -> Any:
 
 
 class Segment:
-    """A call that can be made again, and what it keeps when it is.
+    """A call that can be made again, and what it keeps when it is. A watcher of that second run.
 
     mode      how the first run ran; of those who watch, the second is watched by who they say (`again`)
     specs     of what the first run would have kept
-    whole     whether the first run has ended; a gradient taken inside it asks for a second run up to there
+    ended     when the first run had; infinite before, for a gradient taken inside it asks for a run up to there
     outside   the memory that the first run edited in place
-    arrays    what the second run did keep, and when, and backward has not read yet, by number
+    changed   what was edited in place between the two runs, by id of its memory, but for the arguments
+    found     what the second run keeps, and when
+    arrays    what of it backward has not read yet, by number
     """
 
-    whole = False
-
     def __init__(self, function: Callable[..., Any], arguments: Any, rng: Any, again: Any, checked: bool):
-        self.function, self.rng, self.born = function, rng, versions.now()
+        self.function, self.rng, self.born, self.ended = function, rng, versions.now(), inf
         self.context, self.checked = again, checked
         self.mode = {field.name: getattr(modes.current.mode, field.name) for field in fields(modes.Mode) if field.init}
         self.outside: list[Any] = []
         self.arguments = planted(arguments, map(Argument.of, leaves(arguments)))
         self.specs: list[Spec] = []
+        self.changed: dict[int, versions.Edits] = {}
+        self.found: list[tuple[Tensor, int]] = []
         self.arrays: dict[int, tuple[Tensor, int]] = {}
 
     def promise(self, x: Tensor) -> Promise:
@@ -144,43 +148,65 @@ class Segment:
 
     def held(self) -> dict[Any, Any]:
         """The arrays that it keeps just now, each under a name of its own."""
-        given = [x for x in leaves(self.arguments) if isinstance(x, Argument) and x.unpack is None]
+        given = [x.held.value for x in leaves(self.arguments) if isinstance(x, Argument) and x.unpack is None]
         chosen = self.context.kept.results.values() if isinstance(self.context, Recall) else ()
         saved = [array for results in chosen for array, _ in filter(None, results)]
-        again = {i: x.value for i, (x, _) in self.arrays.items()}
-        return again | {id(array): array for array in (*(x.held.value for x in given), *saved)}
+        return {i: x.value for i, (x, _) in self.arrays.items()} | {id(array): array for array in (*given, *saved)}
 
-    def ended(self) -> None:
-        """Told of the end of the first run. Of what it made itself the second run edits none."""
-        self.whole = True
+    def end(self) -> None:
+        """The first run is over. Of what it made itself the second run edits none."""
+        self.ended = versions.now()
         self.outside = [edits.memory for edits in [*versions.edited.values()] if edits.last > self.born]
 
     def run(self) -> None:
         """The call once more, keeping."""
-        found: list[tuple[Tensor, int]] = []
-
-        def keep(x: Tensor) -> Tensor:
-            found.append((x, versions.now()))
-            if not self.whole and len(found) == len(self.specs):
-                raise EnoughError
-            return x
-
         given = [x.again(self) if isinstance(x, Argument) else x for x in leaves(self.arguments)]
+        own = {id(versions.owner(x.value)) for x in given if isinstance(x, Tensor)}
+        since = [(key, edits) for key, edits in [*versions.edited.items()] if edits.last > self.ended]
+        self.changed = {key: edits for key, edits in since if key not in own}
         args, options = planted(self.arguments, iter(given))
         told = tuple(watcher.again for watcher in modes.current.mode.watchers if hasattr(watcher, "again"))
-        mode = modes.in_mode(**{**self.mode, "watchers": told})
+        mode = modes.in_mode(**{**self.mode, "watchers": (*told, self)})
         with suppress(EnoughError), random.fork_rng(), undone(self.outside), mode:
             if self.rng is not None:
                 random.default_generator.set_state(self.rng)
-            with saved_tensors_hooks(keep, lambda x: x), self.context:
+            with saved_tensors_hooks(self.keep, lambda x: x), self.context:
                 self.function(*args, **options)
-        specs = [x.spec for x, _ in found]
+        specs = [x.spec for x, _ in self.found]
         if specs != self.specs and (self.checked or len(specs) != len(self.specs)):
             raise NoGradientError(
                 f"checkpoint: {self.function} kept {listing(self.specs)} the first time and {listing(specs)} the "
                 "second. It must do the same whenever it is called: let nothing but its arguments decide"
             )
-        self.arrays = dict(enumerate(found))
+        self.arrays, self.found = dict(enumerate(self.found)), []
+
+    def keep(self, x: Tensor) -> Tensor:
+        """x, which backward will read."""
+        self.captured(x)
+        self.found.append((x, versions.now()))
+        if self.ended == inf and len(self.found) == len(self.specs):
+            raise EnoughError
+        return x
+
+    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
+        for x in xs:
+            if x.tracked and x.is_leaf:
+                self.captured(x)
+
+    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+        pass
+
+    def captured(self, x: Tensor) -> None:
+        """Raises EditedError if x is not what the first run read."""
+        key = id(versions.owner(x.value))
+        if key in self.changed and self.changed[key] is versions.edited.get(key):
+            raise self.stale(x)
+
+    def stale(self, x: Tensor) -> EditedError:
+        return EditedError(
+            f"checkpoint: {x.spec}, which {self.function} reads, was edited in place since it was called, and it "
+            "cannot be called again with the old value: edit a copy, as in x.clone().add_(1)"
+        )
 
 
 @contextmanager
@@ -223,13 +249,13 @@ class Promise:
 
 @dataclass(eq=False, slots=True)
 class Argument:
-    """A tensor that a part is called with. Inside another part it is that part's to keep.
+    """A tensor that a part is called with, without its history. Inside another part it is that part's to keep.
 
     unpack    how it comes back from there; None where it is held itself
     """
 
-    held: Any
     wanted: bool
+    held: Any
     unpack: Callable[[Any], Tensor] | None
 
     @staticmethod
@@ -237,19 +263,14 @@ class Argument:
         """A tensor as an argument; anything else as it is."""
         if not isinstance(x, Tensor):
             return x
-        around = innermost()
-        bare = x.detach()
-        if around is None:
-            return Argument(bare, x.requires_grad, None)
-        return Argument(around.pack(bare), x.requires_grad, around.unpack)
+        around, bare = innermost(), x.detach()
+        packed = (bare, None) if around is None else (around.pack(bare), around.unpack)
+        return Argument(x.requires_grad, *packed)
 
     def again(self, part: Segment) -> Tensor:
-        """The argument with the same value and no history, for a second run."""
+        """The argument once more, for a second run."""
         if self.unpack is None and versions.edited_since(self.held.value, part.born):
-            raise EditedError(
-                f"checkpoint: {self.held.spec}, an argument of {part.function}, was edited in place since it was "
-                "called, and it cannot be called again with the old value: edit a copy, as in x.clone().add_(1)"
-            )
+            raise part.stale(self.held)
         x = self.held if self.unpack is None else self.unpack(self.held)
         return x.detach().requires_grad_(self.wanted)
 
