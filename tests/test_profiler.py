@@ -4,7 +4,7 @@ import json
 import re
 import threading
 from collections import Counter, defaultdict
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -122,19 +122,25 @@ def behind(grad_fn):
     return Counter(found.values())
 
 
-def test_ops_and_derivatives_are_counted_as_pytorch_counts_them():
-    """By its dispatcher and its graph: its own profiler, opened twice in a process, ends it now and then."""
-    torch = pytest.importorskip("torch")
-    dispatched = pytest.importorskip("torch.utils._python_dispatch")
+@contextmanager
+def dispatched():
+    """How often each op of PyTorch's runs in the block."""
     called = Counter()
 
-    class Counting(dispatched.TorchDispatchMode):
+    class Counting(pytest.importorskip("torch.utils._python_dispatch").TorchDispatchMode):
         def __torch_dispatch__(self, f, types, args=(), kwargs=None):
             called[f.overloadpacket.__name__] += 1
             return f(*args, **(kwargs or {}))
 
-    theirs, model, x = mlp(torch.nn), mlp(), batch()
     with Counting():
+        yield called
+
+
+def test_ops_and_derivatives_are_counted_as_pytorch_counts_them():
+    """By its dispatcher and its graph: its own profiler, opened twice in a process, ends it now and then."""
+    torch = pytest.importorskip("torch")
+    theirs, model, x = mlp(torch.nn), mlp(), batch()
+    with dispatched() as called:
         y = torch.tanh(theirs(torch.tensor(x.numpy()))).sum()
     pulled = behind(y.grad_fn)
 
@@ -147,6 +153,27 @@ def test_ops_and_derivatives_are_counted_as_pytorch_counts_them():
         "TanhBackward": pulled["TanhBackward0"],
         "SumBackward": pulled["SumBackward0"],
     }
+
+
+def test_what_a_checkpoint_computes_again_is_counted_as_pytorch_counts_it():
+    """It was told to nobody: eight layers ran once, and the time and FLOPs of three parts were their derivatives'."""
+    torch = pytest.importorskip("torch")
+    again = pytest.importorskip("torch.utils.checkpoint").checkpoint_sequential
+
+    def net(kit):
+        return kit.Sequential(*[kit.Sequential(kit.Linear(4, 4), kit.Tanh()) for _ in range(8)])
+
+    with dispatched() as called:
+        again(net(torch.nn), 4, torch.tensor(batch().numpy()), use_reentrant=False).sum().backward()
+    with profile(with_flops=True, with_modules=True) as prof:
+        mg.utils.checkpoint.checkpoint_sequential(net(nn), 4, batch()).sum().backward()
+    second = [event for event in prof.events() if event.kind == "op" and event.is_backward]
+    around = {tuple(each.name for each in event.around) for event in second}
+
+    assert counts(prof, "op") == {"affine": called["addmm"], "tanh": called["tanh"], "sum": 1}
+    assert around == {(f"nn.Module: Sequential.{i}", "nn.Module: Sequential", "TanhBackward") for i in (0, 1)}
+    assert one(prof, "affine").flops == 14 * (2 * 16 * 4 * 4 + 16 * 4)
+    assert one(prof, "TanhBackward").flops is not None
 
 
 def test_a_product_has_the_operations_that_pytorch_counts():

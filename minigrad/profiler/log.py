@@ -57,6 +57,7 @@ class Log:
 
     pulled: Callable[[Node, Any, tuple[Any, ...]], None]
     holds = False
+    again = property(lambda self: self, doc="Who is told of what a checkpoint computes a second time.")
 
     def __init__(self, wanted: Wanted):
         thread = threading.current_thread()
@@ -100,7 +101,7 @@ class Log:
 
         def pulled(node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
             nonlocal last
-            now, rule = clock(), getattr(node.rule, "graph", None)
+            now, rule = clock(), getattr(getattr(node.rule, "rule", node.rule), "graph", None)  # of what is packed, too
             if self.memory:
                 self.note(now, [gy], gxs)
             detail = Detail((node.spec, *[x.spec for x in node.inputs]), (), rule) if self.detailed else None
