@@ -442,6 +442,20 @@ def test_integers_are_no_halves_where_products_are_cast():
     assert [y.tolist() for y in results] == [*expected, *expected]
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i8"])
+def test_integers_are_taken_as_the_floats_that_they_are(dtype):
+    """The result had the dtype of the input: of pictures in uint8 it was cut to whole numbers, zeros most of it."""
+    whole = (images() * 8).relu()
+    prepared, trained = mq.prepare(network()), mq.prepare_qat(network())
+    prepared(whole), trained(whole)
+    models = network(), prepared, trained.eval(), mq.convert(prepared), mq.quantize_dynamic(network())
+
+    for model in models:
+        y, wanted = model(whole.astype(dtype)), model(whole.astype(dtype).float())
+        assert y.dtype == models[0](whole.astype(dtype)).dtype
+        np.testing.assert_allclose(y.detach().numpy(), wanted.detach().numpy(), 1e-5, 1e-6)
+
+
 def test_layers_under_two_names_stay_one_and_names_and_hooks_stay():
     shared = nn.Linear(4, 4).float()
     model, seen = nn.Sequential(shared, shared), []

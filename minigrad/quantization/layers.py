@@ -76,7 +76,7 @@ class Rounded(Observed):
     """A layer that computes with what quantisation leaves of input and weight; in training, the input is observed."""
 
     def forward(self, input: Any) -> Any:
-        x, weight = operand(input), self.qconfig.weight()
+        x, weight = floating(input), self.qconfig.weight()
         if self.training:
             self.activation(x)
         x = self.activation.rounded(x, *self.activation.calculate_qparams())
@@ -124,7 +124,7 @@ class Quantized(Module):
         return made
 
     def forward(self, input: Any) -> Any:
-        x, w, bias = operand(input), self.weight_int, self.bias
+        x, w, bias = floating(input), self.weight_int, self.bias
         s, z = self.input_steps(x)
         q = x.apply(ops.Quantize(*self.quantize), s, z).astype(self.exact) - z.astype(self.exact)
         w = w.astype(self.exact) - spread(self.weight_zero_point, 0, w.ndim).astype(self.exact)
@@ -138,6 +138,12 @@ class Quantized(Module):
         if self.activation is not None:
             return self.activation.qparams(*self.activation.extremes(x))
         return self.input_scale.where(~x.isnan().any(), np.nan), self.input_zero_point.astype(np.float32)
+
+
+def floating(input: Any) -> Any:
+    """The input in floats, as a layer in floats makes them of integers."""
+    x = operand(input)
+    return x if x.spec.is_float else x.astype(np.result_type(x.dtype, np.float32))
 
 
 def product(layer: Any, x: Any, weight: Any, bias: Any) -> Any:
