@@ -149,6 +149,9 @@ class Session:
         n = plan.fetched
         for name, value in zip(plan.pruned.writes, ys[n:]):
             self.write(name, value)
+        for watcher in current.mode.watchers:
+            if hasattr(watcher, "session_ran"):
+                watcher.session_ran(self, plan, given, ys)
         return [None if y is None else handed_out(y) for y in ys[:n]]
 
     def given(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:

@@ -16,7 +16,8 @@ first call on, and what is handed out is there from the step that writes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import tracemalloc
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from operator import add
@@ -34,10 +35,13 @@ from ..compiler.program.memory_plan import MemoryPlan
 from ..compiler.program.program import Program
 from ..core.calls import module_path
 from ..core.modes import current, in_mode
-from ..core.node import Place, Record, Source, place
+from ..core.node import Node, Place, Record, Source, place
 from ..core.op import Op
+from ..core.versions import owner
 from ..draw.rules import sign_of
 from ..graph.compiled import Backward, CompiledCall
+from ..graph.session import RunPlan, Session
+from ..graph.variable import GraphVariable
 from ..nn.module import Module
 from ..optim.optimizer import Optimizer
 from ..tensor.tensor import Tensor
@@ -56,9 +60,9 @@ def memory(model: Any = None, optimizer: Any = None, inputs: Any = (), exact: bo
     exact        also measure, by tracemalloc, what ops make and drop inside themselves and what is in no book. It takes
                  about 0.15 ms for each op; the books alone take 0.03
 
-    It counts NumPy's memory, in this thread. The records of the graph are Python's objects, about 2 kilobytes for each
-    op, and in a first step so is what is compiled: the books are within 2 % of tracemalloc where arrays are large
-    against that.
+    It counts NumPy's memory, in this thread: of eager ops, compiled functions and sessions' runs. The records of the
+    graph are Python's objects, about 2 kilobytes for each op, and in a first step so is what is compiled: the books are
+    within 2 % of tracemalloc where arrays are large against that.
     """
     return Ledger(model, optimizer, [inputs] if isinstance(inputs, Tensor) else inputs, exact)
 
@@ -195,6 +199,28 @@ class Ledger:
         self.phase = "update"
         self.optimizers[id(optimizer)] = optimizer
         self.note(f"{optimizer.name} has moved the parameters", About(optimizer.name, "", place()))
+
+    def session_ran(self, session: Session, plan: RunPlan, given: Sequence[Any], ys: Sequence[Any]) -> None:
+        """A session's run, while the old values of its variables are there."""
+        for x in plan.run.graph.inputs:
+            refuse_gpu(f"{x} is", x)
+        where = place()
+        self.begin()
+        self.phase = "update" if plan.pruned.writes else "forward"
+        books, before, about = self.books, self.live(), About("Session.run", "", where)
+        books.moved = [*NOTHING]
+        names = *plan.sources, *[None] * plan.fetched, *plan.pruned.writes, None
+        consumers = [held_as(name, session, plan) for name in names]
+        held = [each for each in zip((*given, *ys), names, consumers) if each[0] is not None]
+        for array, _, consumer in held:
+            books.hold(array, consumer, about)
+        program: Any = plan.run.program
+        self.ran(program, before, about, lambda i: consumers[len(given) + i])
+        for array, name, consumer in held:
+            if isinstance(name, str) and owner(array) is not owner(state_of(name, session)):
+                books.hold(array, Of.WORKSPACE)  # if anybody has it, the program, to hand it out again
+                books.changed(books.noted(array), consumer, -1)
+        self.gauge.end()
 
     @property
     def again(self) -> Any:
@@ -355,7 +381,9 @@ class Ledger:
         books, plan = self.books, program.plan
         is_new = id(program) not in books.holdings
         if is_new:
-            books.changed(books.added(program, program.text.size, about), Of.WORKSPACE, 1)
+            # Of an object with a dictionary, as a program, Python 3.11's tracemalloc knows nothing.
+            is_ours = any(tracemalloc.get_object_traceback(run) for run in program.idle)
+            books.changed(books.added(program, program.text.size, about, is_ours), Of.WORKSPACE, 1)
         before = tuple(map(add, before, books.moved))  # memory that is handed out again was there before
         end, residents = self.live(), [t for t in plan.residents if t.offset is not None]
         working = [(k, step) for k, step in enumerate(plan.steps) if not step.is_view]
@@ -372,7 +400,7 @@ class Ledger:
         self.write("the program is done, and has handed out what it made", about, late=late)
 
 
-def refuse_gpu(what: str, x: Tensor) -> None:
+def refuse_gpu(what: str, x: Tensor | Node) -> None:
     """Raises ValueError for an array that is not in the memory of the CPU."""
     if x.spec.device is not CPU:
         raise ValueError(f'profiler.memory counts the memory of the CPU, and {what} {x.spec}: move it by .to("cpu")')
@@ -385,6 +413,20 @@ def arrays_in(values: Iterable[Any]) -> Iterator[Any]:
             yield value.value if isinstance(value, Tensor) else value
         elif isinstance(value, dict | tuple | list):
             yield from arrays_in(value.values() if isinstance(value, dict) else value)
+
+
+def state_of(name: str, session: Session) -> Any:
+    """The array that a variable, or a captured tensor, holds in a session."""
+    return session.values[name] if name in session.values else session.graph.states[name].value
+
+
+def held_as(name: int | str | None, session: Session, plan: RunPlan) -> int:
+    """Whose the bytes are of what a run reads and writes: of a feed, of what is fetched (None), or of that state."""
+    if not isinstance(name, str):
+        return Of.OTHER if name is None else Of.INPUTS
+    state = session.graph.states[name]
+    learns = state.trainable if isinstance(state, GraphVariable) else state.requires_grad
+    return Of.PARAMETERS if learns else Of.STATE if name in plan.pruned.writes else Of.INPUTS
 
 
 def variant_of(record: Any) -> Any:

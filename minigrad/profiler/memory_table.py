@@ -77,9 +77,9 @@ def by_consumer(ledger: Ledger) -> Table:
     now, peak = ledger.timeline()[-1], ledger.peak
     rows: list[Any] = list(zip(CONSUMERS, now.live, peak.live))
     if ledger.exact:
-        rows += [("made and dropped inside the op", now.inside, peak.inside)]
+        rows += [("made and dropped inside the op", 0, peak.inside)]
         rows += [("Python's objects, and arrays of others", now.untold, peak.untold)]
-    rows += [("all", now.total, peak.total)]
+    rows += [("all", now.total - now.inside, peak.total)]
     head = {"bytes": "", "now": ",", "at the peak": ",", "share": ".1%"}
     return Table(head, [(*row, row[2] / max(peak.total, 1)) for row in rows], f"The peak: {peak}")
 
