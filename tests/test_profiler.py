@@ -415,6 +415,23 @@ def test_each_step_of_a_traced_function_is_told_under_its_module_and_line():
     assert {event.cpu_parent.cpu_parent.name for event in steps} == {"<lambda>"}
 
 
+def test_an_op_of_many_lines_is_one_step_of_a_program():
+    """A cross entropy was two calls and its derivative four, for a `with errstate` and a `del` between their lines."""
+    model, target = nn.Linear(4, 3).float(), mg.tensor([0, 2] * 8)
+
+    def loss(x):
+        y = nn.functional.cross_entropy(model(x), target)
+        return y, mg.autograd.grad(y, [model.weight])[0]
+
+    f = mg.function(loss)
+    f(batch())
+    with profile() as prof:
+        f(batch())
+    steps = counts(prof, "step")
+
+    assert {steps[name] for name in ("affine", "crossentropy", "softmaxminusonehot", "matmul")} == {1}
+
+
 def test_a_call_with_two_results_is_one_call():
     f = mg.function(lambda x: (x * 2, x + 1))
     x = mg.tensor([1.0], requires_grad=True)

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from time import perf_counter_ns as clock
 from typing import Any
 
@@ -68,6 +69,7 @@ class Marks:
     """Puts marks into a program's text.
 
     nodes      line of the text → the node it is part of
+    last       lines that are the last of their node: others may stand between, which are of none
     parts      function of C++ → what it does
     steps      what each mark tells of
     counted    nodes whose operations a step counts, or those inside: of a branch or a loop
@@ -75,6 +77,7 @@ class Marks:
 
     def __init__(self, program: Program, body: ast.FunctionDef):
         self.nodes = program.text.nodes
+        self.last = {line for (line, node), (_, after) in pairwise([*self.nodes.items(), (0, None)]) if node != after}
         self.parts = {part.name: part for part in getattr(program, "parts", ())}
         self.steps: list[FunctionEvent] = []
         self.counted = {self.nodes.get(s.lineno) for s in ast.walk(body) if isinstance(s, COMPOUND)}
@@ -82,13 +85,12 @@ class Marks:
     def put(self, statements: Sequence[ast.stmt], depth: int = 0) -> list[ast.stmt]:
         """The statements with marks, a branch's and a loop's from where it begins."""
         out: list[ast.stmt] = []
-        for statement, after in zip(statements, [*statements[1:], None]):
+        for statement in statements:
             node, compound = self.nodes.get(statement.lineno), isinstance(statement, COMPOUND)
             for inside in ("body", "orelse"):
                 if found := getattr(statement, inside, []):
                     setattr(statement, inside, self.put(found, depth + compound))
-            last = compound or after is None or isinstance(after, COMPOUND) or self.nodes.get(after.lineno) is not node
-            if node is None or not last:
+            if node is None or not (compound or statement.lineno in self.last):
                 out.append(statement)
             elif compound:
                 out += [*lines(f"since{depth} = since"), statement, *self.mark(statement, node, f"since{depth}")]
