@@ -1,4 +1,4 @@
-"""The command `minigrad`: lab, copy, reset, status, grade, new, doctor.
+"""The command `minigrad`: lab, copy, reset, status, grade, new, doctor, serve.
 
 Its exit status is 0 if the thing is done, 1 if it is not, and a sentence on stderr says why and what to do, and 2
 if the command was not understood. With --json the outcome is data on stdout.
@@ -12,9 +12,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from minigrad import __version__
+from minigrad.base.errors import MinigradError
 from minigrad.course import CourseError, doctor, lab, lessons, new, standing
 from minigrad.course.errors import Stopped
 
@@ -51,7 +53,7 @@ def command_line() -> argparse.ArgumentParser:
     def verb(name: str, run: Callable[[argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
         added = verbs.add_parser(name, help=about, description=about, allow_abbrev=False)
         added.set_defaults(run=run)
-        if name != "lab":
+        if name not in ("lab", "serve"):
             added.add_argument("--json", action="store_true", help="the outcome as JSON")
         return added
 
@@ -74,6 +76,19 @@ def command_line() -> argparse.ArgumentParser:
     begun.add_argument("what", choices=["exercise"])
     begun.add_argument("name", help="as 04_convolution: the number of its lesson, and small letters")
     examined = verb("doctor", examine, "Say what this machine has and lacks for the course.")
+
+    served = verb("serve", serve_model, "Let a saved model answer over HTTP, until Ctrl-C (needs the extra `serve`).")
+    served.add_argument("model", type=Path, help="a file of mg.save; a folder of versions, 1/ 2/ …; a folder of such")
+    served.add_argument("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in: nobody is asked who he is")
+    served.add_argument("--port", type=int, default=8501, help="0 takes a free one")
+    served.add_argument(
+        "--max-batch", type=int, default=32, metavar="ROWS", help="most that run at once; 1: no batches"
+    )
+    served.add_argument("--max-wait", type=float, default=1.0, metavar="MS", help="that a batch waits to be full")
+    served.add_argument("--max-queue", type=int, default=1024, metavar="N", help="requests that wait for one model")
+    served.add_argument("--max-body", type=float, default=16.0, metavar="MB", help="of one request")
+    served.add_argument("--timeout", type=float, default=30.0, metavar="S", help="for reading, and for answering")
+    served.add_argument("--poll", type=float, default=1.0, metavar="S", help="between two looks for new versions")
 
     copied.add_argument("dir", nargs="?", type=Path, metavar="DIR", help=FOLDER)
     for parsed in (opened, reset, told, examined):
@@ -159,6 +174,21 @@ def begin_exercise(arguments: argparse.Namespace) -> int:
         print(json.dumps({"path": str(path)}))
     else:
         print(new.what_next(path))
+    return 0
+
+
+def serve_model(arguments: argparse.Namespace) -> int:
+    try:
+        from minigrad.serving.batcher import Limits  # imported when asked for: it is an extra
+        from minigrad.serving.command import serve
+    except ModuleNotFoundError as missing:
+        raise CourseError(f"serve needs {missing.name}: pip install 'minigrad-course[serve]'") from None
+    most = int(arguments.max_body * (1 << 20))
+    limits = Limits(arguments.max_batch, arguments.max_wait / 1000, arguments.max_queue, most, arguments.timeout)
+    try:
+        serve(arguments.model, arguments.host, arguments.port, limits, arguments.poll, partial(print, flush=True))
+    except (OSError, MinigradError) as error:
+        raise CourseError(str(error)) from None
     return 0
 
 

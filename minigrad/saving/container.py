@@ -43,8 +43,15 @@ DTYPES = {code: np.dtype(name) for code, name in CODES.items()} | {"BF16": bfloa
 
 def written(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], text: str) -> None:
     """Write the file. Raises DTypeError for elements that it cannot hold, OSError where the disk does not take it."""
+    replaced(Path(path).resolve(), *encoded(arrays, {METADATA: {OURS: text}}))
+
+
+def encoded(arrays: Mapping[str, np.ndarray], header: dict[str, Any]) -> tuple[list[bytes], Iterable[Any]]:
+    """The bytes of a file, those of its header and then those of the arrays. Raises DTypeError as above.
+
+    header    what it has beside the arrays
+    """
     codes = {dtype: code for code, dtype in DTYPES.items()}
-    header: dict[str, Any] = {METADATA: {OURS: text}}
     for name, array in arrays.items():
         if array.dtype.newbyteorder("=") not in codes:
             raise DTypeError(f"{name} holds {array.dtype}, and a saved file holds {', '.join(map(str, codes))}")
@@ -57,8 +64,7 @@ def written(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], text
     said = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     said += b" " * (-len(said) % 8)
     little = (np.ascontiguousarray(a, a.dtype.newbyteorder("<")) for a in map(arrays.__getitem__, pieces))
-    data = (a.reshape(-1).view(np.uint8).data for a in little if a.size)
-    replaced(Path(path).resolve(), [struct.pack("<Q", len(said)), said], data)
+    return [struct.pack("<Q", len(said)), said], (a.reshape(-1).view(np.uint8).data for a in little if a.size)
 
 
 def replaced(path: Path, head: Iterable[bytes], data: Iterable[Any]) -> None:
@@ -94,18 +100,22 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], str | Non
     """
     with Path(path).open("rb") as file:
         try:
-            size = os.fstat(file.fileno()).st_size - 8
-            first = file.read(8)
-            length = struct.unpack("<Q", first)[0] if len(first) == 8 else 0
-            if not 2 <= length <= min(size, LONGEST_HEADER):
-                raise SavedFileError(f"its header would be {length} bytes long, and {max(size, 0)} follow")
-            header = parsed(file.read(length))
-            metadata = header.pop(METADATA, {})
-            if not is_table(metadata, str):
-                raise SavedFileError(f"its {METADATA} is a table of texts, and this is {short(metadata)}")
-            return loaded(file, 8 + length, size - length, header), metadata.get(OURS)
+            return decoded(file, os.fstat(file.fileno()).st_size)
         except SavedFileError as error:
             raise SavedFileError(f"{path} is no whole safetensors file: {error}") from None
+
+
+def decoded(file: Any, size: int) -> tuple[dict[str, np.ndarray], str | None]:
+    """The same of an open file of that many bytes."""
+    first, size = file.read(8), size - 8
+    length = struct.unpack("<Q", first)[0] if len(first) == 8 else 0
+    if not 2 <= length <= min(size, LONGEST_HEADER):
+        raise SavedFileError(f"its header would be {length} bytes long, and {max(size, 0)} follow")
+    header = parsed(file.read(length))
+    metadata = header.pop(METADATA, {})
+    if not is_table(metadata, str):
+        raise SavedFileError(f"its {METADATA} is a table of texts, and this is {short(metadata)}")
+    return loaded(file, 8 + length, size - length, header), metadata.get(OURS)
 
 
 def loaded(file: Any, start: int, size: int, header: dict[str, Any]) -> dict[str, np.ndarray]:

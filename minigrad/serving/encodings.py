@@ -1,0 +1,86 @@
+"""Arrays in the bodies of requests and answers: JSON, NumPy's npy, and safetensors. Nothing of a body is believed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from io import BytesIO
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from ..base.errors import MinigradError
+from ..saving.container import decoded, encoded, short
+from .model import Arrays, Model, Refusal
+
+JSON, NPY, SAFETENSORS = "application/json", "application/x-npy", "application/x-safetensors"
+
+
+def parsed(body: bytes) -> dict[str, Any]:
+    """A table in JSON; NaN, Infinity and -Infinity are numbers, as in TensorFlow Serving."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Refusal(f"a table in JSON is wanted, and this is none: {short(error)}") from None
+    if not isinstance(found, dict):
+        raise Refusal(f"a table in JSON is wanted, {{…}}, and {short(found)} came")
+    return found
+
+
+def in_json(x: Any) -> bytes:
+    return json.dumps(x, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def from_npy(body: bytes, model: Model) -> Arrays:
+    """The only input of a model, out of an npy file."""
+    if len(model.inputs) != 1:
+        raise Refusal(f"npy holds one array, and the inputs {[*model.inputs]} are wanted: send {SAFETENSORS}, or JSON")
+    file = BytesIO(body)
+    try:
+        read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
+        shape, by_columns, dtype = read(file)
+    except Exception as error:  # NumPy evaluates a literal and tokenizes it, which can fail in every way
+        raise Refusal(f"a file of npy is wanted, version 1 or 2, and this is none: {short(error)}") from None
+    data = body[file.tell() :]
+    if dtype.kind not in "biuf" or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(data):
+        raise Refusal(
+            f"npy says {dtype} of shape {[*shape]}, and {len(data)} bytes follow: that is no array of numbers"
+        )
+    array = np.frombuffer(data, dtype).reshape(shape, order="F" if by_columns else "C")
+    return {next(iter(model.inputs)): array.astype(dtype.newbyteorder("="), copy=False)}
+
+
+def to_npy(arrays: Arrays) -> bytes:
+    if len(arrays) != 1:
+        raise Refusal(f"npy holds one array, and there are {[*arrays]}: say Accept: {SAFETENSORS}, or {JSON}", 406)
+    file = BytesIO()
+    (array,) = arrays.values()
+    npy.write_array(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def from_safetensors(body: bytes, model: Model) -> Arrays:
+    try:
+        return decoded(BytesIO(body), len(body))[0]
+    except MinigradError as error:
+        raise Refusal(f"a file of safetensors is wanted, and this is none: {error}") from None
+
+
+def to_safetensors(arrays: Arrays) -> bytes:
+    head, data = encoded(arrays, {})
+    return b"".join([*head, *data])
+
+
+Reader = Callable[[bytes, Model], Arrays]
+BINARY: dict[str, tuple[Reader, Callable[[Arrays], bytes]]] = {
+    NPY: (from_npy, to_npy),
+    SAFETENSORS: (from_safetensors, to_safetensors),
+}
+
+
+def wanted_type(accept: str, sent: str) -> str:
+    """The type of the answer: the first that is asked for and known, else that of the request."""
+    asked: Iterable[str] = (each.partition(";")[0].strip().lower() for each in accept.split(","))
+    return next((each for each in asked if each in (JSON, *BINARY)), sent)

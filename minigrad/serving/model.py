@@ -1,0 +1,175 @@
+"""A model as it is served: named arrays in, named arrays out, and a refusal that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..base.dimension import is_unknown
+from ..base.dtypes import finfo, kind
+from ..base.errors import MinigradError, SavedFileError
+from ..base.pytree import leaves, paths
+from ..base.spec import Spec
+from ..core.modes import no_grad
+from ..graph.placeholder import TensorSpec
+from ..saving.files import load
+from ..saving.functions import Part, Returned, SavedFunction, said
+from ..tensor.tensor import Tensor
+
+Arrays = dict[str, np.ndarray]
+
+
+class Refusal(Exception):
+    """Why a request is not answered, and the status of HTTP that says so."""
+
+    def __init__(self, why: str, status: int = 400):
+        super().__init__(why)
+        self.status = status
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What is called, and with what.
+
+    inputs, outputs    name → shape, in which None is any length, and dtype
+    run                arrays by name → arrays by name
+    by_rows            the first axis counts rows, and each is answered as if it were alone
+    """
+
+    inputs: Mapping[str, TensorSpec]
+    outputs: Mapping[str, TensorSpec]
+    run: Callable[[Arrays], Arrays]
+    by_rows: bool = False
+
+    def fitting(self, given: Mapping[str, Any]) -> Arrays:
+        """The inputs as arrays; of lists, made from them. Raises Refusal, which names the input."""
+        if given.keys() != self.inputs.keys():
+            raise Refusal(f"the inputs {[*self.inputs]} are wanted, and {[*given]} came")
+        arrays = {name: fitted(name, given[name], spec) for name, spec in self.inputs.items()}
+        rows = {name: len(array) for name, array in arrays.items() if array.ndim}
+        if 0 in rows.values() or (self.by_rows and len({*rows.values()}) > 1):
+            raise Refusal(f"as many rows are wanted in each input, one at least, and these came: {rows}")
+        return arrays
+
+
+def fitted(name: str, x: Any, spec: TensorSpec) -> np.ndarray:
+    """x as an array of the spec: an array of just that dtype, or what JSON has, which is held against it."""
+    array = x if isinstance(x, np.ndarray) else converted(name, x, spec.dtype)
+    wanted = f"{name} is wanted as {spec.dtype} of shape {[*spec.shape]} (None: any length)"
+    if array.dtype != spec.dtype:
+        raise Refusal(f"{wanted}, and came as {array.dtype}")
+    if len(array.shape) != len(spec.shape) or any(n not in (None, m) for n, m in zip(spec.shape, array.shape)):
+        raise Refusal(f"{wanted}, and came with shape {[*array.shape]}")
+    return array
+
+
+def converted(name: str, x: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """Numbers in lists as an array, where that loses nothing but digits."""
+    try:
+        array = np.array(x)
+    except ValueError:
+        raise Refusal(f"{name} is wanted as {dtype}, and came as lists of different lengths") from None
+    if array.size and array.dtype.kind not in {"f": "fiu", "i": "iu", "u": "iu", "b": "b"}[kind(dtype)]:
+        raise Refusal(f"{name} is wanted as {dtype}, and came as {KINDS.get(array.dtype.kind, 'other values')}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = array.astype(dtype)
+    exact = np.isfinite(array) != np.isfinite(found) if kind(dtype) == "f" else found != array
+    if exact.any():
+        raise Refusal(f"{name} is wanted as {dtype}, and {array[exact].flat[0]!s} does not fit in there")
+    return found
+
+
+KINDS = {"f": "numbers with a point", "i": "integers", "u": "integers", "b": "true and false", "U": "texts"}
+
+
+# -- from a file ----------------------------------------------------------------------------------
+
+
+def opened(path: Path) -> Model:
+    """The model in a file. Raises MinigradError where there is none."""
+    found = load(path)
+    if not isinstance(found, SavedFunction):
+        raise SavedFileError(f"{path} holds values and no graph: save it as mg.save(path, model, inputs)")
+    return of_function(found)
+
+
+def of_function(function: SavedFunction) -> Model:
+    """A saved function, of which the last graph is served."""
+    part = function.parts[-1]
+    places = zip(paths(part.result, "output"), leaves(part.result))
+    returned = {name: returned_spec(x, part) for name, x in places if isinstance(x, Returned)}
+    inputs = dict(zip(part.arguments, (x.spec for x in part.graph.inputs)))
+
+    def run(arrays: Arrays) -> Arrays:
+        with no_grad(), np.errstate(all="ignore"):
+            result = function(*[Tensor(arrays[name]) for name in inputs])
+        return dict(zip(returned, (y.numpy() for y in leaves(result) if isinstance(y, Tensor))))
+
+    lengths = {spec.shape[0] if spec.shape else 1 for spec in (*inputs.values(), *returned.values())}
+    one_length = len(lengths) == 1 and all(map(is_unknown, lengths))
+    model = Model({name: said(x) for name, x in inputs.items()}, {name: said(x) for name, x in returned.items()}, run)
+    if not one_length or part.edits or not rows_are_apart(model):
+        return model
+    return replace(model, run=partial(padded, run), by_rows=True)
+
+
+def returned_spec(x: Returned, part: Part) -> Spec:
+    if x.kind == "view":
+        assert x.look is not None  # a view of a part says which
+        return x.look.infer(returned_spec(x.of, part))
+    node = (part.graph.outputs if x.kind == "output" else part.graph.inputs)[x.number]
+    assert node is not None  # held by the reader of the file
+    return node.spec
+
+
+def padded(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
+    """A run on a power of two of rows, so that programs for few lengths are compiled; the last row is repeated."""
+    rows = len(next(iter(arrays.values())))
+    more = (1 << (rows - 1).bit_length()) - rows
+    if more:
+        arrays = {name: np.concatenate([x, np.repeat(x[-1:], more, 0)]) for name, x in arrays.items()}
+    return {name: y[:rows] for name, y in run(arrays).items()}
+
+
+def rows_are_apart(model: Model) -> bool:
+    """Whether two rows of noise are answered together as alone: not so by a norm of the batch, or random numbers."""
+    both = noise(model, 2)
+    try:
+        together = model.run(both)
+        alone = [model.run({name: x[i : i + 1] for name, x in both.items()}) for i in range(2)]
+    except (MinigradError, ValueError, IndexError):  # noise is no input for it
+        return False
+    return all(close(y, np.concatenate([each[name] for each in alone])) for name, y in together.items())
+
+
+def noise(model: Model, rows: int) -> Arrays:
+    """Inputs of the right shapes and dtypes: normal numbers; of integers 0 and 1. Unknown lengths are 2."""
+    rng = np.random.default_rng(0)
+    found = {}
+    for name, spec in model.inputs.items():
+        shape = [rows, *(2 if n is None else n for n in spec.shape[1:])]
+        found[name] = (rng.normal(size=shape) if kind(spec.dtype) == "f" else rng.integers(0, 2, shape)).astype(
+            spec.dtype
+        )
+    return found
+
+
+def close(x: np.ndarray, y: np.ndarray) -> bool:
+    """Equal up to rounding: products of one row and of several add up in different orders."""
+    if x.shape != y.shape or kind(x.dtype) != "f":
+        return np.array_equal(x, y)
+    error = float(finfo(x.dtype).eps) ** 0.5
+    return np.allclose(x.astype(np.float64), y.astype(np.float64), rtol=error, atol=error, equal_nan=True)
+
+
+def warmed(model: Model, most_rows: int) -> Model:
+    """The model, once it has run on every number of rows that a batch has: what is compiled is compiled before."""
+    if model.by_rows and all(n is not None for spec in model.inputs.values() for n in spec.shape[1:]):
+        for power in range(most_rows.bit_length()):
+            model.run(noise(model, 1 << power))
+    return model

@@ -1,0 +1,120 @@
+"""The models that are served: those that lie on the disk, looked at again and again.
+
+    net.mg                 net, version 1
+    net/1/…  net/2/…       net, versions 1 and 2, a file in each folder; the highest answers who names none
+    folder/net.mg  folder/other/1/…     several models
+
+A version that is new, or whose file was replaced, is loaded and warmed beside the one that answers; then the table of
+all versions is exchanged for a new one. What cannot be loaded is told in the status, and the old one goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from .batcher import Batcher, Limits
+from .metrics import Metrics
+from .model import Model, Refusal, opened, warmed
+
+log = logging.getLogger("minigrad.serving")
+SUFFIXES = (".mg", ".safetensors", ".onnx")
+Stamp = tuple[Path, int, int, int]  # a file, when it was changed, its bytes, its inode: another file has another
+
+
+class Key(NamedTuple):
+    name: str
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    key: Key
+    stamp: Stamp
+    batcher: Batcher
+
+
+class Repository:
+    """The table of versions, and what could not be loaded. Used from one event loop.
+
+    table     never edited, only exchanged
+    failed    the file and why
+    """
+
+    def __init__(self, root: Path, limits: Limits, metrics: Metrics, read: Callable[[Path], Model] = opened):
+        self.root, self.limits, self.metrics, self.read = root.resolve(), limits, metrics, read
+        self.table: dict[Key, Version] = {}
+        self.failed: dict[Key, tuple[Stamp, str]] = {}
+
+    def files(self) -> Iterator[tuple[Key, Path]]:
+        """What lies there now."""
+        if self.root.is_file():
+            yield Key(self.root.stem, 1), self.root
+        elif any(path.name.isdecimal() for path in self.root.iterdir()):
+            yield from versions(self.root)
+        else:
+            for path in sorted(self.root.iterdir()):
+                if path.is_dir():
+                    yield from versions(path)
+                elif path.suffix in SUFFIXES:
+                    yield Key(path.stem, 1), path
+
+    async def look(self) -> None:
+        """Bring the table up to date with the disk."""
+        try:
+            there = {key: stamp(path) for key, path in await asyncio.to_thread(lambda: [*self.files()])}
+        except OSError as error:  # a folder that is being exchanged: looked at again
+            log.warning("%s cannot be read: %s", self.root, error)
+            return
+        found = {key: version for key, version in self.table.items() if key in there}
+        self.failed = {key: reason for key, reason in self.failed.items() if there.get(key) == reason[0]}
+        for key, new in there.items():
+            if key not in self.failed and (key not in found or found[key].stamp != new):
+                try:
+                    found[key] = await self.loaded(key, new)
+                except Exception as error:  # a file of a stranger, which was run, too
+                    log.error("version %d of %s was not loaded: %s", key.number, key.name, error)
+                    self.failed[key] = new, str(error)
+                self.metrics.count(
+                    "minigrad_reloads_total", model=key.name, result="failed" if key in self.failed else "loaded"
+                )
+        old, self.table = self.table, found
+        for key, version in old.items():
+            if found.get(key) is not version:
+                version.batcher.close()
+
+    async def loaded(self, key: Key, new: Stamp) -> Version:
+        model = await asyncio.to_thread(lambda: warmed(self.read(new[0]), self.limits.rows))
+        return Version(key, new, Batcher(model, self.limits, self.metrics, key.name))
+
+    def version(self, name: str, number: str | None = None) -> Version:
+        """The version of that number, or the highest. Raises Refusal where there is none."""
+        there = {key.number: version for key, version in self.table.items() if key.name == name}
+        if not there:
+            names = sorted({key.name for key in self.table})
+            raise Refusal(f"there is no model {name} here; there are {names}", 404)
+        wanted = str(max(there)) if number is None else number
+        if not wanted.isdecimal() or int(wanted) not in there:
+            raise Refusal(f"{name} has the versions {sorted(there)}, and no {wanted}", 404)
+        return there[int(wanted)]
+
+    def close(self) -> None:
+        for version in self.table.values():
+            version.batcher.close()
+
+
+def versions(folder: Path) -> Iterator[tuple[Key, Path]]:
+    """The file in each folder of a model that is called by a number; where there are none or several, the folder."""
+    for path in folder.iterdir():
+        if path.name.isdecimal() and path.is_dir():
+            inside = [file for file in path.iterdir() if file.suffix in SUFFIXES]
+            yield Key(folder.name, int(path.name)), inside[0] if len(inside) == 1 else path
+
+
+def stamp(path: Path) -> Stamp:
+    found = path.stat()
+    return path, found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,0 +1,105 @@
+"""The words of the Open Inference Protocol, version 2, which Triton, KServe and others speak.
+
+https://github.com/kserve/open-inference-protocol/blob/main/specification/protocol/inference_rest.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minigrad import __version__
+
+from ..graph.placeholder import TensorSpec
+from .model import Arrays, Model, Refusal, converted
+from .repository import Repository, Version
+
+TYPES = {
+    "float64": "FP64", "float32": "FP32", "float16": "FP16", "bfloat16": "BF16", "int64": "INT64", "int32": "INT32",
+    "int16": "INT16", "int8": "INT8", "uint64": "UINT64", "uint32": "UINT32", "uint16": "UINT16", "uint8": "UINT8",
+    "bool": "BOOL",
+}  # fmt: skip
+
+
+def inputs(said: Mapping[str, Any], model: Model) -> Arrays:
+    """The inputs by name."""
+    tensors = said.get("inputs")
+    if not isinstance(tensors, list):
+        raise Refusal('{"inputs": [{"name", "shape", "datatype", "data"}, …]} is wanted, and no list of inputs came')
+    found = dict(tensor(each, model) for each in tensors)
+    if len(found) != len(tensors):
+        raise Refusal(f"an input came twice: {[each['name'] for each in tensors]}")
+    return found
+
+
+def tensor(said: Any, model: Model) -> tuple[str, np.ndarray]:
+    """One input: its data may be flat, or in lists as its shape is."""
+    match said:
+        case {"name": str(name), "shape": list(shape), "datatype": str(datatype), "data": data}:
+            spec = model.inputs.get(name)
+            if spec is None:
+                raise Refusal(f"the inputs {[*model.inputs]} are wanted, and {name} came")
+            if datatype != TYPES[str(spec.dtype)]:
+                raise Refusal(f"{name} is wanted as {TYPES[str(spec.dtype)]}, and came as {datatype}")
+            array = converted(name, data, spec.dtype)
+            if any(type(n) is not int or n < 0 for n in shape) or prod(shape) != array.size:
+                raise Refusal(f"{name} came with shape {shape}, and with {array.size} values")
+            return name, array.reshape(shape)
+    raise Refusal(f"an input is wanted with name, shape, datatype and data, and this came: {ascii(said)[:200]}")
+
+
+def answer(said: Mapping[str, Any], version: Version, outputs: Arrays) -> dict[str, Any]:
+    """What came out, or of that what was asked for."""
+    wanted = said.get("outputs") or [{"name": name} for name in outputs]
+    if not isinstance(wanted, list) or any(not isinstance(y, dict) or y.get("name") not in outputs for y in wanted):
+        raise Refusal(f"the outputs are {[*outputs]}, and others were asked for: {ascii(wanted)[:200]}")
+    found = {"model_name": version.key.name, "model_version": str(version.key.number)}
+    found |= {"id": said["id"]} if "id" in said else {}
+    return {**found, "outputs": [output(y["name"], outputs[y["name"]]) for y in wanted]}
+
+
+def output(name: str, y: np.ndarray) -> dict[str, Any]:
+    return {"name": name, "shape": [*y.shape], "datatype": TYPES[str(y.dtype)], "data": y.reshape(-1).tolist()}
+
+
+def metadata(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
+    model = repository.version(name, number).batcher.model
+    return {
+        "name": name,
+        "versions": [str(key.number) for key in sorted(repository.table) if key.name == name],
+        "platform": "minigrad",
+        "inputs": [described(*each) for each in model.inputs.items()],
+        "outputs": [described(*each) for each in model.outputs.items()],
+    }
+
+
+def ready(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
+    repository.version(name, number)  # or a refusal
+    return {"name": name, "ready": True}
+
+
+def all_ready(repository: Repository) -> dict[str, Any]:
+    if not repository.table:
+        raise Refusal("no model is loaded", 503)
+    return {"ready": True}
+
+
+def names(repository: Repository) -> dict[str, Any]:
+    return {"models": sorted({key.name for key in repository.table})}
+
+
+def described(name: str, spec: TensorSpec) -> dict[str, Any]:
+    return {"name": name, "datatype": TYPES[str(spec.dtype)], "shape": [-1 if n is None else n for n in spec.shape]}
+
+
+INFER = "/infer"
+MODEL = {"/ready": ready, "": metadata}  # behind /v2/models/NAME, and its versions
+SERVER = {
+    "/v2": lambda _: {"name": "minigrad", "version": __version__, "extensions": []},
+    "/v2/health/live": lambda _: {"live": True},
+    "/v2/health/ready": all_ready,
+    "/v2/models": names,
+}

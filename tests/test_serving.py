@@ -1,0 +1,497 @@
+"""A served model answers as the model does, over a real socket, whoever else asks; what is wrong is refused."""
+
+import asyncio
+import io
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+import httpx
+import numpy as np
+import pytest
+import uvicorn
+from miniature import ROOT
+from prometheus_client.parser import text_string_to_metric_families
+from safetensors.numpy import load, save
+
+import minigrad as mg
+from minigrad.course.cli import main
+from minigrad.serving.batcher import Batcher, Limits
+from minigrad.serving.command import configured, listening
+from minigrad.serving.metrics import Metrics
+from minigrad.serving.model import Refusal, opened
+from minigrad.serving.repository import Repository
+
+X = np.random.default_rng(0).normal(size=(3, 4)).astype("f4")
+net = mg.nn.Sequential(mg.nn.Linear(4, 8), mg.nn.Tanh(), mg.nn.Linear(8, 2)).float()
+Y = net(mg.tensor(X)).detach().numpy()
+CLOSE = {"rtol": 1e-5, "atol": 1e-6}  # rows are multiplied together, in another order
+
+
+def two(token, weight):
+    """Two inputs and two outputs, of other dtypes."""
+    table = mg.arange(5, dtype=mg.float32)
+    return {"sum": table[token] + weight.sum(1), "flags": weight > 0}
+
+
+def keep(path, f, *inputs):
+    """The path of a file that has f; of an input, (shape, dtype)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    specs = tuple(mg.TensorSpec(*each) for each in inputs)
+    mg.save(path, f if isinstance(f, mg.nn.Module) else mg.function(f), specs)
+    return path
+
+
+def saved(path, factor):
+    return keep(path, lambda x: x * factor, ((None, 2), mg.float32))
+
+
+@contextmanager
+def served(root, limits=Limits(), read=opened):  # noqa: B008  (it is frozen)
+    """A client of a server in a thread of this process."""
+    server = uvicorn.Server(configured(Repository(root, limits, Metrics(), read), poll=0.02))
+    with listening("127.0.0.1", 0) as at:
+        thread = threading.Thread(target=server.run, args=([at],))
+        thread.start()
+        with httpx.Client(base_url=f"http://127.0.0.1:{at.getsockname()[1]}", timeout=20) as client:
+            try:
+                yield client
+            finally:
+                server.should_exit = True
+                thread.join()
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    keep(folder / "net.mg", net, ((None, 4), mg.float32))
+    keep(folder / "two.mg", two, ((None,), mg.int64), ((None, 2), mg.float32))
+    keep(folder / "whole.mg", lambda x: x.sum(), ((None,), mg.float64))
+    mg.save(folder / "state.mg", net.state_dict())
+    with served(folder, Limits(body=1 << 16)) as client:
+        yield client
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def tensor(name, datatype, x):
+    return {"name": name, "shape": list(x.shape), "datatype": datatype, "data": x.reshape(-1).tolist()}
+
+
+NPY, SAFETENSORS = ({"Content-Type": f"application/x-{name}"} for name in ("npy", "safetensors"))
+PREDICT, INFER = "/v1/models/net:predict", "/v2/models/net/infer"
+
+# -- what is answered -------------------------------------------------------------------------------
+
+
+def test_every_way_to_ask_has_the_models_answer(client):
+    rows = client.post(PREDICT, json={"instances": X.tolist()}).json()["predictions"]
+    named = client.post(PREDICT, json={"instances": [{"input": row} for row in X.tolist()]}).json()["predictions"]
+    columns = client.post("/v1/models/net/versions/1:predict", json={"inputs": X.tolist()}).json()["outputs"]
+    v2 = client.post(INFER, json={"id": "7", "inputs": [tensor("input", "FP32", X)]}).json()
+    binary = np.load(io.BytesIO(client.post(PREDICT, content=npy(np.asfortranarray(X)), headers=NPY).content))
+    named_binary = load(client.post(INFER, content=save({"input": X}), headers=SAFETENSORS).content)
+    in_json = client.post(PREDICT, content=npy(X), headers=NPY | {"Accept": "text/html, application/json"}).json()
+
+    assert v2["outputs"][0].keys() == {"name", "shape", "datatype", "data"}
+    assert [v2["id"], v2["model_name"], v2["model_version"], v2["outputs"][0]["shape"]] == ["7", "net", "1", [3, 2]]
+    data = np.array(v2["outputs"][0]["data"]).reshape(3, 2)
+    for found in (rows, named, columns, data, binary, named_binary["output"], in_json["outputs"]):
+        np.testing.assert_allclose(found, Y, **CLOSE)
+
+
+def test_several_inputs_and_outputs_have_names(client):
+    token, weight = np.array([1, 4]), np.array([[1.0, -2.0], [0.5, 0.0]], "f4")
+    wanted = [{"output['sum']": 0.0, "output['flags']": [True, False]},
+              {"output['sum']": 4.5, "output['flags']": [True, False]}]  # fmt: skip
+    inputs = {"token": token.tolist(), "weight": weight.tolist()}
+    rows = [{"token": t, "weight": w} for t, w in zip(*inputs.values())]
+
+    assert client.post("/v1/models/two:predict", json={"instances": rows}).json() == {"predictions": wanted}
+    assert client.post("/v1/models/two:predict", json={"inputs": inputs}).json()["outputs"] == {
+        name: [row[name] for row in wanted] for name in wanted[0]
+    }
+    asked = {"inputs": [tensor("weight", "FP32", weight), tensor("token", "INT64", token)]}
+    one = {"outputs": [{"name": "output['sum']"}]}
+    assert client.post("/v2/models/two/infer", json=asked | one).json()["outputs"][0]["data"] == [0.0, 4.5]
+    assert len(client.post("/v2/models/two/infer", json=asked).json()["outputs"]) == 2
+
+
+def test_what_a_model_is_is_said_in_both_languages(client):
+    v1 = client.get("/v1/models/net/metadata").json()
+    v2 = client.get("/v2/models/two").json()
+
+    signature = v1["metadata"]["signature_def"]["signature_def"]["serving_default"]
+    assert v1["model_spec"] == {"name": "net", "signature_name": "", "version": "1"}
+    assert signature["inputs"]["input"]["dtype"] == "DT_FLOAT"
+    assert [n["size"] for n in signature["inputs"]["input"]["tensor_shape"]["dim"]] == ["-1", "4"]
+    assert v2["inputs"][0] == {"name": "token", "datatype": "INT64", "shape": [-1]}
+    assert [y["datatype"] for y in v2["outputs"]] == ["FP32", "BOOL"]
+    assert client.get("/v2/models").json() == {"models": ["net", "two", "whole"]}
+    for path in ("/v2/health/live", "/v2/health/ready", "/v2/models/net/ready", "/v2/models/net/versions/1/ready"):
+        assert client.get(path).status_code == 200
+
+
+def test_numbers_that_json_has_not_go_in_and_out(client):
+    answer = client.post("/v1/models/whole:predict", content=b'{"inputs": [1, -Infinity, 2]}')
+
+    assert answer.text == '{"outputs":-Infinity}'
+
+
+# -- what is refused --------------------------------------------------------------------------------
+
+ROW = [0.0] * 4
+TWO = "/v1/models/two:predict"
+REFUSED = [
+    (PREDICT, {"instances": [[1, 2]]}, "float32 of shape [None, 4] (None: any length), and came with shape [1, 2]"),
+    (PREDICT, {"instances": [ROW, [1]]}, "input is wanted as float32, and came as lists of different lengths"),
+    (PREDICT, {"instances": [["1"] * 4]}, "input is wanted as float32, and came as texts"),
+    (PREDICT, {"instances": [[True] * 4]}, "came as true and false"),
+    (PREDICT, {"instances": [[1e300] * 4]}, "1e+300 does not fit"),
+    (PREDICT, {"instances": []}, "no instances"),
+    (PREDICT, {"instances": [ROW], "inputs": [ROW]}, "both came"),
+    (PREDICT, {"instances": [{"x": ROW}]}, "the inputs ['input'] are wanted, and ['x'] came"),
+    (PREDICT, {"instances": [{"input": ROW}, ROW]}, "others differ"),
+    (PREDICT, {"inputs": [ROW], "signature_name": "train"}, "one signature, serving_default, and train"),
+    (PREDICT, [ROW], "a table in JSON is wanted"),
+    (PREDICT, b"\xff", "this is none"),
+    (PREDICT, b"[" * 60_000, "this is none"),
+    (PREDICT, {"inputs": []}, "came with shape [0]"),
+    (TWO, {"instances": [1]}, "are wanted by name"),
+    (TWO, {"inputs": {"token": [1.5], "weight": [[1, 2]]}}, "token is wanted as int64, and came as numbers with a"),
+    (TWO, {"inputs": {"token": [1, 2], "weight": [[1, 2]]}}, "these came: {'token': 2, 'weight': 1}"),
+    (TWO, {"inputs": {"token": [], "weight": [[1, 2]]}}, "one at least, and these came: {'token': 0, "),
+    (TWO, {"inputs": {"token": [7], "weight": [[1, 2]]}}, "two refuses these values"),
+    (TWO, {"inputs": {"token": [1 << 70], "weight": [[1, 2]]}}, "token is wanted as int64, and came as other values"),
+    ("/v1/models/whole:predict", {"instances": [1.0]}, "no rows: send its inputs as columns"),
+    (INFER, {}, "no list of inputs came"),
+    (INFER, {"inputs": [{"name": "input"}]}, "name, shape, datatype and data"),
+    (INFER, {"inputs": [tensor("input", "FP64", X)]}, "input is wanted as FP32, and came as FP64"),
+    (INFER, {"inputs": [tensor("input", "FP32", X) | {"shape": [2, 4]}]}, "with shape [2, 4], and with 12 values"),
+    (INFER, {"inputs": [tensor("input", "FP32", X)] * 2}, "came twice"),
+    (INFER, {"inputs": [tensor("input", "FP32", X)], "outputs": [{"name": "z"}]}, "the outputs are ['output']"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "body", "why"), REFUSED)
+def test_what_does_not_fit_is_refused_with_the_reason(client, path, body, why):
+    answer = client.post(path, content=body if isinstance(body, bytes) else json.dumps(body))
+
+    assert answer.status_code == 400
+    assert why in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "why"),
+    [
+        (npy(X.astype("f8")), NPY, "came as float64"),
+        (npy(X)[:-1], NPY, "and 47 bytes follow"),
+        (npy(np.array([{}])), NPY, "npy says object"),
+        (npy(X).replace(b"(3, 4)", b"(3e9,)"), NPY, "this is none"),
+        (b"\x93NUMPY\x09\x00", NPY, "version 1 or 2"),
+        (save({"x": X}), SAFETENSORS, "the inputs ['input'] are wanted, and ['x'] came"),
+        (save({"input": X})[:-1], SAFETENSORS, "its arrays take 48 bytes, and 47 are there"),
+    ],
+)
+def test_what_is_binary_is_not_believed(client, body, kind, why):
+    answer = client.post(INFER, content=body, headers=kind)
+
+    assert answer.status_code == 400
+    assert why in answer.json()["error"]
+
+
+def test_random_bytes_are_refused_and_never_an_error_of_the_server(client):
+    rng = np.random.default_rng(0)
+    for kind, good in [
+        (NPY, npy(X)),
+        (SAFETENSORS, save({"input": X})),
+        ({}, json.dumps({"inputs": X.tolist()}).encode()),
+    ]:
+        for _ in range(60):
+            body = bytearray(good)
+            for at in rng.integers(0, len(body), 3):
+                body[at] = rng.integers(256)
+            answer = client.post(
+                PREDICT, content=bytes(body[: rng.integers(len(body))] if at % 2 else body), headers=kind
+            )
+            assert answer.status_code in (200, 400), (kind, bytes(body), answer.text)
+
+
+def test_what_is_not_there_is_said(client):
+    for path, why in [
+        ("/v1/models/nett", "there is no model nett here; there are ['net', 'two', 'whole']"),
+        ("/v2/models/net/versions/2", "net has the versions [1], and no 2"),
+        ("/v2/models/net/versions/x/ready", "no x"),
+        ("/v3", "Not Found"),
+    ]:
+        answer = client.get(path)
+        assert answer.status_code == 404
+        assert why in answer.json()["error"]
+    assert client.get(INFER).status_code == 405
+    state = client.get("/v1/models/state").json()["model_version_status"][0]
+    assert state["state"] == "END"
+    assert "holds values and no graph" in state["status"]["error_message"]
+
+
+def test_a_body_that_is_too_long_is_refused_announced_or_not(client):
+    long = b"x" * (1 << 17)
+
+    for content in (long, iter([long[:1000]] * 200)):
+        answer = client.post(PREDICT, content=content)
+        assert answer.status_code == 413
+        assert "at most 65536 bytes" in answer.json()["error"]
+    assert client.post(PREDICT, json={"instances": [ROW]}).status_code == 200
+
+
+def slowly(seconds):
+    """Reads a file to a model that takes its time."""
+
+    def read(path):
+        def run(arrays):
+            time.sleep(seconds)
+            return arrays
+
+        return replace(opened(path), run=run, by_rows=False)
+
+    return read
+
+
+def test_time_and_the_queue_have_limits(tmp_path):
+    path = saved(tmp_path / "net.mg", 2.0)
+    with served(path, Limits(seconds=0.3, queue=2), slowly(0.5)) as client, ThreadPoolExecutor(5) as clients:
+        asks = clients.map(lambda _: client.post(PREDICT, json={"instances": [[1, 2]]}), range(5))
+        answers = sorted((each.status_code, each.json()["error"], each.headers.get("retry-after")) for each in asks)
+        with socket.create_connection((client.base_url.host, client.base_url.port)) as slow:
+            slow.sendall(b"POST /v2/models/net/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+            head = slow.recv(1000)
+
+    assert {status for status, *_ in answers} == {503, 504}
+    assert answers[0] == (503, "2 requests wait for net already: try again later", "1")
+    assert answers[-1][1] == "0.3 s went by before net had answered"
+    assert head.startswith(b"HTTP/1.1 408 ")
+
+
+# -- batches ----------------------------------------------------------------------------------------
+
+
+def in_a_loop(model, limits, *requests):
+    """The answers to requests that have come before the model runs, and the numbers of rows it was run on."""
+    runs = []
+
+    def run(arrays):
+        runs.append(len(arrays["x"]))
+        return model.run(arrays)
+
+    async def all_of_them():
+        batcher = Batcher(replace(model, run=run), limits, Metrics(), "net")
+        answers = [batcher.submit(request) for request in requests]
+        batcher.close()
+        found = await asyncio.gather(*answers, return_exceptions=True)
+        await batcher.task
+        return found
+
+    return asyncio.run(all_of_them()), runs
+
+
+def test_requests_that_wait_run_together_and_each_has_its_own_answer(tmp_path):
+    model = opened(saved(tmp_path / "net.mg", 2.0))
+    requests = [{"x": np.full((1 + i % 3, 2), i, "f4")} for i in range(9)]
+
+    answers, runs = in_a_loop(model, Limits(rows=8), *requests)
+
+    assert model.by_rows
+    assert runs == [8, 7, 3]  # of 1, 2, 3, 1, 2, 3, 1, 2, 3: 1 + 2 + 3 + 1 and a later 1; 2 + 3 + 2; the last 3
+    for request, answer in zip(requests, answers):
+        np.testing.assert_array_equal(answer["output"], 2 * request["x"])
+
+
+def test_requests_of_other_lengths_run_apart(tmp_path):
+    model = opened(keep(tmp_path / "net.mg", lambda x: x.sum(1), ((None, None), mg.float32)))
+    requests = [{"x": np.ones((1, 2 + i % 2), "f4")} for i in range(4)]
+
+    answers, runs = in_a_loop(model, Limits(), *requests)
+
+    assert runs == [2, 2]
+    assert [answer["output"].tolist() for answer in answers] == [[2], [3], [2], [3]]
+
+
+def test_a_request_that_fails_fails_none_of_those_beside_it(tmp_path):
+    model = opened(keep(tmp_path / "net.mg", lambda x: mg.arange(5)[x], ((None,), mg.int64)))
+
+    answers, runs = in_a_loop(model, Limits(), *({"x": np.array([i])} for i in (1, 9, 2)))
+
+    assert runs == [3, 1, 1, 1]
+    assert [answers[0]["output"], answers[2]["output"]] == [[1], [2]]
+    assert isinstance(answers[1], Refusal)
+    assert answers[1].status == 400
+
+
+@pytest.mark.parametrize(
+    ("f", "apart"),
+    [
+        (lambda x: x.relu() @ mg.ones(2, 2).float(), True),
+        (lambda x: x.softmax(1), True),
+        (lambda x: x - x.mean(0), False),
+        (lambda x: x.sum(0), False),
+        (lambda x: x.flip(0), False),
+        (mg.nn.BatchNorm1d(2).float(), False),
+        (mg.nn.BatchNorm1d(2).float().eval(), True),
+        (mg.nn.Sequential(mg.nn.Dropout(0.5)), False),
+    ],
+)
+def test_only_rows_that_are_answered_apart_run_together(tmp_path, f, apart):
+    """A batch norm in training would mix the rows of strangers."""
+    assert opened(keep(tmp_path / "f.mg", f, ((None, 2), mg.float32))).by_rows == apart
+
+
+def test_hundreds_of_requests_at_once_are_answered_right(client):
+    xs = np.random.default_rng(1).normal(size=(300, 1, 4)).astype("f4")
+    wanted = [net(mg.tensor(x)).detach().numpy() for x in xs]
+
+    with ThreadPoolExecutor(16) as clients:
+        answers = [*clients.map(lambda x: client.post(PREDICT, content=npy(x), headers=NPY), xs)]
+
+    for answer, y in zip(answers, wanted):
+        np.testing.assert_allclose(np.load(io.BytesIO(answer.content)), y, **CLOSE)
+
+
+# -- versions ---------------------------------------------------------------------------------------
+
+
+def first(client, version=""):
+    answer = client.post(f"/v1/models/net{version}:predict", json={"instances": [[1, 1]]})
+    return answer.json()["predictions"][0][0] if answer.status_code == 200 else answer.status_code
+
+
+def until(holds, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_versions_come_go_and_are_replaced_while_requests_are_answered(tmp_path):
+    root = tmp_path / "net"
+    saved(root / "1" / "f.mg", 1.0)
+    with served(root) as client, ThreadPoolExecutor(2) as clients, ExitStack() as leaving:
+        seen, done = [], threading.Event()
+
+        def ask():
+            while not done.is_set():
+                seen.append(first(client))
+
+        asking = [clients.submit(ask) for _ in range(2)]
+        leaving.callback(done.set)
+        saved(root / "2" / "f.mg", 2.0)
+        until(lambda: first(client) == 2)
+        assert [first(client, "/versions/1"), first(client, "/versions/2")] == [1, 2]
+        saved(root / "2" / "f.mg", 3.0)
+        until(lambda: first(client) == 3)
+        (root / "3").mkdir()
+        (root / "3" / "f.mg").write_bytes((root / "2" / "f.mg").read_bytes()[:-1])
+        until(lambda: len(client.get("/v1/models/net").json()["model_version_status"]) == 3)
+        assert first(client) == 3
+        assert client.get("/v1/models/net/versions/3").json()["model_version_status"][0]["state"] == "END"
+        saved(root / "3" / "f.mg", 4.0)
+        until(lambda: first(client) == 4)
+        shutil.rmtree(root / "3")
+        shutil.rmtree(root / "2")
+        until(lambda: first(client) == 1)
+        done.set()
+        assert [each.result() for each in asking] == [None, None]
+
+    assert {*seen} == {1, 2, 3, 4}  # and never an error
+
+
+# -- the process ------------------------------------------------------------------------------------
+
+
+def test_metrics_are_what_prometheus_reads_and_count_right(tmp_path):
+    with served(saved(tmp_path / 'a"b\\.mg', 2.0)) as client:
+        path = "/v1/models/a%22b%5C:predict"
+        for body in ([[1, 2]], [[1, 2]], [[1, 2], [3, 4], [5, 6]], [[1]]):
+            client.post(path, json={"instances": body})
+        answer = client.get("/metrics")
+    found = {
+        (s.name, *sorted(s.labels.items())): s.value
+        for family in text_string_to_metric_families(answer.text)
+        for s in family.samples
+    }
+
+    model = ("model", 'a"b\\')
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert found["minigrad_requests_total", model, ("status", "200")] == 3
+    assert found["minigrad_requests_total", model, ("status", "400")] == 1
+    assert [found["minigrad_batch_rows_bucket", ("le", le), model] for le in ("1.0", "2.0", "4.0", "+Inf")] == [
+        2,
+        2,
+        3,
+        3,
+    ]
+    assert found["minigrad_batch_rows_sum", model] == 5
+    assert found["minigrad_request_seconds_count", model] == 4
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGTERM that a process answers")
+def test_a_process_that_is_ended_answers_what_it_was_asked_and_says_goodbye(tmp_path):
+    keep(tmp_path / "net.mg", lambda x: x.sum(1), ((None, None), mg.float64))
+    command = [sys.executable, "-m", "minigrad", "serve", str(tmp_path / "net.mg"), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        line = process.stdout.readline()
+        address = httpx.URL(line.split()[-1])
+        with socket.create_connection((address.host, address.port)) as asking:
+            body = json.dumps({"inputs": np.eye(3).tolist()}).encode()
+            head = f"POST {address.path}:predict HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+            asking.sendall(head.encode() + body[:10])
+            until(lambda: httpx.get(address.join("/v2/health/live")).status_code == 200)
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+            asking.sendall(body[10:])
+            answer = asking.recv(1000)
+        _, errors = process.communicate(timeout=20)
+
+    assert line.startswith("net, version 1: http://127.0.0.1:")
+    assert answer.endswith(b'{"outputs":[1.0,1.0,1.0]}')
+    assert (process.returncode, errors) == (0, "")
+
+
+def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, capsys, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    mg.save(tmp_path / "state.mg", {"x": 1})
+    with listening("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        for model, arguments, why in [
+            ("nothing.mg", [], "nothing.mg"),
+            ("empty", [], "has no model to serve: no file is there"),
+            ("state.mg", [], "holds values and no graph"),
+            ("state.mg", ["--port", port], "in use"),
+        ]:
+            assert main(["serve", str(tmp_path / model), "--port", "0", *arguments]) == 1
+            assert why in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "minigrad.serving.command", None)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "minigrad.serving.command")
+    assert main(["serve", str(tmp_path)]) == 1
+    assert "pip install 'minigrad-course[serve]'" in capsys.readouterr().err
+
+
+def test_who_serves_nothing_loads_no_server():
+    program = "import sys, minigrad as mg; mg.save, mg.nn.Linear; import minigrad.course.cli; print([*sys.modules])"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout
+
+    assert not [name for name in ("starlette", "uvicorn", "httptools", "minigrad.serving") if f"'{name}'" in loaded]
