@@ -398,6 +398,20 @@ def test_the_widget_draws_a_ledger_however_long_it_is():
     assert f"{ledger.peak.total:,} bytes" in film.svg
 
 
+def test_the_widget_and_the_table_have_one_peak():
+    """Its bars left out what Python has, and called what an op had dropped an activation."""
+    net, optimizer, batch, step = training(CNN, "eager")
+    with mg.profiler.memory(net, optimizer, batch) as ledger:
+        step()
+    film = MemoryTimeline(ledger.timeline())
+    *_, (name, _, whole, _) = ledger.table().rows
+
+    assert (name, whole) == ("all", ledger.peak.total)
+    assert f"peak {whole:,} bytes" in film.svg
+    assert f"<td>{ledger.peak.inside:,}</td>" in film.films[0]["panels"][1]["html"]
+    assert repr(ledger.timeline()[0]).endswith("bytes in start: nothing has run yet")
+
+
 # -- what it costs, and what it refuses --------------------------------------------------------------------
 
 

@@ -28,6 +28,8 @@ LOOKS = """
 .mg-picture .mg-s4 { color: var(--mg-kept); }
 .mg-picture .mg-s5 { color: #009e73; }
 .mg-picture .mg-s6 { color: var(--mg-ink); }
+.mg-picture .mg-s7 { color: #8f62c9; }
+.mg-picture .mg-s8 { color: var(--mg-dim); }
 .mg-picture .mg-bar { fill: currentColor; fill-opacity: 0.3; stroke: currentColor; stroke-width: 0.6; }
 .mg-picture .mg-stripes { stroke: currentColor; fill: none; }
 .mg-picture .mg-cursor { opacity: 0; stroke: var(--mg-ink); stroke-width: 2; fill: none; }
@@ -40,7 +42,17 @@ LOOKS = """
 .mg-picture .mg-line { fill: none; stroke: var(--mg-forward); stroke-width: 2; }
 .mg-picture .mg-halo { paint-order: stroke; stroke: var(--mg-paper); stroke-width: 4px; }
 """
-STRIPES = ("", "3 3", "1 5", "5 2", "2 2", "1 2", "1 8")  # how the dashes of series 0, 1, … go: inked, left out
+STRIPES = (
+    "",
+    "3 3",
+    "1 5",
+    "5 2",
+    "2 2",
+    "1 2",
+    "1 8",
+    "7 3",
+    "4 6",
+)  # how the dashes of series 0, 1, … go: inked, left out
 
 
 # -- axes -----------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .ledger import Ledger
 
 Said = str | tuple[Any, ...]
+BEYOND = "made and dropped inside the op", "Python's objects, and arrays of others"  # no consumer's
 
 
 class Moment(NamedTuple):
@@ -49,6 +50,9 @@ class Moment(NamedTuple):
         there += [f"at {self.about.place}"] * (self.about.place is not None)
         return ", ".join([f"{self.total:,} bytes in {self.phase}: {self.what}", *there])
 
+    def __repr__(self) -> str:
+        return str(self)
+
 
 @dataclass(eq=False, slots=True)
 class Saving:
@@ -77,8 +81,7 @@ def by_consumer(ledger: Ledger) -> Table:
     now, peak = ledger.timeline()[-1], ledger.peak
     rows: list[Any] = list(zip(CONSUMERS, now.live, peak.live))
     if ledger.exact:
-        rows += [("made and dropped inside the op", 0, peak.inside)]
-        rows += [("Python's objects, and arrays of others", now.untold, peak.untold)]
+        rows += zip(BEYOND, (0, now.untold), (peak.inside, peak.untold))
     rows += [("all", now.total - now.inside, peak.total)]
     head = {"bytes": "", "now": ",", "at the peak": ",", "share": ".1%"}
     return Table(head, [(*row, row[2] / max(peak.total, 1)) for row in rows], f"The peak: {peak}")

@@ -32,7 +32,7 @@ from ..optim import Adam
 from ..optim.optimizer import Optimizer
 from ..profiler.books import CONSUMERS, Of
 from ..profiler.ledger import Ledger
-from ..profiler.memory_table import Moment
+from ..profiler.memory_table import BEYOND, Moment
 from ..random import fork_rng
 from ..tensor.tensor import Tensor
 from ..utils.checkpoint import checkpoint
@@ -71,8 +71,8 @@ class MemoryTimeline(Charted):
     optimizer    of the model's parameters; Adam, if it is not said
     steps        of training; the second begins with the optimiser's state
 
-    Or MemoryTimeline(ledger), of a block of `profiler.memory`: what an op makes and drops inside itself is among the
-    other activations; Python's objects are left out; and of more than 400 moments, the highest of each few is shown.
+    Or MemoryTimeline(ledger), or of its timeline(), for a block of `profiler.memory`: of more than 400 moments the
+    highest of each few is shown.
 
     runs         for each combination of the switches, what was alive when
     The model and the optimiser are copied, and stay as they are. Raises TypeError for what is no Module, no Tensor, no
@@ -82,7 +82,7 @@ class MemoryTimeline(Charted):
 
     def __init__(
         self,
-        model: Module | Ledger,
+        model: Any,
         loss_fn: Any = None,
         x: Any = None,
         y: Any = None,
@@ -90,8 +90,9 @@ class MemoryTimeline(Charted):
         steps: int = 2,
     ):
         self.runs: dict[Any, Sequence[Moment]]
-        if isinstance(model, Ledger):
-            self.runs = {"this run": shown(model.timeline())}
+        moments: Any = model.timeline() if isinstance(model, Ledger) else model
+        if isinstance(moments, list) and moments and isinstance(moments[0], Moment):
+            self.runs = {"this run": shown(moments)}
             super().__init__("Memory of a run", PHASES, [*map(self.reel, self.runs)])
             return
         refuse(model, x, y, optimizer, steps)
@@ -112,7 +113,8 @@ class MemoryTimeline(Charted):
         """The film of one run."""
         entries, peaks = self.runs[way], {each: max(m.total for m in moments) for each, moments in self.runs.items()}
         is_planned = getattr(way, "planned", any(entry.live[Of.WORKSPACE] for entry in entries))
-        names = CONSUMERS if is_planned else CONSUMERS[: Of.WORKSPACE]
+        every = dict(enumerate((*CONSUMERS, *BEYOND)[: len(entries[0].live)]))
+        names = {i: name for i, name in every.items() if i != Of.WORKSPACE or is_planned}
         panels = [
             Panel("Live bytes", drawn(entries, max(peaks.values()))),
             Panel("The same in numbers", numbers(names, entries)),
@@ -234,26 +236,25 @@ def pieces(x: Tensor, n: int) -> list[Tensor]:
 
 
 def shown(moments: Sequence[Moment]) -> list[Moment]:
-    """Moments as bars: what is inside an op beside the results that nobody keeps; of many, the highest of each few."""
+    """Moments as bars; of many, the highest of each few."""
     few = ceil(len(moments) / MOST)
     highest = [max(moments[i : i + few], key=lambda moment: moment.total) for i in range(0, len(moments), few)]
     return [bar(moment) for moment in highest]
 
 
 def bar(moment: Moment) -> Moment:
-    """The moment, with consumers for all its bytes."""
-    live = [*moment.live]
-    live[Of.OTHER] += moment.inside
-    return moment._replace(live=tuple(live), inside=0, untold=0)
+    """The moment, with what is inside the op, and what is in no book, as if they were consumers."""
+    live = *moment.live, moment.inside, max(moment.untold, 0)
+    return moment._replace(live=live, inside=0, untold=min(moment.untold, 0))
 
 
-def cuts(names: Sequence[str], entries: Sequence[Moment]) -> list[Cut]:
+def cuts(names: dict[int, str], entries: Sequence[Moment]) -> list[Cut]:
     """The run, moment by moment."""
     found, peak, shown = [], 0, dict[str, str]()
     for k, entry in enumerate(entries):
         rises = entry.total > peak > 0
         peak = max(peak, entry.total)
-        words = {f"now {name}": f"{live:,}" for name, live in zip(names, entry.live)}
+        words = {f"now {name}": f"{entry.live[i]:,}" for i, name in names.items()}
         words |= {"now total": f"{entry.total:,}", "so far": f"{peak:,}"}
         so_far = "the peak so far" if rises else f"peak so far {peak:,}"
         found.append(
@@ -275,11 +276,11 @@ def drawn(entries: Sequence[Moment], most: int) -> str:
     width = (RIGHT - LEFT) / len(entries)
     floors = [0] * len(entries)
     parts = []
-    for i in range(len(CONSUMERS)):
+    for i in range(len(entries[0].live)):
         tops = [bottom + entry.live[i] for bottom, entry in zip(floors, entries)]
         parts.append(bars(i, [(x.at(k), y.at(floors[k]), y.at(tops[k])) for k in range(len(entries))], width))
         floors = tops
-    peak = max(floors)
+    peak = max(entry.total for entry in entries)
     parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{y.at(peak):.1f}H{RIGHT}"/>')
     parts.append(text("mg-number mg-halo", RIGHT, y.at(peak) - 5, f"peak {peak:,} bytes"))
     parts += [
@@ -307,13 +308,13 @@ def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
     return parts
 
 
-def numbers(names: Sequence[str], entries: Sequence[Moment]) -> str:
+def numbers(names: dict[int, str], entries: Sequence[Moment]) -> str:
     """The consumers: what each holds now, and held at the peak."""
     peak = max(entries, key=lambda entry: entry.total)
     rows = [
         f'<tr><th scope="row">{swatch(i)}{escape(name)}</th><td data-id="now {escape(name)}"></td>'
         f"<td>{peak.live[i]:,}</td></tr>"
-        for i, name in reversed(list(enumerate(names)))
+        for i, name in reversed(names.items())
     ]
     rows.append(f'<tr><th scope="row">all</th><td data-id="now total"></td><td>{peak.total:,}</td></tr>')
     rows.append('<tr><th scope="row">peak so far</th><td data-id="so far"></td><td></td></tr>')
