@@ -7,7 +7,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.base.errors import ShapeError, StateError
+from minigrad.base.errors import AxisError, ShapeError, StateError
 from minigrad.nn.utils import prune
 
 
@@ -305,6 +305,7 @@ REFUSED = {
         lambda: prune.l1_unstructured(linear(), "wieght", 0.5),
     ),
     "two axes or more": (ShapeError, lambda: prune.ln_structured(linear(), "bias", 1, n=2, dim=0)),
+    r"dim=2 of \(3, 4\)": (AxisError, lambda: prune.ln_structured(linear(), "weight", 1, n=2, dim=2)),  # was: range
     r"importance_scores of \(2,\)": (
         ShapeError,
         lambda: prune.l1_unstructured(linear(), "weight", 1, importance_scores=np.ones(2)),

@@ -284,6 +284,31 @@ def test_a_range_of_nothing_but_zeros_has_the_least_scale():
         assert [t.item() for t in observer.calculate_qparams()] == [np.finfo("f4").eps, 128 * (scheme == "symmetric")]
 
 
+@pytest.mark.parametrize("kind", ["MinMaxObserver", "MovingAverageMinMaxObserver", "PerChannelMinMaxObserver"])
+def test_an_empty_batch_changes_nothing(ao, torch, kind):
+    """Of no elements there is no extreme, and a loader's last batch was refused; channels were 0 from then on."""
+    ours, theirs = getattr(mq, kind)(), getattr(ao, kind)()
+    for rows in (0, 4, 0):
+        x = np.random.default_rng(rows).normal(size=(4 if rows else 0, 3)).astype("f4")
+        assert ours(mg.tensor(x)).shape == theirs(torch.tensor(x)).shape == x.shape
+
+    assert ours.min_val.tolist() == theirs.min_val.tolist()
+
+
+def test_other_channels_than_before_are_refused():
+    observer = mq.PerChannelMinMaxObserver()
+    observer(np.ones((4, 3)))
+
+    with pytest.raises(ShapeError, match=r"saw 4 channels, and .* has 5"):  # it was NumPy that complained
+        observer(np.ones((5, 3)))
+
+
+def test_integers_without_0_are_refused():
+    """A symmetric range has its zero point at 0, which none of 5 to 100 stands for: every small number became 5 s."""
+    with pytest.raises(ValueError, match="have 0 among them, and got 5 to 100"):
+        mq.MinMaxObserver(np.int8, "per_tensor_symmetric", 5, 100)
+
+
 def test_a_percentile_leaves_the_outlier_out():
     x = np.append(np.linspace(0, 1, 1001), 1000.0)
     plain, cut = mq.MinMaxObserver(), mq.PercentileObserver(99.0)

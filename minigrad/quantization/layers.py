@@ -95,12 +95,6 @@ class Quantized(Module):
     activation                                     if dynamic, says them of each input; None otherwise
     """
 
-    weight_int: Any
-    weight_scale: Any
-    weight_zero_point: Any
-    bias: Any
-    input_scale: Any
-    input_zero_point: Any
     activation: MinMaxObserver | None
     quantize: tuple[Any, ...]
     exact: np.dtype[Any]
@@ -124,20 +118,17 @@ class Quantized(Module):
         return made
 
     def forward(self, input: Any) -> Any:
-        x, w, bias = floating(input), self.weight_int, self.bias
-        s, z = self.input_steps(x)
+        x, (w, s_w, z_w, s, z, bias) = floating(input), (getattr(self, name) for name in STATE)
+        if self.activation is not None:
+            s, z = self.activation.qparams(*self.activation.extremes(x))
+        else:  # no integer stands for nan, and so it makes the scale one
+            s, z = s.where(~x.isnan().any(), np.nan), z.astype(np.float32)
         q = x.apply(ops.Quantize(*self.quantize), s, z).astype(self.exact) - z.astype(self.exact)
-        w = w.astype(self.exact) - spread(self.weight_zero_point, 0, w.ndim).astype(self.exact)
+        w = w.astype(self.exact) - spread(z_w, 0, w.ndim).astype(self.exact)
         with in_mode(autocast=None):  # halves would not be exact
             total = product(self, q, w, None).astype(np.result_type(x.dtype, np.float32))
-        y = total * (s * beside(self, self.weight_scale))
+        y = total * (s * beside(self, s_w))
         return (y if bias is None else y + beside(self, bias)).astype(x.dtype)
-
-    def input_steps(self, x: Any) -> tuple[Any, Any]:
-        """Scale and zero point of the input; the scale is nan beside what is no number: no integer stands for it."""
-        if self.activation is not None:
-            return self.activation.qparams(*self.activation.extremes(x))
-        return self.input_scale.where(~x.isnan().any(), np.nan), self.input_zero_point.astype(np.float32)
 
 
 def floating(input: Any) -> Any:

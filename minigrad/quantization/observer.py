@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import ops
-from ..base.errors import StateError
+from ..base.errors import ShapeError, StateError
 from ..core.modes import current, no_grad
 from ..methods.arguments import axis_of
 from ..nn.module import Module
@@ -52,6 +52,8 @@ class MinMaxObserver(Module):
             raise ValueError(f"{type(self).__name__} has a qscheme of {', '.join(schemes)}, and got {self.qscheme!r}")
         self.symmetric = schemes[self.qscheme]
         self.quant_min, self.quant_max = limits(dtype, quant_min, quant_max)
+        if not self.quant_min <= 0 <= self.quant_max:
+            raise ValueError(f"the integers that are used have 0 among them, and got {quant_min} to {quant_max}")
         # As in PyTorch: of all of uint8 the middle is 128, and of a part of it the lower one of two.
         middle = 128 if (quant_min, quant_max) == (None, None) else (self.quant_min + self.quant_max) // 2
         self.middle = middle if self.dtype == np.uint8 else 0
@@ -71,9 +73,13 @@ class MinMaxObserver(Module):
 
     def forward(self, input: Any) -> Any:
         x = operand(input)
+        if x.spec.is_known and not x.size:  # an empty batch has no extremes
+            return x
         with no_grad():
             low, high = self.extremes(x)
             if self.min_val.spec != low.spec:  # the first time, where there are channels, or another device
+                if self.min_val.shape not in ((), low.shape):
+                    raise ShapeError(f"{self} saw {self.min_val.size} channels, and {x.spec} has {low.size}")
                 arrays = [np.broadcast_to(t.numpy(), low.shape).copy() for t in (self.min_val, self.max_val)]
                 self.min_val, self.max_val = (Tensor(array, device=low.spec.device) for array in arrays)
             for seen, new in zip((self.min_val, self.max_val), self.updated(low, high)):

@@ -11,13 +11,13 @@ https://arxiv.org/abs/1506.02626
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from math import prod
+from math import inf, prod
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...base.errors import ShapeError, StateError
+from ...base.errors import AxisError, ShapeError, StateError
 from ...base.table import Table
 from ...tensor.inplace import write
 from ...tensor.tensor import Tensor
@@ -40,6 +40,7 @@ class BasePruningMethod:
     """
 
     PRUNING_TYPE: ClassVar[str] = "global"
+    dim: int
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """t    how much each number matters; default_mask    what there is of it: two arrays of one shape"""
@@ -49,7 +50,7 @@ class BasePruningMethod:
         """The mask, of which this method has taken its part."""
         left: Any = mask != 0
         if self.PRUNING_TYPE == "structured":
-            dim = range(mask.ndim)[self.dim]  # type: ignore[attr-defined]
+            dim = channel_axis(mask, self.dim)
             left = (*[slice(None)] * dim, left.any(tuple(a for a in range(mask.ndim) if a != dim)))
         elif self.PRUNING_TYPE == "global":
             left = ...
@@ -100,40 +101,37 @@ class RandomUnstructured(BasePruningMethod):
         self.amount = checked(amount)
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        mask = default_mask.copy()
-        mask.reshape(-1)[self.order(t)[: how_many(self.amount, t.size)]] = 0
+        mask, units = default_mask.copy(), self.units(t)
+        self.units(mask)[self.order(units)[: how_many(self.amount, len(units))]] = 0
         return mask
 
-    def order(self, t: Any) -> Any:
-        """Places in the order in which they go."""
-        return init.source(None).permutation(t.size)
+    def units(self, t: Any) -> Any:
+        """What goes or stays as one, along axis 0: a look into t."""
+        return t.reshape(-1)
+
+    def order(self, units: Any) -> Any:
+        """The places of units in the order in which they go."""
+        return init.source(None).permutation(len(units))
 
 
 class L1Unstructured(RandomUnstructured):
     """(amount, importance_scores=None): prunes the smallest numbers, so many or that share."""
 
-    def order(self, t: Any) -> Any:
-        return np.argsort(np.abs(t), axis=None, kind="stable")
+    def order(self, units: Any) -> Any:
+        return np.argsort(np.abs(units), kind="stable")
 
 
-class RandomStructured(BasePruningMethod):
+class RandomStructured(RandomUnstructured):
     """(amount, dim): prunes channels at random, which are all numbers at one index along dim."""
 
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: float, dim: int = -1):
-        self.amount, self.dim = checked(amount), dim
+        super().__init__(amount)
+        self.dim = dim
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        if t.ndim < 2:
-            raise ShapeError(f"a tensor with channels has two axes or more, and this one is {t.shape}")
-        rows, mask = np.moveaxis(t, self.dim, 0), default_mask.copy()
-        np.moveaxis(mask, self.dim, 0)[self.order(rows)[: how_many(self.amount, len(rows))]] = 0
-        return mask
-
-    def order(self, rows: Any) -> Any:
-        """Channels in the order in which they go."""
-        return init.source(None).permutation(len(rows))
+    def units(self, t: Any) -> Any:
+        return np.moveaxis(t, channel_axis(t, self.dim), 0)
 
 
 class LnStructured(RandomStructured):
@@ -143,8 +141,9 @@ class LnStructured(RandomStructured):
         super().__init__(amount, dim)
         self.n = n
 
-    def order(self, rows: Any) -> Any:
-        return np.argsort(np.linalg.norm(rows.reshape(len(rows), prod(rows.shape[1:])), self.n, axis=1), kind="stable")
+    def order(self, units: Any) -> Any:
+        rows = units.reshape(len(units), prod(units.shape[1:]))
+        return np.argsort(np.linalg.norm(rows, self.n, axis=1), kind="stable")
 
 
 class CustomFromMask(BasePruningMethod):
@@ -251,10 +250,10 @@ def mask_of(module: Any, name: str) -> Any:
 
 def checked(amount: Any) -> Any:
     """An amount: so many, if it is a whole number, or a share from 0 to 1."""
-    if not isinstance(amount, Real) or isinstance(amount, bool):
-        raise TypeError(f"amount is a whole number, or a share from 0.0 to 1.0, and got {amount!r}")
-    if not 0 <= float(amount) <= (float("inf") if isinstance(amount, Integral) else 1):
-        raise ValueError(f"amount is a whole number from 0 on, or a share from 0.0 to 1.0, and got {amount!r}")
+    is_number = isinstance(amount, Real) and not isinstance(amount, bool)
+    if not is_number or not 0 <= float(amount) <= (inf if isinstance(amount, Integral) else 1):
+        error = ValueError if is_number else TypeError
+        raise error(f"amount is a whole number from 0 on, or a share from 0.0 to 1.0, and got {amount!r}")
     return amount
 
 
@@ -264,6 +263,13 @@ def how_many(amount: Any, size: int) -> int:
     if n > size:
         raise ValueError(f"{n} were to be pruned, and {size} are left")
     return n
+
+
+def channel_axis(t: Any, dim: int) -> Any:
+    """The axis of channels, counted from the left."""
+    if t.ndim < 2 or not -t.ndim <= dim < t.ndim:
+        raise AxisError(f"channels are along an axis of a tensor with two axes or more, and got dim={dim} of {t.shape}")
+    return dim % t.ndim
 
 
 def array(x: Any) -> Any:
