@@ -18,6 +18,7 @@ from minigrad.base.errors import AnomalyError, StateError
 from minigrad.compiler.blame import trap_nan
 from minigrad.core.modes import Mode, current
 from minigrad.profiler import ProfilerActivity, profile, record_function, schedule
+from minigrad.profiler.programs import timed
 
 
 def torch_profiler():
@@ -199,6 +200,18 @@ def test_the_derivative_of_a_product_is_two_products():
     assert one(prof, "MatMulBackward").flops == 2 * one(prof, "matmul").flops
 
 
+def test_a_derivative_that_is_recorded_has_its_operations_once():
+    """Run on tensors, its products were told of as ops, and counted once more as the derivative's."""
+    x, y = (mg.tensor(np.ones(shape), requires_grad=True) for shape in [(3, 4), (4, 5)])
+    z = (x @ y).sum()
+    with profile(with_flops=True) as prof:
+        mg.autograd.grad(z, [x, y], create_graph=True)
+
+    assert prof.key_averages().self_cpu_time_total > 0
+    assert one(prof, "matmul").flops == 2 * 2 * 3 * 4 * 5
+    assert one(prof, "MatMulBackward").flops == 0
+
+
 def test_what_nobody_says_the_operations_of_has_none_and_the_total_says_so():
     class Twice(mg.Function):
         @staticmethod
@@ -356,6 +369,37 @@ def test_a_function_may_be_a_block_and_a_profiled_one():
     assert counts(prof, "op", "block") == {"doubled": 2, "mul": 2}
 
 
+def test_each_call_of_a_decorated_function_is_a_block_of_its_thread():
+    """The first of two threads to leave it closed the block of the one that had entered it last."""
+    has_entered, has_left = threading.Event(), threading.Event()
+
+    @record_function("work")
+    def work(inside):
+        inside()
+
+    def here():
+        other.start()
+        has_entered.wait(10)
+
+    def there():
+        has_entered.set()
+        has_left.wait(10)
+        mg.ones(2) * 2
+
+    def take_part():
+        with prof.thread():
+            work(there)
+
+    other = threading.Thread(target=take_part)
+    with profile() as prof:
+        work(here)
+        has_left.set()
+        other.join()
+
+    (double,) = (event for event in prof.events() if event.name == "mul")
+    assert double.cpu_parent.name == "work"
+
+
 # -- bytes -------------------------------------------------------------------------------------------------------
 
 
@@ -371,6 +415,19 @@ def test_a_result_counts_from_when_it_comes_to_when_it_goes():
     assert one(prof, "mul").cpu_memory_usage == 8000
     assert one(prof, "lets go").cpu_memory_usage == -8000
     assert one(prof, "reshape").cpu_memory_usage == 0
+
+
+def test_bytes_that_come_and_go_are_events_of_no_length():
+    x = mg.ones(1000, dtype=np.float64)
+    with profile(profile_memory=True) as prof:
+        y = x * 2
+        del y
+    changes = [
+        (e.cpu_memory_usage, e.ns, e.cpu_parent and e.cpu_parent.name) for e in prof.events() if e.kind == "memory"
+    ]
+
+    assert changes == [(8000, 0, "mul"), (-8000, 0, None)]
+    assert {row.key for row in prof.key_averages()} == {"mul"}
 
 
 def test_gradients_are_counted_where_they_are_made():
@@ -429,7 +486,28 @@ def test_an_op_of_many_lines_is_one_step_of_a_program():
         f(batch())
     steps = counts(prof, "step")
 
-    assert {steps[name] for name in ("affine", "crossentropy", "softmaxminusonehot", "matmul")} == {1}
+    assert {steps[name] for name in ("affine", "cross_entropy", "softmax_minus_onehot", "matmul")} == {1}
+
+
+def test_the_marking_of_a_program_is_in_no_figure(clock, monkeypatch):
+    """The first profiled run of a program had it for nine tenths of its time."""
+
+    def slowly(program, tell):
+        clock.now += 5000
+        return timed(program, tell)
+
+    monkeypatch.setattr("minigrad.profiler.log.timed", slowly)
+    f = mg.function(lambda x: x * 2)
+    f(mg.ones(3))
+    with profile() as prof:
+        f(mg.ones(3))
+        clock.now += 1000
+
+    (marking,) = (event for event in prof.events() if event.kind == "profiler")
+    assert marking.ns == 5000
+    assert "marks a program" not in str(prof)
+    assert {row.cpu_time_total for row in prof.key_averages()} == {0}
+    assert "Python outside of what is listed: 1.000us" in str(prof)
 
 
 def test_a_call_with_two_results_is_one_call():

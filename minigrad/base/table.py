@@ -11,7 +11,8 @@ from typing import Any
 class Table:
     """Values in rows, under headings, and a sentence below them.
 
-    head    heading → how its values are written, as `format` takes it: {"layer": "", "zeros": ",", "share": ".1%"}
+    head    heading → how its values are written, as `format` takes it: {"layer": "", "zeros": ",", "share": ".1%"};
+            the first column and those of "<" are words, which begin at the left
     rows    the values; the first of each says what the row is about
     """
 
@@ -24,17 +25,25 @@ class Table:
         """The rows as they are written."""
         return [[format(x, how) for x, how in zip(row, self.head.values(), strict=True)] for row in self.rows]
 
+    @property
+    def columns(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The side at which each begins, and what is in it, its heading first."""
+        sides = ["right" if i and how != "<" else "left" for i, how in enumerate(self.head.values())]
+        return [*zip(sides, zip(self.head, *self.cells, strict=True))]
+
     def __str__(self) -> str:
-        lines = [[*self.head], *self.cells]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        lines.insert(1, ["-" * width for width in widths])
-        text = ["  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines]
-        return "\n".join([*text, *filter(None, [self.note])])
+        columns = []
+        for side, (name, *cells) in self.columns:
+            width = max(map(len, (name, *cells)))
+            pad = str.ljust if side == "left" else str.rjust
+            columns.append([pad(cell, width) for cell in (name, "-" * width, *cells)])
+        lines = ["  ".join(line).rstrip() for line in zip(*columns)]
+        return "\n".join([*lines, *filter(None, [self.note])])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        side = [' style="text-align:left"', *[' style="text-align:right"'] * (len(self.head) - 1)]
+        side = [f' style="text-align:{side};white-space:nowrap"' for side, _ in self.columns]
         head = "".join(f'<th scope="col"{at}>{escape(name)}</th>' for at, name in zip(side, self.head))
         body = "".join(
             f'<tr><th scope="row"{side[0]}>{escape(first)}</th>'
@@ -43,4 +52,4 @@ class Table:
             for first, *rest in self.cells
         )
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f'<div style="overflow-x:auto">{table}<p>{escape(self.note)}</p></div>'
+        return f'<div style="overflow-x:auto">{table}<p style="white-space:pre-line">{escape(self.note)}</p></div>'

@@ -9,7 +9,7 @@ from typing import Any
 from ..base.table import Table
 from .icicle import pictured, tree
 
-HEAD = {"module": "", "type": "", "output": "", "parameters": ",", "MACs": ",", "FLOPs": ",", "kept": ","}
+HEAD = {"module": "", "type": "<", "output": "<", "parameters": ",", "MACs": ",", "FLOPs": ",", "kept": ","}
 NOTE = "Each module with all that is in it; 1 MAC = 2 FLOPs; bytes kept for backward at the first op that keeps them."
 
 

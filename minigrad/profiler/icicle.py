@@ -66,7 +66,7 @@ def icicle(events: Iterable[FunctionEvent]) -> str:
 
 
 def pictured(root: Branch, written: Callable[[int], str], what: str) -> str:
-    """The picture. Each rectangle has its numbers as a title, and can be reached by the tabulator.
+    """The picture, and what it shows. Each rectangle has its numbers as a title, and can be reached by the tabulator.
 
     written    an amount, as it is written
     what       is shown
@@ -75,26 +75,26 @@ def pictured(root: Branch, written: Callable[[int], str], what: str) -> str:
     bars = "".join(drawn(root, root, written, 0.0, 0))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="group" width="{WIDTH}" height="{height}" '
-        f'viewBox="0 0 {WIDTH} {height}" style="max-width: 100%" aria-label="{what} by module and op, forward solid, '
-        f'backward dashed: the table has the same numbers"><style>{STYLE}{LOOKS}</style>{bars}</svg>'
+        f'viewBox="0 0 {WIDTH} {height}" style="max-width: 100%" aria-label="{what} by module and op, as in the '
+        f'table"><style>{STYLE}{LOOKS}</style>{bars}</svg>'
+        f"<p>{what} by module and op, each as wide as its share; forward solid, backward dashed.</p>"
     )
 
 
 def drawn(branch: Branch, root: Branch, written: Callable[[int], str], left: float, row: int) -> Iterator[str]:
-    """A rectangle, and those below it, the widest first."""
+    """A rectangle, and those below it, in the order in which they came."""
     whole = max(root.amount, 1)
     width = WIDTH * branch.amount / whole
     if width < LEAST:
         return
     calls = f", {branch.count} calls" if branch.count else ""
-    words = f"{branch.name}: {written(branch.amount)}, {100 * branch.amount / whole:.1f}%{calls}"
+    words = escape(f"{branch.name}: {written(branch.amount)}, {branch.amount / whole:.1%}{calls}")
     fits = int((width - 8) / 7)
     name = text("mg-value", left + 4, row * ROW + 14, shorten(branch.name, fits)) if fits > 2 else ""
     yield (
-        f'<g class="mg-bar mg-{branch.kind}" tabindex="0" role="img" aria-label="{escape(words)}">'
-        f"<title>{escape(words)}</title>"
+        f'<g class="mg-bar mg-{branch.kind}" tabindex="0" role="img" aria-label="{words}"><title>{words}</title>'
         f'<rect class="mg-frame" x="{left:.2f}" y="{row * ROW}" width="{width:.2f}" height="{ROW}"/>{name}</g>'
     )
-    for part in sorted(branch.parts.values(), key=lambda part: -part.amount):
+    for part in branch.parts.values():
         yield from drawn(part, root, written, left, row + 1)
         left += WIDTH * part.amount / whole

@@ -101,10 +101,12 @@ class Log:
 
         def pulled(node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
             nonlocal last
-            now, rule = clock(), getattr(getattr(node.rule, "rule", node.rule), "graph", None)  # of what is packed, too
+            now = clock()
             if self.memory:
                 self.note(now, [gy], gxs)
-            detail = Detail((node.spec, *[x.spec for x in node.inputs]), (), rule) if self.detailed else None
+            detail = (
+                Detail((node.spec, *[x.spec for x in node.inputs]), (), rule_of(node, gy)) if self.detailed else None
+            )
             self.add((now, last, node.op, detail, -node.born))
             last = now
 
@@ -145,7 +147,7 @@ class Log:
     def timed(self, program: Any) -> Timed:
         """The program, telling this log."""
         if program not in self.programs:
-            with told("block", "[profiler] marks a program"):
+            with told("profiler", "[profiler] marks a program"):
                 self.programs[program] = timed(program, lambda *entry: self.add((*entry, None, 0)))
         return self.programs[program]
 
@@ -175,6 +177,12 @@ class Log:
         if self.alive.pop(key, None) is not None:
             now = clock()
             self.add((now, now, -nbytes, None, 0))
+
+
+def rule_of(node: Any, gy: Any) -> Any:
+    """What a derivative computes, as a graph; None where nobody says, and on tensors, whose ops are told."""
+    rule = getattr(node.rule, "rule", node.rule)  # what is packed has a rule around its rule
+    return None if hasattr(gy, "node") else getattr(rule, "graph", None)
 
 
 def memory_of(value: Any) -> Any:

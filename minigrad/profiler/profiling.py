@@ -141,7 +141,8 @@ class profile(ContextDecorator):
             yield
             wall = clock() - began
         if kept:
-            self.found = EventList([event for log in self.logs for event in log.events()], wall)
+            events = [event for log in self.logs for event in log.events()]
+            self.found = EventList(events, wall - sum(event.ns for event in events if event.kind == "profiler"))
             self.threads = {log.native: log.name for log in self.logs}
         for log in self.logs:
             log.clear()

@@ -50,7 +50,7 @@ def marked(program: Program, tell: Tell) -> Program:
     """The same program, its text with marks in it."""
     text = ast.parse(program.source)
     body = next(f for f in text.body if isinstance(f, ast.FunctionDef) and f.name == "program")
-    marks = Marks(program, body)
+    marks = Marks(program)
     body.body = [*lines("since = clock()"), *marks.put(body.body)]
 
     def mark(number: int, since: int) -> int:
@@ -60,7 +60,7 @@ def marked(program: Program, tell: Tell) -> Program:
 
     twin = copy(program)
     twin.idle = []
-    twin.code = compile(ast.fix_missing_locations(text), "<profiled program>", "exec")
+    twin.code = compile(text, "<profiled program>", "exec")
     twin.text = replace(program.text, scope=program.text.scope | {"clock": clock, "mark": mark})
     return twin
 
@@ -72,15 +72,15 @@ class Marks:
     last       lines that are the last of their node: others may stand between, which are of none
     parts      function of C++ → what it does
     steps      what each mark tells of
-    counted    nodes whose operations a step counts, or those inside: of a branch or a loop
+    counted    nodes whose operations a step counts
     """
 
-    def __init__(self, program: Program, body: ast.FunctionDef):
+    def __init__(self, program: Program):
         self.nodes = program.text.nodes
         self.last = {line for (line, node), (_, after) in pairwise([*self.nodes.items(), (0, None)]) if node != after}
         self.parts = {part.name: part for part in getattr(program, "parts", ())}
         self.steps: list[FunctionEvent] = []
-        self.counted = {self.nodes.get(s.lineno) for s in ast.walk(body) if isinstance(s, COMPOUND)}
+        self.counted: set[Node] = set()
 
     def put(self, statements: Sequence[ast.stmt], depth: int = 0) -> list[ast.stmt]:
         """The statements with marks, a branch's and a loop's from where it begins."""

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from ..base.table import Table
 from ..draw.words import shorten
-from .events import FunctionEvent, averages
+from .events import ASIDE, FunctionEvent, averages
 
 SORTS = "cpu_time cpu_time_total self_cpu_time_total count flops cpu_memory_usage self_cpu_memory_usage".split()  # noqa: SIM905
 NAME = 55  # characters of a name, as with PyTorch
+WORDS = {"Module", "Input Shapes", "Source Location"}
 NEEDS = {  # what events are taken apart by → how a profiler is opened that notes it
     "input_shapes": ("group_by_input_shape", "record_shapes"),
     "stack": ("group_by_stack_n", "with_stack"),
@@ -41,7 +42,7 @@ class EventList(list[FunctionEvent]):
         for by, (what, (parameter, option)) in zip(asked, NEEDS.items()):
             if by and not any(getattr(event, what) for event in self):
                 raise ValueError(f"{parameter} needs what was not recorded: open the profiler with {option}=True")
-        return EventList(averages((event for event in self if event.kind != "memory"), *asked), self.wall)
+        return EventList(averages((event for event in self if event.kind not in ASIDE), *asked), self.wall)
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = NAME) -> str:
         """The table as text, the largest first by what sort_by says; in the order they came, if it says nothing.
@@ -70,7 +71,8 @@ class EventList(list[FunctionEvent]):
             "Source Location": [" < ".join(e.stack) for e in rows],
         }
         said = {title: cells for title, cells in columns.items() if not rows or {*cells} - {"", "--", "0 B"}}
-        return Table(dict.fromkeys(said, ""), [*zip(*said.values())], "\n".join(self.footer(len(rows))))
+        head = {title: "<" if title in WORDS else "" for title in said}
+        return Table(head, [*zip(*said.values())], "\n".join(self.footer(len(rows))))
 
     def ordered(self, sort_by: str | None, row_limit: int) -> list[FunctionEvent]:
         """The rows of a table. Raises ValueError on what nothing can be sorted by."""
