@@ -13,6 +13,7 @@ from minigrad.core.modes import watching
 from minigrad.core.node import history
 from minigrad.core.versions import owner
 from minigrad.profiler import estimate
+from minigrad.profiler.books import Of
 from minigrad.zoo.efficientnet import Scale
 from minigrad.zoo.transformers import Size
 
@@ -236,6 +237,32 @@ def test_what_is_kept_stays_to_the_peak():
     e = estimate(net, mg.tensor(np.zeros(100), requires_grad=True))
 
     assert (e.peak_bytes, e.inference_peak_bytes) == (5 * 800, 2 * 800)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_peak_is_that_of_a_real_run(training):
+    """In evaluation it was a third too low: a module's call holds its arguments until it returns."""
+    layers = nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()
+    net, x = nn.Sequential(*layers, nn.Linear(1024, 10)).train(training), mg.randn(8, 3, 16, 16)
+    peaks = []
+    for mode in (mg.enable_grad, mg.no_grad):
+        with mg.profiler.memory(net, inputs=x, exact=False) as ledger, mode():
+            net(x)
+        peaks.append(max(moment.live[Of.OTHER] + moment.live[Of.SAVED] for moment in ledger.timeline()))
+    e = estimate(net, x)
+
+    assert (e.peak_bytes, e.inference_peak_bytes) == pytest.approx(tuple(peaks), abs=100)  # constants
+    with mg.no_grad():
+        e = estimate(net, x)
+    assert e.peak_bytes == e.inference_peak_bytes == pytest.approx(peaks[1], abs=100)
+    assert (e.kept_bytes, e.backward_flops) == (0, 0)
+
+
+def test_a_shape_is_of_the_type_of_the_model_though_it_has_no_parameters():
+    """A quantised model is float32 by its scales, and was counted on float64."""
+    net = mg.quantization.quantize_dynamic(nn.Sequential(nn.Linear(4, 3)).float())
+
+    assert estimate(net, (5, 4)).bytes_moved == estimate(net, mg.zeros(5, 4).float()).bytes_moved
 
 
 def test_modules_and_ops_add_up_to_the_whole():

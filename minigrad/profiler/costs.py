@@ -173,7 +173,8 @@ class Estimate:
     def peak_bytes(self) -> int:
         """Most bytes computed and alive at one moment of a forward pass that keeps what backward reads.
 
-        What is not kept goes when it was read for the last time; what an op needs inside itself is not counted.
+        What is not kept goes when it was read for the last time, and the call of the module that got it has returned;
+        what an op needs inside itself is not counted.
         """
         return peak(self.ran, self.backward[1])
 
@@ -218,18 +219,19 @@ def estimate(
     """What a forward pass of the model, or function, and its backward cost on such inputs, uncomputed. 1 MAC = 2 FLOPs.
 
     inputs, options    the model's arguments: tensors, of which the specs are read; or in place of one a TensorSpec, or
-                       a shape, of the dtype of the model's parameters
+                       a shape, of the dtype of the model's parameters, or of its buffers if it has none
     run                run the model once, on tensors with values, and count what ran: for one that decides by values
     depth              how many modules deep the table goes; None for all
 
-    The model is counted as it is: in training or in evaluation, frozen or not. Raises what it raises itself on inputs
-    that do not fit, with the module in which it did; NoValueError where it asks for a value.
+    The model is counted as it is: in training or in evaluation, frozen or not, under no_grad() or not. Raises what it
+    raises itself on inputs that do not fit, with the module in which it did; NoValueError where it asks for a value.
     """
     module = model if isinstance(model, Module) else None
     if run:
         ran = watched(model, inputs, options)
     else:
-        like = next((p.spec for p in module.parameters() if p.spec.is_float), None) if module else None
+        state = [*module.parameters(), *module.buffers()] if module else []
+        like = next((x.spec for x in state if x.spec.is_float), None)
         like = like or Spec((), np.dtype(np.float64), CPU)
         ran = traced(model, *specified((inputs, options), like.device, like.dtype))
     if module is None:
@@ -301,12 +303,20 @@ def above(path: str) -> list[str]:
 
 
 def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
-    """Most bytes of results alive at once: each to its last reader, those kept and the outputs to the end."""
-    last = {ran.home[x]: i for i, node in enumerate(ran.nodes) for x in (node, *node.inputs)}
-    last |= dict.fromkeys([*kept, *(ran.home[y] for y in ran.outputs)], len(ran.nodes))
+    """Most bytes of results alive at once: each to its last reader, those kept and the outputs to the end.
+
+    What a module is given is there until its call returns, which holds its arguments.
+    """
+    last, ends = dict.fromkeys([*kept, *(ran.home[y] for y in ran.outputs)], len(ran.nodes)), dict[str, int]()
+    for i, node in reversed([*enumerate(ran.nodes)]):
+        if node.inputs:
+            ends = {path: ends.get(path, i) for path in above(module_of(node))}  # of the calls that are open
+            for x in node.inputs:
+                entered = [end for path, end in ends.items() if path not in above(module_of(x))]
+                last[ran.home[x]] = max(last.get(ran.home[x], 0), *entered[:1], i)
     change = [0] * (len(ran.nodes) + 2)
     for i, node in enumerate(ran.nodes):
         if node.inputs and ran.home[node] is node and not node.op.effect:
             change[i] += node.spec.nbytes
-            change[last[node] + 1] -= node.spec.nbytes
+            change[last.get(node, i) + 1] -= node.spec.nbytes
     return max(accumulate(change))

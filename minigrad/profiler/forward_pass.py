@@ -61,7 +61,7 @@ def traced(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
     builder, symbols = begun((args, options))
     args, options = substituted((args, options), lambda x: isinstance(x, Tensor), symbols)
     try:
-        with builder.building(), in_mode(recording=True, tracked=False, watchers=()):
+        with builder.building(), in_mode(tracked=False, watchers=()):
             result = model(*args, **options)
             outputs = [builder.lift(y).node for y in leaves(result) if hasattr(y, "spec")]
         return ended(builder, outputs)
@@ -76,7 +76,7 @@ def watched(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
     """The forward pass, run; each op that ran becomes a node, as in a trace."""
     builder, _ = begun((args, options))
     echo = Echo(builder)
-    with run_functions_eagerly(), following(), in_mode(recording=True), watching(echo):
+    with run_functions_eagerly(), following(), watching(echo):
         result = model(*args, **options)
     for op, y, _ in echo.held:
         if isinstance(op, Called) or (y.tracked and not y.is_leaf and not isinstance(y.node.rule, CompiledRule)):
