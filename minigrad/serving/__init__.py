@@ -7,4 +7,5 @@ metrics       what is counted, for Prometheus
 repository    the versions of each model, as they lie on the disk now
 v1, v2        the words of TensorFlow Serving, and of the Open Inference Protocol
 app           paths, limits, and the server
+page.html     a digit, drawn and read
 """

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -22,6 +23,11 @@ from . import metrics, v1, v2
 from .encodings import BINARY, JSON, in_json, parsed, wanted_type
 from .model import Refusal
 from .repository import Repository
+
+PAGE = Path(__file__).with_name("page.html")
+OWN_ONLY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:"
+)
 
 
 def app(repository: Repository, poll: float = 1.0) -> Starlette:
@@ -48,10 +54,13 @@ def app(repository: Repository, poll: float = 1.0) -> Starlette:
     def inferring(path: str, protocol: Any) -> Route:
         return Route(path, partial(infer, repository, protocol), methods=["POST"])
 
+    async def page(_: Request) -> Response:
+        return Response(PAGE.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": OWN_ONLY})
+
     async def counted(_: Request) -> Response:
         return Response(str(repository.metrics), headers={"Content-Type": metrics.TYPE})
 
-    routes = [Route("/metrics", counted), *(route(*each) for each in v2.SERVER.items())]
+    routes = [Route("/", page), Route("/metrics", counted), *(route(*each) for each in v2.SERVER.items())]
     for protocol in (v1, v2):
         for of in ("/versions/{number}", ""):
             path = f"/{protocol.__name__.rpartition('.')[2]}/models/{{name}}{of}"

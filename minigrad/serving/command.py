@@ -45,6 +45,7 @@ async def serving(repository: Repository, at: socket.socket, poll: float, tell: 
     tell(
         "\n".join(f"{name}, version {number}: {address}/v1/models/{name}" for name, number in sorted(repository.table))
     )
+    tell(f"A page to draw on: {address}   (Ctrl-C ends)")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn ends by them, and raises them again behind itself
     await uvicorn.Server(configured(repository, poll)).serve([at])
