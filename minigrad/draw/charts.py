@@ -42,6 +42,10 @@ LOOKS = """
 .mg-picture .mg-line { fill: none; stroke: var(--mg-forward); stroke-width: 2; }
 .mg-picture .mg-halo { paint-order: stroke; stroke: var(--mg-paper); stroke-width: 4px; }
 """
+BESIDE = """
+.mg-beside { display: flex; flex-wrap: wrap; gap: 8px 16px; }
+.mg-beside .mg-chart { flex: 1 1 340px; max-width: 430px; height: auto; }
+"""
 STRIPES = (
     "",
     "3 3",
@@ -132,7 +136,9 @@ def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT) -> st
     """The axes, and the parts between them."""
     lines = [f'<path class="mg-faint" d="M{LEFT},{y.at(tick):.1f}H{RIGHT}"/>' for tick in y.ticks]
     words = [text("mg-number mg-dim", LEFT - 6, y.at(tick) + 4, y.words(tick)) for tick in y.ticks]
-    words += [text("mg-sign mg-dim", x.at(tick), BOTTOM + 18, x.words(tick)) for tick in x.ticks]
+    for tick in x.ticks:  # the last of which may be at the edge
+        said = x.words(tick)
+        words.append(text("mg-sign mg-dim", min(x.at(tick), WIDTH - 3.5 * len(said)), BOTTOM + 18, said))
     lines += [f'<path class="mg-rule" d="M{x.at(tick):.1f},{BOTTOM}v4"/>' for tick in x.ticks]
     names = [text("mg-dim", 4, 14, y.label), text("mg-number mg-dim", RIGHT, height - 8, x.label)]
     rule = f'<path class="mg-rule" d="M{LEFT},{TOP}V{BOTTOM}H{RIGHT}"/>'
@@ -167,8 +173,9 @@ class Report:
 
     def _repr_html_(self) -> str:
         tables = "".join(table._repr_html_() for table in self.tables)
-        looks = f"<style>{STYLE}{LOOKS}</style>"
-        return f'<p>{escape(self.said)}</p><div class="mg-widget">{looks}{"".join(self.charts)}{tables}</div>'
+        looks = f"<style>{STYLE}{LOOKS}{BESIDE}</style>"
+        charts = f'<div class="mg-beside">{"".join(self.charts)}</div>'
+        return f'<p>{escape(self.said)}</p><div class="mg-widget">{looks}{charts}{tables}</div>'
 
 
 def line(look: str, points: Sequence[tuple[float, float]]) -> str:

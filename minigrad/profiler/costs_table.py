@@ -9,7 +9,7 @@ from typing import Any
 from ..base.table import Table
 from .icicle import pictured, tree
 
-HEAD = {"module": "", "type": "<", "output": "<", "parameters": ",", "MACs": ",", "FLOPs": ",", "kept": ","}
+HEAD = {"module": "<", "type": "<", "output": "<", **dict.fromkeys(("parameters", "MACs", "FLOPs", "bytes kept"), ",")}
 NOTE = "Each module with all that is in it; 1 MAC = 2 FLOPs; bytes kept for backward at the first op that keeps them."
 
 
@@ -27,15 +27,15 @@ def table(e: Any, depth: int | None) -> Table:
         if depth is None or level <= depth:
             kind, output = e.parts[path].kind if path in e.parts else "", str(e.outputs.get(path, "")).partition("@")[0]
             size = sum(n for other, n in own if f"{other}.".startswith(f"{path}."))
-            figures = size, cost.macs, cost.flops, cost.kept_bytes
-            rows.append(("\N{NO-BREAK SPACE}" * 2 * level + name, kind, output, *figures))
+            name = "\N{NO-BREAK SPACE}" * 2 * level + name
+            rows.append((name, kind, output, size, cost.macs, cost.flops, cost.kept_bytes))
     return Table(HEAD, rows, NOTE)
 
 
 def figures(e: Any) -> dict[str, str]:
     """What is said of the whole."""
     learn = "" if e.trainable == e.parameters else f", of which {e.trainable:,} learn"
-    per = ", ".join(f"{name} {size:g}" for name, size in e.bytes_per_parameter.items())
+    per = "; ".join(f"{name} {size:g}" for name, size in e.bytes_per_parameter.items())
     return {
         "parameters": f"{e.parameters:,}{learn}; buffers {e.buffers:,}; a checkpoint {e.checkpoint_bytes:,} bytes",
         "forward": f"{e.macs:,} MACs of products and convolutions; {e.flops:,} FLOPs of all ops",

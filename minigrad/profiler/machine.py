@@ -46,9 +46,9 @@ class Machine:
         """FLOPs a byte from which on main memory is quick enough."""
         return self.peak / self.memory
 
-    def roof(self, intensity: float) -> float:
-        """FLOPs a second that are possible at so many FLOPs a byte, with arrays in main memory."""
-        return min(self.peak, self.memory * intensity)
+    def roof(self, intensity: float, cached: bool = False) -> float:
+        """FLOPs a second that are possible at so many FLOPs a byte, with arrays in main memory, or in the cache."""
+        return min(self.peak, (self.cache if cached else self.memory) * intensity)
 
     @property
     def said(self) -> str:

@@ -114,7 +114,7 @@ def by_op(ledger: Ledger) -> Table:
             if saving.holding.consumer(k) == Of.SAVED and saving.holding not in seen:
                 row[1] += saving.holding.nbytes
                 seen.add(saving.holding)
-    head = {"op": "", "in": "", "keeps": "", "which is": "", "times": ",", "bytes": ","}
+    head = {"op": "", "in": "<", "keeps": "<", "which is": "<", "times": ",", "bytes": ","}
     note = "Bytes are at the first op that keeps an array; none are of what is there anyway."
     return Table(head, [(*names, *counts) for names, counts in rows.items()], note)
 

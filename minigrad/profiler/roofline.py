@@ -89,12 +89,15 @@ class Point:
 
 
 def bound(point: Point, machine: Machine) -> str:
-    """What keeps it from being quicker: the call itself, memory or arithmetic; nothing where neither roof is near."""
+    """What keeps it from being quicker: call, memory, cache or arithmetic; nothing where neither roof is near."""
+    roof = machine.roof(point.intensity)
     if machine.call > point.seconds / 2:
         return "call"
-    if point.flops and point.speed < NEAR * machine.roof(point.intensity):
+    if point.flops and point.speed < NEAR * roof:
         return ""
-    return "memory" if point.intensity < machine.ridge else "arithmetic"
+    if point.intensity < machine.ridge:
+        return "cache" if point.speed > roof else "memory"
+    return "arithmetic"
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,10 +118,9 @@ class Roofline(Report):
     @property
     def tables(self) -> list[Table]:
         """One for each graph."""
-        return [
-            Table(HEAD, [cells(i, point, self.machine) for i, point in enumerate(found)], f"{self.name}, {form}.")
-            for form, found in self.points.items()
-        ]
+        rows = {f: [cells(i, p, self.machine) for i, p in enumerate(found)] for f, found in self.points.items()}
+        drawn = {COMPILED: ": the dots of the picture"}
+        return [Table(HEAD, rows[form], f"{self.name}, {form}{drawn.get(form, '')}.") for form in rows]
 
     @property
     def charts(self) -> list[str]:
@@ -188,9 +190,10 @@ def float_of(graph: Graph) -> np.dtype:
 
 def cells(i: int, point: Point, machine: Machine) -> tuple[Any, ...]:
     """A row of the table, under the number of its dot."""
-    share = f"{point.speed / machine.roof(point.intensity):.1%}" if point.flops else ""
+    what = bound(point, machine)
+    share = f"{point.speed / machine.roof(point.intensity, what == 'cache'):6.1%}" if point.flops else ""
     speeds = number(point.intensity, 3), number(point.speed / 1e9, 3), took(point.seconds)
-    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, f"{bound(point, machine)} {share:>6}"
+    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, f"{what} {share}"
 
 
 def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:

@@ -147,18 +147,18 @@ class Scaling:
     @property
     def charts(self) -> list[str]:
         """Time beside FLOPs, and the peak beside the bytes kept."""
-        return [self.chart("seconds", "seconds", took), self.chart("peak", "bytes", compact)] if self.samples else []
+        return [self.chart("seconds", took), self.chart("peak", compact)] if self.samples else []
 
-    def chart(self, what: str, label: str, words: Callable[[float], str]) -> str:
+    def chart(self, what: str, words: Callable[[float], str]) -> str:
         """Dots for what was measured, and a dashed line for what theory tells."""
         ns, ys, told = self.column("n"), [max(y, 1e-9) for y in self.column(what)], self.theory(what)
-        x = across(ns[0], max(ns[-1], ns[0] + 1), self.name, log=True, marks=ns, words=compact)
+        found, counted = self.fit(what), COLUMNS[TOGETHER[what][0]]
+        label = f"{COLUMNS[what]}{f', {found.word}' if found else ''}{f'; dashed, as {counted}' if told else ''}"
+        x = across(ns[0], max(ns[-1], ns[0] + 1), self.name, log=True, marks=ns, words="{:,}".format)
         y = decades([*ys, *told], upwards, label, words)
         dots = [f'<circle class="mg-point" cx="{x.at(n):.1f}" cy="{y.at(t):.1f}" r="5"/>' for n, t in zip(ns, ys)]
         dashed = [line("mg-roof mg-second", [(x.at(n), y.at(t)) for n, t in zip(ns, told)])] if told else []
-        found, counted = self.fit(what), COLUMNS[TOGETHER[what][0]]
-        title = f"{COLUMNS[what]} against {self.name}{f': {found}' if found else ''}; dashed, {counted}"
-        return chart(title, x, y, *dashed, *dots)
+        return chart(f"{COLUMNS[what]} against {self.name}{f': {found}' if found else ''}", x, y, *dashed, *dots)
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,7 +183,7 @@ class Sweep(Report):
     def said(self) -> str:
         """How many runs there are."""
         runs = sum(len(each.samples) for each in self.scalings.values())
-        return f"{self.name}: {runs} lengths{'' if self.whole else ', and was stopped before its end'}"
+        return f"{self.name} was run at {runs} lengths{'' if self.whole else ', and stopped before its end'}."
 
 
 def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **lengths: Sequence[int]) -> Sweep:

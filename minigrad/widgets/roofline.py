@@ -114,6 +114,6 @@ def verdict(point: Point, machine: Machine) -> str:
     speed = f"It runs at {rate(point.speed)}, {number(100 * share, 3)} percent of what main memory and peak allow"
     if not what:
         return f"{speed}: neither roof is near. A function such as exp counts as one FLOP, and takes many."
-    cached = " Above the solid roof: its arrays are still in the cache." if what == "memory" and share > 1 else ""
-    side = "Memory bounds it: left" if what == "memory" else "Arithmetic bounds it: right"
+    cached = " Above the solid roof: its arrays are still in the cache." if what == "cache" else ""
+    side = "Arithmetic bounds it: right" if what == "arithmetic" else "Memory bounds it: left"
     return f"{speed}. {side} of the ridge.{cached}"
