@@ -476,6 +476,11 @@ def test_inputs_that_do_not_fit_are_refused_by_the_module():
     assert caught.value.__notes__ == ["in the module ResNet.stem.0.0"]
 
 
+def test_what_is_neither_model_nor_function_is_refused():
+    with pytest.raises(TypeError, match="a Module, or a function of tensors, and got 3"):
+        estimate(3, (2, 2))
+
+
 def test_a_model_that_gives_no_tensor_is_refused():
     with pytest.raises(GraphError, match="gave no tensor"):
         estimate(lambda x: None, (3,))
@@ -488,6 +493,7 @@ def test_a_traced_model_is_counted_as_the_model():
 
     assert (traced.macs, traced.parameters) == (estimate(net, (2, 3, 32, 32)).macs, 44_937)
     assert [*traced.by_module][:3] == ["ResNet", "ResNet.stem", "ResNet.stem.0"]
+    assert str(traced) == str(estimate(net, mg.randn(2, 3, 32, 32)))  # kinds of modules and buffers, too
 
 
 @pytest.mark.parametrize("dtype", [np.float16, mg.bfloat16])

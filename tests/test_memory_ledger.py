@@ -385,6 +385,28 @@ def test_the_tables_add_up_to_the_peak():
     assert "at the peak</th>" in ledger._repr_html_()
 
 
+def test_the_modules_have_what_a_program_keeps_until_its_end():
+    """The table by module had none of it at the peak of a compiled backward."""
+    net, optimizer, batch, step = training(MLP, "function")
+    with mg.profiler.memory(net, optimizer, batch, exact=False) as ledger:
+        step()
+    table, peak = ledger.table(by="module"), ledger.peak
+
+    column = [*table.head].index(CONSUMERS[Of.SAVED])
+    assert sum(row[column] for row in table.rows) == peak.live[Of.SAVED] > 0
+    assert sum(row[-1] for row in table.rows) == pytest.approx(peak.total, rel=1e-3)  # a result is whole from its step
+
+
+def test_what_a_checkpoint_keeps_is_in_the_table_by_op():
+    net, x = nn.Sequential(nn.Linear(16, 16), nn.Tanh()).float(), numbers(32, 16)
+    with mg.profiler.memory(net, inputs=[x], exact=False) as ledger:
+        y = checkpoint(net, x.tanh())
+    rows = [row for row in ledger.table(by="op").rows if row[0] == "a checkpoint"]
+
+    assert y.requires_grad
+    assert [(row[3], row[-1]) for row in rows] == [("f32[32, 16]", 32 * 16 * 4)]
+
+
 def test_the_widget_draws_a_ledger_however_long_it_is():
     x = numbers(8, 8)
     with mg.profiler.memory(inputs=[x], exact=False) as ledger:

@@ -11,6 +11,7 @@ import minigrad as mg
 from minigrad.core.modes import watching
 from minigrad.profiler import Machine, Scaling, roofline, sweep
 from minigrad.profiler.counting import Counting
+from minigrad.profiler.roofline import Point, cells
 from minigrad.profiler.scaling import Sample, fit
 from minigrad.utils.checkpoint import checkpoint
 
@@ -225,10 +226,18 @@ def test_progress_is_shown_where_it_is_wanted(capsys):
     assert "n=6" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("lengths", [{"n": [1, 2]}, {"n": [2, 2, 2]}, {"n": [0, 1, 2]}, {"n": [1, 2, 3], "m": [1]}, {}])
+@pytest.mark.parametrize(
+    "lengths", [{"n": 5}, {"n": [1, 2]}, {"n": [2, 2, 2]}, {"n": [0, 1, 2]}, {"n": [1, 2, 3], "m": [1]}, {}]
+)
 def test_nonsense_is_refused_before_anything_runs(lengths):
     with pytest.raises(ValueError, match=r"3 values|a length to vary"):
         sweep(lambda **_: pytest.fail("it ran"), progress=False, **lengths)
+
+
+@pytest.mark.parametrize("f", [mg.nn.Linear(2, 2), 3])
+def test_what_is_no_function_of_lengths_is_refused(f):
+    with pytest.raises(TypeError, match="a function of the lengths"):
+        sweep(f, n=[1, 2, 3])
 
 
 # -- to look at ------------------------------------------------------------------------------------
@@ -278,6 +287,17 @@ def test_the_roofline_is_a_table_and_a_picture():
     assert "after the compiler's passes" in str(found)
     assert found._repr_html_().count('<th scope="col"') == 14
     ElementTree.fromstring(found.svg)
+
+
+@pytest.mark.parametrize(("seconds", "says"), [
+    (1.5e-6, "call"), (1e-2, "neither 10.0%"), (1.25e-3, "memory 80.0%"), (2e-4, "cache 50.0%"),
+    (6e-4, "neither 16.7%"),
+])  # fmt: skip
+def test_the_table_says_what_bounds_an_op_and_how_near_it_is(seconds, says):
+    """What is quicker than main memory was said to have a thousand per cent of its roof."""
+    row = cells(0, Point("+", 10**6, 10**7, seconds), MACHINE)
+    assert row[-1].startswith(says.split()[0])
+    assert says.split()[-1] in row[-1]
 
 
 def test_the_widget_has_the_same_accounts():

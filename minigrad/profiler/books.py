@@ -74,10 +74,11 @@ class Holding(Known):
         self.story = [(born, Of.OTHER)]
         self.born, self.died = born, cast(int | None, None)
 
-    def is_at(self, k: int, late: bool) -> bool:
-        """Whether it is counted at a moment; late says that what was kept and let go in it is."""
-        ended = self.died if self.died is None or not late or self.story[-1][1] != Of.SAVED else self.died + 1
-        return self.born <= k and (ended is None or k < ended)
+    def at(self, k: int, since: int | None) -> int | None:
+        """Whose it is at a moment; None if it is not there. What backward lets go since a moment is still kept."""
+        if since is not None and self.at(since - 1, None) == Of.SAVED:
+            return Of.SAVED
+        return self.consumer(k) if self.born <= k and (self.died is None or k < self.died) else None
 
     def consumer(self, k: int) -> int:
         """Whose it is at a moment."""

@@ -226,7 +226,10 @@ def estimate(
     The model is counted as it is: in training or in evaluation, frozen or not, under no_grad() or not. Raises what it
     raises itself on inputs that do not fit, with the module in which it did; NoValueError where it asks for a value.
     """
-    module = model if isinstance(model, Module) else None
+    if not callable(model):
+        raise TypeError(f"estimate counts a Module, or a function of tensors, and got {model!r}")
+    called = getattr(model, "python_function", model)  # of mg.function(model)
+    module = called if isinstance(called, Module) else None
     if run:
         ran = watched(model, inputs, options)
     else:

@@ -346,6 +346,7 @@ class Ledger:
     def begin(self) -> None:
         """An event. What was told before it was packed is looked at again."""
         self.gauge.begin()
+        self.since = self.books.number
         while self.packed:
             record = self.packed.pop()()
             if record is not None:
@@ -359,8 +360,9 @@ class Ledger:
         """
         books, gauge = self.books, self.gauge
         books.number += 1
+        since = self.since if late else None
         if live is not None or not gauge.is_open:
-            self.moments.append(Moment(self.phase, said, live or self.live(), about))
+            self.moments.append(Moment(self.phase, said, live or self.live(), about, since=since if live else None))
             return
         counted = books.counted.copy()
         untold = gauge.now - gauge.own - gauge.start - (sum(counted) - books.old)
@@ -368,7 +370,7 @@ class Ledger:
         if late:
             counted[Of.SAVED] += books.freed
         inside = gauge.extra - books.freed * late
-        self.moments.append(Moment(self.phase, said, tuple(counted), about, inside, untold, late))
+        self.moments.append(Moment(self.phase, said, tuple(counted), about, inside, untold, since if late else None))
         books.freed = gauge.extra = 0
 
     def ran(
@@ -396,7 +398,7 @@ class Ledger:
             sign = "a copy" if step.node is None else sign_of(step.node.op)
             where = getattr(step.node, "place", None)
             there = about if where is None else About(sign, where.module, where)
-            self.write((WORKS, sign, used, plan.size) if is_new else WORKS_AGAIN, there, tuple(live))
+            self.write((WORKS, sign, used, plan.size) if is_new else WORKS_AGAIN, there, tuple(live), late)
         self.write("the program is done, and has handed out what it made", about, late=late)
 
 

@@ -25,7 +25,7 @@ class Moment(NamedTuple):
     live      bytes by consumer
     inside    more bytes that the op has made and dropped again, at its worst moment
     untold    bytes that tracemalloc sees and the books do not; may be a little below 0
-    late      whether what backward had kept for the op, let go at its end, is counted
+    since     the moment since which what backward has let go is counted: it was there until the op's end
     """
 
     phase: str
@@ -34,7 +34,7 @@ class Moment(NamedTuple):
     about: About = UNKNOWN
     inside: int = 0
     untold: int = 0
-    late: bool = False
+    since: int | None = None
 
     @property
     def what(self) -> str:
@@ -93,12 +93,14 @@ def by_module(ledger: Ledger) -> Table:
     k = ledger.moments.index(peak)
     held: dict[str, list[int]] = {}
     for holding in ledger.books.log:
-        if holding.is_at(k, peak.late):
+        consumer = holding.at(k, peak.since)
+        if consumer is not None:
             row = held.setdefault(holding.about.module or "(outside of modules)", [0] * len(CONSUMERS))
-            row[holding.consumer(k)] += holding.nbytes
+            row[consumer] += holding.nbytes
     used = [i for i in range(len(CONSUMERS)) if any(row[i] for row in held.values())]
     head = {"module": ""} | {CONSUMERS[i]: "," for i in used} | {"all": ","}
-    return Table(head, [(module, *[row[i] for i in used], sum(row)) for module, row in held.items()], f"At {peak}")
+    rows = sorted(held.items(), key=lambda each: -sum(each[1]))
+    return Table(head, [(module, *[row[i] for i in used], sum(row)) for module, row in rows], f"At {peak}")
 
 
 def by_op(ledger: Ledger) -> Table:

@@ -53,7 +53,8 @@ def roofline(f: Callable[..., Any] | None = None, *args: Any, machine: Machine |
 
     machine    its roofs, where they are known: Machine.measured() takes about a second
 
-    Every op is run alone, so an f of many different ops takes a while.
+    Every op is run alone, so an f of many different ops takes a while. What is near neither roof computes functions
+    such as exp, which count as one FLOP and take many.
     """
     if f is None:
         return Roofline("", machine or Machine.measured(), {})
@@ -89,12 +90,12 @@ class Point:
 
 
 def bound(point: Point, machine: Machine) -> str:
-    """What keeps it from being quicker: call, memory, cache or arithmetic; nothing where neither roof is near."""
+    """What keeps it from being quicker: call, memory, cache or arithmetic; or neither, where no roof is near."""
     roof = machine.roof(point.intensity)
     if machine.call > point.seconds / 2:
         return "call"
     if point.flops and point.speed < NEAR * roof:
-        return ""
+        return "neither"
     if point.intensity < machine.ridge:
         return "cache" if point.speed > roof else "memory"
     return "arithmetic"
@@ -191,9 +192,10 @@ def float_of(graph: Graph) -> np.dtype:
 def cells(i: int, point: Point, machine: Machine) -> tuple[Any, ...]:
     """A row of the table, under the number of its dot."""
     what = bound(point, machine)
-    share = f"{point.speed / machine.roof(point.intensity, what == 'cache'):6.1%}" if point.flops else ""
+    share = point.speed / machine.roof(point.intensity, what == "cache") if point.flops else 1.0
+    what = "neither" if what == "cache" and share < NEAR else what
     speeds = number(point.intensity, 3), number(point.speed / 1e9, 3), took(point.seconds)
-    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, f"{what} {share}"
+    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, f"{what} {share:6.1%}" if point.flops else what
 
 
 def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:

@@ -7,7 +7,7 @@ upper half of the points: at small n a run is its calls, and no theory of arithm
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
@@ -195,10 +195,13 @@ def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **le
               a function of no arguments, which is; else f itself is, with all that it builds
     repeat    so many runs are timed, of which the fastest counts
 
-    Ctrl-C ends it early, and what was measured is given. Raises ValueError for fewer than 3 values of a length.
+    Ctrl-C ends it early, and what was measured is given. Raises ValueError for fewer than 3 values of a length,
+    TypeError for what is no function.
     """
+    if isinstance(f, Module) or not callable(f):
+        raise TypeError(f"sweep takes a function of the lengths, such as lambda batch: (net, x[:batch]), and got {f!r}")
     for name, values in lengths.items():
-        if len({*values}) < 3 or min(values) < 1:
+        if not isinstance(values, Iterable) or len({*values}) < 3 or min(values) < 1:
             raise ValueError(f"a slope needs 3 values of {name} or more, each above 0 and each once: got {values!r}")
     if not lengths:
         raise ValueError("sweep needs a length to vary, as in sweep(f, batch=[8, 16, 32])")

@@ -112,7 +112,7 @@ def verdict(point: Point, machine: Machine) -> str:
         return f"It moves {bandwidth(point.nbytes / point.seconds)}: memory bounds it."
     share = point.speed / machine.roof(point.intensity)
     speed = f"It runs at {rate(point.speed)}, {number(100 * share, 3)} percent of what main memory and peak allow"
-    if not what:
+    if what == "neither":
         return f"{speed}: neither roof is near. A function such as exp counts as one FLOP, and takes many."
     cached = " Above the solid roof: its arrays are still in the cache." if what == "cache" else ""
     side = "Arithmetic bounds it: right" if what == "arithmetic" else "Memory bounds it: left"
