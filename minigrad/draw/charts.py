@@ -46,17 +46,8 @@ BESIDE = """
 .mg-beside { display: flex; flex-wrap: wrap; gap: 8px 16px; }
 .mg-beside .mg-chart { flex: 1 1 340px; max-width: 430px; height: auto; }
 """
-STRIPES = (
-    "",
-    "3 3",
-    "1 5",
-    "5 2",
-    "2 2",
-    "1 2",
-    "1 8",
-    "7 3",
-    "4 6",
-)  # how the dashes of series 0, 1, … go: inked, left out
+# How the dashes of series 0, 1, … go: inked, left out.
+STRIPES = ("", "3 3", "1 5", "5 2", "2 2", "1 2", "1 8", "7 3", "4 6")
 
 
 # -- axes -----------------------------------------------------------------------------------------------
