@@ -1,19 +1,23 @@
-"""Graphs for other engines: `mg.onnx.export` writes the file that ONNX Runtime, Netron and many others read.
+"""Graphs for other engines, and from them: `mg.onnx.export` writes the files that ONNX Runtime, Netron and many others
+read, and `mg.onnx.load` makes a function of such a file.
 
-The onnx package, which it needs, is loaded when it is first used.
+The onnx package, which they need, is loaded when it is first used.
 """
 
+from importlib import import_module
 from typing import Any
+
+NAMES = ("export", "load")
 
 
 def __getattr__(name: str) -> Any:
-    if name != "export":
-        raise AttributeError(f"mg.onnx has export, and no {name}")
+    if name not in NAMES:
+        raise AttributeError(f"mg.onnx has {' and '.join(NAMES)}, and no {name}")
     try:
-        from .export import export as found
+        module = import_module(f".{name}", __name__)
     except ModuleNotFoundError as missing:
         if missing.name != "onnx":
             raise
         raise ImportError("mg.onnx needs the onnx package: pip install 'minigrad[onnx]'") from missing
-    globals()[name] = found
+    globals()[name] = found = getattr(module, name)
     return found

@@ -9,6 +9,7 @@ it is made of, or by its `forward`.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -37,7 +38,7 @@ from . import control as control  # whose spellings join the table
 from .array import NamedArray
 from .recorder import OnnxNumPy
 from .spellings import SPELLINGS
-from .writer import NodeWriter, typed
+from .writer import PARAMETERS, NodeWriter, typed
 
 IR_VERSION = 10  # what opset 21 came with: engines refuse files that are newer than they are
 OPSETS = range(20, 25)  # of which the spellings are
@@ -146,9 +147,12 @@ def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], outp
             if is_unknown(n):
                 g.lengths.setdefault(str(n), (name, axis))
     inputs = [typed(x.name, x.dtype, x.shape) for x in given]
+    learned = []
     for name, tensor in zip(trace.names[trace.given :], trace.captured):
         array = np.asarray(tensor.value)
-        given.append(NamedArray(g, g.writer.constant(array, called.get(id(tensor), name)), array.shape, array.dtype))
+        name = g.writer.constant(array, called.get(id(tensor), name))
+        given.append(NamedArray(g, name, array.shape, array.dtype))
+        learned += [name] if tensor.requires_grad else []
     results = g.run(trace.graph, given)
     ys = [found(g, place, results, given) for place in trace.places]
     said = said_names("output_names", output_names, [f"output_{i}" if i else "output" for i in range(len(ys))])
@@ -159,7 +163,9 @@ def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], outp
     graph = helper.make_graph(g.writer.nodes, "minigrad", inputs, outputs, list(g.writer.constants.values()))
     g.writer.constants, g.writer.nodes = {}, []
     opsets = [helper.make_opsetid("", opset)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="minigrad")
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="minigrad")
+    helper.set_model_props(model, {PARAMETERS: json.dumps(learned)})
+    return model
 
 
 def found(g: Exporting, place: tuple[str, Any], results: Sequence[Any], given: Sequence[NamedArray]) -> Any:

@@ -16,6 +16,12 @@ from onnx import helper, numpy_helper
 from ..base.errors import GraphError
 from ..core.node import Place
 
+DTYPES = {
+    *("FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE", "BOOL"),
+    *(f"{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)),
+}
+PARAMETERS = "minigrad.parameters"  # what a model says of itself: which of its arrays learn, as a list in JSON
+
 
 class NodeWriter:
     """Where nodes are added.
@@ -51,8 +57,8 @@ class NodeWriter:
         return made
 
     def constant(self, array: np.ndarray, name: str = "constant") -> str:
-        """The initializer of that name; of a constant without a name, the one that has its bytes."""
-        key = (array.dtype.str, array.shape, array.tobytes()) if name == "constant" else (name,)
+        """An initializer of that name, or of one like it; of a constant without a name, the one that has its bytes."""
+        key = (array.dtype.str, array.shape, array.tobytes()) if name == "constant" else (len(self.known),)
         if key not in self.known:
             self.known[key] = made = self.fresh(name)
             self.constants[made] = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), made)
@@ -80,3 +86,12 @@ def element(dtype: np.dtype) -> int:
         return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     except (KeyError, ValueError):
         raise GraphError(f"ONNX has no tensors of {dtype}") from None
+
+
+def dtype_of(number: int, name: str) -> np.dtype:
+    """The dtype that ONNX has under that number. Raises GraphError where it is none of ours."""
+    kinds = onnx.TensorProto.DataType
+    known = kinds.Name(number) if number in kinds.values() else str(number)
+    if known not in DTYPES:
+        raise GraphError(f"{name} is of {known}, of which there are no tensors here")
+    return helper.tensor_dtype_to_np_dtype(number)
