@@ -18,6 +18,6 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as missing:
         if missing.name != "onnx":
             raise
-        raise ImportError("mg.onnx needs the onnx package: pip install 'minigrad[onnx]'") from missing
+        raise ImportError("mg.onnx needs the onnx package: pip install 'minigrad-course[onnx]'") from missing
     globals()[name] = found = getattr(module, name)
     return found

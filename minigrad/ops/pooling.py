@@ -161,8 +161,7 @@ class AvgPool(Pooling, Linear):
         """How many elements along axis i each window counts."""
         w, (before, after) = self.window, self.counted[i]
         starts = [o * w.stride[i] - w.padding[i][0] for o in range(places)]
-        taps = range(0, w.kernel[i] * w.dilation[i], w.dilation[i])
-        return tuple(sum(-before <= s + t < n + after for t in taps) or 1 for s in starts)
+        return tuple(sum(-before <= s + t * w.dilation[i] < n + after for t in range(w.kernel[i])) or 1 for s in starts)
 
     def adjoint(self, gy, x): return gy.apply(AvgUnpool(self.window, self.counted, x.spec.shape[2:]))
     def flops(self, y, x): return y.size * self.window.taps
