@@ -1,5 +1,6 @@
 """Autocast: the precision of each op, beside PyTorch's lists; gradients, graphs, caches, and what it costs when off."""
 
+import asyncio
 import inspect
 import itertools
 
@@ -231,6 +232,29 @@ def test_blocks_nest_and_functions_are_blocks():
         assert mg.is_autocast_enabled("simulated")
         assert not mg.is_autocast_enabled("cpu")
         assert (x.to("simulated") @ x.to("simulated")).dtype == mg.float16
+
+
+def test_tasks_that_take_turns_have_a_block_each():
+    """The block of the last to end stayed open for good, and in it products were of the other's dtype."""
+    x = mg.ones(2, 2).float()
+
+    async def product(dtype):
+        with mg.autocast(dtype=dtype):
+            await asyncio.sleep(0)
+            y = x @ x
+            await asyncio.sleep(0)
+        return y.dtype
+
+    @mg.autocast()
+    async def decorated():
+        await asyncio.sleep(0)
+        return (x @ x).dtype
+
+    async def together():
+        return await asyncio.gather(product(mg.float16), product(mg.bfloat16), decorated())
+
+    assert asyncio.run(together()) == [mg.float16, mg.bfloat16, mg.bfloat16]
+    assert not mg.is_autocast_enabled()
 
 
 def test_a_parameter_is_cast_once_in_a_block_and_anew_when_it_was_edited():

@@ -1,5 +1,6 @@
-"""What is recorded: by a block, a decorated function or a statement; nested, per thread, and restored."""
+"""What is recorded: by a block, a decorated function or a statement; nested, per thread and task, and restored."""
 
+import asyncio
 import threading
 from functools import partial
 
@@ -196,6 +197,27 @@ def test_a_thread_begins_recording_whatever_its_parent_does_and_keeps_its_mode_t
         thread.join()
 
     assert heard == {"at first": True, "then": False, "parent": True}
+
+
+def test_tasks_that_take_turns_keep_their_modes_to_themselves():
+    """The second was without gradients since the first was, and when both were over nothing was recorded for good."""
+
+    async def inside(mode):
+        with mode():
+            await asyncio.sleep(0)
+            heard = recorded()
+            await asyncio.sleep(0)
+        return heard
+
+    @mg.no_grad
+    async def decorated():
+        return await inside(mg.enable_grad), recorded()
+
+    async def together():
+        return await asyncio.gather(inside(mg.no_grad), inside(mg.enable_grad), decorated(), inside(mg.no_grad))
+
+    assert asyncio.run(together()) == [False, True, (True, False), False]
+    assert recorded()
 
 
 def test_watchers_see_only_their_thread():

@@ -1,17 +1,18 @@
 """What a running op consults: is it recorded, and who is watching?
 
-A mode holds for a `with` block, for a decorated function, or from a call on; in one thread; blocks nest.
+A mode holds for a `with` block, for a decorated function, or from a call on; in one thread, or one task; blocks nest.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
-from inspect import isgeneratorfunction
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from inspect import iscoroutinefunction, isgeneratorfunction
+from operator import call
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from .node import Node
@@ -26,9 +27,6 @@ class Watcher(Protocol):
 
     def pulled(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
         """Backward: gradient gy reached `node`, which sends gxs on to its inputs (None where it sends nothing)."""
-
-
-W = TypeVar("W", bound=Watcher)
 
 
 @dataclass(slots=True)  # not frozen, and no tuple: each op reads it four times, and each block makes one
@@ -61,10 +59,12 @@ class Mode:
         return self.builder is not None and self.builder.once
 
 
-class Current(threading.local):
-    """The mode of this thread. A new thread begins with the default."""
+class Current(Mode):
+    """The mode of this thread, and of this task of asyncio: itself, where none was opened. Calls are of C: see Exit."""
 
-    mode: Mode = Mode()
+    opened: ClassVar[ContextVar[Mode]] = ContextVar("mode")
+    __call__ = opened.set
+    mode: Mode = property(opened.get, call)  # type: ignore[assignment]  # opened.get(current), and current(mode)
 
 
 current = Current()
@@ -91,14 +91,11 @@ class in_mode:
         self.changes = changes
         self.open: Any = None  # (the mode before, the mode inside, the same of the time before): one for each time
 
-    # Ctrl-C is heard where a Python function begins, and where a call ends. So the mode is changed when all calls of
-    # __enter__ are over; and what leaves is no function that begins, but a generator that stands inside its `try`.
+    # Ctrl-C is heard where a function of Python begins, and where a call ends: the mode is changed after all of them.
 
     def __enter__(self) -> None:
-        before = current.mode
-        inside = replace(before, **self.changes)
-        self.open = before, inside, self.open
-        current.mode = inside
+        self.open = current.mode, replace(current.mode, **self.changes), self.open
+        current.mode = self.open[1]
 
     __exit__ = Exit()
 
@@ -114,8 +111,7 @@ class in_mode:
                 now = current.mode
                 current.mode, inside, self.open = self.open
                 if now is not inside:
-                    before = current.mode
-                    current.mode = replace(now, **{name: getattr(before, name) for name in self.changes})
+                    current.mode = replace(now, **{name: getattr(current.mode, name) for name in self.changes})
         while True:
             yield 0
 
@@ -130,6 +126,11 @@ class in_mode:
                 return f(*args, **options)
 
         @wraps(f)
+        async def awaited(*args: Any, **options: Any) -> Any:
+            with self.again():
+                return await f(*args, **options)
+
+        @wraps(f)
         def stepped(*args: Any, **options: Any) -> Any:
             steps, sent = f(*args, **options), None
             while True:
@@ -140,7 +141,7 @@ class in_mode:
                     return end.value
                 sent = yield y
 
-        return stepped if isgeneratorfunction(f) else called
+        return stepped if isgeneratorfunction(f) else awaited if iscoroutinefunction(f) else called
 
 
 def no_grad(f: Callable[..., Any] | None = None) -> Any:
@@ -155,8 +156,7 @@ def enable_grad(f: Callable[..., Any] | None = None) -> Any:
 
 def inference_mode(mode: Callable[..., Any] | bool = True) -> Any:
     """no_grad for good: what is made in the block, or the function, can never take part in a recorded op."""
-    changes = {"recording": not mode, "tracked": None if mode else False}
-    return block(mode if callable(mode) else None, **changes)
+    return block(mode if callable(mode) else None, recording=not mode, tracked=None if mode else False)
 
 
 def block(f: Callable[..., Any] | None, **changes: Any) -> Any:
@@ -181,7 +181,7 @@ class set_grad_enabled(in_mode):
 
 
 @contextmanager
-def watching(watcher: W) -> Iterator[W]:
+def watching(watcher: Any) -> Iterator[Any]:
     """A block that tells the watcher of each op and each derivative."""
     with in_mode(watchers=(*current.mode.watchers, watcher)):
         yield watcher
