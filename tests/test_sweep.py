@@ -131,6 +131,42 @@ def test_a_checkpoint_is_counted_as_it_runs():
     assert again[1] == plain[1] + 3000
 
 
+class Residual(mg.nn.Module):
+    def __init__(self):
+        self.linears = mg.nn.ModuleList([mg.nn.Linear(8, 8) for _ in range(3)])
+
+    def forward(self, x):
+        for linear in self.linears:
+            x = x + linear(x).relu()
+        return x.sum()
+
+
+def test_an_estimate_a_sweep_and_a_profile_count_one_number():
+    """Where gradients meet they are added: the estimate alone counted that."""
+    net, x = Residual(), mg.randn(4, 8)
+
+    def step(x):
+        return lambda: net(x).backward()
+
+    with mg.profiler.profile(with_flops=True) as prof:
+        net(x).backward()
+    found = mg.profiler.sweep(lambda batch: step(mg.randn(batch, 8)), batch=[2, 3, 4], repeat=1)
+
+    told = mg.profiler.estimate(net, x).train_flops
+    assert sum(event.flops for event in prof.events()) == told
+    assert found["batch"].samples[-1].flops == told
+
+
+def test_what_a_derivative_computes_on_tensors_is_counted_once():
+    def gradient(n):
+        x = mg.ones(n).requires_grad_()
+        return lambda: mg.autograd.grad((x**3).sum(), x, create_graph=True)
+
+    flops = mg.profiler.sweep(gradient, n=[100, 200, 400], repeat=1)["n"].samples[-1].flops
+
+    assert flops < 400 * 8
+
+
 def test_what_does_not_say_what_it_costs_is_named():
     traced = mg.function(lambda x: x.sin().sum())
     found = sweep(lambda n: lambda: traced(mg.ones(n)), n=[1, 2, 3], repeat=1, progress=False)

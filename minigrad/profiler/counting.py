@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,8 +20,11 @@ class Counting:
 
     flops      of the ops forward, and of their derivatives where backward passed; None once an op did not say
     unsaid     that op
+    pulled     what each pass of backward has of its own: passing() gives it
     leaves     the memory of parameters, which are kept anyway
     """
+
+    pulled: Callable[[Any, Any, tuple[Any, ...]], None]
 
     def __init__(self) -> None:
         self.flops: int | None = 0
@@ -48,11 +52,16 @@ class Counting:
             node = keeper(y)
             self.records[node] = sizes_of(node.saved or ())
 
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
-        self.before_backward = self.kept
-        rule = getattr(node.rule, "rule", node.rule)  # what is packed has a rule around its rule
-        if hasattr(rule, "graph"):
-            self.count(node.op, lambda: flops(rule.graph))
+    def passing(self) -> Callable[[Any, Any, tuple[Any, ...]], None]:
+        """What a pass of backward is to tell of each derivative."""
+        added = additions()
+
+        def pulled(node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+            self.before_backward = self.kept
+            graph, more = rule_of(node, gy), added(node, gxs)
+            self.count(node.op, lambda: more + (0 if graph is None else flops(graph)))
+
+        return pulled
 
     def count(self, op: Op, cost: Any) -> None:
         """Add what op costs, if it says so."""
@@ -60,6 +69,30 @@ class Counting:
             self.flops = None if self.flops is None else self.flops + cost()
         except NotImplementedError:
             self.flops, self.unsaid = None, op
+
+
+def rule_of(node: Any, gy: Any) -> Any:
+    """What a derivative computes, as a graph; None where nobody says, and on tensors, whose ops are told."""
+    rule = getattr(node.rule, "rule", node.rule)  # what is packed has a rule around its rule
+    return None if hasattr(gy, "node") else getattr(rule, "graph", None)
+
+
+def additions() -> Callable[[Node, tuple[Any, ...]], int]:
+    """A function of each derivative of a pass in turn: how many additions add its gradients to those that were there.
+
+    Those of tensors are ops, and counted as such.
+    """
+    arrived: set[Node] = set()
+
+    def added(node: Node, gxs: tuple[Any, ...]) -> int:
+        n = 0
+        for x, gx in zip(node.inputs, gxs):
+            if gx is not None:
+                n += gx.size * (x in arrived and not hasattr(gx, "spec"))
+                arrived.add(x)
+        return n
+
+    return added
 
 
 def sizes_of(saved: Any) -> Sizes:

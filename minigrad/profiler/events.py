@@ -76,11 +76,13 @@ class Detail(NamedTuple):
     specs    of the result, and of the operands
     stack    the user's lines, the innermost first
     rule     of a derivative, what was computed, as a graph
+    added    of a derivative, how many additions its gradients took where they met others
     """
 
     specs: tuple[Any, ...]
     stack: tuple[Place, ...] = ()
     rule: Graph | None = None
+    added: int = 0
 
 
 def events_of(entries: Iterable[Any], thread: int) -> list[FunctionEvent]:
@@ -118,7 +120,7 @@ def made(what: Op | FunctionEvent | int, detail: Detail | None, birth: int) -> F
         if birth >= 0:
             event.flops = cost(what, *detail.specs)
         else:
-            event.flops = None if detail.rule is None else total(map(cost_of, detail.rule.nodes))
+            event.flops = None if detail.rule is None else total((*map(cost_of, detail.rule.nodes), detail.added))
     return event
 
 

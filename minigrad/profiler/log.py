@@ -30,6 +30,7 @@ from ..core.modes import Mode, current, in_mode
 from ..core.node import ENGINE, Node, Place
 from ..core.op import Op
 from ..core.versions import owner
+from .counting import additions, rule_of
 from .events import Detail, FunctionEvent, events_of
 from .programs import Timed, timed
 
@@ -97,16 +98,17 @@ class Log:
 
     def passing(self) -> Callable[[Node, Any, tuple[Any, ...]], None]:
         """What a pass of backward, which begins now, is to tell of each derivative."""
-        last = clock()
+        last, added = clock(), additions()
 
         def pulled(node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
             nonlocal last
             now = clock()
             if self.memory:
                 self.note(now, [gy], gxs)
-            detail = (
-                Detail((node.spec, *[x.spec for x in node.inputs]), (), rule_of(node, gy)) if self.detailed else None
-            )
+            detail = None
+            if self.detailed:
+                specs = node.spec, *[x.spec for x in node.inputs]
+                detail = Detail(specs, (), rule_of(node, gy), added(node, gxs))
             self.add((now, last, node.op, detail, -node.born))
             last = now
 
@@ -177,12 +179,6 @@ class Log:
         if self.alive.pop(key, None) is not None:
             now = clock()
             self.add((now, now, -nbytes, None, 0))
-
-
-def rule_of(node: Any, gy: Any) -> Any:
-    """What a derivative computes, as a graph; None where nobody says, and on tensors, whose ops are told."""
-    rule = getattr(node.rule, "rule", node.rule)  # what is packed has a rule around its rule
-    return None if hasattr(gy, "node") else getattr(rule, "graph", None)
 
 
 def memory_of(value: Any) -> Any:
