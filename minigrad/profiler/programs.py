@@ -24,7 +24,9 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from time import perf_counter_ns as clock
+from types import CodeType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..backends.cuda.replay import Replay
 from ..compiler.program.program import Program
@@ -46,23 +48,33 @@ def timed(program: Any, tell: Tell) -> Timed:
 # -- on the CPU ------------------------------------------------------------------------------------------------
 
 
+MARKED: WeakKeyDictionary[Program, tuple[CodeType, list[FunctionEvent]]] = WeakKeyDictionary()  # each once
+
+
 def marked(program: Program, tell: Tell) -> Program:
     """The same program, its text with marks in it."""
+    if program not in MARKED:
+        MARKED[program] = with_marks(program)
+    code, steps = MARKED[program]
+
+    def mark(number: int, since: int) -> int:
+        now = clock()
+        tell(now, since, steps[number])
+        return now
+
+    twin = copy(program)
+    twin.idle, twin.code = [], code
+    twin.text = replace(program.text, scope=program.text.scope | {"clock": clock, "mark": mark})
+    return twin
+
+
+def with_marks(program: Program) -> tuple[CodeType, list[FunctionEvent]]:
+    """The program's text with marks in it, and what each of them tells of."""
     text = ast.parse(program.source)
     body = next(f for f in text.body if isinstance(f, ast.FunctionDef) and f.name == "program")
     marks = Marks(program)
     body.body = [*lines("since = clock()"), *marks.put(body.body)]
-
-    def mark(number: int, since: int) -> int:
-        now = clock()
-        tell(now, since, marks.steps[number])
-        return now
-
-    twin = copy(program)
-    twin.idle = []
-    twin.code = compile(text, "<profiled program>", "exec")
-    twin.text = replace(program.text, scope=program.text.scope | {"clock": clock, "mark": mark})
-    return twin
+    return compile(text, "<profiled program>", "exec"), marks.steps
 
 
 class Marks:
