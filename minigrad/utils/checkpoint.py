@@ -23,7 +23,7 @@ from typing import Any
 from .. import random
 from ..autograd.graph import innermost, saved_tensors_hooks
 from ..base.errors import EditedError, NoGradientError
-from ..base.pytree import leaves, planted
+from ..base.pytree import leaves, tree_map
 from ..base.spec import Spec
 from ..core import modes, versions
 from ..core.op import Op
@@ -118,9 +118,18 @@ def in_turn(functions: list[Callable[..., Any]], x: Any) -> Any:
     return x
 
 
+@dataclass(eq=False, slots=True)
+class Argument:
+    """A tensor that a part is called with, without its history; inside another part, what that makes of it."""
+
+    held: Any
+    wanted: bool
+
+
 class Segment:
     """A call that can be made again, and what it keeps when it is. A watcher of that second run.
 
+    around    what packs the arguments: that of the part around; None where they are held here
     mode      how the first run ran; of those who watch, the second is watched by who they say (`again`)
     specs     of what the first run would have kept
     ended     when the first run had; infinite before, for a gradient taken inside it asks for a run up to there
@@ -135,11 +144,27 @@ class Segment:
         self.context, self.checked = again, checked
         self.mode = {field.name: getattr(modes.current.mode, field.name) for field in fields(modes.Mode) if field.init}
         self.outside: list[Any] = []
-        self.arguments = planted(arguments, map(Argument.of, leaves(arguments)))
+        self.around = innermost()
+        self.arguments = tree_map(self.put_by, arguments)
         self.specs: list[Spec] = []
         self.changed: dict[int, versions.Edits] = {}
         self.found: list[tuple[Tensor, int]] = []
         self.arrays: dict[int, tuple[Tensor, int]] = {}
+
+    def put_by(self, x: Any) -> Any:
+        """A tensor as an argument that waits for the second run; anything else as it is."""
+        if not isinstance(x, Tensor):
+            return x
+        return Argument(x.detach() if self.around is None else self.around.pack(x.detach()), x.requires_grad)
+
+    def given(self, x: Any) -> Any:
+        """The same for the second run."""
+        if not isinstance(x, Argument):
+            return x
+        if self.around is None and versions.edited_since(x.held.value, self.born):
+            raise self.stale(x.held)
+        bare = x.held if self.around is None else self.around.unpack(x.held)
+        return bare.detach().requires_grad_(x.wanted)
 
     def promise(self, x: Tensor) -> Promise:
         """What stands for x, which would be kept."""
@@ -148,7 +173,7 @@ class Segment:
 
     def held(self) -> dict[Any, Any]:
         """The arrays that it keeps just now, each under a name of its own."""
-        given = [x.held.value for x in leaves(self.arguments) if isinstance(x, Argument) and x.unpack is None]
+        given = [x.held.value for x in leaves(self.arguments) if isinstance(x, Argument) and self.around is None]
         chosen = self.context.kept.results.values() if isinstance(self.context, Recall) else ()
         saved = [array for results in chosen for array, _ in filter(None, results)]
         return {i: x.value for i, (x, _) in self.arrays.items()} | {id(array): array for array in (*given, *saved)}
@@ -160,11 +185,10 @@ class Segment:
 
     def run(self) -> None:
         """The call once more, keeping."""
-        given = [x.again(self) if isinstance(x, Argument) else x for x in leaves(self.arguments)]
-        own = {id(versions.owner(x.value)) for x in given if isinstance(x, Tensor)}
+        args, options = given = tree_map(self.given, self.arguments)
+        own = {id(versions.owner(x.value)) for x in leaves(given) if isinstance(x, Tensor)}
         since = [(key, edits) for key, edits in [*versions.edited.items()] if edits.last > self.ended]
         self.changed = {key: edits for key, edits in since if key not in own}
-        args, options = planted(self.arguments, iter(given))
         told = tuple(watcher.again for watcher in modes.current.mode.watchers if hasattr(watcher, "again"))
         mode = modes.in_mode(**{**self.mode, "watchers": (*told, self)})
         with suppress(EnoughError), random.fork_rng(), undone(self.outside), mode:
@@ -245,34 +269,6 @@ class Promise:
                 "x.clone().add_(1)"
             )
         return x
-
-
-@dataclass(eq=False, slots=True)
-class Argument:
-    """A tensor that a part is called with, without its history. Inside another part it is that part's to keep.
-
-    unpack    how it comes back from there; None where it is held itself
-    """
-
-    wanted: bool
-    held: Any
-    unpack: Callable[[Any], Tensor] | None
-
-    @staticmethod
-    def of(x: Any) -> Any:
-        """A tensor as an argument; anything else as it is."""
-        if not isinstance(x, Tensor):
-            return x
-        around, bare = innermost(), x.detach()
-        packed = (bare, None) if around is None else (around.pack(bare), around.unpack)
-        return Argument(x.requires_grad, *packed)
-
-    def again(self, part: Segment) -> Tensor:
-        """The argument once more, for a second run."""
-        if self.unpack is None and versions.edited_since(self.held.value, part.born):
-            raise part.stale(self.held)
-        x = self.held if self.unpack is None else self.unpack(self.held)
-        return x.detach().requires_grad_(self.wanted)
 
 
 def listing(specs: list[Spec]) -> str:
