@@ -284,6 +284,16 @@ def test_a_range_of_nothing_but_zeros_has_the_least_scale():
         assert [t.item() for t in observer.calculate_qparams()] == [np.finfo("f4").eps, 128 * (scheme == "symmetric")]
 
 
+def test_a_layer_with_a_qconfig_of_its_own_has_that_one_dynamically_too():
+    """quantize_dynamic took that of its kind, whatever the layer said."""
+    model = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2)).float()
+    model[0].qconfig = mq.per_channel_dynamic_qconfig
+
+    made = mq.quantize_dynamic(model)
+
+    assert [layer.weight_scale.shape for layer in made] == [(3,), ()]
+
+
 @pytest.mark.parametrize("kind", ["MinMaxObserver", "MovingAverageMinMaxObserver", "PerChannelMinMaxObserver"])
 def test_an_empty_batch_changes_nothing(ao, torch, kind):
     """Of no elements there is no extreme, and a loader's last batch was refused; channels were 0 from then on."""

@@ -58,18 +58,14 @@ class Casts:
         if to == "float32":
             return x.float() if x.spec.is_half else x
         mode = current.mode
-        if not self.cache_enabled or mode.builder is not None or not mode.recording or not is_parameter(x):
+        p: Any = x  # a leaf that learns is read again and again
+        if not self.cache_enabled or mode.builder is not None or not mode.recording or not (p.tracked and p.is_leaf):
             return x.astype(self.dtype)
-        edits, (_, before, y) = edits_of(x.value), self.cached.get(id(x), (None, -1, None))  # type: ignore[attr-defined]
+        edits, (_, before, y) = edits_of(p.value), self.cached.get(id(x), (None, -1, None))
         if before != edits:
             y = x.astype(self.dtype)
             self.cached[id(x)] = x, edits, y
         return y
-
-
-def is_parameter(x: Any) -> bool:
-    """Whether it is a leaf that learns: what a block reads again and again."""
-    return bool(x.tracked and x.is_leaf)
 
 
 class autocast(in_mode):

@@ -67,6 +67,9 @@ def convert(model: Module, inplace: bool = False) -> Any:
     return changed(model, change, None, inplace, "was not prepared: prepare(model), or prepare_qat(model), comes first")
 
 
+SPEC = "what qconfig_spec says of its kind"
+
+
 def quantize_dynamic(
     model: Module,
     qconfig_spec: Iterable[type] | Mapping[type, QConfig] = frozenset({Linear}),
@@ -85,10 +88,12 @@ def quantize_dynamic(
         raise DTypeError(f"quantize_dynamic has Linear and Conv2d in int8, and was asked for {asked}")
 
     def change(path: str, layer: Any, config: Any) -> Any:
-        kind: Any = QUANTIZED.get(type(layer))
-        return kind.from_float(layer, spec[type(layer)]) if type(layer) in spec and config else layer
+        if type(layer) not in spec or config is None:
+            return layer
+        kind: Any = QUANTIZED[type(layer)]
+        return kind.from_float(layer, spec[type(layer)] if config is SPEC else config)
 
-    return changed(model, change, True, inplace, "has no layer of these kinds")
+    return changed(model, change, SPEC, inplace, "has no layer of these kinds")
 
 
 def changed(model: Module, change: Callable[..., Any], qconfig: Any, inplace: bool, otherwise: str) -> Any:

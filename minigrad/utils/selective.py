@@ -69,14 +69,15 @@ def create_selective_checkpoint_contexts(
     policy_fn_or_list    (ctx, op, specs of its operands) → CheckpointPolicy, or whether to save; or a list of the
                          kinds of op that are kept
     """
-    if callable(policy_fn_or_list):
-        kept = Kept(policy_fn_or_list)
-    else:
-        kinds = tuple(policy_fn_or_list)
-        if not all(isinstance(kind, type) and issubclass(kind, Op) for kind in kinds):
-            raise TypeError(f"a list of what is kept names kinds of op, as [mg.ops.MatMul], and this is {kinds!r}")
-        kept = Kept(lambda ctx, op, *specs: isinstance(op, kinds))
+    kept = Kept(policy_fn_or_list if callable(policy_fn_or_list) else keep_kinds(tuple(policy_fn_or_list)))
     return kept, Recall(kept)
+
+
+def keep_kinds(kinds: tuple[type[Op], ...]) -> Policy:
+    """The policy that keeps the results of these kinds of op."""
+    if not all(isinstance(kind, type) and issubclass(kind, Op) for kind in kinds):
+        raise TypeError(f"a list of what is kept names kinds of op, as [mg.ops.MatMul], and this is {kinds!r}")
+    return lambda ctx, op, *specs: isinstance(op, kinds)
 
 
 class Kept:
@@ -93,7 +94,7 @@ class Kept:
         mode = modes.current.mode
         if mode.builder is not None:
             mode.builder.part.keeps = self.keeps
-        self.block = modes.in_mode(watchers=mode.watchers if mode.builder is not None else (*mode.watchers, self))
+        self.block = modes.in_mode(watchers=(*mode.watchers, *[self] * (mode.builder is None)))
         self.block.__enter__()
 
     def __exit__(self, *raised: Any) -> None:
@@ -116,15 +117,6 @@ class Kept:
         pass
 
 
-class Recalling(threading.local):
-    """Whose results are handed out in this thread just now."""
-
-    recall: Recall | None = None
-
-
-recalling = Recalling()
-
-
 class Recall:
     """The context of the second time: ops whose results were kept give them, and compute nothing.
 
@@ -135,29 +127,35 @@ class Recall:
         self.kept = kept
 
     def __enter__(self) -> None:
-        self.before, recalling.recall = recalling.recall, self
-        some = {applied: results for applied, results in self.kept.results.items() if any(results)}
-        self.left = {applied: iter(results) for applied, results in some.items()}
-        for op, specs in some:
+        self.before, inside.recall = inside.recall, self
+        self.left = {applied: iter(results) for applied, results in self.kept.results.items() if any(results)}
+        for op, specs in self.left:
             planned = op.plans.get(specs) or plan(op, specs)
             if not isinstance(planned.run, Recalled):
                 planned.run = Recalled((op, specs), planned.run)
 
     def __exit__(self, kind: Any, *raised: Any) -> None:
-        recalling.recall = self.before
+        inside.recall = self.before
         if kind is None:
             for (op, _), results in self.left.items():
                 if next(results, self) is not self:
                     raise NoGradientError(f"checkpoint: the second time there were fewer {op} than the first")
 
-    def result(self, applied: Applied, compute: Callable[..., Any], xs: tuple[Any, ...]) -> Any:
-        """What was kept of this application. Computed if nothing was, or if it was edited in place since."""
-        if applied not in self.left:
-            return compute(*xs)
-        kept = next(self.left[applied], self)
+    def result(self, applied: Applied) -> Any:
+        """What was kept of this application; None if nothing was, or if it was edited in place since."""
+        kept: Any = next(self.left[applied], self) if applied in self.left else None
         if kept is self:
             raise NoGradientError(f"checkpoint: the second time there were more {applied[0]} than the first")
-        return compute(*xs) if kept is None or versions.edited_since(kept[0], kept[1]) else kept[0]  # type: ignore[index]
+        return None if kept is None or versions.edited_since(*kept) else kept[0]
+
+
+class Inside(threading.local):
+    """Whose results are handed out in this thread just now."""
+
+    recall: Recall | None = None
+
+
+inside = Inside()
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,5 +166,5 @@ class Recalled:
     compute: Callable[..., Any]
 
     def __call__(self, *xs: Any) -> Any:
-        recall = recalling.recall
-        return self.compute(*xs) if recall is None else recall.result(self.applied, self.compute, xs)
+        kept = None if inside.recall is None else inside.recall.result(self.applied)
+        return self.compute(*xs) if kept is None else kept
