@@ -192,12 +192,14 @@ def test_what_is_loaded_is_exported_again_and_stays_as_it_is(name, tmp_path):
     mg.onnx.export(net, x, paths[0])
 
     for before, after in pairwise(paths):
-        mg.onnx.export(mg.onnx.load(before), x, after, input_names=["x"])
+        mg.onnx.export(mg.onnx.load(before), x, after)
 
     agree(run(paths[2], x), net(x))
     kinds = [[node.op_type for node in onnx.load(path).graph.node] for path in paths]
     assert len(kinds[0]) >= len(kinds[1])
     assert kinds[1] == kinds[2]
+    graphs = [onnx.load(path).graph for path in paths]
+    assert len({tuple(x.name for x in (*graph.input, *graph.output)) for graph in graphs}) == 1
 
 
 def test_a_loaded_network_is_trained(tmp_path):

@@ -7,14 +7,14 @@ The onnx package, which they need, is loaded when it is first used.
 from importlib import import_module
 from typing import Any
 
-NAMES = ("export", "load")
+NAMES = {"export": "export", "load": "function"}  # name → the module that has it
 
 
 def __getattr__(name: str) -> Any:
     if name not in NAMES:
         raise AttributeError(f"mg.onnx has {' and '.join(NAMES)}, and no {name}")
     try:
-        module = import_module(f".{name}", __name__)
+        module = import_module(f".{NAMES[name]}", __name__)
     except ModuleNotFoundError as missing:
         if missing.name != "onnx":
             raise

@@ -36,6 +36,7 @@ from ..tensor.symbol import Symbol
 from ..tensor.tensor import Tensor
 from . import control as control  # whose spellings join the table
 from .array import NamedArray
+from .function import OnnxFunction
 from .recorder import OnnxNumPy
 from .spellings import SPELLINGS
 from .writer import PARAMETERS, NodeWriter, typed
@@ -73,6 +74,8 @@ def export(
         raise ValueError(f"mg.onnx.export writes opset {OPSETS[0]} to {OPSETS[-1]}, and {opset} was asked")
     args = args if isinstance(args, tuple) else (args,)
     trace, names = traced(func, args, input_names, dynamic_axes or {})
+    if output_names is None and isinstance(func, OnnxFunction):
+        output_names = func.outputs
     model = model_of(trace, names, parameter_names(func), output_names, opset)
     onnx.checker.check_model(model, full_check=True)
     write(Path(path), model.SerializeToString())
@@ -98,6 +101,8 @@ def traced(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Map
     args, options = f.parameters.bound(args, {})
     f.key(args, options, tensors)
     said = [identifier(name) for name, x in f.parameters.leaves(args, options) if is_tensor(x)]
+    if isinstance(func, OnnxFunction) and len(said) == len(func.inputs):
+        said = [*func.inputs]
     names = said_names("input_names", input_names, said)
     if unknown := set(dynamic_axes) - {*names}:
         raise ValueError(f"dynamic_axes names {', '.join(sorted(unknown))}, and the inputs are {', '.join(names)}")
