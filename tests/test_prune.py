@@ -7,7 +7,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.base.errors import AxisError, ShapeError, StateError
+from minigrad.base.errors import AxisError, EditedError, ShapeError, StateError
 from minigrad.nn.utils import prune
 
 
@@ -280,6 +280,35 @@ def test_zeros_take_the_bytes_and_the_operations_of_other_numbers():
     assert bytes_of(prune.remove(layer, "weight")) == bytes_of(whole)
 
 
+WRITES = {
+    "mul_": lambda layer: layer.weight.mul_(2),
+    "an initialiser": lambda layer: nn.init.zeros_(layer.weight),
+    "data.zero_": lambda layer: layer.weight.data.zero_(),
+    "data": lambda layer: setattr(layer.weight, "data", mg.zeros(3, 4)),
+    "an index": lambda layer: layer.weight.__setitem__(0, 1.0),
+    "a parameter": lambda layer: setattr(layer, "weight", nn.Parameter(mg.ones(3, 4))),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_what_is_written_to_a_pruned_weight_is_not_lost_without_a_word(write):
+    """The product was written to, and let go; or a parameter came in its place, and the mask did nothing."""
+    layer = prune.l1_unstructured(linear(), "weight", 6)
+    x = mg.ones(2, 4)
+    before = layer(x).tolist()
+
+    with mg.no_grad(), pytest.raises((EditedError, TypeError), match="weight_orig"):
+        write(layer)
+
+    assert layer(x).tolist() == before
+    layer.weight_orig.data = mg.ones(3, 4)
+    assert layer.weight.tolist() == layer.weight_mask.tolist()
+    prune.remove(layer, "weight")
+    with mg.no_grad():
+        write(layer)
+    assert not prune.is_pruned(layer)
+
+
 # -- what is refused ------------------------------------------------------------------------------------
 
 
@@ -287,9 +316,9 @@ def linear():
     return nn.Linear(4, 3)
 
 
-def twice():
+def twice(name="weight"):
     layer = prune.l1_unstructured(linear(), "weight", 8)
-    prune.l1_unstructured(layer, "weight", 5)
+    prune.l1_unstructured(layer, name, 5)
 
 
 REFUSED = {
@@ -304,6 +333,7 @@ REFUSED = {
         StateError,
         lambda: prune.l1_unstructured(linear(), "wieght", 0.5),
     ),
+    "'weight_orig' to prune; it has bias, weight$": (StateError, lambda: twice("weight_orig")),  # whose mask had a mask
     "two axes or more": (ShapeError, lambda: prune.ln_structured(linear(), "bias", 1, n=2, dim=0)),
     r"dim=2 of \(3, 4\)": (AxisError, lambda: prune.ln_structured(linear(), "weight", 1, n=2, dim=2)),  # was: range
     r"importance_scores of \(2,\)": (

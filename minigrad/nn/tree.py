@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..base.device import Device
+from ..base.errors import EditedError
 from ..functions.creation import place
 from ..tensor.tensor import Tensor
 from ..tracing.module import ModuleLike
@@ -29,6 +30,28 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
+
+
+class Computed(Tensor):
+    """What a module computes whenever it is asked for. To write to it would change nothing, and is refused."""
+
+    __slots__ = ()
+
+    @property
+    def data(self) -> Tensor:
+        return self.detach()
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        raise EditedError(f"{self.spec} is computed whenever it is asked for, as a pruned weight is: edit weight_orig")
+
+    @classmethod
+    def of(cls, x: Any) -> Any:
+        """x as such, if it has a value."""
+        if isinstance(x, Tensor) and isinstance(x.value, np.ndarray):
+            x.__class__ = cls
+            x.value.flags.writeable = False
+        return x
 
 
 def parameter(*shape: int, dtype: Any = None, device: Device | str | None = None) -> Parameter:
@@ -64,6 +87,11 @@ class Tree(ModuleLike):
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name in vars(self).get("_computed", {}):
+            raise TypeError(
+                f"{type(self).__name__}.{name} is computed of {name}_orig and {name}_mask: edit those, or make it a "
+                f"parameter again, by prune.remove(module, {name!r})"
+            )
         if isinstance(value, Tree):
             self._forget(name)
         elif learned(value):
@@ -88,7 +116,7 @@ class Tree(ModuleLike):
             computed = vars(self).get("_computed", {})
             if name not in computed:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-            return computed[name](self, name)
+            return Computed.of(computed[name](self, name))
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)

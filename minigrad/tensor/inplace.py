@@ -115,7 +115,7 @@ def write(x: Any, value: Any) -> None:
     except ValueError:
         raise EditedError(
             f"{x.spec} cannot be written to: it looks at memory in which several elements are one, or that is "
-            "read-only. Edit x.clone()"
+            "read-only, as a weight with a mask is. Edit x.clone(), or weight_orig"
         ) from None
     versions.edit(x.value)
 

@@ -24,7 +24,7 @@ from ...tensor.tensor import Tensor
 from ...tracing.module import ModuleLike
 from .. import init
 from ..module import Module
-from ..tree import dotted, learned
+from ..tree import dotted
 
 NOTE = (
     "Zeros are kept and multiplied like other numbers: alone they save neither time nor bytes, and until remove() a "
@@ -220,7 +220,7 @@ def sparsity(model: Module) -> Table:
     rows: list[tuple[Any, ...]] = []
     for path, part in model.named_modules():
         for name, p in part.named_parameters(recurse=False):
-            name = name.removesuffix("_orig") if name.removesuffix("_orig") in methods(part) else name
+            name = own(part, name)
             zeros = p.size - int(np.count_nonzero(array(getattr(part, name))))
             rows.append((dotted(path, name), str(p.shape), p.size, zeros, zeros / max(p.size, 1)))
     size, zeros = (sum(row[i] for row in rows) for i in (2, 3))
@@ -236,11 +236,18 @@ def methods(module: Any) -> dict[str, Any]:
 
 def prunable(module: Any, name: str) -> Any:
     """The parameter as it is used. Raises StateError where there is none of that name."""
-    x = getattr(module, name, None)
-    if name in methods(module) or learned(x):
-        return x
-    there = ", ".join(name for name, _ in module.named_parameters(recurse=False)) or "none"
-    raise StateError(f"{type(module).__name__} has no parameter {name!r} to prune; it has {there}")
+    there = [own(module, name) for name, _ in module.named_parameters(recurse=False)]
+    if name not in there:
+        raise StateError(
+            f"{type(module).__name__} has no parameter {name!r} to prune; it has {', '.join(there) or 'none'}"
+        )
+    return getattr(module, name)
+
+
+def own(module: Any, name: str) -> str:
+    """The name that a parameter of the module has, pruned or not."""
+    unpruned = name.removesuffix("_orig")
+    return unpruned if unpruned in methods(module) else name
 
 
 def mask_of(module: Any, name: str) -> Any:
