@@ -11,7 +11,7 @@ from minigrad.compiler.passes.liveness import bytes_moved
 from minigrad.compiler.passes.pipeline import optimised
 from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP
 from minigrad.profiler.machine import Machine
-from minigrad.profiler.roofline import Point, axes, drawn
+from minigrad.profiler.roofline import Point, axes, drawn, share
 from minigrad.widgets import Roofline
 from minigrad.widgets.roofline import verdict
 
@@ -83,23 +83,44 @@ def test_points_lie_where_they_were_measured(widget):
     ("point", "says"),
     [
         (Point("@", 10**9, 10**7, 0.0125), "80 percent of what main memory and peak allow. Arithmetic bounds it"),
-        (Point("+", 10**6, 10**7, 0.00125), "80 percent of what main memory and peak allow. Memory bounds it"),
-        (
-            Point("+", 10**6, 10**7, 0.0005),
-            "200 percent of what main memory and peak allow. Memory bounds it: left of ",
-        ),
+        (Point("+", 10**6, 10**7, 0.00125), "80 percent of what main memory and peak allow. Main memory bounds it"),
+        (Point("+", 10**6, 10**7, 0.000125), "80 percent of what the cache and peak allow. The cache bounds it: left"),
+        (Point("@", 2 * 10**6, 2 * 10**5, 4e-5), "50 percent of what the cache and peak allow. Arithmetic bounds it"),
         (Point("exp", 10**6, 10**7, 0.01), "10 percent of what main memory and peak allow: neither roof is near"),
         (Point("+", 10, 160, 1.5e-6), "the call itself is the bound"),
-        (Point("gather", 0, 10**7, 0.001), "It moves 10 GB/s: memory bounds it."),
+        (Point("gather", 0, 10**7, 0.001), "It moves 10 GB/s: main memory bounds it."),
     ],
 )
 def test_what_bounds_an_op_is_said(point, says):
     assert says in verdict(point, MACHINE)
 
 
-def test_what_is_above_the_roof_is_said_to_be_in_the_cache():
-    assert "Above the solid roof" in verdict(Point("+", 10**6, 10**7, 0.0005), MACHINE)
-    assert "Above" not in verdict(Point("+", 10**6, 10**7, 0.00125), MACHINE)
+@pytest.mark.parametrize("gigabytes_a_second", [5, 20, 90])
+def test_a_share_is_of_the_roof_of_the_memory_that_the_arrays_are_in(gigabytes_a_second):
+    """What lay in the cache had up to 2,831 % of main memory's roof, and 50 % of it where it was slow."""
+    small, large = (Point("+", n // 8, n, n / gigabytes_a_second / 1e9) for n in (10**5, 10**8))
+    of_memory = gigabytes_a_second / 10
+
+    assert share(small, MACHINE) == pytest.approx(gigabytes_a_second / 100)
+    assert share(large, MACHINE) == pytest.approx(of_memory if of_memory <= 1 else gigabytes_a_second / 100)
+    said = str(mg.profiler.Roofline("f", MACHINE, {"as written": [small, large]}))
+    assert f"{share(small, MACHINE):.1%}\n" in said
+    assert all(float(each) <= 100 for each in re.findall(r"([\d.]+)%", said))
+
+
+def test_of_many_ops_those_that_take_longest_are_shown():
+    """The roofline of a training step was 9,000 pixels tall."""
+    found = [Point("x", 10**4, 10**5, 1e-6 * (1 + i * 7 % 300)) for i in range(300)]
+    roof = mg.profiler.Roofline("step", MACHINE, {"as written": found, "after the compiler's passes": found})
+    first, second = roof.tables
+
+    assert [row[0] for row in first.rows[:3]] == ["257. x", "214. x", "171. x"]  # 300, 299, 298 µs
+    assert len(first.rows) == len(second.rows) == 20
+    assert "The 20 that take longest, 13% of the time" in first.note
+    assert len(roof.table("as written", 300).rows) == 300
+    (chart,) = roof.charts
+    heights = [float(y) for y in re.findall(r'class="mg-halo" x="[-\d.]+" y="([-\d.]+)"', chart)]
+    assert all(TOP < y < BOTTOM for y in heights)
 
 
 def test_the_screen_says_what_was_counted_and_measured(widget):

@@ -294,7 +294,7 @@ def test_names_are_escaped():
     assert "&lt;lambda&gt;" in found._repr_html_()
     assert "<lambda>" not in found._repr_html_()
     html = roofline(lambda x: (x < x * 2) * x, mg.ones(3), machine=MACHINE)._repr_html_()
-    assert ">&lt;lambda&gt;, as written.</p>" in html
+    assert ">&lt;lambda&gt;, as written. The roof" in html
     assert ">1. &lt;</th>" in html
 
 

@@ -56,7 +56,7 @@ class Machine:
         return (
             f"This machine computes at {rate(self.peak)}; a copy moves {bandwidth(self.memory)} in main memory (the "
             f"solid slope) and {bandwidth(self.cache)} in the cache (dashed). From {number(self.ridge, 3)} FLOPs a "
-            "byte on, memory is no bound."
+            "byte on, memory is no bound. What else runs here lowers all of these."
         )
 
     def reaching(self, peak: float, cache: float) -> Machine:

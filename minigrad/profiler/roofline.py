@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
-from itertools import count
 from typing import Any
 
 import numpy as np
+from tqdm.auto import tqdm
 
 from ..base.device import CPU
 from ..base.spec import Specs
@@ -30,15 +30,16 @@ from ..compiler.program.program import Program
 from ..core.graph import Graph
 from ..core.interpret import is_constant, value, walked
 from ..core.node import Node
-from ..draw.charts import RIGHT, Axis, Report, across, chart, compact, decades, upwards
+from ..draw.charts import BOTTOM, RIGHT, TOP, Axis, Report, across, chart, compact, decades, upwards
 from ..draw.rules import sign_of
 from ..draw.svg import text
 from ..draw.words import number, took
 from ..graph.function import TracedFunction, function
 from ..graph.trace import Trace
 from ..ops import Input, TupleGet
-from .machine import Machine, rate, seconds
+from .machine import SMALL, Machine, rate, seconds
 
+ROWS = 20  # of a table
 NEAR = 0.25  # of the roof: below, something else is the bound
 LETTER = 6.5  # pixels, of a label
 WRITTEN, COMPILED = "as written", "after the compiler's passes"
@@ -48,7 +49,9 @@ HEAD = {"op": "", "FLOPs": ",", "bytes": ",", **dict.fromkeys(FIGURES, "")}
 Place = tuple[float, float, float]  # of words: left, right, baseline
 
 
-def roofline(f: Callable[..., Any] | None = None, *args: Any, machine: Machine | None = None) -> Roofline:
+def roofline(
+    f: Callable[..., Any] | None = None, *args: Any, machine: Machine | None = None, progress: bool = True
+) -> Roofline:
     """The ops of f on these arguments under the roofs of this machine; the roofs alone, if there is no f.
 
     machine    its roofs, where they are known: Machine.measured() takes about a second
@@ -56,6 +59,8 @@ def roofline(f: Callable[..., Any] | None = None, *args: Any, machine: Machine |
     Every op is run alone, so an f of many different ops takes a while. What is near neither roof computes functions
     such as exp, which count as one FLOP and take many.
     """
+    if not isinstance(machine, Machine | None):
+        raise TypeError(f"machine is what Machine.measured() gives, and got {machine!r}")
     if f is None:
         return Roofline("", machine or Machine.measured(), {})
     traced = f if isinstance(f, TracedFunction) else function(f)
@@ -63,7 +68,7 @@ def roofline(f: Callable[..., Any] | None = None, *args: Any, machine: Machine |
     if any(x.spec.device is not CPU for x in trace.graph.inputs):
         raise ValueError("roofline runs on the CPU: move the tensors there, with x.cpu()")
     arrays = [array.copy() for array in arrays_of(traced, args, trace)]
-    return under_roofs(traced.__name__, trace.graph, arrays, machine)
+    return under_roofs(traced.__name__, trace.graph, arrays, machine, progress)
 
 
 def arrays_of(f: TracedFunction, args: Sequence[Any], trace: Trace) -> list[Any]:
@@ -89,15 +94,25 @@ class Point:
     speed = property(lambda self: self.flops / self.seconds, doc="FLOPs a second.")
 
 
+def in_cache(point: Point, machine: Machine) -> bool:
+    """Whether its arrays are: they are no more than was copied there, or it is quicker than main memory allows."""
+    return point.nbytes <= 2 * SMALL or point.nbytes / point.seconds > machine.memory
+
+
+def share(point: Point, machine: Machine) -> float:
+    """Its speed, as a share of the roof of the memory that its arrays are in."""
+    return float(point.speed / machine.roof(point.intensity, in_cache(point, machine)))
+
+
 def bound(point: Point, machine: Machine) -> str:
     """What keeps it from being quicker: call, memory, cache or arithmetic; or neither, where no roof is near."""
-    roof = machine.roof(point.intensity)
+    cached = in_cache(point, machine)
     if machine.call > point.seconds / 2:
         return "call"
-    if point.flops and point.speed < NEAR * roof:
+    if point.flops and share(point, machine) < NEAR:
         return "neither"
-    if point.intensity < machine.ridge:
-        return "cache" if point.speed > roof else "memory"
+    if machine.roof(point.intensity, cached) < machine.peak:
+        return "cache" if cached else "memory"
     return "arithmetic"
 
 
@@ -118,10 +133,17 @@ class Roofline(Report):
 
     @property
     def tables(self) -> list[Table]:
-        """One for each graph."""
-        rows = {f: [cells(i, p, self.machine) for i, p in enumerate(found)] for f, found in self.points.items()}
-        drawn = {COMPILED: ": the dots of the picture"}
-        return [Table(HEAD, rows[form], f"{self.name}, {form}{drawn.get(form, '')}.") for form in rows]
+        """One for each graph, of the ops that take longest."""
+        return [self.table(form) for form in self.points]
+
+    def table(self, form: str, rows: int = ROWS) -> Table:
+        """The ops of a graph, so many of them, those that take longest first."""
+        found, drawn = slowest(self.points[form]), ": the dots of the picture" * (form == COMPILED)
+        note = f"{self.name}, {form}{drawn}. The roof is that of the cache or of main memory, where the arrays are."
+        if len(found) > rows:
+            part = sum(p.seconds for _, p in found[:rows]) / sum(p.seconds for _, p in found)
+            note += f" The {rows} that take longest, {part:.0%} of the time; .table({form!r}, {len(found)}) has all."
+        return Table(HEAD, [cells(i, point, self.machine) for i, point in found[:rows]], note)
 
     @property
     def charts(self) -> list[str]:
@@ -130,15 +152,24 @@ class Roofline(Report):
         return [drawn(self.points.get(COMPILED, ()), self.machine, *axes(every, self.machine))]
 
 
-def under_roofs(name: str, graph: Graph, arrays: Sequence[Any], machine: Machine | None = None) -> Roofline:
+def slowest(found: Sequence[Point]) -> list[tuple[int, Point]]:
+    """The ops with their numbers, those that take longest first."""
+    return sorted(enumerate(found), key=lambda each: -each[1].seconds)
+
+
+def under_roofs(
+    name: str, graph: Graph, arrays: Sequence[Any], machine: Machine | None = None, progress: bool = False
+) -> Roofline:
     """The ops of a graph, counted and measured: as written, and after the compiler's passes.
 
     Raises ValueError where nothing is computed.
     """
-    found = {form: points(each, arrays) for form, each in ((WRITTEN, graph), (COMPILED, optimised(graph)))}
+    found = {form: points(each, arrays, progress) for form, each in ((WRITTEN, graph), (COMPILED, optimised(graph)))}
     every = [point for each in found.values() for point in each]
     if not any(point.flops for point in found[WRITTEN]):
-        raise ValueError("a roofline needs an op that computes, and these ops only move elements")
+        raise ValueError(
+            "a roofline needs an op that computes, and here none does: they only move elements, if there are any"
+        )
     machine = machine or Machine.measured(float_of(graph)).reaching(
         max(point.speed for point in every), max(point.nbytes / point.seconds for point in every)
     )
@@ -148,7 +179,7 @@ def under_roofs(name: str, graph: Graph, arrays: Sequence[Any], machine: Machine
 # -- what is counted and measured -------------------------------------------------------------------------------
 
 
-def points(graph: Graph, arrays: Sequence[Any]) -> list[Point]:
+def points(graph: Graph, arrays: Sequence[Any], progress: bool = False) -> list[Point]:
     """Every op that runs, in order, counted and measured."""
     values: dict[Node, Any] = {}
 
@@ -161,7 +192,8 @@ def points(graph: Graph, arrays: Sequence[Any]) -> list[Point]:
     values |= dict(zip(graph.inputs, arrays))
     home = memory_of(graph.nodes)
     own = [n for n in graph.nodes if n.inputs and home[n] is n and not isinstance(n.op, TupleGet) and not n.op.effect]
-    return [Point(name_of(n), cost(n), moved_by(n, home), seconds(alone(n, graph, values))) for n in own]
+    bar = tqdm(own, disable=not progress, leave=False, ncols=72)
+    return [Point(name_of(n), cost(n), moved_by(n, home), seconds(alone(n, graph, values))) for n in bar]
 
 
 def alone(node: Node, graph: Graph, values: dict[Node, Any]) -> Callable[[], Any]:
@@ -191,11 +223,9 @@ def float_of(graph: Graph) -> np.dtype:
 
 def cells(i: int, point: Point, machine: Machine) -> tuple[Any, ...]:
     """A row of the table, under the number of its dot."""
-    what = bound(point, machine)
-    share = point.speed / machine.roof(point.intensity, what == "cache") if point.flops else 1.0
-    what = "neither" if what == "cache" and share < NEAR else what
+    of_roof = f" {share(point, machine):6.1%}" if point.flops else ""
     speeds = number(point.intensity, 3), number(point.speed / 1e9, 3), took(point.seconds)
-    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, f"{what} {share:6.1%}" if point.flops else what
+    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, bound(point, machine) + of_roof
 
 
 def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
@@ -218,13 +248,16 @@ def drawn(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) -> str:
         )
     peak, above = f"peak {rate(machine.peak)}", y.at(machine.peak) - 6
     roofs.append(text("mg-number mg-halo", x.end, above, peak))
-    marks = [(i, x.at(p.intensity), y.at(p.speed)) for i, p in enumerate(found) if p.flops]
+    marks = [(i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
     taken = (x.end - LETTER * len(peak), x.end, above)
     return chart("Each op under the roofs of this machine", x, y, *roofs, *dots(marks, taken))
 
 
 def dots(marks: Sequence[tuple[int, float, float]], *taken: Place) -> list[str]:
-    """Dots; those that lie on each other share one label, which lies on no dot, no other label, nor what is taken."""
+    """Dots; those that lie on each other share one label, which lies on no dot, no other label, nor what is taken.
+
+    Where there is no room between the axes there is none; who comes first has the choice.
+    """
     heaps: list[list[tuple[int, float, float]]] = []
     for i, x, y in marks:
         heap = next((h for h in heaps if abs(h[0][1] - x) < 12 and abs(h[0][2] - y) < 10), None)
@@ -233,7 +266,7 @@ def dots(marks: Sequence[tuple[int, float, float]], *taken: Place) -> list[str]:
         heap.append((i, x, y))
     circles = [
         f'<g class="mg-dot" data-id="p{i}"><circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
-        for i, x, y in marks
+        for i, x, y in sorted(marks)
     ]
     places = [*taken, *((x - 6, x + 6, y + 4) for _, x, y in marks)]
     return [*circles, *(label(heap, places) for heap in heaps)]
@@ -241,7 +274,7 @@ def dots(marks: Sequence[tuple[int, float, float]], *taken: Place) -> list[str]:
 
 def label(heap: Sequence[tuple[int, float, float]], taken: list[Place]) -> str:
     """The numbers of some dots, or how many, where there is room; its place is then taken."""
-    words = ", ".join(str(i) for i, *_ in heap) if len(heap) < 4 else f"{len(heap)} ops"
+    words = ", ".join(str(i) for i, *_ in sorted(heap)) if len(heap) < 4 else f"{len(heap)} ops"
     width, y = LETTER * len(words), heap[0][2] + 4
     left = max(x for _, x, _ in heap) + 11
     if left + width > RIGHT:
@@ -250,6 +283,8 @@ def label(heap: Sequence[tuple[int, float, float]], taken: list[Place]) -> str:
     def is_free(at: float) -> bool:
         return not any(left < end and start < left + width and abs(at - other) < 12 for start, end, other in taken)
 
-    y = next(filter(is_free, (y + 12 * step for n in count() for step in (n, -n))))
-    taken.append((left, left + width, y))
-    return text("mg-halo", left, y, words)
+    free = (at for n in range(20) for at in (y + 12 * n, y - 12 * n) if TOP < at < BOTTOM and is_free(at))
+    if (place := next(free, None)) is None:
+        return ""
+    taken.append((left, left + width, place))
+    return text("mg-halo", left, place, words)

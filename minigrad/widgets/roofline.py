@@ -9,7 +9,7 @@ from typing import Any
 from ..draw.charts import Axis, across, chart, compact, decades, upwards
 from ..draw.words import counted, number, took
 from ..profiler.machine import Machine, bandwidth, rate
-from ..profiler.roofline import WRITTEN, Point, axes, bound, dots, drawn, under_roofs
+from ..profiler.roofline import WRITTEN, Point, axes, bound, dots, drawn, in_cache, share, under_roofs
 from .film import Charted, Choice, Cut, Panel, Reel, row, styled, table
 from .traced import traced
 
@@ -108,12 +108,13 @@ def verdict(point: Point, machine: Machine) -> str:
     if what == "call":
         speed = f"It takes {took(point.seconds)}, and a call that adds two numbers {took(machine.call)}"
         return f"{speed}: the call itself is the bound, and larger arrays would be nearer to the roof."
+    memory = "the cache" if in_cache(point, machine) else "main memory"
     if not point.flops:
-        return f"It moves {bandwidth(point.nbytes / point.seconds)}: memory bounds it."
-    share = point.speed / machine.roof(point.intensity)
-    speed = f"It runs at {rate(point.speed)}, {number(100 * share, 3)} percent of what main memory and peak allow"
+        return f"It moves {bandwidth(point.nbytes / point.seconds)}: {memory} bounds it."
+    part = number(100 * share(point, machine), 3)
+    speed = f"It runs at {rate(point.speed)}, {part} percent of what {memory} and peak allow"
     if what == "neither":
         return f"{speed}: neither roof is near. A function such as exp counts as one FLOP, and takes many."
-    cached = " Above the solid roof: its arrays are still in the cache." if what == "cache" else ""
-    side = "Arithmetic bounds it: right" if what == "arithmetic" else "Memory bounds it: left"
-    return f"{speed}. {side} of the ridge.{cached}"
+    if what == "arithmetic":
+        return f"{speed}. Arithmetic bounds it: right of the ridge."
+    return f"{speed}. {memory.capitalize()} bounds it: left of the ridge."
