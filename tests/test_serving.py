@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -24,11 +25,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from safetensors.numpy import load, save
 
 import minigrad as mg
+from benchmarks import serving
 from minigrad.course.cli import main
+from minigrad.serving.app import app
 from minigrad.serving.batcher import Batcher, Limits
 from minigrad.serving.command import configured, listening
 from minigrad.serving.metrics import Metrics
-from minigrad.serving.model import Refusal, opened
+from minigrad.serving.model import Refusal, in_slices, opened, warmed
 from minigrad.serving.repository import Repository
 
 X = np.random.default_rng(0).normal(size=(3, 4)).astype("f4")
@@ -149,6 +152,14 @@ def test_numbers_that_json_has_not_go_in_and_out(client):
     answer = client.post("/v1/models/whole:predict", content=b'{"inputs": [1, -Infinity, 2]}')
 
     assert answer.text == '{"outputs":-Infinity}'
+
+
+def test_the_table_of_paths_in_the_docs_is_that_of_the_server(tmp_path):
+    table = (ROOT / "docs" / "serving.md").read_text("utf-8").partition("## Paths")[2].partition("Behind NAME")[0]
+    routes = app(Repository(tmp_path, Limits(), Metrics())).routes
+    paths = {("POST" if "POST" in r.methods else "GET", r.path.replace("{name}", "NAME")) for r in routes}
+
+    assert {*re.findall(r"`(GET|POST) (/[^`]*)`", table)} == {each for each in paths if "number" not in each[1]}
 
 
 # -- what is refused --------------------------------------------------------------------------------
@@ -318,6 +329,31 @@ def test_requests_that_wait_run_together_and_each_has_its_own_answer(tmp_path):
         np.testing.assert_array_equal(answer["output"], 2 * request["x"])
 
 
+def test_a_long_request_runs_in_slices_so_that_memory_has_a_limit(tmp_path):
+    met = []
+
+    def twice(arrays):
+        met.append(len(arrays["x"]))
+        return {"output": 2 * arrays["x"]}
+
+    x = np.arange(5000.0).reshape(2500, 2).astype("f4")
+    found = in_slices(twice, {"x": x})
+
+    assert met == [1024, 1024, 512]  # of 452, filled up
+    np.testing.assert_array_equal(found["output"], 2 * x)
+    np.testing.assert_array_equal(opened(saved(tmp_path / "net.mg", 2.0)).run({"x": x})["output"], 2 * x)
+
+
+def test_what_a_batch_needs_is_compiled_before_the_first_request(tmp_path):
+    """Of 24 rows at most, batches of 17 to 24 are filled up to 32."""
+    met = []
+    model = opened(saved(tmp_path / "net.mg", 2.0))
+
+    warmed(replace(model, run=lambda arrays: met.append(len(arrays["x"]))), 24)
+
+    assert met == [1, 2, 4, 8, 16, 32]
+
+
 def test_requests_of_other_lengths_run_apart(tmp_path):
     model = opened(keep(tmp_path / "net.mg", lambda x: x.sum(1), ((None, None), mg.float32)))
     requests = [{"x": np.ones((1, 2 + i % 2), "f4")} for i in range(4)]
@@ -366,6 +402,20 @@ def test_hundreds_of_requests_at_once_are_answered_right(client):
 
     for answer, y in zip(answers, wanted):
         np.testing.assert_allclose(np.load(io.BytesIO(answer.content)), y, **CLOSE)
+
+
+def test_the_load_test_counts_wrong_answers(client):
+    xs = np.random.default_rng(2).normal(size=(20, 4)).astype("f4")
+    wanted = np.concatenate([net(mg.tensor(x[None])).detach().numpy() for x in xs])
+    address = str(client.base_url.join("/v1/models/net"))
+
+    found = asyncio.run(serving.load(address, xs, wanted, clients=4, total=60))
+    wanted[7] += 1e-3
+
+    assert found["wrong"] == 0
+    assert found["p50"] <= found["p95"] <= found["p99"]
+    assert asyncio.run(serving.load(address, xs, wanted, clients=4, total=60))["wrong"] == 3
+    assert serving.rows_in_a_batch(address) >= 1
 
 
 # -- versions ---------------------------------------------------------------------------------------
@@ -460,7 +510,7 @@ def test_a_process_that_is_ended_answers_what_it_was_asked_and_says_goodbye(tmp_
             process.send_signal(signal.SIGTERM)
             time.sleep(0.3)
             asking.sendall(body[10:])
-            answer = asking.recv(1000)
+            answer = b"".join(iter(lambda: asking.recv(1000), b""))
         _, errors = process.communicate(timeout=20)
 
     assert line.startswith("net, version 1: http://127.0.0.1:")

@@ -22,6 +22,7 @@ from ..saving.functions import Part, Returned, SavedFunction, said
 from ..tensor.tensor import Tensor
 
 Arrays = dict[str, np.ndarray]
+MOST_ROWS = 1024  # of one run
 
 
 class Refusal(Exception):
@@ -115,7 +116,7 @@ def of_function(function: SavedFunction) -> Model:
     model = Model({name: said(x) for name, x in inputs.items()}, {name: said(x) for name, x in returned.items()}, run)
     if not one_length or part.edits or not rows_are_apart(model):
         return model
-    return replace(model, run=partial(padded, run), by_rows=True)
+    return replace(model, run=partial(in_slices, run), by_rows=True)
 
 
 def returned_spec(x: Returned, part: Part) -> Spec:
@@ -125,6 +126,14 @@ def returned_spec(x: Returned, part: Part) -> Spec:
     node = (part.graph.outputs if x.kind == "output" else part.graph.inputs)[x.number]
     assert node is not None  # held by the reader of the file
     return node.spec
+
+
+def in_slices(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
+    """A run of many rows as several, so that what a run allocates has a limit."""
+    rows = len(next(iter(arrays.values())))
+    starts = range(0, rows, MOST_ROWS)
+    found = [padded(run, {name: x[i : i + MOST_ROWS] for name, x in arrays.items()}) for i in starts]
+    return found[0] if len(found) == 1 else {name: np.concatenate([y[name] for y in found]) for name in found[0]}
 
 
 def padded(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
@@ -170,6 +179,6 @@ def close(x: np.ndarray, y: np.ndarray) -> bool:
 def warmed(model: Model, most_rows: int) -> Model:
     """The model, once it has run on every number of rows that a batch has: what is compiled is compiled before."""
     if model.by_rows and all(n is not None for spec in model.inputs.values() for n in spec.shape[1:]):
-        for power in range(most_rows.bit_length()):
+        for power in range((most_rows - 1).bit_length() + 1):
             model.run(noise(model, 1 << power))
     return model
