@@ -3,8 +3,8 @@
 A reading takes the inputs of a node, None where one is left out, and its attributes by their names. What was an
 attribute once and is an input now has one name, so most readings are those of every opset. `version` is that in which
 the op last changed; `outputs` how many results are asked for. Results need not have the right dtype: the op's schema
-says it, and function.py sees to it. Elementwise ops, reductions
-and products are here; the others in shapes.py, branches.py and networks.py.
+says it, and function.py sees to it. Elementwise ops, reductions and products are here; the others are in shapes.py,
+branches.py and networks.py.
 """
 
 from __future__ import annotations
