@@ -110,7 +110,7 @@ def test_a_share_is_of_the_roof_of_the_memory_that_the_arrays_are_in(gigabytes_a
 
 def test_of_many_ops_those_that_take_longest_are_shown():
     """The roofline of a training step was 9,000 pixels tall."""
-    found = [Point("x", 10**4, 10**5, 1e-6 * (1 + i * 7 % 300)) for i in range(300)]
+    found = [Point("x", int(10 ** (2 + i % 17 / 5)), 10**5, 1e-6 * (1 + i * 7 % 300)) for i in range(300)]
     roof = mg.profiler.Roofline("step", MACHINE, {"as written": found, "after the compiler's passes": found})
     first, second = roof.tables
 

@@ -34,7 +34,7 @@ def found():
 @pytest.mark.parametrize("power", [0, 0.5, 1, 2, 3])
 def test_the_slope_of_a_power_is_its_exponent(power):
     ns = [3, 10, 40, 100, 700]
-    slope, residual = fit(ns, [7.0 * n**power for n in ns])
+    slope, residual, _ = fit(ns, [7.0 * n**power for n in ns])
 
     assert slope == pytest.approx(power, abs=1e-12)
     assert residual == pytest.approx(0, abs=1e-12)
@@ -279,6 +279,35 @@ def test_what_is_no_function_of_lengths_is_refused(f):
 # -- to look at ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("given", "error", "match"),
+    [
+        (lambda net, x: [net, x], TypeError, r"the tuple \(model, \*inputs\), and f gave \[Linear"),
+        (lambda net, x: (x, net), TypeError, r"the tuple \(model, \*inputs\), and f gave \(tensor"),
+        (lambda net, x: net, TypeError, "and f gave Linear"),
+        (lambda net, x: None, ValueError, r"none did in .* at \{'batch': 2\}"),
+    ],
+)
+def test_a_model_that_would_not_run_is_refused(given, error, match):
+    """0 FLOPs were counted, and the time of making the batch was measured."""
+    net, batches = mg.nn.Linear(4, 3), [mg.ones(n, 4) for n in range(5)]
+    with pytest.raises(error, match=match):
+        sweep(lambda batch: given(net, batches[batch]), batch=[2, 3, 4], progress=False)
+
+
+def test_the_line_that_is_fitted_is_drawn_and_named():
+    scaling = Scaling("n", {}, [Sample(n, n, n, None, 1e-6 * n, 8 * n * n) for n in (10, 100, 1000)])
+    time, peak = scaling.charts
+    points = [
+        re.search(rf'<polyline class="{look}" points="([^"]*)"', peak)[1] for look in ("mg-roof", "mg-roof mg-second")
+    ]
+
+    assert ">time measured; line, linear; dashed, as FLOPs counted<" in time
+    assert ">peak bytes measured; line, quadratic; dashed, as bytes kept<" in peak
+    dots = [f"{x},{y}" for x, y in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', peak)]
+    assert points[0].split() == [dots[0], dots[-1]] != points[1].split()[::2]
+
+
 def test_the_page_has_tables_with_heads_and_pictures_with_titles(found):
     html = found._repr_html_()
 
@@ -302,7 +331,7 @@ def test_measured_points_lie_on_the_line_where_theory_holds():
     samples = [Sample(n, n, n, None, 1e-6 * n, 8 * n) for n in (10, 100, 1000)]
     (time, _) = Scaling("n", {}, samples).charts
     dots = [(float(x), float(y)) for x, y in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', time)]
-    (polyline,) = re.findall(r'points="([^"]+)"', time)
+    (polyline,) = re.findall(r'mg-second" points="([^"]+)"', time)
 
     np.testing.assert_allclose(dots, [[float(a) for a in p.split(",")] for p in polyline.split()], atol=0.1)
 

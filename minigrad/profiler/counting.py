@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from ..autograd.function_rule import keeper
@@ -18,6 +18,7 @@ Sizes = dict[int, int]  # id of a piece of memory → its bytes
 class Counting:
     """A watcher that counts.
 
+    ops        how many ran
     flops      of the ops forward, and of their derivatives where backward passed; None once an op did not say
     unsaid     that op
     pulled     what each pass of backward has of its own: passing() gives it
@@ -27,7 +28,7 @@ class Counting:
     pulled: Callable[[Any, Any, tuple[Any, ...]], None]
 
     def __init__(self) -> None:
-        self.flops: int | None = 0
+        self.ops, self.flops = 0, cast(int | None, 0)
         self.unsaid: Any = None
         self.leaves: set[int] = set()
         self.records: WeakKeyDictionary[Node, Sizes] = WeakKeyDictionary()
@@ -46,6 +47,7 @@ class Counting:
         return sum(size for memory, size in sizes.items() if memory not in self.leaves)
 
     def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
+        self.ops += 1
         self.count(op, lambda: flops_of(op, y.spec, *(x.spec for x in xs)))
         self.leaves |= {id(owner(x.value)) for x in xs if x.tracked and x.is_leaf}
         if y.tracked and not y.is_leaf:

@@ -60,10 +60,12 @@ class Fit(NamedTuple):
 
     slope       p
     residual    the root mean square of what the points are off the line, as a factor less 1
+    ends        of the line: (n, cost) at the first and the last point that it is fitted to
     """
 
     slope: float
     residual: float
+    ends: tuple[tuple[float, float], ...]
 
     @property
     def word(self) -> str:
@@ -82,7 +84,8 @@ def fit(xs: Sequence[float], ys: Sequence[float]) -> Fit:
     upper = slice(len(xs) - max(3, ceil(len(xs) / 2)), None)
     x, y = np.log(np.asarray(xs[upper], float)), np.log(np.asarray(ys[upper], float))
     slope, start = np.polyfit(x, y, 1)
-    return Fit(float(slope), float(np.expm1(np.sqrt(np.mean((y - slope * x - start) ** 2)))))
+    ends = tuple([(float(np.exp(at)), float(np.exp(slope * at + start))) for at in (x[0], x[-1])])
+    return Fit(float(slope), float(np.expm1(np.sqrt(np.mean((y - slope * x - start) ** 2)))), ends)
 
 
 @dataclass(frozen=True)
@@ -150,15 +153,17 @@ class Scaling:
         return [self.chart("seconds", took), self.chart("peak", compact)] if self.samples else []
 
     def chart(self, what: str, words: Callable[[float], str]) -> str:
-        """Dots for what was measured, and a dashed line for what theory tells."""
+        """Dots for what was measured, the line that is fitted to them, and a dashed one for what theory tells."""
         ns, ys, told = self.column("n"), [max(y, 1e-9) for y in self.column(what)], self.theory(what)
         found, counted = self.fit(what), COLUMNS[TOGETHER[what][0]]
-        label = f"{COLUMNS[what]}{f', {found.word}' if found else ''}{f'; dashed, as {counted}' if told else ''}"
+        label = f"{COLUMNS[what]}{f'; line, {found.word}' if found else ''}{f'; dashed, as {counted}' if told else ''}"
         x = across(ns[0], max(ns[-1], ns[0] + 1), self.name, log=True, marks=ns, words="{:,}".format)
         y = decades([*ys, *told], upwards, label, words)
         dots = [f'<circle class="mg-point" cx="{x.at(n):.1f}" cy="{y.at(t):.1f}" r="5"/>' for n, t in zip(ns, ys)]
         dashed = [line("mg-roof mg-second", [(x.at(n), y.at(t)) for n, t in zip(ns, told)])] if told else []
-        return chart(f"{COLUMNS[what]} against {self.name}{f': {found}' if found else ''}", x, y, *dashed, *dots)
+        fitted = [line("mg-roof", [(x.at(n), y.at(t)) for n, t in found.ends])] if found else []
+        title = f"{COLUMNS[what]} against {self.name}{f': {found}' if found else ''}"
+        return chart(title, x, y, *dashed, *fitted, *dots)
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,8 +200,8 @@ def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **le
               a function of no arguments, which is; else f itself is, with all that it builds
     repeat    so many runs are timed, of which the fastest counts
 
-    Ctrl-C ends it early, and what was measured is given. Raises ValueError for fewer than 3 values of a length,
-    TypeError for what is no function.
+    Ctrl-C ends it early, and what was measured is given. Raises ValueError for fewer than 3 values of a length, and
+    where no op runs; TypeError for what is no function, and for a model that f gives otherwise.
     """
     if isinstance(f, Module) or not callable(f):
         raise TypeError(f"sweep takes a function of the lengths, such as lambda batch: (net, x[:batch]), and got {f!r}")
@@ -232,6 +237,8 @@ def measured(f: Callable[..., Any], lengths: Mapping[str, int], n: int, repeat: 
         y = run()  # its graph lives until what it keeps is counted
         kept = counting.kept
     del y
+    if not counting.ops:
+        raise ValueError(f"sweep counts the ops that run, and none did in {f!r} at {dict(lengths)}")
     parameters = None if model is None else sum(p.size for p in model.parameters())
     return Sample(n, counting.flops, kept, parameters, fastest(run, repeat), allocated(run)), counting.unsaid
 
@@ -242,7 +249,9 @@ def runner(f: Callable[..., Any], lengths: Mapping[str, int]) -> tuple[Callable[
     if isinstance(given, tuple) and given and isinstance(given[0], Module):
         model, *inputs = given
         return lambda: model(*inputs), model
-    return (given, None) if callable(given) and not isinstance(given, Module) else (lambda: f(**lengths), None)
+    if any(isinstance(each, Module) for each in (given if isinstance(given, list | tuple) else [given])):
+        raise TypeError(f"sweep runs model(*inputs) of the tuple (model, *inputs), and f gave {given!r}")
+    return (given, None) if callable(given) else (lambda: f(**lengths), None)
 
 
 def allocated(run: Callable[[], Any]) -> int:
