@@ -427,7 +427,19 @@ def test_bytes_that_come_and_go_are_events_of_no_length():
     ]
 
     assert changes == [(8000, 0, "mul"), (-8000, 0, None)]
-    assert {row.key for row in prof.key_averages()} == {"mul"}
+    assert {row.key: row.self_cpu_memory_usage for row in prof.key_averages()} == {"mul": 8000, "[memory]": -8000}
+
+
+def test_of_edits_in_place_nothing_stays():
+    """Ten were ten times their memory: the result that is written back goes when nothing runs, and was in no row."""
+    x = mg.ones(1000, dtype=np.float64)
+    with profile(profile_memory=True) as prof:
+        for _ in range(10):
+            x.mul_(2)
+
+    assert one(prof, "mul").cpu_memory_usage == 80_000
+    assert sum(row.self_cpu_memory_usage for row in prof.key_averages()) == 0
+    assert re.search(r"\[memory\] .* -78.12 KB", str(prof))
 
 
 def test_gradients_are_counted_where_they_are_made():

@@ -198,10 +198,10 @@ def measure(event: FunctionEvent) -> None:
     """How long it was; the one that it lies in has so much less for itself."""
     parent, event.ns = event.cpu_parent, event.end - event.begin
     event.self_ns += event.ns
+    if event.kind == "memory":  # what goes where nothing runs has a row of its own
+        (parent or event).self_cpu_memory_usage += event.cpu_memory_usage
     if parent is not None:
         parent.self_ns -= event.ns
-        if event.kind == "memory":
-            parent.self_cpu_memory_usage += event.cpu_memory_usage
         if event.kind in ASIDE:
             for each in event.around:
                 each.cpu_memory_usage += event.cpu_memory_usage

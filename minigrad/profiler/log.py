@@ -31,6 +31,7 @@ from ..core.node import ENGINE, Node, Place
 from ..core.op import Op
 from ..core.versions import owner
 from .counting import additions, rule_of
+from ..ops.leaf import Alias
 from .events import Detail, FunctionEvent, events_of
 from .programs import Timed, timed
 
@@ -90,7 +91,7 @@ class Log:
 
     def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
         now, node = clock(), y.node
-        if self.memory:
+        if self.memory and not isinstance(op, Alias):  # which makes none: what was edited in place was there
             self.note(now, [x.value for x in xs], [y.value])
         detail = Detail((y.spec, *[x.spec for x in xs]), self.lines()) if self.detailed else None
         self.add((now, self.began, op, detail, 0 if node is None else node.born))

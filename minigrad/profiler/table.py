@@ -42,7 +42,8 @@ class EventList(list[FunctionEvent]):
         for by, (what, (parameter, option)) in zip(asked, NEEDS.items()):
             if by and not any(getattr(event, what) for event in self):
                 raise ValueError(f"{parameter} needs what was not recorded: open the profiler with {option}=True")
-        return EventList(averages((event for event in self if event.kind not in ASIDE), *asked), self.wall)
+        listed = (event for event in self if event.kind not in ASIDE or event.self_cpu_memory_usage)
+        return EventList(averages(listed, *asked), self.wall)
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = NAME) -> str:
         """The table as text, the largest first by what sort_by says; in the order they came, if it says nothing.
