@@ -30,8 +30,8 @@ from ..core.modes import Mode, current, in_mode
 from ..core.node import ENGINE, Node, Place
 from ..core.op import Op
 from ..core.versions import owner
-from .counting import additions, rule_of
 from ..ops.leaf import Alias
+from .counting import additions, rule_of
 from .events import Detail, FunctionEvent, events_of
 from .programs import Timed, timed
 
