@@ -15,6 +15,7 @@ import minigrad as mg
 from minigrad import nn, optim
 from minigrad.backends.simulated import counting
 from minigrad.base.errors import AnomalyError, StateError
+from minigrad.base.table import Table
 from minigrad.compiler.blame import trap_nan
 from minigrad.core.modes import Mode, current
 from minigrad.profiler import ProfilerActivity, profile, record_function, schedule
@@ -937,6 +938,23 @@ def test_a_table_is_sorted_and_cut_as_it_is_asked(clock):
     assert "Self CPU time total: 9.000us" in text
     assert re.search(r"longer +55.56% +5.000us +55.56% +5.000us +5.000us +1", text)
     assert re.search(r"long +33.33% +3.000us +33.33% +3.000us +1.500us +2", text)
+
+
+def test_words_of_a_table_begin_at_the_left_and_numbers_end_at_the_right():
+    """Modules and lines of code stood at the right; in a notebook a size was broken in two lines, and totals ran on."""
+    table = Table({"name": "", "bytes": ",", "where": "<"}, [("a", 1000, "here"), ("longer", 5, "")], "one\ntwo")
+
+    assert str(table).splitlines() == [
+        "name    bytes  where",
+        "------  -----  -----",
+        "a       1,000  here",
+        "longer      5",
+        "one",
+        "two",
+    ]
+    sides = re.findall(r'style="text-align:(left|right);white-space:nowrap"', table._repr_html_())
+    assert sides == ["left", "right", "left"] * 3
+    assert '<p style="white-space:pre-line">one\ntwo</p>' in table._repr_html_()
 
 
 def test_the_picture_has_each_number_as_a_title_and_can_be_walked_through(tmp_path):
