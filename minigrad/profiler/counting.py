@@ -82,7 +82,7 @@ def rule_of(node: Any, gy: Any) -> Any:
 def additions() -> Callable[[Node, tuple[Any, ...]], int]:
     """A function of each derivative of a pass in turn: how many additions add its gradients to those that were there.
 
-    Those of tensors are ops, and counted as such.
+    Those of tensors are ops, and counted as such. Gradients of several outputs (Arrivals) only lie beside each other.
     """
     arrived: set[Node] = set()
 
@@ -90,7 +90,7 @@ def additions() -> Callable[[Node, tuple[Any, ...]], int]:
         n = 0
         for x, gx in zip(node.inputs, gxs):
             if gx is not None:
-                n += gx.size * (x in arrived and not hasattr(gx, "spec"))
+                n += gx.size if x in arrived and hasattr(gx, "size") and not hasattr(gx, "spec") else 0
                 arrived.add(x)
         return n
 
