@@ -192,6 +192,8 @@ def test_probabilities_are_refused_and_what_is_no_half():
         F.binary_cross_entropy(p, p)
     with pytest.raises(DTypeError, match="float16 or bfloat16, and got float32"):
         mg.autocast(dtype=mg.float32)
+    with mg.autocast("mps", dtype=mg.float32, enabled=False):  # enabled=dtype != float32 is how one writes that
+        assert (p @ p).dtype == mg.bfloat16
 
 
 def test_integers_stay_and_float64_is_cast_as_well():

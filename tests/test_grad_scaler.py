@@ -138,8 +138,11 @@ def test_what_makes_no_sense_is_refused():
             mg.amp.GradScaler(init_scale=number)
         with pytest.raises(ValueError, match="as float32 has it, and got"):
             mg.amp.GradScaler().update(number)
-    with pytest.raises(ValueError, match="growth_interval=0"):
-        mg.amp.GradScaler(growth_interval=0)
+    for interval in (0, 2.5, NO_NUMBER, OVER):
+        with pytest.raises(ValueError, match=f"growth_interval={interval}"):
+            mg.amp.GradScaler(growth_interval=interval)
+    with pytest.raises(ValueError, match="growth_factor=inf"):  # by which it never grew
+        mg.amp.GradScaler(growth_factor=OVER)
     with pytest.raises(ValueError, match="backs off by < 1"):
         mg.amp.GradScaler().set_backoff_factor(2.0)
     scaler, w, sgd = scaled()
@@ -176,7 +179,7 @@ def test_its_state_is_saved_and_pytorchs():
 
 
 def test_not_enabled_it_is_not_there():
-    scaler, w, sgd = scaled(mg.amp.GradScaler(enabled=False))
+    scaler, w, sgd = scaled(mg.amp.GradScaler(device="mps", enabled=False))
     scaler.unscale_(sgd)
     scaler.step(sgd)
     scaler.update()

@@ -80,6 +80,8 @@ class autocast(in_mode):
     def __init__(
         self, device_type: Any = None, dtype: Any = None, enabled: bool = True, cache_enabled: bool = True
     ) -> None:
+        if not enabled:  # then it is the same of every device and dtype
+            device_type = dtype = None
         is_device = device_type is None or isinstance(device_type, Device) or str(device_type) in NAMES
         device = device_called(device_type) if is_device and device_type is not None else None
         dtype = device_type if not is_device and dtype is None else dtype

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,9 @@ class Rule:
     growth_interval: int = 2000
 
     def __post_init__(self) -> None:
-        if not self.growth_factor > 1 or not 0 < self.backoff_factor < 1 or self.growth_interval < 1:
-            raise ValueError(f"a scale grows by > 1, backs off by < 1, and waits 1 step or more, and got {self}")
+        waits = self.growth_interval >= 1 and self.growth_interval % 1 == 0
+        if not 1 < self.growth_factor < inf or not 0 < self.backoff_factor < 1 or not waits:
+            raise ValueError(f"a scale grows by > 1, backs off by < 1, and waits 1 step, 2, or more, and got {self}")
 
     def applied(self, scale: float, calm: int, overflow: bool) -> tuple[float, int]:
         """The next scale, and for how many steps it has been calm. Where float32 would not hold it, it stays."""
@@ -74,7 +76,7 @@ class GradScaler:
         growth_interval: int = 2000,
         enabled: bool = True,
     ):
-        self.factor: Tensor = tensor(1.0, np.float32, device="cpu" if device is None else device)
+        self.factor: Tensor = tensor(1.0, np.float32, device=device if enabled and device is not None else "cpu")
         self.enabled, self.growth_tracker = enabled, 0
         self.rule = Rule(growth_factor, backoff_factor, growth_interval)
         self.set_scale(init_scale)

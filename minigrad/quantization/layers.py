@@ -79,7 +79,8 @@ class Rounded(Observed):
         x, weight = floating(input), self.qconfig.weight()
         if self.training:
             self.activation(x)
-        x = self.activation.rounded(x, *self.activation.calculate_qparams())
+        if 0 not in x.spec.shape:
+            x = self.activation.rounded(x, *self.activation.calculate_qparams())
         w = weight.rounded(self.weight, *weight.qparams(*weight.extremes(self.weight)))
         return product(self, x, w, self.bias)
 
@@ -88,7 +89,7 @@ STATE = "weight_int", "weight_scale", "weight_zero_point", "input_scale", "input
 
 
 class Quantized(Module):
-    """A layer that computes in integers.
+    """A layer that computes in integers. No gradient passes: take that of the prepared model.
 
     weight_int, weight_scale, weight_zero_point    what is left of the weight
     input_scale, input_zero_point                  of the input; None if dynamic
@@ -120,7 +121,8 @@ class Quantized(Module):
     def forward(self, input: Any) -> Any:
         x, (w, s_w, z_w, s, z, bias) = floating(input), (getattr(self, name) for name in STATE)
         if self.activation is not None:
-            s, z = self.activation.qparams(*self.activation.extremes(x))
+            seen = x.sum() if 0 in x.spec.shape else x  # an empty batch has no extremes, and any scale
+            s, z = self.activation.qparams(*self.activation.extremes(seen))
         else:  # no integer stands for nan, and so it makes the scale one
             s, z = s.where(~x.isnan().any(), np.nan), z.astype(np.float32)
         q = x.apply(ops.Quantize(*self.quantize), s, z).astype(self.exact) - z.astype(self.exact)
@@ -153,3 +155,8 @@ def kinds(kind: type[Module]) -> dict[type, Any]:
 
 
 OBSERVED, ROUNDED, QUANTIZED = map(kinds, (Observed, Rounded, Quantized))
+
+# Under their names too, by which pickle finds a class.
+ObservedLinear, ObservedConv2d = OBSERVED.values()
+RoundedLinear, RoundedConv2d = ROUNDED.values()
+QuantizedLinear, QuantizedConv2d = QUANTIZED.values()

@@ -105,7 +105,7 @@ class MinMaxObserver(Module):
         low, high = self.min_val, self.max_val
         if current.mode.builder is None:
             if not low.size or bool((low > high).any()):
-                raise StateError(f"{self} has seen no data: call the prepared model on some, first")
+                raise StateError(f"{self} has seen no data: call the prepared model on some first, in train() for QAT")
             if not bool((low.isfinite() & high.isfinite()).all()):
                 raise StateError(f"{self} saw {low.tolist()} to {high.tolist()}, and finite steps do not reach there")
         s, z = self.qparams(low, high)
