@@ -18,6 +18,7 @@ from dataclasses import replace
 
 import httpx
 import numpy as np
+import onnxruntime
 import pytest
 import uvicorn
 from miniature import ROOT
@@ -26,6 +27,7 @@ from safetensors.numpy import load, save
 
 import minigrad as mg
 from benchmarks import serving
+from minigrad.base.errors import SavedFileError
 from minigrad.course.cli import main
 from minigrad.serving.app import app
 from minigrad.serving.batcher import Batcher, Limits
@@ -131,6 +133,20 @@ def test_several_inputs_and_outputs_have_names(client):
     one = {"outputs": [{"name": "output['sum']"}]}
     assert client.post("/v2/models/two/infer", json=asked | one).json()["outputs"][0]["data"] == [0.0, 4.5]
     assert len(client.post("/v2/models/two/infer", json=asked).json()["outputs"]) == 2
+
+
+def test_an_onnx_file_is_served_under_its_own_names_as_onnxruntime_runs_it(tmp_path):
+    mg.onnx.export(net, (mg.tensor(X),), tmp_path / "net.onnx", ["picture"], ["scores"], {"picture": [0]})
+    wanted = onnxruntime.InferenceSession(tmp_path / "net.onnx").run(None, {"picture": X})[0]
+
+    model = opened(tmp_path / "net.onnx")
+
+    assert model.by_rows
+    assert model.inputs["picture"].shape == (None, 4)
+    np.testing.assert_allclose(model.run({"picture": X})["scores"], wanted, **CLOSE)
+    (tmp_path / "net.onnx").write_bytes(b"no model")
+    with pytest.raises(SavedFileError, match="no valid ONNX model"):
+        opened(tmp_path / "net.onnx")
 
 
 def test_what_a_model_is_is_said_in_both_languages(client):

@@ -78,7 +78,7 @@ def command_line() -> argparse.ArgumentParser:
     examined = verb("doctor", examine, "Say what this machine has and lacks for the course.")
 
     served = verb("serve", serve_model, "Let a saved model answer over HTTP, until Ctrl-C (needs the extra `serve`).")
-    served.add_argument("model", type=Path, help="a file of mg.save; a folder of versions, 1/ 2/ …; a folder of such")
+    served.add_argument("model", type=Path, help="a file of mg.save or ONNX; a folder of versions 1/ 2/ …, or of such")
     served.add_argument("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in: nobody is asked who he is")
     served.add_argument("--port", type=int, default=8501, help="0 takes a free one")
     served.add_argument(

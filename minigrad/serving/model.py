@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import onnx
 from ..base.dimension import is_unknown
 from ..base.dtypes import finfo, kind
 from ..base.errors import MinigradError, SavedFileError
@@ -17,7 +18,7 @@ from ..base.pytree import leaves, paths
 from ..base.spec import Spec
 from ..core.modes import no_grad
 from ..graph.placeholder import TensorSpec
-from ..saving.files import load
+from ..saving.files import function_of, load
 from ..saving.functions import Part, Returned, SavedFunction, said
 from ..tensor.tensor import Tensor
 
@@ -93,18 +94,25 @@ KINDS = {"f": "numbers with a point", "i": "integers", "u": "integers", "b": "tr
 
 def opened(path: Path) -> Model:
     """The model in a file. Raises MinigradError where there is none."""
+    if path.suffix == ".onnx":
+        net = onnx.load(path)
+        traced = function_of(net, tuple(TensorSpec(shape, dtype) for dtype, shape in net.inputs.values()))
+        assert traced is not None  # a Module is no value
+        return of_function(traced, [*net.inputs], net.outputs)
     found = load(path)
     if not isinstance(found, SavedFunction):
         raise SavedFileError(f"{path} holds values and no graph: save it as mg.save(path, model, inputs)")
     return of_function(found)
 
 
-def of_function(function: SavedFunction) -> Model:
-    """A saved function, of which the last graph is served."""
+def of_function(
+    function: SavedFunction, arguments: Sequence[str] | None = None, results: Sequence[str] | None = None
+) -> Model:
+    """A saved function, of which the last graph is served, under its own names or others."""
     part = function.parts[-1]
-    places = zip(paths(part.result, "output"), leaves(part.result))
+    places = zip(results or paths(part.result, "output"), leaves(part.result))
     returned = {name: returned_spec(x, part) for name, x in places if isinstance(x, Returned)}
-    inputs = dict(zip(part.arguments, (x.spec for x in part.graph.inputs)))
+    inputs = dict(zip(arguments or part.arguments, (x.spec for x in part.graph.inputs)))
 
     def run(arrays: Arrays) -> Arrays:
         with no_grad(), np.errstate(all="ignore"):
