@@ -26,7 +26,7 @@ from typing import Any
 from .autograd.forward_ad import Tangents
 from .autograd.gradient import basis, fresh, gradients, recorded, together, zeros_like
 from .autograd.gradient import jacobian as blocks_of
-from .base.errors import NoGradientError, ShapeError
+from .base.errors import NoGradientError, ShapeError, StateError
 from .base.pytree import leaves, leaves_beside, planted
 from .base.pytree import tree_map as tree_map
 from .core import modes
@@ -43,8 +43,14 @@ def functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: A
 
     parameters_and_buffers    dotted name → the tensor that stands there meanwhile, wherever its parameter is shared
     """
-    others = {id(module.get_parameter(name)): x for name, x in parameters_and_buffers.items()}
+    before = {name: module.get_parameter(name) for name in parameters_and_buffers}
+    others = {id(x): parameters_and_buffers[name] for name, x in before.items()}
     held = [(vars(part), name, x) for part in module.modules() for name, x in vars(part).items() if id(x) in others]
+    found = {id(x) for _, _, x in held}
+    if computed := [name for name, x in before.items() if id(x) not in found]:
+        raise StateError(
+            f"functional_call replaces what a module holds, and it computes {computed}, as weight_orig * …"
+        )
     try:
         for attributes, name, x in held:
             attributes[name] = others[id(x)]

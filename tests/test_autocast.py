@@ -11,7 +11,7 @@ from examples import EXAMPLES
 import minigrad as mg
 from minigrad import functional as F
 from minigrad import ops
-from minigrad.base.errors import DTypeError
+from minigrad.base.errors import DeviceError, DTypeError
 from minigrad.core.modes import current
 
 # The macros of ATen/autocast_mode.h, PyTorch 2.13, in the words of the op table.
@@ -194,6 +194,17 @@ def test_probabilities_are_refused_and_what_is_no_half():
         mg.autocast(dtype=mg.float32)
     with mg.autocast("mps", dtype=mg.float32, enabled=False):  # enabled=dtype != float32 is how one writes that
         assert (p @ p).dtype == mg.bfloat16
+
+
+@pytest.mark.parametrize("given", [True, "mps", lambda x: x], ids=["True", "mps", "a function"])
+def test_what_is_no_device_is_named(given):
+    """With a dtype beside it, "mps" was taken for every device; without, or as @autocast, NumPy complained."""
+    with pytest.raises(
+        DTypeError, match=r"@autocast\(\), or autocast of a device or a dtype, and got (True|'mps'|<func)"
+    ):
+        mg.autocast(given)
+    with pytest.raises(DeviceError, match="wanted a device, one of"):
+        mg.autocast(given, mg.float16)
 
 
 def test_integers_stay_and_float64_is_cast_as_well():

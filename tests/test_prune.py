@@ -309,6 +309,17 @@ def test_what_is_written_to_a_pruned_weight_is_not_lost_without_a_word(write):
     assert not prune.is_pruned(layer)
 
 
+def test_a_function_of_a_masks_weight_is_one_of_what_the_layer_holds():
+    """A weight given under the name of the product was not used, and nothing was said."""
+    layer, x = prune.l1_unstructured(linear(), "weight", 6), mg.ones(2, 4)
+
+    y = mg.func.functional_call(layer, {"weight_orig": mg.ones(3, 4)}, x)
+    with pytest.raises(StateError, match="weight_orig"):
+        mg.func.functional_call(layer, {"weight": mg.ones(3, 4)}, x)
+
+    assert y.tolist() == (x @ layer.weight_mask.T + layer.bias).tolist()
+
+
 # -- what is refused ------------------------------------------------------------------------------------
 
 

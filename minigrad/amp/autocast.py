@@ -83,10 +83,14 @@ class autocast(in_mode):
         if not enabled:  # then it is the same of every device and dtype
             device_type = dtype = None
         is_device = device_type is None or isinstance(device_type, Device) or str(device_type) in NAMES
-        device = device_called(device_type) if is_device and device_type is not None else None
-        dtype = device_type if not is_device and dtype is None else dtype
+        if not is_device and dtype is None:
+            device_type, dtype = None, device_type
+        device = None if device_type is None else device_called(device_type)
         on_cpu = device is None or device.name == "cpu"
-        self.dtype = np.dtype((bfloat16 if on_cpu else float16) if dtype is None else dtype)
+        try:
+            self.dtype = np.dtype((bfloat16 if on_cpu else float16) if dtype is None else dtype)
+        except TypeError:
+            raise DTypeError(f"@autocast(), or autocast of a device or a dtype, and got {dtype!r}") from None
         if self.dtype not in HALVES:
             raise DTypeError(f"autocast computes products in float16 or bfloat16, and got {self.dtype}")
         self.device, self.enabled, self.cache_enabled = device, enabled, cache_enabled
