@@ -298,6 +298,10 @@ def test_bytes_per_parameter_are_those_that_optimizers_hold():
     assert said["Adam, mixed precision"] == 16
 
 
+def test_what_does_not_learn_has_no_training_state():
+    assert set(estimate(lambda x: x.exp(), (2, 3)).bytes_per_parameter.values()) == {0}
+
+
 def test_checkpoint_bytes_are_those_of_the_state_dict():
     net = nn.Sequential(*CNN)
     e = estimate(net, (2, 3, 8, 8))
@@ -510,6 +514,17 @@ def test_half_precision_takes_half_the_bytes(dtype):
 def test_a_length_that_is_open_is_refused():
     with pytest.raises(ShapeError, match="lengths that are open"):
         estimate(mlp(), mg.TensorSpec((None, 10), np.float32))
+
+
+@pytest.mark.parametrize("shape", [(-1, 10), (None, 10)])
+def test_a_shape_has_whole_numbers(shape):
+    with pytest.raises(ShapeError, match="whole numbers, 0 or more"):
+        estimate(mlp(), shape)
+
+
+def test_a_setting_that_is_taken_for_a_shape_is_told():
+    with pytest.raises(NoValueError, match="a tuple of whole numbers is the shape of a tensor"):
+        estimate(nn.functional.max_pool2d, (1, 3, 8, 8), kernel_size=(2, 2))
 
 
 # -- how it is shown ---------------------------------------------------------------------------------------

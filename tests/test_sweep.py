@@ -263,10 +263,14 @@ def test_progress_is_shown_where_it_is_wanted(capsys):
 
 
 @pytest.mark.parametrize(
-    "lengths", [{"n": 5}, {"n": [1, 2]}, {"n": [2, 2, 2]}, {"n": [0, 1, 2]}, {"n": [1, 2, 3], "m": [1]}, {}]
+    "lengths",
+    [
+        *({"n": 5}, {"n": [1, 2]}, {"n": [2, 2, 2]}, {"n": [0, 1, 2]}, {"n": [1, 2, "3"]}),
+        *({"n": [1, 2, 3], "m": [1]}, {"n": [1, 2, 3], "repeat": 0}, {}),
+    ],
 )
 def test_nonsense_is_refused_before_anything_runs(lengths):
-    with pytest.raises(ValueError, match=r"3 values|a length to vary"):
+    with pytest.raises(ValueError, match=r"3 values|a length to vary|1 or more, and got 0"):
         sweep(lambda **_: pytest.fail("it ran"), progress=False, **lengths)
 
 

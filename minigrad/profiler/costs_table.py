@@ -41,8 +41,8 @@ def figures(e: Any) -> dict[str, str]:
         "forward": f"{e.macs:,} MACs of products and convolutions; {e.flops:,} FLOPs of all ops",
         "backward": f"{e.backward_macs:,} MACs; {e.backward_flops:,} FLOPs; both ways {e.train_flops:,} FLOPs",
         "bytes moved": f"{e.bytes_moved:,} forward, {e.intensity:.3g} FLOPs for each",
-        "activations": f"{e.kept_bytes:,} bytes kept for backward; at the peak of forward {e.peak_bytes:,}, "
-        f"and {e.inference_peak_bytes:,} where nothing is kept",
+        "activations": f"{e.kept_bytes:,} bytes kept for backward, inputs among them; of what is computed, "
+        f"{e.peak_bytes:,} at the peak of forward, and {e.inference_peak_bytes:,} where nothing is kept",
         "training state": f"bytes for each parameter: {per}",
     }
 

@@ -66,7 +66,8 @@ def traced(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
             outputs = [builder.lift(y).node for y in leaves(result) if hasattr(y, "spec")]
         return ended(builder, outputs)
     except NoValueError as error:
-        said = f"{error}\nestimate() runs the model without values, and it asks for one. {WAY_OUT}"
+        said = f"{error}\nestimate() runs the model without values, and it asks for one; what is given as a tuple of "
+        said += f"whole numbers is the shape of a tensor. {WAY_OUT}"
         raise NoValueError(said) from error
     finally:
         builder.closed = True
@@ -174,7 +175,9 @@ def specified(tree: Any, device: Device, dtype: Any) -> Any:
     """
     if isinstance(tree, dict):
         return {name: specified(each, device, dtype) for name, each in tree.items()}
-    if isinstance(tree, tuple) and tree and all(type(n) is int for n in tree):
+    if isinstance(tree, tuple) and tree and all(n is None or type(n) is int for n in tree):
+        if not all(n is not None and n >= 0 for n in tree):
+            raise ShapeError(f"a shape is a tuple of whole numbers, 0 or more, and got {tree}")
         tree = Spec(tree, dtype, device)
     if isinstance(tree, list | tuple) and not hasattr(tree, "_fields"):
         return type(tree)(specified(each, device, dtype) for each in tree)

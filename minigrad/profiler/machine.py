@@ -13,7 +13,7 @@ from ..base.spec import Spec
 from ..compiler.program.program import Program
 from ..core.graph import Graph
 from ..core.node import Node
-from ..draw.words import number
+from ..draw.words import number, took
 from ..ops import Add, Input
 
 SIDES = (256, 512, 1024)  # of the square matrices that are multiplied
@@ -22,7 +22,7 @@ RUNS = 7  # of which the fastest counts
 PATIENCE = 0.02  # seconds for which a short run is repeated
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Machine:
     """Speeds of arithmetic and of memory.
 
@@ -40,6 +40,10 @@ class Machine:
     def __post_init__(self) -> None:
         if min(self.peak, self.memory, self.cache) <= 0 or self.call < 0:
             raise ValueError(f"a machine has speeds above 0, and got {self}")
+
+    def __repr__(self) -> str:
+        speeds = f"peak={rate(self.peak)}, memory={bandwidth(self.memory)}, cache={bandwidth(self.cache)}"
+        return f"Machine({speeds}, call={took(self.call)})"
 
     @property
     def ridge(self) -> float:

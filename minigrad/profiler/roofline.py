@@ -283,7 +283,7 @@ def label(heap: Sequence[tuple[int, float, float]], taken: list[Place]) -> str:
     def is_free(at: float) -> bool:
         return not any(left < end and start < left + width and abs(at - other) < 12 for start, end, other in taken)
 
-    free = (at for n in range(20) for at in (y + 12 * n, y - 12 * n) if TOP < at < BOTTOM and is_free(at))
+    free = (at for n in range(5) for at in (y + 12 * n, y - 12 * n) if TOP < at < BOTTOM and is_free(at))
     if (place := next(free, None)) is None:
         return ""
     taken.append((left, left + width, place))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -206,8 +207,11 @@ def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **le
     if isinstance(f, Module) or not callable(f):
         raise TypeError(f"sweep takes a function of the lengths, such as lambda batch: (net, x[:batch]), and got {f!r}")
     for name, values in lengths.items():
-        if not isinstance(values, Iterable) or len({*values}) < 3 or min(values) < 1:
+        ns = {*values} if isinstance(values, Iterable) else ()
+        if len(ns) < 3 or not all(isinstance(n, Real) and n >= 1 for n in ns):
             raise ValueError(f"a slope needs 3 values of {name} or more, each above 0 and each once: got {values!r}")
+    if repeat < 1:
+        raise ValueError(f"of repeat runs the fastest counts, 1 or more, and got {repeat!r}")
     if not lengths:
         raise ValueError("sweep needs a length to vary, as in sweep(f, batch=[8, 16, 32])")
     ordered = {name: sorted({*values}) for name, values in lengths.items()}
