@@ -555,3 +555,11 @@ def test_a_constant_is_part_of_the_trace_also_in_a_branch_of_it():
 def test_what_only_a_run_can_tell_is_no_constant_of_a_trace():
     with pytest.raises(GraphError, match="known when the graph is built"):
         mg.function(mg.constant)(mg.ones(2))
+
+
+def test_what_a_signature_does_not_name_has_its_default():
+    """Dropout has a `key` that is given by name alone: it could not be saved."""
+    f = mg.function(lambda x, scale=2.0, *, shift=1.0: x * scale + shift, input_signature=[mg.TensorSpec((3,))])
+    assert f(mg.ones(3)).numpy().tolist() == [3.0] * 3
+    with pytest.raises(TypeError, match="1 arguments in input_signature"):
+        f(mg.ones(3), shift=2.0)

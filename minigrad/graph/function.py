@@ -147,7 +147,7 @@ class TracedFunction:
     def found(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> tuple[Any, Any, Any]:
         """The trace for a call, or None; and the arguments, each in its place. Their tensors are added to the list."""
         if options or len(args) != self.parameters.arity:
-            args, options = self.parameters.bound(args, options)
+            args, options = self.parameters.bound(args, options, self.input_signature is None)
         if self.input_signature is not None:
             args = self.announced(args, options)
         key = self.key(args, options, tensors)

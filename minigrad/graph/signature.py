@@ -134,12 +134,15 @@ class Parameters:
         self.rest = next((p.name for p in listed if p.kind is kinds.VAR_POSITIONAL), "args")
         self.arity = len(self.names) if len(self.names) == len(listed) else -1  # −1 where binding has more to do
 
-    def bound(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments in their places, defaults among them. Raises TypeError where they do not fit."""
+    def bound(
+        self, args: tuple[Any, ...], options: dict[str, Any], defaults: bool = True
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments in their places, defaults among them if wanted. Raises TypeError where they do not fit."""
         if self.signature is None:
             return args, options
         bound = self.signature.bind(*args, **options)
-        bound.apply_defaults()
+        if defaults:
+            bound.apply_defaults()
         return bound.args, bound.kwargs
 
     def name(self, i: int) -> str:
