@@ -116,9 +116,9 @@ class Optimizer:
         else:
             with told("block", f"Optimizer.step#{self.name}.step"):
                 self.step_by(pairs)
-            for watcher in current.mode.watchers:
-                if hasattr(watcher, "stepped"):
-                    watcher.stepped(self)
+                for watcher in current.mode.watchers:
+                    if hasattr(watcher, "stepped"):
+                        watcher.stepped(self)
         return loss
 
     def step_by(self, pairs: Iterable[tuple[Tensor, Any]]) -> None:

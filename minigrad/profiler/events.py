@@ -189,7 +189,8 @@ def nested(events: list[FunctionEvent]) -> list[FunctionEvent]:
             after = above.pop()
             after.begin = max(after.begin, event.end)
         event.cpu_parent = above[-1] if above else None
-        above.append(event)
+        if event.kind != "memory":  # several come at one moment, side by side
+            above.append(event)
     order.sort(key=lambda event: event.begin)
     return order
 

@@ -115,6 +115,11 @@ class Log:
 
         return pulled
 
+    def stepped(self, optimizer: Any) -> None:
+        """A step of an optimiser is done: what is remembered of a parameter, its first step has made."""
+        made = [state for state in optimizer.state.values() if state.get("step") == 1] if self.memory else []
+        self.note(clock(), (), [array for state in made for array in state.values()])
+
     def opened(self, kind: str, name: str) -> Callable[[], None]:
         """A block begins; what is returned is called at its end."""
         block = FunctionEvent(name, kind, begin=clock())

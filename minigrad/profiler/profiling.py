@@ -45,7 +45,7 @@ class profile(ContextDecorator):
     schedule          number of a step → what is done in it; without one, all is recorded
     on_trace_ready    called with the profiler at the end of each cycle of the schedule, or of the block
     record_shapes     the shapes of operands
-    profile_memory    bytes of results that come and go; programs work in a workspace that is not counted
+    profile_memory    bytes of results that come and go; a program's workspace and sums of gradients are not counted
     with_stack        the user's lines
     with_flops        scalar operations, a multiply-add being two
     with_modules      calls of modules; steps of a traced function know their module without
