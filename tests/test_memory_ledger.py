@@ -369,6 +369,17 @@ def test_the_table_by_op_says_what_each_keeps_for_backward():
     ]
 
 
+def test_under_vmap_the_line_is_the_users():
+    """It was functools.py:909, in wrapper: the engine's own way from one function to the next."""
+    x = numbers(8, 4)
+    with mg.profiler.memory(inputs=x, exact=False) as ledger:
+        mg.func.vmap(lambda v: (v @ x.T).tanh().sum())(x)
+
+    places = [moment.about.place for moment in ledger.timeline() if moment.about.place is not None]
+    assert places
+    assert {Path(place.file).name for place in places} == {Path(__file__).name}
+
+
 def test_the_tables_add_up_to_the_peak():
     net, ledger = two_layers()
     by_consumer, by_module = ledger.table(), ledger.table(by="module")

@@ -6,6 +6,7 @@ optimise and compile) and drawn on the screen. A graph is whatever can be reache
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterable
 from operator import attrgetter
@@ -19,7 +20,7 @@ from .modes import current
 from .op import Op
 from .versions import now
 
-ENGINE = str(Path(__file__).parents[1])
+ENGINE = str(Path(__file__).parents[1]), functools.__file__  # whose wrappers stand between the engine's functions
 
 
 class BackwardRule(Protocol):
@@ -170,8 +171,7 @@ def history(*outputs: Node) -> list[Record]:
     No recursion, and no search for an order: the clock has kept it. They are found nearly in order, the youngest first,
     and what is nearly in order is quickly sorted.
     """
-    found: dict[Node, None] = {}
-    reached = list(outputs)
+    found, reached = dict[Node, None](), [*outputs]
     for node in reached:  # which grows meanwhile
         if node.inputs and node not in found and node.needs_grad:
             found[node] = None
