@@ -376,6 +376,11 @@ def test_the_widget_has_the_same_accounts():
         for each in (table, widget)
     )
     assert told == shown
+    again = mg.widgets.Roofline(table)
+    assert again.points == table.points
+    assert "The roofline of f" in again._repr_mimebundle_()[0]["text/plain"]
+    with pytest.raises(ValueError, match="1 to 60 ops, and here are 0"):
+        mg.widgets.Roofline(roofline(machine=MACHINE))
 
 
 def test_the_roofs_stand_alone_and_what_only_moves_is_refused():

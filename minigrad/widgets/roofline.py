@@ -10,6 +10,7 @@ from ..draw.charts import Axis, across, chart, compact, decades, upwards
 from ..draw.words import counted, number, took
 from ..profiler.machine import Machine, bandwidth, rate
 from ..profiler.roofline import WRITTEN, Point, axes, bound, dots, drawn, in_cache, share, under_roofs
+from ..profiler.roofline import Roofline as Found
 from .film import Charted, Choice, Cut, Panel, Reel, row, styled, table
 from .traced import traced
 
@@ -19,7 +20,7 @@ LARGEST = 60  # ops
 class Roofline(Charted):
     """The ops of a function under the roofs of this machine; as written, and after the compiler's passes.
 
-    f          a Python function of tensors, or a traced one
+    f          a Python function of tensors, or a traced one; or what profiler.roofline has found, and nothing else
     machine    its roofs, where they are known: Machine.measured() takes about a second
 
     points     for each of the two, what was counted and measured
@@ -27,14 +28,19 @@ class Roofline(Charted):
     Raises TypeError for what cannot be called, ValueError for a graph of no op, or of more than 60.
     """
 
-    def __init__(self, f: Callable[..., Any], *args: Any, machine: Machine | None = None):
-        graph, arrays = traced("Roofline", f, args, LARGEST)
-        name = getattr(f, "__name__", type(f).__name__)
-        found = under_roofs(name, graph, arrays, machine)
+    def __init__(self, f: Callable[..., Any] | Found, *args: Any, machine: Machine | None = None):
+        found = (
+            f
+            if isinstance(f, Found)
+            else under_roofs(getattr(f, "__name__", type(f).__name__), *traced("Roofline", f, args, LARGEST), machine)
+        )
+        most = max(map(len, found.points.values()), default=0)
+        if not 1 <= most <= LARGEST:
+            raise ValueError(f"Roofline shows 1 to {LARGEST} ops, and here are {most}: trace another part")
         self.points, self.machine = found.points, found.machine
         every = [point for each in self.points.values() for point in each]
         reels = [reel(found, self.machine, axes(every, self.machine)) for found in self.points.values()]
-        super().__init__(f"The roofline of {name}", (), reels, [Choice("ops", [*self.points])])
+        super().__init__(found.title, (), reels, [Choice("ops", [*self.points])])
 
     @property
     def counted(self) -> str:
