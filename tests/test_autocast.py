@@ -448,6 +448,7 @@ MAPPED = {
     "hvp": lambda f, x: mg.autograd.functional.hvp(f, x, x)[1],
     "vhp": lambda f, x: mg.autograd.functional.vhp(f, x, x)[1],
     "jvp": lambda f, x: mg.autograd.functional.jvp(f, x, x)[1],
+    "jvp of a graph": lambda f, x: mg.func.jvp(mg.function(f), (x,), (x,))[1],  # whose op is met with the block open
     "vjp": lambda f, x: mg.autograd.functional.vjp(f, x)[1],
 }
 
@@ -468,6 +469,19 @@ def test_a_block_inside_holds_under_vmap_and_in_jacobians(transformed, wrap):
 
     assert found.dtype == np.float32
     np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), 1e-5)
+
+
+def test_a_saved_function_computes_as_it_was_saved(tmp_path):
+    """In a graph around it, it was written down with the casts of the block there; called eagerly, it was not."""
+    model, (x, _) = net(), data()
+    mg.save(tmp_path / "f.mg", mg.function(model), x)
+    saved = mg.load(tmp_path / "f.mg")
+
+    wanted = saved(x).tolist()
+    with mg.autocast():
+        assert saved(x).tolist() == wanted
+        np.testing.assert_allclose(mg.function(lambda x: 1 * saved(x))(x).detach().numpy(), wanted, 1e-5)
+        assert mg.vmap(saved)(x[None]).dtype == np.float32
 
 
 def test_branches_and_loops_are_cast():

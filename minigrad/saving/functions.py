@@ -18,7 +18,7 @@ from ..base.spec import Specs
 from ..compiler.passes.specialise import lengths_in, with_lengths
 from ..core.graph import Graph
 from ..core.interpret import applied
-from ..core.modes import current, no_grad
+from ..core.modes import current, in_mode, no_grad
 from ..core.op import Op
 from ..graph.compiled import Compiled, CompileOptions
 from ..graph.function import TracedFunction
@@ -150,7 +150,8 @@ def written_down(graph: Graph, xs: Sequence[Any]) -> Sequence[Any]:
     builder: Any = current.mode.builder
     specs = [x.spec for x in xs]
     graph = with_lengths(graph, lengths_in(graph.inputs, specs), specs)
-    return applied(graph, xs, lambda node: Tracer(builder.node(node.op, (), node.spec), builder))
+    with in_mode(autocast=None):  # as it was saved
+        return applied(graph, xs, lambda node: Tracer(builder.node(node.op, (), node.spec), builder))
 
 
 def returned(x: Any, part: Part, inputs: Sequence[Any], ys: Sequence[Any]) -> Any:
