@@ -19,7 +19,7 @@ from minigrad import ops
 from minigrad.base.errors import SavedFileError, ShapeError, StateError
 from minigrad.core.graph import Graph
 from minigrad.saving import container
-from minigrad.saving.graphs import OF_SESSIONS, OPS, PYTHONS_OWN, GraphReader, GraphWriter, hints_of
+from minigrad.saving.graphs import OF_SESSIONS, OPS, PYTHONS_OWN, GraphDecoder, GraphEncoder, hints_of
 from minigrad.tracing.builder import NamedNode
 
 mlp = mg.nn.Sequential(mg.nn.Linear(4, 8), mg.nn.BatchNorm1d(8), mg.nn.Dropout(0.3), mg.nn.Linear(8, 2))
@@ -63,10 +63,10 @@ def test_the_table_of_files_is_the_op_table():
 def test_every_op_comes_back_as_it_was(kind):
     for op, *xs in EXAMPLES[kind]:
         given = tuple(NamedNode(ops.Input(f"x{i}"), (), mg.Tensor(x).spec, f"x{i}", None) for i, x in enumerate(xs))
-        writer = GraphWriter()
+        writer = GraphEncoder()
         said = json.loads(json.dumps(writer.graph(Graph(given, (mg.core.node.Node(op, given),)))))
 
-        found = GraphReader(writer.arrays, []).graph(said)
+        found = GraphDecoder(writer.arrays, []).graph(said)
 
         assert found.outputs[0].op == op
         assert type(found.outputs[0].op) is kind
@@ -464,7 +464,7 @@ def test_an_order_that_would_take_for_ever_is_refused():
     endless = {"op": "PolyGamma", "fields": {"n": 2**62}, "inputs": [0], "spec": ["F64", [2]]}
 
     with pytest.raises(SavedFileError, match="order above 150"):
-        GraphReader({}, []).graph({"nodes": [node, endless], "inputs": 1, "outputs": [1]})
+        GraphDecoder({}, []).graph({"nodes": [node, endless], "inputs": 1, "outputs": [1]})
     with pytest.raises(ValueError, match="order above 150"):
         mg.polygamma(2**62, mg.ones(1))
 

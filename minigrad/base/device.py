@@ -169,13 +169,13 @@ NAMES = {"cpu": CPU, "gpu": GPU, "cuda": GPU, "cuda:0": GPU, "simulated": SIMULA
 HOMES = {device.module: device for device in (GPU, SIMULATED, META)}  # by the module of an array's type
 
 
-class Blocks(threading.local):
+class DeviceStack(threading.local):
     """Of this thread: the devices whose blocks are open, the innermost last, behind one that says nothing."""
 
     devices: tuple[Device | None, ...] = (None,)
 
 
-blocks = Blocks()
+blocks = DeviceStack()
 
 
 @cache

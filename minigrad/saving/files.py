@@ -22,8 +22,8 @@ from ..graph.signature import Bound
 from ..nn.module import Module
 from ..tensor.tensor import Tensor
 from .container import OURS, parsed, read, short, written
-from .functions import FunctionReader, FunctionWriter, SavedFunction, of_traced
-from .values import Reader, Writer
+from .functions import FunctionDecoder, FunctionEncoder, SavedFunction, of_traced
+from .values import Decoder, Encoder
 
 VERSION = 1
 
@@ -41,13 +41,13 @@ def save(path: str | os.PathLike[str], what: Any, inputs: Any = None) -> None:
         raise TypeError(f"mg.save takes the path first, mg.save(path, what), and got {short(path)} in its place")
     function = function_of(what, inputs)
     if function is None:
-        writer: Writer = Writer()
-        text = in_json({"version": VERSION, "kind": "state", "value": writer.value(what)})
+        encoder: Encoder = Encoder()
+        text = in_json({"version": VERSION, "kind": "state", "value": encoder.value(what)})
     else:
-        writer = functions = FunctionWriter()
+        encoder = functions = FunctionEncoder()
         text = in_json({"version": VERSION, "kind": "function", **functions.function(function)})
-        understood(text, writer.arrays)  # what could not be loaded is not saved
-    written(path, writer.arrays, text)
+        understood(text, encoder.arrays)  # what could not be loaded is not saved
+    written(path, encoder.arrays, text)
 
 
 def in_json(said: dict[str, Any]) -> str:
@@ -102,9 +102,9 @@ def understood(text: str, arrays: dict[str, Any]) -> Any:
     try:
         match said:
             case {"kind": "state", "value": value} if len(said) == 3:
-                return Reader(arrays).value(value)
+                return Decoder(arrays).value(value)
             case {"kind": "function"} if len(said) == 6:
-                return FunctionReader(arrays, said.get("places")).function(said)
+                return FunctionDecoder(arrays, said.get("places")).function(said)
     except RecursionError:
         raise SavedFileError("it is nested too deep") from None
     raise SavedFileError(f"a state or a function is wanted, and this is {short(said)}")

@@ -30,7 +30,7 @@ from ..ops.pattern import Slice
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Tracer
 from .container import is_table, short
-from .graphs import GraphReader, GraphWriter, chosen, plain
+from .graphs import GraphDecoder, GraphEncoder, chosen, plain
 
 CONSTANT = re.compile(r"captured(_\d+)?")  # what a trace calls a tensor that it met by no name
 
@@ -45,7 +45,7 @@ class Returned:
     look: Op | None = None
 
 
-class Part(NamedTuple):
+class SavedGraph(NamedTuple):
     """One of the graphs.
 
     arguments    names of the first inputs
@@ -75,7 +75,7 @@ class SavedFunction(Module):
     constants    names of those among them that the function did not reach by a name: they are in no state_dict
     """
 
-    def __init__(self, name: str, parts: list[Part], variables: dict[str, Tensor], constants: set[str]):
+    def __init__(self, name: str, parts: list[SavedGraph], variables: dict[str, Tensor], constants: set[str]):
         self.name, self.parts, self.variables = name, parts, variables
         self._buffers |= dict.fromkeys(constants, False)
         self.runs = [Compiled(part.graph, name, {}, CompileOptions()) for part in parts]
@@ -120,7 +120,7 @@ class SavedFunction(Module):
                 inputs[i].copy_(ys[y])
         return planted(part.result, iter(result))
 
-    def fitting(self, xs: Sequence[Any], named: dict[str, Any]) -> tuple[Part, Compiled, list[Any]]:
+    def fitting(self, xs: Sequence[Any], named: dict[str, Any]) -> tuple[SavedGraph, Compiled, list[Any]]:
         """The graph for these arguments, by place or by name. Raises ShapeError where there is none."""
         for part, run in zip(self.parts, self.runs):
             names = part.arguments[len(xs) :]
@@ -154,7 +154,7 @@ def written_down(graph: Graph, xs: Sequence[Any]) -> Sequence[Any]:
         return applied(graph, xs, lambda node: Tracer(builder.node(node.op, (), node.spec), builder))
 
 
-def returned(x: Any, part: Part, inputs: Sequence[Any], ys: Sequence[Any]) -> Any:
+def returned(x: Any, part: SavedGraph, inputs: Sequence[Any], ys: Sequence[Any]) -> Any:
     """A part of the result."""
     if not isinstance(x, Returned):
         return x
@@ -167,7 +167,7 @@ def returned(x: Any, part: Part, inputs: Sequence[Any], ys: Sequence[Any]) -> An
 # -- into a file ----------------------------------------------------------------------------------
 
 
-def part_of(trace: Trace, name: str) -> Part:
+def part_of(trace: Trace, name: str) -> SavedGraph:
     """A trace, as it is saved. Raises StateError for what a graph alone does not do again."""
     if trace.is_flat or trace.grads:
         raise StateError(
@@ -189,7 +189,7 @@ def part_of(trace: Trace, name: str) -> Part:
 
     result = planted(trace.template, iter([place(at) for at in trace.places]))
     edits = [(edit.input, edit.result) for edit in trace.edits]
-    return Part(trace.graph, trace.names[: trace.given], trace.names[trace.given :], edits, result)
+    return SavedGraph(trace.graph, trace.names[: trace.given], trace.names[trace.given :], edits, result)
 
 
 def of_traced(function: TracedFunction) -> SavedFunction:
@@ -212,7 +212,7 @@ def of_traced(function: TracedFunction) -> SavedFunction:
     return SavedFunction(function.__name__, parts, variables, constants)
 
 
-class FunctionWriter(GraphWriter):
+class FunctionEncoder(GraphEncoder):
     """Values, graphs, and functions."""
 
     def function(self, saved: SavedFunction) -> dict[str, Any]:
@@ -248,7 +248,7 @@ class FunctionWriter(GraphWriter):
 # -- out of a file ----------------------------------------------------------------------------------
 
 
-class FunctionReader(GraphReader):
+class FunctionDecoder(GraphDecoder):
     """Values, graphs, and functions."""
 
     def function(self, said: dict[str, Any]) -> SavedFunction:
@@ -265,7 +265,7 @@ class FunctionReader(GraphReader):
             raise SavedFileError(f"{name} is {x.spec}, and would be learned")
         return x.requires_grad_(learned)
 
-    def part(self, said: Any, variables: dict[str, Tensor]) -> Part:
+    def part(self, said: Any, variables: dict[str, Tensor]) -> SavedGraph:
         """One graph, whose inputs are arguments and variables of the specs that they have."""
         match said:
             case {"graph": g, "arguments": list(names), "reads": list(reads), "edits": list(edits), "result": result}:
@@ -274,7 +274,9 @@ class FunctionReader(GraphReader):
                 last = [x.spec for x in graph.inputs[len(names) :]]
                 if len(graph.inputs) != len(names) + len(reads) or [getattr(x, "spec", None) for x in known] != last:
                     raise SavedFileError(f"a graph reads {short(reads)}, and they are not of its inputs' specs")
-                part = Part(graph, [*map(plain, names)], reads, [self.edit(e, graph, len(names)) for e in edits], None)
+                part = SavedGraph(
+                    graph, [*map(plain, names)], reads, [self.edit(e, graph, len(names)) for e in edits], None
+                )
                 return part._replace(result=self.result(result, graph))
         raise SavedFileError(f"{short(said)} is no graph of a function")
 

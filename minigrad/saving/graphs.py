@@ -37,7 +37,7 @@ from ..ops.convolution import Window
 from ..ops.movement import diagonal_length
 from ..ops.pattern import Slice, extent
 from .container import DTYPES, short
-from .values import Reader, Writer
+from .values import Decoder, Encoder
 
 PYTHONS_OWN = {"Keep", "PyFunc"}  # hold what only this process has
 OF_SESSIONS = {"Assign", "AssignAdd", "AssignSub", "Read", "Leaf", "Op"}
@@ -61,7 +61,7 @@ def plain(text: Any) -> str:
     return text
 
 
-class GraphWriter(Writer):
+class GraphEncoder(Encoder):
     """Values, and graphs among them."""
 
     def __init__(self) -> None:
@@ -148,8 +148,8 @@ def shown(place: Place) -> Place:
     return Place(f"<{file}>", place.line, place.function, place.module)
 
 
-class GraphReader(Reader):
-    """Values, and graphs among them. What is not as a GraphWriter writes it raises SavedFileError."""
+class GraphDecoder(Decoder):
+    """Values, and graphs among them. What is not as a GraphEncoder writes it raises SavedFileError."""
 
     def __init__(self, arrays: dict[str, np.ndarray], places: Any):
         super().__init__(arrays)

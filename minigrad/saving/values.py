@@ -26,7 +26,7 @@ DEEPEST = 100  # so many lists in lists
 WHOLE = range(-(1 << 63), 1 << 64)
 
 
-class Writer:
+class Encoder:
     """Values on their way into a file.
 
     arrays    what their tensors hold, by names that are made of the way there
@@ -74,8 +74,8 @@ class Writer:
         return unique
 
 
-class Reader:
-    """Values on their way out of a file. What is not as a Writer writes it raises SavedFileError."""
+class Decoder:
+    """Values on their way out of a file. What is not as a Encoder writes it raises SavedFileError."""
 
     def __init__(self, arrays: dict[str, np.ndarray]):
         self.arrays = arrays

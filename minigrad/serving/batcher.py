@@ -44,7 +44,7 @@ class Limits:
 
 
 @dataclass(eq=False)
-class Waiting:
+class PendingRequest:
     """A request in the queue. Those of one `kind` can run together."""
 
     arrays: Arrays
@@ -59,7 +59,7 @@ class Batcher:
 
     def __init__(self, model: Model, limits: Limits, metrics: Metrics, name: str):
         self.model, self.limits, self.metrics, self.name = model, limits, metrics, name
-        self.waiting: deque[Waiting] = deque()
+        self.waiting: deque[PendingRequest] = deque()
         self.arrived = asyncio.Event()
         self.closed = False
         self.thread = ThreadPoolExecutor(1, f"minigrad-{name}")
@@ -71,7 +71,7 @@ class Batcher:
             raise Refusal(f"{len(self.waiting)} requests wait for {self.name} already: try again later", 503)
         rows = len(next(iter(arrays.values()))) if self.model.by_rows else self.limits.rows
         kind = tuple(x.shape[1:] for x in arrays.values())
-        request = Waiting(arrays, asyncio.get_running_loop().create_future(), rows, kind)
+        request = PendingRequest(arrays, asyncio.get_running_loop().create_future(), rows, kind)
         self.waiting.append(request)
         self.arrived.set()
         return request.answer
@@ -101,10 +101,10 @@ class Batcher:
                 return await self.arrived.wait()
         return False
 
-    def batch(self) -> list[Waiting]:
+    def batch(self) -> list[PendingRequest]:
         """The head of the queue, and those behind it that can run with it. Who has given up is left out."""
-        taken: list[Waiting] = []
-        others: deque[Waiting] = deque()
+        taken: list[PendingRequest] = []
+        others: deque[PendingRequest] = deque()
         rows = 0
         for request in self.waiting:
             fits = not taken or (request.kind == taken[0].kind and rows + request.rows <= self.limits.rows)
@@ -118,7 +118,7 @@ class Batcher:
         self.waiting = others
         return taken
 
-    async def answer(self, batch: Sequence[Waiting]) -> None:
+    async def answer(self, batch: Sequence[PendingRequest]) -> None:
         """Run a batch; where it fails, its requests one by one, so that a wrong one fails no other."""
         if not batch:
             return

@@ -19,7 +19,7 @@ from ..base.spec import Spec
 from ..core.modes import no_grad
 from ..graph.placeholder import TensorSpec
 from ..saving.files import function_of, load
-from ..saving.functions import Part, Returned, SavedFunction, said
+from ..saving.functions import Returned, SavedFunction, SavedGraph, said
 from ..tensor.tensor import Tensor
 
 Arrays = dict[str, np.ndarray]
@@ -127,7 +127,7 @@ def of_function(
     return replace(model, run=partial(in_slices, run), by_rows=True)
 
 
-def returned_spec(x: Returned, part: Part) -> Spec:
+def returned_spec(x: Returned, part: SavedGraph) -> Spec:
     if x.kind == "view":
         assert x.look is not None  # a view of a part says which
         return x.look.infer(returned_spec(x.of, part))

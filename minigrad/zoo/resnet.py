@@ -28,7 +28,7 @@ def conv(channels: int, out: int, kernel: int = 1, stride: int = 1, groups: int 
     return [layer, nn.BatchNorm2d(out, **where)]
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """y = relu(x + f(x)); where the shape changes, x passes a convolution of 1 × 1.
 
     convolutions    of f, with a relu between two
@@ -73,7 +73,7 @@ class ResNet(nn.Module):
             blocks = []
             for i in range(n):
                 convolutions = f(width * 2**stage, 2 if stage and not i else 1)
-                blocks.append(Block(channels, *convolutions, **where))
+                blocks.append(ResidualBlock(channels, *convolutions, **where))
                 channels = convolutions[-1][0]
             self.stages.append(nn.Sequential(*blocks))
         self.pool = nn.AdaptiveAvgPool2d(1)

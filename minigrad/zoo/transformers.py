@@ -62,7 +62,7 @@ def bert(name: str = "base", **where: Any) -> BERT:
     return BERT(sized(BERTS, name), **where)
 
 
-class Attention(nn.Module):
+class CausalSelfAttention(nn.Module):
     """Each token looks at itself and those before it."""
 
     def __init__(self, channels: int, heads: int, dropout: float, **where: Any):
@@ -77,12 +77,12 @@ class Attention(nn.Module):
         return self.out(found.swapaxes(1, 2).reshape(N, T, C))
 
 
-class Block(nn.Module):
+class TransformerBlock(nn.Module):
     """x + attention(norm(x)), and the same with a network."""
 
     def __init__(self, channels: int, heads: int, dropout: float, **where: Any):
         self.norm1, self.norm2 = nn.LayerNorm(channels, **where), nn.LayerNorm(channels, **where)
-        self.attention = Attention(channels, heads, dropout, **where)
+        self.attention = CausalSelfAttention(channels, heads, dropout, **where)
         wide = nn.Linear(channels, 4 * channels, **where), nn.GELU(approximate="tanh")
         self.mlp = nn.Sequential(*wide, nn.Linear(4 * channels, channels, **where))
         self.drop = nn.Dropout(dropout)
@@ -102,7 +102,7 @@ class GPT(nn.Module):
         C = size.channels
         self.token, self.position = nn.Embedding(vocabulary, C, **where), nn.Embedding(context, C, **where)
         self.drop = nn.Dropout(dropout)
-        self.blocks = nn.ModuleList(Block(C, size.heads, dropout, **where) for _ in range(size.layers))
+        self.blocks = nn.ModuleList(TransformerBlock(C, size.heads, dropout, **where) for _ in range(size.layers))
         self.norm = nn.LayerNorm(C, **where)
 
     def forward(self, tokens: Any) -> Any:
