@@ -534,8 +534,10 @@ def test_the_table_says_what_a_mac_is_and_goes_as_deep_as_asked():
     e = estimate(zoo.resnet(18, 5, 4), (2, 3, 32, 32), depth=1)
 
     lines = str(e).splitlines()
-    modules = [line.split()[0] for line in lines[2:] if line.startswith(("R", "\N{NO-BREAK SPACE}"))]
+    modules = [line.split()[0] for line in lines[2:] if line.startswith(("R", "  "))]
     assert "1 MAC = 2 FLOPs" in str(e)
+    assert f"{e.parameters:,} in float64; buffers" in str(e)
+    assert "\N{NO-BREAK SPACE}" not in str(e)
     assert modules == ["ResNet", "stem", "stages", "pool", "head"]
     assert len(e.table(0).splitlines()) < len(e.table(1).splitlines()) == len(lines) < len(e.table().splitlines())
     assert re.search(rf"head +Linear +f64\[2, 5\] +{32 * 5 + 5} +{2 * 32 * 5} ", str(e))

@@ -37,7 +37,7 @@ class Table:
             width = max(map(len, (name, *cells)))
             pad = str.ljust if side == "left" else str.rjust
             columns.append([pad(cell, width) for cell in (name, "-" * width, *cells)])
-        lines = ["  ".join(line).rstrip() for line in zip(*columns)]
+        lines = ["  ".join(line).rstrip().replace("\N{NO-BREAK SPACE}", " ") for line in zip(*columns)]
         return "\n".join([*lines, *filter(None, [self.note])])
 
     __repr__ = __str__

@@ -34,10 +34,12 @@ def table(e: Any, depth: int | None) -> Table:
 
 def figures(e: Any) -> dict[str, str]:
     """What is said of the whole."""
-    learn = "" if e.trainable == e.parameters else f", of which {e.trainable:,} learn"
+    kinds = " and ".join(sorted({f"{p.dtype}" for p in e.learned}))
+    numbers = f"{e.parameters:,}{f' in {kinds}' * bool(kinds)}"
+    numbers += f", of which {e.trainable:,} learn" * (e.trainable != e.parameters)
     per = "; ".join(f"{name} {size:g}" for name, size in e.bytes_per_parameter.items())
     return {
-        "parameters": f"{e.parameters:,}{learn}; buffers {e.buffers:,}; a checkpoint {e.checkpoint_bytes:,} bytes",
+        "parameters": f"{numbers}; buffers {e.buffers:,}; a checkpoint {e.checkpoint_bytes:,} bytes",
         "forward": f"{e.macs:,} MACs of products and convolutions; {e.flops:,} FLOPs of all ops",
         "backward": f"{e.backward_macs:,} MACs; {e.backward_flops:,} FLOPs; both ways {e.train_flops:,} FLOPs",
         "bytes moved": f"{e.bytes_moved:,} forward, {e.intensity:.3g} FLOPs for each",
