@@ -203,6 +203,15 @@ def test_steps_are_where_the_numbers_are():
     np.testing.assert_array_equal(faked.cpu().numpy(), mg.fake_quantize_per_channel_affine(weight, *args).numpy())
 
 
+def test_integers_with_a_scale_are_no_tuple_to_calculate_with():
+    """q * 2 was a tuple of 8 things."""
+    q = mg.quantize_per_tensor([[1.0, 2.0]], 0.1, 0)
+
+    for f in (lambda: q * 2, lambda: 2 * q, lambda: q + q):
+        with pytest.raises(TypeError, match=r"q\.dequantize\(\)"):
+            f()
+
+
 def test_an_axis_may_be_counted_from_the_right():
     """The integers were right, and what they stand for could not be said."""
     x = np.random.default_rng(13).normal(size=(2, 3)).astype("f4")

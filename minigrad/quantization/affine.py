@@ -45,6 +45,15 @@ class QuantizedTensor(NamedTuple):
         s, z = (spread(t.float(), self.axis, self.values.ndim) for t in (self.scale, self.zero_point))
         return (self.values.float() - z) * s
 
+    def __mul__(self, other: Any) -> Any:
+        raise TypeError("integers are no numbers without their scale: calculate with q.dequantize(), or q.int_repr()")
+
+    def __rmul__(self, other: Any) -> Any:
+        return self * other
+
+    def __add__(self, other: Any) -> Any:
+        return self * other
+
 
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any = np.int8, **ends: Any) -> QuantizedTensor:
     """Each number as an integer of `dtype`, int8 or uint8; of fewer bits with quant_min=, quant_max=."""
