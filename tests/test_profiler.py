@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import nn, optim
+from minigrad import nn, optim, profiler
 from minigrad.backends.simulated import counting
 from minigrad.base.errors import AnomalyError, StateError
 from minigrad.base.table import Table
@@ -338,6 +338,17 @@ def test_ops_are_at_the_line_of_the_user_that_asked_for_them():
     assert [(row.key, row.count) for row in rows] == [("mul", 1), ("mul", 3), ("MulBackward", 3), ("MulBackward", 1)]
     assert all("test_profiler.py" in row.stack[0] for row in rows)
     assert rows[0].stack == rows[3].stack != rows[1].stack
+
+
+def test_the_library_that_hands_a_call_on_is_no_line_of_the_user():
+    """Under vmap each op was at functools.py, which chooses its rule; a decorated function was at contextlib.py."""
+    f = record_function("named")(mg.func.vmap(lambda x: mg.tanh(x * 2)))
+    with profile(with_stack=True) as prof, profiler.memory() as ledger:
+        f(mg.ones(3))
+    places = {place.partition(":")[0] for event in prof.events() for place in event.stack[:2]}
+
+    assert not {place for place in places if "functools" in place or "contextlib" in place}
+    assert "test_profiler.py" in ledger.table().note
 
 
 def test_loaders_and_optimisers_are_blocks():

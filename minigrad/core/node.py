@@ -6,7 +6,6 @@ optimise and compile) and drawn on the screen. A graph is whatever can be reache
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Iterable
 from operator import attrgetter
@@ -20,7 +19,7 @@ from .modes import current
 from .op import Op
 from .versions import now
 
-ENGINE = str(Path(__file__).parents[1]), functools.__file__  # whose wrappers stand between the engine's functions
+ENGINE = str(Path(__file__).parents[1]), *(str(sys.modules[x].__file__) for x in ("contextlib", "functools"))
 
 
 class BackwardRule(Protocol):
