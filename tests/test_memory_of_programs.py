@@ -67,6 +67,18 @@ def test_a_workspace_that_is_made_in_the_block_is_counted_once():
     assert after.untold < 4_000_000  # what was compiled
 
 
+def test_a_first_run_is_said_to_be_one():
+    net, notes = mg.nn.Sequential(mg.nn.Linear(37, 41), mg.nn.Softplus()), []
+    f, x = mg.function(net), mg.ones(400, 37)
+    for _ in range(3):
+        with mg.profiler.memory(net, inputs=x) as ledger:
+            f(x).sum().backward()
+        notes.append(ledger.table().note)
+
+    assert "run the step once before" in notes[0]
+    assert "run the step once before" not in notes[2]
+
+
 def test_what_was_dropped_is_not_there_now():
     x = mg.ones(512, 512)
     with mg.profiler.memory(inputs=x) as ledger:

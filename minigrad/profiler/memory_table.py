@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .ledger import Ledger
 
 Said = str | tuple[Any, ...]
+FEW = 0.1  # of a peak, in Python's objects
 BEYOND = "made and dropped inside the op", "Python's objects, and arrays of others"  # no consumer's
 
 
@@ -84,7 +85,10 @@ def by_consumer(ledger: Ledger) -> Table:
         rows += zip(BEYOND, (0, now.untold), (peak.inside, peak.untold))
     rows += [("all", now.total - now.inside, peak.total)]
     head = {"bytes": "", "now": ",", "at the peak": ",", "share": ".1%"}
-    return Table(head, [(*row, row[2] / max(peak.total, 1)) for row in rows], f"The peak: {peak}")
+    note = f"The peak: {peak}"
+    if peak.untold > FEW * peak.total:
+        note += ". Python's objects are many: in a first run they are what is compiled, so run the step once before"
+    return Table(head, [(*row, row[2] / max(peak.total, 1)) for row in rows], note)
 
 
 def by_module(ledger: Ledger) -> Table:
