@@ -601,6 +601,13 @@ def test_weights_of_few_bits_and_with_a_zero_point_are_computed_with_it():
 # -- what is refused ------------------------------------------------------------------------------------
 
 
+def ruined():
+    """A model whose last weight has an element that is no number."""
+    model = network()
+    model[3].weight.value[0, 0] = np.nan
+    return model
+
+
 WRONG_AXIS = mq.QConfig(mq.MinMaxObserver, mq.PerChannelMinMaxObserver.with_args(ch_axis=1))
 PER_CHANNEL_INPUT = mq.QConfig(mq.PerChannelMinMaxObserver, mq.MinMaxObserver)
 REFUSED = {
@@ -629,6 +636,7 @@ REFUSED = {
     "averaging_constant": (ValueError, lambda: mq.MovingAverageMinMaxObserver(2.0)),
     "Sequential was not prepared": (StateError, lambda: mq.convert(network())),
     r"layer '0' cannot .* has seen no data": (StateError, lambda: mq.convert(mq.prepare(network()))),
+    "layer '3' cannot be converted: a scale .* and got nan": (ValueError, lambda: mq.quantize_dynamic(ruined())),
     "prepared, or converted, already": (StateError, lambda: mq.prepare(mq.prepare(network()))),
     "ReLU has no Linear or Conv2d": (StateError, lambda: mq.prepare(nn.ReLU())),
     "asked for LSTM in int8": (DTypeError, lambda: mq.quantize_dynamic(network(), {nn.LSTM})),

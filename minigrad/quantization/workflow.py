@@ -58,11 +58,8 @@ def convert(model: Module, inplace: bool = False) -> Any:
     def change(path: str, layer: Any, config: Any) -> Any:
         if not isinstance(layer, Observed):
             return layer
-        try:
-            kind: Any = QUANTIZED[Conv2d if isinstance(layer, Conv2d) else Linear]
-            return kind.from_float(layer, layer.qconfig, layer.activation)
-        except StateError as reason:
-            raise StateError(f"layer {path!r} cannot be converted: {reason}") from reason
+        kind: Any = QUANTIZED[Conv2d if isinstance(layer, Conv2d) else Linear]
+        return kind.from_float(layer, layer.qconfig, layer.activation)
 
     return changed(model, change, None, inplace, "was not prepared: prepare(model), or prepare_qat(model), comes first")
 
@@ -103,7 +100,10 @@ def changed(model: Module, change: Callable[..., Any], qconfig: Any, inplace: bo
     def visit(path: str, module: Any, config: Any) -> Any:
         if id(module) not in made:
             config = vars(module).get("qconfig", config)
-            made[id(module)] = module, change(path, module, config)
+            try:
+                made[id(module)] = module, change(path, module, config)
+            except (StateError, ValueError) as reason:  # a weight that has no scale
+                raise type(reason)(f"layer {path!r} cannot be converted: {reason}") from reason
             for name, part in list(module._modules()) if made[id(module)][1] is module else ():
                 if (new := visit(dotted(path, name), part, config)) is not part:
                     setattr(module, name, new)
