@@ -993,6 +993,7 @@ def test_the_picture_has_each_number_as_a_title_and_can_be_walked_through(tmp_pa
     assert all(bar.attrib["tabindex"] == "0" and bar.find(f"{space}title") is not None for bar in bars)
     assert all(re.search(r": [\d.]+(us|ms|s), [\d.]+%", bar.find(f"{space}title").text) for bar in bars)
     assert {bar.attrib["class"].split()[1] for bar in bars} == {"mg-module", "mg-forward", "mg-backward"}
+    assert "forward blue, backward brown and dashed" in shown
     assert '<th scope="col"' in shown
     assert "&quot;quoted&quot; &lt;step&gt;" in shown
     assert "<step>" not in shown

@@ -77,7 +77,7 @@ def pictured(root: Branch, written: Callable[[int], str], what: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="group" width="{WIDTH}" height="{height}" '
         f'viewBox="0 0 {WIDTH} {height}" style="max-width: 100%" aria-label="{what} by module and op, as in the '
         f'table"><style>{STYLE}{LOOKS}</style>{bars}</svg>'
-        f"<p>{what} by module and op, each as wide as its share; forward solid, backward dashed.</p>"
+        f"<p>{what} by module and op, each as wide as its share; forward blue, backward brown and dashed.</p>"
     )
 
 
