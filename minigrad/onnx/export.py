@@ -37,6 +37,7 @@ from ..tensor.tensor import Tensor
 from . import control as control  # whose spellings join the table
 from .array import NamedArray
 from .function import OnnxFunction
+from .quantized import written
 from .recorder import OnnxNumPy
 from .spellings import SPELLINGS
 from .writer import PARAMETERS, NodeWriter, typed
@@ -73,6 +74,7 @@ def export(
     if opset not in OPSETS:
         raise ValueError(f"mg.onnx.export writes opset {OPSETS[0]} to {OPSETS[-1]}, and {opset} was asked")
     args = args if isinstance(args, tuple) else (args,)
+    func = written(func.python_function if isinstance(func, TracedFunction) else func)
     trace, names = traced(func, args, input_names, dynamic_axes or {})
     if output_names is None and isinstance(func, OnnxFunction):
         output_names = func.outputs
@@ -96,7 +98,7 @@ def write(path: Path, data: bytes) -> None:
 
 def traced(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Mapping[str, Any]) -> tuple[Trace, Any]:
     """The function's trace, and the names of its inputs. Raises GraphError where a run changes more than it returns."""
-    f = TracedFunction(func.python_function if isinstance(func, TracedFunction) else func)
+    f = TracedFunction(func)
     tensors: list[Tensor] = []
     args, options = f.parameters.bound(args, {})
     f.key(args, options, tensors)
@@ -134,8 +136,7 @@ def said_names(what: str, said: Sequence[str] | None, own: Sequence[str]) -> lis
 
 def parameter_names(func: Any) -> dict[int, str]:
     """id of a tensor → its name in the module's state_dict."""
-    module = getattr(func, "python_function", func)
-    named_parts = [getattr(module, kind)() for kind in ("named_parameters", "named_buffers") if hasattr(module, kind)]
+    named_parts = [getattr(func, kind)() for kind in ("named_parameters", "named_buffers") if hasattr(func, kind)]
     return {id(x): name for parts in named_parts for name, x in parts}
 
 
