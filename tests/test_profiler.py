@@ -661,6 +661,28 @@ def test_parts_in_c_are_told_by_name():
     assert sum(row.flops for row in prof.key_averages()) == 3 * 300 + 299  # three loops, and the sums of 300 numbers
 
 
+def test_an_op_around_a_part_in_c_is_one_call():
+    """The gradient of a convolution's filter was two: a product, and behind a part in C the shape it has."""
+    layers = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()
+    model = nn.Sequential(*layers, nn.Linear(64, 10)).float()
+    optimiser = optim.Adam(model.parameters(), lr=0.1)
+
+    @mg.function(jit_compile="native")
+    def train(x, target):
+        optimiser.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), target)
+        loss.backward()
+        optimiser.step()
+        return loss
+
+    x, target = mg.randn(2, 3, 8, 8).float(), mg.tensor([1, 2])
+    train(x, target)
+    with profile() as prof:
+        train(x, target)
+
+    assert one(prof, "convolution_filter").count == 1
+
+
 def test_a_session_tells_its_steps():
     graph = mg.Graph()
     with graph.as_default():

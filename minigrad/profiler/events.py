@@ -56,7 +56,7 @@ class FunctionEvent:
     key = property(lambda self: self.name)
     cpu_time_total = property(lambda self: self.ns / 1000, doc="Microseconds.")
     self_cpu_time_total = property(lambda self: self.self_ns / 1000, doc="Microseconds without what lies inside.")
-    cpu_time = property(lambda self: self.ns / 1000 / self.count, doc="Microseconds of one, on average.")
+    cpu_time = property(lambda self: self.ns / 1000 / max(self.count, 1), doc="Microseconds of one, on average.")
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.count} × {self.cpu_time:.3f} us>"
@@ -244,7 +244,7 @@ def averages(events: Iterable[FunctionEvent], shapes: bool, stack: int, module: 
             name, where, lines, operands = of
             found[of] = FunctionEvent(name, event.kind, where, lines, [*map(list, operands)], count=0)
         one = found[of]
-        one.count += 1
+        one.count += event.count
         one.self_ns += event.self_ns
         one.self_cpu_memory_usage += event.self_cpu_memory_usage
         one.flops = total((one.flops, event.flops))

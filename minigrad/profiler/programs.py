@@ -85,6 +85,7 @@ class Marks:
     parts      function of C++ → what it does
     steps      what each mark tells of
     counted    nodes whose operations a step counts
+    alone      nodes that have a step of their own
     """
 
     def __init__(self, program: Program):
@@ -93,6 +94,7 @@ class Marks:
         self.parts = {part.name: part for part in getattr(program, "parts", ())}
         self.steps: list[FunctionEvent] = []
         self.counted: set[Node] = set()
+        self.alone: set[Node] = set()
 
     def put(self, statements: Sequence[ast.stmt], depth: int = 0) -> list[ast.stmt]:
         """The statements with marks, a branch's and a loop's from where it begins."""
@@ -115,6 +117,9 @@ class Marks:
         part = self.parts.get(callee(statement))
         nodes, name = ((node,), "") if part is None else (part.nodes, f"{part.name} ({part.steps} in C)")
         self.steps.append(step(nodes, [n for n in nodes if n not in self.counted], name))
+        if part is None:  # its lines before and after a part in C are one call
+            self.steps[-1].count = int(node not in self.alone)
+            self.alone.add(node)
         self.counted.update(nodes)
         return lines(f"since = mark({len(self.steps) - 1}, {since})")
 
