@@ -56,7 +56,7 @@ class Cost(NamedTuple):
         return self.flops / max(self.bytes_moved, 1)
 
 
-class Part(NamedTuple):
+class OwnParameters(NamedTuple):
     """A module, and the parameters that it holds itself."""
 
     kind: str
@@ -79,7 +79,7 @@ class Estimate:
     """
 
     ran: ForwardPass
-    parts: Mapping[str, Part]
+    parts: Mapping[str, OwnParameters]
     held: list[Tensor]
     checkpoint_bytes: int
     depth: int | None = None
@@ -249,23 +249,23 @@ def estimate(
     return Estimate(ran, parts_of(module), buffers, sum(x.spec.nbytes for _, x in module._named_state()), depth)
 
 
-def parts_of(model: Module) -> dict[str, Part]:
+def parts_of(model: Module) -> dict[str, OwnParameters]:
     """Path → module, of a model; a parameter that two share is the first's."""
     seen: set[int] = set()
     parts = {}
     for path, module in model.named_modules(prefix=type(model).__name__):
         own = [p for p in module.parameters(recurse=False) if id(p) not in seen]
         seen.update(map(id, own))
-        parts[path] = Part(type(module).__name__, own)
+        parts[path] = OwnParameters(type(module).__name__, own)
     return parts
 
 
-def parts_read(ran: ForwardPass) -> dict[str, Part]:
+def parts_read(ran: ForwardPass) -> dict[str, OwnParameters]:
     """Path → what a function reads there that is a parameter, or learns."""
-    parts: dict[str, Part] = {}
+    parts: dict[str, OwnParameters] = {}
     for node, x in ran.tensors.items():
         if node not in ran.arguments and (isinstance(x, Parameter) or (x.tracked and x.is_leaf)):
-            parts.setdefault(module_of(node), Part("", [])).parameters.append(x)
+            parts.setdefault(module_of(node), OwnParameters("", [])).parameters.append(x)
     return parts
 
 

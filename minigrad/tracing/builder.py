@@ -32,7 +32,7 @@ from ..tensor.inplace import KINDS
 from ..tensor.symbol import Symbol, number
 from ..tensor.tensor import Tensor
 from .gradients import Pulled
-from .recompute import Part
+from .recompute import CheckpointCall
 from .tracer import Tracer as Tracer
 
 
@@ -79,7 +79,7 @@ class GraphBuilder(Pulled):
         self.grads: dict[int, tuple[Any, Any]] = {}
         self.names: Counter[str] = Counter()
         self.last: Node | None = None
-        self.part: Part | None = None
+        self.part: CheckpointCall | None = None
 
     @contextmanager
     def building(self) -> Iterator[Self]:
@@ -88,10 +88,10 @@ class GraphBuilder(Pulled):
             yield self
 
     @contextmanager
-    def checkpointing(self) -> Iterator[Part]:
+    def checkpointing(self) -> Iterator[CheckpointCall]:
         """A block whose nodes backward computes again."""
         outer = self.part
-        self.part = Part(outer)
+        self.part = CheckpointCall(outer)
         try:
             yield self.part
         finally:

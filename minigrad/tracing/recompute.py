@@ -17,11 +17,11 @@ from ..core.node import NamedNode, Node
 from ..core.op import Op
 from ..ops import Assign, Barrier, Const, ControlDep, Group, Read, TupleGet
 
-Key = tuple["Part | None", Node]
+Key = tuple["CheckpointCall | None", Node]
 
 
 @dataclass(eq=False)
-class Part:
+class CheckpointCall:
     """The call of a checkpoint's function.
 
     outer      the part around it
@@ -29,26 +29,26 @@ class Part:
     is_shelf   whether it is what is kept of the part around it
     """
 
-    outer: Part | None
+    outer: CheckpointCall | None
     keeps: Callable[..., bool] | None = None
     is_shelf: bool = False
 
-    def of(self, op: Op, inputs: tuple[Node, ...]) -> Part | None:
+    def of(self, op: Op, inputs: tuple[Node, ...]) -> CheckpointCall | None:
         """The part that a new node is in: none if it must not run twice, the shelf if it is kept."""
         if isinstance(op, TupleGet):
             return inputs[0].part  # type: ignore[no-any-return]
         if op.effect or isinstance(op, Read | Assign | Group):
             return None
         if self.keeps is not None and inputs and self.keeps(op, *(x.spec for x in inputs)):
-            return Part(self, is_shelf=True)
+            return CheckpointCall(self, is_shelf=True)
         return self
 
     @property
-    def home(self) -> Part | None:
+    def home(self) -> CheckpointCall | None:
         """Where the operands of what is in it are found."""
         return self.outer if self.is_shelf else self
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[CheckpointCall]:
         """The parts in which what is in it is computed again, the innermost first."""
         part = self.outer.outer if self.is_shelf and self.outer else self
         while part is not None:
@@ -69,7 +69,7 @@ class Recomputation:
         builder = getattr(like, "builder", None) and (modes.current.mode.builder or like.builder)
         self.like = like
         self.open = set(getattr(builder, "part", None) or ())
-        self.arrived: dict[Part, Any] = {}
+        self.arrived: dict[CheckpointCall, Any] = {}
         self.made: dict[Key, Any] = {}
 
     def operands(self, node: Node, gy: Any) -> list[Any]:
@@ -93,7 +93,7 @@ class Recomputation:
                 self.made[key] = self.symbol(part, node, [self.made[key] for key in needs])
         return self.made[wanted]
 
-    def needs(self, part: Part | None, node: Node) -> list[Key]:
+    def needs(self, part: CheckpointCall | None, node: Node) -> list[Key]:
         """What that is made of."""
         if part is None or part in self.open or isinstance(node.op, Const):
             return []
@@ -102,7 +102,7 @@ class Recomputation:
         inputs = node.inputs[:1] if type(node.op) is ControlDep else node.inputs  # what it waited for is done
         return [(part, x) for x in inputs]
 
-    def symbol(self, part: Part | None, node: Node, xs: list[Any]) -> Any:
+    def symbol(self, part: CheckpointCall | None, node: Node, xs: list[Any]) -> Any:
         """The symbol, of what it needs."""
         if not xs:
             return self.like.at_node(node)

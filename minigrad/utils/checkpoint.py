@@ -28,8 +28,8 @@ from ..base.spec import Spec
 from ..core import modes, versions
 from ..core.op import Op
 from ..tensor.tensor import Tensor
+from .selective import Caching, Recall
 from .selective import CheckpointPolicy as CheckpointPolicy
-from .selective import Kept, Recall
 from .selective import SelectiveCheckpointContext as SelectiveCheckpointContext
 from .selective import create_selective_checkpoint_contexts as create_selective_checkpoint_contexts
 from .selective import keep_products as keep_products
@@ -81,7 +81,7 @@ def checkpoint(
 
 def marked(builder: Any, first: Any, function: Callable[..., Any], args: Any, options: Any) -> Any:
     """The call in a graph that is being built, its nodes marked."""
-    if not isinstance(first, Kept | nullcontext):
+    if not isinstance(first, Caching | nullcontext):
         raise ValueError(
             "a graph that is being built runs nothing a second time, and has no use for a context_fn of one's own: "
             "only for one that gives create_selective_checkpoint_contexts(policy)"

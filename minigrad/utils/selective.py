@@ -69,7 +69,7 @@ def create_selective_checkpoint_contexts(
     policy_fn_or_list    (ctx, op, specs of its operands) → CheckpointPolicy, or whether to save; or a list of the
                          kinds of op that are kept
     """
-    kept = Kept(policy_fn_or_list if callable(policy_fn_or_list) else keep_kinds(tuple(policy_fn_or_list)))
+    kept = Caching(policy_fn_or_list if callable(policy_fn_or_list) else keep_kinds(tuple(policy_fn_or_list)))
     return kept, Recall(kept)
 
 
@@ -80,7 +80,7 @@ def keep_kinds(kinds: tuple[type[Op], ...]) -> Policy:
     return lambda ctx, op, *specs: isinstance(op, kinds)
 
 
-class Kept:
+class Caching:
     """The context of the first time: a watcher that keeps what the policy says.
 
     results    (op, specs of its operands) → what was kept of each application, and when; None for computed again
@@ -123,7 +123,7 @@ class Recall:
     left    the results of each op that are still to come
     """
 
-    def __init__(self, kept: Kept):
+    def __init__(self, kept: Caching):
         self.kept = kept
 
     def __enter__(self) -> None:
