@@ -21,6 +21,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import uvicorn
+from in_a_thread import completed, in_a_thread
 from miniature import ROOT
 from prometheus_client.parser import text_string_to_metric_families
 from safetensors.numpy import load, save
@@ -330,7 +331,7 @@ def in_a_loop(model, limits, *requests):
         await batcher.task
         return found
 
-    return asyncio.run(all_of_them()), runs
+    return completed(all_of_them()), runs
 
 
 def test_requests_that_wait_run_together_and_each_has_its_own_answer(tmp_path):
@@ -425,12 +426,12 @@ def test_the_load_test_counts_wrong_answers(client):
     wanted = np.concatenate([net(mg.tensor(x[None])).detach().numpy() for x in xs])
     address = str(client.base_url.join("/v1/models/net"))
 
-    found = asyncio.run(serving.load(address, xs, wanted, clients=4, total=60))
+    found = completed(serving.load(address, xs, wanted, clients=4, total=60))
     wanted[7] += 1e-3
 
     assert found["wrong"] == 0
     assert found["p50"] <= found["p95"] <= found["p99"]
-    assert asyncio.run(serving.load(address, xs, wanted, clients=4, total=60))["wrong"] == 3
+    assert completed(serving.load(address, xs, wanted, clients=4, total=60))["wrong"] == 3
     assert serving.rows_in_a_batch(address) >= 1
 
 
@@ -545,7 +546,7 @@ def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, capsys, monkeypat
             ("state.mg", [], "holds values and no graph"),
             ("state.mg", ["--port", port], "in use"),
         ]:
-            assert main(["serve", str(tmp_path / model), "--port", "0", *arguments]) == 1
+            assert in_a_thread(main, ["serve", str(tmp_path / model), "--port", "0", *arguments]) == 1
             assert why in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "minigrad.serving.command", None)
     monkeypatch.setitem(sys.modules, "uvicorn", None)

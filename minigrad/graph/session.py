@@ -155,22 +155,20 @@ class Session:
         return [None if y is None else handed_out(y) for y in ys[:n]]
 
     def given(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
-        """An array for each input. Raises GraphError where a variable has no value yet."""
-        values, states = self.values, self.graph.states
-        given = []
-        for source in plan.sources:
-            if isinstance(source, int):
-                given.append(arrays[source])
-            elif source in values:
-                given.append(values[source])
-            elif isinstance(state := states[source], GraphVariable):
-                raise GraphError(
-                    f"the variable {source}, {state.spec}, has no value in this session yet: run its initializer, "
-                    "or session.run(mg.graph.global_variables_initializer()), before"
-                )
-            else:
-                given.append(state.value)
-        return given
+        """An array for each input."""
+        return [arrays[source] if isinstance(source, int) else self.held(source) for source in plan.sources]
+
+    def held(self, name: str) -> Any:
+        """What a variable, or a captured tensor, holds. Raises GraphError where a variable has no value yet."""
+        if name in self.values:
+            return self.values[name]
+        state = self.graph.states[name]
+        if isinstance(state, GraphVariable):
+            raise GraphError(
+                f"the variable {name}, {state.spec}, has no value in this session yet: run its initializer, "
+                "or session.run(mg.graph.global_variables_initializer()), before"
+            )
+        return state.value
 
     def write(self, name: str, value: Any) -> None:
         """Let a variable, or a captured tensor, have a new value."""
@@ -181,6 +179,12 @@ class Session:
             write(state, value)
 
     # -- beside running -----------------------------------------------------------------------------
+
+    def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> SessionCallable:
+        """`run` of these fetches as a function of what is fed, in that order, as in TensorFlow. mg.save takes it."""
+        for each in (*leaves(fetches), *feed_list):
+            self.node(each)
+        return SessionCallable(self, fetches, tuple(feed_list))
 
     def load(self, variable: GraphVariable, value: Any) -> None:
         """Give a variable a value without running anything."""
@@ -208,6 +212,21 @@ class Session:
     def __repr__(self) -> str:
         state = "closed" if self.closed else f"{len(self.values)} variables have values"
         return f"<Session of {self.graph!r}: {state}>"
+
+
+@dataclass(frozen=True)
+class SessionCallable:
+    """What `Session.make_callable` gives. Raises TypeError where it is not called with one value for each feed."""
+
+    session: Session
+    fetches: Any
+    feed_list: tuple[Any, ...]
+
+    def __call__(self, *values: Any) -> Any:
+        if len(values) != len(self.feed_list):
+            names = ", ".join(map(str, self.feed_list))
+            raise TypeError(f"this run is fed ({names}), and was called with {len(values)} values")
+        return self.session.run(self.fetches, dict(zip(self.feed_list, values)))
 
 
 def made(

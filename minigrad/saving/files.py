@@ -18,11 +18,12 @@ from typing import Any
 from ..base.errors import SavedFileError, StateError
 from ..graph.function import TracedFunction
 from ..graph.placeholder import TensorSpec
+from ..graph.session import Session, SessionCallable
 from ..graph.signature import Bound
 from ..nn.module import Module
 from ..tensor.tensor import Tensor
 from .container import OURS, parsed, read, short, written
-from .functions import FunctionDecoder, FunctionEncoder, SavedFunction, of_traced
+from .functions import FunctionDecoder, FunctionEncoder, SavedFunction, of_session, of_traced
 from .values import Decoder, Encoder
 
 VERSION = 1
@@ -32,7 +33,8 @@ def save(path: str | os.PathLike[str], what: Any, inputs: Any = None) -> None:
     """Write a function, a model, or values, in a file that replaces one of its name only when it is whole.
 
     what      values: tensors, numbers, texts and None, in any structure of lists, tuples and dictionaries;
-              a function that mg.function has traced, with the graphs of its calls; or a Module
+              a function that mg.function has traced, with the graphs of its calls; a Module; or a run of a session,
+              session.make_callable(fetches, feeds)
     inputs    what the function, or the model, is called with: a tensor or a TensorSpec, or a tuple of them
 
     Raises StateError for what a file cannot hold, such as Python functions.
@@ -65,6 +67,13 @@ def function_of(what: Any, inputs: Any) -> SavedFunction | None:
                 "says its graph; or without one, as mg.save(path, model.state_dict())"
             )
         what = TracedFunction(what)
+    if isinstance(what, Session):
+        raise StateError(
+            "a session is saved as one of its runs, mg.save(path, session.make_callable(fetches, [x, …])), "
+            "which has the variables' values with it"
+        )
+    if isinstance(what, SessionCallable) and inputs is None:
+        return of_session(what)
     what = what.function if isinstance(what, Bound) else what
     if not isinstance(what, TracedFunction):
         return None

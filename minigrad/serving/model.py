@@ -24,6 +24,7 @@ from ..tensor.tensor import Tensor
 
 Arrays = dict[str, np.ndarray]
 MOST_ROWS = 1024  # of one run
+TRIED = 8  # rows, to see whether they are answered apart
 
 
 class Refusal(Exception):
@@ -154,11 +155,11 @@ def padded(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
 
 
 def rows_are_apart(model: Model) -> bool:
-    """Whether two rows of noise are answered together as alone: not so by a norm of the batch, or random numbers."""
-    both = noise(model, 2)
+    """Whether rows of noise are answered together as alone: not so by a norm of the batch, or random numbers."""
+    rows = noise(model, TRIED)
     try:
-        together = model.run(both)
-        alone = [model.run({name: x[i : i + 1] for name, x in both.items()}) for i in range(2)]
+        together = model.run(rows)
+        alone = [model.run({name: x[i : i + 1] for name, x in rows.items()}) for i in range(TRIED)]
     except (MinigradError, ValueError, IndexError):  # noise is no input for it
         return False
     return all(close(y, np.concatenate([each[name] for each in alone])) for name, y in together.items())
