@@ -377,6 +377,12 @@ def test_a_result_that_is_no_tensor_is_refused(path):
         mg.onnx.export(lambda x: (x, 3), f4(2), path)
 
 
+def test_a_step_at_infinity_is_a_step(path):
+    x, v = mg.tensor(np.array([np.inf, -np.inf, 0, -0.0, np.nan, 2], "f4")), mg.tensor(np.full(6, 0.5, "f4"))
+    mg.onnx.export(mg.heaviside, (x, v), path)
+    agree(run(path, x, v), mg.heaviside(x, v))
+
+
 def test_of_equal_places_the_last_is_written(path):
     def f(x, v, i):
         x = x.clone()

@@ -555,6 +555,15 @@ def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, capsys, monkeypat
     assert "pip install 'minigrad-course[serve]'" in capsys.readouterr().err
 
 
+def test_batches_are_made_for_who_asks_for_them_alone(monkeypatch):
+    """Noise does not see every model that mixes rows: one that looks at the largest number of its batch does."""
+    asked = []
+    monkeypatch.setattr("minigrad.serving.command.serve", lambda model, host, port, limits, *_: asked.append(limits))
+    main(["serve", "net.mg"])
+    main(["serve", "net.mg", "--max-batch", "32"])
+    assert [limits.rows for limits in asked] == [1, 32]
+
+
 def test_who_serves_nothing_loads_no_server():
     program = "import sys, minigrad as mg; mg.save, mg.nn.Linear; import minigrad.course.cli; print([*sys.modules])"
     loaded = subprocess.run(

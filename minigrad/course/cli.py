@@ -82,7 +82,11 @@ def command_line() -> argparse.ArgumentParser:
     served.add_argument("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in: nobody is asked who he is")
     served.add_argument("--port", type=int, default=8501, help="0 takes a free one")
     served.add_argument(
-        "--max-batch", type=int, default=32, metavar="ROWS", help="most that run at once; 1: no batches"
+        "--max-batch",
+        type=int,
+        default=1,
+        metavar="ROWS",
+        help="most that run at once; over 1, you say that rows are apart",
     )
     served.add_argument("--max-wait", type=float, default=1.0, metavar="MS", help="that a batch waits to be full")
     served.add_argument("--max-queue", type=int, default=1024, metavar="N", help="requests that wait for one model")

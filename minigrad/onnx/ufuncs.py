@@ -85,7 +85,8 @@ def trunc(g: Any, x: Any) -> Any:
 
 def heaviside(g: Any, x: Any, y: Any) -> Any:
     """0 for x < 0, y for x = 0, 1 for x > 0"""
-    return g.where(g.isnan(x), x, g.where(g.equal(x, 0), y, g.where(x > 0, x * 0 + 1, x * 0)))
+    step = g.where(x > 0, x.dtype.type(1), x.dtype.type(0))
+    return g.where(g.isnan(x), x, g.where(g.equal(x, 0), y, step))
 
 
 OF_BOOLEANS = {
