@@ -256,6 +256,21 @@ def test_calls_of_several_kinds_are_in_one_file(tmp_path):
         found(mg.ones(3).float())
 
 
+def test_graphs_that_differ_in_what_is_no_tensor_are_not_saved_together(tmp_path):
+    """The first of them answered for all."""
+    scaled = mg.function(lambda x, k=2: x * k)
+    layer = mg.nn.BatchNorm1d(4)
+    norm = mg.function(layer)
+    scaled(mg.ones(2), 3)
+    norm(mg.ones(3, 4))
+    layer.eval()
+    for f, x in ((scaled, mg.ones(2)), (norm, mg.ones(3, 4))):
+        wanted = f(x)
+        with pytest.raises(StateError, match="several graphs for"):
+            mg.save(tmp_path / "f.mg", f)
+        assert loaded(tmp_path / "f.mg", f, x)(x).numpy().tobytes() == wanted.numpy().tobytes()
+
+
 def test_a_loaded_function_is_traced_compiled_mapped_and_drawn(tmp_path):
     model = net().eval()
     found = loaded(tmp_path / "f", model, mg.TensorSpec((None, 4)))

@@ -203,8 +203,16 @@ def of_traced(function: TracedFunction) -> SavedFunction:
     names: dict[int, str] = {}
     variables: dict[str, Tensor] = {}
     parts = []
+    calls: set[str] = set()
     for trace in function.history:
         part = part_of(trace, function.__name__)
+        call = ", ".join(str(said(x.spec)) for x in part.graph.inputs[: len(part.arguments)])
+        if call in calls:
+            raise StateError(
+                f"{function.__name__} has several graphs for ({call}), which differ in what is no "
+                "tensor, and a saved function could not tell them apart: save one, mg.save(path, function, inputs)"
+            )
+        calls.add(call)
         for name, x in zip(part.reads, trace.captured):
             unique = names.setdefault(id(x), name if name not in variables else f"{name}_{len(variables)}")
             variables[unique] = x
