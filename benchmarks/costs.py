@@ -65,28 +65,14 @@ def blas(engines: list[str], turns: int) -> Found:
     yield "blas", rows, report.grid("threads of the matrix products: median µs that pass in a step", rows)
 
 
-def compiling(engines: list[str], turns: int) -> Found:
-    """Seconds that a graph takes to become a program."""
-    rows = rounds.told("benchmarks.compiling")
-    yield "compile", rows, report.grid("from a graph to a program: CPU seconds", rows)
+def told_by(program: str, name: str, title: str) -> Callable[[list[str], int], Found]:
+    """A cost that a program of its own measures."""
 
+    def cost(engines: list[str], turns: int) -> Found:
+        rows = rounds.told(f"benchmarks.{program}")
+        yield name, rows, report.grid(title, rows)
 
-def session(engines: list[str], turns: int) -> Found:
-    """What Session.run costs beside the arithmetic."""
-    rows = rounds.told("benchmarks.session")
-    yield "session", rows, report.grid("Session.run: µs a call", rows)
-
-
-def profiling(engines: list[str], turns: int) -> Found:
-    """What mg.profiler.profile costs the chain, by what it is asked for."""
-    rows = rounds.told("benchmarks.profiling")
-    yield "profiler", rows, report.grid("the chain under a profiler", rows)
-
-
-def checkpointing(engines: list[str], turns: int) -> Found:
-    """What a checkpoint costs and saves in a step through 64 layers: at most 1.4 times the time."""
-    rows = rounds.told("benchmarks.checkpointing")
-    yield "checkpoint", rows, report.grid("64 layers in 8 checkpoints, beside none: CPU time and peak bytes", rows)
+    return cost
 
 
 COSTS: dict[str, Callable[[list[str], int], Found]] = {
@@ -94,8 +80,8 @@ COSTS: dict[str, Callable[[list[str], int], Found]] = {
     "first": first_calls,
     "threads": threads,
     "blas": blas,
-    "compile": compiling,
-    "session": session,
-    "profiler": profiling,
-    "checkpoint": checkpointing,
+    "compile": told_by("compiling", "compile", "from a graph to a program: CPU seconds"),
+    "session": told_by("session", "session", "Session.run: µs a call"),
+    "profiler": told_by("profiling", "profiler", "the chain under a profiler"),
+    "checkpoint": told_by("checkpointing", "checkpoint", "64 layers in 8 checkpoints: CPU time and bytes, of none"),
 }

@@ -143,7 +143,7 @@ def test_threads_are_timed_by_the_clock_on_the_wall():
 
 
 def test_a_session_s_price_is_told():
-    [(name, rows, table)] = costs.session([], 1)
+    [(name, rows, table)] = costs.COSTS["session"]([], 1)
 
     assert name == "session"
     assert len(table.splitlines()) == 2 + len(rows)

@@ -78,26 +78,25 @@ def command_line() -> argparse.ArgumentParser:
     examined = verb("doctor", examine, "Say what this machine has and lacks for the course.")
 
     served = verb("serve", serve_model, "Let a saved model answer over HTTP, until Ctrl-C (needs the extra `serve`).")
+    add_serving(served)
+    copied.add_argument("dir", nargs="?", type=Path, metavar="DIR", help=FOLDER)
+    for parsed in (opened, reset, told, examined):
+        parsed.add_argument("--dir", type=Path, help=FOLDER)
+    return parser
+
+
+def add_serving(served: argparse.ArgumentParser) -> None:
     served.add_argument("model", type=Path, help="a file of mg.save or ONNX; a folder of versions 1/ 2/ …, or of such")
     served.add_argument("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in: nobody is asked who he is")
     served.add_argument("--port", type=int, default=8501, help="0 takes a free one")
     served.add_argument(
-        "--max-batch",
-        type=int,
-        default=1,
-        metavar="ROWS",
-        help="most that run at once; over 1, you say that rows are apart",
+        "--max-batch", type=int, default=1, metavar="ROWS", help="that run at once; over 1, you say that rows are apart"
     )
     served.add_argument("--max-wait", type=float, default=1.0, metavar="MS", help="that a batch waits to be full")
     served.add_argument("--max-queue", type=int, default=1024, metavar="N", help="requests that wait for one model")
     served.add_argument("--max-body", type=float, default=16.0, metavar="MB", help="of one request")
     served.add_argument("--timeout", type=float, default=30.0, metavar="S", help="for reading, and for answering")
     served.add_argument("--poll", type=float, default=1.0, metavar="S", help="between two looks for new versions")
-
-    copied.add_argument("dir", nargs="?", type=Path, metavar="DIR", help=FOLDER)
-    for parsed in (opened, reset, told, examined):
-        parsed.add_argument("--dir", type=Path, help=FOLDER)
-    return parser
 
 
 FOLDER = "the course folder (else: work/ in a checkout; this folder, if it is one or is empty; ~/minigrad-course)"

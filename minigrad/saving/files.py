@@ -23,7 +23,8 @@ from ..graph.signature import Bound
 from ..nn.module import Module
 from ..tensor.tensor import Tensor
 from .container import OURS, parsed, read, short, written
-from .functions import FunctionDecoder, FunctionEncoder, SavedFunction, of_session, of_traced
+from .functions import FunctionDecoder, FunctionEncoder, SavedFunction, of_traced
+from .sessions import of_session
 from .values import Decoder, Encoder
 
 VERSION = 1

@@ -19,19 +19,13 @@ from ..compiler.passes.specialise import lengths_in, with_lengths
 from ..core.graph import Graph
 from ..core.interpret import applied
 from ..core.modes import current, in_mode, no_grad
-from ..core.node import Node
 from ..core.op import Op
 from ..graph.compiled import Compiled, CompileOptions
 from ..graph.function import TracedFunction
-from ..graph.graph import name_of
 from ..graph.placeholder import TensorSpec
-from ..graph.pruning import pruned
-from ..graph.session import Session, SessionCallable
 from ..graph.trace import Trace, taken
-from ..graph.variable import GraphVariable
 from ..methods import Operand
 from ..nn.module import Module
-from ..ops import Input
 from ..ops.pattern import Slice
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Tracer
@@ -224,34 +218,6 @@ def of_traced(function: TracedFunction) -> SavedFunction:
         )
     constants = {n for n, x in variables.items() if CONSTANT.fullmatch(n) and not x.requires_grad}
     return SavedFunction(function.__name__, parts, variables, constants)
-
-
-def of_session(run: SessionCallable) -> SavedFunction:
-    """A session's run, as it would be loaded: of what is fed, with variables that hold what they do in the session."""
-    session, fed = run.session, [run.session.node(x) for x in run.feed_list]
-    found = pruned(session.graph, [session.node(x) for x in leaves(run.fetches)], fed)
-    names = [*dict.fromkeys([*(what for what in found.reads if isinstance(what, str)), *found.writes])]
-    variables = {name: variable_of(session, name) for name in names}
-    there: dict[Any, Node] = dict(zip(found.reads, found.graph.inputs))
-    specs = [node.spec for node in fed] + [x.spec for x in variables.values()]
-    wanted = zip((*fed, *names), specs, strict=True)
-    inputs = [there.get(what) or Node(Input(f"unread_{i}"), (), spec) for i, (what, spec) in enumerate(wanted)]
-    count = len(leaves(run.fetches))
-    edits = [(len(fed) + names.index(name), count + i) for i, name in enumerate(found.writes)]
-    outputs = found.graph.outputs
-    parts = [None if y is None else Returned("output", i) for i, y in enumerate(outputs[:count])]
-    result = planted(run.fetches, iter(parts))
-    arguments = [name_of(node) for node in fed]
-    graph = Graph(tuple(inputs), outputs)
-    return SavedFunction("run", [SavedGraph(graph, arguments, names, edits, result)], variables, set())
-
-
-def variable_of(session: Session, name: str) -> Tensor:
-    """A session's variable as a tensor of its own; a captured tensor as it is."""
-    state = session.graph.states[name]
-    if not isinstance(state, GraphVariable):
-        return state  # type: ignore[no-any-return]
-    return Tensor(session.held(name).copy()).requires_grad_(state.trainable and state.spec.is_float)
 
 
 class FunctionEncoder(GraphEncoder):

@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from math import log2
 from typing import Any
 
 import numpy as np
 
-from ..base.dtypes import bfloat16, kind
+from ..base.dtypes import bfloat16, finfo, float16, kind
 from ..core.modes import in_mode
 from ..draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, bars, chart, compact, swatch, upwards
 from ..draw.svg import text
@@ -64,10 +65,14 @@ def to_bfloat16(x: np.ndarray) -> np.ndarray:
         return x.astype(np.float32).astype(bfloat16).astype(np.float32)
 
 
-FORMATS = (
-    Format("float16", to_float16, -24, -14, 16, 11),
-    Format("bfloat16", to_bfloat16, -133, -126, 128, 8),
-)
+def format_of(dtype: np.dtype, cast: Cast) -> Format:
+    """What a dtype says of itself."""
+    info = finfo(dtype)
+    smallest = round(log2(info.smallest_subnormal))
+    return Format(dtype.name, cast, smallest, int(info.minexp), int(info.maxexp), info.nmant + 1)
+
+
+FORMATS = format_of(float16, to_float16), format_of(bfloat16, to_bfloat16)
 
 
 class Precision(Charted):
