@@ -40,8 +40,8 @@ def inputs_of(found: Pruned, fed: Sequence[Node], variables: Mapping[str, Tensor
 
 
 def variable_of(session: Session, name: str) -> Tensor:
-    """A session's variable as a tensor of its own; a captured tensor as it is."""
+    """A session's variable as a tensor; a captured tensor as it is."""
     state = session.graph.states[name]
     if not isinstance(state, GraphVariable):
         return state  # type: ignore[no-any-return]
-    return Tensor(session.held(name).copy()).requires_grad_(state.trainable and state.spec.is_float)
+    return Tensor(session.held(name)).requires_grad_(state.trainable and state.spec.is_float)
