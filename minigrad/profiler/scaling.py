@@ -249,7 +249,12 @@ def measured(f: Callable[..., Any], lengths: Mapping[str, int], n: int, repeat: 
 
 def runner(f: Callable[..., Any], lengths: Mapping[str, int]) -> tuple[Callable[[], Any], Module | None]:
     """What is run, and the model in it."""
-    given = f(**lengths)
+    try:
+        given = f(**lengths)
+    except Exception as error:
+        said = ", ".join(f"{name}={n}" for name, n in lengths.items())
+        error.add_note(f"sweep called f({said}): lengths are whole numbers, of which f makes its tensors")
+        raise
     if isinstance(given, tuple) and given and isinstance(given[0], Module):
         model, *inputs = given
         return lambda: model(*inputs), model
