@@ -2,10 +2,10 @@
 # Laid out by scripts/phrasebook, which adds the methods that are functions: see functions/faces.py.
 
 from . import (
-    amp as amp, autograd as autograd, compiler as compiler, cuda as cuda, data as data, fft as fft, func as func,
-    functional as functional, graph as graph, laws as laws, lax as lax, linalg as linalg, nn as nn, onnx as onnx,
-    ops as ops, optim as optim, profiler as profiler, quantization as quantization, random as random, saving as saving,
-    special as special, utils as utils, widgets as widgets, zoo as zoo,
+    amp as amp, autograd as autograd, compiler as compiler, cuda as cuda, data as data, distributed as distributed,
+    fft as fft, func as func, functional as functional, graph as graph, laws as laws, lax as lax, linalg as linalg,
+    nn as nn, onnx as onnx, ops as ops, optim as optim, profiler as profiler, quantization as quantization,
+    random as random, saving as saving, special as special, utils as utils, widgets as widgets, zoo as zoo,
 )
 from .amp import autocast as autocast, is_autocast_enabled as is_autocast_enabled
 from .autograd import (

@@ -1,0 +1,12 @@
+"""Many processes, one model: collectives, and what is built of them. PyTorch's names; `__init__.pyi` says what is where.
+
+group           what a group of processes can do with arrays; alone, or by MPI (mpi)
+agreement       before they move anything, all say what they are about to move
+world           who takes part: init_process_group, ranks, groups
+collectives     all_reduce and its kin, in place
+functional      the same as ops, with gradients
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

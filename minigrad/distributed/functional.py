@@ -1,0 +1,180 @@
+"""Collectives as ops: they give new tensors, have gradients, and are nodes of a graph.
+
+The loss of many processes is the sum of their losses, so the gradient of an op that moves elements moves them back, and
+adds up what was copied: that of all_gather is reduce_scatter, and the other way round; of broadcast, a sum at its
+source; all_reduce and all_to_all are their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..base.device import CPU
+from ..base.errors import NoGradientError, ShapeError
+from ..base.spec import Spec
+from ..core.node import place
+from ..ops.effect import Effect
+from .collectives import member, refuse_mean, said
+from .group import ProcessGroup, ReduceOp
+from .world import found, groups
+
+
+@dataclass(frozen=True)
+class Collective(Effect):
+    """What all members of a group compute together; a graph names the group."""
+
+    group: str
+
+    repeats = False  # the others would not be there
+
+    @property
+    def members(self) -> ProcessGroup:
+        return found(groups.get(self.group))
+
+    def run(self, begin: Any, y: np.ndarray, x: np.ndarray, detail: str = "") -> np.ndarray:
+        g = self.members
+        g.agree(said(self.label, x, detail), f"at {place()}")
+        g.until(begin(y, x), self.label)
+        return y
+
+
+@dataclass(frozen=True)
+class AllReduce(Collective):
+    """y = Σ x over all processes, or their mean, product, minimum, maximum"""
+
+    op: ReduceOp
+
+    def infer(self, x: Spec) -> Spec:
+        refuse_mean(self.op, x)
+        return x
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        y = np.array(CPU.array(x), order="C")
+        self.run(lambda y, x: self.members.all_reduce(y, self.op), y, y, self.op.value)
+        return xp.asarray(y if self.op is not ReduceOp.AVG else y / y.dtype.type(self.members.size))
+
+    def vjp(self, gy: Any, y: Any, x: Any) -> tuple[Any]:
+        return (gy.apply(self.linear()),)
+
+    def jvp(self, dxs: Any, y: Any, x: Any) -> Any:
+        return dxs[0].apply(self.linear())
+
+    def linear(self) -> AllReduce:
+        if self.op not in (ReduceOp.SUM, ReduceOp.AVG):
+            raise NoGradientError(f"all_reduce has gradients of a sum and a mean, and this is of {self.op.value}")
+        return self
+
+
+@dataclass(frozen=True)
+class AllGather(Collective):
+    """y = the x of all processes, one after the other along the first axis"""
+
+    def infer(self, x: Spec) -> Spec:
+        if not x.shape:
+            raise ShapeError(
+                f"all_gather lays tensors end to end along their first axis, and {x} has none: x.reshape(1)"
+            )
+        return x.with_shape((x.shape[0] * self.members.size, *x.shape[1:]))
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        x = np.ascontiguousarray(CPU.array(x))
+        y = np.empty((len(x) * self.members.size, *x.shape[1:]), x.dtype)
+        return xp.asarray(self.run(self.members.all_gather, y, x))
+
+    def vjp(self, gy: Any, y: Any, x: Any) -> tuple[Any]:
+        return (gy.apply(ReduceScatter(self.group)),)
+
+    def jvp(self, dxs: Any, y: Any, x: Any) -> Any:
+        return dxs[0].apply(self)
+
+
+@dataclass(frozen=True)
+class ReduceScatter(Collective):
+    """y = this process's part of Σ x, cut along the first axis"""
+
+    def infer(self, x: Spec) -> Spec:
+        p = self.members.size
+        if not x.shape or x.shape[0] % p:
+            raise ShapeError(f"reduce_scatter cuts the first axis into {p} equal parts, and got {x}")
+        return x.with_shape((x.shape[0] // p, *x.shape[1:]))
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        x = np.ascontiguousarray(CPU.array(x))
+        y = np.empty((len(x) // self.members.size, *x.shape[1:]), x.dtype)
+        return xp.asarray(self.run(lambda y, x: self.members.reduce_scatter(y, x, ReduceOp.SUM), y, x))
+
+    def vjp(self, gy: Any, y: Any, x: Any) -> tuple[Any]:
+        return (gy.apply(AllGather(self.group)),)
+
+    def jvp(self, dxs: Any, y: Any, x: Any) -> Any:
+        return dxs[0].apply(self)
+
+
+@dataclass(frozen=True)
+class Broadcast(Collective):
+    """y = the x of one process, the `root`, a place in the group"""
+
+    root: int
+
+    def infer(self, x: Spec) -> Spec:
+        return x
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        y = np.array(CPU.array(x), order="C")
+        return xp.asarray(self.run(lambda y, x: self.members.broadcast(y, self.root), y, y, f"from place {self.root}"))
+
+    def vjp(self, gy: Any, y: Any, x: Any) -> tuple[Any]:
+        total = gy.apply(AllReduce(self.group, ReduceOp.SUM))
+        return (total if self.members.rank == self.root else total * 0,)
+
+    def jvp(self, dxs: Any, y: Any, x: Any) -> Any:
+        return dxs[0].apply(self)
+
+
+@dataclass(frozen=True)
+class AllToAll(Collective):
+    """y = part i of every x, cut along the first axis, in process i"""
+
+    def infer(self, x: Spec) -> Spec:
+        p = self.members.size
+        if not x.shape or x.shape[0] % p:
+            raise ShapeError(f"all_to_all cuts the first axis into {p} equal parts, and got {x}")
+        return x
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        x = np.ascontiguousarray(CPU.array(x))
+        return xp.asarray(self.run(self.members.all_to_all, np.empty_like(x), x))
+
+    def vjp(self, gy: Any, y: Any, x: Any) -> tuple[Any]:
+        return (gy.apply(self),)
+
+    def jvp(self, dxs: Any, y: Any, x: Any) -> Any:
+        return dxs[0].apply(self)
+
+
+def all_reduce(x: Any, op: ReduceOp = ReduceOp.SUM, group: ProcessGroup | None = None) -> Any:
+    """The sum, mean, product, minimum or maximum of the x of all processes, in every process."""
+    return x.apply(AllReduce(found(group).name, op))
+
+
+def all_gather(x: Any, group: ProcessGroup | None = None) -> Any:
+    """The x of all processes, one after the other along the first axis."""
+    return x.apply(AllGather(found(group).name))
+
+
+def reduce_scatter(x: Any, group: ProcessGroup | None = None) -> Any:
+    """This process's part of the sum of all x, cut along the first axis."""
+    return x.apply(ReduceScatter(found(group).name))
+
+
+def broadcast(x: Any, src: int, group: ProcessGroup | None = None) -> Any:
+    """The x of rank `src`; those of the others only say shape and dtype, and their gradient is 0."""
+    return x.apply(Broadcast(found(group).name, member(found(group), src)))
+
+
+def all_to_all(x: Any, group: ProcessGroup | None = None) -> Any:
+    """Part i of every x, cut along the first axis, in process i, in the order of the senders."""
+    return x.apply(AllToAll(found(group).name))

@@ -1,0 +1,110 @@
+"""The group of processes that MPI connects: mpi4py, and whatever MPI it finds.
+
+Messages of bytes go from array to array; nothing is pickled. bfloat16, which MPI does not know, is summed in float32
+and moved as 16 bits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from ..base.dtypes import bfloat16, float32
+from .group import DistributedError, ProcessGroup, ReduceOp
+
+REDUCE = {
+    ReduceOp.SUM: MPI.SUM,
+    ReduceOp.AVG: MPI.SUM,
+    ReduceOp.PRODUCT: MPI.PROD,
+    ReduceOp.MIN: MPI.MIN,
+    ReduceOp.MAX: MPI.MAX,
+}
+TEXT = 256  # bytes of what a process says of its call
+
+
+class MPIGroup(ProcessGroup):
+    """Processes behind an MPI communicator, with a second one on which they agree."""
+
+    def __init__(self, name: str, comm: Any, ranks: tuple[int, ...], timeout: float):
+        super().__init__(name, comm.Get_rank(), ranks)
+        self.comm, self.control, self.timeout = comm, comm.Dup(), timeout
+
+    def agree(self, what: str, where: str) -> None:
+        mine, said = np.zeros((2, TEXT), np.uint8), np.zeros((self.size, 2, TEXT), np.uint8)
+        for row, words in zip(mine, (what, where)):
+            said_by_me = words.encode("ascii", "replace")[:TEXT]
+            row[: len(said_by_me)] = np.frombuffer(said_by_me, np.uint8)
+        self.until(self.control.Iallgather(mine, said).Test, f"{what} {where}")
+        if (said[:, 0] != mine[0]).any():
+            told = (f"{rank}: " + " ".join(text(row) for row in both) for rank, both in zip(self.ranks, said))
+            raise DistributedError(
+                "all processes of a group make the same calls in the same order, and these differ:\n    rank "
+                + "\n    rank ".join(told)
+            )
+
+    def until(self, is_done: Callable[[], bool], what: str) -> None:
+        began, pause = time.monotonic(), 0.0
+        while not is_done():
+            if time.monotonic() - began > self.timeout:
+                raise DistributedError(f"rank {self.ranks[self.rank]} waited {self.timeout:g} s in {what}")
+            time.sleep(pause)
+            pause = min(pause + 1e-6, 1e-3)
+
+    def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
+        wide = x.astype(float32) if x.dtype == bfloat16 else x
+        request = self.comm.Iallreduce(MPI.IN_PLACE, wide, REDUCE[op])
+        return request.Test if wide is x else copied(request, x, wide)
+
+    def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
+        return self.comm.Ibcast(moved(x), root).Test  # type: ignore[no-any-return]
+
+    def all_gather(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
+        return self.comm.Iallgather(moved(x), moved(y)).Test  # type: ignore[no-any-return]
+
+    def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
+        if x.dtype != bfloat16:
+            return self.comm.Ireduce_scatter_block(x, y, REDUCE[op]).Test  # type: ignore[no-any-return]
+        wide = np.empty(y.shape, float32)
+        return copied(self.comm.Ireduce_scatter_block(x.astype(float32), wide, REDUCE[op]), y, wide)
+
+    def all_to_all(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
+        return self.comm.Ialltoall(moved(x), moved(y)).Test  # type: ignore[no-any-return]
+
+    def send(self, x: np.ndarray, to: int, tag: int) -> Callable[[], bool]:
+        return self.comm.Isend(moved(x), to, tag).Test  # type: ignore[no-any-return]
+
+    def recv(self, x: np.ndarray, source: int, tag: int) -> Callable[[], bool]:
+        return self.comm.Irecv(moved(x), source, tag).Test  # type: ignore[no-any-return]
+
+    def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
+        me = self.ranks[self.rank]
+        comm = self.comm.Split(0, ranks.index(me)) if me in ranks else self.comm.Split(MPI.UNDEFINED)
+        return None if comm == MPI.COMM_NULL else MPIGroup(name, comm, ranks, self.timeout)
+
+
+def text(row: np.ndarray) -> str:
+    return bytes(row).rstrip(b"\0").decode()
+
+
+def moved(x: np.ndarray) -> np.ndarray:
+    """The same memory in a dtype that MPI knows: who only moves bytes need not know what they mean."""
+    return x.view(np.uint16) if x.dtype == bfloat16 else x
+
+
+def copied(request: Any, x: np.ndarray, wide: np.ndarray) -> Callable[[], bool]:
+    def is_done() -> bool:
+        if not request.Test():
+            return False
+        x[...] = wide
+        return True
+
+    return is_done
+
+
+def world(timeout: float) -> MPIGroup:
+    comm = MPI.COMM_WORLD.Dup()
+    return MPIGroup("world", comm, tuple(range(comm.Get_size())), timeout)

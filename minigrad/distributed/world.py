@@ -1,0 +1,79 @@
+"""Who takes part: the processes that were started together, and groups of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import timedelta
+
+from ..core.node import place
+from .group import DistributedError, ProcessGroup
+
+STARTED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS")  # set by mpiexec and its kin
+groups: dict[str, ProcessGroup] = {}  # by name; an op of a graph says the name of its group
+
+
+def init_process_group(backend: str | None = None, timeout: timedelta = timedelta(minutes=30)) -> None:
+    """Join the processes that were started with this one; alone, a program is a group of one.
+
+    backend    "mpi", or None for MPI where mpiexec or `minigrad run` started this process, and nothing elsewhere
+    timeout    how long a call waits for the others
+
+    Raises DistributedError if it was called before, or MPI is asked for and not installed.
+    """
+    if is_initialized():
+        raise DistributedError("init_process_group was called before; destroy_process_group() ends that")
+    if backend not in (None, "mpi"):
+        raise DistributedError(f"init_process_group: the backend is 'mpi', or None to choose, and got {backend!r}")
+    if backend is None and not any(name in os.environ for name in STARTED):
+        groups["world"] = ProcessGroup("world", 0, (0,))
+        return
+    try:
+        from . import mpi  # an extra
+    except ImportError as missing:
+        raise DistributedError(
+            f"many processes need MPI ({missing}): pip install 'minigrad-course[mpi]', in the Python that runs them"
+        ) from None
+    groups["world"] = mpi.world(timeout.total_seconds())
+
+
+def destroy_process_group() -> None:
+    """Leave all groups; init_process_group() may be called again."""
+    groups.clear()
+
+
+def is_initialized() -> bool:
+    """Whether this process has called init_process_group()."""
+    return "world" in groups
+
+
+def get_rank(group: ProcessGroup | None = None) -> int:
+    """The place of this process in the group, of all if None."""
+    return found(group).rank
+
+
+def get_world_size(group: ProcessGroup | None = None) -> int:
+    """How many processes the group has, or all together."""
+    return found(group).size
+
+
+def new_group(ranks: Sequence[int] | None = None) -> ProcessGroup | None:
+    """The group of these ranks; None in a process that is not one of them. All processes must call it."""
+    everyone = found(None)
+    members = everyone.ranks if ranks is None else tuple(ranks)
+    if not members or len({*members}) != len(members) or not {*members} <= {*everyone.ranks}:
+        raise DistributedError(f"a group is of different ranks from 0 to {everyone.size - 1}, and got {list(members)}")
+    everyone.agree(f"new_group of {list(members)}", f"at {place()}")
+    name = f"group{len(groups)}"
+    made = everyone.split(name, members)
+    groups[name] = made or ProcessGroup(name, -1, members)
+    return made
+
+
+def found(group: ProcessGroup | None) -> ProcessGroup:
+    """The group, or all. Raises DistributedError before init_process_group()."""
+    if group is not None:
+        return group
+    if not is_initialized():
+        raise DistributedError("there are no processes to talk to yet: call mg.distributed.init_process_group() first")
+    return groups["world"]

@@ -1,0 +1,118 @@
+"""On every rank: collectives give what NumPy gives of all ranks' arrays, and their gradients are their adjoints."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+import minigrad.distributed as dist
+from minigrad.distributed import functional
+from minigrad.distributed.group import DistributedError
+
+dist.init_process_group()
+RANK, P = dist.get_rank(), dist.get_world_size()
+DTYPES = [mg.float64, mg.float32, mg.float16, mg.bfloat16, mg.int64, mg.int8, mg.uint8]
+
+
+def of(rank, shape=(4, 3), dtype=mg.float64):
+    return np.random.default_rng(rank).integers(-4, 5, shape).astype(dtype)
+
+
+def everyone(*arguments):
+    return [of(rank, *arguments) for rank in range(P)]
+
+
+def check_all_reduce():
+    total = {"sum": sum, "product": np.prod, "min": np.min, "max": np.max}
+    for dtype in DTYPES:
+        for op in (dist.ReduceOp.SUM, dist.ReduceOp.PRODUCT, dist.ReduceOp.MIN, dist.ReduceOp.MAX):
+            if dtype == mg.uint8 or (dtype == mg.bfloat16 and op.value == "product"):
+                continue
+            x = mg.tensor(of(RANK, (4, 3), dtype))
+            assert dist.all_reduce(x, op) is None
+            stacked = [a.astype(np.float64) for a in everyone((4, 3), dtype)]
+            wanted = sum(stacked) if op.value == "sum" else total[op.value](stacked, axis=0)
+            assert (x.numpy().astype(np.float64) == wanted).all(), (dtype, op)
+
+
+def check_a_mean_is_divided():
+    x = mg.tensor(of(RANK))
+    dist.all_reduce(x, dist.ReduceOp.AVG)
+    np.testing.assert_allclose(x.numpy(), np.mean(everyone(), axis=0))
+
+
+def check_the_rest():
+    x = mg.tensor(of(RANK))
+    dist.broadcast(x, P - 1)
+    assert (x.numpy() == of(P - 1)).all()
+    y = mg.zeros(4 * P, 3)
+    dist.all_gather_into_tensor(y, mg.tensor(of(RANK)))
+    assert (y.numpy() == np.concatenate(everyone())).all()
+    parts = [mg.zeros(4, 3) for _ in range(P)]
+    dist.all_gather(parts, mg.tensor(of(RANK)))
+    assert all((part.numpy() == a).all() for part, a in zip(parts, everyone()))
+    part = mg.zeros(2, 3)
+    dist.reduce_scatter_tensor(part, mg.tensor(of(RANK, (2 * P, 3))))
+    assert (part.numpy() == sum(everyone((2 * P, 3)))[2 * RANK : 2 * RANK + 2]).all()
+    out = mg.zeros(2 * P, 3)
+    dist.all_to_all_single(out, mg.tensor(of(RANK, (2 * P, 3))))
+    assert (out.numpy() == np.concatenate([a[2 * RANK : 2 * RANK + 2] for a in everyone((2 * P, 3))])).all()
+
+
+def check_a_strided_tensor_is_written_too():
+    x = mg.tensor(of(RANK))
+    dist.all_reduce(x.T)
+    assert (x.numpy() == sum(everyone())).all()
+
+
+def check_async():
+    x = mg.tensor(of(RANK))
+    work = dist.all_reduce(x, dist.ReduceOp.AVG, async_op=True)
+    assert work.wait()
+    assert work.is_completed()
+    np.testing.assert_allclose(x.numpy(), np.mean(everyone(), axis=0))
+
+
+def check_a_ring_of_messages():
+    y = mg.zeros(4, 3)
+    sending = dist.isend(mg.tensor(of(RANK)), (RANK + 1) % P)
+    assert dist.recv(y, (RANK - 1) % P) == (RANK - 1) % P
+    sending.wait()
+    assert (y.numpy() == of((RANK - 1) % P)).all()
+
+
+def check_groups():
+    evens = dist.new_group(list(range(0, P, 2)))
+    assert (evens is None) == (RANK % 2 == 1)
+    if evens is not None:
+        x = mg.tensor(of(RANK))
+        dist.all_reduce(x, group=evens)
+        assert (x.numpy() == sum(everyone()[::2])).all()
+
+
+def check_who_calls_something_else_is_told():
+    x = mg.zeros(3 if RANK else 4)
+    with pytest.raises(DistributedError, match=r"rank 0: .* \(4,\) at .*collectives.py:\d+") as told:
+        dist.all_reduce(x)
+    assert "(3,)" in str(told.value)
+
+
+def adjoint(f, shape):
+    """Whether ⟨f(x), u⟩ = ⟨x, fᵀ u⟩, both summed over all ranks."""
+    x = mg.tensor(of(RANK, shape), requires_grad=True)
+    y = f(x)
+    u = mg.tensor(of(RANK + 100, y.shape))
+    (gx,) = mg.autograd.grad(y, x, u)
+    ends = mg.stack([(y * u).sum().detach(), (x * gx).sum().detach()])
+    dist.all_reduce(ends)
+    np.testing.assert_allclose(ends[0].item(), ends[1].item())
+    traced = mg.function(f)(x)
+    assert (traced.numpy() == y.numpy()).all()
+
+
+def check_gradients():
+    adjoint(functional.all_reduce, (4, 3))
+    adjoint(lambda x: functional.all_reduce(x, dist.ReduceOp.AVG), (4, 3))
+    adjoint(functional.all_gather, (4, 3))
+    adjoint(functional.reduce_scatter, (2 * P, 3))
+    adjoint(lambda x: functional.broadcast(x, P - 1), (4, 3))
+    adjoint(functional.all_to_all, (2 * P, 3))

@@ -1,0 +1,76 @@
+"""Programs of several processes, started as mpiexec starts them. One start serves many checks: it takes a second.
+
+A file in programs/ has functions named `check_…`, which every rank calls in the order of the file. `checked(file, n)`
+runs it, and says of each check what went wrong on which rank.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from runpy import run_path
+from traceback import format_exc
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
+needs_mpi = pytest.mark.skipif(
+    find_spec("mpi4py") is None or not MPIEXEC.exists(), reason="no MPI: pip install 'minigrad-course[mpi]'"
+)
+
+
+def mpiexec(n: int, *command: object, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a Python command on n ranks, each with one thread."""
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return subprocess.run(
+        [MPIEXEC, "-n", str(n), sys.executable, *map(str, command)],
+        env={**os.environ, **threads, "PYTHONPATH": str(HERE.parents[1]), **environment},
+        capture_output=True, text=True, timeout=timeout, check=False,
+    )  # fmt: skip
+
+
+@cache
+def checked(program: str, n: int) -> dict[str, list[str]]:
+    """Of each check of programs/`program`, what each of n ranks says: "" where all is well, or a traceback."""
+    run = mpiexec(n, "-m", "mpi4py", __file__, HERE / "programs" / program)
+    assert run.stdout.strip(), run.stderr
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def names(program: str) -> list[str]:
+    """The checks of a program, without running it."""
+    text = (HERE / "programs" / program).read_text("utf-8")
+    return [line.split("(")[0].removeprefix("def ") for line in text.splitlines() if line.startswith("def check_")]
+
+
+def all_is_well(program: str, n: int, check: str) -> None:
+    """Assert that no rank found fault."""
+    outcomes = checked(program, n)[check]
+    assert outcomes == [""] * n, "\n".join(f"rank {rank}: {text}" for rank, text in enumerate(outcomes) if text)
+
+
+def call_all(file: str) -> None:
+    """On each rank: call the checks one after the other, and print on rank 0 what they said."""
+    from mpi4py import MPI
+
+    told: dict[str, Any] = {}
+    for name, check in run_path(file).items():
+        if name.startswith("check_"):
+            try:
+                said, _ = "", check()
+            except Exception:
+                said = format_exc()
+            told[name] = MPI.COMM_WORLD.allgather(said)
+    if MPI.COMM_WORLD.rank == 0:
+        print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    call_all(sys.argv[1])

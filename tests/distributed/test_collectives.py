@@ -1,0 +1,11 @@
+"""Collectives, on one process without MPI, and on two and on three with it."""
+
+import pytest
+from ranks import all_is_well, names, needs_mpi
+
+
+@needs_mpi
+@pytest.mark.parametrize("check", names("collectives.py"))
+@pytest.mark.parametrize("n", [2, 3])
+def test_on_ranks(check, n):
+    all_is_well("collectives.py", n, check)
