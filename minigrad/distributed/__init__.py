@@ -1,4 +1,4 @@
-"""Many processes, one model: collectives, and what is built of them. PyTorch's names; `__init__.pyi` says what is where.
+"""Many processes, one model: collectives, and what is built of them, by PyTorch's names.
 
 group           what a group of processes can do with arrays; alone, or by MPI (mpi)
 agreement       before they move anything, all say what they are about to move

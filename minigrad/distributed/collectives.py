@@ -43,7 +43,7 @@ def broadcast(tensor: Tensor, src: int, group: ProcessGroup | None = None, async
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
-    """Write the tensors of all, one after the other, into `output_tensor`, of as many elements as they have together."""
+    """Write the tensors of all, one after the other, into `output_tensor`, which has room for them."""
     g = found(group)
     x, y = Lent(input_tensor, "all_gather"), Lent(output_tensor, "all_gather", writes=True)
     times("all_gather", output_tensor, input_tensor, g.size)
@@ -89,7 +89,7 @@ def reduce_scatter_tensor(
 def all_to_all_single(
     output: Tensor, input: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
-    """Part i of every `input`, cut along its first axis, goes to process i, which has them in the order of the senders."""
+    """Send part i of `input`, cut along its first axis, to process i; what comes is in the order of the senders."""
     g = found(group)
     x, y = Lent(input, "all_to_all"), Lent(output, "all_to_all", writes=True)
     if output.spec != input.spec or not input.shape or input.shape[0] % g.size:
