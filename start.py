@@ -4,7 +4,7 @@
     python3 start.py                 open the course in JupyterLab   (on Windows: py start.py)
     python3 start.py status          or another verb of `minigrad`, such as grade, reset, doctor and lab --present
     python3 start.py --no-browser    or any option of JupyterLab
-    python3 start.py add EXTRA       install an extra too: gpu-cu12, gpu-cu13, instructor or cluster
+    python3 start.py add EXTRA       install an extra too: gpu-cu12, gpu-cu13, instructor, mpi, serve or another
     python3 start.py test            pass the tests; what follows `test` goes to scripts/check
     python3 start.py python FILE     run anything else with the Python that the tests run with, such as scripts/build
 

@@ -98,7 +98,7 @@ def test_an_extra_is_added_and_remembered(fresh: Fresh) -> None:
 def test_an_unknown_extra_is_refused_with_the_choice(fresh: Fresh) -> None:
     process = fresh.start("add", "gpu")
 
-    known = "cluster, gpu-cu12, gpu-cu13, graders, instructor, kernels, native, onnx, serve, test"
+    known = "cluster, gpu-cu12, gpu-cu13, graders, instructor, kernels, mpi, native, onnx, serve, test"
     assert process.stderr == f"Name what to add, out of {known}; this was gpu.\n"
     assert process.returncode == 1
 
