@@ -82,6 +82,8 @@ def client(tmp_path_factory):
     keep(folder / "net.mg", net, ((None, 4), mg.float32))
     keep(folder / "two.mg", two, ((None,), mg.int64), ((None, 2), mg.float32))
     keep(folder / "whole.mg", lambda x: x.sum(), ((None,), mg.float64))
+    keep(folder / "yes.mg", lambda x: ~x, ((None,), mg.bool))
+    keep(folder / "whole64.mg", lambda x: x + 0, ((None,), np.uint64))
     mg.save(folder / "state.mg", net.state_dict())
     with served(folder, Limits(body=1 << 16)) as client:
         yield client
@@ -160,7 +162,7 @@ def test_what_a_model_is_is_said_in_both_languages(client):
     assert [n["size"] for n in signature["inputs"]["input"]["tensor_shape"]["dim"]] == ["-1", "4"]
     assert v2["inputs"][0] == {"name": "token", "datatype": "INT64", "shape": [-1]}
     assert [y["datatype"] for y in v2["outputs"]] == ["FP32", "BOOL"]
-    assert client.get("/v2/models").json() == {"models": ["net", "two", "whole"]}
+    assert client.get("/v2/models").json() == {"models": ["net", "two", "whole", "whole64", "yes"]}
     for path in ("/v2/health/live", "/v2/health/ready", "/v2/models/net/ready", "/v2/models/net/versions/1/ready"):
         assert client.get(path).status_code == 200
 
@@ -169,6 +171,14 @@ def test_numbers_that_json_has_not_go_in_and_out(client):
     answer = client.post("/v1/models/whole:predict", content=b'{"inputs": [1, -Infinity, 2]}')
 
     assert answer.text == '{"outputs":-Infinity}'
+
+
+def test_integers_of_64_bits_keep_every_digit(client):
+    """Two of them, one beyond 2⁶³, once became floats, and were refused."""
+    for x in ([9223372036854775809, 9007199254740993], [(1 << 64) - 1], [0]):
+        assert client.post("/v1/models/whole64:predict", json={"inputs": x}).json() == {"outputs": x}
+    answer = client.post("/v1/models/whole64:predict", json={"inputs": [1, 1 << 64]})
+    assert "18446744073709551616 does not fit" in answer.json()["error"]
 
 
 def test_the_table_of_paths_in_the_docs_is_that_of_the_server(tmp_path):
@@ -187,7 +197,12 @@ REFUSED = [
     (PREDICT, {"instances": [[1, 2]]}, "float32 of shape [None, 4] (None: any length), and came with shape [1, 2]"),
     (PREDICT, {"instances": [ROW, [1]]}, "input is wanted as float32, and came as lists of different lengths"),
     (PREDICT, {"instances": [["1"] * 4]}, "input is wanted as float32, and came as texts"),
-    (PREDICT, {"instances": [[True] * 4]}, "came as true and false"),
+    (PREDICT, {"instances": [[True] * 4]}, "came as true or false"),
+    (PREDICT, {"instances": [[1, True, 2.5, 3]]}, "input is wanted as float32, and came as true or false"),
+    (PREDICT, {"instances": [[None, "1", 1, 1]]}, "input is wanted as float32, and came as other values and texts"),
+    (PREDICT, {"instances": [[10**400] * 4]}, "0000… does not fit in there"),
+    (PREDICT, b'{"inputs": [[1, 2, 3, 4]], "inputs": [[5, 6, 7, 8]]}', "a name is said twice among ['inputs']"),
+    (PREDICT, b'{"instances": [{"input": [1, 2, 3, 4], "input": 1}]}', "a name is said twice among ['input']"),
     (PREDICT, {"instances": [[1e300] * 4]}, "1e+300 does not fit"),
     (PREDICT, {"instances": []}, "no instances"),
     (PREDICT, {"instances": [ROW], "inputs": [ROW]}, "both came"),
@@ -203,12 +218,16 @@ REFUSED = [
     (TWO, {"inputs": {"token": [1, 2], "weight": [[1, 2]]}}, "these came: {'token': 2, 'weight': 1}"),
     (TWO, {"inputs": {"token": [], "weight": [[1, 2]]}}, "one at least, and these came: {'token': 0, "),
     (TWO, {"inputs": {"token": [7], "weight": [[1, 2]]}}, "two refuses these values"),
-    (TWO, {"inputs": {"token": [1 << 70], "weight": [[1, 2]]}}, "token is wanted as int64, and came as other values"),
+    (TWO, {"inputs": {"token": [1 << 70], "weight": [[1, 2]]}}, "wanted as int64, and 1180591620717411303424 does"),
+    (TWO, {"inputs": {"token": [1, True], "weight": [[1, 2]] * 2}}, "token is wanted as int64, and came as true or f"),
+    ("/v1/models/yes:predict", {"inputs": [1, 0]}, "x is wanted as bool, and came as integers"),
     ("/v1/models/whole:predict", {"instances": [1.0]}, "no rows: send its inputs as columns"),
     (INFER, {}, "no list of inputs came"),
     (INFER, {"inputs": [{"name": "input"}]}, "name, shape, datatype and data"),
     (INFER, {"inputs": [tensor("input", "FP64", X)]}, "input is wanted as FP32, and came as FP64"),
-    (INFER, {"inputs": [tensor("input", "FP32", X) | {"shape": [2, 4]}]}, "with shape [2, 4], and with 12 values"),
+    (INFER, {"inputs": [tensor("input", "FP32", X) | {"shape": [2, 4]}]}, "[2, 4], and with values of shape [12]"),
+    (INFER, {"inputs": [tensor("input", "FP32", X) | {"data": X.T.tolist()}]}, "with values of shape [4, 3]"),
+    (INFER, {"inputs": [tensor("input", "FP32", X) | {"shape": [True, 12]}]}, "with shape [True, 12], and"),
     (INFER, {"inputs": [tensor("input", "FP32", X)] * 2}, "came twice"),
     (INFER, {"inputs": [tensor("input", "FP32", X)], "outputs": [{"name": "z"}]}, "the outputs are ['output']"),
 ]  # fmt: skip
@@ -260,14 +279,18 @@ def test_random_bytes_are_refused_and_never_an_error_of_the_server(client):
 
 def test_what_is_not_there_is_said(client):
     for path, why in [
-        ("/v1/models/nett", "there is no model nett here; there are ['net', 'two', 'whole']"),
-        ("/v2/models/net/versions/2", "net has the versions [1], and no 2"),
-        ("/v2/models/net/versions/x/ready", "no x"),
+        ("/v1/models/nett", "there is no model 'nett' here; there are ['net', 'two', 'whole', 'whole64', 'yes']"),
+        ("/v2/models/net/versions/2", "net has the versions 1, and no '2'"),
+        ("/v2/models/net/versions/x/ready", "no 'x'"),
+        ("/v1/models/net/versions/01", "no '01'"),
+        (f"/v1/models/net/versions/{'9' * 5000}", "no '999"),
+        (f"/v1/models/{'x' * 5000}", "there is no model 'xxx"),
         ("/v3", "Not Found"),
     ]:
         answer = client.get(path)
         assert answer.status_code == 404
         assert why in answer.json()["error"]
+        assert len(answer.text) < 200
     assert client.get(INFER).status_code == 405
     state = client.get("/v1/models/state").json()["model_version_status"][0]
     assert state["state"] == "END"
@@ -481,6 +504,47 @@ def test_versions_come_go_and_are_replaced_while_requests_are_answered(tmp_path)
         assert [each.result() for each in asking] == [None, None]
 
     assert {*seen} == {1, 2, 3, 4}  # and never an error
+
+
+def told(client, path="/v1/models/net"):
+    return [
+        (each["state"], each["status"]["error_message"]) for each in client.get(path).json()["model_version_status"]
+    ]
+
+
+def test_two_files_for_one_version_are_told_and_the_plainer_one_answers(tmp_path, caplog):
+    """net/02 once answered as version 2, in the place of net/2 and without a word."""
+    root = tmp_path / "models"
+    for folder, factor in (("02", 20.0), ("2", 2.0), ("002", 200.0), ("٢", 9.0)):
+        saved(root / "net" / folder / "f.mg", factor)
+    saved(root / "other.mg", 1.0)
+    saved(root / "other.safetensors", 1.0)
+    with served(root) as client:
+        assert [first(client), first(client, "/versions/2")] == [2, 2]
+        [(state, why)] = told(client)
+        assert state == "AVAILABLE"
+        assert why.split("; ") == [
+            f"{root / 'net' / number / 'f.mg'} is not served: version 2 of net is {root / 'net' / '2' / 'f.mg'} already"
+            for number in ("02", "002")
+        ]
+        assert "other.safetensors is not served: version 1 of other is" in told(client, "/v1/models/other")[0][1]
+        shutil.rmtree(root / "net" / "2")
+        until(lambda: first(client) == 20)
+        shutil.rmtree(root / "net" / "002")
+        until(lambda: told(client) == [("AVAILABLE", "")])
+
+    assert sum("is not served" in each.getMessage() for each in caplog.records) == 3  # and not again every second
+
+
+def test_a_file_that_was_replaced_by_junk_is_told_while_the_old_one_answers(tmp_path):
+    path = saved(tmp_path / "net.mg", 2.0)
+    with served(path) as client:
+        path.write_bytes(b"junk")
+        until(lambda: "is no whole safetensors file" in told(client)[0][1])
+        assert (told(client)[0][0], first(client)) == ("AVAILABLE", 2)
+        saved(path, 3.0)
+        until(lambda: told(client) == [("AVAILABLE", "")])
+        assert first(client) == 3
 
 
 # -- the process ------------------------------------------------------------------------------------

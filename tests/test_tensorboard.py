@@ -87,6 +87,45 @@ def test_pictures_lie_side_by_side_and_numbers_from_0_to_1_are_stretched(folder)
     assert np.asarray(image.open(folder / "seen.png")).tolist() == [[0, 255, 127]]
 
 
+def test_a_mask_is_black_and_white_whatever_it_is_made_of(folder):
+    """True was once a gray of 1 of 255."""
+    image = pytest.importorskip("PIL.Image")
+    mask = np.array([[True, False, True]])
+    kinds = [mask, mg.tensor(mask), mask.astype("f4"), mg.tensor(mask).to(mg.bfloat16), mask.astype(np.uint8) * 255]
+
+    with SummaryWriter(folder) as writer:
+        for step, x in enumerate(kinds):
+            writer.add_image("seen", x, step, dataformats="HW")
+
+    for found in read(folder).Images("seen"):
+        (folder / "seen.png").write_bytes(found.encoded_image_string)
+        assert np.asarray(image.open(folder / "seen.png")).tolist() == [[255, 0, 255]]
+
+
+@pytest.mark.parametrize("step", [1.5, 1 << 63, -(1 << 63) - 1, float("nan"), float("inf"), np.float32(0.1)])
+def test_a_step_that_would_be_another_in_the_file_is_refused(folder, step):
+    with SummaryWriter(folder) as writer:
+        with pytest.raises(ValueError, match="a step is a whole number of 64 bits, and got"):
+            writer.add_scalar("loss", 1.0, step)
+        for kept in ((1 << 63) - 1, -(1 << 63), np.int64(5), 6.0, np.uint8(7), mg.tensor(8)):
+            writer.add_scalar("loss", 1.0, kept)
+
+    assert [each.step for each in read(folder).Scalars("loss")] == [(1 << 63) - 1, -(1 << 63), 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("name", ["../../evil", "/evil", "a/../../b", "..\\evil", "C:\\evil", "\\evil", "C:evil", ".."])
+def test_no_name_of_a_run_leads_out_of_its_folder(folder, tmp_path, name):
+    with SummaryWriter(folder) as writer:
+        with pytest.raises(ValueError, match="leads out of it"):
+            writer.add_hparams({"lr": 0.1}, {"loss": 1.0}, run_name=name)
+        with pytest.raises(ValueError, match="leads out of it"):
+            writer.add_scalars("loss", {f"x/{name}" if ".." in name else f"x/../{name}": 1.0})
+        writer.add_hparams({"lr": 0.1}, {"loss": 1.0}, run_name="sweep/a..b")
+
+    found = {path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*tfevents*")}
+    assert found == {"runs/a", "runs/a/sweep/a..b"}
+
+
 def test_a_text_is_what_the_text_plugin_reads(folder):
     with SummaryWriter(folder) as writer:
         writer.add_text("note", "über **alles**", 2)

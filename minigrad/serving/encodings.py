@@ -12,16 +12,16 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ..base.errors import MinigradError
-from ..saving.container import decoded, encoded, short
+from ..saving.container import decoded, encoded, once, short
 from .model import Arrays, Model, Refusal
 
 JSON, NPY, SAFETENSORS = "application/json", "application/x-npy", "application/x-safetensors"
 
 
 def parsed(body: bytes) -> dict[str, Any]:
-    """A table in JSON; NaN, Infinity and -Infinity are numbers, as in TensorFlow Serving."""
+    """A table in JSON, no name said twice; NaN, Infinity and -Infinity are numbers, as in TensorFlow Serving."""
     try:
-        found = json.loads(body)
+        found = json.loads(body, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise Refusal(f"a table in JSON is wanted, and this is none: {short(error)}") from None
     if not isinstance(found, dict):

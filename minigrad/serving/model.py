@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..base.pytree import leaves, paths
 from ..base.spec import Spec
 from ..core.modes import no_grad
 from ..graph.placeholder import TensorSpec
+from ..saving.container import short
 from ..saving.files import function_of, load
 from ..saving.functions import Returned, SavedFunction, SavedGraph, said
 from ..tensor.tensor import Tensor
@@ -73,21 +75,28 @@ def fitted(name: str, x: Any, spec: TensorSpec) -> np.ndarray:
 
 def converted(name: str, x: Any, dtype: np.dtype[Any]) -> np.ndarray:
     """Numbers in lists as an array, where that loses nothing but digits."""
+    array = np.array(x, object)  # not of a dtype: true would become 1, and integers beyond 2⁶³ lose digits
+    others = {*map(type, array.flat)} - WANTED[kind(dtype)]
+    if others:
+        came = " and ".join(sorted({KINDS.get(other, "other values") for other in others}))
+        raise Refusal(f"{name} is wanted as {dtype}, and came as {came}")
     try:
-        array = np.array(x)
-    except ValueError:
-        raise Refusal(f"{name} is wanted as {dtype}, and came as lists of different lengths") from None
-    if array.size and array.dtype.kind not in {"f": "fiu", "i": "iu", "u": "iu", "b": "b"}[kind(dtype)]:
-        raise Refusal(f"{name} is wanted as {dtype}, and came as {KINDS.get(array.dtype.kind, 'other values')}")
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = array.astype(dtype)
-    exact = np.isfinite(array) != np.isfinite(found) if kind(dtype) == "f" else found != array
-    if exact.any():
-        raise Refusal(f"{name} is wanted as {dtype}, and {array[exact].flat[0]!s} does not fit in there")
+        with np.errstate(over="ignore"):
+            found = array.astype(dtype)
+        lost = [n for n in array[np.isinf(found)] if abs(n) != inf] if kind(dtype) == "f" else []
+    except OverflowError:
+        limits = finfo(dtype) if kind(dtype) == "f" else np.iinfo(dtype)
+        lost = [n for n in array.flat if type(n) is int and not int(limits.min) <= n <= int(limits.max)]
+    if lost:
+        raise Refusal(f"{name} is wanted as {dtype}, and {short(lost[0])} does not fit in there")
     return found
 
 
-KINDS = {"f": "numbers with a point", "i": "integers", "u": "integers", "b": "true and false", "U": "texts"}
+WANTED: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}, "b": {bool}}
+KINDS: dict[type, str] = {
+    float: "numbers with a point", int: "integers", bool: "true or false", str: "texts",
+    list: "lists of different lengths",
+}  # fmt: skip
 
 
 # -- from a file ----------------------------------------------------------------------------------

@@ -5,7 +5,8 @@
     folder/net.mg  folder/other/1/…     several models
 
 A version that is new, or whose file was replaced, is loaded and warmed beside the one that answers; then the table of
-all versions is exchanged for a new one. What cannot be loaded is told in the status, and the old one goes on.
+all versions is exchanged for a new one. What cannot be loaded is told in the status, and the old one goes on. Of two
+files for one version, such as net/2 and net/02, the first answers, and the other is told there too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from ..saving.container import short
 from .batcher import Batcher, Limits
 from .metrics import Metrics
 from .model import Model, Refusal, opened, warmed
@@ -43,18 +45,20 @@ class Repository:
 
     table     never edited, only exchanged
     failed    the file and why
+    second    a file whose version another one is already, and why it is not served
     """
 
     def __init__(self, root: Path, limits: Limits, metrics: Metrics, read: Callable[[Path], Model] = opened):
         self.root, self.limits, self.metrics, self.read = root.resolve(), limits, metrics, read
         self.table: dict[Key, Version] = {}
         self.failed: dict[Key, tuple[Stamp, str]] = {}
+        self.second: dict[Path, tuple[Key, str]] = {}
 
     def files(self) -> Iterator[tuple[Key, Path]]:
         """What lies there now."""
         if self.root.is_file():
             yield Key(self.root.stem, 1), self.root
-        elif any(path.name.isdecimal() for path in self.root.iterdir()):
+        elif any(is_number(path.name) for path in self.root.iterdir()):
             yield from versions(self.root)
         else:
             for path in sorted(self.root.iterdir()):
@@ -66,26 +70,49 @@ class Repository:
     async def look(self) -> None:
         """Bring the table up to date with the disk."""
         try:
-            there = {key: stamp(path) for key, path in await asyncio.to_thread(lambda: [*self.files()])}
+            there = await asyncio.to_thread(self.stamps)
         except OSError as error:  # a folder that is being exchanged: looked at again
             log.warning("%s cannot be read: %s", self.root, error)
             return
         found = {key: version for key, version in self.table.items() if key in there}
-        self.failed = {key: reason for key, reason in self.failed.items() if there.get(key) == reason[0]}
+        failed = {key: reason for key, reason in self.failed.items() if there.get(key) == reason[0]}
         for key, new in there.items():
-            if key not in self.failed and (key not in found or found[key].stamp != new):
+            if key not in failed and (key not in found or found[key].stamp != new):
                 try:
                     found[key] = await self.loaded(key, new)
                 except Exception as error:  # a file of a stranger, which was run, too
                     log.error("version %d of %s was not loaded: %s", key.number, key.name, error)
-                    self.failed[key] = new, str(error)
+                    failed[key] = new, str(error)
                 self.metrics.count(
-                    "minigrad_reloads_total", model=key.name, result="failed" if key in self.failed else "loaded"
+                    "minigrad_reloads_total", model=key.name, result="failed" if key in failed else "loaded"
                 )
-        old, self.table = self.table, found
+        old, self.table, self.failed = self.table, found, failed
         for key, version in old.items():
             if found.get(key) is not version:
                 version.batcher.close()
+
+    def stamps(self) -> dict[Key, Stamp]:
+        """The file of each version; who comes second is written down."""
+        there: dict[Key, Stamp] = {}
+        second = {}
+        for key, path in self.files():
+            if key not in there:
+                there[key] = stamp(path)
+                continue
+            first = there[key][0]
+            second[path] = key, f"{path} is not served: version {key.number} of {key.name} is {first} already"
+            if path not in self.second:
+                log.error(second[path][1])
+        self.second = second
+        return there
+
+    def reasons(self, name: str) -> dict[Key, str]:
+        """What is wrong with the versions of a model; "" where nothing is."""
+        found: dict[Key, list[str]] = {key: [] for key in self.table}
+        found |= {key: [why] for key, (_, why) in self.failed.items()}
+        for key, why in self.second.values():
+            found.setdefault(key, []).append(why)
+        return {key: "; ".join(reasons) for key, reasons in found.items() if key.name == name}
 
     async def loaded(self, key: Key, new: Stamp) -> Version:
         model = await asyncio.to_thread(lambda: warmed(self.read(new[0]), self.limits.rows))
@@ -93,14 +120,14 @@ class Repository:
 
     def version(self, name: str, number: str | None = None) -> Version:
         """The version of that number, or the highest. Raises Refusal where there is none."""
-        there = {key.number: version for key, version in self.table.items() if key.name == name}
+        there = {str(key.number): version for key, version in sorted(self.table.items()) if key.name == name}
         if not there:
             names = sorted({key.name for key in self.table})
-            raise Refusal(f"there is no model {name} here; there are {names}", 404)
-        wanted = str(max(there)) if number is None else number
-        if not wanted.isdecimal() or int(wanted) not in there:
-            raise Refusal(f"{name} has the versions {sorted(there)}, and no {wanted}", 404)
-        return there[int(wanted)]
+            raise Refusal(f"there is no model {short(name)} here; there are {names}", 404)
+        wanted = [*there][-1] if number is None else number
+        if wanted not in there:
+            raise Refusal(f"{name} has the versions {', '.join(there)}, and no {short(wanted)}", 404)
+        return there[wanted]
 
     def close(self) -> None:
         for version in self.table.values():
@@ -109,10 +136,14 @@ class Repository:
 
 def versions(folder: Path) -> Iterator[tuple[Key, Path]]:
     """The file in each folder of a model that is called by a number; where there are none or several, the folder."""
-    for path in folder.iterdir():
-        if path.name.isdecimal() and path.is_dir():
+    for path in sorted(folder.iterdir(), key=lambda path: (len(path.name), path.name)):  # 2 before 02
+        if is_number(path.name) and path.is_dir():
             inside = [file for file in path.iterdir() if file.suffix in SUFFIXES]
             yield Key(folder.name, int(path.name)), inside[0] if len(inside) == 1 else path
+
+
+def is_number(name: str) -> bool:
+    return name.isascii() and name.isdecimal()
 
 
 def stamp(path: Path) -> Stamp:

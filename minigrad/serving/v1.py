@@ -63,18 +63,18 @@ def answer(said: Mapping[str, Any], version: Version, outputs: Arrays) -> dict[s
 
 def status(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
     """Of one version, or of all: whether it answers; why it does not."""
-    there = {key: reason for key, (_, reason) in repository.failed.items() if key.name == name}
-    there |= {key: "" for key in repository.table if key.name == name}
+    there = repository.reasons(name)
     if number is not None:
         there = {key: reason for key, reason in there.items() if str(key.number) == number}
     if not there:
         repository.version(name, number)  # refuses, and says what there is
-    return {"model_version_status": [state(key, there[key]) for key in sorted(there, reverse=True)]}
+    return {"model_version_status": [state(repository, key, there[key]) for key in sorted(there, reverse=True)]}
 
 
-def state(key: Key, reason: str) -> dict[str, Any]:
+def state(repository: Repository, key: Key, reason: str) -> dict[str, Any]:
+    """AVAILABLE with a reason: an older file answers, and the newer one could not be loaded."""
     told = {"error_code": "UNKNOWN" if reason else "OK", "error_message": reason}
-    return {"version": str(key.number), "state": "END" if reason else "AVAILABLE", "status": told}
+    return {"version": str(key.number), "state": "AVAILABLE" if key in repository.table else "END", "status": told}
 
 
 def metadata(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from minigrad import __version__
 
 from ..graph.placeholder import TensorSpec
+from ..saving.container import short
 from .model import Arrays, Model, Refusal, converted
 from .repository import Repository, Version
 
@@ -45,8 +46,9 @@ def tensor(said: Any, model: Model) -> tuple[str, np.ndarray]:
             if datatype != TYPES[str(spec.dtype)]:
                 raise Refusal(f"{name} is wanted as {TYPES[str(spec.dtype)]}, and came as {datatype}")
             array = converted(name, data, spec.dtype)
-            if any(type(n) is not int or n < 0 for n in shape) or prod(shape) != array.size:
-                raise Refusal(f"{name} came with shape {shape}, and with {array.size} values")
+            whole = all(type(n) is int and n >= 0 for n in shape)
+            if not whole or prod(shape) != array.size or array.shape not in ((array.size,), tuple(shape)):
+                raise Refusal(f"{name} came with shape {short(shape)}, and with values of shape {[*array.shape]}")
             return name, array.reshape(shape)
     raise Refusal(f"an input is wanted with name, shape, datatype and data, and this came: {ascii(said)[:200]}")
 

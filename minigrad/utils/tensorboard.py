@@ -13,11 +13,12 @@ import io
 import time
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any, Self
 
 import numpy as np
 
+from ..base import dtypes
 from ..base.spec import Specs
 from ..core.node import Node
 from ..graph.function import TracedFunction
@@ -75,7 +76,7 @@ class SummaryWriter:
         for tag, value in tag_scalar_dict.items():
             name = f"{main_tag.replace('/', '_')}_{tag}"
             if name not in self.children:
-                self.children[name] = SummaryWriter(self.log_dir / name)
+                self.children[name] = SummaryWriter(self._within(name))
             self.children[name].add_scalar(main_tag, value, global_step, walltime)
 
     def add_histogram(
@@ -94,7 +95,7 @@ class SummaryWriter:
     def add_image(
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: Any = None, dataformats: str = "CHW"
     ) -> None:
-        """A picture of 1, 3 or 4 channels (CHW, HWC or HW): integers from 0 to 255, or numbers from 0 to 1."""
+        """A picture of 1, 3 or 4 channels (CHW, HWC or HW): integers from 0 to 255, numbers from 0 to 1, or bools."""
         self._value(tag, message(4, picture(pixels(array_of(img_tensor), dataformats))), global_step, walltime)
 
     def add_images(
@@ -124,7 +125,7 @@ class SummaryWriter:
 
     def add_hparams(self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, Any], run_name: Any = None) -> None:
         """The settings of a run and what came of it, one row of TensorBoard's table: in a folder of its own."""
-        with SummaryWriter(self.log_dir / (f"{time.time()}" if run_name is None else str(run_name))) as row:
+        with SummaryWriter(self._within(f"{time.time()}" if run_name is None else str(run_name))) as row:
             for name, content in hyperparameters(hparam_dict, metric_dict):
                 row._value(name, message(METADATA, message(1, message(1, "hparams") + message(2, content))), None, None)
             for tag, value in metric_dict.items():
@@ -135,10 +136,17 @@ class SummaryWriter:
     def _value(self, tag: str, told: bytes, step: int | None, walltime: float | None) -> None:
         self._write(message(SUMMARY, message(1, message(TAG, tag) + told)), step, walltime)
 
+    def _within(self, name: str) -> Path:
+        """A folder in log_dir. Raises ValueError for a name that leads out of it, on whatever system."""
+        path = PureWindowsPath(name)  # which parts / and \\ alike
+        if path.anchor or ".." in path.parts:
+            raise ValueError(f"a run has a folder of its own in {self.log_dir}, and {name!r} leads out of it")
+        return self.log_dir / name
+
     def _write(self, content: bytes, step: int | None, walltime: float | None) -> None:
         if self.file is None:
             raise ValueError(f"this SummaryWriter of {self.log_dir} is closed: make another, which adds a file to it")
-        self.file.write(content, None if step is None else int(step), walltime)
+        self.file.write(content, None if step is None else whole(step), walltime)
         self.waiting += 1
         if self.waiting >= self.max_queue or time.monotonic() - self.flushed >= self.flush_secs:
             self.flush()
@@ -172,6 +180,14 @@ def number(value: Any, tag: str) -> float:
     return float(x.reshape(-1)[0])
 
 
+def whole(step: Any) -> int:
+    """A step as an event has room for it. Raises ValueError for what would be another there."""
+    n = step.item() if hasattr(step, "item") else step
+    if n != n // 1 or not -(1 << 63) <= n < 1 << 63:
+        raise ValueError(f"a step is a whole number of 64 bits, and got {n!r}: count batches, not parts of epochs")
+    return int(n)
+
+
 def array_of(value: Any) -> np.ndarray:
     return value.detach().numpy() if isinstance(value, Tensor) else np.asarray(value)
 
@@ -187,7 +203,7 @@ def pixels(x: np.ndarray, dataformats: str) -> np.ndarray:
     x = x if x.ndim == 3 else x[..., None]
     if x.shape[2] not in (1, 3, 4) or not x.size or not np.isfinite(x).all():
         raise ValueError(f"a picture has 1, 3 or 4 channels of finite numbers, and got {[*x.shape]} (H, W, C)")
-    scaled = x * 255.0 if x.dtype.kind == "f" else x
+    scaled = x * 255.0 if dtypes.kind(x.dtype) in "fb" else x
     return np.clip(scaled, 0, 255).astype(np.uint8)
 
 
