@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import HALVES
-from .errors import BoundsError, DeviceError
+from .errors import DeviceError
 
 
 @dataclass(frozen=True, eq=False)  # two devices are equal if they are the same one
@@ -105,15 +105,12 @@ class Device:
         elif found:
             raise error
 
-    def check_range(self, index: Any, length: int, op: object) -> None:
-        """Refuses an index array that leaves −length … length − 1, which CuPy would wrap round without a word."""
-        message = f"{op} needs indices from {-length} to {length - 1}"
+    def check_range(self, x: Any, low: float, high: float, error: type[Exception], wanted: str) -> None:
+        """Refuses an array that leaves low … high, or has what is no number in it."""
         if self is not CPU:
-            self.refuse((index < -length) | (index >= length), BoundsError(message))
-        elif index.size:
-            low, high = int(index.min()), int(index.max())
-            if low < -length or high >= length:
-                raise BoundsError(f"{message}, and got {low if low < -length else high}")
+            self.refuse(~((x >= low) & (x <= high)), error(wanted))
+        elif x.size and not (low <= x.min() and x.max() <= high):
+            raise error(f"{wanted}, and got {x.min()} to {x.max()}")
 
     def scatter_add(self, y: Any, index: Any, x: Any) -> None:
         """y[index] += x, where a place named twice receives twice. Half precision is summed in single."""

@@ -1,4 +1,4 @@
-"""Tables and the indices into them, and values that must lie between two bounds."""
+"""Tables and the indices into them."""
 
 from __future__ import annotations
 
@@ -6,34 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..base.device import CPU
 from ..base.errors import BoundsError, DTypeError, ShapeError
 from ..core.modes import no_grad
-from ..functions.indexing import searchsorted
+from ..functions.indexing import searchsorted, within
 from ..methods import Operand
 from ..tensor.lift import operand, operands
-from ..tensor.tensor import Tensor
-
-
-def within(x: Any, low: float, high: float, error: type[Exception], wanted: str) -> None:
-    """Raises the error, saying what was wanted and came, unless all of x is low to high, or has no values yet.
-
-    On a device it is raised when a value is next read (base/device.py): to know now, it would have to finish first.
-    """
-    if not isinstance(x, Tensor) or not x.size:
-        return
-    device, array = x.spec.device, x.value
-    if device is not CPU:
-        device.refuse(~((array >= low) & (array <= high)), error(wanted))
-    elif not all_within(x, low, high):
-        raise error(f"{wanted}, and got {array.min()} to {array.max()}")
-
-
-def all_within(x: Any, low: float, high: float) -> bool:
-    """Whether all of x is known to be low to high: on a device nothing is, and what has no values is not."""
-    if not isinstance(x, Tensor) or x.spec.device is not CPU:
-        return False
-    return not x.size or bool(low <= x.value.min() and x.value.max() <= high)
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
@@ -69,7 +46,7 @@ def embedding(
         raise ShapeError(f"embedding reads rows of a table (num_embeddings, embedding_dim), and got {W.spec}")
     if index.dtype.kind not in "iu":
         raise DTypeError(f"embedding is indexed by integers, and got {index.spec}: use .astype(int)")
-    within(index, 0, len(W) - 1, BoundsError, f"the indices of embedding are 0 to {len(W) - 1}")
+    index = within(index, 0, len(W) - 1, f"the indices of embedding are 0 to {len(W) - 1}")
     if max_norm is not None:
         with no_grad():
             lengths = W[index].norm(norm_type, -1, keepdims=True)

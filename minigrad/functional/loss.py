@@ -27,16 +27,16 @@ import numpy as np
 
 from .. import ops
 from ..base.dimension import needed
-from ..base.errors import BoundsError, DTypeError, ShapeError
+from ..base.errors import DTypeError, ShapeError
 from ..base.spec import broadcast_shape
 from ..core.modes import current
 from ..functions.creation import arange
+from ..functions.indexing import all_within, within
 from ..functions.movement import pad, stack
 from ..methods import Operand
 from ..methods.arguments import listed
 from ..tensor.lift import operand
 from .activation import pairwise_distance
-from .indexing import all_within, within
 
 
 @listed("float32")
@@ -92,7 +92,7 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reducti
             f"binary_cross_entropy of {x.spec} is refused under autocast: probabilities near 0 and 1 are lost. Take "
             "binary_cross_entropy_with_logits, of scores"
         )
-    within(x, 0, 1, ValueError, "binary_cross_entropy is of probabilities 0 to 1: x.sigmoid() makes them of scores")
+    x = within(x, 0, 1, "binary_cross_entropy is of probabilities 0 to 1: x.sigmoid() makes them of scores")
     return reduced(weighed(x.apply(ops.BinaryCrossEntropy(), t), weight), reduction)
 
 
@@ -144,7 +144,7 @@ def gaussian_nll_loss(
     v = v.reshape(*v.shape, 1) if x.ndim and v.shape == x.shape[:-1] else v
     if v.ndim not in (0, x.ndim) or broadcast_shape(v.spec.shape, x.spec.shape) != x.spec.shape:
         raise ShapeError(f"gaussian_nll_loss of {x.spec} needs var of that shape, or one for each row, not {v.spec}")
-    within(v, 0, inf, ValueError, "gaussian_nll_loss needs variances of 0 or more")
+    v = within(v, 0, inf, "gaussian_nll_loss needs variances of 0 or more")
     v = v.where(v >= eps, v - v.detach() + eps)  # raised without a slope of its own
     return reduced((v.log() + (x - t) ** 2 / v) * 0.5 + (log(2 * pi) / 2 if full else 0.0), reduction)
 
@@ -269,8 +269,7 @@ def by_row(loss: str, x: Any, t: Any, ignore_index: int) -> tuple[Any, Any, Any]
     classes, kept = t.reshape(t.size), None
     if 0 <= ignore_index < C or not all_within(classes, 0, C - 1):
         kept = classes != ignore_index
-        classes = classes * kept
-        within(classes, 0, C - 1, BoundsError, f"the classes of {x.spec} are 0 to {C - 1}")
+        classes = within(classes * kept, 0, C - 1, f"the classes of {x.spec} are 0 to {C - 1}")
     return rows, classes, kept
 
 
@@ -377,7 +376,7 @@ def multi_margin_loss(
     C = x.shape[-1] if x.ndim else 1  # classes
     if x.ndim > 2 or t.size != x.size // max(C, 1) or p not in (1, 2):
         raise ShapeError(f"multi_margin_loss is of (N, C) and (N,), p being 1 or 2: got {x.spec}, {t.spec} and p={p}")
-    within(t, 0, C - 1, BoundsError, f"the classes of {x.spec} are 0 to {C - 1}")
+    t = within(t, 0, C - 1, f"the classes of {x.spec} are 0 to {C - 1}")
     rows, t = x.reshape(-1, C), t.reshape(-1, 1)
     short = (margin - rows.gather(1, t) + rows).relu() ** p
     loss = weighed(short, None if weight is None else x.lift(weight)[t]).where(t != arange(C), 0.0).sum(1) / C
@@ -394,7 +393,7 @@ def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") 
     if x.ndim > 2 or t.shape != x.shape:
         raise ShapeError(f"multilabel_margin_loss is of (N, C) and labels (N, C), and got {x.spec} and {t.spec}")
     C = x.shape[-1] if x.ndim else 1  # classes
-    within(t, -1, C - 1, BoundsError, f"the labels of {x.spec} are 0 to {C - 1}, and behind them -1")
+    t = within(t, -1, C - 1, f"the labels of {x.spec} are 0 to {C - 1}, and behind them -1")
     rows, t = x.reshape(-1, C), t.reshape(-1, C)
     said = (t < 0).astype(int).cumsum(1) == 0
     is_label = ((t.unsqueeze(2) == arange(C)) & said.unsqueeze(2)).any(1)
@@ -443,7 +442,7 @@ def ctc_loss(
         return loss if reduction == "mean" else reduced(loss.squeeze(0), reduction)
     needed("ctc_loss, to go through its moments,", *logp.shape)
     t = in_rows(t, np.asarray(target_lengths), blank) if t.ndim == 1 else t
-    refuse_outside(logp, t, lengths, sizes)
+    t, lengths, sizes = inside(logp, t, lengths, sizes)
     loss = -ln_said(logp, t, lengths, sizes, blank)
     loss = loss.where(loss < -NEVER / 2, 0.0 if zero_infinity else inf)
     return (loss / sizes.clamp(min=1).astype(loss.dtype)).mean() if reduction == "mean" else reduced(loss, reduction)
@@ -455,14 +454,15 @@ def in_rows(t: Any, sizes: Any, blank: int) -> Any:
     return stack([pad(t[end - n : end], (0, int(max(sizes) - n)), value=blank) for n, end in parts])
 
 
-def refuse_outside(logp: Any, t: Any, lengths: Any, sizes: Any) -> None:
-    """Raises ShapeError unless there are as many rows and lengths as sequences, BoundsError where one is too large."""
+def inside(logp: Any, t: Any, lengths: Any, sizes: Any) -> list[Any]:
+    """Letters and lengths, as many as sequences, or a ShapeError; none of them too large, or a BoundsError."""
     T, N, C = logp.shape
     if t.shape[:-1] != (N,) or not lengths.shape == sizes.shape == (N,):
         came = f"{t.spec}, {lengths.spec}, {sizes.spec}"
         raise ShapeError(f"ctc_loss of {logp.spec} needs {N} rows of letters, and as many lengths of each: got {came}")
-    for x, last, what in ((t, C - 1, "letters"), (lengths, T, "input_lengths"), (sizes, t.shape[1], "target_lengths")):
-        within(x, 0, last, BoundsError, f"the {what} of {logp.spec} with targets {t.spec} are 0 to {last}")
+    each = ((t, C - 1, "letters"), (lengths, T, "input_lengths"), (sizes, t.shape[1], "target_lengths"))
+    told = f"of {logp.spec} with targets {t.spec} are 0 to"
+    return [within(x, 0, last, f"the {what} {told} {last}") for x, last, what in each]
 
 
 def ln_said(logp: Any, t: Any, lengths: Any, sizes: Any, blank: int) -> Any:

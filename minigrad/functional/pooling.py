@@ -11,12 +11,12 @@ import numpy as np
 
 from .. import ops
 from ..base.dimension import is_unknown
-from ..base.errors import BoundsError, ShapeError
+from ..base.errors import ShapeError
+from ..functions.indexing import within
 from ..functions.movement import pad
 from ..methods.arguments import whole
 from ..tensor.lift import operand
 from .convolution import Lengths, batched, each, hashable, over_axes, window
-from .indexing import within
 
 
 def max_pool(
@@ -135,7 +135,7 @@ def max_unpool(
     if any(abs(w - u) >= s for w, u, s in zip(wanted, usual, window.stride)):
         raise ShapeError(f"max_unpool of {x.spec} gives about {usual}, up to a stride away, and {wanted} was asked")
     rows, places = x.reshape(*x.shape[:-n], prod(size)), x.lift(indices).reshape(*x.shape[:-n], prod(size))
-    within(places, 0, prod(wanted) - 1, BoundsError, f"the places of a plane {wanted} are 0 to {prod(wanted) - 1}")
+    places = within(places, 0, prod(wanted) - 1, f"the places of a plane {wanted} are 0 to {prod(wanted) - 1}")
     empty = rows.lift(np.zeros((*x.shape[:-n], prod(wanted)), x.dtype))
     return empty.scatter(-1, places, rows).reshape(*x.shape[:-n], *wanted)
 

@@ -7,8 +7,28 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..base.errors import BoundsError, DTypeError, GraphError, ShapeError
+from ..base.device import CPU
+from ..base.errors import DTypeError, GraphError, ShapeError
+from ..core.modes import current
+from ..ops.pattern import place
 from ..tensor.lift import operand, operands
+from ..tensor.tensor import Tensor
+
+
+def within(x: Any, low: float, high: Any, wanted: str) -> Any:
+    """x, all of which is low to high: known at once where x has values, and in a graph asked by each run."""
+    op = ops.Within(low, place(high), wanted)
+    if not isinstance(x, Tensor) or current.mode.door is not None:
+        return x.apply(op)
+    op.forward(x.spec.device.xp, x.value)  # type: ignore[no-untyped-call]
+    return x
+
+
+def all_within(x: Any, low: float, high: float) -> bool:
+    """Whether all of x is known to be low to high: on a device nothing is, and in a graph another run has others."""
+    if not isinstance(x, Tensor) or x.spec.device is not CPU or current.mode.door is not None:
+        return False
+    return not x.size or bool(low <= x.value.min() and x.value.max() <= high)
 
 
 def one_hot(x: Any, num_classes: int = -1) -> Any:
@@ -19,16 +39,15 @@ def one_hot(x: Any, num_classes: int = -1) -> Any:
     x = operand(x)
     if x.dtype.kind not in "iu":
         raise DTypeError(f"one_hot needs integer classes, and got {x.spec}: use .astype(int)")
-    if not hasattr(x, "value"):  # of a graph: what is no class is outside the table when it runs
+    if not hasattr(x, "value"):
         if num_classes == -1:
             raise GraphError(f"one_hot of {x.spec} finds the largest class when the graph runs: say num_classes")
-        return x.lift(np.eye(num_classes, dtype=np.int64))[x.where(x >= 0, num_classes)]
-    low, high = (int(x.numpy().min()), int(x.numpy().max())) if x.size else (0, -1)
-    classes = high + 1 if num_classes == -1 else num_classes
-    if low < 0 or high >= classes:
-        raise BoundsError(f"one_hot needs classes 0 to {classes - 1}, and got {low if low < 0 else high}")
-    if not classes:
+    elif num_classes == -1 and not x.size:
         raise ShapeError(f"one_hot cannot tell the number of classes from no element: {x.spec}. Say num_classes")
+    classes = int(x.numpy().max()) + 1 if num_classes == -1 else num_classes
+    x = within(x, 0, classes - 1, f"the classes of one_hot are 0 to {classes - 1}")
+    if not hasattr(x, "value"):  # rows of a table: of a class that is none an engine has no row (onnx/spellings.py)
+        return x.lift(np.eye(classes, dtype=np.int64))[x]
     return x.unsqueeze(-1).eq(np.arange(classes)).astype(np.int64)
 
 

@@ -187,7 +187,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     if mode in ("constant", "circular"):  # of what is left; a mirror shows what is cut, too
         x, pairs = without_edges(x, pairs), margins
     if mode == "constant":
-        return x.apply(ops.Pad(tuple(margins), 0.0 if value is None else value))
+        return x.apply(ops.Pad(tuple(margins), 0.0 if value is None else value + 0))  # True is 1, in files too
     for axis, (before, after) in enumerate(margins):
         if before or after:
             x = with_margin(x, axis, before, after, mode)

@@ -220,7 +220,32 @@ def index_add(g: Any, op: Any, x: NamedArray, *arrays: NamedArray) -> Any:
     return y
 
 
+@spells(ops.Within)
+def within(g: Any, op: Any, x: NamedArray) -> Any:
+    """x, but what is outside is NaN; an integer too small is one too large, which engines refuse where they index"""
+    if x.dtype.kind == "f":
+        return g.where((x >= op.low) & (x <= op.high), x, x.dtype.type(np.nan))
+    return x if x.dtype.kind == "u" and op.low <= 0 else g.where(x < op.low, beyond(g, x.dtype, op.high + 1), x)
+
+
+def beyond(g: Any, dtype: np.dtype, n: Any) -> Any:
+    """The integer n, which is outside an axis. Raises Unrecordable where the dtype ends before it."""
+    if not is_unknown(n) and n > np.iinfo(dtype).max:
+        raise Unrecordable(f"{dtype} has no integer that an engine would refuse as an index: use .astype(int)")
+    return g.lifted(n, dtype)
+
+
+def counted(g: Any, index: NamedArray, n: Any) -> Any:
+    """The index along an axis of length n from its front: for ONNX a negative one counts from the end"""
+    index = g.whole(index)
+    return g.where(index < 0, g.lifted(n, index.dtype), index)
+
+
 @spells(ops.Gather)
+def gather_in_front(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
+    return gather(g, op, x, counted(g, index, x.shape[op.axis]))
+
+
 def gather(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
     kept = tuple(slice(None) if a == op.axis else slice(0, n) for a, n in enumerate(index.shape))
     return g.call("GatherElements", [x[kept], g.whole(index)], index.shape, x.dtype, axis=op.axis)
@@ -240,14 +265,15 @@ def minus_one_hot(g: Any, op: Any, x: NamedArray, k: NamedArray) -> Any:
 @spells(ops.ScatterAdd)
 def scatter_add(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
     zeros = g.broadcast_to(g.lifted(0, x.dtype), op.shape)
-    return g.call("ScatterElements", [zeros, g.whole(index), x], op.shape, x.dtype, axis=op.axis, reduction="add")
+    index = g.whole(index) if op.inside else counted(g, index, op.shape[op.axis])
+    return g.call("ScatterElements", [zeros, index, x], op.shape, x.dtype, axis=op.axis, reduction="add")
 
 
 @spells(ops.Scatter)
 def scatter(g: Any, op: Any, x: NamedArray, src: NamedArray, index: NamedArray) -> Any:
     """The last of those that name a place, and x where none does"""
     src = g.broadcast_to(src.astype(x.dtype), index.shape).reshape((prod(index.shape),))
-    last = last_along(g, op, x.shape, index)
+    last = last_along(g, op, x.shape, counted(g, index, x.shape[op.axis]))
     return g.where(last >= 0, src.take(g.maximum(last, 0)), x)
 
 

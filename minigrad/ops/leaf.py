@@ -1,5 +1,4 @@
-"""Where graphs begin, nodes without inputs; and the same numbers elsewhere: in the graph, in memory, on a device.
-"""
+"""Where graphs begin, nodes without inputs; and the same numbers elsewhere: in the graph, in memory, on a device."""
 
 from __future__ import annotations
 
@@ -7,9 +6,9 @@ from dataclasses import dataclass
 from math import copysign, prod
 from typing import Any
 
-from ..base.device import Device
+from ..base.device import Device, device_of
 from ..base.dimension import Unknown
-from ..base.errors import ShapeError
+from ..base.errors import BoundsError, ShapeError
 from ..base.spec import Spec
 from ..core.op import Linear, Op
 
@@ -67,6 +66,28 @@ class Several(Alias):
     def infer(self, x):
         if x.size and prod(x.shape[a] for a in self.axes) == 1:
             raise ShapeError(f"{self.rule}, and got {x}")
+        return x
+
+
+@dataclass(frozen=True)
+class Within(Op):
+    """y = x, all low to high, as `wanted` says: BoundsError of other integers, ValueError of other floats."""
+
+    low: float
+    high: float
+    wanted: str
+
+    is_view = True
+
+    def infer(self, x): return x
+    def vjp(self, gy, y, x): return (gy,)
+    def jvp(self, dxs, y, x): return dxs[0]
+    def flops(self, y, x): return 0
+    def __str__(self): return f"Within({self.low}, {self.high})"
+
+    def forward(self, xp, x):
+        error = BoundsError if x.dtype.kind in "iu" else ValueError
+        device_of(x).check_range(x, self.low, self.high, error, self.wanted)
         return x
 
 

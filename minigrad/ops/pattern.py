@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.device import CPU, device_of
 from ..base.dimension import Dimension, Length, bounds, clamped, formula, is_unknown, needed
 from ..base.errors import BoundsError, DTypeError, ShapeError
 from ..base.spec import Spec, broadcast_shape
@@ -152,15 +153,13 @@ def array_axes(pattern: Pattern, ndim: int) -> list[int]:
 
 
 def refuse_outside(name: str, index: Any, axis: int, size: int, lowest: int = 0) -> None:
-    """Raises BoundsError if an integer array names a place outside lowest … size − 1. One pass over the array."""
+    """Raises BoundsError if an integer array names a place outside lowest … size − 1; on a device when that is read."""
+    allowed = f"axis {axis} with size {size}, which allows {f'{lowest} to {size - 1}' if size else 'none'}"
+    if (home := device_of(index)) is not CPU:
+        home.check_range(index, lowest, size - 1, BoundsError, f"{name}: an index is out of bounds for {allowed}")
     # Counted from `lowest` and read as unsigned, a number too small is a number too large.
-    counted = (index.astype(np.int64, copy=False) - lowest).view(np.uint64)
-    if counted.size and int(counted.max()) >= size - lowest:
-        wrong = int(index.reshape(-1)[int(counted.argmax())])
-        raise BoundsError(
-            f"{name}: index {wrong} is out of bounds for axis {axis} with size {size}, which allows "
-            + (f"{lowest} to {size - 1}" if size else "none")
-        )
+    elif (counted := (index.astype(np.int64, copy=False) - lowest).view("u8")).size and counted.max() >= size - lowest:
+        raise BoundsError(f"{name}: index {index.reshape(-1)[int(counted.argmax())]} is out of bounds for {allowed}")
 
 
 def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ section 2. https://arxiv.org/abs/1712.05877
 
 from __future__ import annotations
 
+from math import inf
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 from .. import ops
 from ..base.errors import DTypeError, ShapeError
 from ..core.modes import in_mode
+from ..functions.indexing import within
 from ..methods import Operand
 from ..methods.arguments import axis_of
 from ..tensor.lift import operand
@@ -119,8 +121,7 @@ def quantized(x: Any, scale: Any, zero: Any, axis: int | None, dtype: Any, **end
     """x in integers. Raises ValueError at what is no number: there is no integer for it."""
     low, high = limits(dtype, **ends)
     s, z = steps(x, scale, zero, axis, low, high)
-    if isinstance(x, Tensor) and bool(x.isnan().any()):
-        raise ValueError(f"{x.spec} has an element that is no number, and no integer stands for it")
+    x = within(x, -inf, inf, f"{x.spec} has an element that is no number, and no integer stands for it")
     values = x.detach().apply(ops.Quantize(low, high, np.dtype(dtype)), s, z)
     s, z = (t if axis is None else t.reshape(t.size) for t in (s, z))
     return QuantizedTensor(values, s, z.astype(np.int32), axis)

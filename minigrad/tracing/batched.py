@@ -60,7 +60,7 @@ def widened(op: Op, n: Any) -> Op | None:
 
 LEADING = (  # on the last axes, whatever is in front
     *(ops.Alias, ops.Clone, ops.Contiguous, ops.Move, ops.StopGradient, ops.Diagonal, ops.OnDiagonal, Triangle),
-    *(ops.Windows, ops.Attention, ops.AttentionWeights, ops.Exchanged, OfSquare, OfMatrix),
+    *(ops.Within, ops.Windows, ops.Attention, ops.AttentionWeights, ops.Exchanged, OfSquare, OfMatrix),
 )
 
 
