@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from http.client import HTTPConnection
 
 import httpx
 import numpy as np
@@ -32,7 +33,8 @@ from minigrad.base.errors import SavedFileError
 from minigrad.course.cli import main
 from minigrad.serving.app import app
 from minigrad.serving.batcher import Batcher, Limits
-from minigrad.serving.command import configured, listening
+from minigrad.serving.command import bound, configured
+from minigrad.serving.command import serving as run_server
 from minigrad.serving.metrics import Metrics
 from minigrad.serving.model import Refusal, in_slices, opened, warmed
 from minigrad.serving.repository import Repository
@@ -65,7 +67,8 @@ def saved(path, factor):
 def served(root, limits=Limits(), read=opened):  # noqa: B008  (it is frozen)
     """A client of a server in a thread of this process."""
     server = uvicorn.Server(configured(Repository(root, limits, Metrics(), read), poll=0.02))
-    with listening("127.0.0.1", 0) as at:
+    with bound("127.0.0.1", 0) as at:
+        at.listen()
         thread = threading.Thread(target=server.run, args=([at],))
         thread.start()
         with httpx.Client(base_url=f"http://127.0.0.1:{at.getsockname()[1]}", timeout=20) as client:
@@ -335,6 +338,52 @@ def test_time_and_the_queue_have_limits(tmp_path):
     assert head.startswith(b"HTTP/1.1 408 ")
 
 
+def ended(address, *pieces):
+    """What a server says to a head that never ends, which is sent to it in pieces."""
+    with socket.create_connection(address, timeout=20) as slow:
+        for piece in pieces:
+            slow.sendall(piece)
+        return slow.recv(1000).partition(b"\r\n")[0]
+
+
+def test_a_head_has_limits_as_a_body_has(tmp_path):
+    """One that never ended was once held for ever, and for ever longer."""
+    with served(saved(tmp_path / "net.mg", 2.0), Limits(seconds=0.5)) as client:
+        at = client.base_url.host, client.base_url.port
+        begun = b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\nA: "
+
+        assert ended(at) == ended(at, begun) == b"HTTP/1.1 408 Request Timeout"
+        assert ended(at, begun, b"a" * (1 << 16)) == b"HTTP/1.1 431 Request Header Fields Too Large"
+        with closing(HTTPConnection(*at, timeout=20)) as again:
+            for _ in range(4):  # each in time, and all of them later than one may be
+                time.sleep(0.2)
+                again.request("GET", "/v2/health/live")
+                assert again.getresponse().read() == b'{"live":true}'
+            again.sock.sendall(begun)
+            assert again.sock.recv(1000).startswith(b"HTTP/1.1 408 ")
+
+
+def test_connections_are_refused_until_a_model_answers(tmp_path):
+    """They were once taken while the model was loaded, and waited without a word."""
+    refused = []
+
+    def read(path):
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(at.getsockname())
+        refused.append(path)
+        return opened(path)
+
+    def tell(_):
+        socket.create_connection(at.getsockname()).close()
+        raise KeyError("it is taken now")
+
+    path = saved(tmp_path / "net.mg", 2.0)
+    with bound("127.0.0.1", 0) as at, pytest.raises(KeyError, match="taken now"):
+        completed(run_server(Repository(path, Limits(), Metrics(), read), at, 1.0, tell))
+
+    assert refused == [path]
+
+
 # -- batches ----------------------------------------------------------------------------------------
 
 
@@ -602,7 +651,8 @@ def test_a_process_that_is_ended_answers_what_it_was_asked_and_says_goodbye(tmp_
 def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, capsys, monkeypatch):
     (tmp_path / "empty").mkdir()
     mg.save(tmp_path / "state.mg", {"x": 1})
-    with listening("127.0.0.1", 0) as taken:
+    with bound("127.0.0.1", 0) as taken:
+        taken.listen()
         port = str(taken.getsockname()[1])
         for model, arguments, why in [
             ("nothing.mg", [], "nothing.mg"),

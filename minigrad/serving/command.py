@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..base.errors import SavedFileError
 from .app import app
 from .batcher import Limits
 from .metrics import Metrics
 from .repository import Repository
+
+LONGEST_HEAD = 1 << 16  # bytes
 
 
 def serve(model: Path, host: str, port: int, limits: Limits, poll: float, tell: Callable[[str], None]) -> None:
@@ -25,13 +31,21 @@ def serve(model: Path, host: str, port: int, limits: Limits, poll: float, tell: 
 
     Raises SavedFileError where there is no model, OSError where the port is taken.
     """
-    with listening(host, port) as at:
+    with bound(host, port) as at:
         asyncio.run(serving(Repository(model, limits, Metrics()), at, poll, tell))
 
 
-def listening(host: str, port: int) -> socket.socket:
-    found = socket.create_server((host, port), backlog=2048)
-    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else a body waits 40 ms until its head is received
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that has the port and refuses connections until it listens. Raises OSError where the port is taken."""
+    found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        if os.name == "posix":  # where it lets a server follow its predecessor at once; elsewhere it shares the port
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else a body waits 40 ms until its head is there
+        found.bind((host, port))
+    except OSError:
+        found.close()
+        raise
     return found
 
 
@@ -40,6 +54,7 @@ async def serving(repository: Repository, at: socket.socket, poll: float, tell: 
     if not repository.table:
         reasons = "; ".join(reason for _, reason in repository.failed.values()) or "no file is there"
         raise SavedFileError(f"{repository.root} has no model to serve: {reasons}")
+    at.listen(2048)
     host, port, *_ = at.getsockname()
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     tell(
@@ -61,4 +76,46 @@ def configured(repository: Repository, poll: float) -> uvicorn.Config:
         ws="none",
         limit_concurrency=repository.limits.queue + 1024,
         timeout_graceful_shutdown=int(repository.limits.seconds) + 1,
+        http=partial(Connection, repository.limits.seconds),  # type: ignore[arg-type]  # it is called as a class is
     )
+
+
+class Connection(HttpToolsProtocol):
+    """uvicorn's, on which the head of a request has limits too: `seconds` for each, and its bytes."""
+
+    def __init__(self, seconds: float, **given: Any):
+        super().__init__(**given)
+        self.seconds, self.length = seconds, 0
+        self.late: asyncio.TimerHandle | None = None  # as long as a head is awaited
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.late = self.loop.call_later(self.seconds, self.end, b"408 Request Timeout")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.late = self.late or self.loop.call_later(self.seconds, self.end, b"408 Request Timeout")
+
+    def data_received(self, data: bytes) -> None:
+        before = self.late
+        super().data_received(data)
+        self.length = self.length + len(data) if self.late is before else 0
+        if self.late is not None and self.length > LONGEST_HEAD:
+            self.end(b"431 Request Header Fields Too Large")
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self.await_nothing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.await_nothing()
+        super().connection_lost(exc)
+
+    def await_nothing(self) -> None:
+        if self.late is not None:
+            self.late.cancel()
+        self.late = None
+
+    def end(self, why: bytes) -> None:
+        self.transport.write(b"HTTP/1.1 %b\r\nconnection: close\r\ncontent-length: 0\r\n\r\n" % why)
+        self.transport.close()

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 import minigrad as mg
 from minigrad.data import digits
 from minigrad.serving.batcher import Limits
-from minigrad.serving.command import configured, listening
+from minigrad.serving.command import bound, configured
 from minigrad.serving.metrics import Metrics
 from minigrad.serving.repository import Repository
 
@@ -40,7 +40,8 @@ def address(tmp_path_factory):
     mg.save(folder / "digits.mg", trained(), mg.TensorSpec((None, 64), mg.float32))
     mg.save(folder / "names.mg", mg.function(lambda x: x + 1), mg.TensorSpec((None, 5), mg.int64))
     server = uvicorn.Server(configured(Repository(folder, Limits(), Metrics()), poll=60))
-    with listening("127.0.0.1", 0) as at:
+    with bound("127.0.0.1", 0) as at:
+        at.listen()
         thread = threading.Thread(target=server.run, args=([at],))
         thread.start()
         yield f"http://127.0.0.1:{at.getsockname()[1]}"
