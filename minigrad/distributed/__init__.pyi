@@ -13,6 +13,8 @@ from .collectives import send as send
 from .group import ProcessGroup as ProcessGroup
 from .group import ReduceOp as ReduceOp
 from .group import Work as Work
+from .schedules import Schedule as Schedule
+from .schedules import schedule as schedule
 from .world import destroy_process_group as destroy_process_group
 from .world import get_rank as get_rank
 from .world import get_world_size as get_world_size
