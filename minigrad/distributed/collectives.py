@@ -6,7 +6,7 @@ before anything moves (`agree`), so that a mistake is told with the lines of all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..core.modes import current
 from ..core.node import place
 from ..tensor.tensor import Tensor
 from .group import DistributedError, ProcessGroup, ReduceOp, Work
+from .transfer import counted, transferred
 from .world import found
 
 
@@ -29,15 +30,21 @@ def all_reduce(
     """Give every process the sum, mean, product, minimum or maximum of all their tensors, in place."""
     g, x = found(group), Lent(tensor, "all_reduce", writes=True)
     refuse_mean(op, tensor)
-    g.agree(said("all_reduce", tensor, op.value), f"at {place()}")
-    return started(g, x, g.all_reduce(x.array, op), async_op, lambda: divide(x, op, g))
+
+    def finish() -> None:
+        divide(x, op, g)
+        x.give_back()
+
+    return transferred(g, "all_reduce", tensor.spec, lambda: g.all_reduce(x.array, op), finish, async_op, op.value)
 
 
 def broadcast(tensor: Tensor, src: int, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
     """Give every process the tensor of rank `src`, in place."""
     g, x = found(group), Lent(tensor, "broadcast", writes=True)
-    g.agree(said("broadcast", tensor, f"from rank {src}"), f"at {place()}")
-    return started(g, x, g.broadcast(x.array, member(g, src)), async_op)
+    root = member(g, src)
+    return transferred(
+        g, "broadcast", tensor.spec, lambda: g.broadcast(x.array, root), x.give_back, async_op, f"from rank {src}"
+    )
 
 
 def all_gather_into_tensor(
@@ -47,8 +54,9 @@ def all_gather_into_tensor(
     g = found(group)
     x, y = Lent(input_tensor, "all_gather"), Lent(output_tensor, "all_gather", writes=True)
     times("all_gather", output_tensor, input_tensor, g.size)
-    g.agree(said("all_gather", input_tensor), f"at {place()}")
-    return started(g, y, g.all_gather(y.array, x.array), async_op)
+    return transferred(
+        g, "all_gather", output_tensor.spec, lambda: g.all_gather(y.array, x.array), y.give_back, async_op
+    )
 
 
 def all_gather(
@@ -56,18 +64,10 @@ def all_gather(
 ) -> Work | None:
     """Write the tensor of each process into its place in `tensor_list`."""
     g, x = found(group), Lent(tensor, "all_gather")
-    ys = [Lent(y, "all_gather", writes=True) for y in tensor_list]
-    if [y.tensor.spec for y in ys] != [tensor.spec] * g.size:
-        raise ShapeError(f"all_gather: {g.size} processes fill as many tensors as {tensor.spec}, and got {len(ys)}")
-    g.agree(said("all_gather", tensor), f"at {place()}")
+    ys = one_for_each("all_gather", tensor_list, tensor, g, writes=True)
     rows = np.empty((g.size, *x.array.shape), x.array.dtype)
-
-    def finish() -> None:
-        for y, row in zip(ys, rows):
-            y.array[...] = row
-            y.give_back()
-
-    return started(g, None, g.all_gather(rows, x.array), async_op, finish)
+    whole = tensor.spec.with_shape(rows.shape)
+    return transferred(g, "all_gather", whole, lambda: g.all_gather(rows, x.array), lambda: spread(rows, ys), async_op)
 
 
 def reduce_scatter_tensor(
@@ -82,8 +82,14 @@ def reduce_scatter_tensor(
     x, y = Lent(input, "reduce_scatter"), Lent(output, "reduce_scatter", writes=True)
     refuse_mean(op, input)
     times("reduce_scatter", input, output, g.size)
-    g.agree(said("reduce_scatter", input, op.value), f"at {place()}")
-    return started(g, y, g.reduce_scatter(y.array, x.array, op), async_op, lambda: divide(y, op, g))
+
+    def finish() -> None:
+        divide(y, op, g)
+        y.give_back()
+
+    return transferred(
+        g, "reduce_scatter", input.spec, lambda: g.reduce_scatter(y.array, x.array, op), finish, async_op, op.value
+    )
 
 
 def all_to_all_single(
@@ -97,37 +103,42 @@ def all_to_all_single(
             f"all_to_all of {g.size} processes: output like input, with a first axis that they divide among them; got "
             f"{output.spec} and {input.spec}"
         )
-    g.agree(said("all_to_all", input), f"at {place()}")
-    return started(g, y, g.all_to_all(y.array, x.array), async_op)
+    return transferred(g, "all_to_all", input.spec, lambda: g.all_to_all(y.array, x.array), y.give_back, async_op)
 
 
 def barrier(group: ProcessGroup | None = None) -> None:
     """Return when every process has come here."""
     with told("collective", "barrier"):
-        found(group).agree("barrier", f"at {place()}")
+        found(group).agree("barrier", place)
 
 
 def send(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> None:
     """Send the tensor to rank `dst`, which receives it; return when it may be changed."""
-    isend(tensor, dst, group, tag).wait()
+    with told("collective", "send"):
+        isend(tensor, dst, group, tag).wait()
 
 
 def recv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int = 0) -> int:
     """Fill the tensor with what rank `src` sends; its rank."""
-    irecv(tensor, src, group, tag).wait()
+    with told("collective", "recv"):
+        irecv(tensor, src, group, tag).wait()
     return src
 
 
 def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
     """Begin to send: the tensor is not to be changed until wait() returns."""
     g, x = found(group), Lent(tensor, "send")
-    return Work(g.send(x.array, member(g, dst), tag), x.let_go, g.until, f"send to rank {dst} at {place()}")
+    where = place()
+    counted("send", tensor.spec)
+    return Work(g.send(x.array, member(g, dst), tag), x.let_go, g.until, lambda: f"send to rank {dst} at {where}")
 
 
 def irecv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
     """Begin to receive: what comes is in the tensor when wait() returns."""
     g, x = found(group), Lent(tensor, "recv", writes=True)
-    return Work(g.recv(x.array, member(g, src), tag), x.give_back, g.until, f"recv from rank {src} at {place()}")
+    where = place()
+    counted("recv", tensor.spec)
+    return Work(g.recv(x.array, member(g, src), tag), x.give_back, g.until, lambda: f"recv from rank {src} at {where}")
 
 
 # -- what they have in common ---------------------------------------------------------------------
@@ -147,7 +158,12 @@ class Lent:
                 f"{call} is not recorded, and {tensor.spec} has a history that would be wrong after it: "
                 f"mg.distributed.functional.{call} has a gradient, x.detach() has no history"
             )
-        self.tensor, self.array = tensor, np.ascontiguousarray(CPU.array(tensor.value)).reshape(tensor.shape)
+        self.tensor, host = tensor, CPU.array(tensor.value)
+        if writes and tensor.spec.device is CPU and not host.flags.writeable:
+            raise ValueError(f"{call} writes to {tensor.spec}, whose memory is read-only: take a copy, x.clone()")
+        self.array = host if host.flags.c_contiguous else host.copy(order="C")
+        if writes:
+            versions.edit(tensor.value)  # from now on others write, and who reads it now is told in backward
 
     def let_go(self) -> None:
         """What was only read."""
@@ -155,35 +171,23 @@ class Lent:
     def give_back(self) -> None:
         """What was written is in the tensor, and backward knows that it changed."""
         x = self.tensor
-        if not np.may_share_memory(self.array, CPU.array(x.value)):
+        if self.array is not x.value:
             x.value[...] = x.spec.device.array(self.array)
         versions.edit(x.value)
 
 
-def started(
-    g: ProcessGroup,
-    y: Lent | None,
-    is_done: Callable[[], bool],
-    async_op: bool,
-    last: Callable[[], None] = lambda: None,
-) -> Work | None:
-    """A transfer into y: awaited, or given to whoever asked for it."""
-
-    def finish() -> None:
-        last()
-        if y is not None:
-            y.give_back()
-
-    work = Work(is_done, finish, g.until, f"a transfer begun at {place()}")
-    if async_op:
-        return work
-    work.wait()
-    return None
+def one_for_each(call: str, tensors: Sequence[Tensor], one: Tensor, g: ProcessGroup, writes: bool) -> list[Lent]:
+    """A tensor for each process, all like that one."""
+    if [x.spec for x in tensors] != [one.spec] * g.size:
+        raise ShapeError(f"{call}: {g.size} processes have as many tensors, each {one.spec}, and got {[*tensors]}")
+    return [Lent(x, call, writes) for x in tensors]
 
 
-def said(call: str, x: Any, detail: str = "") -> str:
-    """What a process says of its call."""
-    return " ".join(filter(None, (call, detail, f"of {x.dtype} {x.shape}")))
+def spread(rows: np.ndarray, ys: Sequence[Lent]) -> None:
+    """What came from each process, to where it is wanted."""
+    for y, row in zip(ys, rows):
+        y.array[...] = row
+        y.give_back()
 
 
 def divide(x: Lent, op: ReduceOp, g: ProcessGroup) -> None:

@@ -7,6 +7,7 @@ source; all_reduce and all_to_all are their own.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,9 @@ from ..base.errors import NoGradientError, ShapeError
 from ..base.spec import Spec
 from ..core.node import place
 from ..ops.effect import Effect
-from .collectives import member, refuse_mean, said
+from .collectives import member, refuse_mean
 from .group import ProcessGroup, ReduceOp
+from .transfer import agreed
 from .world import found, groups
 
 
@@ -31,13 +33,18 @@ class Collective(Effect):
     repeats = False  # the others would not be there
 
     @property
+    def call(self) -> str:
+        """all_reduce, of AllReduce."""
+        return re.sub("(?<=[a-z])(?=[A-Z])", "_", self.kind).lower()
+
+    @property
     def members(self) -> ProcessGroup:
         return found(groups.get(self.group))
 
     def run(self, begin: Any, y: np.ndarray, x: np.ndarray, detail: str = "") -> np.ndarray:
-        g = self.members
-        g.agree(said(self.label, x, detail), f"at {place()}")
-        g.until(begin(y, x), self.label)
+        g, whole = self.members, max(x, y, key=np.size)
+        agreed(g, self.call, Spec(whole.shape, whole.dtype), detail)
+        g.until(begin(y, x), lambda: f"{self.call} at {place()}")
         return y
 
 

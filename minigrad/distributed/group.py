@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,23 +34,34 @@ class Work:
 
     is_done    asks once, and moves the transfer on
     finish     what is left to do when it is done: a mean is divided, a copy put back
+    what       says what it is, where it never will be
     """
 
-    def __init__(self, is_done: Callable[[], bool], finish: Callable[[], None], until: Callable[..., None], what: str):
+    pending: ClassVar[set[Work]] = set()  # MPI writes to their memory, whether or not somebody else holds them
+
+    def __init__(
+        self,
+        is_done: Callable[[], bool],
+        finish: Callable[[], None],
+        until: Callable[..., None],
+        what: Callable[[], str],
+    ):
         self.is_done, self.finish, self.until, self.what = is_done, finish, until, what
-        self.finished = False
+        self.pending.add(self)
 
     def is_completed(self) -> bool:
         """Whether the result is there. Asking moves the transfer on: a network card of a laptop is its processor."""
-        if not self.finished and self.is_done():
-            self.finished = True
+        if self in self.pending and self.is_done():
+            self.pending.remove(self)
             self.finish()
-        return self.finished
+        return self not in self.pending
 
     def wait(self) -> bool:
         """Return when the result is there. Raises DistributedError if it never will be."""
-        if not self.finished:
-            self.until(self.is_completed, self.what)
+        if self in self.pending:
+            self.until(self.is_done, self.what)
+            self.pending.remove(self)
+            self.finish()
         return True
 
 
@@ -72,14 +83,17 @@ class ProcessGroup:
     def size(self) -> int:
         return len(self.ranks)
 
-    def agree(self, what: str, where: str) -> None:
+    def agree(self, what: str, where: Callable[[], Any]) -> None:
         """Return when all members have said `what`. Raises DistributedError where one said something else, with lines.
 
-        where    the line that says it, for people: members may differ in it
+        where    gives the line that says it, for people: members may differ in it
         """
 
-    def until(self, is_done: Callable[[], bool], what: str) -> None:
-        """Return when it is done. Raises DistributedError if it never will be."""
+    def until(self, is_done: Callable[[], bool], what: Callable[[], str]) -> None:
+        """Return when it is done. Raises DistributedError if it never will be.
+
+        what    says what is waited for, and where: asked only if it is long in coming
+        """
 
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         return done

@@ -6,9 +6,14 @@ and moved as 16 bits.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+from functools import lru_cache, partial
+from itertools import repeat
+from operator import call
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from mpi4py import MPI
@@ -23,7 +28,10 @@ REDUCE = {
     ReduceOp.MIN: MPI.MIN,
     ReduceOp.MAX: MPI.MAX,
 }
-TEXT = 256  # bytes of what a process says of its call
+SIGNED, TEXT = 64, 512  # bytes of what a process says of its call; and of where it is, if others said something else
+BURST = 100  # times that it is asked in C before Python looks at the clock: asking moves the transfer on
+AWAKE = 0.01  # s: to fall asleep and to wake up takes as long as to move 300 kB; who waits longer leaves the core
+give_way: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
 
 
 class MPIGroup(ProcessGroup):
@@ -33,26 +41,32 @@ class MPIGroup(ProcessGroup):
         super().__init__(name, comm.Get_rank(), ranks)
         self.comm, self.control, self.timeout = comm, comm.Dup(), timeout
 
-    def agree(self, what: str, where: str) -> None:
-        mine, said = np.zeros((2, TEXT), np.uint8), np.zeros((self.size, 2, TEXT), np.uint8)
-        for row, words in zip(mine, (what, where)):
-            said_by_me = words.encode("ascii", "replace")[:TEXT]
-            row[: len(said_by_me)] = np.frombuffer(said_by_me, np.uint8)
-        self.until(self.control.Iallgather(mine, said).Test, f"{what} {where}")
-        if (said[:, 0] != mine[0]).any():
-            told = (f"{rank}: " + " ".join(text(row) for row in both) for rank, both in zip(self.ranks, said))
+    def agree(self, what: str, where: Callable[[], Any]) -> None:
+        mine = signed(what)
+        if self.told(mine, lambda: f"{what} at {where()}") != mine * self.size:
+            said = self.told(f"{what} at {where()}".encode("ascii", "replace")[:TEXT].ljust(TEXT), lambda: what)
+            words = (bytes(said[i : i + TEXT]).decode().rstrip() for i in range(0, len(said), TEXT))
             raise DistributedError(
                 "all processes of a group make the same calls in the same order, and these differ:\n    rank "
-                + "\n    rank ".join(told)
+                + "\n    rank ".join(f"{rank}: {each}" for rank, each in zip(self.ranks, words))
             )
 
-    def until(self, is_done: Callable[[], bool], what: str) -> None:
-        began, pause = time.monotonic(), 0.0
-        while not is_done():
-            if time.monotonic() - began > self.timeout:
-                raise DistributedError(f"rank {self.ranks[self.rank]} waited {self.timeout:g} s in {what}")
-            time.sleep(pause)
-            pause = min(pause + 1e-6, 1e-3)
+    def told(self, mine: bytes, what: Callable[[], str]) -> bytearray:
+        """What all members say, one after the other, in as many bytes each."""
+        all_say = bytearray(len(mine) * self.size)
+        self.until(self.control.Iallgather(mine, all_say).Test, what)
+        return all_say
+
+    def until(self, is_done: Callable[[], bool], what: Callable[[], str]) -> None:
+        began = time.monotonic()
+        while not any(map(call, repeat(is_done, BURST))):
+            waited = time.monotonic() - began
+            if waited > self.timeout:
+                raise DistributedError(f"rank {self.ranks[self.rank]} waited {self.timeout:g} s in {what()}")
+            if waited < AWAKE:
+                give_way()
+            else:
+                time.sleep(min(waited / 100, 1e-3))
 
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         wide = x.astype(float32) if x.dtype == bfloat16 else x
@@ -86,8 +100,11 @@ class MPIGroup(ProcessGroup):
         return None if comm == MPI.COMM_NULL else MPIGroup(name, comm, ranks, self.timeout)
 
 
-def text(row: np.ndarray) -> str:
-    return bytes(row).rstrip(b"\0").decode()
+@lru_cache(maxsize=1024)
+def signed(what: str) -> bytes:
+    """The beginning of a text, and a sum of all of it."""
+    words = what.encode()
+    return words[: SIGNED - 4].ljust(SIGNED - 4) + crc32(words).to_bytes(4, "big")
 
 
 def moved(x: np.ndarray) -> np.ndarray:

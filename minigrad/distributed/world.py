@@ -63,7 +63,7 @@ def new_group(ranks: Sequence[int] | None = None) -> ProcessGroup | None:
     members = everyone.ranks if ranks is None else tuple(ranks)
     if not members or len({*members}) != len(members) or not {*members} <= {*everyone.ranks}:
         raise DistributedError(f"a group is of different ranks from 0 to {everyone.size - 1}, and got {list(members)}")
-    everyone.agree(f"new_group of {list(members)}", f"at {place()}")
+    everyone.agree(f"new_group of {list(members)}", place)
     name = f"group{len(groups)}"
     made = everyone.split(name, members)
     groups[name] = made or ProcessGroup(name, -1, members)
