@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from examples import EXAMPLES
 from miniature import ROOT
+from safetensors.numpy import load_file
 
 import minigrad as mg
 from minigrad import ops
@@ -176,6 +177,86 @@ class Branching(mg.nn.Module):
             n = n + 1
         return h + n
 """
+
+
+class Shared(mg.nn.Module):
+    """One layer under two names, a buffer that is in no state_dict, and a layer that the graph does not read."""
+
+    def __init__(self):
+        self.first = mg.nn.Linear(3, 3)
+        self.unread = mg.nn.Linear(2, 2)
+        self.second = self.first
+        self.register_buffer("scale", mg.tensor([1.0, 2.0, 3.0]), persistent=False)
+        self.norm = mg.nn.BatchNorm1d(3)
+
+    def forward(self, x):
+        return self.norm(self.second(self.first(x) * self.scale))
+
+
+@pytest.mark.parametrize("train", [True, False])
+def test_a_loaded_model_and_its_original_load_each_others_state(tmp_path, train):
+    """Names of what was shared were unexpected, and a buffer that is in no state was missing."""
+    model, x = Shared().train(train), mg.randn(5, 3)
+    mg.save(tmp_path / "m.mg", model, mg.TensorSpec((None, 3)))
+    loaded = mg.load(tmp_path / "m.mg")
+    other = Shared().train(train)
+
+    assert [*loaded.state_dict()] == [*model.state_dict()]
+    assert "unread.weight" in loaded.state_dict()
+    assert len([*loaded.parameters()]) == len([*model.parameters()])
+    loaded.load_state_dict(other.state_dict())
+    np.testing.assert_array_equal(loaded(x).numpy(), other(x).numpy())
+    model.load_state_dict(loaded.state_dict())
+    np.testing.assert_array_equal(loaded(x).numpy(), model(x).numpy())
+    assert loaded.variables["second.weight"] is loaded.variables["first.weight"]
+    assert "second.weight" not in load_file(tmp_path / "m.mg")
+    mg.save(tmp_path / "again.mg", mg.load(tmp_path / "m.mg"))
+    assert (tmp_path / "again.mg").read_bytes() == (tmp_path / "m.mg").read_bytes()
+
+
+def test_a_function_of_containers_takes_them_and_its_results_have_their_keys(tmp_path):
+    def f(d, scale, *rest):
+        return {"sum": d["a"] + scale * d["b"][0], "rest": [x * 2 for x in rest]}
+
+    a, b, s, r = mg.tensor([1.0, 2.0]), mg.tensor([3.0, 4.0]), mg.tensor(10.0), mg.tensor([5.0])
+    mg.save(tmp_path / "f.mg", f, ({"a": a, "b": [mg.TensorSpec((2,))]}, s, r))
+    loaded = mg.load(tmp_path / "f.mg")
+    mg.save(tmp_path / "g.mg", lambda d, scale: d["a"] * scale, ({"a": a}, s))
+    other = mg.load(tmp_path / "g.mg")
+
+    assert loaded.signature.outputs == ["sum", "rest[0]"]
+    for found in (loaded(a, b, s, r), mg.function(loaded)(a, b, s, r)):
+        assert found["sum"].numpy().tolist() == [31.0, 42.0]
+        assert found["rest"][0].numpy().tolist() == [10.0]
+    for args, options in [
+        (({"a": a}, s), {}),
+        ((), {"scale": s, "d": {"a": a}}),
+        (({"a": a},), {"scale": s}),
+        ((a, s), {}),
+        ((), {"d['a']": a, "scale": s}),
+    ]:
+        assert other(*args, **options).numpy().tolist() == [10.0, 20.0]
+    for args, options in [
+        (({"b": a}, s), {}),
+        (({"a": a}, s, s), {}),
+        (([a], s), {}),
+        ((a, s), {"scale": s}),
+        (({"a": a, "b": b}, s), {}),
+        (({"a": a},), {}),
+    ]:
+        with pytest.raises(ShapeError, match="was saved for"):
+            other(*args, **options)
+
+
+def test_a_plain_function_is_traced_for_its_inputs_and_refused_without(tmp_path):
+    """It was refused as "a function, which a saved file does not hold", with inputs and without."""
+    mg.save(tmp_path / "f.mg", lambda a: a * 2, mg.TensorSpec((None,)))
+
+    assert mg.load(tmp_path / "f.mg")(mg.ones(3)).numpy().tolist() == [2.0] * 3
+    with pytest.raises(StateError, match=r"mg.save\(path, function, inputs\), or save what mg.function made"):
+        mg.save(tmp_path / "f.mg", lambda a: a * 2)
+    with pytest.raises(StateError, match=r"inputs are of a model or a function, and mg\.save got them with"):
+        mg.save(tmp_path / "f.mg", {"w": mg.ones(2)}, mg.TensorSpec((None,)))
 
 
 def test_a_fresh_process_without_the_source_gives_the_same(tmp_path):

@@ -16,6 +16,7 @@ import os
 from typing import Any
 
 from ..base.errors import SavedFileError, StateError
+from ..base.pytree import leaves, tree_map
 from ..graph.function import TracedFunction
 from ..graph.placeholder import TensorSpec
 from ..graph.session import Session, SessionCallable
@@ -34,11 +35,12 @@ def save(path: str | os.PathLike[str], what: Any, inputs: Any = None) -> None:
     """Write a function, a model, or values, in a file that replaces one of its name only when it is whole.
 
     what      values: tensors, numbers, texts and None, in any structure of lists, tuples and dictionaries;
-              a function that mg.function has traced, with the graphs of its calls; a Module; or a run of a session,
+              a function, with the graphs of its calls, if mg.function has traced it; a Module; or a run of a session,
               session.make_callable(fetches, feeds)
-    inputs    what the function, or the model, is called with: a tensor or a TensorSpec, or a tuple of them
+    inputs    what the function, or the model, is called with: a tensor or a TensorSpec, or a tuple of them; a function
+              that was not traced is traced for them
 
-    Raises StateError for what a file cannot hold, such as Python functions.
+    Raises StateError for what a file cannot hold, such as Python objects.
     """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"mg.save takes the path first, mg.save(path, what), and got {short(path)} in its place")
@@ -76,15 +78,23 @@ def function_of(what: Any, inputs: Any) -> SavedFunction | None:
     if isinstance(what, SessionCallable) and inputs is None:
         return of_session(what)
     what = what.function if isinstance(what, Bound) else what
-    if not isinstance(what, TracedFunction):
+    if not callable(what) and inputs is not None:
+        raise StateError(f"inputs are of a model or a function, and mg.save got them with {short(what)}")
+    if not callable(what):
         return None
+    if not isinstance(what, TracedFunction) and inputs is None:
+        raise StateError(
+            f"the graph of {short(what)} is not known: say what it is called with, mg.save(path, function, inputs), or "
+            "save what mg.function made of it, once it was called"
+        )
+    what = what if isinstance(what, TracedFunction) else TracedFunction(what)
     if inputs is None:
         return of_traced(what)
     given = inputs if isinstance(inputs, tuple) else (inputs,)
-    if any(isinstance(x, TensorSpec) for x in given):
-        specs = [x if isinstance(x, TensorSpec) else TensorSpec.from_tensor(Tensor(x)) for x in given]
+    if any(isinstance(x, TensorSpec) for x in leaves(given)):
+        specs = tree_map(lambda x: x if isinstance(x, TensorSpec) else TensorSpec.from_tensor(Tensor(x)), given)
         what = TracedFunction(what.python_function, specs, what.autograph)
-        given = tuple(x.example() for x in specs)
+        given = tree_map(TensorSpec.example, specs)
     alone = TracedFunction(what.python_function, what.input_signature, what.autograph)
     alone.trace_for(*given)
     return of_traced(alone)

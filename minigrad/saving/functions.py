@@ -23,13 +23,14 @@ from ..core.op import Op
 from ..graph.compiled import Compiled, CompileOptions
 from ..graph.function import TracedFunction
 from ..graph.placeholder import TensorSpec
+from ..graph.signature import WeakMethod
 from ..graph.trace import Trace, taken
 from ..methods import Operand
 from ..nn.module import Module
 from ..ops.pattern import Slice
 from ..tensor.tensor import Tensor
 from ..tracing.builder import Tracer
-from .container import is_table, short
+from .container import short
 from .graphs import GraphDecoder, GraphEncoder, chosen, plain
 
 CONSTANT = re.compile(r"captured(_\d+)?")  # what a trace calls a tensor that it met by no name
@@ -99,9 +100,7 @@ class SavedFunction(Module):
     def signatures(self) -> list[Signature]:
         """What can be called, and what comes out."""
         return [
-            Signature(
-                {name: said(x.spec) for name, x in zip(part.arguments, part.graph.inputs)}, paths(part.result, "output")
-            )
+            Signature({name: said(x.spec) for name, x in zip(part.arguments, part.graph.inputs)}, names_in(part.result))
             for part in self.parts
         ]
 
@@ -121,23 +120,40 @@ class SavedFunction(Module):
         return planted(part.result, iter(result))
 
     def fitting(self, xs: Sequence[Any], named: dict[str, Any]) -> tuple[SavedGraph, Compiled, list[Any]]:
-        """The graph for these arguments, by place or by name. Raises ShapeError where there is none."""
+        """The graph for these arguments, by place or by name, and its inputs. Raises ShapeError where there is none."""
+        came = leaves([xs, named])
         for part, run in zip(self.parts, self.runs):
-            names = part.arguments[len(xs) :]
-            if len(xs) + len(named) == len(part.arguments) and {*names} == {*named}:
-                every = [*xs, *(named[name] for name in names)]
-                given = [x if isinstance(x, Operand) else Tensor(x) for x in every]
+            every = by_name(part.arguments, xs, named)
+            if every.keys() == {*part.arguments} and len(came) == len(every):
+                given = [x if isinstance(x, Operand) else Tensor(x) for x in map(every.__getitem__, part.arguments)]
                 wanted = [x.spec for x in part.graph.inputs[: len(given)]]
                 if all(x.dtype == w.dtype and fits(x.spec.shape, w.shape) for x, w in zip(given, wanted)):
                     return part, run, given
-        came = [getattr(x, "spec", type(x).__name__) for x in (*xs, *named.values())]
         wants = " or ".join(
             "(" + ", ".join(f"{n}: {x.spec}" for n, x in zip(p.arguments, p.graph.inputs)) + ")" for p in self.parts
         )
-        raise ShapeError(f"{self.name} was saved for {wants}, and was called with {came}{[*named] or ''}")
+        shown = [getattr(x, "spec", type(x).__name__) for x in came]
+        raise ShapeError(f"{self.name} was saved for {wants}, and was called with {shown}{[*named] or ''}")
 
     def extra_repr(self) -> str:
         return self.name
+
+
+def by_name(arguments: list[str], xs: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+    """The tensors of a call by their names in the graph; they come one by one, or in the containers that they had."""
+    whole = any(isinstance(x, tuple | list | dict) for x in xs)
+    places = dict.fromkeys(name.partition("[")[0] if whole else name for name in arguments)
+    given = [*zip(places, xs), *named.items()]
+    return {path: leaf for name, x in given for path, leaf in zip(paths(x, name), leaves(x))}
+
+
+def names_in(result: Any) -> list[str]:
+    """What the parts of a result are called: by its keys, where it is a dictionary of texts."""
+    if isinstance(result, dict) and all(isinstance(key, str) for key in result):
+        names = [path for key, x in result.items() for path in paths(x, key)]
+        if len({*names}) == len(names):
+            return names
+    return paths(result, "output")
 
 
 def said(spec: Any) -> TensorSpec:
@@ -194,8 +210,8 @@ def part_of(trace: Trace, name: str) -> SavedGraph:
 
 def of_traced(function: TracedFunction) -> SavedFunction:
     """A traced function with all its traces, as it would be loaded; its variables are the function's own."""
-    names: dict[int, str] = {}
-    variables: dict[str, Tensor] = {}
+    variables, passing = state_of(function.python_function)
+    names = {id(x): name for name, x in reversed(variables.items())}
     parts = []
     calls: set[str] = set()
     for trace in function.history:
@@ -216,8 +232,17 @@ def of_traced(function: TracedFunction) -> SavedFunction:
             f"{function.__name__} was not traced yet, and there is no graph to save: call it, or say what it is "
             "called with, mg.save(path, function, inputs)"
         )
-    constants = {n for n, x in variables.items() if CONSTANT.fullmatch(n) and not x.requires_grad}
+    constants = {n for n, x in variables.items() if id(x) in passing or (CONSTANT.fullmatch(n) and not x.requires_grad)}
     return SavedFunction(function.__name__, parts, variables, constants)
+
+
+def state_of(f: Any) -> tuple[dict[str, Tensor], set[int]]:
+    """What state_dict has of a module, or of a method's, whether a graph reads it or not; ids of its other buffers."""
+    module = f.instance() if isinstance(f, WeakMethod) else f
+    if not isinstance(module, Module):
+        return {}, set()
+    state = dict(module._named_state())
+    return state, {id(x) for x in module.buffers()} - {id(x) for x in state.values()}
 
 
 class FunctionEncoder(GraphEncoder):
@@ -234,12 +259,15 @@ class FunctionEncoder(GraphEncoder):
             }
             for part in saved.parts
         ]
+        first = {id(x): name for name, x in reversed(saved.variables.items())}
+        learned: dict[str, Any] = {}
         for name, x in saved.variables.items():
+            if first[id(x)] != name:
+                learned[name] = first[id(x)]
+                continue
             if self.array(x.spec.device.read(x.value), name) != name:
                 raise StateError(f"a variable is called {name!r}, which is no name in a file")
-        learned = {
-            n: None if n in saved.constants else x.requires_grad and x.is_leaf for n, x in saved.variables.items()
-        }
+            learned[name] = None if name in saved.constants else x.requires_grad and x.is_leaf
         places = [[*place] for place in self.places]
         return {"name": saved.name, "parts": parts, "variables": learned, "places": places}
 
@@ -261,17 +289,25 @@ class FunctionDecoder(GraphDecoder):
 
     def function(self, said: dict[str, Any]) -> SavedFunction:
         match said:
-            case {"name": str(name), "parts": [_, *_] as parts, "variables": learned} if is_table(learned, bool | None):
-                variables = {n: self.variable(plain(n), bool(wanted)) for n, wanted in learned.items()}
+            case {"name": str(name), "parts": [_, *_] as parts, "variables": dict(learned)}:
+                variables: dict[str, Tensor] = {}
+                for n, wanted in learned.items():
+                    variables[n] = self.variable(plain(n), wanted, variables)
                 constants = {n for n, wanted in learned.items() if wanted is None}
                 return SavedFunction(plain(name), [self.part(part, variables) for part in parts], variables, constants)
         raise SavedFileError(f"{short(said)} is no function")
 
-    def variable(self, name: str, learned: bool) -> Tensor:
-        x = Tensor(self.array(name))
-        if learned and not x.spec.is_float:
-            raise SavedFileError(f"{name} is {x.spec}, and would be learned")
-        return x.requires_grad_(learned)
+    def variable(self, name: str, said: Any, known: dict[str, Tensor]) -> Tensor:
+        """A variable, or the one before it of which this is another name."""
+        match said:
+            case str() if said in known:
+                return known[said]
+            case None | bool():
+                x = Tensor(self.array(name))
+                if said and not x.spec.is_float:
+                    raise SavedFileError(f"{name} is {x.spec}, and would be learned")
+                return x.requires_grad_(bool(said))
+        raise SavedFileError(f"the variable {name} is said to be {short(said)}")
 
     def part(self, said: Any, variables: dict[str, Tensor]) -> SavedGraph:
         """One graph, whose inputs are arguments and variables of the specs that they have."""

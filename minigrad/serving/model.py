@@ -15,13 +15,13 @@ from .. import onnx
 from ..base.dimension import is_unknown
 from ..base.dtypes import finfo, kind
 from ..base.errors import MinigradError, SavedFileError
-from ..base.pytree import leaves, paths
+from ..base.pytree import leaves
 from ..base.spec import Spec
 from ..core.modes import no_grad
 from ..graph.placeholder import TensorSpec
 from ..saving.container import short
 from ..saving.files import function_of, load
-from ..saving.functions import Returned, SavedFunction, SavedGraph, said
+from ..saving.functions import Returned, SavedFunction, SavedGraph, names_in, said
 from ..tensor.tensor import Tensor
 
 Arrays = dict[str, np.ndarray]
@@ -120,7 +120,7 @@ def of_function(
 ) -> Model:
     """A saved function, of which the last graph is served, under its own names or others."""
     part = function.parts[-1]
-    places = zip(results or paths(part.result, "output"), leaves(part.result))
+    places = zip(results or names_in(part.result), leaves(part.result))
     returned = {name: returned_spec(x, part) for name, x in places if isinstance(x, Returned)}
     inputs = dict(zip(arguments or part.arguments, (x.spec for x in part.graph.inputs)))
 
