@@ -5,6 +5,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.base import errors
+from minigrad.tensor.early import at_end
 
 
 def leaf(*numbers):
@@ -230,6 +231,55 @@ def test_grad_accumulates_nothing_and_so_runs_no_hook_after_it():
     mg.grad((x * 3).sum(), x)
 
     assert seen == []
+
+
+def test_a_leaf_that_a_hook_waits_for_has_its_gradient_while_backward_goes_on():
+    x, w, v, story = leaf(2.0), leaf(3.0), leaf(5.0), []
+    first = x * w
+    first.register_hook(lambda g: story.append("first"))
+    second = first * v + v  # used twice: not before both
+    v.register_post_accumulate_grad_hook(lambda v: (story.append(v.grad.item()), at_end(end)))
+
+    def end():
+        story.append("end")
+
+    second.backward()
+    assert story == [7, "first", "end"]
+    assert [leaf.grad.item() for leaf in (x, w, v)] == [15, 10, 7]
+
+
+def test_what_a_hook_does_to_a_gradient_changes_no_other():
+    """The gradient of a + b is one array for both; the second is on its way while the hook edits the first's."""
+    a, b = leaf(1.0), leaf(2.0)
+    a.register_post_accumulate_grad_hook(lambda a: a.grad.zero_())
+    (a + b.exp().log()).backward()
+
+    assert (a.grad.item(), b.grad.item()) == (0, pytest.approx(1))
+
+
+def test_a_hook_inside_a_backward_ends_with_its_own():
+    a, b, story = leaf(1.0), leaf(2.0), []
+    b.register_post_accumulate_grad_hook(lambda b: at_end(lambda: story.append("inner")))
+
+    def hook(a):
+        at_end(lambda: story.append("outer"))
+        with mg.enable_grad():
+            (b * 2).backward()
+
+    a.register_post_accumulate_grad_hook(hook)
+    (a * 3).backward()
+    assert story == ["inner", "outer"]
+
+
+def test_inputs_name_who_has_a_gradient_and_hooks_are_told():
+    a, b, seen = leaf(1.0), leaf(2.0), []
+    for each in (a, b):
+        each.register_post_accumulate_grad_hook(seen.append)
+    (a * b).backward(inputs=[a])
+
+    assert a.grad.item() == 2
+    assert b.grad is None
+    assert len(seen) == 1
 
 
 # -- backward inside a hook, and exceptions --------------------------------------------------------

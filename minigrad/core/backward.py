@@ -8,6 +8,7 @@ from typing import Any
 
 from ..base.errors import EditedError, FreedError
 from . import modes
+from .hooks import Hooks
 from .node import Node, Record
 from .versions import any_edit_since, edited_since
 
@@ -41,19 +42,20 @@ def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[N
     return grads
 
 
-def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: bool, keep: Collection[Node]) -> Grads:
+def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: bool, keep: Any) -> Grads:
     """`pullback` over recorded ops: on arrays, or on tensors where the gradients shall have a graph of their own.
 
+    keep    the nodes whose gradients are asked for; None for the leaves, which accumulate theirs
     Raises FreedError or EditedError, before anything is changed, where what a rule reads is no longer there.
     """
     refuse_freed(order)
     refuse_edited(order)
-    if create_graph:
-        pull = tensor_pull if retain else freeing_tensor_pull
-    else:
-        pull = compiled_pull if retain else freeing_pull
+    pulls = (tensor_pull, freeing_tensor_pull) if create_graph else (compiled_pull, freeing_pull)
+    pull, nodes = watched(pulls[not retain]), order
+    if keep is None and Hooks.early is not None:
+        nodes, pull = Hooks.early(order, grads, pull)
     with modes.in_mode(recording=create_graph, autocast=None):
-        return pullback(order, grads, watched(pull), keep, add if create_graph else iadd)
+        return pullback(nodes, grads, pull, keep or (), add if create_graph else iadd)
 
 
 def compiled_pull(node: Record, gy: Any) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 Hook = Callable[[Any], Any]
 
@@ -21,9 +21,11 @@ class Hooks:
     arriving    shown the gradient, which they may replace; in the order they were registered
     retain      keeps the gradient that came out of them: retain_grad()
     after       shown the leaf, once the gradient has been added to its `.grad`
+    early       has leaves wait for theirs in a backward pass, if any leaf ever had one of these: tensor/early.py
     """
 
     __slots__ = ("after", "arriving", "retain")
+    early: ClassVar[Any] = None
 
     def __init__(self) -> None:
         self.arriving: dict[int, Hook] = {}

@@ -70,13 +70,10 @@ def backward(
     seeds = arriving(outputs, gradients, create_graph)
     order = history(*seeds)
     retain = create_graph if retain_graph is None else retain_graph
-    if inputs is None:
-        grads = run_backward(order, dict(seeds), retain, create_graph, ())
-        receivers: dict[Node, Any] = {node: node.tensor() for node in grads if isinstance(node, Source)}
-    else:
-        receivers = chosen(inputs)
-        order = towards(order, receivers)
-        grads = run_backward(order, dict(seeds), retain, create_graph, receivers)
+    named = None if inputs is None else chosen(inputs)
+    order = order if named is None else towards(order, named)
+    grads = run_backward(order, dict(seeds), retain, create_graph, named)
+    receivers: Grads = {node: node.tensor() for node in grads if isinstance(node, Source)} if named is None else named
     taken = {id(seed) for seed in seeds.values()}
     for node, g in arrived(receivers, grads, order).items():
         x = receivers[node]
@@ -113,8 +110,7 @@ def arriving(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: boo
     """Node → the gradient that arrives there from outside: an array, or a tensor for create_graph."""
     seeds: Grads = {}
     for y, gradient in zip(outputs, gradients, strict=True):
-        seed = y.arriving(gradient)
-        seed = seed if create_graph else seed.value
+        seed = y.arriving(gradient) if create_graph else y.arriving(gradient).value
         seeds[y.node] = seeds[y.node] + seed if y.node in seeds else seed
     return seeds
 
@@ -135,9 +131,8 @@ def accumulate(x: Any, g: Any, taken: set[int]) -> None:
             own = g.base is None and id(g) not in taken
             taken.add(id(g))
             x._grad = x.made(g if own else g.copy(), x.spec)
-    if x.node.hooks is not None:
-        for hook in [*x.node.hooks.after.values()]:
-            hook(x)
+    for hook in () if x.node.hooks is None else [*x.node.hooks.after.values()]:
+        hook(x)
 
 
 def keeping(x: Any) -> Hook:

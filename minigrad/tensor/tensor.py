@@ -307,10 +307,12 @@ class Tensor(InPlace, Operand):
         return Handle(self._hooks().arriving, replacing(self, hook))
 
     def register_post_accumulate_grad_hook(self, hook: Hook) -> Handle:
-        """Call hook(self) whenever backward has added to this leaf's `.grad`."""
+        """Call hook(self) whenever backward has added to this leaf's `.grad`, while it goes on to others."""
         self._must_be_tracked("register_post_accumulate_grad_hook()")
         if not self.is_leaf:
             raise NoGradientError(f"gradients accumulate on leaves, and this is no leaf but {self.node}: register_hook")
+        from .early import early
+        Hooks.early = early
         return Handle(self._hooks().after, hook)
 
     def detach(self) -> Tensor:
