@@ -5,6 +5,7 @@ agreement       before they move anything, all say what they are about to move
 world           who takes part: init_process_group, ranks, groups
 collectives     all_reduce and its kin, in place
 functional      the same as ops, with gradients
+algorithms      ring, tree, halving: what one rank does, round by round
 schedules       who does what in a pipeline, and in which order
 """
 

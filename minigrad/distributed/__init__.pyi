@@ -1,3 +1,4 @@
+from . import algorithms as algorithms
 from . import functional as functional
 from .collectives import all_gather as all_gather
 from .collectives import all_gather_into_tensor as all_gather_into_tensor
@@ -10,6 +11,7 @@ from .collectives import isend as isend
 from .collectives import recv as recv
 from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from .collectives import send as send
+from .debug import CommDebugMode as CommDebugMode
 from .group import ProcessGroup as ProcessGroup
 from .group import ReduceOp as ReduceOp
 from .group import Work as Work

@@ -71,7 +71,7 @@ class MPIGroup(ProcessGroup):
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         wide = x.astype(float32) if x.dtype == bfloat16 else x
         request = self.comm.Iallreduce(MPI.IN_PLACE, wide, REDUCE[op])
-        return request.Test if wide is x else copied(request, x, wide)
+        return request.Test if wide is x else copied(request.Test, x, wide)
 
     def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
         return self.comm.Ibcast(moved(x), root).Test  # type: ignore[no-any-return]
@@ -83,7 +83,7 @@ class MPIGroup(ProcessGroup):
         if x.dtype != bfloat16:
             return self.comm.Ireduce_scatter_block(x, y, REDUCE[op]).Test  # type: ignore[no-any-return]
         wide = np.empty(y.shape, float32)
-        return copied(self.comm.Ireduce_scatter_block(x.astype(float32), wide, REDUCE[op]), y, wide)
+        return copied(self.comm.Ireduce_scatter_block(x.astype(float32), wide, REDUCE[op]).Test, y, wide)
 
     def all_to_all(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
         return self.comm.Ialltoall(moved(x), moved(y)).Test  # type: ignore[no-any-return]
@@ -112,9 +112,11 @@ def moved(x: np.ndarray) -> np.ndarray:
     return x.view(np.uint16) if x.dtype == bfloat16 else x
 
 
-def copied(request: Any, x: np.ndarray, wide: np.ndarray) -> Callable[[], bool]:
+def copied(arrived: Callable[[], bool], x: np.ndarray, wide: np.ndarray) -> Callable[[], bool]:
+    """The same question; with the answer that it is done, x is what arrived in `wide`."""
+
     def is_done() -> bool:
-        if not request.Test():
+        if not arrived():
             return False
         x[...] = wide
         return True
@@ -122,6 +124,11 @@ def copied(request: Any, x: np.ndarray, wide: np.ndarray) -> Callable[[], bool]:
     return is_done
 
 
+def everyone() -> Any:
+    """All processes, in a communicator of our own."""
+    return MPI.COMM_WORLD.Dup()
+
+
 def world(timeout: float) -> MPIGroup:
-    comm = MPI.COMM_WORLD.Dup()
+    comm = everyone()
     return MPIGroup("world", comm, tuple(range(comm.Get_size())), timeout)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from ..core.node import place
+from .algorithms import ALL_REDUCE
 from .group import DistributedError, ProcessGroup
 
 STARTED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS")  # set by mpiexec and its kin
@@ -16,25 +17,29 @@ groups: dict[str, ProcessGroup] = {}  # by name; an op of a graph says the name 
 def init_process_group(backend: str | None = None, timeout: timedelta = timedelta(minutes=30)) -> None:
     """Join the processes that were started with this one; alone, a program is a group of one.
 
-    backend    "mpi", or None for MPI where mpiexec or `minigrad run` started this process, and nothing elsewhere
+    backend    "mpi", or None for MPI where mpiexec or `minigrad run` started this process, and nothing elsewhere;
+               "ring", "tree" or "halving" for sums by those algorithms (reference.py)
     timeout    how long a call waits for the others
 
     Raises DistributedError if it was called before, or MPI is asked for and not installed.
     """
     if is_initialized():
         raise DistributedError("init_process_group was called before; destroy_process_group() ends that")
-    if backend not in (None, "mpi"):
-        raise DistributedError(f"init_process_group: the backend is 'mpi', or None to choose, and got {backend!r}")
+    if backend not in (None, "mpi", *ALL_REDUCE):
+        raise DistributedError(
+            f"init_process_group: the backend is one of {['mpi', *ALL_REDUCE]}, or None to choose, and got {backend!r}"
+        )
     if backend is None and not any(name in os.environ for name in STARTED):
         groups["world"] = ProcessGroup("world", 0, (0,))
         return
     try:
-        from . import mpi  # an extra
+        from . import mpi, reference  # an extra
     except ImportError as missing:
         raise DistributedError(
             f"many processes need MPI ({missing}): pip install 'minigrad-course[mpi]', in the Python that runs them"
         ) from None
-    groups["world"] = mpi.world(timeout.total_seconds())
+    seconds = timeout.total_seconds()
+    groups["world"] = reference.world(seconds, backend) if backend in ALL_REDUCE else mpi.world(seconds)
 
 
 def destroy_process_group() -> None:

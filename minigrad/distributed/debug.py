@@ -1,0 +1,55 @@
+"""What a block of code made this process send: PyTorch's torch.distributed.tensor.debug.CommDebugMode."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Self
+
+from ..core.modes import watching
+
+
+class CommDebugMode:
+    """A block that counts the collectives, sends and receives that this process begins.
+
+    comm_counts    call → how often: all_reduce, all_gather, …, whether in place or as an op
+    comm_bytes     call → bytes of the larger side of each, in which all is that moves
+    messages       (to which place in the group, bytes) of each message that a reference algorithm sent, in order; MPI
+                   and NCCL do not tell of theirs
+    """
+
+    holds = False
+
+    def __init__(self) -> None:
+        self.comm_counts: Counter[str] = Counter()
+        self.comm_bytes: Counter[str] = Counter()
+        self.messages: list[tuple[int, int]] = []
+
+    def get_comm_counts(self) -> dict[str, int]:
+        """How often each was called."""
+        return dict(self.comm_counts)
+
+    def get_total_counts(self) -> int:
+        """How often all together."""
+        return self.comm_counts.total()
+
+    def __enter__(self) -> Self:
+        self.__init__()  # type: ignore[misc]
+        self.block = watching(self)
+        self.block.__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self.block.__exit__(*raised)
+
+    def transferred(self, call: str, nbytes: int) -> None:
+        self.comm_counts[call] += 1
+        self.comm_bytes[call] += nbytes
+
+    def sent(self, to: int, nbytes: int) -> None:
+        self.messages.append((to, nbytes))
+
+    def saw(self, op: Any, y: Any, xs: Any) -> None:
+        """Ops are not counted, nor derivatives."""
+
+    def pulled(self, node: Any, gy: Any, gxs: Any) -> None:
+        """Likewise."""

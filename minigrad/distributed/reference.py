@@ -1,0 +1,117 @@
+"""The groups "ring", "tree" and "halving": collectives by algorithms.py, on sends and receives of MPI.
+
+They are backends, as PyTorch's "gloo" and "nccl" are: `init_process_group("ring")`, and a program stays as it is. What
+an algorithm does not have, ring and tree lend it; all_to_all is MPI's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..core.modes import current
+from .algorithms import (
+    ALL_REDUCE,
+    Recv,
+    Rounds,
+    Send,
+    doubling_all_gather,
+    halving_reduce_scatter,
+    parts,
+    ring_all_gather,
+    ring_reduce_scatter,
+    tree_broadcast,
+)
+from .group import ProcessGroup, ReduceOp
+from .mpi import MPIGroup, copied, everyone, moved
+
+REDUCE: dict[ReduceOp, Callable[..., Any]] = {
+    ReduceOp.SUM: np.add,
+    ReduceOp.AVG: np.add,
+    ReduceOp.PRODUCT: np.multiply,
+    ReduceOp.MIN: np.minimum,
+    ReduceOp.MAX: np.maximum,
+}
+under_way: list[Iterator[bool]] = []  # of all groups: who waits for one moves all on, for others wait for those
+
+
+def move_on() -> None:
+    """Begin each round whose turn it is."""
+    under_way[:] = [steps for steps in under_way if not next(steps, True)]
+
+
+class ReferenceGroup(MPIGroup):
+    """A group that adds up by itself: MPI carries messages from one process to another, and no more."""
+
+    def __init__(self, name: str, comm: Any, ranks: tuple[int, ...], timeout: float, algorithm: str):
+        super().__init__(name, comm, ranks, timeout)
+        self.algorithm, self.posted = algorithm, comm.Dup()  # where no message of a user's is taken for one of these
+        self.begun = 0
+        halves = algorithm == "halving" and self.size & (self.size - 1) == 0
+        self.scatter = halving_reduce_scatter if halves else ring_reduce_scatter
+        self.gather = doubling_all_gather if halves else ring_all_gather
+
+    def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
+        return self.run(ALL_REDUCE[self.algorithm](self.rank, self.size, x.size), x, op)
+
+    def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
+        return self.run(tree_broadcast(self.rank, self.size, x.size, root), x)
+
+    def all_gather(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
+        y.reshape(-1)[parts(y.size, self.size, self.rank)] = x.reshape(-1)
+        return self.run(self.gather(self.rank, self.size, y.size), y)
+
+    def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
+        held = x.reshape(-1).copy()
+        mine = held[parts(x.size, self.size, self.rank)]
+        return copied(self.run(self.scatter(self.rank, self.size, x.size), held, op), y.reshape(-1), mine)
+
+    def until(self, is_done: Callable[[], bool], what: Callable[[], str]) -> None:
+        def moved_and_done() -> bool:
+            move_on()
+            return is_done()
+
+        super().until(moved_and_done, what)
+
+    def run(self, rounds: Rounds, x: np.ndarray, op: ReduceOp = ReduceOp.SUM) -> Callable[[], bool]:
+        """The rounds of this rank, each begun when the one before is over."""
+        self.begun += 1  # all members begin the same transfers in the same order: so messages of two are told apart
+        steps = self.steps(rounds, x.reshape(-1), REDUCE[op], self.begun % 2**15)
+        under_way.append(steps)
+        move_on()
+
+        def is_done() -> bool:
+            move_on()
+            return steps not in under_way
+
+        return is_done
+
+    def steps(self, rounds: Rounds, x: np.ndarray, add: Callable[..., Any], tag: int) -> Iterator[bool]:
+        """False, as long as a message is on its way."""
+        heard = [watcher.sent for watcher in current.mode.watchers if hasattr(watcher, "sent")]
+        for said in rounds:
+            arrived = [(m, np.empty_like(x[m.part])) for m in said if isinstance(m, Recv)]
+            under_way = [self.posted.Irecv(moved(came), m.source, tag) for m, came in arrived]
+            for m in said:
+                if isinstance(m, Send):
+                    under_way.append(self.posted.Isend(moved(x[m.part]), m.to, tag))
+                    for tell in heard:
+                        tell(m.to, x[m.part].nbytes)
+            for request in under_way:
+                while not request.Test():
+                    yield False
+            for m, came in arrived:
+                x[m.part] = add(x[m.part], came) if m.add else came
+
+    def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
+        group = super().split(name, ranks)
+        if not isinstance(group, MPIGroup):
+            return None
+        return ReferenceGroup(name, group.comm, ranks, self.timeout, self.algorithm)
+
+
+def world(timeout: float, algorithm: str) -> ReferenceGroup:
+    comm = everyone()
+    return ReferenceGroup("world", comm, tuple(range(comm.Get_size())), timeout, algorithm)
