@@ -383,11 +383,13 @@ dashboard()
 # | faster | [13 Optimising a graph](13_optimising_a_graph.ipynb) | Which work can be left out? |
 # | | [14 Memory and schedule](14_memory_and_schedule.ipynb) | How little memory is enough, and what can run at once? |
 # | | [15 Compiled code](15_compiled_code.ipynb) | What does a compiler write, and when does it pay? |
-# | planned | 16 to 25 | What does it take to train Alice's GPT, on one machine and on several, and to send it out? |
+# | cost | [16 Where the bytes go](16_where_the_bytes_go.ipynb) | The weights fit. Why does training not? |
+# | planned | 17 to 25 | What does it take to train Alice's GPT, on one machine and on several, and to send it out? |
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # In the lessons on *one run* the graph comes about while Python computes, as here. *Graph first* means that it is built
-# before there are numbers to compute with. And a graph that is there as a whole can be made *faster*.
+# before there are numbers to compute with. A graph that is there as a whole can be made *faster*. What it *costs* is
+# counted, in bytes and in operations.
 #
 # An exercise has the number of the lesson that it belongs to; the first is [01 The pieces of a scalar
 # engine](../exercises/01_scalar_engine.ipynb). All words are in the [glossary](GLOSSARY.md), and what is taught where

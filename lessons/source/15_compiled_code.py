@@ -629,7 +629,5 @@ Quiz("15_compiled_code")
 # **Exercise.** [15 A compiler of your own](../exercises/15_compiled_code.ipynb): predict what pays, write straight-line
 # code, mend a memory plan, keep a budget of programs, and give a compiler something to do.
 #
-# **Next:** change something here. Three names of six letters at a time, or thirty: does the break-even point move up or
-# down? Write it down before you run it. The lessons after this one are planned. Alice, whom you met in lesson 00, waits
-# at their end: a longer sequence than a name, and the same questions. How many bytes does it keep, how many FLOPs does
-# it take, and what if one device is not enough?
+# **Next:** [16 Where the bytes go](16_where_the_bytes_go.ipynb). Before that, change something here: three names of six
+# letters at a time, or thirty: does the break-even point move up or down? Write it down before you run it.

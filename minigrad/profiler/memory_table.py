@@ -46,6 +46,11 @@ class Moment(NamedTuple):
     def total(self) -> int:
         return sum(self.live) + self.inside + self.untold
 
+    @property
+    def by_consumer(self) -> dict[str, int]:
+        """Bytes alive, by who holds them: "parameters", "saved for backward", …"""
+        return dict(zip(CONSUMERS, self.live))
+
     def __str__(self) -> str:
         there = [f"in {self.about.module}"] * bool(self.about.module)
         there += [f"at {self.about.place}"] * (self.about.place is not None)

@@ -1,0 +1,600 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: A ledger of your own
+#     minutes: 40
+#     lesson: 16_where_the_bytes_go
+#     concepts: [E1, E2, E4]
+# ---
+
+# %% [markdown]
+# # 16 A ledger of your own
+#
+# You count a network on paper, write the count down for any network, say who keeps what, let go of an array in time,
+# and build a network that trains under a limit. About 40 minutes, 10 points, in five parts.
+#
+# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
+# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
+# attempt brings a new hint, and after the last one `solution` shows a way.
+
+# %%
+import minigrad as mg
+from minigrad.course import check, solution
+
+# %% [markdown]
+# ## 1. On paper
+#
+# **2 points, 6 minutes.** Before you run anything. A convolution makes 32 channels of 3, with windows of 3 × 3 and a
+# bias, on a batch of 10 pictures of 20 × 20, filled up at the edges so that 20 × 20 come out. All is float32, 4 bytes.
+#
+# `weights`: the bytes of its parameters. `state`: the bytes that Adam remembers for them. `activation`: the bytes of
+# its result. `batch_of_20`: the bytes of its parameters, their gradients and Adam's state together, if the batch has 20
+# pictures.
+
+# %% answer="on_paper" points=2 minutes=6
+### BEGIN SOLUTION
+weights = 4 * (32 * 3 * 3 * 3 + 32)
+state = 2 * weights
+activation = 4 * 10 * 32 * 20 * 20
+batch_of_20 = 4 * weights
+### END SOLUTION
+
+# %%
+check("on_paper")
+
+# %% probes="on_paper"
+int(weights)
+int(state)
+int(activation)
+int(batch_of_20)
+
+# %% [markdown] hints="on_paper"
+# 1. Each of the 32 channels that are made has a window of 3 × 3 for each of the 3 that are read, and one number more.
+# 2. Adam remembers two averages of each gradient. A result has a number for each picture, each channel, each pixel.
+# 3. 896 numbers are 3,584 bytes; the batch is in the activation alone, so the last is four times the first.
+
+# %% [markdown] shows="on_paper"
+# Parameters, gradients and state are counted in channels and windows, activations in pictures and pixels, and nothing
+# but the batch itself ties the two together.
+
+# %% wrong="on_paper"
+# Shows: The numbers were counted, and not their bytes.
+# Hint: float32 takes four bytes for each.
+weights, state, activation, batch_of_20 = 896, 1792, 128_000, 3584
+
+# %% wrong="on_paper"
+# Shows: The bias is missing.
+# Hint: 32 · 3 · 3 · 3 weights, and a number for each of the 32 channels.
+weights, state, activation, batch_of_20 = 3456, 6912, 512_000, 13_824
+
+# %% wrong="on_paper"
+# Shows: Adam was given one average for each gradient, and it keeps two.
+# Hint: One average of the gradients, and one of their squares.
+weights, state, activation, batch_of_20 = 3584, 3584, 512_000, 10_752
+
+# %% wrong="on_paper" misconception="M19"
+# Shows: Adam was said to double everything: its state is two copies of the parameters, whatever else there is.
+# Hint: What does Adam keep an average of? Of the gradients of the parameters, and of nothing else.
+weights, state, activation, batch_of_20 = 3584, 515_584, 512_000, 14_336
+
+# %% wrong="on_paper"
+# Shows: The last was doubled with the batch, and none of its three parts knows how many pictures there are.
+# Hint: Look at the formula for the parameters: which letter in it is the batch?
+weights, state, activation, batch_of_20 = 3584, 7168, 512_000, 28_672
+
+# %% wrong="on_paper"
+# Shows: The window was counted in the activation.
+# Hint: However large the window is, each channel has one number for each pixel.
+weights, state, activation, batch_of_20 = 3584, 7168, 4_608_000, 14_336
+
+# %% [markdown]
+# ## 2. Any network on paper
+#
+# **2 points, 9 minutes.** A network is a list of layers, each a tuple: `("conv", C, D, K)` makes D channels of C, with
+# windows of K × K and a bias, and leaves the height and width as they are; `("pool", n)` keeps one of n × n pixels, and
+# `("relu",)` changes no shape. B pictures of H × W pixels go in.
+#
+# Write `count(layers, B, H, W)`: a pair, the number of parameters, and the number of numbers in all the layers' results
+# together (each layer has one, and the batch that goes in is not counted).
+
+
+# %% answer="any_network" points=2 minutes=9
+def count(layers, B, H, W):
+    ### BEGIN SOLUTION
+    parameters = results = 0
+    channels = layers[0][1]
+    for kind, *sizes in layers:
+        if kind == "conv":
+            C, channels, K = sizes
+            parameters += channels * C * K * K + channels
+        if kind == "pool":
+            H, W = H // sizes[0], W // sizes[0]
+        results += B * channels * H * W
+    return parameters, results
+    ### END SOLUTION
+
+
+# %%
+check("any_network")
+
+# %% probes="any_network"
+LENET = [("conv", 1, 6, 5), ("relu",), ("pool", 2), ("conv", 6, 16, 5), ("relu",), ("pool", 2)]
+ONE = [("conv", 3, 8, 1)]
+DEEP = [("conv", 4, 4, 3), ("relu",)] * 5
+
+count(ONE, 1, 2, 2)
+count(ONE, 10, 2, 2)
+count(LENET, 2, 28, 28)
+count(LENET, 2, 56, 28)
+count(DEEP, 3, 8, 4)
+count([("conv", 2, 3, 3), ("pool", 4), ("conv", 3, 5, 3)], 1, 16, 16)
+
+# %% [markdown] hints="any_network"
+# 1. Go through the layers, and carry three things along: how many channels there are, H and W. Only "conv" changes the
+# channels, only "pool" changes H and W.
+# 2. For a convolution: `parameters += D * C * K * K + D`, and from then on there are D channels.
+# 3. At the end of each round, whatever the layer is: `results += B * channels * H * W`.
+
+# %% [markdown] shows="any_network"
+# What a network needs can be told from its description, before there is a single number: tools that say so for a whole
+# model do this.
+
+
+# %% wrong="any_network"
+# Shows: The results of relu and of pooling are missing, and each is an array of its own.
+# Hint: Every layer has a result: add it at the end of the round, outside of the `if`.
+def count(layers, B, H, W):
+    parameters = results = 0
+    for kind, *sizes in layers:
+        if kind == "conv":
+            C, D, K = sizes
+            parameters += D * C * K * K + D
+            results += B * D * H * W
+        if kind == "pool":
+            H, W = H // sizes[0], W // sizes[0]
+    return parameters, results
+
+
+# %% wrong="any_network"
+# Shows: Pooling by n keeps one of n × n pixels, and here it keeps one of n.
+# Hint: Both the height and the width are divided by n.
+def count(layers, B, H, W):
+    parameters = results = 0
+    channels = 0
+    for kind, *sizes in layers:
+        if kind == "conv":
+            C, channels, K = sizes
+            parameters += channels * C * K * K + channels
+        if kind == "pool":
+            H = H // sizes[0]
+        results += B * channels * H * W
+    return parameters, results
+
+
+# %% wrong="any_network"
+# Shows: The bias is missing.
+# Hint: D numbers for each convolution, one for each channel it makes.
+def count(layers, B, H, W):
+    parameters = results = 0
+    channels = 0
+    for kind, *sizes in layers:
+        if kind == "conv":
+            C, channels, K = sizes
+            parameters += channels * C * K * K
+        if kind == "pool":
+            H, W = H // sizes[0], W // sizes[0]
+        results += B * channels * H * W
+    return parameters, results
+
+
+# %% wrong="any_network"
+# Shows: The parameters were multiplied with the batch.
+# Hint: All the pictures go through the same weights.
+def count(layers, B, H, W):
+    parameters = results = 0
+    channels = 0
+    for kind, *sizes in layers:
+        if kind == "conv":
+            C, channels, K = sizes
+            parameters += B * (channels * C * K * K + channels)
+        if kind == "pool":
+            H, W = H // sizes[0], W // sizes[0]
+        results += B * channels * H * W
+    return parameters, results
+
+
+# %% wrong="any_network"
+# Shows: The results were counted for one picture.
+# Hint: Each picture of the batch has its own: B times as many.
+def count(layers, B, H, W):
+    parameters = results = 0
+    channels = 0
+    for kind, *sizes in layers:
+        if kind == "conv":
+            C, channels, K = sizes
+            parameters += channels * C * K * K + channels
+        if kind == "pool":
+            H, W = H // sizes[0], W // sizes[0]
+        results += channels * H * W
+    return parameters, results
+
+
+# %% wrong="any_network"
+# Shows: A result was counted with the channels that its layer reads, and not with those that it makes.
+# Hint: Change the number of channels first, then count.
+def count(layers, B, H, W):
+    parameters = results = 0
+    for kind, *sizes in layers:
+        if kind == "conv":
+            channels, D, K = sizes
+            parameters += D * channels * K * K + D
+        if kind == "pool":
+            H, W = H // sizes[0], W // sizes[0]
+        results += B * channels * H * W
+        if kind == "conv":
+            channels = D
+    return parameters, results
+
+
+# %% [markdown]
+# ## 3. Who keeps what?
+#
+# **2 points, 6 minutes.** Each of these is computed on its own, of x and y that require gradients, and backward is
+# called later. Write for each what its derivative reads: `"operands"` (one or both), `"result"`, or `"nothing"`.
+#
+# ```python
+# a = x.exp()        b = x + y        c = x * y        d = x.tanh()        e = x.sin()
+# f = -x             g = x.sqrt()     h = x.sum()
+# ```
+#
+# Where a derivative could be written with either of the two, the engine reads its result.
+
+# %% answer="who_keeps" points=2 minutes=6
+### BEGIN SOLUTION
+keeps = {
+    "a": "result",
+    "b": "nothing",
+    "c": "operands",
+    "d": "result",
+    "e": "operands",
+    "f": "nothing",
+    "g": "result",
+    "h": "nothing",
+}
+### END SOLUTION
+
+# %%
+check("who_keeps")
+
+# %% probes="who_keeps"
+[keeps.get(name) for name in "abcdefgh"]
+len(keeps)
+
+# %% [markdown] hints="who_keeps"
+# 1. Write down each derivative. Which letters are in it: x, y, the result, or none?
+# 2. That of tanh is 1 − tanh², that of the root 1 / (2 · root); that of a sum is 1, however much is added.
+# 3. Three read the result: exp, tanh, sqrt. Two read operands: the product and sin.
+
+# %% [markdown] shows="who_keeps"
+# What is kept is what the derivative reads, so the same formula written with other operations may keep much less.
+
+# %% wrong="who_keeps"
+# Shows: Each was said to keep its operands. Many derivatives are written with the result.
+# Hint: What is the derivative of exp, of tanh, and of the root, in terms of what they gave?
+keeps = dict.fromkeys("abcdefgh", "operands")
+
+# %% wrong="who_keeps"
+# Shows: A sum, or a change of sign, keeps nothing: its slopes are 1 and −1, whatever went in.
+# Hint: Is there an x in the derivative of x + y, or of −x?
+keeps = dict.fromkeys("adg", "result") | dict.fromkeys("bcefh", "operands")
+
+# %% wrong="who_keeps"
+# Shows: sin is not like exp: its derivative is cos x, which cannot be read off sin x without its sign.
+# Hint: cos² = 1 − sin² leaves two possibilities.
+keeps = dict.fromkeys("adeg", "result") | dict.fromkeys("c", "operands") | dict.fromkeys("bfh", "nothing")
+
+# %% wrong="who_keeps"
+# Shows: The derivative of a product is made of its operands, and not of its result.
+# Hint: ∂(x · y)/∂x = y.
+keeps = dict.fromkeys("acdg", "result") | dict.fromkeys("e", "operands") | dict.fromkeys("bfh", "nothing")
+
+# %% wrong="who_keeps"
+# Shows: tanh and sqrt were taken for functions whose derivative needs x.
+# Hint: 1 − tanh², and 1 / (2 · root): both are written with what came out.
+keeps = dict.fromkeys("a", "result") | dict.fromkeys("cdeg", "operands") | dict.fromkeys("bfh", "nothing")
+
+# %% [markdown]
+# ## 4. Let go in time
+#
+# **2 points, 9 minutes.** This function is run in `no_grad`, on an x of 1000 rows and 100 columns (float64: 800,000
+# bytes). Of the wide array `early` only the first ten columns are needed at the end; and still it waits, with all of
+# its 800,000 bytes, until everything else is done.
+#
+# ```python
+# def features(x):
+#     early = x.exp()
+#     h = early * 2
+#     for _ in range(4):
+#         h = h.sin()
+#     return h[:, :10] + early[:, :10]
+# ```
+#
+# Write `features(x)` so that it gives the same numbers, to the last bit, with a peak of **1,800,000** bytes at most,
+# without x. (Two arrays of 800,000 bytes have to be there at a time: what an operation reads, and what it writes.) A
+# slice is a view, lesson 14.
+
+
+# %% answer="in_time" points=2 minutes=9
+def features(x):
+    ### BEGIN SOLUTION
+    early = x.exp()
+    few = early[:, :10].clone()
+    h = early * 2
+    del early
+    for _ in range(4):
+        h = h.sin()
+    return h[:, :10] + few
+    ### END SOLUTION
+
+
+# %%
+check("in_time")
+
+# %% probes="in_time"
+import numpy as numeric
+
+import minigrad as engine
+
+ROWS = numeric.random.default_rng(0).normal(size=(1000, 100))
+
+
+def as_asked(x):
+    early = x.exp()
+    h = early * 2
+    for _ in range(4):
+        h = h.sin()
+    return h[:, :10] + early[:, :10]
+
+
+def to_the_last_bit():
+    with engine.no_grad():
+        given, wanted = features(engine.tensor(ROWS)), as_asked(engine.tensor(ROWS))
+    return tuple(given.shape), given.numpy().tobytes() == wanted.numpy().tobytes()
+
+
+def alive_at_the_peak():
+    """How much is alive at the most, beside x, as tracemalloc counts."""
+    import gc
+    import tracemalloc
+
+    x = engine.tensor(ROWS)
+    with engine.no_grad():
+        features(x)
+        gc.collect()
+        tracemalloc.start()
+        features(x)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    return "within the limit" if peak <= 1_800_000 else f"{round(peak / 80_000)} times ten columns"
+
+
+to_the_last_bit()
+alive_at_the_peak()
+
+# %% [markdown] hints="in_time"
+# 1. Take the ten columns at the beginning, and let `early` go. Is a slice an array of its own?
+# 2. `early[:, :10]` is a view: it looks at the memory of `early`, all of which stays as long as the view does.
+# `.clone()` is a copy of 80,000 bytes.
+# 3. After `h = early * 2` there is still the name `early`: `del early`, or give the name to something else.
+
+# %% [markdown] shows="in_time"
+# A name, or a view of ten columns, holds a whole array; what is copied out of it in time lets the rest go.
+
+
+# %% wrong="in_time"
+# Shows: `early` waits to the end, by its name or by a view, beside what sin reads and what it writes.
+# Hint: Ten of its columns are read at the end. A slice of them is a view, and holds all of its memory.
+def features(x):
+    early = x.exp()
+    h = early * 2
+    for _ in range(4):
+        h = h.sin()
+    return h[:, :10] + early[:, :10]
+
+
+# %% wrong="in_time"
+# Shows: The columns were copied in time, and the name `early` still holds the wide array.
+# Hint: A function's names live until it returns. Say `del early`.
+def features(x):
+    early = x.exp()
+    few = early[:, :10].clone()
+    h = early * 2
+    for _ in range(4):
+        h = h.sin()
+    return h[:, :10] + few
+
+
+# %% wrong="in_time"
+# Shows: The numbers differ: the columns were copied after they were doubled.
+# Hint: What is added at the end is early, not 2 · early.
+def features(x):
+    h = x.exp() * 2
+    few = h[:, :10].clone()
+    for _ in range(4):
+        h = h.sin()
+    return h[:, :10] + few
+
+
+# %% wrong="in_time"
+# Shows: The shape is another one: all the columns came back.
+# Hint: The result has the first ten columns.
+def features(x):
+    h = x.exp() * 2
+    for _ in range(4):
+        h = h.sin()
+    return h
+
+
+# %% [markdown]
+# ## 5. Under a limit
+#
+# **2 points, 10 minutes.** Write `build()`, which gives a new network for the digits: it reads a batch of pictures of
+# shape (B, 1, 8, 8) and gives (B, 10). It is right if
+#
+# - it is a convolutional one: there is a `Conv2d` in it, and it has 4,000 parameters or more;
+# - a training step with Adam, in float32 with 64 pictures, has a peak of **300,000** bytes at most, as the ledger
+#   counts them (that of the lesson has 939,752);
+# - after 150 such steps it reads at least 85 of 100 digits that it has never seen.
+#
+# `account(build)` says where you are.
+
+
+# %% name="account"
+def account(build):
+    """Parameters, bytes at the peak of a step, and the share of unseen digits that it reads after 150 steps."""
+    mg.manual_seed(0)
+    digits = mg.data.digits()
+    net = build().float()
+    adam = mg.optim.Adam(net.parameters(), 0.01)
+
+    def step(i):
+        rows = slice(64 * i % 1344, 64 * i % 1344 + 64)
+        x = mg.tensor(digits.train_x[rows].reshape(64, 1, 8, 8), dtype=mg.float32)
+        adam.zero_grad()
+        mg.cross_entropy(net(x), mg.tensor(digits.train_y[rows])).backward()
+        adam.step()
+
+    step(0)
+    with mg.profiler.memory(net, adam, exact=False) as ledger:
+        step(1)
+    for i in range(2, 150):
+        step(i)
+    with mg.no_grad():
+        found = net(mg.tensor(digits.test_x[:100].reshape(100, 1, 8, 8), dtype=mg.float32)).argmax(1)
+    return (
+        sum(p.size for p in net.parameters()),
+        ledger.peak.total,
+        float((found.numpy() == digits.test_y[:100]).mean()),
+    )
+
+
+# %% answer="under_a_limit" points=2 minutes=10
+def build():
+    ### BEGIN SOLUTION
+    return mg.nn.Sequential(
+        mg.nn.Conv2d(1, 8, 3, stride=2, padding=1),
+        mg.nn.ReLU(),
+        mg.nn.Flatten(),
+        mg.nn.Linear(128, 32),
+        mg.nn.ReLU(),
+        mg.nn.Linear(32, 10),
+    )
+    ### END SOLUTION
+
+
+# %%
+check("under_a_limit")
+
+# %% probes="under_a_limit"
+import minigrad as framework
+
+
+def trained():
+    framework.manual_seed(0)
+    digits = framework.data.digits()
+    net = build().float()
+    adam = framework.optim.Adam(net.parameters(), 0.01)
+
+    def step(i):
+        rows = slice(64 * i % 1344, 64 * i % 1344 + 64)
+        x = framework.tensor(digits.train_x[rows].reshape(64, 1, 8, 8), dtype=framework.float32)
+        adam.zero_grad()
+        framework.cross_entropy(net(x), framework.tensor(digits.train_y[rows])).backward()
+        adam.step()
+
+    step(0)
+    with framework.profiler.memory(net, adam, exact=False) as ledger:
+        step(1)
+    for i in range(2, 150):
+        step(i)
+    with framework.no_grad():
+        pictures = framework.tensor(digits.test_x[:100].reshape(100, 1, 8, 8), dtype=framework.float32)
+        right = (net(pictures).argmax(1).numpy() == digits.test_y[:100]).sum()
+    return net, ledger.peak.total, int(right)
+
+
+def what_it_is():
+    net = build()
+    convolves = any(isinstance(part, framework.nn.Conv2d) for part in net.modules())
+    return "a Conv2d in it" if convolves else "no Conv2d", sum(p.size for p in net.parameters()) >= 4000
+
+
+def what_it_needs_and_reads():
+    _, peak, right = trained()
+    return "within the limit" if peak <= 300_000 else f"over by {peak - 300_000:,} bytes", right >= 85
+
+
+what_it_is()
+what_it_needs_and_reads()
+
+# %% [markdown] hints="under_a_limit"
+# 1. The largest is what the first convolution makes: 64 · D · 8 · 8 numbers. Fewer channels, or fewer pixels?
+# 2. `Conv2d(1, 8, 3, stride=2, padding=1)` makes 4 × 4 pixels, a quarter of them. Parameters are cheap in linear
+# layers: 128 · 32 are 4,096.
+# 3. Convolution with a stride of 2, relu, flatten, Linear(128, 32), relu, Linear(32, 10).
+
+# %% [markdown] shows="under_a_limit"
+# Where the pixels are is where the bytes are: a stride at the beginning saves more than anything behind it, and
+# parameters in linear layers cost next to nothing in activations.
+
+
+# %% wrong="under_a_limit"
+# Shows: It is the network of the lesson, three times over the limit.
+# Hint: 16 channels of 8 × 8 pixels, twice: make fewer of the one or of the other.
+def build():
+    conv = [mg.nn.Conv2d(1, 16, 3, padding=1), mg.nn.ReLU(), mg.nn.Conv2d(16, 16, 3, padding=1), mg.nn.ReLU()]
+    return mg.nn.Sequential(*conv, mg.nn.MaxPool2d(2), mg.nn.Flatten(), mg.nn.Linear(256, 10))
+
+
+# %% wrong="under_a_limit"
+# Shows: It needs little and reads well, and there is no convolution in it.
+# Hint: Begin with a Conv2d that has a stride.
+def build():
+    return mg.nn.Sequential(mg.nn.Flatten(), mg.nn.Linear(64, 64), mg.nn.ReLU(), mg.nn.Linear(64, 10))
+
+
+# %% wrong="under_a_limit"
+# Shows: It needs little, and has too few parameters to be what is asked for.
+# Hint: A linear layer of 128 by 32 has 4,096, and its activations are 64 · 32 numbers.
+def build():
+    return mg.nn.Sequential(
+        mg.nn.Conv2d(1, 4, 3, stride=2, padding=1), mg.nn.ReLU(), mg.nn.Flatten(), mg.nn.Linear(64, 10)
+    )
+
+
+# %% wrong="under_a_limit"
+# Shows: It is within the limit, and reads too few of the digits: nearly all was thrown away at the beginning.
+# Hint: One pixel of four is enough to save; do not pool down to a single one.
+def build():
+    return mg.nn.Sequential(
+        mg.nn.AvgPool2d(8), mg.nn.Conv2d(1, 64, 1), mg.nn.Flatten(), mg.nn.Linear(64, 64), mg.nn.Linear(64, 10)
+    )
+
+
+# %% wrong="under_a_limit"
+# Shows: Pooling comes after the convolution, when the large array has been made already, and is kept.
+# Hint: What backward keeps is what relu gave, before the pooling. A stride makes the small array at once.
+def build():
+    return mg.nn.Sequential(
+        mg.nn.Conv2d(1, 16, 3, padding=1), mg.nn.ReLU(), mg.nn.MaxPool2d(2), mg.nn.Flatten(), mg.nn.Linear(256, 16),
+        mg.nn.ReLU(), mg.nn.Linear(16, 10),
+    )  # fmt: skip
+
+
+# %% [markdown]
+# ## What you have now
+#
+# A count for any network, an eye for what a derivative reads and for a name that holds on to too much, and a network
+# that trains in a third of the memory.
+#
+# **Next**: halve the limit of part 5. Is it the batch, the pixels or the channels that you give up first?
