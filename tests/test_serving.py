@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -192,6 +193,97 @@ def test_the_table_of_paths_in_the_docs_is_that_of_the_server(tmp_path):
     assert {*re.findall(r"`(GET|POST) (/[^`]*)`", table)} == {each for each in paths if "number" not in each[1]}
 
 
+def behind(said, elements, length=None):
+    """A request of JSON with elements behind it."""
+    text = json.dumps(said).encode()
+    return {"content": text + elements, "headers": {LENGTH: str(len(text) if length is None else length)}}
+
+
+LENGTH = "Inference-Header-Content-Length"
+TOKEN, WEIGHT = (
+    {"name": "token", "shape": [2], "datatype": "INT64", "parameters": {"binary_data_size": 16}},
+    {"name": "weight", "shape": [2, 2], "datatype": "FP32", "parameters": {"binary_data_size": 16}},
+)
+ELEMENTS = struct.pack("<2q", 1, 4), struct.pack("<4f", 1.0, -2.0, 0.5, 0.0)
+BOTH = struct.pack("<2f", 0.0, 4.5), bytes([1, 0, 1, 0])  # sum, flags
+
+
+def test_tensors_stand_behind_the_json_in_the_order_they_have_there(client):
+    path = "/v2/models/two/infer"
+    flat = {"name": "weight", "shape": [2, 2], "datatype": "FP32", "data": [1, -2, 0.5, 0]}
+    all_bytes = {"parameters": {"binary_data_output": True}}
+    asked = {"outputs": [{"name": "flags"}, {"name": "sum", "parameters": {"binary_data": False}}]}
+
+    for inputs, elements in [
+        ([TOKEN, WEIGHT], b"".join(ELEMENTS)),
+        ([WEIGHT, TOKEN], b"".join(ELEMENTS[::-1])),
+        ([TOKEN, flat], ELEMENTS[0]),
+    ]:
+        answer = client.post(path, **behind({"inputs": inputs} | all_bytes, elements))
+        end = int(answer.headers[LENGTH])
+        said = json.loads(answer.content[:end])["outputs"]
+        assert answer.content[end:] == b"".join(BOTH)
+        assert answer.headers["content-type"] == "application/octet-stream"
+        assert [(y["name"], y["shape"], y["datatype"], y["parameters"]) for y in said] == [
+            ("sum", [2], "FP32", {"binary_data_size": 8}),
+            ("flags", [2, 2], "BOOL", {"binary_data_size": 4}),
+        ]
+        assert not [y for y in said if "data" in y]
+    mixed = client.post(path, **behind({"inputs": [TOKEN, flat]} | all_bytes | asked, ELEMENTS[0]))
+    end = int(mixed.headers[LENGTH])
+    assert mixed.content[end:] == BOTH[1]
+    assert json.loads(mixed.content[:end])["outputs"][1]["data"] == [0.0, 4.5]
+    in_json = client.post(path, **behind({"inputs": [TOKEN, WEIGHT]}, b"".join(ELEMENTS)))
+    assert in_json.json()["outputs"][0]["data"] == [0.0, 4.5]
+    assert LENGTH not in in_json.headers
+    assert client.get("/v2").json()["extensions"] == ["binary_tensor_data"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "why"),
+    [
+        (behind({"inputs": [TOKEN, WEIGHT]}, b"".join(ELEMENTS)[:-1]), "and what it says of binary_data_size take "),
+        (behind({"inputs": [TOKEN, WEIGHT]}, b"".join(ELEMENTS) + b"\0"), "and what it says of binary_data_size take "),
+        (behind({"inputs": [TOKEN]}, ELEMENTS[0], 9999), f"{LENGTH} is that of the JSON in "),
+        (behind({"inputs": [TOKEN]}, ELEMENTS[0], "9" * 5000), f"{LENGTH} is that of the JSON in "),
+        (behind({"inputs": [TOKEN]}, ELEMENTS[0], -1), f"{LENGTH} is that of the JSON in "),
+        (behind({"inputs": [TOKEN]}, ELEMENTS[0], 20), "a table in JSON is wanted"),
+        (
+            behind({"inputs": [TOKEN | {"shape": [3]}]}, ELEMENTS[0]),
+            "token came with shape [3], and with values of sha",
+        ),
+        (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": 15}}]}, bytes(15)), "and came as 15 bytes"),
+        (behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": True}}]}, b"\0"), "is wanted as int, and this"),
+        (behind({"inputs": [TOKEN | {"parameters": 7}]}, b""), "is wanted as int, and this came: 7"),
+        (
+            behind({"inputs": [TOKEN | {"parameters": {"binary_data_size": -1}}]}, b""),
+            "an input is wanted with name, s",
+        ),
+        (behind({"inputs": [TOKEN | {"data": [1, 2]}]}, ELEMENTS[0]), "and what it says of binary_data_size take "),
+        (behind({"inputs": [3]}, b""), "an input is wanted with name, shape, datatype and data"),
+        (behind({"inputs": 3}, b""), "no list of inputs came"),
+        ({"json": {"inputs": [TOKEN, WEIGHT]}}, "an input is wanted with name, shape, datatype and data"),
+        (behind({"inputs": [TOKEN, WEIGHT], "parameters": {"binary_data_output": 1}}, b"".join(ELEMENTS)), "as bool"),
+    ],
+)
+def test_lengths_of_what_stands_behind_the_json_are_not_believed(client, request_, why):
+    answer = client.post("/v2/models/two/infer", **request_)
+
+    assert answer.status_code == 400
+    assert why in answer.json()["error"]
+
+
+def test_a_byte_that_is_no_bool_is_refused(client):
+    said = {"name": "x", "shape": [2], "datatype": "BOOL", "parameters": {"binary_data_size": 2}}
+
+    answers = [
+        client.post("/v2/models/yes/infer", **behind({"inputs": [said]}, bytes(pair))) for pair in ([0, 1], [0, 2])
+    ]
+
+    assert [answer.status_code for answer in answers] == [200, 400]
+    assert "is boolean, and holds the byte 2" in answers[1].json()["error"]
+
+
 # -- what is refused --------------------------------------------------------------------------------
 
 ROW = [0.0] * 4
@@ -269,13 +361,16 @@ def test_random_bytes_are_refused_and_never_an_error_of_the_server(client):
         (NPY, npy(X)),
         (SAFETENSORS, save({"input": X})),
         ({}, json.dumps({"inputs": X.tolist()}).encode()),
+        ({LENGTH: "120"}, json.dumps({"inputs": [WEIGHT]}).ljust(120).encode() + ELEMENTS[1]),
     ]:
         for _ in range(60):
             body = bytearray(good)
             for at in rng.integers(0, len(body), 3):
                 body[at] = rng.integers(256)
             answer = client.post(
-                PREDICT, content=bytes(body[: rng.integers(len(body))] if at % 2 else body), headers=kind
+                INFER if LENGTH in kind else PREDICT,
+                content=bytes(body[: rng.integers(len(body))] if at % 2 else body),
+                headers=kind,
             )
             assert answer.status_code in (200, 400), (kind, bytes(body), answer.text)
 

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from . import metrics, v1, v2
-from .encodings import BINARY, JSON, in_json, parsed, wanted_type
+from .encodings import BINARY, JSON, in_json, in_json_and_bytes, wanted_type
 from .model import Refusal
 from .repository import Repository
 
@@ -72,7 +72,7 @@ def app(repository: Repository, poll: float = 1.0) -> Starlette:
 async def infer(repository: Repository, protocol: Any, request: Request) -> Response:
     """One request to a model, from its first byte to its answer, counted.
 
-    protocol    v1 or v2: what they call `inputs` and `answer`
+    protocol    v1 or v2: what they call `read`, `inputs` and `answer`
     """
     begun, name, status = perf_counter(), request.path_params["name"], 500
     limits = repository.limits
@@ -81,14 +81,17 @@ async def infer(repository: Repository, protocol: Any, request: Request) -> Resp
         # From here to the queue nothing waits, so that a version that is exchanged meanwhile answers what it was sent.
         version = repository.version(name, request.path_params.get("number"))
         sent = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-        model, said = version.batcher.model, {} if sent in BINARY else parsed(body)
+        model, said = version.batcher.model, {} if sent in BINARY else protocol.read(body, request.headers)
         given = BINARY[sent][0](body, model) if sent in BINARY else protocol.inputs(said, model)
         waiting = version.batcher.submit(model.fitting(given))
         outputs = await within(limits.seconds, waiting, 504, f"{name} had answered")
         kind = wanted_type(request.headers.get("accept", ""), sent if sent in BINARY else JSON)
-        found = BINARY[kind][1](outputs) if kind in BINARY else in_json(protocol.answer(said, version, outputs))
+        if kind in BINARY:
+            answer = Response(BINARY[kind][1](outputs), media_type=kind)
+        else:
+            answer = answered(protocol.answer(said, version, outputs))
         status = 200
-        return Response(found, media_type=kind)
+        return answer
     except Refusal as refusal:
         status = refusal.status
         raise
@@ -96,6 +99,14 @@ async def infer(repository: Repository, protocol: Any, request: Request) -> Resp
         known = name if any(key.name == name for key in repository.table) else ""
         repository.metrics.count("minigrad_requests_total", model=known, status=str(status))
         repository.metrics.observe("minigrad_request_seconds", perf_counter() - begun, model=known)
+
+
+def answered(said: Any) -> Response:
+    """JSON; and behind it the elements of the outputs that are wanted as bytes."""
+    text, elements = in_json_and_bytes(said)
+    if not elements:
+        return Response(text, media_type=JSON)
+    return Response(text + elements, 200, {v2.LENGTH: str(len(text))}, "application/octet-stream")
 
 
 async def whole(request: Request, most: int) -> bytes:

@@ -30,7 +30,18 @@ def parsed(body: bytes) -> dict[str, Any]:
 
 
 def in_json(x: Any) -> bytes:
-    return json.dumps(x, separators=(",", ":"), ensure_ascii=False).encode()
+    return in_json_and_bytes(x)[0]
+
+
+def in_json_and_bytes(x: Any) -> tuple[bytes, bytes]:
+    """JSON, in which bytes stand as their number; and those bytes, one after another."""
+    pieces: list[bytes] = []
+
+    def number(piece: bytes) -> int:
+        pieces.append(piece)
+        return len(piece)
+
+    return json.dumps(x, separators=(",", ":"), ensure_ascii=False, default=number).encode(), b"".join(pieces)
 
 
 def from_npy(body: bytes, model: Model) -> Arrays:

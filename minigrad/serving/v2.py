@@ -1,11 +1,16 @@
 """The words of the Open Inference Protocol, version 2, which Triton, KServe and others speak.
 
 https://github.com/kserve/open-inference-protocol/blob/main/specification/protocol/inference_rest.md
+
+Elements may stand behind the JSON, little-endian and without a gap, in the order of the tensors in it that say
+"binary_data_size"; a header says how long the JSON is. Outputs that "binary_data" or "binary_data_output" wants do.
+https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_binary_data.md
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import BytesIO
 from math import prod
 from typing import Any
 
@@ -14,15 +19,44 @@ import numpy as np
 from minigrad import __version__
 
 from ..graph.placeholder import TensorSpec
-from ..saving.container import short
+from ..saving.container import elements, short
+from .encodings import parsed
 from .model import Arrays, Model, Refusal, converted
 from .repository import Repository, Version
 
+LENGTH = "Inference-Header-Content-Length"  # of the JSON
 TYPES = {
     "float64": "FP64", "float32": "FP32", "float16": "FP16", "bfloat16": "BF16", "int64": "INT64", "int32": "INT32",
     "int16": "INT16", "int8": "INT8", "uint64": "UINT64", "uint32": "UINT32", "uint16": "UINT16", "uint8": "UINT8",
     "bool": "BOOL",
 }  # fmt: skip
+
+
+def read(body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
+    """A table in JSON; the `data` of inputs whose elements stand behind it are those bytes."""
+    length = headers.get(LENGTH)
+    if length is None:
+        return parsed(body)
+    if not length.isdecimal() or len(length) > 18 or int(length) > len(body):
+        raise Refusal(f"{LENGTH} is that of the JSON in {len(body)} bytes, and is {short(length)}")
+    said, end = parsed(body[: int(length)]), int(length)
+    tensors = said.get("inputs")
+    for each in tensors if isinstance(tensors, list) else ():
+        size = parameter(each, "binary_data_size", int, -1) if isinstance(each, dict) else -1
+        if size >= 0 and "data" not in each:
+            each["data"], end = body[end : end + size], end + size
+    if end != len(body):
+        raise Refusal(f"the JSON and what it says of binary_data_size take {end} bytes, and {len(body)} came")
+    return said
+
+
+def parameter(said: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+    """One of the parameters of a request, or of a tensor in one."""
+    parameters = said.get("parameters", {})
+    value = parameters.get(name, default) if isinstance(parameters, dict) else None
+    if type(value) is not kind:
+        raise Refusal(f"the parameter {name} is wanted as {kind.__name__}, and this came: {short(parameters)}")
+    return value
 
 
 def inputs(said: Mapping[str, Any], model: Model) -> Arrays:
@@ -37,7 +71,7 @@ def inputs(said: Mapping[str, Any], model: Model) -> Arrays:
 
 
 def tensor(said: Any, model: Model) -> tuple[str, np.ndarray]:
-    """One input: its data may be flat, or in lists as its shape is."""
+    """One input: its data are flat, or in lists as its shape is, or bytes."""
     match said:
         case {"name": str(name), "shape": list(shape), "datatype": str(datatype), "data": data}:
             spec = model.inputs.get(name)
@@ -45,12 +79,19 @@ def tensor(said: Any, model: Model) -> tuple[str, np.ndarray]:
                 raise Refusal(f"the inputs {[*model.inputs]} are wanted, and {name} came")
             if datatype != TYPES[str(spec.dtype)]:
                 raise Refusal(f"{name} is wanted as {TYPES[str(spec.dtype)]}, and came as {datatype}")
-            array = converted(name, data, spec.dtype)
+            array = of_bytes(name, data, spec.dtype) if isinstance(data, bytes) else converted(name, data, spec.dtype)
             whole = all(type(n) is int and n >= 0 for n in shape)
             if not whole or prod(shape) != array.size or array.shape not in ((array.size,), tuple(shape)):
                 raise Refusal(f"{name} came with shape {short(shape)}, and with values of shape {[*array.shape]}")
             return name, array.reshape(shape)
     raise Refusal(f"an input is wanted with name, shape, datatype and data, and this came: {ascii(said)[:200]}")
+
+
+def of_bytes(name: str, data: bytes, dtype: np.dtype[Any]) -> np.ndarray:
+    try:
+        return elements(BytesIO(data), 0, name, dtype, (len(data) // dtype.itemsize,), 0, len(data))
+    except ValueError as error:
+        raise Refusal(f"{name} is wanted as {dtype}, and came as {len(data)} bytes: {error}") from None
 
 
 def answer(said: Mapping[str, Any], version: Version, outputs: Arrays) -> dict[str, Any]:
@@ -60,11 +101,16 @@ def answer(said: Mapping[str, Any], version: Version, outputs: Arrays) -> dict[s
         raise Refusal(f"the outputs are {[*outputs]}, and others were asked for: {ascii(wanted)[:200]}")
     found = {"model_name": version.key.name, "model_version": str(version.key.number)}
     found |= {"id": said["id"]} if "id" in said else {}
-    return {**found, "outputs": [output(y["name"], outputs[y["name"]]) for y in wanted]}
+    default = parameter(said, "binary_data_output", bool, False)
+    as_bytes = [parameter(y, "binary_data", bool, default) for y in wanted]
+    return {**found, "outputs": [output(y["name"], outputs[y["name"]], b) for y, b in zip(wanted, as_bytes)]}
 
 
-def output(name: str, y: np.ndarray) -> dict[str, Any]:
-    return {"name": name, "shape": [*y.shape], "datatype": TYPES[str(y.dtype)], "data": y.reshape(-1).tolist()}
+def output(name: str, y: np.ndarray, as_bytes: bool) -> dict[str, Any]:
+    said = {"name": name, "shape": [*y.shape], "datatype": TYPES[str(y.dtype)]}
+    if as_bytes:
+        return said | {"parameters": {"binary_data_size": y.astype(y.dtype.newbyteorder("<")).tobytes()}}
+    return said | {"data": y.reshape(-1).tolist()}
 
 
 def metadata(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
@@ -100,7 +146,7 @@ def described(name: str, spec: TensorSpec) -> dict[str, Any]:
 INFER = "/infer"
 MODEL = {"/ready": ready, "": metadata}  # behind /v2/models/NAME, and its versions
 SERVER = {
-    "/v2": lambda _: {"name": "minigrad", "version": __version__, "extensions": []},
+    "/v2": lambda _: {"name": "minigrad", "version": __version__, "extensions": ["binary_tensor_data"]},
     "/v2/health/live": lambda _: {"live": True},
     "/v2/health/ready": all_ready,
     "/v2/models": names,
