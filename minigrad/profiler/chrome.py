@@ -3,6 +3,7 @@
     M    names of the process and of its threads
     X    an event: ts and dur in microseconds, what lies in it being within its bounds
     s, f an arrow from an op to its derivative
+    b, e a transfer between processes, which may overlap others
     C    bytes that are there
 
 https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
@@ -19,7 +20,7 @@ from typing import Any
 from ..saving.container import replaced
 from .events import FunctionEvent
 
-CATEGORIES = {"block": "user_annotation", "module": "python_function"}
+CATEGORIES = {"block": "user_annotation", "module": "python_function", "collective": "collective"}
 
 
 def write_trace(events: Sequence[FunctionEvent], threads: Mapping[int, str], path: str | os.PathLike[str]) -> None:
@@ -30,8 +31,9 @@ def write_trace(events: Sequence[FunctionEvent], threads: Mapping[int, str], pat
         """Microseconds since the first, in steps of 1/1024, which add up exactly: no event may seem to overlap."""
         return round((ns - start) * 1.024) / 1024
 
-    ran = [event for event in events if event.kind != "memory"]
+    ran = [event for event in events if event.kind not in ("memory", "transfer")]
     told = [*names(threads), *(complete(event, at) for event in ran), *arrows(ran, at), *counters(events, at)]
+    told += transfers((event for event in events if event.kind == "transfer"), at)
     trace = {"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": told}
     replaced(Path(path).resolve(), [json.dumps(trace, allow_nan=False).encode()], ())
 
@@ -68,6 +70,13 @@ def arrows(events: Iterable[FunctionEvent], at: Callable[[int], float]) -> Itera
         origin = forward.get(-event.birth)
         for ph, end in (("s", origin), ("f", event)) if origin is not None else ():
             yield record(ph, "fwdbwd", end.thread, cat="fwdbwd", id=number, ts=at(end.begin), bp="e")
+
+
+def transfers(events: Iterable[FunctionEvent], at: Callable[[int], float]) -> Iterator[dict[str, Any]]:
+    """The beginning and the end of each, by which a viewer draws them one below the other."""
+    for number, event in enumerate(events):
+        for ph, ns in (("b", event.begin), ("e", event.end)):
+            yield record(ph, event.name, event.thread, cat="transfer", id=number, ts=at(ns))
 
 
 def counters(events: Iterable[FunctionEvent], at: Callable[[int], float]) -> Iterator[dict[str, Any]]:

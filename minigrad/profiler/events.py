@@ -17,14 +17,15 @@ from ..core.graph import Graph
 from ..core.node import Node, Place
 from ..core.op import Op
 
-ASIDE = {"memory", "profiler"}  # what is no part of the time of what it lies in
+ASIDE = {"memory", "profiler", "transfer"}  # what is no part of the time of what it lies in
 
 
 @dataclass(eq=False)
 class FunctionEvent:
     """One op, derivative, step of a program, block or change of memory; where `count` is above 1, all of one key.
 
-    kind                op, backward, step, program, module, block, memory, or profiler: what it does for itself
+    kind                op, backward, step, program, module, block, memory; collective, and transfer, which goes on
+                        beside all others from its start to its end; or profiler: what it does for itself
     module              the path of the module that it was called in: GPT.blocks.0.mlp
     stack               lines of the user's, the innermost first
     input_shapes        of its operands

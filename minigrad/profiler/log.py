@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from time import perf_counter_ns as clock
 from typing import Any, NamedTuple
@@ -66,6 +66,7 @@ class Log:
         self.ident, self.native, self.name = thread.ident, threading.get_native_id(), thread.name
         self.wanted, self.memory, self.detailed = wanted, wanted.memory, wanted.shapes or wanted.flops or wanted.stack
         self.open: list[FunctionEvent] = []
+        self.transfers: list[FunctionEvent] = []
         self.programs: dict[Any, Timed] = {}
         self.alive: dict[int, ref[Any]] = {}
         self.clear()
@@ -75,6 +76,7 @@ class Log:
         self.since, self.began = clock(), 0
         self.entries: list[Any] = []
         self.add = self.entries.extend
+        self.transfers = [each for each in self.transfers if not each.end]
         self.alive.clear()
 
     def events(self) -> list[FunctionEvent]:
@@ -85,6 +87,9 @@ class Log:
         for event in events:  # of programs all is known anyway
             event.input_shapes = event.input_shapes if self.wanted.shapes else []
             event.flops = event.flops if self.wanted.flops else 0
+        for each in self.transfers:
+            begin, end = max(each.begin, self.since), each.end or clock()
+            events.append(replace(each, begin=begin, end=end, ns=end - begin, thread=self.native))
         return events
 
     # -- as a watcher ------------------------------------------------------------------------------------
@@ -123,6 +128,9 @@ class Log:
     def opened(self, kind: str, name: str) -> Callable[[], None]:
         """A block begins; what is returned is called at its end."""
         block = FunctionEvent(name, kind, begin=clock())
+        if kind == "transfer":  # which others carry on, whatever this thread does: it lies in nothing
+            self.transfers.append(block)
+            return lambda: setattr(block, "end", clock())
         self.open.append(block)
         return partial(self.closed, block)
 
