@@ -1,5 +1,7 @@
 from . import algorithms as algorithms
+from . import cost as cost
 from . import functional as functional
+from . import simulator as simulator
 from .collectives import all_gather as all_gather
 from .collectives import all_gather_into_tensor as all_gather_into_tensor
 from .collectives import all_reduce as all_reduce

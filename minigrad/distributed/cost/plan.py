@@ -1,0 +1,185 @@
+"""What a step of training costs by a plan of who shares what, and the quickest plan in the memory there is.
+
+A plan has `data` replicas of `pipeline` stages, each layer of which `tensor` neighbours share. All layers are alike.
+
+    compute     FLOPs of profiler.estimate, at a share `efficiency` of the hardware's peak
+    bubble      of 1F1B with m micro-batches, (p − 1)/m of the time worked; a stage keeps those of min(p, m)
+    tensor      4 all-reduces of a layer's output for each micro-batch, 6 with recomputation; activations are divided,
+                with the sequence split. Shoeybi et al. 2019, “Megatron-LM”, §3; Korthikanti et al. 2022, eq. 4
+    pipeline    each micro-batch to the next stage, and its gradient back
+    data        gradients, where backward does not hide them: all but a last bucket it can (Li et al. 2020, “PyTorch
+                Distributed”, §3.2). ZeRO 2 sends them for each micro-batch, ZeRO 3 gathers parameters twice as well
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+from ...draw.words import number, took
+from ...ops import AttentionWeights
+from ...profiler.costs import Estimate
+from ...profiler.costs_table import module_of
+from ..algorithms import ALL_REDUCE
+from .alpha_beta import all_gather, all_reduce, reduce_scatter
+from .formulas import above_zero, zero_bytes
+from .machines import Hardware, hardware
+
+BUCKET = 25e6  # bytes of gradients that are sent together
+
+
+class Workload(NamedTuple):
+    """A model as plans see it: FLOPs to train on a sample, bytes kept of it, and bytes of it between two layers.
+
+    width      bytes of its numbers
+    heads      of each layer, 0 where it has no attention
+    """
+
+    parameters: int
+    width: int
+    flops: float
+    kept: float
+    layers: int
+    boundary: float
+    heads: int
+
+
+Model = Estimate | Workload
+
+
+def workload(model: Model) -> Workload:
+    """Of an estimate of a model whose first argument has samples along its first axis.
+
+    Its layers are those in a ModuleList or Sequential that cost the same, if they have most of the model's FLOPs.
+    """
+    if isinstance(model, Workload):
+        return model
+    nodes, families = model.ran.nodes, dict[tuple[str, int], list[str]]()
+    samples = [node.spec.shape[0] for node in nodes if node in model.ran.arguments and node.spec.shape]
+    if not samples or not model.learned:
+        raise ValueError("a plan is of a model with parameters, on a batch: estimate(model, batch) of such")
+    for path, cost in model.by_module.items():
+        above, _, name = path.rpartition(".")
+        if name.isdigit():
+            families.setdefault((above, cost.flops), []).append(path)
+    most = [paths for (_, flops), paths in families.items() if 2 * len(paths) * flops > model.flops]
+    layers = max(most, key=len, default=[next(iter(model.parts))])
+    attention = [x for x in nodes if isinstance(x.op, AttentionWeights) and module_of(x).startswith(f"{layers[0]}.")]
+    heads = max((x.spec.shape[1] for x in attention if len(x.spec.shape) == 4), default=0)
+    sizes = [x / samples[0] for x in (model.train_flops, model.kept_bytes, model.outputs[layers[0]].nbytes)]
+    width = max(p.spec.dtype.itemsize for p in model.learned)
+    return Workload(model.parameters, width, sizes[0], sizes[1], len(layers), sizes[2], heads)
+
+
+class Shares(NamedTuple):
+    """Replicas, workers of a layer, stages; which ZeRO, samples of a micro-batch, whether layers run forward again."""
+
+    data: int = 1
+    tensor: int = 1
+    pipeline: int = 1
+    zero: int = 0
+    microbatch: int = 1
+    recompute: bool = False
+
+
+class Plan(NamedTuple):
+    """What a step costs so: seconds of what takes time, and bytes of a worker of what takes memory."""
+
+    shares: Shares
+    seconds_of: Mapping[str, float]
+    bytes_of: Mapping[str, float]
+
+    @property
+    def seconds(self) -> float:
+        return sum(self.seconds_of.values())
+
+    @property
+    def nbytes(self) -> float:
+        return sum(self.bytes_of.values())
+
+    def __str__(self) -> str:
+        times = ", ".join(f"{name} {took(x)}" for name, x in self.seconds_of.items() if x)
+        sizes = ", ".join(f"{name} {number(x / 1e9, 3)} GB" for name, x in self.bytes_of.items())
+        return f"{self.shares}: {took(self.seconds)} a step ({times}); {sizes} a worker"
+
+
+def step(model: Model, on: str | Hardware, batch: int, efficiency: float = 0.5, **shares: Any) -> Plan:
+    """What a step on `batch` samples costs, with Adam; in mixed precision where the model is of two bytes.
+
+    on        the hardware, or its name
+    shares    data=1, tensor=1, pipeline=1, zero=0, microbatch=1, recompute=False
+
+    Raises ValueError for what does not divide, or does not go together.
+    """
+    work, row, plan = workload(model), hardware(on), Shares(**shares)
+    for wrong in misfits(work, row, batch, plan):
+        raise ValueError(wrong)
+    above_zero(efficiency=efficiency)
+    data, tensor, pipeline, zero, microbatch, recompute = plan
+    m, layers, passes = batch // (data * microbatch), work.layers / pipeline, 4 / 3 if recompute else 1.0
+    layer, weights = work.boundary * microbatch, work.parameters / (tensor * pipeline)
+    alpha, beta = row.link(2, tensor * data)
+
+    compute = passes * m * microbatch * work.flops / (tensor * pipeline * row.flops[work.width] * efficiency)
+    cut = m * layers * (6 if recompute else 4) * all_reduce(layer, tensor, *row.link(tensor))
+    sent = (pipeline > 1) * 2 * m * (alpha + layer / tensor * beta)
+
+    of = work.width * weights, data, *row.link(data, tensor)
+    scatter, gather, whole = reduce_scatter(*of), all_gather(*of), min(all_reduce(*of, algorithm=x) for x in ALL_REDUCE)
+    exchange = (whole, scatter + gather, m * scatter + gather, m * (scatter + 2 * gather))[zero]
+    last = exchange / (m if zero > 1 else 1) * min(1.0, BUCKET / of[0])
+    hides = compute if zero > 1 else compute / m * (1 - 1 / (3 * passes))  # of ZeRO 0 and 1, the last backward
+
+    kept, alive = work.kept * microbatch / tensor, min(pipeline, m)  # of a micro-batch, and how many there are
+    kept = kept / work.layers + alive * layers * layer / tensor if recompute else kept * alive / pipeline
+    busy = {"compute": compute, "tensor": cut, "pipeline": sent}
+    waits = {"bubble": sum(busy.values()) * (pipeline - 1) / m, "data": max(last, exchange - hides)}
+    state = zero_bytes(weights, data, zero, work.width, work.width, 12 if work.width == 2 else 2 * work.width)
+    return Plan(plan, busy | waits, {"state": state, "activations": kept})
+
+
+def misfits(work: Workload, row: Hardware, batch: int, plan: Shares) -> Iterator[str]:
+    """Why there is no such plan, if there is none."""
+    above_zero(batch=batch, data=plan.data, tensor=plan.tensor, pipeline=plan.pipeline, microbatch=plan.microbatch)
+    if work.width not in row.flops:
+        yield f"{row.name} has rates for numbers of {[*row.flops]} bytes, and the model's have {work.width}"
+    if batch % (plan.data * plan.microbatch):
+        yield f"data × microbatch divides the batch of {batch}, and got {plan.data} × {plan.microbatch}"
+    if work.layers % plan.pipeline:
+        yield f"pipeline divides the {work.layers} layers that are alike, and got {plan.pipeline}"
+    if plan.tensor > 1 and (work.heads == 0 or work.heads % plan.tensor):
+        yield f"tensor divides the heads of each layer, of which there are {work.heads}, and got {plan.tensor}"
+    if plan.zero > 1 and plan.pipeline > 1:
+        yield f"ZeRO {plan.zero} moves all for each micro-batch: zero=0 or 1 in a pipeline of {plan.pipeline}"
+
+
+def plans(model: Model, on: str | Hardware, workers: int, batch: int, efficiency: float = 0.5) -> list[Plan]:
+    """Every plan of so many workers, the quickest first; tensor is within a node, micro-batches are powers of two."""
+    above_zero(workers=workers, batch=batch)
+    work, row = workload(model), hardware(on)
+    sizes, powers = [d for d in range(1, workers + 1) if workers % d == 0], [1 << k for k in range(batch.bit_length())]
+    ways = (
+        Shares(workers // (tensor * pipeline), tensor, pipeline, zero, samples, recompute)
+        for tensor, pipeline, zero, samples, recompute in product(sizes, sizes, range(4), powers, (False, True))
+        if tensor <= row.per_node and workers % (tensor * pipeline) == 0
+    )
+    found = [step(work, row, batch, efficiency, **x._asdict()) for x in ways if not any(misfits(work, row, batch, x))]
+    return sorted(found, key=lambda plan: (plan.seconds, plan.nbytes))
+
+
+def best_plan(
+    model: Model, on: str | Hardware, workers: int, batch: int, memory: float | None = None, efficiency: float = 0.5
+) -> Plan:
+    """The quickest that takes no more than `memory` bytes of a worker, or than the hardware has.
+
+    Raises ValueError where none does, with the leanest.
+    """
+    limit = hardware(on).memory if memory is None else memory
+    found = plans(model, on, workers, batch, efficiency)
+    if not found:
+        raise ValueError(f"no plan divides a batch of {batch} among {workers} workers: step(…) says why of one")
+    if (best := next((plan for plan in found if plan.nbytes <= limit), None)) is None:
+        lean = min(found, key=lambda plan: plan.nbytes)
+        raise ValueError(f"none of {len(found)} plans fits in {number(limit / 1e9, 3)} GB: the leanest is {lean}")
+    return best

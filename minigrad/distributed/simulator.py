@@ -1,0 +1,172 @@
+"""A training step on up to 10,000 workers, simulated: schedules and collectives as they run, on a clock of numbers.
+
+Collectives are those of algorithms.py, pipelines those of schedules.py; who waits for whom follows from them. Nothing
+sleeps, and chance is a key's. A round of a collective is a few operations of NumPy, and so is a step of all replicas
+of a stage: 10,000 workers in a ring send 200 million messages in 19,998 rounds.
+
+Exact in the alpha-beta model (cost/alpha_beta.py): a message of n bytes takes its sender and its receiver α + nβ from
+when both are there. Links that others use too, and all-reduces that backward hides, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import random
+from ..draw.words import number, took
+from .algorithms import ALL_REDUCE, messages, ring
+from .cost.alpha_beta import checked
+from .cost.formulas import above_zero
+from .schedules import Schedule
+from .timeline import Span, Timeline
+
+Array = NDArray[Any]
+Round = tuple[Array, ...]  # senders, receivers, elements of each message
+Ran = tuple[str, Array, Array]
+SHOWN = 12  # workers, or failures
+HOPELESS = 12.0  # mean times between failures: one interval in 160,000 would be that long
+
+
+# -- collectives --------------------------------------------------------------------------------------------
+
+
+def rounds(algorithm: str, n: int, p: int) -> Iterator[Round]:
+    """The messages of algorithms.py, round by round: who send, to whom, and how many elements of n each.
+
+    The others have log p rounds; a ring has 2(p − 1), of which each is the first, turned: that is run for all at once.
+    """
+    if algorithm != "ring":
+        for sent in messages(ALL_REDUCE[algorithm], p, n):
+            yield tuple(np.array([(m.source, m.to, m.size) for m in sent], int).T)
+    elif p > 1:
+        ranks: Any = np.arange(p)
+        send: Any = next(ring(ranks, p, n))[0]
+        for turned in (*range(p - 1), *range(-1, p - 2)):
+            yield ranks, send.to, np.roll(send.part.stop - send.part.start, turned)
+
+
+def all_reduce(start: Any, nbytes: int, alpha: float, beta: float, algorithm: str = "ring") -> tuple[Array, int]:
+    """When each worker has the sum, and how many messages that took.
+
+    start    when each is there, (…, p): of groups of p
+
+    >>> all_reduce([0.0, 0.0, 0.0, 5.0], 4000, alpha=1.0, beta=0.001)  # all wait for the last
+    (array([17., 17., 17., 17.]), 24)
+    """
+    clock, total = np.array(start, float).T.copy(), 0  # (p, …), of which NumPy takes rows faster
+    checked(nbytes, p := len(clock), alpha, beta, algorithm=algorithm)
+    for senders, receivers, size in rounds(algorithm, nbytes, p):
+        end = (np.maximum(clock[senders], clock[receivers]).T + (alpha + size * beta)).T
+        clock[receivers] = end
+        clock[senders] = np.maximum(clock[senders], end)
+        total += end.size
+    return clock.T, total
+
+
+# -- a step -------------------------------------------------------------------------------------------------
+
+
+def pipeline(schedule: Schedule, seconds: dict[str, Array], transfer: float) -> dict[int, list[Ran]]:
+    """Worker of a pipeline → its steps: (kind, starts, ends), of all replicas (r,).
+
+    seconds    "forward" and "backward" → how long a chunk's takes, (workers, r)
+    """
+    ran: dict[int, list[Ran]] = {}
+    done: dict[tuple[int, Any], Array] = {}
+    for worker, step, *_ in schedule.timeline():  # each after what it needs
+        mine, need = ran.setdefault(worker, []), schedule.needs(worker, step)
+        start = mine[-1][2] if mine else np.zeros_like(seconds["forward"][worker])
+        if need is not None:
+            start = np.maximum(start, done[need] + transfer * (need[0] != worker))
+        done[worker, step] = start + seconds[step.kind][worker]
+        mine.append((step.kind, start, done[worker, step]))
+    return ran
+
+
+def simulate(
+    schedule: Schedule, replicas: int = 1, *, forward: float = 1.0, backward: float = 2.0, transfer: float = 0.0,
+    nbytes: int = 0, alpha: float = 0.0, beta: float = 0.0, algorithm: str = "ring", slowdown: Any = 1.0,
+) -> Timeline:  # fmt: skip
+    """Each replica runs the schedule, then the replicas of each of its workers add up their gradients.
+
+    forward, backward    seconds of a step; transfer those until another worker has its result
+    nbytes               of a worker's gradients; alpha, beta and algorithm of their all-reduce
+    slowdown             how many times as long each takes, (workers of the schedule, replicas): see stragglers
+
+    >>> from minigrad.distributed.schedules import schedule
+    >>> simulate(schedule("gpipe", 3, 2), 2, nbytes=1000, beta=0.001).said
+    '6 workers: 13 s, of which they compute 46.2 percent; 36 events'
+    """
+    above_zero(replicas=replicas, forward=forward, backward=backward, slowdown=np.min(slowdown))
+    shape = schedule.workers, replicas
+    if transfer < 0 or np.shape(slowdown) not in ((), shape):
+        got = f"{transfer} and {np.shape(slowdown)}"
+        raise ValueError(f"transfer is 0 seconds or more, slowdown a number or of shape {shape}, and got {got}")
+    slow = np.broadcast_to(np.asarray(slowdown, float), shape)
+    ran = pipeline(schedule, {"forward": forward * slow, "backward": backward * slow}, transfer)
+    computed = np.stack([ran[worker][-1][2] for worker in range(schedule.workers)])
+    ends, sent = all_reduce(computed, nbytes, alpha, beta, algorithm) if nbytes else (computed, 0)
+    seconds, events = float(ends.max()), sent + replicas * sum(map(len, ran.values()))
+    busy = float(sum((end - start).sum() for steps in ran.values() for _, start, end in steps)) / (ends.size * seconds)
+    lanes: dict[str, list[Span]] = {}
+    for i in sorted({round(x) for x in np.linspace(0, ends.size - 1, SHOWN)}):
+        r, worker = divmod(i, schedule.workers)
+        spans = [*ran[worker], ("all-reduce", computed[worker], ends[worker])]
+        lanes[str(i)] = [(kind, float(start[r]), float(end[r])) for kind, start, end in spans]
+    share = number(100 * busy, 3)
+    said = f"{ends.size:,} workers: {took(seconds)}, of which they compute {share} percent; {events:,} events"
+    return Timeline(seconds, events, busy, lanes, said, seconds)
+
+
+# -- chance -------------------------------------------------------------------------------------------------
+
+
+def exponential(key: Any, shape: tuple[int, ...]) -> Array:
+    """Of mean 1, by a key of mg.random."""
+    return -np.log1p(-random.uniform(key, shape).numpy())  # type: ignore[no-any-return]
+
+
+def stragglers(key: Any, stages: int, replicas: int, jitter: float) -> Array:
+    """(stages, replicas): 1 + jitter × exponential; the slowest of n is 1 + jitter (1 + 1/2 + … + 1/n) in the mean."""
+    return 1 + jitter * exponential(key, (stages, replicas))
+
+
+def failures(
+    work: float, interval: float, *, checkpoint: float, restart: float, mtbf: float, workers: int, key: Any
+) -> Timeline:
+    """A run of so many seconds of work, in which a failure of any worker throws all back to the last checkpoint.
+
+    interval      seconds of work before a checkpoint, which takes `checkpoint`; work is rounded up to whole ones
+    restart       seconds until work goes on, in which there may be another failure
+    mtbf          mean seconds between failures of a worker, at any time alike: those of n workers are n times as many
+
+    In the mean it takes `expected_seconds` (cost/formulas.py); `busy` is the goodput.
+    """
+    above_zero(work=work, interval=interval, mtbf=mtbf, workers=workers)
+    cycle, total, mean = interval + checkpoint, ceil(work / interval), mtbf / workers
+    if not 0 <= max(cycle, restart) <= HOPELESS * mean or min(checkpoint, restart) < 0:
+        raise ValueError(
+            f"{workers} workers fail every {took(mean)}: {took(interval)} of work, {took(checkpoint)} to save and "
+            f"{took(restart)} to restart come to no end. Take checkpoint_interval(checkpoint, mtbf / workers)"
+        )
+    now, pause, left, failed, until = 0.0, 0.0, total, 0, 0.0
+    spans: list[Span] = []
+    for gap in (mean * x for block in count() for x in exponential(random.fold_in(key, block), (256,)).tolist()):
+        begin, fails = now + min(pause, gap), now + gap
+        cycles = min(left, int((fails - begin) // cycle))
+        saved, left = begin + cycles * cycle, left - cycles
+        spans += [("restart", now, begin), ("work", begin, saved)]
+        if not left:
+            break
+        spans.append(("lost", saved, fails))
+        now, pause, failed = fails, restart, failed + 1
+        until = now if failed <= SHOWN else until
+    busy = total * interval / saved
+    said = f"{workers:,} workers: {took(saved)}, {failed:,} failures; goodput {number(100 * busy, 3)} percent"
+    return Timeline(saved, failed + total, busy, {"all": spans}, said, until if failed > SHOWN else saved)

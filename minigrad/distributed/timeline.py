@@ -1,0 +1,66 @@
+"""Who did what, and when: a lane for each worker, as a picture and in letters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from ..base.table import Table
+from ..draw.charts import LEFT, RIGHT, WIDTH, Report, bars, picture
+from ..draw.svg import text
+from ..draw.words import took
+
+Span = tuple[str, float, float]  # of a kind, from when, to when
+KINDS = {"forward": 0, "backward": 3, "all-reduce": 5, "work": 0, "lost": 1, "restart": 7}  # → the series of their bars
+LETTERS, PIXELS, LANE, TOP = 64, (RIGHT - LEFT) // 2, 20, 10
+
+
+@dataclass(frozen=True, repr=False)
+class Timeline(Report):
+    """A simulated run. It prints as lanes of letters; in a notebook there is a picture.
+
+    events    steps and messages that were simulated
+    busy      share of all workers' time that was of use
+    lanes     worker → its spans, of those that are drawn, until the second `until`
+    """
+
+    seconds: float
+    events: int
+    busy: float
+    lanes: Mapping[str, Sequence[Span]]
+    said: str
+    until: float
+    title = "Who does what, and when"
+
+    @property
+    def tables(self) -> list[Table]:
+        """The lanes, a letter for what begins in each 64th of the time, or goes on in its middle."""
+        kinds = [kind for kind in KINDS if any(kind == span[0] for lane in self.lanes.values() for span in lane)]
+        rows = [(name, "".join(kind[:1] or "." for kind in self.sampled(name, LETTERS))) for name in self.lanes]
+        note = f"From 0 to {took(self.until)}: {', '.join(f'{kind[0]} {kind}' for kind in kinds)}, . waits"
+        return [Table({"worker": "", "what it does": "<"}, rows, note)]
+
+    @property
+    def charts(self) -> list[str]:
+        size, parts = (RIGHT - LEFT) / PIXELS, []
+        for i, name in enumerate(self.lanes, 1):
+            low, at = TOP + i * LANE, 0
+            parts.append(text("mg-number mg-dim", LEFT - 6, low - 5, name))
+            for kind, group in groupby(self.sampled(name, PIXELS)):
+                start, at = at, at + len([*group])
+                if kind:
+                    parts.append(
+                        bars(KINDS[kind], [(LEFT + start * size, low - 2, low - LANE + 2)], (at - start) * size)
+                    )
+        bottom = TOP + len(self.lanes) * LANE
+        parts.append(text("mg-number mg-dim", RIGHT, bottom + 16, took(self.until)))
+        return [picture(self.title, WIDTH, bottom + 24, parts)]
+
+    def sampled(self, name: str, columns: int) -> list[str]:
+        """What that worker does in each of so many equal times; "" where it waits."""
+        found = [""] * columns
+        for kind, *span in self.lanes[name]:
+            first, end = (round(t / self.until * columns) for t in span)
+            found[first:end] = [kind] * (min(end, columns) - first)
+        return found
