@@ -6,6 +6,7 @@ world           who takes part: init_process_group, ranks, groups
 collectives     all_reduce and its kin, in place
 functional      the same as ops, with gradients
 algorithms      ring, tree, halving: what one rank does, round by round
+data_parallel   DistributedDataParallel: the mean of all gradients, in buckets, while backward goes on
 schedules       who does what in a pipeline, and in which order
 cost            what a step costs on given hardware, by the papers' formulas, and the best plan
 simulator       the same on 10,000 workers, with stragglers and failures

@@ -13,6 +13,7 @@ from .collectives import isend as isend
 from .collectives import recv as recv
 from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from .collectives import send as send
+from .data_parallel import DistributedDataParallel as DistributedDataParallel
 from .debug import CommDebugMode as CommDebugMode
 from .group import ProcessGroup as ProcessGroup
 from .group import ReduceOp as ReduceOp

@@ -17,9 +17,15 @@ from .grad import accumulate
 _calls: ContextVar[dict[Callable[[], None], None]] = ContextVar("calls")
 
 
-def at_end(call: Callable[[], None]) -> None:
-    """Call this, once, when the backward pass that runs just now has reached all that hooks wait for."""
-    _calls.get()[call] = None
+def at_end(call: Callable[[], None]) -> bool:
+    """Call this, once, when the backward pass that runs just now has reached all that hooks wait for.
+
+    Gives whether it is new in this pass. Raises LookupError where none runs: backward(inputs=…) tells hooks at its end.
+    """
+    calls = _calls.get()
+    is_new = call not in calls
+    calls[call] = None
+    return is_new
 
 
 def early(order: Sequence[Record], grads: Grads, pull: Pull) -> tuple[Sequence[Any], Pull]:
