@@ -10,6 +10,8 @@ data_parallel   DistributedDataParallel: the mean of all gradients, in buckets, 
 schedules       who does what in a pipeline, and in which order
 cost            what a step costs on given hardware, by the papers' formulas, and the best plan
 simulator       the same on 10,000 workers, with stragglers and failures
+stages          a network, cut
+pipeline        its stages, which run a schedule with one another
 """
 
 import lazy_loader

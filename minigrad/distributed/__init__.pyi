@@ -18,8 +18,14 @@ from .debug import CommDebugMode as CommDebugMode
 from .group import ProcessGroup as ProcessGroup
 from .group import ReduceOp as ReduceOp
 from .group import Work as Work
+from .pipeline import Pipeline as Pipeline
+from .pipeline import PipelineStage as PipelineStage
+from .pipeline import Schedule1F1B as Schedule1F1B
+from .pipeline import ScheduleGPipe as ScheduleGPipe
+from .pipeline import ScheduleInterleaved1F1B as ScheduleInterleaved1F1B
 from .schedules import Schedule as Schedule
 from .schedules import schedule as schedule
+from .stages import stages_of as stages_of
 from .world import destroy_process_group as destroy_process_group
 from .world import get_rank as get_rank
 from .world import get_world_size as get_world_size

@@ -1,0 +1,261 @@
+"""A network in stages, each on a process, and a batch in microbatches that pass through: any schedule, run.
+
+Activations go up the stages and gradients down, in messages with a tag for each stage, way and microbatch. Nobody waits
+until his own message has arrived; so processes wait for one another only where the schedule says so, and of a schedule
+it is known before it runs that nobody waits for ever. Gradients of the microbatches add up in `.grad`.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..base.device import CPU
+from ..base.device import device as as_device
+from ..base.errors import ShapeError
+from ..base.spec import Spec
+from ..core.modes import no_grad
+from ..core.node import place
+from ..functions.creation import full, zeros, zeros_like
+from ..functions.movement import cat
+from ..nn.container import Sequential
+from ..tensor.grad import backward
+from ..tensor.tensor import Tensor
+from .collectives import all_gather_into_tensor, irecv, isend
+from .group import DistributedError, ProcessGroup, Work
+from .schedules import Schedule, Task, schedule
+from .world import found
+
+HEAD = 1024  # bytes of what is said of a stage's outputs, once in a run
+
+
+class PipelineStage:
+    """Stage `stage_index` of `num_stages`: a module, called with the tensors that the stage before it gave.
+
+    It is on process stage_index of the group, modulo their number. A tuple is given to a Sequential as such, as its
+    parts give it to one another, and to another module as arguments.
+    """
+
+    def __init__(
+        self,
+        submodule: Any,
+        stage_index: int,
+        num_stages: int,
+        device: Any = "cpu",
+        group: ProcessGroup | None = None,
+    ):
+        self.submodule, self.stage_index, self.num_stages = submodule, stage_index, num_stages
+        self.device, self.group = as_device(device), found(group)
+
+    def __call__(self, xs: tuple[Tensor, ...], several: bool) -> Any:
+        return self.submodule(xs) if several and isinstance(self.submodule, Sequential) else self.submodule(*xs)
+
+
+class Pipeline:
+    """The stages of this process, which run a schedule together with those of the others. All make the same calls.
+
+    loss_fn        gives of output and target of a microbatch a number, in the last stage
+    scale_grads    whether gradients are divided by the number of microbatches, so that for a loss that is a mean they
+                   are those of the whole batch; for a sum, False
+
+    What a module works out over a batch, as BatchNorm does, it works out over a microbatch. The first output of a stage
+    for a batch goes with a message of its dtypes and shapes, HEAD bytes. Raises DistributedError where the stages are
+    not those of this process, or the others run another schedule.
+    """
+
+    def __init__(
+        self,
+        stages: Sequence[PipelineStage],
+        schedule: Schedule,
+        loss_fn: Callable[..., Tensor] | None = None,
+        scale_grads: bool = True,
+    ):
+        g, v = stages[0].group, schedule.chunks
+        wanted = [(c * g.size + g.rank, g.size * v) for c in range(v)]
+        got = [(stage.stage_index, stage.num_stages) for stage in stages]
+        if got != wanted or schedule.workers != g.size:
+            raise DistributedError(
+                f"{schedule.name} for {schedule.workers} processes of {v} stages: process {g.rank} of {g.size} has "
+                f"stages {wanted}, (which, of how many), and got {got}"
+            )
+        g.agree(f"pipeline {schedule.name} {zlib.crc32(repr(schedule.steps).encode()):x}", place)
+        self.group = g.split(f"{g.name} pipeline", g.ranks) or g  # whose messages are none but these
+        self.stages, self.schedule, self.loss_fn = stages, schedule, loss_fn
+        self.scale = 1 / schedule.microbatches if scale_grads else 1.0
+
+    def step(self, *args: Tensor, target: Tensor | None = None, losses: list[Tensor] | None = None) -> Any:
+        """Forward and backward of a batch; the outputs, where the last stage is.
+
+        args      of the first stage, where that is; cut along their first axis
+        target    of loss_fn, where the last stage is
+        losses    to which each microbatch's loss is added, there
+
+        Raises ShapeError where a batch has no microbatches of one size, or a stage gives them different shapes.
+        """
+        return self.run(self.schedule, args, target, losses)
+
+    def eval(self, *args: Tensor, target: Tensor | None = None, losses: list[Tensor] | None = None) -> Any:
+        """Forward alone, under no_grad(); modules are in training or not, as they are."""
+        with no_grad():
+            return self.run(self.schedule.forward_only(), args, target, losses)
+
+    def run(self, ran: Schedule, args: Sequence[Tensor], target: Tensor | None, losses: list[Tensor] | None) -> Any:
+        m, self.ran, self.last = ran.microbatches, ran, ran.stages - 1
+        here = [stage.stage_index for stage in self.stages]
+        judges = self.last in here and (ran is self.schedule or losses is not None)
+        if bool(args) != (0 in here) or (judges and (target is None or self.loss_fn is None)):
+            raise DistributedError(
+                f"a pipeline has its inputs from the process of the first stage, target and loss_fn from that of the "
+                f"last; that of stages {here} of {ran.stages} got {len(args)} inputs, target {target}, {self.loss_fn}"
+            )
+        self.given, self.losses = [*zip(*(microbatches(x, m) for x in args))], losses
+        self.targets = microbatches(target, m) if target is not None and judges else None
+        self.group.agree(ran.name, place)
+        self.messages, self.kept = Messages(self.group, m), dict[tuple[int, int], Any]()
+        self.outputs, self.times, zero = dict[int, Any](), list[tuple[float, float]](), perf_counter()
+        for kind, i, chunk in ran.steps[self.group.rank]:
+            began, ended = getattr(self, kind)(self.stages[chunk], i)
+            self.times.append((began - zero, ended - zero))
+            self.messages.move_on()
+        self.messages.move_on(wait=True)
+        if not self.outputs:
+            return None
+        whole = tuple(cat(parts) for parts in zip(*(self.outputs[i] for i in range(m))))
+        return whole if self.several else whole[0]
+
+    def forward(self, stage: PipelineStage, i: int) -> tuple[float, float]:
+        """Of microbatch i; from when to when it was computed."""
+        s = stage.stage_index
+        xs, several = self.messages.inputs(stage, i) if s else (self.given[i], False)
+        began = perf_counter()
+        y = stage(xs, several)
+        ys = y if isinstance(y, tuple) else (y,)
+        if not all(isinstance(each, Tensor) for each in ys):
+            raise TypeError(f"stage {s} of a pipeline gives a tensor or a tuple of tensors, and gave {y!r}")
+        if s == self.last:
+            self.outputs[i], self.several = [each.detach() for each in ys], ys is y
+            ys = (self.loss_fn(y, self.targets[i]),) if self.loss_fn and self.targets else ()
+            if self.losses is not None:
+                self.losses += [loss.detach() for loss in ys]
+        ended = perf_counter()
+        if s < self.last:
+            self.messages.give_outputs(s, i, ys, ys is y)
+        if self.ran is self.schedule:
+            self.kept[s, i] = xs, ys
+        return began, ended
+
+    def backward(self, stage: PipelineStage, i: int) -> tuple[float, float]:
+        """Of microbatch i; from when to when it was computed."""
+        s = stage.stage_index
+        xs, ys = self.kept.pop((s, i))
+        if s == self.last:
+            gys = [full((), self.scale, dtype=ys[0].dtype, device=ys[0].device)]
+        else:
+            ys = [y for y in ys if y.tracked]
+            gys = [self.messages.recv(y.spec, s + 1, self.messages.tag(s, i, 1)) for y in ys]
+        began = perf_counter()
+        if ys:
+            backward(ys, gys)
+        ended = perf_counter()
+        for x in xs if s else ():
+            if x.tracked:
+                gx = zeros_like(x) if x.grad is None else x.grad
+                self.messages.send(gx, s - 1, self.messages.tag(s - 1, i, 1))
+        return began, ended
+
+    def measured(self) -> list[Task]:
+        """The last run, of all processes, in seconds since it began; what waits is not at work. All must call it."""
+        times = Tensor(np.empty((self.group.size * len(self.times), 2)))
+        all_gather_into_tensor(times, Tensor(np.array(self.times)), self.group)
+        rows = iter(times.tolist())
+        tasks = [Task(w, step, *next(rows)) for w, steps in enumerate(self.ran.steps) for step in steps]
+        return sorted(tasks, key=lambda task: (task.start, task.worker))
+
+
+def ScheduleGPipe(stage: PipelineStage, n_microbatches: int, *args: Any, **options: Any) -> Pipeline:
+    """All forward, then all backward, by PyTorch's name."""
+    return Pipeline([stage], schedule("gpipe", stage.group.size, n_microbatches), *args, **options)
+
+
+def Schedule1F1B(stage: PipelineStage, n_microbatches: int, *args: Any, **options: Any) -> Pipeline:
+    """One forward, one backward, by PyTorch's name."""
+    return Pipeline([stage], schedule("1f1b", stage.group.size, n_microbatches), *args, **options)
+
+
+def ScheduleInterleaved1F1B(
+    stages: Sequence[PipelineStage], n_microbatches: int, *args: Any, **options: Any
+) -> Pipeline:
+    """One forward, one backward, with several stages on each process, by PyTorch's name."""
+    plan = schedule("1f1b", stages[0].group.size, n_microbatches, len(stages))
+    return Pipeline(stages, plan, *args, **options)
+
+
+# -- what passes between stages ---------------------------------------------------------------------
+
+
+class Messages:
+    """Those of one run, of m microbatches: outputs up the stages, gradients down. Each has a tag of its own."""
+
+    def __init__(self, group: ProcessGroup, m: int):
+        self.group, self.m = group, m
+        self.said, self.heard = dict[int, str](), dict[int, Any]()  # stage → what its outputs are, its inputs
+        self.under_way = list[Work]()
+        self.own = dict[int, list[Tensor]]()  # to itself, of a process that is alone
+
+    def send(self, x: Tensor, stage: int, tag: int) -> None:
+        if self.group.size == 1:
+            self.own.setdefault(tag, []).append(x)
+        else:
+            self.under_way.append(isend(x, self.group.ranks[stage % self.group.size], self.group, tag))
+
+    def recv(self, spec: Spec, stage: int, tag: int) -> Tensor:
+        if self.group.size == 1:
+            return self.own[tag].pop(0)
+        x = zeros(*spec.shape, dtype=spec.dtype, device=spec.device)
+        irecv(x, self.group.ranks[stage % self.group.size], self.group, tag).wait()
+        return x
+
+    def tag(self, stage: int, i: int, way: int) -> int:
+        """Of what passes between that stage and the next: 0 its outputs for microbatch i, 1 gradients, 2 the head."""
+        return (stage * self.m + i) * 3 + way
+
+    def give_outputs(self, s: int, i: int, ys: Sequence[Tensor], several: bool) -> None:
+        said = json.dumps([several, [(str(y.dtype), y.shape, y.tracked) for y in ys]])
+        first = s not in self.said
+        if len(said) > HEAD or self.said.setdefault(s, said) != said:
+            raise ShapeError(
+                f"stage {s} gives {said} for microbatch {i}, and gave {self.said.get(s)} before: the next stage makes "
+                f"room for outputs that are all alike, and are told in {HEAD} letters"
+            )
+        if first:
+            self.send(Tensor(np.frombuffer(said.encode().ljust(HEAD), np.uint8).copy()), s + 1, self.tag(s, 0, 2))
+        for y in ys:
+            self.send(y.detach(), s + 1, self.tag(s, i, 0))
+
+    def inputs(self, stage: PipelineStage, i: int) -> tuple[tuple[Tensor, ...], bool]:
+        """What the stage before gave for microbatch i, and whether that was a tuple."""
+        s = stage.stage_index
+        if s not in self.heard:
+            head = self.recv(Spec((HEAD,), np.dtype(np.uint8), CPU), s - 1, self.tag(s - 1, 0, 2))
+            self.heard[s] = json.loads(bytes(head.numpy()))
+        several, outputs = self.heard[s]
+        specs = [(Spec(tuple(shape), np.dtype(dtype), stage.device), learns) for dtype, shape, learns in outputs]
+        tag = self.tag(s - 1, i, 0)
+        return tuple(self.recv(spec, s - 1, tag).requires_grad_(learns) for spec, learns in specs), several
+
+    def move_on(self, wait: bool = False) -> None:
+        """Let go of what has arrived, or wait until all has."""
+        self.under_way = [work for work in self.under_way if not (work.wait() if wait else work.is_completed())]
+
+
+def microbatches(x: Tensor, m: int) -> list[Tensor]:
+    """A batch, cut along its first axis."""
+    if not x.shape or not x.shape[0] or x.shape[0] % m:
+        raise ShapeError(f"a pipeline cuts the first axis of a batch into {m} equal microbatches, and got {x.spec}")
+    n = x.shape[0] // m
+    return [x[i * n : (i + 1) * n] for i in range(m)]

@@ -1,0 +1,57 @@
+"""A network cut into stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+from ..nn.container import Sequential
+from ..profiler.costs import estimate
+
+
+def stages_of(model: Sequential, stages: int | Sequence[str], *inputs: Any) -> list[Sequential]:
+    """The model cut into stages, whose parameters keep their names.
+
+    stages    the names of the parts with which the second, third, … begin; or how many stages there are: then the one
+              with the most to do has as little as can be, in the training FLOPs that `profiler.estimate` counts on
+              such inputs, or in parameters where there are no inputs
+
+    Raises ValueError where there is no such cut, or two stages would share a parameter.
+    """
+    names = [name for name, _ in model.named_children()]
+    if not isinstance(stages, int):
+        starts = [names.index(name) if name in names else 0 for name in stages]
+    elif not 0 < stages <= len(names):
+        raise ValueError(f"{len(names)} parts are 1 to {len(names)} stages, and not {stages}")
+    elif inputs:
+        costs = estimate(model, *inputs).by_module
+        starts = balanced([costs[f"{type(model).__name__}.{name}"].train_flops for name in names], stages)
+    else:
+        starts = balanced([sum(p.size for p in part.parameters()) for part in model], stages)
+    if 0 in starts or starts != sorted({*starts}):
+        raise ValueError(f"stages begin with different parts, in their order, among {names[1:]}: got {stages}")
+    parts: list[Sequential] = [model[i:j] for i, j in pairwise([0, *starts, len(names)])]
+    homes: dict[int, int] = {}
+    for stage, part in enumerate(parts):
+        for name, p in part.named_parameters():
+            if homes.setdefault(id(p), stage) != stage:
+                raise ValueError(
+                    f"parameter {name} of stage {stage} is also one of stage {homes[id(p)]}, and each would learn a "
+                    "copy of its own: cut where both are in one stage"
+                )
+    return parts
+
+
+def balanced(costs: Sequence[int], n: int) -> list[int]:
+    """Where the second of n runs of these costs begins, the third, …, so that the largest sum is as small as can be."""
+
+    @cache
+    def best(first: int, n: int) -> tuple[int, list[int]]:
+        if n == 1:
+            return sum(costs[first:]), []
+        cuts = range(first + 1, len(costs) - n + 2)
+        return min((max(sum(costs[first:cut]), best(cut, n - 1)[0]), [cut, *best(cut, n - 1)[1]]) for cut in cuts)
+
+    return best(0, n)[1]
