@@ -14,10 +14,12 @@ import numpy as np
 from ..base.device import CPU
 from ..base.dtypes import kind
 from ..base.errors import DTypeError, GraphError, NoGradientError, ShapeError
+from ..base.spec import Spec
 from ..core import versions
 from ..core.calls import told
 from ..core.modes import current
 from ..core.node import place
+from ..methods import Operand
 from ..tensor.tensor import Tensor
 from .group import DistributedError, ProcessGroup, ReduceOp, Work
 from .transfer import counted, transferred
@@ -29,7 +31,7 @@ def all_reduce(
 ) -> Work | None:
     """Give every process the sum, mean, product, minimum or maximum of all their tensors, in place."""
     g, x = found(group), Lent(tensor, "all_reduce", writes=True)
-    refuse_mean(op, tensor)
+    refuse_reduction(op, tensor.spec)
 
     def finish() -> None:
         divide(x, op, g)
@@ -80,7 +82,7 @@ def reduce_scatter_tensor(
     """Give each process its part of the sum of all: `input` is cut along its first axis, a part for each."""
     g = found(group)
     x, y = Lent(input, "reduce_scatter"), Lent(output, "reduce_scatter", writes=True)
-    refuse_mean(op, input)
+    refuse_reduction(op, input.spec)
     times("reduce_scatter", input, output, g.size)
 
     def finish() -> None:
@@ -128,17 +130,19 @@ def recv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int =
 def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
     """Begin to send: the tensor is not to be changed until wait() returns."""
     g, x = found(group), Lent(tensor, "send")
+    to = another("send", g, dst)
     where = place()
     counted("send", tensor.spec)
-    return Work(g.send(x.array, member(g, dst), tag), x.let_go, g.until, lambda: f"send to rank {dst} at {where}")
+    return Work(g.send(x.array, to, tag), x.let_go, g.until, lambda: f"send to rank {dst} at {where}")
 
 
 def irecv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
     """Begin to receive: what comes is in the tensor when wait() returns."""
     g, x = found(group), Lent(tensor, "recv", writes=True)
+    source = another("recv", g, src)
     where = place()
     counted("recv", tensor.spec)
-    return Work(g.recv(x.array, member(g, src), tag), x.give_back, g.until, lambda: f"recv from rank {src} at {where}")
+    return Work(g.recv(x.array, source, tag), x.give_back, g.until, lambda: f"recv from rank {src} at {where}")
 
 
 # -- what they have in common ---------------------------------------------------------------------
@@ -148,6 +152,8 @@ class Lent:
     """The memory of a tensor while others write to it or read it: its own where that lies side by side on the CPU."""
 
     def __init__(self, tensor: Tensor, call: str, writes: bool = False):
+        if not isinstance(tensor, Operand):
+            raise TypeError(f"{call} takes tensors, and got {type(tensor).__name__}: mg.tensor(x) makes one")
         if current.mode.builder is not None or not isinstance(tensor, Tensor):
             raise GraphError(
                 f"{call} edits memory as it runs, and got {type(tensor).__name__} while a graph is built: "
@@ -195,9 +201,14 @@ def divide(x: Lent, op: ReduceOp, g: ProcessGroup) -> None:
         x.array /= x.array.dtype.type(g.size)
 
 
-def refuse_mean(op: ReduceOp, x: Any) -> None:
+def refuse_reduction(op: Any, x: Spec) -> None:
+    """Raises TypeError for what is no ReduceOp, DTypeError where it makes no value of the dtype."""
+    if not isinstance(op, ReduceOp):
+        raise TypeError(f"op= is one of mg.distributed.ReduceOp, as in ReduceOp.SUM, and got {op!r}")
     if op is ReduceOp.AVG and kind(x.dtype) != "f":
-        raise DTypeError(f"the mean of {x.spec} is no integer: take the sum, or x.astype(float)")
+        raise DTypeError(f"the mean of {x} is no integer: take the sum, or x.astype(float)")
+    if op is ReduceOp.SUM and kind(x.dtype) == "b":
+        raise DTypeError(f"the sum of {x} is no boolean: take ReduceOp.MAX for “any”, or x.astype(int)")
 
 
 def times(call: str, many: Tensor, one: Tensor, n: int) -> None:
@@ -213,3 +224,10 @@ def member(g: ProcessGroup, rank: Any) -> int:
     if rank not in g.ranks:
         raise DistributedError(f"rank {rank!r} is none of this group's, which are {list(g.ranks)}")
     return g.ranks.index(rank)
+
+
+def another(call: str, g: ProcessGroup, rank: Any) -> int:
+    """The place of a rank that is not this one. Raises DistributedError if it is."""
+    if member(g, rank) == g.rank:
+        raise DistributedError(f"{call}: rank {rank} is this process itself, which cannot wait for itself")
+    return member(g, rank)

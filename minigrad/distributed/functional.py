@@ -18,7 +18,7 @@ from ..base.errors import NoGradientError, ShapeError
 from ..base.spec import Spec
 from ..core.node import place
 from ..ops.effect import Effect
-from .collectives import member, refuse_mean
+from .collectives import member, refuse_reduction
 from .group import ProcessGroup, ReduceOp
 from .transfer import agreed
 from .world import found, groups
@@ -55,7 +55,7 @@ class AllReduce(Collective):
     op: ReduceOp
 
     def infer(self, x: Spec) -> Spec:
-        refuse_mean(self.op, x)
+        refuse_reduction(self.op, x)
         return x
 
     def forward(self, xp: Any, x: Any) -> Any:

@@ -28,6 +28,7 @@ REDUCE = {
     ReduceOp.MIN: MPI.MIN,
     ReduceOp.MAX: MPI.MAX,
 }
+MOVED: dict[Any, Any] = {bfloat16: np.uint16, np.dtype(bool): np.uint8}
 SIGNED, TEXT = 64, 512  # bytes of what a process says of its call; and of where it is, if others said something else
 BURST = 100  # times that it is asked in C before Python looks at the clock: asking moves the transfer on
 AWAKE = 0.01  # s: to fall asleep and to wake up takes as long as to move 300 kB; who waits longer leaves the core
@@ -69,9 +70,9 @@ class MPIGroup(ProcessGroup):
                 time.sleep(min(waited / 100, 1e-3))
 
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
-        wide = x.astype(float32) if x.dtype == bfloat16 else x
+        wide = x.astype(float32) if x.dtype == bfloat16 else moved(x)
         request = self.comm.Iallreduce(MPI.IN_PLACE, wide, REDUCE[op])
-        return request.Test if wide is x else copied(request.Test, x, wide)
+        return copied(request.Test, x, wide) if x.dtype == bfloat16 else request.Test
 
     def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
         return self.comm.Ibcast(moved(x), root).Test  # type: ignore[no-any-return]
@@ -81,7 +82,7 @@ class MPIGroup(ProcessGroup):
 
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         if x.dtype != bfloat16:
-            return self.comm.Ireduce_scatter_block(x, y, REDUCE[op]).Test  # type: ignore[no-any-return]
+            return self.comm.Ireduce_scatter_block(moved(x), moved(y), REDUCE[op]).Test  # type: ignore[no-any-return]
         wide = np.empty(y.shape, float32)
         return copied(self.comm.Ireduce_scatter_block(x.astype(float32), wide, REDUCE[op]).Test, y, wide)
 
@@ -108,8 +109,11 @@ def signed(what: str) -> bytes:
 
 
 def moved(x: np.ndarray) -> np.ndarray:
-    """The same memory in a dtype that MPI knows: who only moves bytes need not know what they mean."""
-    return x.view(np.uint16) if x.dtype == bfloat16 else x
+    """The same memory in a dtype that MPI takes: who only moves bytes need not know what they mean.
+
+    The greatest of booleans is also that of bytes, and so for the smallest and the product.
+    """
+    return x.view(MOVED[x.dtype]) if x.dtype in MOVED else x
 
 
 def copied(arrived: Callable[[], bool], x: np.ndarray, wide: np.ndarray) -> Callable[[], bool]:
@@ -124,11 +128,6 @@ def copied(arrived: Callable[[], bool], x: np.ndarray, wide: np.ndarray) -> Call
     return is_done
 
 
-def everyone() -> Any:
-    """All processes, in a communicator of our own."""
-    return MPI.COMM_WORLD.Dup()
-
-
 def world(timeout: float) -> MPIGroup:
-    comm = everyone()
+    comm = MPI.COMM_WORLD.Dup()
     return MPIGroup("world", comm, tuple(range(comm.Get_size())), timeout)

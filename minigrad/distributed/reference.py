@@ -25,7 +25,7 @@ from .algorithms import (
     tree_broadcast,
 )
 from .group import ProcessGroup, ReduceOp
-from .mpi import MPIGroup, copied, everyone, moved
+from .mpi import MPIGroup, copied, moved
 
 REDUCE: dict[ReduceOp, Callable[..., Any]] = {
     ReduceOp.SUM: np.add,
@@ -45,9 +45,9 @@ def move_on() -> None:
 class ReferenceGroup(MPIGroup):
     """A group that adds up by itself: MPI carries messages from one process to another, and no more."""
 
-    def __init__(self, name: str, comm: Any, ranks: tuple[int, ...], timeout: float, algorithm: str):
-        super().__init__(name, comm, ranks, timeout)
-        self.algorithm, self.posted = algorithm, comm.Dup()  # where no message of a user's is taken for one of these
+    def __init__(self, group: MPIGroup, algorithm: str):
+        vars(self).update(vars(group))
+        self.algorithm, self.posted = algorithm, group.comm.Dup()  # where no message of a user's is taken for another
         self.begun = 0
         halves = algorithm == "halving" and self.size & (self.size - 1) == 0
         self.scatter = halving_reduce_scatter if halves else ring_reduce_scatter
@@ -68,12 +68,12 @@ class ReferenceGroup(MPIGroup):
         mine = held[parts(x.size, self.size, self.rank)]
         return copied(self.run(self.scatter(self.rank, self.size, x.size), held, op), y.reshape(-1), mine)
 
-    def until(self, is_done: Callable[[], bool], what: Callable[[], str]) -> None:
+    def until(self, is_done: Callable[[], bool], what: Callable[[], str], *more: Any) -> None:
         def moved_and_done() -> bool:
             move_on()
             return is_done()
 
-        super().until(moved_and_done, what)
+        super().until(moved_and_done, what, *more)
 
     def run(self, rounds: Rounds, x: np.ndarray, op: ReduceOp = ReduceOp.SUM) -> Callable[[], bool]:
         """The rounds of this rank, each begun when the one before is over."""
@@ -107,11 +107,4 @@ class ReferenceGroup(MPIGroup):
 
     def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
         group = super().split(name, ranks)
-        if not isinstance(group, MPIGroup):
-            return None
-        return ReferenceGroup(name, group.comm, ranks, self.timeout, self.algorithm)
-
-
-def world(timeout: float, algorithm: str) -> ReferenceGroup:
-    comm = everyone()
-    return ReferenceGroup("world", comm, tuple(range(comm.Get_size())), timeout, algorithm)
+        return ReferenceGroup(group, self.algorithm) if isinstance(group, MPIGroup) else group

@@ -39,7 +39,8 @@ def init_process_group(backend: str | None = None, timeout: timedelta = timedelt
             f"many processes need MPI ({missing}): pip install 'minigrad-course[mpi]', in the Python that runs them"
         ) from None
     seconds = timeout.total_seconds()
-    groups["world"] = reference.world(seconds, backend) if backend in ALL_REDUCE else mpi.world(seconds)
+    everyone = mpi.world(seconds)
+    groups["world"] = reference.ReferenceGroup(everyone, backend) if backend in ALL_REDUCE else everyone
 
 
 def destroy_process_group() -> None:
@@ -77,8 +78,10 @@ def new_group(ranks: Sequence[int] | None = None) -> ProcessGroup | None:
 
 def found(group: ProcessGroup | None) -> ProcessGroup:
     """The group, or all. Raises DistributedError before init_process_group()."""
-    if group is not None:
+    if isinstance(group, ProcessGroup):
         return group
+    if group is not None:
+        raise DistributedError(f"group= is what new_group() gives, or None for all processes, and got {group!r}")
     if not is_initialized():
         raise DistributedError("there are no processes to talk to yet: call mg.distributed.init_process_group() first")
     return groups["world"]
