@@ -253,10 +253,45 @@ def test_a_plain_function_is_traced_for_its_inputs_and_refused_without(tmp_path)
     mg.save(tmp_path / "f.mg", lambda a: a * 2, mg.TensorSpec((None,)))
 
     assert mg.load(tmp_path / "f.mg")(mg.ones(3)).numpy().tolist() == [2.0] * 3
-    with pytest.raises(StateError, match=r"mg.save\(path, function, inputs\), or save what mg.function made"):
+    with pytest.raises(StateError, match=r"mg.save\(path, model, inputs\); or .* what mg.function made of a f"):
         mg.save(tmp_path / "f.mg", lambda a: a * 2)
     with pytest.raises(StateError, match=r"inputs are of a model or a function, and mg\.save got them with"):
         mg.save(tmp_path / "f.mg", {"w": mg.ones(2)}, mg.TensorSpec((None,)))
+
+
+@pytest.mark.parametrize("optimizer", [mg.optim.Adam, lambda p: mg.optim.SGD(p, lr=0.1, momentum=0.9)])
+def test_a_training_step_is_saved_and_goes_on_as_the_original_does(tmp_path, optimizer):
+    model = net()
+    optimizer = optimizer(model.parameters())
+
+    @mg.function
+    def step(x, t):
+        optimizer.zero_grad()
+        loss = ((model(x) - t) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    xs, ts = mg.randn(6, 8, 4), mg.randn(6, 8, 2)
+    for x, t in zip(xs[:2], ts[:2]):
+        step(x, t)
+    found = loaded(tmp_path / "step.mg", step)
+    mg.save(tmp_path / "again.mg", found)
+    mg.manual_seed(1)
+    wanted = [step(x, t) for x, t in zip(xs[2:], ts[2:])]
+    mg.manual_seed(1)
+    came = [found(x, t) for x, t in zip(xs[2:], ts[2:])]
+
+    assert [y.item() for y in came] == [y.item() for y in wanted]
+    assert not came[0].requires_grad
+    named = dict(found.named_parameters())
+    for name, p in model.named_parameters():
+        np.testing.assert_array_equal(named[f"model.{name}"].numpy(), p.numpy())
+        np.testing.assert_array_equal(named[f"model.{name}"].grad.numpy(), p.grad.numpy())
+    assert (tmp_path / "again.mg").read_bytes() == (tmp_path / "step.mg").read_bytes()
+    inside = mg.function(mg.load(tmp_path / "step.mg"))
+    mg.manual_seed(1)
+    assert [inside(x, t).item() for x, t in zip(xs[2:], ts[2:])] == [y.item() for y in wanted]
 
 
 def test_a_fresh_process_without_the_source_gives_the_same(tmp_path):
@@ -428,15 +463,25 @@ def test_what_holds_python_is_refused_with_its_line(tmp_path):
 
 
 def test_what_a_graph_alone_does_not_do_again_is_refused(tmp_path):
-    w = mg.tensor(1.0, requires_grad=True)
+    w, there = mg.tensor(1.0, requires_grad=True), mg.tensor(1.0)
 
     def trained(x):
         loss = (x * w).sum()
         loss.backward()
         return loss
 
-    with pytest.raises(StateError, match=r"trained calls backward\(\) inside"):
-        mg.save(tmp_path / "f", mg.function(trained), mg.ones(3))
+    def forgot(x):
+        w.grad = None
+        return x * w
+
+    def said(x):
+        w.grad = there
+        return x * w
+
+    for f in (trained, forgot, said):
+        w.grad = None
+        with pytest.raises(StateError, match=r"otherwise with a .grad than zero_grad\(\) and then backward\(\)"):
+            mg.save(tmp_path / "f", f, mg.ones(3))
     with pytest.raises(StateError, match="edits its argument x"):
         mg.save(tmp_path / "f", mg.function(lambda x: x.add_(1)), mg.ones(3))
     with pytest.raises(StateError, match="was not traced yet"):
@@ -527,6 +572,13 @@ BAD = {
     "a view that is none": lambda s: s["parts"][0].update(result={"view": [{"output": 0}, {"op": "Exp"}]}),
     "a variable that is not there": lambda s: s["variables"].update(other=True),
     "a variable that is not said": lambda s: s["variables"].pop("w"),
+    "another name for what is not there": lambda s: s["variables"].update(other="nothing"),
+    "another name for what comes later": lambda s: s.update(variables={"other": "w"} | s["variables"]),
+    "a variable that is a number": lambda s: s["variables"].update(w=1),
+    "a gradient of an argument": lambda s: s["parts"][0].update(grads=[[0, None]]),
+    "a gradient of what is not there": lambda s: s["parts"][0].update(grads=[[999, None]]),
+    "a gradient of another shape": lambda s: s["parts"][0].update(grads=[[1, 3]]),
+    "gradients that are none": lambda s: s["parts"][0].update(grads=None),
     "an integer that learns": lambda s: s["variables"].update(t=True),
     "a graph that reads less": lambda s: s["parts"][0]["reads"].pop(),
     "variables in another order": lambda s: s["parts"][0]["reads"].reverse(),

@@ -21,7 +21,6 @@ from ..graph.function import TracedFunction
 from ..graph.placeholder import TensorSpec
 from ..graph.session import Session, SessionCallable
 from ..graph.signature import Bound
-from ..nn.module import Module
 from ..tensor.tensor import Tensor
 from .container import OURS, parsed, read, short, written
 from .functions import FunctionDecoder, FunctionEncoder, SavedFunction, of_traced
@@ -63,39 +62,31 @@ def function_of(what: Any, inputs: Any) -> SavedFunction | None:
     """A function as it is saved; None for values."""
     if isinstance(what, SavedFunction) and inputs is None:
         return what
-    if isinstance(what, Module):
-        if inputs is None:
-            raise StateError(
-                f"a {type(what).__name__} is saved with what it is called with, mg.save(path, model, inputs), which "
-                "says its graph; or without one, as mg.save(path, model.state_dict())"
-            )
-        what = TracedFunction(what)
+    if isinstance(what, SessionCallable) and inputs is None:
+        return of_session(what)
     if isinstance(what, Session):
         raise StateError(
             "a session is saved as one of its runs, mg.save(path, session.make_callable(fetches, [x, …])), "
             "which has the variables' values with it"
         )
-    if isinstance(what, SessionCallable) and inputs is None:
-        return of_session(what)
     what = what.function if isinstance(what, Bound) else what
-    if not callable(what) and inputs is not None:
-        raise StateError(f"inputs are of a model or a function, and mg.save got them with {short(what)}")
     if not callable(what):
+        if inputs is not None:
+            raise StateError(f"inputs are of a model or a function, and mg.save got them with {short(what)}")
         return None
-    if not isinstance(what, TracedFunction) and inputs is None:
-        raise StateError(
-            f"the graph of {short(what)} is not known: say what it is called with, mg.save(path, function, inputs), or "
-            "save what mg.function made of it, once it was called"
-        )
-    what = what if isinstance(what, TracedFunction) else TracedFunction(what)
     if inputs is None:
-        return of_traced(what)
-    given = inputs if isinstance(inputs, tuple) else (inputs,)
+        if isinstance(what, TracedFunction):
+            return of_traced(what)
+        raise StateError(
+            f"the graph of {getattr(what, '__name__', type(what).__name__)} is not known: say what it is called with, "
+            "mg.save(path, model, inputs); or save model.state_dict(), or what mg.function made of a function"
+        )
+    traced = what if isinstance(what, TracedFunction) else TracedFunction(what)
+    given, signature = inputs if isinstance(inputs, tuple) else (inputs,), traced.input_signature
     if any(isinstance(x, TensorSpec) for x in leaves(given)):
-        specs = tree_map(lambda x: x if isinstance(x, TensorSpec) else TensorSpec.from_tensor(Tensor(x)), given)
-        what = TracedFunction(what.python_function, specs, what.autograph)
-        given = tree_map(TensorSpec.example, specs)
-    alone = TracedFunction(what.python_function, what.input_signature, what.autograph)
+        signature = tree_map(lambda x: x if isinstance(x, TensorSpec) else TensorSpec.from_tensor(Tensor(x)), given)
+        given = tree_map(TensorSpec.example, signature)
+    alone = TracedFunction(traced.python_function, signature, traced.autograph)
     alone.trace_for(*given)
     return of_traced(alone)
 

@@ -53,6 +53,8 @@ class SavedGraph(NamedTuple):
     reads        names of the variables that the other inputs are
     edits        (input, output): the variable at that input has that value after a run
     result       the structure of what is returned
+    grads        (input, output or None): what is the .grad of that variable after a run, of a graph that has called
+                 backward() itself and whose results have no history; else None
     """
 
     graph: Graph
@@ -60,6 +62,7 @@ class SavedGraph(NamedTuple):
     reads: list[str]
     edits: list[tuple[int, int]]
     result: Any
+    grads: list[tuple[int, int | None]] | None = None
 
 
 class Signature(NamedTuple):
@@ -112,11 +115,14 @@ class SavedFunction(Module):
     def forward(self, *xs: Any, **named: Any) -> Any:
         part, run, given = self.fitting(xs, named)
         inputs = [*given, *map(self.variables.__getitem__, part.reads)]
-        ys = run(inputs) if current.mode.builder is None else written_down(part.graph, inputs)
+        with in_mode(recording=current.mode.recording and part.grads is None):
+            ys = run(inputs) if current.mode.builder is None else written_down(part.graph, inputs)
         result = [returned(x, part, inputs, ys) for x in leaves(part.result)]
         with no_grad():
             for i, y in part.edits:
                 inputs[i].copy_(ys[y])
+        for i, g in part.grads or ():
+            inputs[i].grad = None if g is None else ys[g]
         return planted(part.result, iter(result))
 
     def fitting(self, xs: Sequence[Any], named: dict[str, Any]) -> tuple[SavedGraph, Compiled, list[Any]]:
@@ -185,10 +191,11 @@ def returned(x: Any, part: SavedGraph, inputs: Sequence[Any], ys: Sequence[Any])
 
 def part_of(trace: Trace, name: str) -> SavedGraph:
     """A trace, as it is saved. Raises StateError for what a graph alone does not do again."""
-    if trace.is_flat or trace.grads:
+    adds = any(attribute == "grad" for _, attribute in trace.guards.noted)
+    if adds or any(isinstance(g, Tensor) for _, g in trace.grads) or bool(trace.grads) > trace.is_flat:
         raise StateError(
-            f"{name} calls backward() inside, which gives a .grad to parameters, and no such function is saved: save "
-            "the one that gives the loss, and call backward() on what it gives"
+            f"{name} does otherwise with a .grad than zero_grad() and then backward(), and no such function is saved: "
+            "do both in it, or save the one that gives the loss, and call backward() on what it gives"
         )
     edited = [trace.names[edit.input] for edit in trace.edits if edit.input < trace.given]
     if edited:
@@ -205,7 +212,8 @@ def part_of(trace: Trace, name: str) -> SavedGraph:
 
     result = planted(trace.template, iter([place(at) for at in trace.places]))
     edits = [(edit.input, edit.result) for edit in trace.edits]
-    return SavedGraph(trace.graph, trace.names[: trace.given], trace.names[trace.given :], edits, result)
+    grads = [(captured[id(leaf)], g) for leaf, g in trace.grads if id(leaf) in captured] if trace.is_flat else None
+    return SavedGraph(trace.graph, trace.names[: trace.given], trace.names[trace.given :], edits, result, grads)
 
 
 def of_traced(function: TracedFunction) -> SavedFunction:
@@ -256,6 +264,7 @@ class FunctionEncoder(GraphEncoder):
                 "reads": part.reads,
                 "edits": [[*edit] for edit in part.edits],
                 "result": self.value(part.result),
+                **({} if part.grads is None else {"grads": [[*grad] for grad in part.grads]}),
             }
             for part in saved.parts
         ]
@@ -318,14 +327,18 @@ class FunctionDecoder(GraphDecoder):
                 last = [x.spec for x in graph.inputs[len(names) :]]
                 if len(graph.inputs) != len(names) + len(reads) or [getattr(x, "spec", None) for x in known] != last:
                     raise SavedFileError(f"a graph reads {short(reads)}, and they are not of its inputs' specs")
-                part = SavedGraph(
-                    graph, [*map(plain, names)], reads, [self.edit(e, graph, len(names)) for e in edits], None
-                )
-                return part._replace(result=self.result(result, graph))
+                new = [self.edit(edit, graph, len(names)) for edit in edits]
+                part = SavedGraph(graph, [*map(plain, names)], reads, new, self.result(result, graph))
+                if "grads" not in said:
+                    return part
+                if isinstance(said["grads"], list):
+                    return part._replace(grads=[self.edit(grad, graph, len(names), True) for grad in said["grads"]])
         raise SavedFileError(f"{short(said)} is no graph of a function")
 
-    def edit(self, said: Any, graph: Graph, given: int) -> tuple[int, int]:
+    def edit(self, said: Any, graph: Graph, given: int, is_grad: bool = False) -> Any:
         match said:
+            case [int(i), None] if is_grad and given <= i < len(graph.inputs):
+                return i, None
             case [int(i), int(y)] if i >= given:
                 new = chosen([*graph.outputs], y)
                 if new is not None and new.spec == chosen([*graph.inputs], i).spec:

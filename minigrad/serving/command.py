@@ -83,17 +83,22 @@ def configured(repository: Repository, poll: float) -> uvicorn.Config:
 class Connection(HttpToolsProtocol):
     """uvicorn's, on which the head of a request has limits too: `seconds` for each, and its bytes."""
 
+    late: Any = None  # what ends the connection, as long as a head is awaited
+    length = 0
+
     def __init__(self, seconds: float, **given: Any):
         super().__init__(**given)
-        self.seconds, self.length = seconds, 0
-        self.late: asyncio.TimerHandle | None = None  # as long as a head is awaited
+        self.seconds = seconds
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self.late = self.loop.call_later(self.seconds, self.end, b"408 Request Timeout")
+        self.await_head()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self.await_head()
+
+    def await_head(self) -> None:
         self.late = self.late or self.loop.call_later(self.seconds, self.end, b"408 Request Timeout")
 
     def data_received(self, data: bytes) -> None:
@@ -105,17 +110,10 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
-        self.await_nothing()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.await_nothing()
-        super().connection_lost(exc)
-
-    def await_nothing(self) -> None:
-        if self.late is not None:
-            self.late.cancel()
+        self.late.cancel()
         self.late = None
 
     def end(self, why: bytes) -> None:
-        self.transport.write(b"HTTP/1.1 %b\r\nconnection: close\r\ncontent-length: 0\r\n\r\n" % why)
-        self.transport.close()
+        if not self.transport.is_closing():
+            self.transport.write(b"HTTP/1.1 %b\r\nconnection: close\r\ncontent-length: 0\r\n\r\n" % why)
+            self.transport.close()
