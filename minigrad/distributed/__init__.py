@@ -2,6 +2,7 @@
 
 group           what a group of processes can do with arrays; alone, or by MPI (mpi)
 agreement       before they move anything, all say what they are about to move
+watch           what every process is doing, so that a wait that nobody will end is an error
 world           who takes part: init_process_group, ranks, groups
 collectives     all_reduce and its kin, in place
 functional      the same as ops, with gradients

@@ -6,12 +6,14 @@ and moved as 16 bits.
 
 from __future__ import annotations
 
+import atexit
 import os
 import time
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import repeat
 from operator import call
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -19,7 +21,9 @@ import numpy as np
 from mpi4py import MPI
 
 from ..base.dtypes import bfloat16, float32
+from ..core.node import place
 from .group import DistributedError, ProcessGroup, ReduceOp
+from .watch import LAUNCHED, TEXT, Board, fitting
 
 REDUCE = {
     ReduceOp.SUM: MPI.SUM,
@@ -29,7 +33,7 @@ REDUCE = {
     ReduceOp.MAX: MPI.MAX,
 }
 MOVED: dict[Any, Any] = {bfloat16: np.uint16, np.dtype(bool): np.uint8}
-SIGNED, TEXT = 64, 512  # bytes of what a process says of its call; and of where it is, if others said something else
+SIGNED = 64  # bytes of what a process says of its call
 BURST = 100  # times that it is asked in C before Python looks at the clock: asking moves the transfer on
 AWAKE = 0.01  # s: to fall asleep and to wake up takes as long as to move 300 kB; who waits longer leaves the core
 give_way: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
@@ -38,15 +42,17 @@ give_way: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0)
 class MPIGroup(ProcessGroup):
     """Processes behind an MPI communicator, with a second one on which they agree."""
 
-    def __init__(self, name: str, comm: Any, ranks: tuple[int, ...], timeout: float):
+    def __init__(self, name: str, comm: Any, control: Any, ranks: tuple[int, ...], timeout: float, board: Board):
         super().__init__(name, comm.Get_rank(), ranks)
-        self.comm, self.control, self.timeout = comm, comm.Dup(), timeout
+        self.comm, self.control, self.timeout, self.board = comm, control, timeout, board
+        self.number = board.number()
 
     def agree(self, what: str, where: Callable[[], Any]) -> None:
         mine = signed(what)
+        self.board.arrive(self.number, mine)
         if self.told(mine, lambda: f"{what} at {where()}") != mine * self.size:
-            said = self.told(f"{what} at {where()}".encode("ascii", "replace")[:TEXT].ljust(TEXT), lambda: what)
-            words = (bytes(said[i : i + TEXT]).decode().rstrip() for i in range(0, len(said), TEXT))
+            said = self.told(fitting(f"{what} at {where()}").ljust(TEXT), lambda: what)
+            words = (bytes(said[i : i + TEXT]).decode(errors="replace").rstrip() for i in range(0, len(said), TEXT))
             raise DistributedError(
                 "all processes of a group make the same calls in the same order, and these differ:\n    rank "
                 + "\n    rank ".join(f"{rank}: {each}" for rank, each in zip(self.ranks, words))
@@ -55,19 +61,18 @@ class MPIGroup(ProcessGroup):
     def told(self, mine: bytes, what: Callable[[], str]) -> bytearray:
         """What all members say, one after the other, in as many bytes each."""
         all_say = bytearray(len(mine) * self.size)
-        self.until(self.control.Iallgather(mine, all_say).Test, what)
+        self.until(self.control.Iallgather(mine, all_say).Test, what, self.number)
         return all_say
 
-    def until(self, is_done: Callable[[], bool], what: Callable[[], str]) -> None:
+    def until(self, is_done: Callable[[], bool], what: Callable[[], str], call: int | None = None) -> None:
+        """call    the group that all members come to a call of, by its number: it is done when the last has come"""
         began = time.monotonic()
-        while not any(map(call, repeat(is_done, BURST))):
-            waited = time.monotonic() - began
-            if waited > self.timeout:
-                raise DistributedError(f"rank {self.ranks[self.rank]} waited {self.timeout:g} s in {what()}")
-            if waited < AWAKE:
-                give_way()
-            else:
-                time.sleep(min(waited / 100, 1e-3))
+        while not asked(is_done):
+            if time.monotonic() - began > AWAKE:
+                needs = getattr(is_done, "needs", ()) if call is None else self.ranks
+                self.board.wait(lambda: asked(is_done), what(), needs, call, self.timeout)
+                return
+            give_way()
 
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         wide = x.astype(float32) if x.dtype == bfloat16 else moved(x)
@@ -90,15 +95,84 @@ class MPIGroup(ProcessGroup):
         return self.comm.Ialltoall(moved(x), moved(y)).Test  # type: ignore[no-any-return]
 
     def send(self, x: np.ndarray, to: int, tag: int) -> Callable[[], bool]:
-        return self.comm.Isend(moved(x), to, tag).Test  # type: ignore[no-any-return]
+        return Sending(self, x, to, tag)
 
     def recv(self, x: np.ndarray, source: int, tag: int) -> Callable[[], bool]:
-        return self.comm.Irecv(moved(x), source, tag).Test  # type: ignore[no-any-return]
+        return Receipt(self, x, source, tag)
 
     def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
         me = self.ranks[self.rank]
         comm = self.comm.Split(0, ranks.index(me)) if me in ranks else self.comm.Split(MPI.UNDEFINED)
-        return None if comm == MPI.COMM_NULL else MPIGroup(name, comm, ranks, self.timeout)
+        if comm == MPI.COMM_NULL:
+            self.board.number()
+            return None
+        return MPIGroup(name, comm, comm.Dup(), ranks, self.timeout, self.board)
+
+
+class Message:
+    """A message, and before it a header: its dtype, its shape, and the line that sends it.
+
+    needs    the rank at its other end
+    """
+
+    def __init__(self, g: MPIGroup, x: np.ndarray, other: int):
+        self.place, self.spec = place(), signed(named(x.dtype, x.shape))
+        self.needs, self.me, self.receipts = (g.ranks[other],), g.ranks[g.rank], g.board.receipts
+
+
+class Sending(Message):
+    def __init__(self, g: MPIGroup, x: np.ndarray, to: int, tag: int):
+        super().__init__(g, x, to)
+        self.header = g.control.Isend(self.spec + located(x.dtype, x.shape, self.place), to, tag)
+        self.data = g.comm.Isend(moved(x), to, tag)
+
+    def __call__(self) -> bool:
+        return self.header.Test() and self.data.Test()  # type: ignore[no-any-return]
+
+
+class Receipt(Message):
+    def __init__(self, g: MPIGroup, x: np.ndarray, source: int, tag: int):
+        super().__init__(g, x, source)
+        self.said, self.wanted = bytearray(SIGNED + TEXT), (x.dtype, x.shape)
+        self.header, self.data = g.control.Irecv(self.said, source, tag), g.comm.Irecv(moved(x), source, tag)
+        self.receipts.add(self)
+
+    def __call__(self) -> bool:
+        done: bool = self.fits() and self.data.Test()
+        if done:
+            self.receipts.discard(self)
+        return done
+
+    def moving(self) -> bool:
+        return self.fits() and not self.data.Test()
+
+    def fits(self) -> bool:
+        """Whether it has begun to arrive. Raises DistributedError if it is something else."""
+        if not self.header.Test():
+            return False
+        if not self.said.startswith(self.spec):
+            self.receipts.discard(self)
+            sent = self.said[SIGNED:].rstrip(b"\0").decode(errors="replace")
+            raise DistributedError(
+                f"rank {self.me} receives {named(*self.wanted)} at {self.place}, and rank {self.needs[0]} sends "
+                f"{sent}: recv takes a tensor of the shape and dtype that are sent"
+            )
+        return True
+
+
+@lru_cache(maxsize=1024)
+def named(dtype: Any, shape: tuple[int, ...]) -> str:
+    return f"{dtype} {shape}"
+
+
+@lru_cache(maxsize=1024)
+def located(dtype: Any, shape: tuple[int, ...], where: Any) -> bytes:
+    return fitting(f"{named(dtype, shape)} at {where}")
+
+
+def asked(is_done: Callable[[], bool]) -> bool:
+    """Whether it is done, asked so often in C: asking moves the transfer on."""
+    return any(map(call, repeat(is_done, BURST)))
 
 
 @lru_cache(maxsize=1024)
@@ -129,5 +203,31 @@ def copied(arrived: Callable[[], bool], x: np.ndarray, wide: np.ndarray) -> Call
 
 
 def world(timeout: float) -> MPIGroup:
-    comm = MPI.COMM_WORLD.Dup()
-    return MPIGroup("world", comm, tuple(range(comm.Get_size())), timeout)
+    """All processes. They agree to be it first: to make communicators, MPI waits for all, and cannot be asked."""
+    everyone, ranks = MPI.COMM_WORLD, tuple(range(MPI.COMM_WORLD.size))
+    start = shared() if LAUNCHED in os.environ else opened(Board.made(everyone.size), last=True)
+    MPIGroup("start", everyone, everyone, ranks, timeout, start).agree("init_process_group", place)
+    return MPIGroup("world", everyone.Dup(), everyone.Dup(), ranks, timeout, shared())
+
+
+@cache
+def shared() -> Board:
+    """The launcher's board, or else one for each machine: on it, those of others seem to compute for ever."""
+    if LAUNCHED in os.environ:
+        board = opened(os.environ[LAUNCHED])
+    else:
+        here = MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED)
+        path = here.bcast(Board.made(MPI.COMM_WORLD.size) if here.rank == 0 else "")
+        board = opened(path)
+        here.Barrier()
+        if here.rank == 0:
+            Path(path).unlink()
+    atexit.register(board.end, "its program is over")
+    return board
+
+
+def opened(path: str, last: bool = False) -> Board:
+    board = Board(path, MPI.COMM_WORLD.size, MPI.COMM_WORLD.rank)
+    if last:
+        Path(path).unlink()
+    return board
