@@ -452,6 +452,6 @@ Quiz("16_where_the_bytes_go")
 # **Exercise.** [16 A ledger of your own](../exercises/16_where_the_bytes_go.ipynb): count a network on paper, say who
 # keeps what, shorten a skip, and train under a limit.
 #
-# **Next:** change something here. Give the first convolution a `stride=2`, so that it makes pictures of 4 × 4: by how
-# much does the peak fall, and how many parameters fewer are there? Write both down before you run it. The lessons after
-# this one are planned: what grows how with the length of a sentence, and why fewer operations are not always quicker.
+# **Next:** [17 What grows how](17_what_grows_how.ipynb). Before that, change something here: give the first convolution
+# a `stride=2`, so that it makes pictures of 4 × 4. By how much does the peak fall, and how many parameters fewer are
+# there? Write both down before you run it.

@@ -593,4 +593,6 @@ def build():
 # A count for any network, an eye for what a derivative reads and for a name that holds on to too much, and a network
 # that trains in a third of the memory.
 #
-# **Next**: halve the limit of part 5. Is it the batch, the pixels or the channels that you give up first?
+# Halve the limit of part 5: is it the batch, the pixels or the channels that you give up first?
+#
+# **Next**: [17 What grows how](../lessons/17_what_grows_how.ipynb).

@@ -1,0 +1,424 @@
+# ---
+# jupyter:
+#   minigrad:
+#     title: What grows how
+#     minutes: 40
+#     objectives:
+#       - count the operations of a linear layer, a convolution and an attention block on paper
+#       - tell multiply-adds from floating-point operations, in your own numbers and in those of others
+#       - read the power of a growth off two points, and off a straight line
+#       - say which length doubles a cost, and which one makes it four times as large
+#       - say why a training step is about three forward passes
+#     concepts: [E3, E6]
+#     builds_on: [16_where_the_bytes_go]
+#     widgets: [Predict, Quiz]
+#     terms:
+#       FLOP: a floating-point operation, such as an addition or a multiplication of two numbers
+#       MAC: a multiplication and the addition of what comes out, a multiply-add; two FLOPs
+#       slope: of a line on axes where each step is a factor, the power with which the cost grows
+#       stride: by how many pixels the window of a convolution moves on
+# ---
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# # 17 What grows how
+#
+# Lesson 16 counted who holds the memory of one step. Now the network gets larger: a longer sentence, a wider layer, a
+# picture of twice the height. **Twice the sentence costs what?** Twice as much, four times as much, or nothing more?
+# It depends on *what* is counted, and on *which* length grows. Nothing has to be run to find out: a graph of shapes is
+# enough, and so the networks in this lesson may be larger than the machine.
+#
+# **About 40 minutes.** Afterwards you can
+#
+# - count the operations of a linear layer, a convolution and an attention block on paper;
+# - tell multiply-adds from floating-point operations, in your own numbers and in those of others;
+# - read the power of a growth off two points, and off a straight line;
+# - say which length doubles a cost, and which one makes it four times as large;
+# - say why a training step is about three forward passes.
+#
+# **Builds on** [16 Where the bytes go](16_where_the_bytes_go.ipynb).
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Two minutes. Ask: your network takes an hour on pictures of 100 pixels. How long on pictures of 200? Write the answers
+# on the board; one hour, two and four will all be there. They all can be right, for parameters, for rows, for pixels.
+
+# %% slideshow={"slide_type": "skip"}
+import matplotlib.pyplot as plt
+import numpy as np
+
+import minigrad as mg
+from minigrad.course import Predict, Quiz, follow_theme, reveal
+from minigrad.profiler import estimate
+
+BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+mg.manual_seed(0)
+follow_theme()
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## One and one are two
+#
+# A linear layer multiplies each of its inputs with a weight, and adds up what comes out. One multiplication and one
+# addition are a **MAC**, a multiply-add. Each operation on two numbers, of whatever kind, is a **FLOP**. How many FLOPs
+# does a layer without a bias from 300 to 100 numbers need for a batch of 10?
+
+# %%
+Predict("linear", "FLOPs of a linear layer, 10 rows of 300 to 100:")
+
+# %%
+layer = mg.nn.Linear(300, 100, bias=False)
+cost = estimate(layer, mg.ones(10, 300))
+print(f"{10 * 300 * 100:,} on paper, {cost.macs:,} MACs, {cost.flops:,} FLOPs")
+reveal("linear", cost.flops)
+
+# %% [markdown]
+# $B · C · D$ MACs for a batch $B$, and two FLOPs for each. Half of all numbers that are printed mean the one, half the
+# other, and most of them say "FLOPs". The paper that introduced ResNet-50 gives it 3.8 · 10⁹ FLOPs, and means
+# multiply-adds; other tables say 4.1. Our own count, of a model that has shapes and no memory:
+
+# %%
+with mg.device("meta"):
+    resnet, picture = mg.zoo.resnet(50), mg.zeros(1, 3, 224, 224)
+cost = estimate(resnet, picture)
+print(f"{cost.parameters:,} parameters, {cost.macs:,} MACs, {cost.flops:,} FLOPs")
+
+# %% [markdown]
+# Whoever compares a machine's FLOPs per second with a table's "FLOPs" should ask first. (The difference between 3.8 and
+# 4.1 is another one: in most code of today the stride is in another layer than it was in the paper.)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. A machine that is sold with 100 TFLOP/s does 50 · 10¹² multiply-adds. Ask what a bias adds to the count:
+# 10 · 100 additions, one in 600, and nobody counts it.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## A convolution
+#
+# The second convolution of lesson 16 read 16 channels of 8 × 8 pixels, and made 16, with windows of 3 × 3. Each number
+# that it makes is a sum over a window in all the channels: $C · K · K$ MACs. It has 2,320 parameters; how many MACs
+# does it need for *one* picture?
+
+# %%
+Predict("convolution", "MACs of the convolution for one picture:")
+
+# %%
+conv = mg.nn.Conv2d(16, 16, 3, padding=1)
+C, D, K, H, W = 16, 16, 3, 8, 8
+cost = estimate(conv, mg.ones(1, C, H, W))
+print(
+    f"{D * H * W * C * K * K:,} on paper, {cost.macs:,} counted: {cost.macs / cost.parameters:.1f} for each parameter"
+)
+reveal("convolution", cost.macs)
+
+# %% [markdown]
+# A linear layer uses each of its weights once for each row of the batch. A convolution uses each of them at *every
+# pixel*, here 64 times. So parameters and work lie in different places. AlexNet, which began it all in 2012, has five
+# convolutions and, behind them, three linear layers. How much of the parameters is in the linear ones, and how much of
+# the work?
+
+# %% slideshow={"slide_type": "subslide"}
+Predict("alexnet", "Percent of AlexNet's MACs in its three linear layers:", tolerance=5)
+
+# %%
+with mg.device("meta"):
+    alexnet = mg.zoo.AlexNet()
+cost = estimate(alexnet, picture)
+share = {}
+for name in ("features", "classifier"):
+    macs = cost.by_module[f"AlexNet.{name}"].macs
+    parameters = sum(p.size for p in getattr(alexnet, name).parameters())
+    share[name] = parameters / cost.parameters, macs / cost.macs
+    print(f"{name:10} {share[name][0]:6.1%} of the parameters, {share[name][1]:6.1%} of the MACs")
+reveal("alexnet", 100 * share["classifier"][1])
+
+# %%
+fig, ax = plt.subplots(figsize=(6, 1.8), layout="constrained")
+for y, i in enumerate((1, 0)):
+    ax.barh(y, share["features"][i], color=BLUE)
+    ax.barh(y, share["classifier"][i], left=share["features"][i], color=VERMILION, hatch="//", edgecolor="white")
+ax.set(yticks=[0, 1], yticklabels=["MACs", "parameters"], xlabel="share: convolutions, then linear layers (hatched)")
+plt.show()
+
+# %% [markdown]
+# *The plot: two bars. Of the parameters 4 % are in the convolutions and 96 % in the linear layers; of the MACs it is
+# 92 % and 8 %.*
+#
+# Whoever wants a smaller file looks at the one end, whoever wants a quicker network at the other.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Six minutes. Networks after AlexNet gave up the large linear layers, and lost nine of ten parameters without losing
+# accuracy: GoogLeNet, 2014. The work stayed.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Two points make a power
+#
+# If a cost grows as $n^p$, then twice the length costs $2^p$ times as much. So $p$ can be read off two points, as the
+# logarithm of a quotient; and on axes where each step is a factor such a cost is a straight line, whose **slope** is
+# $p$. Here is a network of convolutions, whose batch, depth, width (its channels) and pictures can grow. What is the
+# slope of the MACs over the *width*?
+
+
+# %%
+def costs(batch=8, depth=4, width=16, pixels=16):
+    with mg.device("meta"):
+        parts = [each for _ in range(depth) for each in (mg.nn.Conv2d(width, width, 3, padding=1), mg.nn.ReLU())]
+        return estimate(mg.nn.Sequential(*parts), mg.zeros(batch, width, pixels, pixels))
+
+
+Predict("width", "The slope of the MACs over the width:")
+
+
+# %%
+def slope(what, **doubled):
+    """The power with which a cost grows, from its value at a length and at twice the length."""
+    (name, n), *_ = doubled.items()
+    return np.log2(getattr(costs(**{name: 2 * n}), what) / getattr(costs(**{name: n}), what))
+
+
+counted = ("parameters", "macs", "kept_bytes")
+lengths = {"batch": 8, "depth": 4, "width": 16, "pixels": 16}
+slopes = {name: [slope(what, **{name: n}) for what in counted] for name, n in lengths.items()}
+print(f"{'slope over':10} {'parameters':>10} {'MACs':>10} {'bytes kept':>10}")
+for name, powers in slopes.items():
+    print(f"{name:10}", *(f"{power:10.2f}" for power in powers))
+reveal("width", round(slopes["width"][1], 2))
+
+# %% [markdown]
+# Read the table by rows. The *batch* costs work and memory, and no parameters. So does the height of the *pictures*,
+# and both quadratically, for a picture grows in two directions. *Depth* is the only one that is linear in everything.
+# (Its bytes have a slope a little below 1, since the batch itself is kept too.) And *width* is quadratic in parameters
+# and work, because each channel that is made reads each one that is there; but a wider layer keeps only so many numbers
+# more as it has channels.
+
+# %% slideshow={"slide_type": "subslide"}
+fig, axes = plt.subplots(1, 2, figsize=(9, 2.8), layout="constrained")
+for ax, name in zip(axes, ("width", "pixels")):
+    ns = [lengths[name] * 2**i for i in range(5)]
+    for what, color, marker in zip(counted, (GREEN, BLUE, VERMILION), "^os"):
+        values = np.array([getattr(costs(**{name: n}), what) for n in ns], float)
+        ax.loglog(ns, values / values[0], color=color, marker=marker, label=what, base=2)
+    ax.set(xlabel=name, ylabel="times as much", xticks=ns, xticklabels=ns)
+axes[1].legend(["parameters", "MACs", "bytes kept"], loc="center left", bbox_to_anchor=(1, 0.5))
+plt.show()
+
+# %% [markdown]
+# *The plots: costs over the width, and over the pixels along an edge, both axes in factors of two. On the left
+# parameters and MACs climb by four for each doubling, and the bytes kept by two. On the right MACs and bytes climb by
+# four together, and the parameters stay.*
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Eight minutes for the table and the plots. Let them guess a row at a time. The row of the width is the one that people
+# get wrong: "twice as wide, twice as expensive".
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Windows and strides
+#
+# Two more lengths of a convolution. How many times as many MACs do windows of 5 × 5 take, compared with 3 × 3? And what
+# is left if the window moves on by two pixels at a time, a **stride** of 2?
+
+# %%
+Predict("stride", "MACs with a stride of 2, as a part of those with 1:", tolerance=0.01)
+
+
+# %%
+def one(kernel_size=3, stride=1, padding=None):
+    """MACs, and how many numbers the result has."""
+    padding = kernel_size // 2 if padding is None else padding
+    with mg.device("meta"):
+        conv, pictures = mg.nn.Conv2d(16, 16, kernel_size, stride, padding), mg.zeros(8, 16, 32, 32)
+        return estimate(conv, pictures).macs, conv(pictures).size
+
+
+macs, size = one()
+for name, options in (("5 x 5", {"kernel_size": 5}), ("stride 2", {"stride": 2}), ("no padding", {"padding": 0})):
+    others = one(**options)
+    print(f"{name:10} MACs {others[0] / macs:5.2f}, size of the result {others[1] / size:5.2f}")
+reveal("stride", one(stride=2)[0] / macs)
+
+# %% [markdown]
+# 25/9 of the work, for a result of the same size. It is often said that larger windows leave the activations alone:
+# true where the edge is filled up, `padding`; without it the result is smaller. A stride of 2 leaves a quarter of the
+# work *and* of what everything behind it has to do. That is why networks shrink the picture early.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Twice the sentence
+#
+# A block of a transformer: each token is multiplied with matrices, and looks at each of the others. For $L$ tokens of
+# $d$ numbers that is
+#
+# - $12 · L · d^2$ MACs in the linear layers: four of $d × d$ around the attention, and twice $d × 4d$ behind it;
+# - $2 · L^2 · d$ in the attention: all products of two tokens, and the sums that are weighted with them.
+
+
+# %%
+class Block(mg.nn.Module):
+    def __init__(self, d):
+        self.qkv, self.out = mg.nn.Linear(d, 3 * d), mg.nn.Linear(d, d)
+        self.up, self.down = mg.nn.Linear(d, 4 * d), mg.nn.Linear(4 * d, d)
+
+    def forward(self, t):
+        q, k, v = self.qkv(t).chunk(3, -1)
+        looks = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
+        t = t + self.out(looks @ v)
+        return t + self.down(self.up(t).relu())
+
+
+def block_cost(L, d=128):
+    with mg.device("meta"):
+        return estimate(Block(d), mg.zeros(1, L, d))
+
+
+Predict("half", "At how many tokens, with d = 128, is half of the work attention?", tolerance=50)
+
+# %%
+tokens = [64, 128, 256, 512, 768, 1024, 2048, 4096]
+linear, looking = ([block_cost(L).by_op[op].macs for L in tokens] for op in ("Affine", "MatMul"))
+for L, a, b in zip(tokens, linear, looking):
+    print(f"{L:5} tokens: linear {a:13,}  attention {b:13,}  {b / (a + b):4.0%}")
+reveal("half", tokens[int(np.argmin(np.abs(np.divide(looking, linear) - 1)))])
+
+# %% [markdown]
+# At $L = 6d$, and that is read off the two formulas: $2 L^2 d = 12 L d^2$. Below it a transformer is linear in the
+# length of the sentence, for all practical purposes; above it quadratic. "Attention is quadratic" is true of *one*
+# term. The models of today have $d$ of many thousands, and their linear layers are most of the work up to texts of book
+# length.
+#
+# With bytes it is the same: what grows with $L^2$ is the matrix of looks alone.
+
+# %% slideshow={"slide_type": "subslide"}
+kept = [block_cost(L).kept_bytes for L in tokens]
+fig, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
+for values, color, marker, name in (
+    (linear, BLUE, "o", "MACs, linear layers"),
+    (looking, VERMILION, "s", "MACs, attention"),
+    (kept, GREEN, "^", "bytes kept"),
+):
+    ax.loglog(tokens, values, color=color, marker=marker, label=name, base=2)
+ax.axvline(6 * 128, color="gray", linestyle=":")
+ax.set(xlabel="tokens", xticks=tokens[::2], xticklabels=tokens[::2])
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+plt.show()
+ends = np.log2(kept[1] / kept[0]), np.log2(kept[-1] / kept[-2])
+print(f"slope of the bytes kept: {ends[0]:.2f} at the left, {ends[1]:.2f} at the right")
+
+# %% [markdown]
+# *The plot: three curves over the number of tokens, both axes in factors. Linear layers are a line of slope 1,
+# attention one of slope 2, and they cross at the dotted line, at 768. The bytes kept begin like the one, and end like
+# the other.*
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Seven minutes. Ask for the crossing of a model with d = 12,288, GPT-3's: 73,728 tokens, and its texts had 2,048. What
+# is quadratic in that model is three percent of the work.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Backward
+#
+# Forward is one product for each linear layer. Backward makes two: the gradient of the weights, and the gradient of
+# what came in. How many times the MACs of forward does a whole training step take, forward and backward together, for a
+# stack of eight equal layers?
+
+# %%
+Predict("training", "MACs of forward and backward, as a multiple of forward:", tolerance=0.15)
+
+# %%
+for depth in (1, 2, 8, 64):
+    with mg.device("meta"):
+        stack = mg.nn.Sequential(*(mg.nn.Linear(64, 64) for _ in range(depth)))
+        cost = estimate(stack, mg.zeros(32, 64))
+    print(f"{depth:2} layers: {1 + cost.backward_macs / cost.macs:.3f} times forward")
+    if depth == 8:
+        reveal("training", 1 + cost.backward_macs / cost.macs)
+
+# %% [markdown]
+# Three times, but for the first layer: nobody asks for the gradient of the batch, and the engine leaves that product
+# out. From this comes the rule of thumb $6 N$ FLOPs for each token in training, for a transformer of $N$ parameters:
+# $2N$ forward, and twice as many backward.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Measured, too
+#
+# Counts are exact, and say nothing of seconds. `sweep` runs a function at several lengths and measures beside counting.
+# Do the measured seconds of attention grow as the FLOPs do? Run it, and look at the slope that is fitted.
+
+
+# %% tags=["measured", "nbval-ignore-output"]
+def attention(tokens):
+    return Block(32).float(), mg.ones(2, tokens, 32, dtype=mg.float32)
+
+
+mg.profiler.sweep(attention, tokens=[64, 128, 256, 512, 1024], progress=False)
+
+# %% [markdown]
+# Counted and measured need not agree: at small lengths a run is mostly calls, at large ones mostly traffic to memory.
+# How that comes about is lesson 18. What a count *can* promise is the shape of the curve, and that is what one needs to
+# know before asking for a larger machine.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# **Where it breaks.** $2N$ FLOPs for each token: so the parameters tell the work. Here are three networks with about
+# 160,000 parameters each. For which of them is the rule right?
+
+# %%
+Predict("rule", "FLOPs are 2 · parameters for …", options=["all three", "the linear one alone", "none"])
+
+# %%
+with mg.device("meta"):
+    three = {
+        "linear": (mg.nn.Linear(400, 400), mg.zeros(1, 400)),
+        "convolution": (mg.nn.Conv2d(128, 128, 3, padding=1, bias=False), mg.zeros(1, 128, 16, 16)),
+        "embedding": (mg.nn.Embedding(5000, 32), mg.zeros(1, dtype=mg.int64)),
+    }
+found = {}
+for name, (net, given) in three.items():
+    cost = estimate(net, given)
+    found[name] = cost.flops / (2 * cost.parameters)
+    print(f"{name:11} {cost.parameters:7,} parameters, {cost.flops:11,} FLOPs: {found[name]:.2f} times 2N")
+holds = [abs(ratio - 1) < 0.05 for ratio in found.values()]
+reveal("rule", "all three" if all(holds) else "the linear one alone" if holds == [True, False, False] else "none")
+
+# %% [markdown]
+# A convolution uses each weight at each of its 256 pixels; a table of words looks one row up and computes nothing. The
+# rule is about linear layers, and transformers are made of them. Of a small one, most of whose parameters are the table
+# of words, it says far too much.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four minutes. Ask which parameters of GPT-2 small do no work: 38.6 of 124 million are the table of words; but there
+# the same table is used a second time at the end, as a linear layer.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## What do you remember?
+
+# %% slideshow={"slide_type": "skip"}
+Quiz("17_what_grows_how")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ## The same elsewhere
+#
+# | minigrad | PyTorch | TensorFlow | JAX |
+# |---|---|---|---|
+# | `estimate(net, x).flops` | `FlopCounterMode` | `tf.compat.v1.profiler` | `compiled.cost_analysis()` |
+# | `estimate(net, x).macs` | `thop.profile(net, (x,))`, fvcore | `keras-flops` counts FLOPs | none |
+# | `with mg.device("meta"):` | `with torch.device("meta"):` | `tf.TensorSpec` | `jax.eval_shape(f, x)` |
+# | `estimate(net, x).parameters` | `sum(p.numel() for p in net.parameters())` | `net.count_params()` | a sum |
+#
+# `FlopCounterMode`, in `torch.utils.flop_counter`, counts products and convolutions, two for each MAC; thop calls
+# MACs what it counts, and fvcore calls MACs "flops". `compiled` is `jax.jit(f).lower(x).compile()`.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## What we saw
+#
+# - One MAC is two FLOPs. A linear layer needs $B · C · D$ MACs, a convolution $B · D · H · W · C · K · K$.
+# - Parameters and work lie in different places: a convolution uses each weight at every pixel.
+# - Batch and depth are linear; width is quadratic in parameters and work, a picture's edge in work and bytes.
+# - Attention is quadratic in one term, which is half of the work at $L = 6d$.
+# - A training step is about three forward passes.
+#
+# **Sources.** A. Krizhevsky, I. Sutskever, G. Hinton, *ImageNet classification with deep convolutional neural
+# networks*, NIPS 2012, section 3.5: AlexNet. K. He and others, *Deep residual learning for image recognition*,
+# arXiv:1512.03385 (2015), table 1: FLOPs that are multiply-adds. D. Narayanan and others, *Efficient large-scale
+# language model training on GPU clusters*, arXiv:2104.04473 (2021), appendix: the FLOPs of a transformer, term by term.
+# J. Kaplan and others, *Scaling laws for neural language models*, arXiv:2001.08361 (2020), section 2.1: $6N$. M. Tan,
+# Q. Le, *EfficientNet*, arXiv:1905.11946 (2019), section 3.3: depth, width and resolution grown together.
+#
+# **Exercise.** [17 Powers](../exercises/17_what_grows_how.ipynb): slopes, the work of a convolution, attention in its
+# two parts, backward, and a network within a budget.
+#
+# **Next:** change something here. Give `Block` four heads: which of the curves move, and which do not? Write it down
+# before you run it. The lessons after this one are planned: why fewer operations are not always quicker, what can be
+# left out of a network, and what sixteen bits do to a gradient.
