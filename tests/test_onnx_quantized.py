@@ -129,3 +129,27 @@ def test_in_a_function_or_with_a_scale_for_each_input_the_integers_are_computed_
     dynamic = mq.quantize_dynamic(net)
     mg.onnx.export(dynamic, x, path)
     agree(run(path, x), dynamic(x))
+
+
+@pytest.mark.parametrize("bias", [1e3, 2e4, 1e6, -1e9])
+def test_sums_that_int32_does_not_hold_are_no_integers_of_the_engine(bias, path):
+    """ONNX Runtime made the float bias in front of a ReLU integers itself, which wrapped round: -10189 for -346610."""
+    mg.manual_seed(1)
+    net = NETS["mlp"]().float()
+    net[0].bias.data += bias
+    model = converted(net, batch())
+
+    mg.onnx.export(model, batch(), path)
+
+    agree(run(path, batch()), model(batch()))
+
+
+def test_a_layer_used_twice_has_a_weight_for_each_use(path):
+    """ONNX Runtime made them uint8 under one name, and could not load the file."""
+    layer = nn.Linear(16, 16)
+    model = converted(nn.Sequential(layer, nn.ReLU(), layer).float(), batch())
+
+    mg.onnx.export(model, batch(), path)
+
+    agree(run(path, batch()), model(batch()))
+    assert mg.onnx.load(path)(batch()).isclose(model(batch()), atol=0.02).all()

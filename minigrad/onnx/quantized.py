@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from onnx import numpy_helper
 
 from ..base.spec import Spec
 from ..core.modes import in_mode
 from ..core.op import Op
 from ..nn.linear import Conv2d, Linear
 from ..nn.module import Module
-from ..quantization.affine import INT32, limits
-from ..quantization.layers import Quantized, floating, kinds, product
+from ..quantization.affine import INT32, limits, spread
+from ..quantization.layers import STATE, Quantized, floating, kinds, product
 from ..quantization.workflow import changed
 from .array import NamedArray
 from .spellings import spells
@@ -41,15 +42,23 @@ class DequantizeLinear(Op):
 
 @spells(QuantizeLinear, DequantizeLinear)
 def of_the_same_name(g: Any, op: Op, x: NamedArray, s: NamedArray, *z: NamedArray) -> Any:
+    if any(node.op_type == "DequantizeLinear" and node.input[0] == x.name for node in g.writer.nodes):
+        x, z = again(g, x), tuple(again(g, t) for t in z)
     dtype = z[0].dtype if isinstance(op, QuantizeLinear) else s.dtype
     return g.call(type(op).__name__, [x, s, *z], x.shape, dtype, axis=0)
+
+
+def again(g: Any, x: NamedArray) -> NamedArray:
+    """An initializer once more: where a processor wants weights of uint8, ONNX Runtime changes each at its one use."""
+    array = numpy_helper.to_array(g.writer.constants[x.name])
+    return NamedArray(g, g.writer.constant(array, x.name), x.shape, x.dtype)
 
 
 class Written(Quantized):
     """A layer of integers whose product is that of what they stand for; zero points have the dtypes of the integers.
 
     bias_int, bias_scale    the bias as int32 in steps of the product, s_x s_w, without which ONNX Runtime leaves a last
-                            layer in floats; None where it does not fit, or there is no bias
+                            layer in floats; None where there is no bias
     """
 
     input_scale: Any
@@ -57,7 +66,6 @@ class Written(Quantized):
     weight_int: Any
     weight_scale: Any
     weight_zero_point: Any
-    bias: Any
     bias_int: Any
     bias_scale: Any
 
@@ -69,10 +77,8 @@ class Written(Quantized):
         made.register_buffer("weight_zero_point", layer.weight_zero_point.astype(layer.weight_int.dtype))
         made.register_buffer("bias_int", None)
         if (b := layer.bias) is not None:
-            made.register_buffer("bias", b.astype(np.float32))
             made.register_buffer("bias_scale", layer.weight_scale * layer.input_scale)
-            q = (b.astype(np.float64) / made.bias_scale).round()
-            made.register_buffer("bias_int", q.astype(np.int32) if bool((q.abs() <= INT32).all()) else None)
+            made.register_buffer("bias_int", (b.astype(np.float64) / made.bias_scale).round().astype(np.int32))
         return made
 
     def forward(self, input: Any) -> Any:
@@ -84,7 +90,7 @@ class Written(Quantized):
                 y = y.clamp(*((end - int(z.item())) * s.item() for end in (low, high)))
             y = y.apply(QuantizeLinear(), s, z).apply(DequantizeLinear(), s, z)
             w = self.weight_int.apply(DequantizeLinear(), self.weight_scale, self.weight_zero_point)
-            b = self.bias if self.bias_int is None else self.bias_int.apply(DequantizeLinear(), self.bias_scale)
+            b = None if self.bias_int is None else self.bias_int.apply(DequantizeLinear(), self.bias_scale)
             return product(self, y, w, b).astype(x.dtype)
 
 
@@ -92,8 +98,16 @@ WRITTEN = kinds(Written)
 
 
 def is_static(layer: Any) -> bool:
-    """Whether it is a layer of integers whose input has one scale for good."""
-    return isinstance(layer, Quantized) and layer.activation is None
+    """Whether it is a layer of integers whose input has one scale for good, and whose sums, bias and all, int32 holds.
+
+    An engine does not look, and wraps round. A layer with a larger bias is written by its forward.
+    """
+    if not isinstance(layer, Quantized) or layer.activation is not None:
+        return False
+    (low, high, _), (w, s_w, z_w, s, _, b) = layer.quantize, (getattr(layer, name) for name in STATE)
+    distance = (w.astype(np.float64) - spread(z_w, 0, w.ndim)).abs().reshape(len(w), -1).sum(1)
+    steps = 0 if b is None else b.astype(np.float64).abs() / (s_w * s)
+    return bool((distance * (high - low) + steps < INT32).all())
 
 
 def written(func: Any) -> Any:
