@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..base.dimension import is_unknown
+from ..base.dimension import is_unknown, needed
 from ..base.errors import ShapeError
 from ..functions.indexing import within
 from ..functions.movement import pad
@@ -35,7 +35,9 @@ def max_pool(
     """
     x = operand(input)
     size = planes(n, x)
-    window = pool(n, size if ceil_mode else (), *map(hashable, (kernel_size, stride, padding, dilation)), ceil_mode)
+    window = pool(
+        n, sizes(size) if ceil_mode else (), *map(hashable, (kernel_size, stride, padding, dilation)), ceil_mode
+    )
     y = batched(n, x, lambda x: x.apply(ops.MaxPool(window)))
     if not return_indices:
         return y
@@ -57,7 +59,7 @@ def avg_pool(
     """The mean of each window over the last axes."""
     x = operand(input).real_valued()
     size = planes(n, x)
-    window = pool(n, size if ceil_mode else (), *map(hashable, (kernel_size, stride, padding)), 1, ceil_mode)
+    window = pool(n, sizes(size) if ceil_mode else (), *map(hashable, (kernel_size, stride, padding)), 1, ceil_mode)
     if divisor_override is not None:
         everywhere = tuple((max(window.kernel), max(window.kernel) + sum(p)) for p in window.padding)
         return batched(n, x, lambda x: x.apply(ops.AvgPool(window, everywhere))) * (window.taps / divisor_override)
@@ -171,6 +173,12 @@ def planes(n: int, x: Any) -> tuple[int, ...]:
     if x.ndim not in (n + 1, n + 2):
         raise ShapeError(f"pooling over {n} axes needs (N, C, *size) or (C, *size), size of {n} axes, and got {x.spec}")
     size: tuple[int, ...] = x.shape[-n:]
+    return size
+
+
+def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The lengths, by which a ceil_mode decides where the last windows end. Raises GraphError for one not known."""
+    needed("pooling with ceil_mode", *size)
     return size
 
 

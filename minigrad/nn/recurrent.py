@@ -205,7 +205,7 @@ class RNNBase(RecurrentBase):
                 hx = states if self.op.states > 1 else states[0]
         elif self.batch_first:
             x = x.swapaxes(0, 1)
-        if not len(x):
+        if x.spec.shape[0] == 0:
             raise ShapeError(f"{self} needs a sequence of at least one element, and got {operand(input).spec}")
         y, ends = self._run(x, self._states(x, hx, None), None)
         if alone:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -71,7 +73,7 @@ def export(
     The file is checked by onnx.checker, and then takes the place of an older one at once. Raises GraphError for what
     ONNX has no word for, with the line that asked for it.
     """
-    if opset not in OPSETS:
+    if type(opset) is not int or opset not in OPSETS:
         raise ValueError(f"mg.onnx.export writes opset {OPSETS[0]} to {OPSETS[-1]}, and {opset} was asked")
     args = args if isinstance(args, tuple) else (args,)
     func = written(func.python_function if isinstance(func, TracedFunction) else func)
@@ -79,7 +81,6 @@ def export(
     if output_names is None and isinstance(func, OnnxFunction):
         output_names = func.outputs
     model = model_of(trace, names, parameter_names(func), output_names, opset)
-    onnx.checker.check_model(model, full_check=True)
     write(Path(path), model.SerializeToString())
 
 
@@ -108,7 +109,7 @@ def traced(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Map
     names = said_names("input_names", input_names, said)
     if unknown := set(dynamic_axes) - {*names}:
         raise ValueError(f"dynamic_axes names {', '.join(sorted(unknown))}, and the inputs are {', '.join(names)}")
-    specs = [opened(x.spec, name, dynamic_axes.get(name, ())) for x, name in zip(tensors, names)]
+    specs = [opened(x.spec, name, dynamic_axes.get(name, [])) for x, name in zip(tensors, names)]
     trace = f.trace(args, options, tensors, specs)
     if trace.changed():
         raise GraphError(
@@ -119,19 +120,29 @@ def traced(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Map
 
 
 def opened(spec: Spec, name: str, axes: Any) -> Spec:
-    """The spec with unknown lengths on these axes."""
-    called = axes if isinstance(axes, Mapping) else {a: f"{name}_axis_{a}" for a in axes}
+    """The spec with unknown lengths on these axes. Raises ValueError where they are no axes of it."""
+    called = axes if isinstance(axes, Mapping | list | tuple) else None
+    if called is None or any(type(a) is not int or not -spec.ndim <= a < spec.ndim for a in called):
+        raise ValueError(
+            f'dynamic_axes are axes as in [0], or named as in {{0: "batch"}}; for {name}, {spec}, came {axes}'
+        )
     shape: list[Any] = list(spec.shape)
-    for axis, length in called.items():
+    for axis in called:
+        length = called[axis] if isinstance(called, Mapping) else f"{name}_axis_{axis % spec.ndim}"
+        if not isinstance(length, str) or not length.isidentifier():
+            raise ValueError(f"the name of a length is a word, and dynamic_axes of {name} has {length!r}")
         shape[axis] = named(length)
     return spec.with_shape(tuple(shape))
 
 
 def said_names(what: str, said: Sequence[str] | None, own: Sequence[str]) -> list[str]:
     """The names that were said, one for each of ours; ours, if none were."""
-    if said is not None and (len(said) != len(own) or len({*said}) != len(own)):
-        raise ValueError(f"{what} needs {len(own)} names, all different, and got {list(said)}")
-    return list(own if said is None else said)
+    if said is None:
+        return list(own)
+    words = isinstance(said, list | tuple) and all(isinstance(name, str) and name for name in said)
+    if not words or len(said) != len(own) or len({*said}) != len(own):
+        raise ValueError(f"{what} needs {len(own)} names, all different, and got {said!r}")
+    return list(said)
 
 
 def parameter_names(func: Any) -> dict[int, str]:
@@ -161,6 +172,8 @@ def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], outp
         learned += [name] if tensor.requires_grad else []
     results = g.run(trace.graph, given)
     ys = [found(g, place, results, given) for place in trace.places]
+    if not ys:
+        raise GraphError("an ONNX graph gives tensors, and the function returns none: return what is wanted of it")
     said = said_names("output_names", output_names, [f"output_{i}" if i else "output" for i in range(len(ys))])
     for i, name in enumerate(said):
         said[i] = g.writer.fresh(name)
@@ -171,7 +184,21 @@ def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], outp
     opsets = [helper.make_opsetid("", opset)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="minigrad")
     helper.set_model_props(model, {PARAMETERS: json.dumps(learned)})
+    checked(model, g.writer.places)
+    if g.rare:
+        why = f"ONNX Runtime has no {', '.join(sorted(g.rare))} of float64 on the CPU, and will not load this file"
+        warnings.warn(f"{why}: export net.float(), with arguments in float32", stacklevel=3)
     return model
+
+
+def checked(model: Any, places: Mapping[str, Any]) -> None:
+    """Raises GraphError, with the line that asked for it, for what the standard has not, as most words for integers."""
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as reason:
+        found = [name for name in places if re.search(rf"\b{re.escape(name)}\W", str(reason))]
+        where = "".join(f"{name} ({places[name]}): " for name in found[:1])
+        raise GraphError(f"{where}ONNX does not allow what this graph would be: {reason}") from reason
 
 
 def found(g: Exporting, place: tuple[str, Any], results: Sequence[Any], given: Sequence[NamedArray]) -> Any:
@@ -221,7 +248,13 @@ class Exporting(OnnxNumPy):
         except (Unrecordable, MinigradError, *FAILURES) as reason:
             place = getattr(node, "place", None)
             where = f" ({place})" if place else ""
-            raise GraphError(f"{op}{where} has no spelling in ONNX: {reason}") from reason
+            open_ = [n for x in xs for n in getattr(x, "shape", ()) if is_unknown(n)]
+            why = (
+                f"it needs the length {open_[0]}, which a run tells"
+                if open_ and isinstance(reason, FAILURES)
+                else reason
+            )
+            raise GraphError(f"{op}{where} has no spelling in ONNX: {why}") from reason
 
 
 def parts(op: Any, xs: Sequence[NamedArray]) -> tuple[Graph, Sequence[NamedArray]]:

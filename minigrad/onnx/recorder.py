@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.dimension import Formula, Length, Unknown, clamped, divided, is_unknown
+from ..base.dimension import Formula, Length, Unknown, clamped, divided, is_unknown, needed, unsaid
 from ..base.spec import Spec, broadcast_shape
 from ..compiler.program.abstract_array import Unrecordable
 from ..compiler.program.record import kind_of, resolved
@@ -23,6 +23,9 @@ from .ufuncs import OF_BOOLEANS, UFUNCS
 from .writer import NodeWriter, element
 
 NARROW = {"i1", "i2", "u1", "u2"}  # with which few engines calculate: done in 32 bits, and rounded off as NumPy does
+IN_SINGLE = {
+    "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "Conv", "ConvTranspose", "Cosh", "Det", "Sinh",
+}  # fmt: skip  # which ONNX Runtime has on the CPU in float32, and does not load in float64
 CALCULATED = {
     clamped: lambda n, low, high: n.recorder.minimum(
         n.recorder.maximum(n, low), n.recorder.int64(min(high, 2**63 - 1))
@@ -35,6 +38,7 @@ class OnnxNumPy:
     """NumPy's functions on arrays that are names; anything else of NumPy's as it is.
 
     lengths    name of an unknown length → the input and the axis that tell it
+    rare       words of float64 that ONNX Runtime has not
     records    says so to forwards that cut large arrays into blocks
     """
 
@@ -42,11 +46,14 @@ class OnnxNumPy:
 
     def __init__(self, writer: NodeWriter) -> None:
         self.writer = writer
+        self.rare: set[str] = set()
         self.lengths: dict[str, tuple[str, int]] = {}
 
     def call(self, kind: str, xs: Sequence[Any], shape: Sequence[Any], dtype: Any, **attributes: Any) -> NamedArray:
         """One node, of one result."""
         names = [x if isinstance(x, str) else x.name for x in xs]
+        if np.dtype(dtype) == np.float64 and kind in IN_SINGLE:
+            self.rare.add(kind)
         return NamedArray(self, self.writer.node(kind, names, **attributes)[0], tuple(shape), dtype)
 
     # -- constants and lengths --------------------------------------------------------------------
@@ -92,7 +99,7 @@ class OnnxNumPy:
         if f is np.matmul:
             x, y = xs
             return self.matmul(x, y, out)
-        said = UFUNCS.get(f.__name__)
+        said, xs = UFUNCS.get(f.__name__), tuple(map(unsaid, xs))
         if said is None or f.nout != 1:
             raise Unrecordable(f"np.{f.__name__}")
         kinds = [float if isinstance(x, Formula) else int if isinstance(x, Length) else kind_of(x) for x in xs]
@@ -121,8 +128,11 @@ class OnnxNumPy:
 
     def where(self, c: Any, x: Any, y: Any) -> NamedArray:
         dtype = np.result_type(*(v.dtype if isinstance(v, NamedArray) else v for v in (x, y)))
-        c, x, y = self.lifted(c, bool), *(self.cast(self.lifted(v, dtype), dtype) for v in (x, y))
-        return self.call("Where", (c, x, y), self.broadcast_of(c, x, y), dtype)
+        c, x, y = (
+            self.lifted(c, bool),
+            *(self.cast(self.cast(self.lifted(v, dtype), dtype), self.wide(dtype)) for v in (x, y)),
+        )
+        return self.cast(self.call("Where", (c, x, y), self.broadcast_of(c, x, y), x.dtype), dtype)
 
     def cast(self, x: NamedArray, dtype: np.dtype) -> NamedArray:
         """x in that dtype; what is no number is true, as in NumPy."""
@@ -181,6 +191,7 @@ class OnnxNumPy:
 
     def cumprod(self, x: NamedArray, axis: int) -> NamedArray:
         """In steps of 1, 2, 4, …: ONNX has no running product."""
+        needed("a running product", x.shape[axis])
         y, step = self.cast(x, np.cumprod(np.empty(0, x.dtype)).dtype).as_it_is(), 1
         before = (slice(None),) * axis
         while step < y.shape[axis]:

@@ -32,8 +32,14 @@ def spells(*kinds: type[Op]) -> Callable[[Spelling], Spelling]:
 
 
 def alike(kind: str, **attributes: Any) -> Spelling:
-    """One node, of the operand's shape and dtype."""
-    return lambda g, op, x: g.call(kind, [x], x.shape, x.dtype, **attributes)
+    """One node, of the operand's shape and dtype, which is of floats."""
+
+    def spelled(g: Any, op: Any, x: NamedArray) -> Any:
+        if x.dtype.kind in "iub":
+            raise NotImplementedError
+        return g.call(kind, [x], x.shape, x.dtype, **attributes)
+
+    return spelled
 
 
 def in_single(spelling: Spelling) -> Spelling:
@@ -188,6 +194,14 @@ def average_pool(g: Any, op: Any, x: NamedArray) -> Any:
         if op.counted == counted and not any(p >= k for pads, k in zip(window.padding, window.kernel) for p in pads):
             return g.call("AveragePool", [x], shape, x.dtype, count_include_pad=whole, **geometry(window))
     return each_channel(g, op, x, ops.Convolution) * shares(op, x.shape[2:], x.dtype)
+
+
+@spells(ops.AdaptiveAvgPool)
+def adaptive_average_pool(g: Any, op: Any, x: NamedArray) -> Any:
+    """One window is the whole axis, however long; of several, its forward"""
+    if op.n != 1:
+        raise NotImplementedError
+    return g.reduce("ReduceMean", x, op.axis, keepdims=True)
 
 
 @spells(ops.AvgUnpool)

@@ -83,6 +83,11 @@ def trunc(g: Any, x: Any) -> Any:
     return x if x.dtype.kind != "f" else g.where(x < 0, g.ceil(x), g.floor(x))
 
 
+def of_floats(word: str, whole: Any, made: Any = None) -> Any:
+    """What ONNX has for floats alone, of a dtype if it is not theirs; of integers it is plain"""
+    return lambda g, x: whole(x) if x.dtype.kind in "iub" else g.call(word, [x], x.shape, made or x.dtype)
+
+
 def heaviside(g: Any, x: Any, y: Any) -> Any:
     """0 for x < 0, y for x = 0, 1 for x > 0"""
     step = g.where(x > 0, x.dtype.type(1), x.dtype.type(0))
@@ -97,12 +102,14 @@ OF_BOOLEANS = {
 
 UFUNCS: dict[str, Any] = {
     "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "negative": "Neg", "power": "Pow",
-    "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "absolute": "Abs", "sign": "Sign", "floor": "Floor", "ceil": "Ceil",
+    "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "absolute": "Abs", "sign": "Sign",
+    "floor": of_floats("Floor", lambda x: x), "ceil": of_floats("Ceil", lambda x: x),
     "rint": "Round", "sin": "Sin", "cos": "Cos", "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan",
     "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "arcsinh": "Asinh", "arccosh": "Acosh", "arctanh": "Atanh",
     "tan": lambda g, x: g.sin(x) / g.cos(x),  # which engines have in double precision too
     "maximum": "Max", "minimum": "Min", "greater": "Greater", "greater_equal": "GreaterOrEqual", "less": "Less",
-    "less_equal": "LessOrEqual", "equal": "Equal", "isnan": "IsNaN", "isinf": "IsInf",
+    "less_equal": "LessOrEqual", "equal": "Equal",
+    "isnan": of_floats("IsNaN", lambda x: x != x, bool), "isinf": of_floats("IsInf", lambda x: x != x, bool),
     "not_equal": lambda g, x, y: ~g.equal(x, y),
     "isfinite": lambda g, x: ~(g.isnan(x) | g.isinf(x)),
     "bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor", "invert": "BitwiseNot",

@@ -28,6 +28,7 @@ class NodeWriter:
 
     nodes       of the graph that is being written just now
     constants   name → the array of an initializer
+    places      name of a node → the line that asked for it
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -37,10 +38,16 @@ class NodeWriter:
         self.names = {*names}
         self.scope = ""
         self.prefix = "value"
+        self.place: Place | None = None
+        self.places: dict[str, Place | None] = {}
 
     def within(self, name: str, place: Place | None) -> None:
         """Names what is written next after a node of the engine's graph, and the module that it is in."""
-        self.prefix, self.scope = name, place.module.replace(".", "/") + "/" if place and place.module else ""
+        self.place, self.prefix, self.scope = (
+            place,
+            name,
+            place.module.replace(".", "/") + "/" if place and place.module else "",
+        )
 
     def fresh(self, name: str) -> str:
         """The name, or one like it that nobody has."""
@@ -54,6 +61,7 @@ class NodeWriter:
         """A node of that kind; the names of its outputs."""
         made = [self.fresh(self.prefix) for _ in range(outputs)]
         self.nodes.append(helper.make_node(kind, inputs, made, name=f"{self.scope}{made[0]}.{kind}", **attributes))
+        self.places[self.nodes[-1].name] = self.place
         return made
 
     def constant(self, array: np.ndarray, name: str = "constant") -> str:
