@@ -185,8 +185,10 @@ def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], outp
     model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="minigrad")
     helper.set_model_props(model, {PARAMETERS: json.dumps(learned)})
     checked(model, g.writer.places)
-    if g.rare:
-        why = f"ONNX Runtime has no {', '.join(sorted(g.rare))} of float64 on the CPU, and will not load this file"
+    if g.writer.rare:
+        why = (
+            f"ONNX Runtime has no {', '.join(sorted(g.writer.rare))} of float64 on the CPU, and will not load this file"
+        )
         warnings.warn(f"{why}: export net.float(), with arguments in float32", stacklevel=3)
     return model
 

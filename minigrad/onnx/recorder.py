@@ -20,12 +20,9 @@ from ..ops.movement import worked_out
 from ..ops.pattern import extent
 from .array import Look, NamedArray, is_array
 from .ufuncs import OF_BOOLEANS, UFUNCS
-from .writer import NodeWriter, element
+from .writer import IN_SINGLE, NodeWriter, element
 
 NARROW = {"i1", "i2", "u1", "u2"}  # with which few engines calculate: done in 32 bits, and rounded off as NumPy does
-IN_SINGLE = {
-    "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "Conv", "ConvTranspose", "Cosh", "Det", "Sinh",
-}  # fmt: skip  # which ONNX Runtime has on the CPU in float32, and does not load in float64
 CALCULATED = {
     clamped: lambda n, low, high: n.recorder.minimum(
         n.recorder.maximum(n, low), n.recorder.int64(min(high, 2**63 - 1))
@@ -38,7 +35,6 @@ class OnnxNumPy:
     """NumPy's functions on arrays that are names; anything else of NumPy's as it is.
 
     lengths    name of an unknown length → the input and the axis that tell it
-    rare       words of float64 that ONNX Runtime has not
     records    says so to forwards that cut large arrays into blocks
     """
 
@@ -46,14 +42,13 @@ class OnnxNumPy:
 
     def __init__(self, writer: NodeWriter) -> None:
         self.writer = writer
-        self.rare: set[str] = set()
         self.lengths: dict[str, tuple[str, int]] = {}
 
     def call(self, kind: str, xs: Sequence[Any], shape: Sequence[Any], dtype: Any, **attributes: Any) -> NamedArray:
         """One node, of one result."""
         names = [x if isinstance(x, str) else x.name for x in xs]
-        if np.dtype(dtype) == np.float64 and kind in IN_SINGLE:
-            self.rare.add(kind)
+        if kind in IN_SINGLE and np.dtype(dtype) == np.float64:
+            self.writer.rare.add(kind)
         return NamedArray(self, self.writer.node(kind, names, **attributes)[0], tuple(shape), dtype)
 
     # -- constants and lengths --------------------------------------------------------------------
@@ -128,10 +123,8 @@ class OnnxNumPy:
 
     def where(self, c: Any, x: Any, y: Any) -> NamedArray:
         dtype = np.result_type(*(v.dtype if isinstance(v, NamedArray) else v for v in (x, y)))
-        c, x, y = (
-            self.lifted(c, bool),
-            *(self.cast(self.cast(self.lifted(v, dtype), dtype), self.wide(dtype)) for v in (x, y)),
-        )
+        x, y = (self.cast(self.cast(self.lifted(v, dtype), dtype), self.wide(dtype)) for v in (x, y))
+        c = self.lifted(c, bool)
         return self.cast(self.call("Where", (c, x, y), self.broadcast_of(c, x, y), x.dtype), dtype)
 
     def cast(self, x: NamedArray, dtype: np.dtype) -> NamedArray:
@@ -247,11 +240,10 @@ class OnnxNumPy:
     def zeros(self, shape: Any, dtype: Any = float) -> NamedArray:
         return self.full(shape, 0, dtype)
 
+    empty = zeros
+
     def ones(self, shape: Any, dtype: Any = float) -> NamedArray:
         return self.full(shape, 1, dtype)
-
-    def empty(self, shape: Any, dtype: Any = float) -> NamedArray:
-        return self.full(shape, 0, dtype)
 
     def full_like(self, x: NamedArray, fill: Any, dtype: Any = None, shape: Any = None) -> NamedArray:
         return self.full(x.shape if shape is None else shape, fill, x.dtype if dtype is None else dtype)

@@ -20,6 +20,9 @@ DTYPES = {
     *("FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE", "BOOL"),
     *(f"{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)),
 }
+IN_SINGLE = {
+    "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "Conv", "ConvTranspose", "Cosh", "Det", "Sinh",
+}  # fmt: skip  # which ONNX Runtime has on the CPU in float32, and does not load in float64
 PARAMETERS = "minigrad.parameters"  # what a model says of itself: which of its arrays learn, as a list in JSON
 
 
@@ -29,6 +32,7 @@ class NodeWriter:
     nodes       of the graph that is being written just now
     constants   name → the array of an initializer
     places      name of a node → the line that asked for it
+    rare        words of float64 that ONNX Runtime has not
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -40,6 +44,7 @@ class NodeWriter:
         self.prefix = "value"
         self.place: Place | None = None
         self.places: dict[str, Place | None] = {}
+        self.rare: set[str] = set()
 
     def within(self, name: str, place: Place | None) -> None:
         """Names what is written next after a node of the engine's graph, and the module that it is in."""
