@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from minigrad.distributed.algorithms import ALL_REDUCE, messages
 from minigrad.widgets import AllReduce, Pipeline
-from minigrad.widgets.all_reduce import WORKERS, rounds
+from minigrad.widgets.all_reduce import WORKERS
 from minigrad.widgets.pipeline import BACKWARD, FORWARD, MICRO, SCHEDULES, STAGES, most_kept, scheduled
 
 SHAPES = [*itertools.product(STAGES, MICRO, SCHEDULES)]
@@ -19,21 +20,41 @@ def last_words(film):
     return words
 
 
+def played(n, algorithm):
+    """The film of n workers."""
+    return AllReduce().films[WORKERS.index(n) * len(ALL_REDUCE) + [*ALL_REDUCE].index(algorithm)]
+
+
+@pytest.mark.parametrize("algorithm", ALL_REDUCE)
 @pytest.mark.parametrize("n", WORKERS)
-def test_each_worker_ends_with_the_sum_of_every_chunk(n):
-    words = last_words(AllReduce().films[WORKERS.index(n)])
+def test_each_worker_ends_with_the_sum_of_every_chunk(n, algorithm):
+    words = last_words(played(n, algorithm))
 
     assert words == {f"w{i}c{c}": str(n * (n + 1) // 2) for i in range(n) for c in range(n)}
 
 
+@pytest.mark.parametrize("algorithm", ALL_REDUCE)
 @pytest.mark.parametrize("n", WORKERS)
-def test_a_worker_sends_and_receives_one_chunk_in_each_round(n):
-    sent = rounds(n)
+def test_the_messages_that_are_shown_are_those_of_the_algorithm(n, algorithm):
+    _, *shown, last = played(n, algorithm)["steps"]
+    rounds = [*messages(ALL_REDUCE[algorithm], n, n)]
+    sent = [m for each in rounds for m in each]
 
-    assert len(sent) == 2 * (n - 1)
-    for _, messages in sent:
-        assert sorted(i for i, _, _ in messages) == sorted(to for _, to, _ in messages) == list(range(n))
-        assert all(to == (i + 1) % n for i, to, _ in messages)
+    assert len(shown) == len(rounds)
+    for step, messages_of_round in zip(shown, rounds):
+        arrived = [f"w{m.to}c{c}" for m in messages_of_round for c in range(n)[m.part]]
+        left = [f"w{m.source}c{c}" for m in messages_of_round for c in range(n)[m.part]]
+        assert (step["hot"]["hot"], step["hot"]["source"]) == (arrived, left)
+        assert f"{len(messages_of_round)} message" in step["say"]
+    assert f"after {len(rounds)} rounds and {len(sent)} messages" in last["say"]
+
+
+def test_a_ring_of_four_sends_one_and_a_half_vectors_and_a_tree_two():
+    said = {name: played(4, name)["steps"][-1]["say"] for name in ALL_REDUCE}
+
+    assert "6 messages with 6 chunks of 1/4, which is 1.5 times its vector" in said["ring"]
+    assert "2 messages with 8 chunks of 1/4, which is 2 times its vector" in said["tree"]
+    assert "4 messages with 6 chunks of 1/4, which is 1.5 times its vector" in said["halving"]
 
 
 def test_what_is_no_number_is_passed_on_as_what_it_is():
@@ -109,7 +130,7 @@ def test_where_there_are_no_widgets_the_picture_and_the_words_are_of_the_same_ch
     ring = AllReduce()
 
     for n, workers in enumerate(WORKERS):
-        ring.choice = [n]
+        ring.choice = [n, 0]
 
         assert ring.svg.count(">worker ") == workers
         assert f"{workers} workers, each with" in ring.text

@@ -1,9 +1,7 @@
-"""How workers in a ring add up their gradients, so that each has the sum: reduce-scatter, then all-gather.
+"""How workers add up their gradients by messages, so that each has the sum: in a ring, along a tree, by halves.
 
-Each worker's vector is cut into as many chunks as there are workers. In each round every worker sends one chunk to the
-next, all at once. After n − 1 rounds each worker has the sum of one chunk; after n − 1 more, of all.
-
-Patarasuk & Yuan 2009, “Bandwidth optimal all-reduce algorithms for clusters of workstations”.
+Each worker's vector is cut into as many chunks as there are workers. What is shown is a run of the algorithms of
+distributed/algorithms.py on these vectors, round by round.
 """
 
 from __future__ import annotations
@@ -12,17 +10,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..draw.words import counted, number
+from ..distributed.algorithms import ALL_REDUCE, Message, messages, stepped
+from ..draw.words import counted, listed, number
 from .blocks import Block, grid
-from .film import Choice, Cut, Film, Panel, Reel
+from .film import Choice, Cut, Film, Panel, Reel, combinations
 
 WORKERS = (2, 3, 4, 5, 6)
-PHASES = ("given", "reduce-scatter", "all-gather", "done")
-Message = tuple[int, int, int]  # from worker, to worker, chunk
+PHASES = ("given", "add up", "hand on", "done")
 
 
 class AllReduce(Film):
-    """The ring, round by round, for 2 to 6 workers.
+    """An all-reduce, round by round, for 2 to 6 workers, by the algorithm that is chosen.
 
     gradients    a vector for each worker, all of one length; by default worker i has i, i, …
 
@@ -34,10 +32,12 @@ class AllReduce(Film):
             vectors = [[[float(i + 1)] * n for i in range(n)] for n in WORKERS]
         else:
             vectors = [checked(gradients)]
-        choices = [Choice("workers", [str(len(each)) for each in vectors])] if len(vectors) > 1 else []
-        super().__init__("All-reduce in a ring", PHASES, [reel(each) for each in vectors], choices)
-        if choices:
-            self.choice = [WORKERS.index(4)]
+        choices = [Choice("workers", [str(len(each)) for each in vectors]), Choice("algorithm", [*ALL_REDUCE])]
+        reels = [reel(vectors[w], [*ALL_REDUCE][a]) for w, a in combinations(choices)]
+        shown = choices if gradients is None else choices[1:]
+        super().__init__("All-reduce by messages", PHASES, reels, shown)
+        if gradients is None:
+            self.choice = [WORKERS.index(4), 0]
 
 
 def checked(gradients: Sequence[Sequence[float]]) -> list[list[float]]:
@@ -45,27 +45,20 @@ def checked(gradients: Sequence[Sequence[float]]) -> list[list[float]]:
     n = len(gradients)
     lengths = {len(vector) for vector in gradients}
     if n not in WORKERS or len(lengths) != 1:
-        raise ValueError(f"a ring has 2 to 6 workers with vectors of one length, and got {n}, of lengths {lengths}")
+        raise ValueError(f"there are 2 to 6 workers with vectors of one length, and got {n}, of lengths {lengths}")
     if min(lengths) < n:
         raise ValueError(f"a vector is cut into a chunk for each of {n} workers, and has only {min(lengths)} numbers")
     return [[float(chunk.sum()) for chunk in np.array_split(np.asarray(vector, float), n)] for vector in gradients]
 
 
-def rounds(n: int) -> list[tuple[str, list[Message]]]:
-    """(phase, who sends which chunk to whom) for each round."""
-    scatter = [[(i, (i + 1) % n, (i - s) % n) for i in range(n)] for s in range(n - 1)]
-    gather = [[(i, (i + 1) % n, (i + 1 - s) % n) for i in range(n)] for s in range(n - 1)]
-    return [(PHASES[1], sent) for sent in scatter] + [(PHASES[2], sent) for sent in gather]
-
-
 @np.errstate(all="ignore")  # what is no number is shown as what it is
-def reel(vectors: list[list[float]]) -> Reel:
-    """The film of one ring."""
+def reel(vectors: list[list[float]], algorithm: str) -> Reel:
+    """The film of one run."""
     n = len(vectors)
     blocks = [Block(part(i, c), i, c, number(vectors[i][c])) for i in range(n) for c in range(n)]
     rows, columns = [f"worker {i}" for i in range(n)], [f"chunk {c}" for c in range(n)]
     picture = grid(blocks, rows, columns, (78, 34), "What each worker holds of each chunk")
-    return Reel([Panel("What each worker holds", picture, wide=True)], list(cuts(vectors)))
+    return Reel([Panel("What each worker holds", picture, wide=True)], list(cuts(vectors, algorithm)))
 
 
 def part(worker: int, chunk: int) -> str:
@@ -73,30 +66,43 @@ def part(worker: int, chunk: int) -> str:
     return f"w{worker}c{chunk}"
 
 
-def cuts(vectors: list[list[float]]) -> Iterator[Cut]:
-    """Each round, and what it cost."""
+def cuts(vectors: list[list[float]], algorithm: str) -> Iterator[Cut]:
+    """Each round, and what it all came to."""
     n, held = len(vectors), np.array(vectors)
-    total = held.sum(0)
+    total, rows = held.sum(0), [*held]
+    rounds = [*messages(ALL_REDUCE[algorithm], n, n)]
     say = f"{n} workers, each with a gradient of its own, cut into {n} chunks. Each wants the sum."
     yield Cut(PHASES[0], say, text={part(i, c): number(held[i, c]) for i in range(n) for c in range(n)})
-    for r, (phase, sent) in enumerate(rounds(n)):
-        values = {(to, c): held[i, c] + (held[to, c] if phase == PHASES[1] else 0) for i, to, c in sent}
-        for (to, c), value in values.items():
-            held[to, c] = value
-        verb = "which adds it to its own" if phase == PHASES[1] else "which takes it in the place of its own"
-        i, to, c = sent[0]
+    for r, sent in enumerate(stepped(ALL_REDUCE[algorithm], rows), 1):
+        came = {(m.to, c): number(held[m.to, c]) for m in sent for c in range(n)[m.part]}
+        ready = [part(i, c) for i, c in came if np.isclose(held[i, c], total[c], equal_nan=True)]
         yield Cut(
-            phase,
-            f"Round {r % (n - 1) + 1} of {n - 1}: each worker sends one chunk to the next, {verb}. Worker {i} sends "
-            f"chunk {c}, and worker {to} has {number(held[to, c])}.",
-            text={part(to, c): number(value) for (to, c), value in values.items()},
-            on={"forward": [part(to, c) for to, c in values if np.isclose(held[to, c], total[c], equal_nan=True)]},
-            hot={"hot": [part(to, c) for to, c in values], "source": [part(i, c) for i, _, c in sent]},
+            PHASES[1] if any(m.add for m in sent) else PHASES[2],
+            f"Round {r} of {len(rounds)}, {counted(len(sent), 'message', 'messages')}: {told(sent[0], n)}",
+            text={part(*where): words for where, words in came.items()},
+            on={"forward": ready},
+            hot={
+                "hot": [part(*where) for where in came],
+                "source": [part(m.source, c) for m in sent for c in range(n)[m.part]],
+            },
         )
     assert np.allclose(held, total, equal_nan=True)
-    yield Cut(
-        PHASES[3],
-        f"Each has the sum. Each has sent {2 * (n - 1)} chunks of 1/{n}: {number(2 * (n - 1) / n)} times its vector, "
-        "which is below 2 for any number of workers. Through one of them, that one would have received "
-        f"{counted(n - 1, 'whole vector', 'whole vectors')}, and sent as many.",
+    yield Cut(PHASES[3], summed_up([m for sent in rounds for m in sent], n, len(rounds)))
+
+
+def told(m: Message, n: int) -> str:
+    """What happens to one message of a round; the others are like it."""
+    chunks = [str(c) for c in range(n)[m.part]]
+    verb = "is added to what is there" if m.add else "takes the place of what is there"
+    return f"worker {m.source} sends worker {m.to} its chunk {listed(chunks)}, which {verb}."
+
+
+def summed_up(sent: Sequence[Message], n: int, rounds: int) -> str:
+    """What a run came to: rounds cost waiting, and what the busiest worker sends costs bandwidth."""
+    busiest = max(([m.size for m in sent if m.source == i] for i in range(n)), key=sum)
+    return (
+        f"Each has the sum, after {rounds} rounds and {len(sent)} messages. No worker sent more than "
+        f"{counted(len(busiest), 'message', 'messages')} with {sum(busiest)} chunks of 1/{n}, which is "
+        f"{number(sum(busiest) / n)} times its vector. Had all sent their vectors to one, that one would have received "
+        f"{counted(n - 1, 'whole vector', 'whole vectors')}, and sent as many."
     )
