@@ -1,16 +1,12 @@
 """The ring and the pipeline: what they show adds up."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 from minigrad.distributed.algorithms import ALL_REDUCE, messages
+from minigrad.distributed.schedules import Step, Task, schedule
 from minigrad.widgets import AllReduce, Pipeline
 from minigrad.widgets.all_reduce import WORKERS
-from minigrad.widgets.pipeline import BACKWARD, FORWARD, MICRO, SCHEDULES, STAGES, most_kept, scheduled
-
-SHAPES = [*itertools.product(STAGES, MICRO, SCHEDULES)]
 
 
 def last_words(film):
@@ -81,40 +77,49 @@ def test_gradients_that_make_no_ring_are_refused(gradients, match):
         AllReduce(gradients)
 
 
-@pytest.mark.parametrize(("stages", "micro", "schedule"), SHAPES)
-def test_a_pipeline_does_everything_once_and_nothing_before_its_time(stages, micro, schedule):
-    tasks = scheduled(stages, micro, schedule)
-    end = {(t.stage, t.micro, t.is_forward): t.end for t in tasks}
-
-    assert len(tasks) == len(end) == 2 * stages * micro
-    for t in tasks:
-        before = (t.stage - 1, t.micro, True) if t.is_forward else (t.stage + 1, t.micro, False)
-        assert t.start >= end.get(before, 0)
-        assert t.is_forward or t.start >= end[t.stage, t.micro, True]
-    for stage in range(stages):
-        mine = sorted((t for t in tasks if t.stage == stage), key=lambda t: t.start)
-        assert all(a.end <= b.start for a, b in itertools.pairwise(mine))
-
-
-@pytest.mark.parametrize(("stages", "micro", "schedule"), SHAPES)
-def test_the_bubble_is_that_of_the_papers_and_1f1b_keeps_less(stages, micro, schedule):
-    tasks = scheduled(stages, micro, schedule)
-
-    assert max(t.end for t in tasks) == (micro + stages - 1) * (FORWARD + BACKWARD)
-    assert most_kept(tasks, 0) == (micro if schedule == "GPipe" else min(micro, stages))
-
-
 def test_each_choice_is_a_film_of_its_own():
     widget = Pipeline()
-    assert len(widget.films) == len(SHAPES)
+    assert len(widget.films) == 3 * 4 * 2
     widget.choice = [2, 2, 1]
 
-    assert widget.steps[-1]["say"].startswith(
-        "21 units of time, of which each stage works 12: it waits for 42.9 percent"
-    )
-    assert "up to 4 micro-batches" in widget.steps[-1]["say"]
+    said = widget.steps[-1]["say"]
+    assert said.startswith("21 units of time, of which a stage waits for 42.9 percent, the bubble")
+    assert said.endswith("kept: stage 0: 4, stage 1: 3, stage 2: 2, stage 3: 1.")
     blocks = widget.films[np.ravel_multi_index(widget.choice, (3, 4, 2))]["panels"][0]["html"]
     assert blocks.count("data-id") == 2 * 4 * 4
+
+
+def test_a_measured_run_is_drawn_as_it_ran():
+    """Two processes, one microbatch, in seconds: they wait for 16 of the 30 ms of both."""
+    forward, backward = Step("forward", 0), Step("backward", 0)
+    tasks = [
+        (0, forward, 5.0, 5.002),
+        (1, forward, 5.003, 5.005),
+        (1, backward, 5.005, 5.01),
+        (0, backward, 5.01, 5.015),
+    ]
+    widget = Pipeline([Task(*task) for task in tasks])
+
+    assert [step["say"] for step in widget.steps[1:-1]] == [
+        "Time 0 ms: stage 0 takes micro-batch 0 forward.",
+        "Time 3 ms: stage 1 takes micro-batch 0 forward.",
+        "Time 5 ms: stage 1 takes micro-batch 0 backward.",
+        "Time 10 ms: stage 0 takes micro-batch 0 backward.",
+    ]
+    assert widget.steps[-1]["say"] == (
+        "15 ms, of which a stage waits for 53.3 percent, the bubble; (p − 1) / (m + p − 1) is 50 percent. The most "
+        "micro-batches whose activations are kept: stage 0: 1, stage 1: 1."
+    )
+    assert widget.svg.count("data-id") == 4
+
+
+def test_a_schedule_of_ones_own_is_drawn_with_its_chunks():
+    widget = Pipeline(schedule("1f1b", 2, 2, 2))
+
+    assert "worker 1 takes micro-batch 1a forward" in widget.text
+    assert "15 units of time, of which a worker waits for 20 percent" in widget.text
+    assert "in a chunk whose activations are kept: worker 0: 4, worker 1: 3" in widget.text
+    assert "kept" not in Pipeline(schedule("1f1b", 2, 2).forward_only()).text
 
 
 @pytest.mark.parametrize("widget", [AllReduce, Pipeline])

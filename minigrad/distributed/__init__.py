@@ -9,10 +9,10 @@ functional      the same as ops, with gradients
 algorithms      ring, tree, halving: what one rank does, round by round
 data_parallel   DistributedDataParallel: the mean of all gradients, in buckets, while backward goes on
 schedules       who does what in a pipeline, and in which order
-cost            what a step costs on given hardware, by the papers' formulas, and the best plan
-simulator       the same on 10,000 workers, with stragglers and failures
 stages          a network, cut
 pipeline        its stages, which run a schedule with one another
+cost            what a step costs on given hardware, by the papers' formulas, and the best plan
+simulator       the same on 10,000 workers, with stragglers and failures
 """
 
 import lazy_loader

@@ -145,19 +145,20 @@ def schedule(name: str, stages: int, microbatches: int, chunks: int = 1) -> Sche
     Raises ScheduleError where there is none: interleaved 1F1B goes in rounds of as many microbatches as workers.
     """
     p, m, v = stages, microbatches, chunks
-    if name.lower() not in ("gpipe", "1f1b"):
+    known = {"gpipe": "GPipe", "1f1b": "1F1B" if v == 1 else "interleaved 1F1B"}.get(name.lower())
+    if known is None:
         raise ScheduleError(f"a schedule is 'gpipe' or '1f1b' (with chunks > 1, interleaved), and got {name!r}")
     if min(p, m, v) < 1:
         raise ScheduleError(f"{name}: stages, microbatches and chunks are at least 1, and got {p}, {m} and {v}")
-    if name.lower() == "gpipe":
-        return Schedule(name, [order(m, v, m, m * v)] * p, m, v)
+    if known == "GPipe":
+        return Schedule(known, [order(m, v, m, m * v)] * p, m, v)
     if v > 1 and m % p:
         raise ScheduleError(
-            f"interleaved {name} goes in rounds of {p} microbatches, one for each worker, and got {m}: take "
+            f"{known} goes in rounds of {p} microbatches, one for each worker, and got {m}: take "
             f"{m + p - m % p}, or chunks=1"
         )
     ahead = [p - w if v == 1 else 2 * (p - 1 - w) + (v - 1) * p + 1 for w in range(p)]
-    return Schedule(name, [order(m, v, min(p, m), n) for n in ahead], m, v)
+    return Schedule(known, [order(m, v, min(p, m), n) for n in ahead], m, v)
 
 
 def order(m: int, v: int, a_round: int, ahead: int) -> list[Step]:
