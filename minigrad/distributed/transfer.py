@@ -29,7 +29,8 @@ def transferred(
     with told("collective", call):
         agreed(g, call, x, detail)
         if not async_op:
-            Work(begin(), finish, g.until, lambda: f"{call} at {place()}").wait()
+            g.until(begin(), lambda: f"{call} at {place()}")
+            finish()
             return None
         span, where = told("transfer", call).__enter__(), place()
 
