@@ -70,11 +70,10 @@ class CausalSelfAttention(nn.Module):
         self.qkv, self.out = nn.Linear(channels, 3 * channels, **where), nn.Linear(channels, channels, **where)
 
     def forward(self, x: Any) -> Any:
-        N, T, C = x.shape  # batch, tokens, channels
-        q, k, v = (y.reshape(N, T, self.heads, C // self.heads).swapaxes(1, 2) for y in self.qkv(x).chunk(3, -1))
+        q, k, v = (y.unflatten(-1, (self.heads, -1)).swapaxes(1, 2) for y in self.qkv(x).chunk(3, -1))
         dropped = self.dropout if self.training else 0.0
         found = functional.scaled_dot_product_attention(q, k, v, dropout_p=dropped, is_causal=True)
-        return self.out(found.swapaxes(1, 2).reshape(N, T, C))
+        return self.out(found.swapaxes(1, 2).flatten(2))
 
 
 class TransformerBlock(nn.Module):
