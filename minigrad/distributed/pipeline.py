@@ -113,8 +113,8 @@ class Pipeline:
                 f"a pipeline has its inputs from the process of the first stage, target and loss_fn from that of the "
                 f"last; that of stages {here} of {ran.stages} got {len(args)} inputs, target {target}, {self.loss_fn}"
             )
-        self.given, self.losses = [*zip(*(microbatches(x, m) for x in args))], losses
-        self.targets = microbatches(target, m) if target is not None and judges else None
+        self.given, self.losses = microbatches(args, m) if args else [], losses
+        self.targets = microbatches([target], m) if target is not None and judges else None
         self.group.agree(ran.name, place)
         self.messages, self.kept = Messages(self.group, m), dict[tuple[int, int], Any]()
         self.outputs, self.times, zero = dict[int, Any](), list[tuple[float, float]](), perf_counter()
@@ -131,7 +131,7 @@ class Pipeline:
     def forward(self, stage: PipelineStage, i: int) -> tuple[float, float]:
         """Of microbatch i; from when to when it was computed."""
         s = stage.stage_index
-        xs, several = self.messages.inputs(stage, i) if s else (self.given[i], False)
+        xs, several, n = self.messages.inputs(stage, i) if s else (self.given[i], False, len(self.given[i][0]))
         began = perf_counter()
         y = stage(xs, several)
         ys = y if isinstance(y, tuple) else (y,)
@@ -139,15 +139,23 @@ class Pipeline:
             raise TypeError(f"stage {s} of a pipeline gives a tensor or a tuple of tensors, and gave {y!r}")
         if s == self.last:
             self.outputs[i], self.several = [each.detach() for each in ys], ys is y
-            ys = (self.loss_fn(y, self.targets[i]),) if self.loss_fn and self.targets else ()
+            ys = (self.loss(y, n, *self.targets[i]),) if self.targets else ()
             if self.losses is not None:
                 self.losses += [loss.detach() for loss in ys]
         ended = perf_counter()
         if s < self.last:
-            self.messages.give_outputs(s, i, ys, ys is y)
+            self.messages.give_outputs(s, i, ys, ys is y, n)
         if self.ran is self.schedule:
             self.kept[s, i] = xs, ys
         return began, ended
+
+    def loss(self, y: Any, n: int, target: Tensor) -> Tensor:
+        """Of a microbatch of n. Raises ShapeError where targets are of fewer or more, which might be repeated."""
+        assert self.loss_fn
+        if len(target) != n:
+            m = self.ran.microbatches
+            raise ShapeError(f"a pipeline had a batch of {n * m} at its first stage, and targets of {len(target) * m}")
+        return self.loss_fn(y, target)
 
     def backward(self, stage: PipelineStage, i: int) -> tuple[float, float]:
         """Of microbatch i; from when to when it was computed."""
@@ -224,8 +232,8 @@ class Messages:
         """Of what passes between that stage and the next: 0 its outputs for microbatch i, 1 gradients, 2 the head."""
         return (stage * self.m + i) * 3 + way
 
-    def give_outputs(self, s: int, i: int, ys: Sequence[Tensor], several: bool) -> None:
-        said = json.dumps([several, [(str(y.dtype), y.shape, y.tracked) for y in ys]])
+    def give_outputs(self, s: int, i: int, ys: Sequence[Tensor], several: bool, n: int) -> None:
+        said = json.dumps([n, several, [(str(y.dtype), y.shape, y.tracked) for y in ys]])
         first = s not in self.said
         if len(said) > HEAD or self.said.setdefault(s, said) != said:
             raise ShapeError(
@@ -237,25 +245,26 @@ class Messages:
         for y in ys:
             self.send(y.detach(), s + 1, self.tag(s, i, 0))
 
-    def inputs(self, stage: PipelineStage, i: int) -> tuple[tuple[Tensor, ...], bool]:
-        """What the stage before gave for microbatch i, and whether that was a tuple."""
+    def inputs(self, stage: PipelineStage, i: int) -> tuple[tuple[Tensor, ...], bool, int]:
+        """What the stage before gave for microbatch i, whether that was a tuple, and how large a microbatch is."""
         s = stage.stage_index
         if s not in self.heard:
             head = self.recv(Spec((HEAD,), np.dtype(np.uint8), CPU), s - 1, self.tag(s - 1, 0, 2))
             self.heard[s] = json.loads(bytes(head.numpy()))
-        several, outputs = self.heard[s]
+        n, several, outputs = self.heard[s]
         specs = [(Spec(tuple(shape), np.dtype(dtype), stage.device), learns) for dtype, shape, learns in outputs]
         tag = self.tag(s - 1, i, 0)
-        return tuple(self.recv(spec, s - 1, tag).requires_grad_(learns) for spec, learns in specs), several
+        return tuple(self.recv(spec, s - 1, tag).requires_grad_(learns) for spec, learns in specs), several, n
 
     def move_on(self, wait: bool = False) -> None:
         """Let go of what has arrived, or wait until all has."""
         self.under_way = [work for work in self.under_way if not (work.wait() if wait else work.is_completed())]
 
 
-def microbatches(x: Tensor, m: int) -> list[Tensor]:
+def microbatches(xs: Sequence[Tensor], m: int) -> list[tuple[Tensor, ...]]:
     """A batch, cut along its first axis."""
-    if not x.shape or not x.shape[0] or x.shape[0] % m:
-        raise ShapeError(f"a pipeline cuts the first axis of a batch into {m} equal microbatches, and got {x.spec}")
-    n = x.shape[0] // m
-    return [x[i * n : (i + 1) * n] for i in range(m)]
+    n, odd = divmod(min((x.shape or (0,))[0] for x in xs), m)
+    if odd or not n or any(len(x) != n * m for x in xs):
+        got = ", ".join(str(x.spec) for x in xs)
+        raise ShapeError(f"a pipeline cuts the first axis of a batch into {m} equal microbatches, and got {got}")
+    return [tuple(x[i * n : (i + 1) * n] for x in xs) for i in range(m)]

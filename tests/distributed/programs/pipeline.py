@@ -292,6 +292,37 @@ def check_who_gives_what():
             fed(pipe, x[1:], target[1:])
 
 
+def check_targets_of_another_batch_are_refused():
+    """One target for each microbatch of two would be repeated, and the loss a number."""
+    x, target = data()
+    pipe, _ = pipeline(PLANS[0], dist.stages_of(model(P), P))
+    pipe.group.timeout = 0.3
+    with pytest.raises(ShapeError if LAST else DistributedError, match=f"targets of {M}" if LAST else "waited"):
+        fed(pipe, x, target[:M])
+
+
+def check_inputs_of_different_batches_are_refused():
+    pipe = dist.ScheduleGPipe(dist.PipelineStage(nn.Bilinear(2, 2, 2), RANK, P), M, loss_fn)
+    if FIRST:
+        with pytest.raises(ShapeError, match=f"into {M} equal microbatches, and got .*, "):
+            pipe.step(mg.ones(M, 2), mg.ones(2 * M, 2), target=mg.ones(M, 2))
+        with pytest.raises(ShapeError, match="equal microbatches"):
+            pipe.step(mg.ones(M, 2), mg.tensor(1.0), target=mg.ones(M, 2))
+
+
+def check_the_stages_of_a_group_are_in_its_order():
+    """The first stage on the last rank; float16 and bfloat16 pass as they are."""
+    backwards = dist.new_group([*reversed(range(P))])
+    place = dist.get_rank(backwards)
+    for dtype in (mg.float16, mg.bfloat16):
+        part = nn.Linear(WIDTH, WIDTH).to(dtype=dtype)
+        pipe = dist.Schedule1F1B(dist.PipelineStage(part, place, P, group=backwards), M, lambda y, t: y.sum())
+        y = pipe.step(*([mg.ones(M, WIDTH, dtype=dtype)] if LAST else []), target=mg.zeros(M) if FIRST else None)
+        assert (y is not None) == FIRST
+        assert part.weight.grad.dtype == dtype
+        assert y is None or y.dtype == dtype
+
+
 def check_other_stages_are_refused():
     stage = dist.PipelineStage(nn.Tanh(), RANK + 1, P + 1)
     with pytest.raises(DistributedError, match=rf"process {RANK} of {P} has stages \[\({RANK}, {P}\)\]"):
