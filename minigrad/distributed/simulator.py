@@ -168,5 +168,7 @@ def failures(
         now, pause, failed = fails, restart, failed + 1
         until = now if failed <= SHOWN else until
     busy = total * interval / saved
-    said = f"{workers:,} workers: {took(saved)}, {failed:,} failures; goodput {number(100 * busy, 3)} percent"
+    said = (
+        f"{workers:,} workers: {saved / 3600:,.1f} hours, {failed:,} failures; goodput {number(100 * busy, 3)} percent"
+    )
     return Timeline(saved, failed + total, busy, {"all": spans}, said, until if failed > SHOWN else saved)

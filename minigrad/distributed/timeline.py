@@ -57,6 +57,9 @@ class Timeline(Report):
         parts.append(text("mg-number mg-dim", RIGHT, bottom + 16, took(self.until)))
         return [picture(self.title, WIDTH, bottom + 24, parts)]
 
+    def _repr_html_(self) -> str:
+        return f'<div style="font-family: monospace">{super()._repr_html_()}</div>'
+
     def sampled(self, name: str, columns: int) -> list[str]:
         """What that worker does in each of so many equal times; "" where it waits."""
         found = [""] * columns

@@ -8,7 +8,7 @@ import pytest
 import minigrad as mg
 from minigrad.distributed import cost, simulator
 from minigrad.distributed.algorithms import ALL_REDUCE
-from minigrad.distributed.cost import alpha_beta, formulas
+from minigrad.distributed.cost import alpha_beta, formulas, plan
 from minigrad.distributed.cost.plan import Workload, workload
 from minigrad.distributed.schedules import bubble_fraction
 
@@ -262,9 +262,9 @@ def test_the_best_plan_is_the_quickest_that_fits(gpt3):
 
     assert best.nbytes <= 80e9
     assert all(plan.nbytes > 80e9 for plan in found if plan.seconds < best.seconds)
-    assert best.shares[:3] == (16, 8, 8)  # Megatron-LM has 8 and 8 for a model of 146 billion
+    assert best[:3] == (16, 8, 8)  # Megatron-LM has 8 and 8 for a model of 146 billion
     assert cost.best_plan(gpt3, "A100", 1024, 1536, memory=40e9).seconds > best.seconds
-    assert str(best.shares) == "Shares(data=16, tensor=8, pipeline=8, zero=1, microbatch=1, recompute=False)"
+    assert str(best).startswith("data=16, tensor=8, pipeline=8, zero=1, microbatch=1, recompute=False: 24.8 s a step (")
     with pytest.raises(ValueError, match=r"none of 4\d\d plans fits in 1 GB: the leanest is .*zero=3"):
         cost.best_plan(gpt3, "A100", 1024, 1536, memory=1e9)
 
@@ -273,7 +273,7 @@ def test_a_model_without_attention_is_not_cut_by_tensors(perceptron):
     work = workload(perceptron)
 
     assert (work.layers, work.boundary, work.heads) == (4, 4 * 64, 0)
-    assert {plan.shares.tensor for plan in cost.plans(perceptron, "laptop", 4, 8)} == {1}
+    assert {plan.tensor for plan in cost.plans(perceptron, "laptop", 4, 8)} == {1}
     with pytest.raises(ValueError, match="of which there are 0, and got 2"):
         cost.step(perceptron, "laptop", 8, tensor=2)
 
@@ -311,6 +311,9 @@ def test_layers_that_are_not_most_of_a_model_are_no_stages():
         (lambda: cost.step(TOY, "H100", 8, tensor=3), "tensor divides the heads of each layer, of which there are 8"),
         (lambda: cost.step(TOY, "H100", 8, data=3), "divides the batch of 8, and got 3 × 1"),
         (lambda: cost.step(TOY, "H100", 8, zero=3, pipeline=2), "ZeRO 3 moves all for each micro-batch"),
+        (lambda: cost.step(TOY, "H100", 8, zero=4), "stages 0, 1, 2 and 3, and got 4"),
+        (lambda: cost.step(TOY, "H100", 8, zero=-1), "stages 0, 1, 2 and 3, and got -1"),
+        (lambda: cost.step(TOY, "H100", 8, 40), "efficiency is a share of the peak"),
         (lambda: cost.step(TOY, "H100", 8, data=0), "data is above 0, and got 0"),
         (lambda: cost.step(TOY._replace(width=8), "H100", 8), r"for numbers of \[2, 4\] bytes, and the model's have 8"),
         (lambda: cost.best_plan(TOY, "H100", 7, 8), "no plan divides a batch of 8 among 7 workers"),
@@ -332,7 +335,8 @@ def test_a_row_of_hardware_says_where_it_is_from_and_links_are_slower_outside(na
     assert row.link(2 * row.per_node)[1] == max(row.inside[1], row.between[1] / row.per_node)
 
 
-@pytest.mark.parametrize("module", [alpha_beta, formulas])
+@pytest.mark.parametrize("module", [alpha_beta, formulas, plan])
 def test_examples_in_docstrings_run(module):
-    assert doctest.testmod(module).failed == 0
-    assert doctest.testmod(module).attempted
+    found = doctest.testmod(module, extraglobs={"mg": mg})
+
+    assert (found.failed, found.attempted > 0) == (0, True)

@@ -1,4 +1,4 @@
-"""Training at scale on paper: bytes, operations and lost time, by the papers' formulas. 1 MAC = 2 FLOPs."""
+"""Training at scale on paper: bytes of a worker, FLOPs of all, and lost time, by the papers' formulas."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ def above_zero(**numbers: float) -> None:
     for name, x in numbers.items():
         if not x > 0:
             raise ValueError(f"{name} is above 0, and got {x}")
-
-
-# -- bytes of a worker --------------------------------------------------------------------------------------
 
 
 def zero_bytes(
@@ -47,9 +44,6 @@ def activation_bytes(
     return 2 * sbh if recompute == "full" else sbh * (10 / (tensor if split else 1) + (24 + scores) / tensor)
 
 
-# -- operations of all workers ------------------------------------------------------------------------------
-
-
 def transformer_parameters(layers: int, hidden: int, vocabulary: int, sequence: int) -> float:
     """12 l h² (1 + 13/(12h) + (V + s)/(12lh)). Narayanan et al. 2021, “Megatron-LM”, eq. 2. arXiv:2104.04473"""
     above_zero(layers=layers, hidden=hidden, vocabulary=vocabulary, sequence=sequence)
@@ -79,9 +73,6 @@ def mfu(tokens_per_second: float, parameters: float, peak: float, attention: flo
     """
     above_zero(tokens_per_second=tokens_per_second, parameters=parameters, peak=peak)
     return tokens_per_second * (6 * parameters + 12 * attention) / peak
-
-
-# -- time that is lost --------------------------------------------------------------------------------------
 
 
 def checkpoint_interval(checkpoint: float, mtbf: float) -> float:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import product
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...draw.words import number, took
@@ -72,8 +73,11 @@ def workload(model: Model) -> Workload:
     return Workload(model.parameters, width, sizes[0], sizes[1], len(layers), sizes[2], heads)
 
 
-class Shares(NamedTuple):
-    """Replicas, workers of a layer, stages; which ZeRO, samples of a micro-batch, whether layers run forward again."""
+class Plan(NamedTuple):
+    """Replicas, workers of a layer, stages; which ZeRO, samples of a micro-batch, whether layers run forward again.
+
+    What a step then costs: seconds of what takes time, and bytes of a worker of what takes memory.
+    """
 
     data: int = 1
     tensor: int = 1
@@ -81,14 +85,8 @@ class Shares(NamedTuple):
     zero: int = 0
     microbatch: int = 1
     recompute: bool = False
-
-
-class Plan(NamedTuple):
-    """What a step costs so: seconds of what takes time, and bytes of a worker of what takes memory."""
-
-    shares: Shares
-    seconds_of: Mapping[str, float]
-    bytes_of: Mapping[str, float]
+    seconds_of: Mapping[str, float] = MappingProxyType({})
+    bytes_of: Mapping[str, float] = MappingProxyType({})
 
     @property
     def seconds(self) -> float:
@@ -101,7 +99,8 @@ class Plan(NamedTuple):
     def __str__(self) -> str:
         times = ", ".join(f"{name} {took(x)}" for name, x in self.seconds_of.items() if x)
         sizes = ", ".join(f"{name} {number(x / 1e9, 3)} GB" for name, x in self.bytes_of.items())
-        return f"{self.shares}: {took(self.seconds)} a step ({times}); {sizes} a worker"
+        shares = ", ".join(f"{name}={x}" for name, x in zip(self._fields, self[:6]))
+        return f"{shares}: {took(self.seconds)} a step ({times}); {sizes} a worker"
 
 
 def step(model: Model, on: str | Hardware, batch: int, efficiency: float = 0.5, **shares: Any) -> Plan:
@@ -112,14 +111,16 @@ def step(model: Model, on: str | Hardware, batch: int, efficiency: float = 0.5, 
 
     Raises ValueError for what does not divide, or does not go together.
     """
-    work, row, plan = workload(model), hardware(on), Shares(**shares)
+    work, row, plan = workload(model), hardware(on), Plan(**shares)
     for wrong in misfits(work, row, batch, plan):
         raise ValueError(wrong)
-    above_zero(efficiency=efficiency)
-    data, tensor, pipeline, zero, microbatch, recompute = plan
+    if not 0 < efficiency <= 1:
+        raise ValueError(f"efficiency is a share of the peak, above 0 and at most 1, and got {efficiency}")
+    data, tensor, pipeline, zero, microbatch, recompute = plan[:6]
     m, layers, passes = batch // (data * microbatch), work.layers / pipeline, 4 / 3 if recompute else 1.0
     layer, weights = work.boundary * microbatch, work.parameters / (tensor * pipeline)
     alpha, beta = row.link(2, tensor * data)
+    state = zero_bytes(weights, data, zero, work.width, work.width, 12 if work.width == 2 else 2 * work.width)
 
     compute = passes * m * microbatch * work.flops / (tensor * pipeline * row.flops[work.width] * efficiency)
     cut = m * layers * (6 if recompute else 4) * all_reduce(layer, tensor, *row.link(tensor))
@@ -135,11 +136,10 @@ def step(model: Model, on: str | Hardware, batch: int, efficiency: float = 0.5, 
     kept = kept / work.layers + alive * layers * layer / tensor if recompute else kept * alive / pipeline
     busy = {"compute": compute, "tensor": cut, "pipeline": sent}
     waits = {"bubble": sum(busy.values()) * (pipeline - 1) / m, "data": max(last, exchange - hides)}
-    state = zero_bytes(weights, data, zero, work.width, work.width, 12 if work.width == 2 else 2 * work.width)
-    return Plan(plan, busy | waits, {"state": state, "activations": kept})
+    return plan._replace(seconds_of=busy | waits, bytes_of={"state": state, "activations": kept})
 
 
-def misfits(work: Workload, row: Hardware, batch: int, plan: Shares) -> Iterator[str]:
+def misfits(work: Workload, row: Hardware, batch: int, plan: Plan) -> Iterator[str]:
     """Why there is no such plan, if there is none."""
     above_zero(batch=batch, data=plan.data, tensor=plan.tensor, pipeline=plan.pipeline, microbatch=plan.microbatch)
     if work.width not in row.flops:
@@ -160,7 +160,7 @@ def plans(model: Model, on: str | Hardware, workers: int, batch: int, efficiency
     work, row = workload(model), hardware(on)
     sizes, powers = [d for d in range(1, workers + 1) if workers % d == 0], [1 << k for k in range(batch.bit_length())]
     ways = (
-        Shares(workers // (tensor * pipeline), tensor, pipeline, zero, samples, recompute)
+        Plan(workers // (tensor * pipeline), tensor, pipeline, zero, samples, recompute)
         for tensor, pipeline, zero, samples, recompute in product(sizes, sizes, range(4), powers, (False, True))
         if tensor <= row.per_node and workers % (tensor * pipeline) == 0
     )
@@ -174,6 +174,12 @@ def best_plan(
     """The quickest that takes no more than `memory` bytes of a worker, or than the hardware has.
 
     Raises ValueError where none does, with the leanest.
+
+    >>> with mg.device("meta"):
+    ...     model = mg.zoo.gpt("xl", dtype=mg.float16)
+    >>> found = best_plan(mg.profiler.estimate(model, mg.TensorSpec((1, 1024), mg.int64)), "A100", 64, 512, memory=8e9)
+    >>> found[:6], found._fields[:6]
+    ((64, 1, 1, 2, 1, True), ('data', 'tensor', 'pipeline', 'zero', 'microbatch', 'recompute'))
     """
     limit = hardware(on).memory if memory is None else memory
     found = plans(model, on, workers, batch, efficiency)
