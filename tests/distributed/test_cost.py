@@ -110,6 +110,26 @@ def test_there_are_101_published_figures_and_96_hold():
     assert off == set(EXCEPTIONS)
 
 
+def test_formulas_count_products_and_parameters_one_by_one():
+    """A layer has 12h² + 13h parameters; each of its weights is 6 FLOPs a token, each pair of tokens 12h."""
+    small, h, layers, s, v = 124_439_808, 768, 12, 1024, 50257  # zoo.gpt's, with a norm behind the layers
+
+    assert cost.transformer_parameters(layers, h, v, s) == pytest.approx(small - 2 * h, rel=1e-14)
+    pairs = s * s * layers * h
+    assert cost.transformer_flops(1, s, layers, h, v, False) == pytest.approx(
+        6 * s * (12 * layers * h * h + h * v) + 12 * pairs
+    )
+    assert cost.transformer_flops(1, s, layers, h, v) == pytest.approx(
+        6 * s * (16 * layers * h * h + h * v) + 16 * pairs
+    )
+
+
+def test_zero_divides_the_optimizer_first_then_gradients_then_parameters():
+    kept = [cost.zero_bytes(10, 5, stage, weight=1, gradient=4, optimizer=8) for stage in (0, 1, 2, 3)]
+
+    assert kept == [130, 50 + 16, 10 + 8 + 16, 26]
+
+
 # -- collectives -------------------------------------------------------------------------------------------
 
 
