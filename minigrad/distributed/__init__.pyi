@@ -8,10 +8,13 @@ from .collectives import all_reduce as all_reduce
 from .collectives import all_to_all_single as all_to_all_single
 from .collectives import barrier as barrier
 from .collectives import broadcast as broadcast
+from .collectives import gather as gather
 from .collectives import irecv as irecv
 from .collectives import isend as isend
 from .collectives import recv as recv
+from .collectives import reduce as reduce
 from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
+from .collectives import scatter as scatter
 from .collectives import send as send
 from .data_parallel import DistributedDataParallel as DistributedDataParallel
 from .debug import CommDebugMode as CommDebugMode

@@ -40,6 +40,23 @@ def all_reduce(
     return transferred(g, "all_reduce", tensor.spec, lambda: g.all_reduce(x.array, op), finish, async_op, op.value)
 
 
+def reduce(
+    tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
+) -> Work | None:
+    """Give rank `dst` what all_reduce would, in place; the others keep theirs."""
+    g, x = found(group), Lent(tensor, "reduce", writes=True)
+    root = member(g, dst)
+    refuse_reduction(op, tensor.spec)
+
+    def finish() -> None:
+        if g.rank == root:
+            divide(x, op, g)
+            x.give_back()
+
+    said = f"{op.value} to rank {dst}"
+    return transferred(g, "reduce", tensor.spec, lambda: g.reduce(x.array, op, root), finish, async_op, said)
+
+
 def broadcast(tensor: Tensor, src: int, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
     """Give every process the tensor of rank `src`, in place."""
     g, x = found(group), Lent(tensor, "broadcast", writes=True)
@@ -70,6 +87,40 @@ def all_gather(
     rows = np.empty((g.size, *x.array.shape), x.array.dtype)
     whole = tensor.spec.with_shape(rows.shape)
     return transferred(g, "all_gather", whole, lambda: g.all_gather(rows, x.array), lambda: spread(rows, ys), async_op)
+
+
+def gather(
+    tensor: Tensor,
+    gather_list: Sequence[Tensor] | None = None,
+    dst: int = 0,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Write the tensor of each process into its place in the `gather_list` of rank `dst`; the others have none."""
+    g, x = found(group), Lent(tensor, "gather")
+    root, whole = member(g, dst), tensor.spec.with_shape((found(group).size, *tensor.shape))
+    ys = one_for_each("gather", at_root("gather_list", gather_list, g, dst), tensor, g, writes=True)
+    rows = np.empty(whole.shape, x.array.dtype) if ys else None
+    return transferred(
+        g, "gather", whole, lambda: g.gather(rows, x.array, root), lambda: spread(rows, ys), async_op, f"to rank {dst}"
+    )
+
+
+def scatter(
+    tensor: Tensor,
+    scatter_list: Sequence[Tensor] | None = None,
+    src: int = 0,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Give each process its tensor of the `scatter_list` of rank `src`; the others have none."""
+    g, y = found(group), Lent(tensor, "scatter", writes=True)
+    root, whole = member(g, src), tensor.spec.with_shape((found(group).size, *tensor.shape))
+    xs = one_for_each("scatter", at_root("scatter_list", scatter_list, g, src), tensor, g, writes=False)
+    rows = np.stack([x.array for x in xs]) if xs else None
+    return transferred(
+        g, "scatter", whole, lambda: g.scatter(y.array, rows, root), y.give_back, async_op, f"from rank {src}"
+    )
 
 
 def reduce_scatter_tensor(
@@ -182,16 +233,26 @@ class Lent:
         versions.edit(x.value)
 
 
-def one_for_each(call: str, tensors: Sequence[Tensor], one: Tensor, g: ProcessGroup, writes: bool) -> list[Lent]:
-    """A tensor for each process, all like that one."""
-    if [x.spec for x in tensors] != [one.spec] * g.size:
+def at_root(name: str, tensors: Sequence[Tensor] | None, g: ProcessGroup, rank: int) -> Sequence[Tensor] | None:
+    """A list that this rank has and no other. Raises DistributedError where it is not so."""
+    if (tensors is not None) != (g.rank == member(g, rank)):
+        here = g.ranks[g.rank]
+        raise DistributedError(
+            f"rank {rank} alone has a {name}; rank {here} has {'none' if tensors is None else 'one'}"
+        )
+    return tensors
+
+
+def one_for_each(call: str, tensors: Sequence[Tensor] | None, one: Tensor, g: ProcessGroup, writes: bool) -> list[Lent]:
+    """A tensor for each process, all like that one; none of no list."""
+    if tensors is not None and [x.spec for x in tensors] != [one.spec] * g.size:
         raise ShapeError(f"{call}: {g.size} processes have as many tensors, each {one.spec}, and got {[*tensors]}")
-    return [Lent(x, call, writes) for x in tensors]
+    return [Lent(x, call, writes) for x in tensors or ()]
 
 
-def spread(rows: np.ndarray, ys: Sequence[Lent]) -> None:
+def spread(rows: np.ndarray | None, ys: Sequence[Lent]) -> None:
     """What came from each process, to where it is wanted."""
-    for y, row in zip(ys, rows):
+    for y, row in zip(ys, () if rows is None else rows):
         y.array[...] = row
         y.give_back()
 

@@ -98,12 +98,24 @@ class ProcessGroup:
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         return done
 
+    def reduce(self, x: np.ndarray, op: ReduceOp, root: int) -> Callable[[], bool]:
+        """Of what x holds elsewhere than in the root, nothing is promised."""
+        return done
+
     def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
         return done
 
     def all_gather(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
         y.reshape(-1)[...] = x.reshape(-1)
         return done
+
+    def gather(self, y: np.ndarray | None, x: np.ndarray, root: int) -> Callable[[], bool]:
+        """y    in the root, room for all"""
+        return done if y is None else self.all_gather(y, x)
+
+    def scatter(self, y: np.ndarray, x: np.ndarray | None, root: int) -> Callable[[], bool]:
+        """x    in the root, a part for each"""
+        return done if x is None else self.all_gather(y, x)
 
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         y.reshape(-1)[...] = x.reshape(-1)

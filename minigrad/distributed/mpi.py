@@ -79,11 +79,23 @@ class MPIGroup(ProcessGroup):
         request = self.comm.Iallreduce(MPI.IN_PLACE, wide, REDUCE[op])
         return copied(request.Test, x, wide) if x.dtype == bfloat16 else request.Test
 
+    def reduce(self, x: np.ndarray, op: ReduceOp, root: int) -> Callable[[], bool]:
+        wide = x.astype(float32) if x.dtype == bfloat16 else moved(x)
+        ends = (MPI.IN_PLACE, wide) if self.rank == root else (wide, None)
+        request = self.comm.Ireduce(*ends, REDUCE[op], root)
+        return copied(request.Test, x, wide) if x.dtype == bfloat16 and self.rank == root else request.Test
+
     def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
         return self.comm.Ibcast(moved(x), root).Test  # type: ignore[no-any-return]
 
     def all_gather(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
         return self.comm.Iallgather(moved(x), moved(y)).Test  # type: ignore[no-any-return]
+
+    def gather(self, y: np.ndarray | None, x: np.ndarray, root: int) -> Callable[[], bool]:
+        return self.comm.Igather(moved(x), None if y is None else moved(y), root).Test  # type: ignore[no-any-return]
+
+    def scatter(self, y: np.ndarray, x: np.ndarray | None, root: int) -> Callable[[], bool]:
+        return self.comm.Iscatter(None if x is None else moved(x), moved(y), root).Test  # type: ignore[no-any-return]
 
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         if x.dtype != bfloat16:

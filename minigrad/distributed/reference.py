@@ -23,6 +23,7 @@ from .algorithms import (
     ring_all_gather,
     ring_reduce_scatter,
     tree_broadcast,
+    tree_reduce,
 )
 from .group import ProcessGroup, ReduceOp
 from .mpi import MPIGroup, copied, moved
@@ -50,23 +51,27 @@ class ReferenceGroup(MPIGroup):
         self.algorithm, self.posted = algorithm, group.comm.Dup()  # where no message of a user's is taken for another
         self.begun = 0
         halves = algorithm == "halving" and self.size & (self.size - 1) == 0
-        self.scatter = halving_reduce_scatter if halves else ring_reduce_scatter
-        self.gather = doubling_all_gather if halves else ring_all_gather
+        self.scattering = halving_reduce_scatter if halves else ring_reduce_scatter
+        self.gathering = doubling_all_gather if halves else ring_all_gather
 
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         return self.run(ALL_REDUCE[self.algorithm](self.rank, self.size, x.size), x, op)
+
+    def reduce(self, x: np.ndarray, op: ReduceOp, root: int) -> Callable[[], bool]:
+        held = x if self.rank == root else x.copy()
+        return self.run(tree_reduce(self.rank, self.size, x.size, root), held, op)
 
     def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
         return self.run(tree_broadcast(self.rank, self.size, x.size, root), x)
 
     def all_gather(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
         y.reshape(-1)[parts(y.size, self.size, self.rank)] = x.reshape(-1)
-        return self.run(self.gather(self.rank, self.size, y.size), y)
+        return self.run(self.gathering(self.rank, self.size, y.size), y)
 
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         held = x.reshape(-1).copy()
         mine = held[parts(x.size, self.size, self.rank)]
-        return copied(self.run(self.scatter(self.rank, self.size, x.size), held, op), y.reshape(-1), mine)
+        return copied(self.run(self.scattering(self.rank, self.size, x.size), held, op), y.reshape(-1), mine)
 
     def until(self, is_done: Callable[[], bool], what: Callable[[], str], *more: Any) -> None:
         def moved_and_done() -> bool:

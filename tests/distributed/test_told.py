@@ -66,6 +66,16 @@ def test_calls_and_bytes_are_counted_in_place_and_as_ops():
     assert counted.messages == []
 
 
+def test_alone_each_gives_what_it_was_given():
+    x, y = mg.arange(3.0), [mg.zeros(3)]
+    dist.reduce(x, 0)
+    dist.gather(x, y)
+    dist.scatter(x, [mg.ones(3)])
+
+    assert (y[0].numpy() == [0, 1, 2]).all()
+    assert (x.numpy() == 1).all()
+
+
 def test_a_mode_that_is_opened_again_begins_anew():
     counted = dist.CommDebugMode()
     for _ in range(2):

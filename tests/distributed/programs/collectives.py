@@ -58,6 +58,31 @@ def check_the_rest():
     assert (out.numpy() == np.concatenate([a[2 * RANK : 2 * RANK + 2] for a in everyone((2 * P, 3))])).all()
 
 
+def check_to_one_and_from_one():
+    for root in range(P):
+        x = mg.tensor(of(RANK))
+        dist.reduce(x, root, dist.ReduceOp.AVG)
+        np.testing.assert_allclose(x.numpy(), np.mean(everyone(), axis=0) if root == RANK else of(RANK))
+        x = mg.tensor(of(RANK, (4,), mg.bfloat16))
+        dist.reduce(x, root)
+        wanted = sum(a.astype(np.float32) for a in everyone((4,), mg.bfloat16)) if root == RANK else of(RANK, (4,))
+        assert (x.numpy().astype(np.float64) == wanted).all()
+        parts = [mg.zeros(4, 3) for _ in range(P)] if root == RANK else None
+        dist.gather(mg.tensor(of(RANK)), parts, root)
+        assert parts is None or all((part.numpy() == a).all() for part, a in zip(parts, everyone()))
+        x = mg.zeros(4, 3)
+        dist.scatter(x, parts, root)
+        assert (x.numpy() == of(RANK)).all()
+
+
+def check_a_list_is_the_roots_alone():
+    parts = None if RANK == 0 else [mg.zeros(2)] * P
+    with pytest.raises(DistributedError, match="rank 0 alone has a gather_list"):
+        dist.gather(mg.zeros(2), parts)
+    with pytest.raises(DistributedError, match="rank 0 alone has a scatter_list"):
+        dist.scatter(mg.zeros(2), parts)
+
+
 def check_a_strided_tensor_is_written_too():
     x = mg.tensor(of(RANK))
     dist.all_reduce(x.T)
