@@ -289,9 +289,30 @@ def test_a_training_step_is_saved_and_goes_on_as_the_original_does(tmp_path, opt
         np.testing.assert_array_equal(named[f"model.{name}"].numpy(), p.numpy())
         np.testing.assert_array_equal(named[f"model.{name}"].grad.numpy(), p.grad.numpy())
     assert (tmp_path / "again.mg").read_bytes() == (tmp_path / "step.mg").read_bytes()
+    found.variables["model.0.weight"].requires_grad_(False)
+    with pytest.raises(StateError, match=r"whether model\.0\.weight requires a gradient"):
+        found(xs[0], ts[0])
     inside = mg.function(mg.load(tmp_path / "step.mg"))
     mg.manual_seed(1)
     assert [inside(x, t).item() for x, t in zip(xs[2:], ts[2:])] == [y.item() for y in wanted]
+
+
+def test_a_function_that_adds_to_no_grad_is_refused_where_there_is_one(tmp_path):
+    w = mg.tensor([1.0, 2.0], requires_grad=True)
+
+    def trained(x):
+        loss = (x * w).sum()
+        loss.backward()
+        return loss
+
+    found = loaded(tmp_path / "f", trained, mg.ones(2))
+    assert found(mg.tensor([3.0, 4.0])).item() == 11.0
+    assert found.variables["w"].grad.tolist() == [3.0, 4.0]
+    with pytest.raises(StateError, match=r"whether w .* has a .grad to add to, .* zero_grad\(\)"):
+        found(mg.ones(2))
+    found.zero_grad()
+    found(mg.ones(2))
+    assert found.variables["w"].grad.tolist() == [1.0, 1.0]
 
 
 def test_a_fresh_process_without_the_source_gives_the_same(tmp_path):
@@ -478,9 +499,12 @@ def test_what_a_graph_alone_does_not_do_again_is_refused(tmp_path):
         w.grad = there
         return x * w
 
-    for f in (trained, forgot, said):
-        w.grad = None
-        with pytest.raises(StateError, match=r"otherwise with a .grad than zero_grad\(\) and then backward\(\)"):
+    def asks(x):
+        return trained(x) if w.grad is None else x
+
+    for f, before in ((trained, mg.tensor(2.0)), (forgot, None), (said, None), (asks, mg.tensor(1.0))):
+        w.grad = before
+        with pytest.raises(StateError, match=r"adds to a .grad that is there, or sets one otherwise than by back"):
             mg.save(tmp_path / "f", f, mg.ones(3))
     with pytest.raises(StateError, match="edits its argument x"):
         mg.save(tmp_path / "f", mg.function(lambda x: x.add_(1)), mg.ones(3))
@@ -575,9 +599,10 @@ BAD = {
     "another name for what is not there": lambda s: s["variables"].update(other="nothing"),
     "another name for what comes later": lambda s: s.update(variables={"other": "w"} | s["variables"]),
     "a variable that is a number": lambda s: s["variables"].update(w=1),
-    "a gradient of an argument": lambda s: s["parts"][0].update(grads=[[0, None]]),
-    "a gradient of what is not there": lambda s: s["parts"][0].update(grads=[[999, None]]),
-    "a gradient of another shape": lambda s: s["parts"][0].update(grads=[[1, 3]]),
+    "a gradient of an argument": lambda s: s["parts"][0].update(grads=[[0, None, True]]),
+    "a gradient of what is not there": lambda s: s["parts"][0].update(grads=[[999, None, True]]),
+    "a gradient of another shape": lambda s: s["parts"][0].update(grads=[[1, 3, True]]),
+    "a gradient too short": lambda s: s["parts"][0].update(grads=[[1, None]]),
     "gradients that are none": lambda s: s["parts"][0].update(grads=None),
     "an integer that learns": lambda s: s["variables"].update(t=True),
     "a graph that reads less": lambda s: s["parts"][0]["reads"].pop(),

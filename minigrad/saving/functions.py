@@ -53,8 +53,8 @@ class SavedGraph(NamedTuple):
     reads        names of the variables that the other inputs are
     edits        (input, output): the variable at that input has that value after a run
     result       the structure of what is returned
-    grads        (input, output or None): what is the .grad of that variable after a run, of a graph that has called
-                 backward() itself and whose results have no history; else None
+    grads        (input, output or None, whether it has none before): the .grad of that variable after a run, of a
+                 graph that has called backward() itself and whose results have no history; else None
     """
 
     graph: Graph
@@ -62,7 +62,7 @@ class SavedGraph(NamedTuple):
     reads: list[str]
     edits: list[tuple[int, int]]
     result: Any
-    grads: list[tuple[int, int | None]] | None = None
+    grads: list[tuple[int, int | None, bool]] | None = None
 
 
 class Signature(NamedTuple):
@@ -82,6 +82,7 @@ class SavedFunction(Module):
     def __init__(self, name: str, parts: list[SavedGraph], variables: dict[str, Tensor], constants: set[str]):
         self.name, self.parts, self.variables = name, parts, variables
         self._buffers |= dict.fromkeys(constants, False)
+        self.learned = {n: x.requires_grad for n, x in variables.items()}
         self.runs = [Compiled(part.graph, name, {}, CompileOptions()) for part in parts]
 
     @property
@@ -115,15 +116,28 @@ class SavedFunction(Module):
     def forward(self, *xs: Any, **named: Any) -> Any:
         part, run, given = self.fitting(xs, named)
         inputs = [*given, *map(self.variables.__getitem__, part.reads)]
+        if part.grads is not None:
+            self.hold(part, inputs)
         with in_mode(recording=current.mode.recording and part.grads is None):
             ys = run(inputs) if current.mode.builder is None else written_down(part.graph, inputs)
         result = [returned(x, part, inputs, ys) for x in leaves(part.result)]
         with no_grad():
             for i, y in part.edits:
                 inputs[i].copy_(ys[y])
-        for i, g in part.grads or ():
+        for i, g, _ in part.grads or ():
             inputs[i].grad = None if g is None else ys[g]
         return planted(part.result, iter(result))
+
+    def hold(self, part: SavedGraph, inputs: Sequence[Any]) -> None:
+        """Raises StateError where backward() inside would do another thing by now than what was traced."""
+        names = [*part.arguments, *part.reads]
+        other = {name for name in part.reads if self.variables[name].requires_grad != self.learned[name]}
+        other |= {names[i] for i, _, is_none in part.grads or () if is_none and inputs[i].grad is not None}
+        if other:
+            raise StateError(
+                f"{self.name} calls backward() inside, and whether {', '.join(sorted(other))} requires a gradient, or "
+                "has a .grad to add to, is not as it was when it was saved: call zero_grad(), or save it as it is now"
+            )
 
     def fitting(self, xs: Sequence[Any], named: dict[str, Any]) -> tuple[SavedGraph, Compiled, list[Any]]:
         """The graph for these arguments, by place or by name, and its inputs. Raises ShapeError where there is none."""
@@ -191,11 +205,13 @@ def returned(x: Any, part: SavedGraph, inputs: Sequence[Any], ys: Sequence[Any])
 
 def part_of(trace: Trace, name: str) -> SavedGraph:
     """A trace, as it is saved. Raises StateError for what a graph alone does not do again."""
-    adds = any(attribute == "grad" for _, attribute in trace.guards.noted)
-    if adds or any(isinstance(g, Tensor) for _, g in trace.grads) or bool(trace.grads) > trace.is_flat:
+    before = {key: value for (key, attribute), (_, value) in trace.guards.noted.items() if attribute == "grad"}
+    after = {id(leaf): g for leaf, g in trace.grads}
+    strange = any(isinstance(g, Tensor) for g in after.values()) or bool(after) > trace.is_flat
+    if strange or any(before.values()) or not before.keys() <= after.keys():
         raise StateError(
-            f"{name} does otherwise with a .grad than zero_grad() and then backward(), and no such function is saved: "
-            "do both in it, or save the one that gives the loss, and call backward() on what it gives"
+            f"{name} adds to a .grad that is there, or sets one otherwise than by backward(), and no such function is "
+            "saved: call zero_grad() before, or in it; or save the one that gives the loss, and call backward() on that"
         )
     edited = [trace.names[edit.input] for edit in trace.edits if edit.input < trace.given]
     if edited:
@@ -212,8 +228,9 @@ def part_of(trace: Trace, name: str) -> SavedGraph:
 
     result = planted(trace.template, iter([place(at) for at in trace.places]))
     edits = [(edit.input, edit.result) for edit in trace.edits]
-    grads = [(captured[id(leaf)], g) for leaf, g in trace.grads if id(leaf) in captured] if trace.is_flat else None
-    return SavedGraph(trace.graph, trace.names[: trace.given], trace.names[trace.given :], edits, result, grads)
+    grads = [(captured[leaf], g, leaf in before) for leaf, g in after.items() if leaf in captured]
+    names, given = trace.names, trace.given
+    return SavedGraph(trace.graph, names[:given], names[given:], edits, result, grads if trace.is_flat else None)
 
 
 def of_traced(function: TracedFunction) -> SavedFunction:
@@ -332,18 +349,24 @@ class FunctionDecoder(GraphDecoder):
                 if "grads" not in said:
                     return part
                 if isinstance(said["grads"], list):
-                    return part._replace(grads=[self.edit(grad, graph, len(names), True) for grad in said["grads"]])
+                    return part._replace(grads=[self.grad(grad, graph, len(names)) for grad in said["grads"]])
         raise SavedFileError(f"{short(said)} is no graph of a function")
 
-    def edit(self, said: Any, graph: Graph, given: int, is_grad: bool = False) -> Any:
+    def edit(self, said: Any, graph: Graph, given: int) -> tuple[int, int]:
         match said:
-            case [int(i), None] if is_grad and given <= i < len(graph.inputs):
-                return i, None
             case [int(i), int(y)] if i >= given:
                 new = chosen([*graph.outputs], y)
                 if new is not None and new.spec == chosen([*graph.inputs], i).spec:
                     return i, y
         raise SavedFileError(f"{short(said)} is no edit of a variable")
+
+    def grad(self, said: Any, graph: Graph, given: int) -> tuple[int, int | None, bool]:
+        match said:
+            case [int(i), None, bool(is_none)] if given <= i < len(graph.inputs):
+                return i, None, is_none
+            case [i, g, bool(is_none)]:
+                return *self.edit([i, g], graph, given), is_none
+        raise SavedFileError(f"{short(said)} is no gradient of a variable")
 
     def result(self, said: Any, graph: Graph) -> Any:
         """The structure of the result, whose parts are there."""

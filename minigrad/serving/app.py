@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from . import metrics, v1, v2
-from .encodings import BINARY, JSON, in_json, in_json_and_bytes, wanted_type
+from .encodings import BINARY, JSON, LENGTH, in_json, in_json_and_bytes, wanted_type, with_elements
 from .model import Refusal
 from .repository import Repository
 
@@ -72,7 +72,7 @@ def app(repository: Repository, poll: float = 1.0) -> Starlette:
 async def infer(repository: Repository, protocol: Any, request: Request) -> Response:
     """One request to a model, from its first byte to its answer, counted.
 
-    protocol    v1 or v2: what they call `read`, `inputs` and `answer`
+    protocol    v1 or v2: what they call `inputs` and `answer`
     """
     begun, name, status = perf_counter(), request.path_params["name"], 500
     limits = repository.limits
@@ -81,7 +81,7 @@ async def infer(repository: Repository, protocol: Any, request: Request) -> Resp
         # From here to the queue nothing waits, so that a version that is exchanged meanwhile answers what it was sent.
         version = repository.version(name, request.path_params.get("number"))
         sent = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-        model, said = version.batcher.model, {} if sent in BINARY else protocol.read(body, request.headers)
+        model, said = version.batcher.model, {} if sent in BINARY else with_elements(body, request.headers)
         given = BINARY[sent][0](body, model) if sent in BINARY else protocol.inputs(said, model)
         waiting = version.batcher.submit(model.fitting(given))
         outputs = await within(limits.seconds, waiting, 504, f"{name} had answered")
@@ -106,7 +106,7 @@ def answered(said: Any) -> Response:
     text, elements = in_json_and_bytes(said)
     if not elements:
         return Response(text, media_type=JSON)
-    return Response(text + elements, 200, {v2.LENGTH: str(len(text))}, "application/octet-stream")
+    return Response(text + elements, 200, {LENGTH: str(len(text))}, "application/octet-stream")
 
 
 async def whole(request: Request, most: int) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from io import BytesIO
 from math import prod
 from typing import Any
@@ -15,6 +15,7 @@ from ..base.errors import MinigradError
 from ..saving.container import decoded, encoded, once, short
 from .model import Arrays, Model, Refusal
 
+LENGTH = "Inference-Header-Content-Length"  # of the JSON, where elements stand behind it
 JSON, NPY, SAFETENSORS = "application/json", "application/x-npy", "application/x-safetensors"
 
 
@@ -27,6 +28,33 @@ def parsed(body: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise Refusal(f"a table in JSON is wanted, {{…}}, and {short(found)} came")
     return found
+
+
+def with_elements(body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
+    """A table in JSON; the `data` of inputs whose elements stand behind it, as v2 has it, are those bytes."""
+    length = headers.get(LENGTH)
+    if length is None:
+        return parsed(body)
+    if not length.isdecimal() or len(length) > 18 or int(length) > len(body):
+        raise Refusal(f"{LENGTH} is that of the JSON in {len(body)} bytes, and is {short(length)}")
+    said, end = parsed(body[: int(length)]), int(length)
+    tensors = said.get("inputs")
+    for each in tensors if isinstance(tensors, list) else ():
+        size = parameter(each, "binary_data_size", int, -1) if isinstance(each, dict) else -1
+        if size >= 0 and "data" not in each:
+            each["data"], end = body[end : end + size], end + size
+    if end != len(body):
+        raise Refusal(f"the JSON and what it says of binary_data_size take {end} bytes, and {len(body)} came")
+    return said
+
+
+def parameter(said: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+    """One of the parameters of a request, or of a tensor in one."""
+    parameters = said.get("parameters", {})
+    value = parameters.get(name, default) if isinstance(parameters, dict) else None
+    if type(value) is not kind:
+        raise Refusal(f"the parameter {name} is wanted as {kind.__name__}, and this came: {short(parameters)}")
+    return value
 
 
 def in_json(x: Any) -> bytes:
@@ -84,8 +112,7 @@ def to_safetensors(arrays: Arrays) -> bytes:
     return b"".join([*head, *data])
 
 
-Reader = Callable[[bytes, Model], Arrays]
-BINARY: dict[str, tuple[Reader, Callable[[Arrays], bytes]]] = {
+BINARY: dict[str, tuple[Callable[[bytes, Model], Arrays], Callable[[Arrays], bytes]]] = {
     NPY: (from_npy, to_npy),
     SAFETENSORS: (from_safetensors, to_safetensors),
 }

@@ -94,15 +94,13 @@ class Repository:
     def stamps(self) -> dict[Key, Stamp]:
         """The file of each version; who comes second is written down."""
         there: dict[Key, Stamp] = {}
-        second = {}
+        second: dict[Path, tuple[Key, str]] = {}
         for key, path in self.files():
-            if key not in there:
-                there[key] = stamp(path)
-                continue
-            first = there[key][0]
-            second[path] = key, f"{path} is not served: version {key.number} of {key.name} is {first} already"
-            if path not in self.second:
-                log.error(second[path][1])
+            first = there.setdefault(key, stamp(path))[0]
+            if first != path:
+                second[path] = key, f"{path} is not served: version {key.number} of {key.name} is {first} already"
+        for path in second.keys() - self.second:
+            log.error(second[path][1])
         self.second = second
         return there
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..graph.placeholder import TensorSpec
-from .encodings import parsed
 from .model import Arrays, Model, Refusal
 from .repository import Key, Repository, Version
 
@@ -19,10 +18,6 @@ TYPES = {
     "int64": "DT_INT64", "int32": "DT_INT32", "int16": "DT_INT16", "int8": "DT_INT8", "uint64": "DT_UINT64",
     "uint32": "DT_UINT32", "uint16": "DT_UINT16", "uint8": "DT_UINT8", "bool": "DT_BOOL",
 }  # fmt: skip
-
-
-def read(body: bytes, _: Mapping[str, str]) -> dict[str, Any]:
-    return parsed(body)
 
 
 def inputs(said: Mapping[str, Any], model: Model) -> dict[str, Any]:

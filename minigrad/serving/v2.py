@@ -20,43 +20,15 @@ from minigrad import __version__
 
 from ..graph.placeholder import TensorSpec
 from ..saving.container import elements, short
-from .encodings import parsed
+from .encodings import parameter
 from .model import Arrays, Model, Refusal, converted
 from .repository import Repository, Version
 
-LENGTH = "Inference-Header-Content-Length"  # of the JSON
 TYPES = {
     "float64": "FP64", "float32": "FP32", "float16": "FP16", "bfloat16": "BF16", "int64": "INT64", "int32": "INT32",
     "int16": "INT16", "int8": "INT8", "uint64": "UINT64", "uint32": "UINT32", "uint16": "UINT16", "uint8": "UINT8",
     "bool": "BOOL",
 }  # fmt: skip
-
-
-def read(body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
-    """A table in JSON; the `data` of inputs whose elements stand behind it are those bytes."""
-    length = headers.get(LENGTH)
-    if length is None:
-        return parsed(body)
-    if not length.isdecimal() or len(length) > 18 or int(length) > len(body):
-        raise Refusal(f"{LENGTH} is that of the JSON in {len(body)} bytes, and is {short(length)}")
-    said, end = parsed(body[: int(length)]), int(length)
-    tensors = said.get("inputs")
-    for each in tensors if isinstance(tensors, list) else ():
-        size = parameter(each, "binary_data_size", int, -1) if isinstance(each, dict) else -1
-        if size >= 0 and "data" not in each:
-            each["data"], end = body[end : end + size], end + size
-    if end != len(body):
-        raise Refusal(f"the JSON and what it says of binary_data_size take {end} bytes, and {len(body)} came")
-    return said
-
-
-def parameter(said: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
-    """One of the parameters of a request, or of a tensor in one."""
-    parameters = said.get("parameters", {})
-    value = parameters.get(name, default) if isinstance(parameters, dict) else None
-    if type(value) is not kind:
-        raise Refusal(f"the parameter {name} is wanted as {kind.__name__}, and this came: {short(parameters)}")
-    return value
 
 
 def inputs(said: Mapping[str, Any], model: Model) -> Arrays:
