@@ -257,6 +257,55 @@ def test_a_training_graph_is_differentiated_again(tmp_path):
     np.testing.assert_allclose(x.grad.numpy(), 6 * x.numpy(), rtol=1e-5)
 
 
+# -- where the standard is not of one mind ----------------------------------------------------------------
+
+
+def agree_with_runtime(model, x, path):
+    onnx.save(model, path)
+    agree([mg.onnx.load(path)(x).numpy()], mg.tensor(run(path, x)[0]))
+
+
+def resized(n, scale, **attributes):
+    """A model that resizes rows of n elements."""
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, m]) for name, m in (("x", n), ("y", "m")))
+    scales = numpy_helper.from_array(np.array([1, 1, scale], "f4"), "scales")
+    node = helper.make_node("Resize", ["x", "", "scales"], ["y"], **attributes)
+    graph = helper.make_graph([node], "toy", [x], [y], [scales])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+
+
+@pytest.mark.parametrize(("n", "scale"), [(10, 2.3), (10, 1.3), (100, 0.29), (30, 0.7), (7, 1.5), (20, 0.3)])
+def test_a_length_is_rounded_as_the_standard_infers_it(n, scale, tmp_path):
+    """Of 10 elements 2.3 times as many are 23, though 2.3 in float32 is less: this was 22."""
+    agree_with_runtime(resized(n, scale, mode="linear"), f4(1, 1, n), tmp_path / "resize.onnx")
+
+
+@pytest.mark.parametrize(
+    ("n", "scale", "place"),
+    [(5, 2.3, "align_corners"), (5, 0.7, "align_corners"), (7, 1 / 6, "pytorch_half_pixel")],
+)
+def test_a_scale_of_which_text_and_tests_say_two_things_is_refused(n, scale, place, tmp_path):
+    with pytest.raises(GraphError, match=f"Resize in {place} by a scale to .* elements .*give sizes"):
+        loaded(resized(n, scale, mode="linear", coordinate_transformation_mode=place))(f4(1, 1, n))
+
+    whole = resized(n, 2.0, mode="linear", coordinate_transformation_mode=place)
+    agree_with_runtime(whole, f4(1, 1, n), tmp_path / "resize.onnx")
+
+
+@pytest.mark.parametrize("corners", [0, 1])
+@pytest.mark.parametrize("size", [(1, 1, 3, 4), (2, 1, 3, 4), (1, 1, 2, 3, 4)])
+def test_a_grid_of_one_picture(size, corners, tmp_path):
+    """Of which the standard's own spelling in other ops squeezes the batch away."""
+    n = len(size) - 2
+    theta = helper.make_tensor_value_info("theta", TensorProto.FLOAT, [size[0], n, n + 1])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [size[0], *size[2:], n])
+    node = helper.make_node("AffineGrid", ["theta", "size"], ["y"], align_corners=corners)
+    graph = helper.make_graph([node], "toy", [theta], [y], [numpy_helper.from_array(np.array(size), "size")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+    agree_with_runtime(model, f4(size[0], n, n + 1), tmp_path / "grid.onnx")
+
+
 # -- calling --------------------------------------------------------------------------------------------
 
 

@@ -337,7 +337,7 @@ def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: An
     lengths = [x.shape[a] for a in along]
     factors = floats(scales)
     if factors:
-        wished = [floor(n * f) for n, f in zip(lengths, factors)]
+        wished = [floor(np.float32(n) * np.float32(f)) for n, f in zip(lengths, factors)]  # as onnx infers the shape
     else:
         wished = ints(sizes)
         factors = [m / n for m, n in zip(wished, lengths)]
@@ -362,9 +362,21 @@ def floats(x: Any) -> list[float]:
 
 
 def places(mode: str, n: int, m: int, factor: float, ends: tuple[float, float]) -> Any:
-    """Where the m elements of the result lie on an axis of n."""
+    """Where the m elements of the result lie on an axis of n. Raises GraphError where the standard says two things:
+    its text counts with m, its tests with n times the scale, which need not be whole.
+    """
+    length = float(np.float32(factor) * np.float32(n))
+    at = laid(mode, n, m, length, factor, ends)
+    wanted(
+        mode == "half_pixel_symmetric" or np.allclose(at, laid(mode, n, m, m, factor, ends)),
+        f"Resize in {mode} by a scale to {length:g} elements (the text counts {m}, the tests do not: give sizes)",
+    )
+    return at
+
+
+def laid(mode: str, n: int, m: int, length: float, factor: float, ends: tuple[float, float]) -> Any:
+    """The same, the result being as long as that."""
     i = np.arange(m, dtype=np.float64)
-    length = factor * n
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and length > 1):
         return (i + 0.5) / factor - 0.5
     if mode == "half_pixel_symmetric":
@@ -407,6 +419,12 @@ def cubic(t: Any, a: float) -> Any:
     """Keys 1981, “Cubic Convolution Interpolation for Digital Image Processing”, eq. 15 for a = −1/2."""
     near, far = ((a + 2) * t - (a + 3)) * t * t + 1, ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
     return np.where(t <= 1, near, np.where(t < 2, far, 0))
+
+
+@reads("AffineGrid")
+def affine_grid(theta: Any, size: Any, align_corners: int = 0) -> Any:
+    """Not as the standard spells it, which squeezes a batch of one away."""
+    return F.affine_grid(theta, ints(size), bool(align_corners))
 
 
 @reads("GridSample")
