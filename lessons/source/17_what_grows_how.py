@@ -419,6 +419,5 @@ Quiz("17_what_grows_how")
 # **Exercise.** [17 Powers](../exercises/17_what_grows_how.ipynb): slopes, the work of a convolution, attention in its
 # two parts, backward, and a network within a budget.
 #
-# **Next:** change something here. Give `Block` four heads: which of the curves move, and which do not? Write it down
-# before you run it. The lessons after this one are planned: why fewer operations are not always quicker, what can be
-# left out of a network, and what sixteen bits do to a gradient.
+# **Next:** [18 FLOPs are not time](18_flops_are_not_time.ipynb). Before that, change something here: give `Block` four
+# heads. Which of the curves move, and which do not? Write it down before you run it.

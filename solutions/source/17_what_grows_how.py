@@ -475,4 +475,6 @@ def build():
 # Counts for the three layers that most networks are made of, powers read off two points, and a budget kept by putting
 # parameters where there are no pixels.
 #
-# **Next**: what does your network of part 5 cost on a picture of 128 × 128? Say it before you ask `account`.
+# What does your network of part 5 cost on a picture of 128 × 128? Say it before you ask `estimate`.
+#
+# **Next**: [18 FLOPs are not time](../lessons/18_flops_are_not_time.ipynb).

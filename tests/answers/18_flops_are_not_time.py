@@ -1,0 +1,61 @@
+# %% right: bounds: seconds turned into milliseconds
+edge = 60e9 / 20e9
+relu, product, copy = 480e6 / 20e6, 2 * 1500**3 / 60e6, 2e9 / 20e6
+
+
+# %% wrong: bounds: seconds
+edge, relu, product, copy = 3, 0.024, 0.1125, 0.1
+
+
+# %% right: roofline: by intensity
+def bound(flops, nbytes, peak, bandwidth):
+    if flops * bandwidth >= nbytes * peak:
+        return flops / peak, "arithmetic"
+    return nbytes / bandwidth, "memory"
+
+
+# %% wrong: roofline: FLOPs in a second
+def bound(flops, nbytes, peak, bandwidth):
+    reached = min(peak, bandwidth * flops / nbytes)
+    return reached, "arithmetic" if reached == peak else "memory"
+
+
+# %% right: launches: one by the other
+def run_time(ops, peak, bandwidth, launch):
+    return sum(fused_time([op], peak, bandwidth, launch) for op in ops)
+
+
+def fused_time(ops, peak, bandwidth, launch):
+    return launch + max(sum(f for f, _, _ in ops) / peak, (ops[0][1] + ops[-1][2]) / bandwidth)
+
+
+# %% wrong: launches: no launch when fused
+def run_time(ops, peak, bandwidth, launch):
+    return sum(launch + max(f / peak, (r + w) / bandwidth) for f, r, w in ops)
+
+
+def fused_time(ops, peak, bandwidth, launch):
+    return max(sum(f for f, _, _ in ops) / peak, (ops[0][1] + ops[-1][2]) / bandwidth)
+
+
+# %% right: profile: a name in capitals
+at_most, first, per_call, fewer_calls = 1.42857142857, "Index", 5.0, 30 + 40 + 10 + 100 * 5e-3
+
+
+# %% wrong: profile: percent
+at_most, first, per_call, fewer_calls = 30, "index", 5, 80.5
+
+
+# %% right: no_loop: by products, and what is below 0 by rounding cut off
+def nearest(x, c):
+    return ((x[:, None] - c) ** 2).sum(-1).sqrt().min(1).values
+
+
+# %% right: no_loop: cdist
+def nearest(x, c):
+    return mg.cdist(x, c).amin(1)
+
+
+# %% wrong: no_loop: the index
+def nearest(x, c):
+    return ((x[:, None] - c) ** 2).sum(-1).argmin(1)
