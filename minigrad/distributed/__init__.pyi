@@ -29,6 +29,9 @@ from .pipeline import ScheduleInterleaved1F1B as ScheduleInterleaved1F1B
 from .sampler import DistributedSampler as DistributedSampler
 from .schedules import Schedule as Schedule
 from .schedules import schedule as schedule
+from .sharding import FullyShardedDataParallel as FullyShardedDataParallel
+from .sharding import ShardingStrategy as ShardingStrategy
+from .sharding import ZeroRedundancyOptimizer as ZeroRedundancyOptimizer
 from .stages import stages_of as stages_of
 from .sync_batch_norm import SyncBatchNorm as SyncBatchNorm
 from .tensor_parallel import ColumnParallelLinear as ColumnParallelLinear

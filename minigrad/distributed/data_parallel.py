@@ -11,7 +11,7 @@ https://arxiv.org/abs/2006.15704
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any, NoReturn
@@ -68,7 +68,7 @@ class DistributedDataParallel(Module):
         self.names = {id(p): name for name, p in module.named_parameters() if p.requires_grad}
         if not self.names:
             raise ValueError(f"{type(module).__name__} has no parameter that requires a gradient: call it as it is")
-        make_alike(module, self.group)
+        make_alike([*module.named_parameters(), *module.named_buffers()], self.group)
         learning = [p for p in module.parameters() if p.requires_grad]
         self.buckets = [*filled(learning, bucket_cap_mb * MEGABYTE, gradient_as_bucket_view)]
         self.bucket_of = {id(p): bucket for bucket in self.buckets for p in bucket.parameters}
@@ -245,9 +245,8 @@ def is_hooked(p: Tensor, handle: Handle) -> bool:
     return p.node is not None and p.node.hooks is not None and p.node.hooks.after is handle.book
 
 
-def make_alike(module: Module, group: ProcessGroup) -> None:
-    """Give all processes the parameters and buffers of the first. Raises DistributedError where they differ in kind."""
-    state = [*module.named_parameters(), *module.named_buffers()]
+def make_alike(state: Sequence[tuple[str, Tensor]], group: ProcessGroup) -> None:
+    """Give all processes these tensors of the first. Raises DistributedError where they differ in kind."""
     for name, x in state:
         group.agree(f"{name} is {x.spec}{', learned' * x.requires_grad}", place)
     group.agree(f"{len(state)} parameters and buffers", place)

@@ -1,0 +1,434 @@
+"""ZeRO: what every process holds alike is cut up, and each keeps a part. Ψ elements, p processes, K of state for each:
+
+                                       parameters   gradients   state      elements that move
+    data parallel (NO_SHARD)           Ψ            Ψ           KΨ         2Ψ    an all-reduce is two of what follows
+    1   ZeroRedundancyOptimizer        Ψ            Ψ           KΨ/p       3Ψ    with DistributedDataParallel before it
+    2   SHARD_GRAD_OP                  Ψ            Ψ/p         KΨ/p       2Ψ    reduce-scatter, all-gather
+    3   FULL_SHARD                     Ψ/p          Ψ/p         KΨ/p       3Ψ    and an all-gather in backward
+
+SGD has K = 0, with momentum 1, Adam 2; here parameters, gradients and state are of one dtype.
+Rajbhandari et al. 2020, “ZeRO: Memory Optimizations Toward Training Trillion Parameter Models”, §5, §7 and table 1. Its
+first stage moves 2Ψ, for gradients go to their owners alone. https://arxiv.org/abs/1910.02054
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from enum import Enum, auto
+from functools import partial
+from itertools import accumulate
+from math import inf, prod
+from typing import Any, NamedTuple, NoReturn
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ..autograd.function_rule import Output, OutputRule
+from ..autograd.graph import innermost, saved_tensors_hooks
+from ..base.device import CPU
+from ..base.dtypes import wide
+from ..base.errors import GraphError, NoGradientError, StateError
+from ..base.spec import Spec
+from ..core.calls import told
+from ..core.modes import current, enable_grad
+from ..core.node import Record
+from ..core.versions import edits_of, owner
+from ..nn.module import IncompatibleKeys, Module
+from ..nn.tree import Parameter
+from ..optim.groups import Group
+from ..optim.optimizer import Optimizer
+from ..tensor.grad import origin
+from ..tensor.inplace import write
+from ..tensor.tensor import Tensor, made
+from . import collectives, functional
+from .data_parallel import make_alike
+from .group import DistributedError, ProcessGroup, ReduceOp
+from .world import found
+
+
+class ShardingStrategy(Enum):
+    """What is cut up: gradients and state; parameters too, which are whole only where a module runs; or nothing."""
+
+    FULL_SHARD = auto()
+    SHARD_GRAD_OP = auto()
+    NO_SHARD = auto()
+
+
+FULL_SHARD, SHARD_GRAD_OP, NO_SHARD = ShardingStrategy
+
+
+class Shard(Tensor):
+    """One process's part of a gradient."""
+
+    __slots__ = ()
+
+    def norm(self, *_: Any, **__: Any) -> NoReturn:
+        raise DistributedError(
+            f"{self.spec} is one process's part of a gradient, and its norm, or whether it is finite, is not the "
+            "whole's: clip by model.clip_grad_norm_(max_norm); and take bfloat16, which needs no GradScaler"
+        )
+
+    isfinite = norm
+
+
+class FlatParameter(Parameter):
+    """The parameters of a unit as one row."""
+
+    __slots__ = ()
+
+
+class FlatPart(FlatParameter):
+    """This process's part of it."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def made(value: Any, spec: Spec) -> Tensor:
+        y = made(value, spec)
+        y.__class__ = Shard
+        return y
+
+
+class FullyShardedDataParallel(Module):
+    """A module whose parameters are one row, a `flat_param`, of which each process keeps a part; called with its batch.
+
+    process_group        all processes, if None
+    sharding_strategy    see ShardingStrategy
+    auto_wrap_policy     classes of modules inside that become units of their own: what is gathered at once is smaller
+
+    Parameters are whole while their unit runs; with FULL_SHARD they are let go then, what backward keeps of them too,
+    and gathered once more when backward reads it. `.grad` of flat_param is the part of the mean over processes, 0 of
+    what was not used. When it is made, parameters and buffers become those of the first process. What moves each
+    element by itself, as SGD and Adam do, moves parts as it would the whole; Adafactor, Muon and LBFGS do not.
+    SHARD_GRAD_OP keeps parameters whole between steps, too, as the paper's second stage does, PyTorch only in a step.
+    Optimisers are made after this, of the parameters that are then there. Zhao et al. 2023, “PyTorch FSDP: Experiences
+    on Scaling Fully Sharded Data Parallel”, §3 and §4.2. https://arxiv.org/abs/2304.11277
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        process_group: ProcessGroup | None = None,
+        sharding_strategy: ShardingStrategy = FULL_SHARD,
+        auto_wrap_policy: Iterable[type[Module]] = (),
+    ):
+        classes = tuple(auto_wrap_policy)
+        for parent in reversed([*module.modules()]):
+            for name, part in [*parent.named_children()]:
+                if isinstance(part, classes):
+                    setattr(parent, name, FullyShardedDataParallel(part, process_group, sharding_strategy))
+        self.module, self.group, self.strategy = module, found(process_group), sharding_strategy
+        own = {name: p for name, p in module.named_parameters() if not isinstance(p, FlatParameter)}
+        first = alike(own, module)
+        if any((unit.group, unit.strategy) != (self.group, self.strategy) for unit in self.units()):
+            raise ValueError("units inside one another are of one process_group and one sharding_strategy")
+        make_alike([*own.items(), *module.named_buffers()], self.group)
+        self.places = [
+            [(m, name) for m in module.modules() for name, x in m._own_parameters() if x is p] for p in own.values()
+        ]
+        self.shapes = [p.shape for p in own.values()]
+        self.parts = 1 if sharding_strategy is NO_SHARD else self.group.size
+        self.length = -(-sum(p.size for p in own.values()) // self.parts)  # of a part; the last is filled up with zeros
+        full = np.zeros(self.length * self.parts, first.dtype)
+        for view, p in zip(self.views(full), own.values()):
+            view[...] = p.value
+        self.full: np.ndarray | None = full if sharding_strategy is SHARD_GRAD_OP else None
+        mine = self.mine(full) if sharding_strategy is not FULL_SHARD else self.mine(full).copy()
+        kind = FlatParameter if sharding_strategy is NO_SHARD else FlatPart
+        self.flat_param: Any = kind(Tensor(mine), first.requires_grad) if own else None
+        self.gathered = edits_of(full)
+        self.calls: list[Gathered] = []
+        for i, places in enumerate(self.places):
+            for m, name in places:
+                self.hide(m, name, i)
+
+    def forward(self, *xs: Any, **options: Any) -> Any:
+        if current.mode.builder is not None:
+            raise GraphError(
+                "a FullyShardedDataParallel module gathers and frees memory as it runs, and in a graph nothing would "
+                "be freed: call it outside of mg.function, or take DistributedDataParallel"
+            )
+        if self.flat_param is None:
+            return self.module(*xs, **options)
+        call = Gathered(self)
+        self.calls.append(call)
+        try:
+            with call.keeping():
+                return self.module(*xs, **options)
+        finally:
+            self.calls.remove(call)
+            call.end()
+
+    def __repr__(self) -> str:
+        size = f"{self.length:,} of {self.length * self.parts:,} elements here"
+        return f"FullyShardedDataParallel({type(self.module).__name__}, {self.strategy.name}, {size})"
+
+    def units(self) -> list[FullyShardedDataParallel]:
+        """This one, and those inside it."""
+        return [m for m in self.modules() if isinstance(m, FullyShardedDataParallel)]
+
+    # -- the row ----------------------------------------------------------------------------------
+
+    def views(self, full: np.ndarray) -> list[np.ndarray]:
+        """The parameters in the whole row."""
+        cuts = [*accumulate(prod(shape) for shape in self.shapes)]
+        return [row.reshape(shape) for row, shape in zip(np.split(full, cuts), self.shapes)]
+
+    def mine(self, full: np.ndarray) -> np.ndarray:
+        """This process's part of the whole row."""
+        start = self.length * self.group.rank if self.parts > 1 else 0
+        part: np.ndarray = full[start : start + self.length]
+        return part
+
+    def gather(self) -> np.ndarray:
+        """The whole row."""
+        part: np.ndarray = self.flat_param.value
+        if self.strategy is NO_SHARD:
+            return part
+        if self.full is None:
+            full: np.ndarray = np.empty(self.length * self.parts, part.dtype)
+        elif owner(part) is not self.full:
+            raise DistributedError("the module was moved after FullyShardedDataParallel was made: make it anew")
+        elif self.gathered == edits_of(full := self.full):
+            return full
+        else:
+            part = part.copy()  # MPI does not send from where it writes
+        collectives.all_gather_into_tensor(Tensor(full), Tensor(part), self.group)
+        self.gathered = edits_of(full)
+        return full
+
+    def hide(self, m: Any, name: str, i: int) -> None:
+        """Parameter i is no parameter of m's: it is there while the unit runs."""
+        m._forget(name)
+        del vars(m)[name]
+        vars(m).setdefault("_computed", {})[name] = partial(self.seen, i)
+
+    def seen(self, i: int, m: Any, name: str) -> Any:
+        if not self.calls:
+            raise StateError(
+                f"{type(m).__name__}.{name} is sharded, and whole while its FullyShardedDataParallel is called: put "
+                "checkpoint() around that, and look at parameters in `with model.summon_full_params():`"
+            )
+        return self.calls[-1].tensors[i]
+
+    # -- all of it --------------------------------------------------------------------------------
+
+    @contextmanager
+    def summon_full_params(self, writeback: bool = True) -> Iterator[Any]:
+        """A block in which the module is as it was before: whole in every process. Gives it; all must call.
+
+        writeback    whether edits are kept
+        """
+        every = self.units()
+        wrapped = [(m, name, part) for m in self.modules() for name, part in m._modules() if part in every]
+        units = [unit for unit in every if unit.flat_param is not None]
+        fulls = [unit.gather().copy() for unit in units]
+        for unit, full in zip(units, fulls):
+            for places, view in zip(unit.places, unit.views(full)):
+                p = Parameter(Tensor(view), unit.flat_param.requires_grad)
+                for m, name in places:
+                    del vars(m)["_computed"][name]
+                    setattr(m, name, p)
+        for m, name, part in wrapped:
+            vars(m)[name] = part.module
+        try:
+            yield self.module
+        finally:
+            for m, name, part in wrapped:
+                vars(m)[name] = part
+            for unit, full in zip(units, fulls):
+                for i, places in enumerate(unit.places):
+                    for m, name in places:
+                        unit.hide(m, name, i)
+                if writeback:
+                    write(unit.flat_param, unit.mine(full))
+
+    def state_dict(self, *, prefix: str = "") -> dict[str, Tensor]:
+        """The whole state, under the names of the module that was wrapped, in every process. All must call."""
+        with self.summon_full_params(writeback=False) as module:
+            return module.state_dict(prefix=prefix)  # type: ignore[no-any-return]
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
+        with self.summon_full_params() as module:
+            return module.load_state_dict(state_dict, strict)  # type: ignore[no-any-return]
+
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
+        """mg.nn.utils.clip_grad_norm_ of all parts together: scales gradients, and gives the norm that they had."""
+        grads = [p.grad for p in self.parameters() if p.grad is not None]
+        sizes = [np.abs(g.value.astype(np.float64)) for g in grads]
+        powers = [0.0, *(x.max(initial=0) if norm_type == inf else (x**norm_type).sum() for x in sizes)]
+        total = Tensor(np.array(max(powers) if norm_type == inf else sum(powers)))
+        if self.parts > 1:
+            collectives.all_reduce(total, ReduceOp.MAX if norm_type == inf else ReduceOp.SUM, self.group)
+        total = total if norm_type == inf else total ** (1 / norm_type)
+        scale = max_norm / (total.item() + 1e-6)
+        if not scale >= 1:
+            for g in grads:
+                write(g, g.value * scale)
+        return total
+
+
+class Piece(NamedTuple):
+    """Where in the row an array lay that backward reads."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+class Gathered:
+    """The whole row in one call of its unit; and the rule that makes of the gradients of parameters that of a part.
+
+    tensors    the parameters, recorded as outputs of one op
+    around     who packs what else is kept for backward
+    """
+
+    reads = ()
+
+    def __init__(self, unit: FullyShardedDataParallel):
+        self.unit, self.around, flat = unit, innermost(), unit.flat_param
+        self.full: np.ndarray | None = unit.gather()
+        self.spec, self.dtype = flat.spec, flat.dtype
+        self.tensors = [Tensor(view) for view in unit.views(self.full)]
+        if current.mode.recording and flat.requires_grad:
+            record = Record(functional.AllGather(unit.group.name), (origin(flat),), self, ())
+            for i, y in enumerate(self.tensors):
+                y.node, y.tracked = Record(Output(i), (record,), OutputRule(y.spec, i), ()), True
+
+    def keeping(self) -> Any:
+        """A block in which backward keeps no parameters, but where they lay, if they are not kept anyway."""
+        if self.unit.strategy is not FULL_SHARD:
+            return nullcontext()
+        return saved_tensors_hooks(self.pack, self.unpack)
+
+    def end(self) -> None:
+        self.full, self.tensors = None, []
+
+    def pack(self, x: Tensor) -> Any:
+        if self.full is None or owner(x.value) is not self.full:
+            return x if self.around is None else self.around.pack(x)
+        return Piece(x.value.ctypes.data - self.full.ctypes.data, x.value.shape, x.value.strides)
+
+    def unpack(self, packed: Any) -> Tensor:
+        if not isinstance(packed, Piece):
+            return packed if self.around is None else self.around.unpack(packed)
+        if self.full is None:
+            self.full = self.unit.gather()
+        return Tensor(np.ndarray(packed.shape, self.dtype, self.full, packed.offset, packed.strides))
+
+    def pull(self, gys: dict[int, Any]) -> tuple[Any]:
+        """The part of the mean over processes of these gradients, number → array."""
+        unit, self.full = self.unit, None
+        flat = np.zeros(unit.length * unit.parts, self.dtype)
+        for i, view in enumerate(unit.views(flat)):
+            if i in gys:
+                view[...] = gys[i]
+        flat /= unit.group.size  # before they are added: in half precision the sum would overflow
+        if unit.parts == 1:
+            collectives.all_reduce(Tensor(flat), ReduceOp.SUM, unit.group)
+            return (flat,)
+        part = np.empty(unit.length, self.dtype)
+        collectives.reduce_scatter_tensor(Tensor(part), Tensor(flat), ReduceOp.SUM, unit.group)
+        return (part,)
+
+    def trace(self, node: Any, gys: Any) -> NoReturn:
+        raise NoGradientError("create_graph=True meets FullyShardedDataParallel, whose sums have no history")
+
+
+flattened: WeakValueDictionary[int, Tensor] = WeakValueDictionary()  # parameters that are in a row, if others hold them
+
+
+def alike(own: dict[str, Tensor], module: Module) -> Any:
+    """One of these parameters, which become a row. Raises ValueError where they cannot."""
+    kinds = {(p.dtype, p.spec.device, p.requires_grad): name for name, p in own.items()}
+    if len(kinds) > 1 or any(device is not CPU for _, device, _ in kinds):
+        raise ValueError(
+            "a row is of parameters of the CPU, of one dtype, that all learn or are all frozen, and "
+            f"{', '.join(kinds.values())} differ: wrap those that are alike, each kind as a unit of its own"
+        )
+    if shared := [name for name, p in own.items() if id(p) in flattened]:
+        raise ValueError(f"{shared[0]} is in another unit already, and they would part: make one unit of both")
+    flattened.update({id(p): p for p in own.values()})
+    p = next(iter(own.values()), next(module.parameters(), None))
+    if p is None:
+        raise ValueError(f"{type(module).__name__} has no parameters: call it as it is")
+    return p
+
+
+class ZeroRedundancyOptimizer(Optimizer):
+    """An optimiser in parts: each process remembers, and moves, some parameters, and sends them to the others.
+
+    optimizer_class    SGD, Adam, …: what moves each parameter by itself
+    process_group      all processes, if None
+
+    Whole parameters are dealt out, the largest first, each to the process that has least. Gradients must be alike in
+    all processes, as DistributedDataParallel makes them. PyTorch's ZeroRedundancyOptimizer.
+    """
+
+    def __init__(self, params: Any, optimizer_class: Any, process_group: ProcessGroup | None = None, **defaults: Any):
+        if optimizer_class.step is not Optimizer.step:
+            raise TypeError(f"{optimizer_class.__name__} looks at all parameters at once, and has no parts")
+        self.optim, self.group = optimizer_class(params, **defaults), found(process_group)
+        self.consolidated: Group | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(vars(self)["optim"], name)
+
+    @property
+    def owners(self) -> dict[int, int]:
+        """id of a parameter → the rank that moves it."""
+        loads, owners = dict.fromkeys(self.group.ranks, 0), {}
+        for p in sorted(self.parameters(), key=lambda p: -p.size):
+            owners[id(p)] = least = min(loads, key=loads.__getitem__)
+            loads[least] += p.size
+        return owners
+
+    def add_param_group(self, param_group: Group) -> None:
+        self.optim.add_param_group(param_group)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        if current.mode.builder is not None:
+            raise GraphError("ZeroRedundancyOptimizer.step() sends what it moved, and is no part of a graph")
+        with enable_grad():
+            loss = None if closure is None else closure()
+        owners, me = self.owners, self.group.ranks[self.group.rank]
+        with told("block", f"Optimizer.step#{self.name}.step"):
+            self.optim.step_by([(p, p.grad) for p in self.parameters() if owners[id(p)] == me and p.grad is not None])
+            for p in self.parameters():
+                collectives.broadcast(p, owners[id(p)], self.group)
+            for watcher in current.mode.watchers:
+                if hasattr(watcher, "stepped"):
+                    watcher.stepped(self)
+        return loss
+
+    def consolidate_state_dict(self, to: int = 0) -> None:
+        """Bring what each process remembers to rank `to`, whose state_dict() has it all. All must call."""
+        state, owners, counters = {}, self.owners, self.optim.counters
+        for i, (p, options) in enumerate((p, group) for group in self.param_groups for p in group["params"]):
+            kept, rank = self.optim.state.get(p, {}), owners[id(p)]
+            numbers = Tensor(np.array([len(kept) > 0, *[kept.get(name, 0) for name in counters]], np.float64))
+            collectives.broadcast(numbers, rank, self.group)
+            if not numbers.numpy()[0]:
+                continue
+            state[i] = dict(zip(counters, numbers.numpy()[1:].tolist()))
+            state[i]["step"] = int(state[i]["step"])
+            for name in self.optim.carried(p, options):
+                array = kept[name] if name in kept else np.empty(self.optim.shape(p, name), wide(p.dtype))
+                collectives.broadcast(Tensor(array), rank, self.group)
+                state[i][name] = array.copy()
+        groups = self.optim.state_dict()["param_groups"]
+        mine = self.group.ranks[self.group.rank] == to
+        self.consolidated = {"state": state, "param_groups": groups} if mine else None
+
+    def state_dict(self) -> Group:
+        """The whole state, where consolidate_state_dict() has brought it."""
+        if self.consolidated is None:
+            raise StateError("each process has its part: all call consolidate_state_dict(to=rank), and that rank this")
+        return self.consolidated
+
+    def load_state_dict(self, state_dict: Group) -> None:
+        """Take, of a whole state, what this process remembers."""
+        me, owners = self.group.ranks[self.group.rank], self.owners
+        mine = {i for i, p in enumerate(self.parameters()) if owners[id(p)] == me}
+        self.optim.load_state_dict({**state_dict, "state": {i: x for i, x in state_dict["state"].items() if i in mine}})

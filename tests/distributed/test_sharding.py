@@ -1,0 +1,31 @@
+"""ZeRO, on one process without MPI, and on two and on three with it."""
+
+import pytest
+from models import assert_close, made, mlp, state, trained
+from ranks import all_is_well, names, needs_mpi
+
+import minigrad as mg
+import minigrad.distributed as dist
+
+
+@needs_mpi
+@pytest.mark.parametrize("check", names("sharding.py"))
+@pytest.mark.parametrize("n", [2, 3])
+def test_on_ranks(check, n):
+    all_is_well("sharding.py", n, check)
+
+
+@pytest.fixture
+def alone():
+    dist.init_process_group()
+    yield
+    dist.destroy_process_group()
+
+
+def test_one_process_needs_no_mpi(alone):
+    (model, batch), (copy, _) = made(mlp), made(mlp)
+    many = dist.DistributedDataParallel(copy, bucket_cap_mb=0.0002, find_unused_parameters=True)
+    for each in (model, many):
+        trained(each, batch, mg.optim.Adam(each.parameters()), 3, 6)
+
+    assert_close(state(many), state(model), 0)
