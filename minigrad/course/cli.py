@@ -1,4 +1,4 @@
-"""The command `minigrad`: lab, copy, reset, status, grade, new, doctor, serve.
+"""The command `minigrad`: lab, copy, reset, status, grade, new, doctor, serve, run.
 
 Its exit status is 0 if the thing is done, 1 if it is not, and a sentence on stderr says why and what to do, and 2
 if the command was not understood. With --json the outcome is data on stdout.
@@ -53,7 +53,7 @@ def command_line() -> argparse.ArgumentParser:
     def verb(name: str, run: Callable[[argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
         added = verbs.add_parser(name, help=about, description=about, allow_abbrev=False)
         added.set_defaults(run=run)
-        if name not in ("lab", "serve"):
+        if name not in ("lab", "serve", "run"):
             added.add_argument("--json", action="store_true", help="the outcome as JSON")
         return added
 
@@ -79,6 +79,13 @@ def command_line() -> argparse.ArgumentParser:
 
     served = verb("serve", serve_model, "Let a saved model answer over HTTP, until Ctrl-C (needs the extra `serve`).")
     add_serving(served)
+    ranked = verb(
+        "run", run_ranks, "Run a program on several processes that talk by mg.distributed (-n > 1: extra `mpi`)."
+    )
+    ranked.add_argument("-n", type=int, default=2, metavar="N", help="processes, called ranks (default: 2)")
+    ranked.add_argument("--max-restarts", type=int, default=0, metavar="K", help="all start again when one has failed")
+    ranked.add_argument("script", help="a file of Python")
+    ranked.add_argument("arguments", nargs=argparse.REMAINDER, help="what comes after it is for the program")
     copied.add_argument("dir", nargs="?", type=Path, metavar="DIR", help=FOLDER)
     for parsed in (opened, reset, told, examined):
         parsed.add_argument("--dir", type=Path, help=FOLDER)
@@ -192,6 +199,21 @@ def serve_model(arguments: argparse.Namespace) -> int:
         serve(arguments.model, arguments.host, arguments.port, limits, arguments.poll, partial(print, flush=True))
     except (OSError, MinigradError) as error:
         raise CourseError(str(error)) from None
+    return 0
+
+
+def run_ranks(arguments: argparse.Namespace) -> int:
+    from minigrad.distributed import launcher  # imported when asked for: it needs NumPy
+
+    try:
+        launcher.run_script(arguments.script, arguments.arguments, arguments.n, arguments.max_restarts)
+    except launcher.RankError as error:
+        print(f"minigrad: {error}", file=sys.stderr)
+        return error.status
+    except MinigradError as error:
+        raise CourseError(str(error)) from None
+    except KeyboardInterrupt:
+        raise Stopped("stopped, and all ranks with it") from None
     return 0
 
 

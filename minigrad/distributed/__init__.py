@@ -16,6 +16,7 @@ stages          a network, cut
 pipeline        its stages, which run a schedule with one another
 cost            what a step costs on given hardware, by the papers' formulas, and the best plan
 simulator       the same on 10,000 workers, with stragglers and failures
+launcher        starts ranks, shows what they print, and ends them; rank is what it starts, carried what goes to them
 """
 
 import lazy_loader

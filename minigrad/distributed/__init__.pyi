@@ -21,6 +21,8 @@ from .debug import CommDebugMode as CommDebugMode
 from .group import ProcessGroup as ProcessGroup
 from .group import ReduceOp as ReduceOp
 from .group import Work as Work
+from .launcher import RankError as RankError
+from .launcher import launch as launch
 from .pipeline import Pipeline as Pipeline
 from .pipeline import PipelineStage as PipelineStage
 from .pipeline import Schedule1F1B as Schedule1F1B

@@ -49,7 +49,7 @@ class MPIGroup(ProcessGroup):
 
     def agree(self, what: str, where: Callable[[], Any]) -> None:
         mine = signed(what)
-        self.board.arrive(self.number, mine)
+        self.board.arrive(self.number, mine[:-4])
         if self.told(mine, lambda: f"{what} at {where()}") != mine * self.size:
             said = self.told(fitting(f"{what} at {where()}").ljust(TEXT), lambda: what)
             words = (bytes(said[i : i + TEXT]).decode(errors="replace").rstrip() for i in range(0, len(said), TEXT))

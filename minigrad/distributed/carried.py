@@ -1,0 +1,53 @@
+"""A function on its way to other processes: as the text that defines it, and the texts and values that it names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from .group import DistributedError
+
+
+def carried(fn: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The texts to run before it can be called, and the values of names in them.
+
+    What a module defines is imported there; what this program or notebook defines goes as its text, in its own lines.
+    """
+    if not isinstance(fn, FunctionType) or "<" in fn.__qualname__ or fn.__closure__:
+        raise DistributedError(
+            f"a function with a name of its own, defined at the outermost level, can be called in other processes, and "
+            f"got {getattr(fn, '__qualname__', fn)!r}: what it needs from around it are arguments"
+        )
+    texts: dict[str, tuple[str, str]] = {}  # by name: file and text
+    values: dict[str, Any] = {}
+    carry(fn.__name__, fn, texts, values)
+    return {"texts": [*texts.values()], "call": fn.__name__}, values
+
+
+def carry(name: str, value: Any, texts: dict[str, tuple[str, str]], values: dict[str, Any]) -> None:
+    """Add what gives the name this value there, after all that is needed for it."""
+    home, known = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if isinstance(value, ModuleType):
+        texts[name] = "<imports>", f"import {value.__name__} as {name}"
+    elif home not in (None, "__main__") and known is not None:
+        texts[name] = "<imports>", f"from {home} import {known} as {name}"
+    elif isinstance(value, FunctionType):
+        texts[name] = "", ""  # it may name itself
+        for each in named(value.__code__):
+            if each not in texts and each not in values and each in value.__globals__:
+                carry(each, value.__globals__[each], texts, values)
+        del texts[name]
+        lines, first = inspect.getsourcelines(value)
+        texts[name] = value.__code__.co_filename, "\n" * (first - 1) + "".join(lines)
+    else:
+        values[name] = value
+
+
+def named(code: CodeType) -> Iterator[str]:
+    """The names that a piece of code and those inside it look up."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from named(inner)

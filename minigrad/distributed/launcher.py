@@ -1,0 +1,225 @@
+"""Start ranks, show what they print, and end them: all when one has failed, with its traceback.
+
+Nothing stays behind: whoever ends the launcher, by Ctrl-C or by kill -9, has ended the ranks (rank.py says how). What
+goes to them and comes back are texts and values of mg.save, and nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from .carried import carried
+from .group import DistributedError
+from .rank import MARK
+from .watch import LAUNCHED, Board
+
+LOOK, GRACE, LEAVING = 0.1, 0.3, 5.0  # seconds: between looks; for what others say of a failure; to leave MPI
+SURROUNDINGS = {  # Open MPI's leave to run as root, and more ranks than cores; a thread for each rank
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONUNBUFFERED": "1",
+}
+RESTART = "MINIGRAD_RESTART"  # tells a program how often all has begun again
+Say = Callable[[int, str], None]
+
+
+class RankError(DistributedError):
+    """A rank that failed.
+
+    rank      which one
+    status    its exit status, as a shell has it: 128 + 9 of one that was killed by signal 9
+    """
+
+    def __init__(self, rank: int, status: int, text: str):
+        super().__init__(text)
+        self.rank, self.status = rank, status
+
+
+def launch(fn: Callable[..., Any], n: int, *args: Any, timeout: float | None = None) -> list[Any]:
+    """What fn(*args) returns on each of n ranks, which are processes of their own: a list, in the order of ranks.
+
+    fn         a function of a module, or of this notebook or program: then it goes with all that it names
+    args       and what it returns: what mg.save takes, such as tensors, arrays, numbers, and lists of them
+    timeout    seconds after which all are ended
+
+    Raises RankError with the traceback of the rank that failed first, and DistributedError if n ranks cannot be.
+    """
+    job, names = carried(fn)
+    return together({**job, "argv": [""]}, n, printed, {"names": names, "arguments": args}, timeout)
+
+
+def run_script(
+    script: str, arguments: list[str], n: int, restarts: int = 0, say: Callable[[str], None] = print
+) -> None:
+    """Run a program on n ranks, and again from its beginning, at most `restarts` times, when a rank has failed."""
+    if not Path(script).is_file():
+        raise DistributedError(f"there is no program {script} here, in {Path.cwd()}")
+    for again in range(restarts + 1):
+        try:
+            together({"script": script, "argv": [script, *arguments], "restart": again}, n, printed)
+            return
+        except RankError as error:
+            if again == restarts:
+                raise
+            say(f"minigrad: {error}\nminigrad: all ranks start again, for time {again + 1} of {restarts}")
+
+
+def printed(rank: int, line: str) -> None:
+    print(f"[{rank}] {line}", flush=True)
+
+
+def together(
+    job: dict[str, Any], n: int, say: Say, given: dict[str, Any] | None = None, timeout: float | None = None
+) -> list[Any]:
+    """Do a job on n ranks: a script, or texts that are run with the values `given`, and their results."""
+    if given is not None:
+        from ..saving.files import load, save  # a script has no use for it, and it takes a moment
+    command = [*starter(n), sys.executable, "-P", str(Path(__file__).with_name("rank.py"))]
+    with tempfile.TemporaryDirectory(prefix="minigrad-", ignore_cleanup_errors=True) as name, ExitStack() as after:
+        folder = Path(name)
+        (folder / "job.json").write_text(json.dumps({**job, "ranks": n, "path": sys.path}), "utf-8")
+        if given is not None:
+            save(folder / "given.mg", given)
+        board = Board(Board.made(n, name), n)
+        os.mkfifo(folder / "life")
+        life = os.open(folder / "life", os.O_RDWR)
+        ranks = [after.enter_context(Rank(i, folder)) for i in range(n)]
+        with (folder / "mpiexec").open("w+b") as said:
+            process = subprocess.Popen(
+                [*command, name], stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
+                env={**SURROUNDINGS, **os.environ, LAUNCHED: board.path, RESTART: str(job.get("restart", 0))},
+            )  # fmt: skip
+            try:
+                watched(ranks, process, say, float("inf") if timeout is None else time.monotonic() + timeout)
+            finally:
+                os.close(life)
+                ended(process)
+        if any(not rank.well for rank in ranks):
+            raise blamed(ranks, board, (folder / "mpiexec").read_text(errors="replace"), timeout)
+        return [load(folder / f"result{i}.mg") for i in range(n)] if given is not None else []
+
+
+def starter(n: int) -> list[str]:
+    """The command that starts n ranks. Raises DistributedError if there is none."""
+    if n < 1:
+        raise DistributedError(f"n says how many ranks are started, 1 or more, and got {n}")
+    if os.name != "posix":
+        raise DistributedError("ranks are started on Linux and macOS; on Windows, in its WSL, or by mpiexec itself")
+    if n == 1:
+        return []
+    beside = Path(sys.executable).with_name("mpiexec")
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None or importlib.util.find_spec("mpi4py") is None:
+        raise DistributedError(
+            f"{n} ranks need MPI, and {'mpi4py' if found else 'mpiexec'} is missing: pip install "
+            f"'minigrad-course[mpi]', for {sys.executable}; -n 1 works without"
+        )
+    return [found, "-n", str(n)]
+
+
+class Rank:
+    """What the launcher hears of a rank: lines that it prints, and in the end how it ended."""
+
+    def __init__(self, number: int, folder: Path):
+        path = folder / f"rank{number}"
+        os.mkfifo(path)
+        self.number, self.pipe, self.pending = number, os.open(path, os.O_RDONLY | os.O_NONBLOCK), b""
+        self.told: dict[str, Any] = {}
+
+    def __enter__(self) -> Rank:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.pipe)
+
+    def lines(self) -> Iterator[str]:
+        """What has come since it was last asked, up to the end of a line; all, when the rank has ended."""
+        with suppress(BlockingIOError):
+            while data := os.read(self.pipe, 1 << 16):
+                self.pending += data
+        *whole, self.pending = self.pending.split(b"\n")
+        for line in whole:
+            text, mark, said = line.partition(MARK)
+            if mark:
+                self.told |= json.loads(said)
+            if text or not mark:
+                yield text.decode(errors="replace").rstrip("\r").rpartition("\r")[2]  # as a terminal would show it
+
+    @property
+    def failed(self) -> bool:
+        return "status" in self.told and (self.told["status"] != 0 or "how" not in self.told)
+
+    @property
+    def well(self) -> bool:
+        return "how" in self.told and self.told.get("status", 0) == 0
+
+
+def watched(ranks: list[Rank], process: subprocess.Popen[bytes], say: Say, until: float) -> None:
+    """Show what ranks print until all have ended, or one has failed, or no time is left."""
+    while time.monotonic() < until:
+        over = process.poll() is not None
+        select.select([rank.pipe for rank in ranks if "status" not in rank.told], [], [], LOOK)
+        for rank in ranks:
+            for line in rank.lines():
+                say(rank.number, line)
+        if over or all("status" in rank.told for rank in ranks):
+            return
+        if any(rank.failed for rank in ranks):
+            until = min(until, time.monotonic() + GRACE)
+        elif all("how" in rank.told for rank in ranks):
+            until = min(until, time.monotonic() + LEAVING)
+
+
+def ended(process: subprocess.Popen[bytes]) -> None:
+    """mpiexec ends with its ranks, which have lost the launcher; it gets no longer than that takes."""
+    try:
+        process.wait(2)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def blamed(ranks: list[Rank], board: Board, mpiexec: str, timeout: float | None) -> DistributedError:
+    """Who failed first, how, and what the others were at."""
+    first = min((rank for rank in ranks if rank.failed), key=lambda rank: rank.told["at"], default=None)
+    others = "".join(f"\n    rank {rank.number} {stood(rank, board, first)}" for rank in ranks if rank is not first)
+    if first is None:
+        late = timeout is not None and not mpiexec.strip()
+        return DistributedError(f"{timeout:g} s were not enough" if late else f"mpiexec ended: {mpiexec}" + others)
+    status, how = first.told["status"], first.told.get("how")
+    if "traceback" in first.told:
+        text = f"failed, and all were ended\n{first.told['traceback'].rstrip()}"
+    elif how is not None:
+        text = f"left by {how}, and all were ended"
+    elif status < 0:
+        text = (
+            f"was killed by {signal.Signals(-status).name}, and all were ended; it was {board.standing(first.number)}"
+        )
+    else:
+        text = f"ended with exit status {status} in the middle of its program, and all were ended"
+    return RankError(
+        first.number, (status or 1) if status >= 0 else 128 - status, f"rank {first.number} {text}{others}"
+    )
+
+
+def stood(rank: Rank, board: Board, first: Rank | None) -> str:
+    if not rank.failed:
+        return f"was {board.standing(rank.number)}"
+    alike = first is not None and rank.told.get("how") == first.told.get("how")
+    return "failed in the same way" if alike else f"failed too: {rank.told.get('how', rank.told['status'])}"

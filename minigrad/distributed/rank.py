@@ -1,0 +1,147 @@
+"""What launcher.py starts for each rank: a guard, and its child, which is the rank.
+
+The guard knows how the rank ended, be it by a signal, and tells the launcher. It holds an end of a pipe whose other end
+the launcher has: when that is gone, by kill -9 too, the guard ends the rank and all that the rank has started. What
+the rank prints goes into another pipe, and after the mark what is known of its end, in lines of JSON.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import linecache
+import os
+import runpy
+import select
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+LOOK = 0.02  # seconds
+ENGINE = str(Path(__file__).parents[1])
+MARK = b"\x1e"  # ASCII's record separator
+PLACES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")  # one of them says which rank this is
+
+
+def main(folder: Path) -> None:
+    rank = int(next((os.environ[name] for name in PLACES if name in os.environ), 0))
+    life = os.open(folder / "life", os.O_RDONLY | os.O_NONBLOCK)
+    out = os.open(folder / f"rank{rank}", os.O_WRONLY | os.O_NONBLOCK)  # an OSError, if the launcher is gone already
+    os.set_blocking(out, True)
+    with contextlib.suppress(PermissionError):  # mpiexec has done so
+        os.setsid()
+    child = os.fork()
+    if child:
+        guard(child, life, out)
+    for stream in (1, 2):
+        os.dup2(out, stream)
+    live(folder, rank, out)
+
+
+def guard(child: int, life: int, out: int) -> None:
+    """Wait for the end of the rank, and tell of it; wait for the end of the launcher, and end the rank."""
+    ended = False
+    while not select.select([life], [], [], LOOK)[0]:
+        if not ended and (status := os.waitpid(child, os.WNOHANG))[0]:
+            ended = True
+            tell(out, status=os.waitstatus_to_exitcode(status[1]), at=time.monotonic())
+    os.killpg(0, signal.SIGKILL)
+
+
+def live(folder: Path, rank: int, out: int) -> None:
+    """Be the rank: run what is to be run, and tell how it ended."""
+    job = json.loads((folder / "job.json").read_text("utf-8"))
+    sys.path[:] = job["path"]
+    board, how, status = None, "its program is over", 0
+    try:
+        board = joined(rank, job["ranks"])
+        run(job, folder, rank)
+    except SystemExit as left:
+        status = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+        how = f"sys.exit({left.code!r}) at {last_line(left)}"
+    except BaseException as error:
+        status, how = 1, traceback.format_exception_only(error)[-1].splitlines()[0]
+        tell(out, traceback="".join(traceback.format_exception(type(error), error, of_the_user(error))))
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    tell(out, how=how)
+    if status:
+        os._exit(status)  # MPI would wait for the others
+    if board is not None:
+        board.end(how)
+
+
+def joined(rank: int, n: int) -> Any:
+    """The board of the ranks, once MPI has begun: it begins when all have come."""
+    if n == 1:
+        return None
+    from mpi4py import MPI
+
+    from minigrad.distributed.watch import LAUNCHED, Board
+
+    if (n, rank) != (MPI.COMM_WORLD.size, MPI.COMM_WORLD.rank):
+        raise RuntimeError(
+            f"mpiexec started rank {rank} of {n}, and mpi4py takes it for {MPI.COMM_WORLD.rank} of "
+            f"{MPI.COMM_WORLD.size}: it has found another MPI, {MPI.Get_library_version().splitlines()[0]}. "
+            "Let there be one of mpich, openmpi and impi-rt in this environment"
+        )
+    return Board(os.environ[LAUNCHED], n, rank)
+
+
+def run(job: dict[str, Any], folder: Path, rank: int) -> None:
+    sys.argv[:] = job["argv"]
+    if "script" in job:
+        sys.path.insert(0, str(Path(job["script"]).resolve().parent))
+        runpy.run_path(job["script"], run_name="__main__")
+        return
+    from minigrad.saving.files import load, save
+
+    given = load(folder / "given.mg")
+    sys.modules["__main__"] = module = ModuleType("__main__")
+    names = vars(module)
+    names |= given["names"]
+    for file, text in job["texts"]:
+        linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # for tracebacks
+        shown(ast.parse(text, file), file, names)
+    result = [names[name] for name in job["out"]] if "out" in job else names[job["call"]](*given["arguments"])
+    save(folder / f"result{rank}.mg", result)
+
+
+def shown(tree: ast.Module, file: str, names: dict[str, Any]) -> None:
+    """Run a text; if it ends with an expression, print its value, as a notebook does."""
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, file, "exec"), names)
+    if last is not None:
+        exec(compile(ast.Interactive([last]), file, "single"), names)
+
+
+def of_the_user(error: BaseException) -> Any:
+    """Its traceback without what leads to the program, and of a call that was refused, what is inside the call."""
+    tb = error.__traceback__
+    while tb and tb.tb_next and tb.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
+        tb = tb.tb_next
+    last = each = tb
+    while each and type(error).__name__ == "DistributedError":
+        last, each = last if each.tb_frame.f_code.co_filename.startswith(ENGINE) else each, each.tb_next
+        if each is None and last:
+            last.tb_next = None
+    return tb
+
+
+def last_line(error: BaseException) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{frame.filename}:{frame.lineno}"
+
+
+def tell(out: int, **said: Any) -> None:
+    os.write(out, MARK + json.dumps(said).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

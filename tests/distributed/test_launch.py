@@ -1,0 +1,201 @@
+"""Ranks that are started, shown, and ended: by the command, by a function, and with whoever started them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ranks import HERE, needs_mpi
+
+import minigrad as mg
+import minigrad.distributed as dist
+from minigrad.distributed.carried import carried
+from minigrad.distributed.group import DistributedError
+
+RUN = [sys.executable, "-m", "minigrad", "run"]
+PLAIN = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+SURROUNDINGS = {**PLAIN, "PYTHONPATH": str(HERE.parents[1])}
+HELLO = """
+import os, sys
+import minigrad as mg, minigrad.distributed as dist
+dist.init_process_group()
+x = mg.ones(2)
+dist.all_reduce(x)
+print("rank", dist.get_rank(), "of", dist.get_world_size(), sys.argv[1:], x.tolist(), os.environ["OMP_NUM_THREADS"])
+"""
+
+
+def run(folder, program, *options, script="program.py", arguments=()):
+    (folder / script).write_text(program, "utf-8")
+    return subprocess.run(
+        [*RUN, *options, script, *arguments], cwd=folder, env=SURROUNDINGS, capture_output=True, text=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+
+
+def test_one_rank_needs_no_mpi(tmp_path):
+    (tmp_path / "mpi4py.py").write_text("raise ImportError('there is none')")
+    done = run(tmp_path, HELLO, "-n", "1", script="ein Übungsprogramm.py", arguments=["--lr", "-n"])
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "[0] rank 0 of 1 ['--lr', '-n'] [1.0, 1.0] 1\n"
+
+
+@needs_mpi
+def test_several_ranks_are_shown_by_their_numbers(tmp_path):
+    done = run(tmp_path, HELLO, "-n", "2", arguments=["a b"])
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == [f"[{i}] rank {i} of 2 ['a b'] [2.0, 2.0] 1" for i in range(2)]
+
+
+def test_what_is_missing_is_told_with_the_way_out(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['mpi4py'] = None")
+    environment = {**SURROUNDINGS, "PYTHONPATH": f"{tmp_path}:{SURROUNDINGS['PYTHONPATH']}"}
+    (tmp_path / "x.py").write_text("")
+
+    def say(*arguments):
+        done = subprocess.run(
+            [*RUN, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1
+        assert done.stdout == ""
+        return done.stderr
+
+    assert "pip install 'minigrad-course[mpi]'" in say("-n", "2", "x.py")
+    assert "there is no program y.py here" in say("-n", "1", "y.py")
+    assert "1 or more, and got 0" in say("-n", "0", "x.py")
+
+
+def test_lines_come_as_they_are_printed_and_as_a_terminal_would_show_them(tmp_path):
+    program = (
+        "import sys\nprint('a', end='')\nprint('b', file=sys.stderr)\nprint('10 %\\r20 %')\nprint()\nprint(1, end='')"
+    )
+
+    assert run(tmp_path, program, "-n", "1").stdout.splitlines() == ["[0] ab", "[0] 20 %", "[0] ", "[0] 1"]
+
+
+# -- a function ------------------------------------------------------------------------------------
+
+
+def total(x, scale):
+    dist.init_process_group()
+    y = mg.tensor(x) * (dist.get_rank() + 1) * scale["by"]
+    dist.all_reduce(y)
+    return {"rank": dist.get_rank(), "y": y, "array": y.numpy(), "nothing": None}
+
+
+@needs_mpi
+def test_a_function_gives_a_list_of_what_ranks_return(capsys):
+    results = dist.launch(total, 2, np.arange(3.0), {"by": 10}, timeout=60)
+
+    assert [result["rank"] for result in results] == [0, 1]
+    assert all((result["y"].numpy() == [0, 30, 60]).all() for result in results)
+    assert all((result["array"] == [0, 30, 60]).all() for result in results)
+    assert capsys.readouterr().out == ""
+
+
+def fails(message):
+    raise ValueError(message)
+
+
+def sleeps():
+    time.sleep(60)
+
+
+def test_a_function_that_fails_is_an_error_with_its_rank_and_traceback():
+    with pytest.raises(
+        dist.RankError, match=r"(?s)rank 0 failed.*test_launch.py.*raise ValueError\(message\).*so ist es"
+    ) as raised:
+        dist.launch(fails, 1, "so ist es")
+    assert (raised.value.rank, raised.value.status) == (0, 1)
+
+
+def test_time_that_is_up_ends_all():
+    began = time.monotonic()
+    with pytest.raises(DistributedError, match="1 s were not enough"):
+        dist.launch(sleeps, 1, timeout=1)
+    assert time.monotonic() - began < 30
+
+
+def test_what_cannot_go_to_other_processes_is_refused():
+    inner = 3
+    for fn in (lambda: 1, lambda: inner, np.sum, mg.nn.Linear):
+        with pytest.raises(DistributedError, match="a function with a name of its own"):
+            carried(fn)
+    with pytest.raises(mg.base.errors.StateError, match="does not hold"):
+        dist.launch(fails, 1, object())
+
+
+def test_a_function_of_a_program_goes_with_what_it_names(tmp_path):
+    program = (
+        "import minigrad.distributed as dist\nimport math\nfrom math import pi\nSCALE = [2.0, 3.0]\n"
+        "def half(x): return x / SCALE[0]\n\n"
+        "def area(r, depth=1):\n    return area(r, 0) if depth else half(2 * pi * math.pow(r, 2))\n"
+        "def bad():\n    return 1 / 0\n"
+        "print(dist.launch(area, 1, 1.0))\n"
+        "try: dist.launch(bad, 1)\nexcept dist.RankError as error: print(error)\n"
+    )
+    (tmp_path / "p.py").write_text(program)
+    done = subprocess.run(
+        [sys.executable, "p.py"], cwd=tmp_path, env=SURROUNDINGS, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.startswith("[3.14159")
+    assert 'p.py", line 10, in bad\n    return 1 / 0' in done.stdout
+
+
+# -- the end ---------------------------------------------------------------------------------------
+
+SLEEPS = """
+import os, sys, time, subprocess
+import minigrad.distributed as dist
+dist.init_process_group()
+open(f"pid{dist.get_rank()}", "w").write(f"{os.getpid()} {subprocess.Popen(['sleep', '60']).pid}")
+time.sleep(60)
+"""
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return (
+        not Path(f"/proc/{pid}/stat").exists()
+        or Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    )
+
+
+def soon(is_so, seconds=30):
+    until = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < until:
+        time.sleep(0.05)
+    return is_so()
+
+
+@pytest.mark.parametrize("n", [1, pytest.param(2, marks=needs_mpi)])
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_is_left_of_a_launcher_that_was_ended(tmp_path, n, end):
+    (tmp_path / "p.py").write_text(SLEEPS)
+    usual = (
+        "import signal, runpy; signal.signal(signal.SIGINT, signal.default_int_handler); runpy.run_module('minigrad')"
+    )
+    launcher = subprocess.Popen(
+        [sys.executable, "-c", usual, "run", "-n", str(n), "p.py"],
+        cwd=tmp_path, env={**SURROUNDINGS, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert soon(lambda: all((tmp_path / f"pid{i}").exists() and (tmp_path / f"pid{i}").read_text() for i in range(n)))
+    pids = [int(pid) for i in range(n) for pid in (tmp_path / f"pid{i}").read_text().split()]
+    assert all(map(alive, pids))
+
+    launcher.send_signal(end)
+    launcher.wait(10)
+
+    assert soon(lambda: not any(map(alive, pids)), 10)
+    assert launcher.returncode == {signal.SIGINT: 130}.get(end, -end)
+    launcher.stderr.close()
