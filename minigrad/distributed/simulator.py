@@ -33,9 +33,6 @@ SHOWN = 12  # workers, or failures
 HOPELESS = 12.0  # mean times between failures: one interval in 160,000 would be that long
 
 
-# -- collectives --------------------------------------------------------------------------------------------
-
-
 def rounds(algorithm: str, n: int, p: int) -> Iterator[Round]:
     """The messages of algorithms.py, round by round: who send, to whom, and how many elements of n each.
 
@@ -67,9 +64,6 @@ def all_reduce(start: Any, nbytes: int, alpha: float, beta: float, algorithm: st
         clock[senders] = np.maximum(clock[senders], end)
         total += end.size
     return clock.T, total
-
-
-# -- a step -------------------------------------------------------------------------------------------------
 
 
 def pipeline(schedule: Schedule, seconds: dict[str, Array], transfer: float) -> dict[int, list[Ran]]:
@@ -124,17 +118,14 @@ def simulate(
     return Timeline(seconds, events, busy, lanes, said, seconds)
 
 
-# -- chance -------------------------------------------------------------------------------------------------
-
-
-def exponential(key: Any, shape: tuple[int, ...]) -> Array:
-    """Of mean 1, by a key of mg.random."""
+def exponential(key: Any, *shape: int) -> Array:
+    """Of mean 1, by a key of mg.random; the largest of n is 1 + 1/2 + … + 1/n in the mean."""
     return -np.log1p(-random.uniform(key, shape).numpy())  # type: ignore[no-any-return]
 
 
 def stragglers(key: Any, stages: int, replicas: int, jitter: float) -> Array:
-    """(stages, replicas): 1 + jitter × exponential; the slowest of n is 1 + jitter (1 + 1/2 + … + 1/n) in the mean."""
-    return 1 + jitter * exponential(key, (stages, replicas))
+    """(stages, replicas): 1 + jitter × exponential."""
+    return 1 + jitter * exponential(key, stages, replicas)
 
 
 def failures(
@@ -157,7 +148,7 @@ def failures(
         )
     now, pause, left, failed, until = 0.0, 0.0, total, 0, 0.0
     spans: list[Span] = []
-    for gap in (mean * x for block in count() for x in exponential(random.fold_in(key, block), (256,)).tolist()):
+    for gap in (mean * x for block in count() for x in exponential(random.fold_in(key, block), 256).tolist()):
         begin, fails = now + min(pause, gap), now + gap
         cycles = min(left, int((fails - begin) // cycle))
         saved, left = begin + cycles * cycle, left - cycles

@@ -35,7 +35,7 @@ class Timeline(Report):
 
     @property
     def tables(self) -> list[Table]:
-        """The lanes, a letter for what begins in each 64th of the time, or goes on in its middle."""
+        """The lanes, a letter for what is done in each 64th of the time."""
         kinds = [kind for kind in KINDS if any(kind == span[0] for lane in self.lanes.values() for span in lane)]
         rows = [(name, "".join(kind[:1] or "." for kind in self.sampled(name, LETTERS))) for name in self.lanes]
         note = f"From 0 to {took(self.until)}: {', '.join(f'{kind[0]} {kind}' for kind in kinds)}, . waits"

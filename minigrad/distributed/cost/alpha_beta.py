@@ -35,19 +35,15 @@ def all_reduce(n: float, p: int, alpha: float, beta: float, gamma: float = 0.0, 
 
 
 def reduce_scatter(n: float, p: int, alpha: float, beta: float, gamma: float = 0.0) -> float:
-    """(p − 1)α + (p − 1)/p n(β + γ): each has a p-th of the sum, by a ring. Thakur et al. 2005, §4.4."""
+    """(p − 1)α + (p − 1)/p n(β + γ): each has a p-th of the sum, by a ring. Thakur et al. 2005, §4.4.
+
+    So does all_gather, of which each has a p-th before (§4.1), and all_to_all, in pairs (§4.3): both without γ.
+    """
     checked(n, p, alpha, beta, gamma)
     return (p - 1) * alpha + (p - 1) / p * n * (beta + gamma)
 
 
-def all_gather(n: float, p: int, alpha: float, beta: float) -> float:
-    """(p − 1)α + (p − 1)/p nβ: each has all, of which it had a p-th, by a ring. Thakur et al. 2005, §4.1."""
-    return reduce_scatter(n, p, alpha, beta)
-
-
-def all_to_all(n: float, p: int, alpha: float, beta: float) -> float:
-    """(p − 1)α + (p − 1)/p nβ: each sends another p-th to each, in pairs. Thakur et al. 2005, §4.3."""
-    return reduce_scatter(n, p, alpha, beta)
+all_gather = all_to_all = reduce_scatter
 
 
 def broadcast(n: float, p: int, alpha: float, beta: float) -> float:

@@ -31,11 +31,7 @@ BUCKET = 25e6  # bytes of gradients that are sent together
 
 
 class Workload(NamedTuple):
-    """A model as plans see it: FLOPs to train on a sample, bytes kept of it, and bytes of it between two layers.
-
-    width      bytes of its numbers
-    heads      of each layer, 0 where it has no attention
-    """
+    """A model of numbers of `width` bytes, and FLOPs, bytes kept, and bytes between two layers, of a sample."""
 
     parameters: int
     width: int
