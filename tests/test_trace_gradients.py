@@ -550,3 +550,25 @@ def test_gradients_add_up_in_the_order_of_eager_mode():
 
     eager = np.asarray(ways["eager"])
     assert {name: int((np.asarray(way) != eager).sum()) for name, way in ways.items()} == dict.fromkeys(ways, 0)
+
+
+@pytest.mark.parametrize("whose", ["module", "optimizer"])
+def test_gradients_are_set_to_zero_in_a_graph_as_in_python(whose):
+    """`zero_grad(set_to_none=False)` asked a symbol for its value."""
+
+    def run(traced):
+        mg.manual_seed(0)
+        net = mg.nn.Linear(3, 2)
+        optimizer = mg.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+        def step(x):
+            (net if whose == "module" else optimizer).zero_grad(set_to_none=False)
+            loss = (net(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        f = mg.function(step) if traced else step
+        return [f(x).item() for x in mg.randn(4, 5, 3)], net.weight.grad.tolist()
+
+    assert run(True) == run(False)

@@ -15,6 +15,7 @@ from ..base.errors import StateError
 from ..core.calls import calling
 from ..core.hooks import Handle
 from ..core.modes import current
+from ..functions.creation import zeros_like
 from ..tensor.inplace import write
 from ..tensor.tensor import Tensor
 from .tree import Tree, dotted, move_to
@@ -262,7 +263,7 @@ class Module(Tree):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget every parameter's gradient; or, with set_to_none=False, fill it with zeros."""
         for p in self.parameters():
-            p.grad = None if set_to_none or p.grad is None else Tensor(p.spec.device.xp.zeros_like(p.grad.value))
+            p.grad = None if set_to_none or p.grad is None else zeros_like(p.grad)
 
     def to(self, *where: Any, dtype: Any = None, device: Device | str | None = None) -> Self:
         """Move parameters and buffers to a device, a floating dtype, or both; given by name, or in any order.

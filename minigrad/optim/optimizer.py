@@ -96,8 +96,8 @@ class Optimizer:
             if set_to_none:
                 p.grad = None
             elif p.grad is not None:
-                p.grad.value[...] = 0
-                edit(p.grad.value)
+                with no_grad():
+                    p.grad.zero_()
 
     # -- one step -----------------------------------------------------------------------
 
