@@ -357,6 +357,16 @@ def test_names_are_those_that_were_said(path):
     agree(run(path, f4(2), f4(3)), f(*args))
 
 
+def test_results_in_a_dictionary_have_its_keys_for_names(path):
+    def f(x):
+        return {"score": x * 2, "rest": (x, x + 1)}
+
+    mg.onnx.export(f, f4(2), path)
+
+    assert [x.name for x in session(path).get_outputs()] == ["score", "rest___0", "rest___1"]
+    agree(run(path, f4(2)), f(f4(2)))
+
+
 def test_nodes_are_named_after_their_modules(path):
     mg.onnx.export(GPT().float(), classes(13, 2, 8), path)
 
@@ -428,7 +438,8 @@ def test_what_the_checker_refuses_is_refused_with_the_line(path):
         mg.onnx.export(f, mg.ones(1, 1, 4, 4).astype(int), path)
 
 
-OF_INTEGERS = [mg.isnan, mg.isinf, mg.isfinite, mg.floor, mg.ceil, mg.relu, mg.sigmoid, lambda x: mg.fmax(x, 1),
+OF_INTEGERS = [lambda x: (x > 0).astype("i1").argmax(0), lambda x: x.double().median(),
+               mg.isnan, mg.isinf, mg.isfinite, mg.floor, mg.ceil, mg.relu, mg.sigmoid, lambda x: mg.fmax(x, 1),
                lambda x: mg.where(x > 1, x > 2, x < 0), lambda x: mg.where(x > 1, x.astype("i1"), x.astype("i1") + 1),
                lambda x: f4(4).scatter_reduce(0, x.clamp(0, 3), f4(5), "mean", include_self=False)]  # fmt: skip
 

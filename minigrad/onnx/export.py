@@ -25,6 +25,7 @@ from onnx import helper
 
 from ..base.dimension import is_unknown, named
 from ..base.errors import GraphError, MinigradError
+from ..base.pytree import paths
 from ..base.spec import Spec
 from ..compiler.program.abstract_array import Unrecordable
 from ..core.graph import Graph
@@ -67,6 +68,7 @@ def export(
     """Writes a module or a function of tensors to an ONNX file: what it does with arguments such as these.
 
     args            a tensor, or a tuple of arguments; what is no tensor is a constant of the graph
+    output_names    what the results are called; else the keys of a dictionary, or output, output_1, …
     dynamic_axes    name of an input → its axes whose length differs from run to run: [0], or {0: "batch"}
 
     A function that returns gradients is exported with them. Dropout and batch norm are those of the module's mode.
@@ -174,7 +176,10 @@ def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], outp
     ys = [found(g, place, results, given) for place in trace.places]
     if not ys:
         raise GraphError("an ONNX graph gives tensors, and the function returns none: return what is wanted of it")
-    said = said_names("output_names", output_names, [f"output_{i}" if i else "output" for i in range(len(ys))])
+    own = [f"output_{i}" if i else "output" for i in range(len(ys))]
+    if isinstance(trace.template, dict):
+        own = [identifier(path) for path in paths(trace.template, "")]
+    said = said_names("output_names", output_names, own)
     for i, name in enumerate(said):
         said[i] = g.writer.fresh(name)
         g.writer.nodes.append(helper.make_node("Identity", [ys[i].name], [said[i]]))

@@ -194,7 +194,7 @@ class OnnxNumPy:
 
     def argmax(self, x: NamedArray, axis: int, keepdims: bool = False, kind: str = "ArgMax") -> NamedArray:
         shape = [1 if a == axis else n for a, n in enumerate(x.shape) if keepdims or a != axis]
-        return self.call(kind, [x], shape, np.int64, axis=axis, keepdims=int(keepdims))
+        return self.call(kind, [self.cast(x, self.wide(x.dtype))], shape, np.int64, axis=axis, keepdims=int(keepdims))
 
     def argmin(self, x: NamedArray, axis: int, keepdims: bool = False) -> NamedArray:
         return self.argmax(x, axis, keepdims, "ArgMin")
